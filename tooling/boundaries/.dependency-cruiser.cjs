@@ -1,0 +1,88 @@
+/** Who may import whom. A package not listed under a key is forbidden to it. `docs/decisions/0002` says why. */
+const MAY_IMPORT = {
+  core: [],
+  db: ["core"],
+  engine: ["core"],
+  control: ["core"],
+  worker: ["core", "control"],
+  api: ["core", "control"],
+  client: ["api"], // types only, see below
+  testing: ["core", "db"],
+  cli: ["client", "core"],
+  server: ["api", "cli", "client", "control", "core", "db", "engine", "worker"],
+};
+
+const TEST = "(\\.test\\.ts|\\.fixture\\.ts|\\.conformance\\.ts|/conformance\\.ts|/e2e/|vitest\\.config\\.ts)$|/e2e/";
+
+const layer = ([name, allowed]) => ({
+  name: `${name}-may-import`,
+  severity: "error",
+  comment: `${name} may import: ${allowed.join(", ") || "no other package"}.`,
+  from: { path: `^(packages|apps)/${name}/`, pathNot: TEST },
+  to: { path: "^(packages|apps)/", pathNot: `^(packages|apps)/(${[name, ...allowed].join("|")})/` },
+});
+
+module.exports = {
+  forbidden: [
+    ...Object.entries(MAY_IMPORT).map(layer),
+    {
+      name: "no-cycles",
+      severity: "error",
+      from: {},
+      to: { circular: true, viaOnly: { dependencyTypesNot: ["type-only"] } },
+    },
+    {
+      name: "client-imports-only-types-of-api",
+      severity: "error",
+      from: { path: "^packages/client/" },
+      to: { path: "^packages/api/", dependencyTypesNot: ["type-only"] },
+    },
+    {
+      name: "only-through-the-index",
+      severity: "error",
+      comment: "A package is what its index exports.",
+      from: { path: "^(packages|apps)/([^/]+)/" },
+      to: { path: "^packages/([^/]+)/src/", pathNot: "^packages/([^/]+)/src/index\\.ts$|^(packages|apps)/$2/" },
+    },
+    {
+      name: "core-is-pure",
+      severity: "error",
+      comment: "Rules have no I/O, no clock and no randomness of their own.",
+      from: { path: "^packages/core/src/", pathNot: TEST },
+      to: { dependencyTypes: ["core"] },
+    },
+    {
+      name: "spawn-only-in-host",
+      severity: "error",
+      from: {
+        path: "^(packages|apps)/",
+        pathNot: `^packages/engine/src/host/|^packages/db/src/embedded/|^packages/testing/|${TEST}`,
+      },
+      to: { path: "^(node:)?child_process$" },
+    },
+    {
+      name: "adapters-do-not-know-each-other",
+      severity: "error",
+      from: { path: "^packages/engine/src/(docker|process|swarm)/" },
+      to: { path: "^packages/engine/src/(docker|process|swarm)/", pathNot: "^packages/engine/src/$1/" },
+    },
+    {
+      name: "kysely-only-in-db",
+      severity: "error",
+      from: { path: "^(packages|apps)/", pathNot: "^packages/(db|testing)/" },
+      to: { path: "node_modules/kysely/" },
+    },
+    {
+      name: "tests-only-import-testing",
+      severity: "error",
+      from: { path: "^(packages|apps)/", pathNot: `^packages/testing/|${TEST}` },
+      to: { path: "^packages/testing/" },
+    },
+  ],
+  options: {
+    doNotFollow: { path: "node_modules" },
+    exclude: { path: "^(node_modules|examples)/" },
+    tsPreCompilationDeps: true,
+    enhancedResolveOptions: { exportsFields: ["exports"], conditionNames: ["import", "types", "default"] },
+  },
+};

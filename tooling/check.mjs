@@ -1,0 +1,50 @@
+// What `npm test` and CI run, in the order in which a mistake shows soonest. Each check prints its own closing line.
+import { spawnSync } from "node:child_process";
+import { existsSync, mkdirSync, readFileSync, rmSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)));
+const REPORT = "reports/vitest.json";
+
+const CHECKS = [
+  { name: "format and lint", argv: ["biome", "check", "."] },
+  { name: "types", argv: ["turbo", "run", "typecheck", "--output-logs=errors-only"] },
+  { name: "types of the benches", argv: ["tsc", "-p", "bench"] },
+  { name: "boundaries", argv: ["node", "tooling/boundaries/check.mjs"] },
+  { name: "unused", argv: ["knip"] },
+  { name: "API description", argv: ["node", "tooling/openapi/write.ts", "--check"] },
+  {
+    name: "tests",
+    argv: ["vitest", "run", "--reporter=default", "--reporter=json", `--outputFile.json=${REPORT}`],
+  },
+];
+
+rmSync(join(root, "reports"), { recursive: true, force: true });
+mkdirSync(join(root, "reports"), { recursive: true });
+
+const failed = [];
+for (const { name, argv } of CHECKS) {
+  const startedAt = Date.now();
+  console.log(`\n── ${name}`);
+  const [program, ...args] = argv;
+  const { status } = spawnSync(program, args, {
+    cwd: root,
+    stdio: "inherit",
+    env: { ...process.env, TURBO_TELEMETRY_DISABLED: "1" },
+  });
+  const seconds = ((Date.now() - startedAt) / 1000).toFixed(1);
+  console.log(status === 0 ? `✓ ${name} (${seconds} s)` : `✗ ${name} (${seconds} s)`);
+  if (status !== 0) failed.push(name);
+}
+
+const report = join(root, REPORT);
+if (existsSync(report)) {
+  const { numPassedTests, numFailedTests, numPendingTests } = JSON.parse(readFileSync(report, "utf8"));
+  console.log(`\n${numPassedTests} passed, ${numFailedTests} failed, ${numPendingTests} skipped`);
+}
+if (failed.length > 0) {
+  console.error(`\nFailed: ${failed.join(", ")}`);
+  process.exit(1);
+}
+console.log("\nAll checks passed");

@@ -1,0 +1,73 @@
+// Behind `npm start` and `npm test`: runs on any Node 18 or newer with only npm, brings the workspace up,
+// then hands over to the Node that the lockfile pins.
+import { spawn, spawnSync } from "node:child_process";
+import { existsSync, readFileSync } from "node:fs";
+import { delimiter, dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { SERVER_FLAGS } from "./server-flags.mjs";
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)));
+const bin = join(root, "node_modules", ".bin");
+const read = (file) => (existsSync(file) ? readFileSync(file, "utf8") : "");
+
+const env = {
+  ...process.env,
+  PATH: bin + delimiter + process.env.PATH,
+  TURBO_TELEMETRY_DISABLED: "1",
+  npm_config_update_notifier: "false",
+};
+
+const TASKS = {
+  start: () => hand("node", [...SERVER_FLAGS, "apps/server/src/main.ts", ...args]),
+  berth: () => hand("node", [join(root, "apps/cli/src/main.ts"), ...args], process.env.INIT_CWD),
+  bench: () => hand("node", ["bench/main.ts", ...args]),
+  test: () => (args.length > 0 ? hand("vitest", ["run", ...args]) : hand("node", ["tooling/check.mjs"])),
+  check: () => hand("node", ["tooling/check.mjs"]),
+  lint: () => hand("biome", ["check", "."]),
+  format: () => hand("biome", ["check", "--write", "."]),
+  typecheck: () => hand("turbo", ["run", "typecheck", "--output-logs=errors-only"]),
+  boundaries: () => hand("node", ["tooling/boundaries/check.mjs"]),
+  openapi: () => hand("node", ["tooling/openapi/write.ts", ...args]),
+  unused: () => hand("knip", []),
+};
+
+const [task, ...args] = process.argv.slice(2);
+if (!(task in TASKS)) {
+  console.error(`Usage: node tooling/run.mjs ${Object.keys(TASKS).join(" | ")}`);
+  process.exit(2);
+}
+install();
+TASKS[task]();
+
+/** pnpm copies the lockfile into node_modules at the end of an install: equal text means up to date. */
+function install() {
+  const isFresh =
+    read(join(root, "pnpm-lock.yaml")) === read(join(root, "node_modules/.pnpm/lock.yaml")) &&
+    existsSync(join(bin, "pnpm"));
+  if (isFresh) return;
+  console.error("Installing what Berth needs (once; about half a minute on a first run)");
+  const { pnpm } = JSON.parse(read(join(root, "package.json"))).devDependencies;
+  const { status, stdout, stderr } = spawnSync("npx", ["--yes", `pnpm@${pnpm}`, "install", "--frozen-lockfile"], {
+    cwd: root,
+    env: { ...env, CI: "true" },
+    encoding: "utf8",
+  });
+  if (status !== 0) {
+    console.error(`${stdout ?? ""}${stderr ?? ""}`);
+    console.error("The install failed. Check that npm reaches its registry, then run the same command again.");
+    process.exit(status ?? 1);
+  }
+}
+
+/** Runs a program in this one's place: same terminal, its exit code, its signals. */
+function hand(program, argv, cwd = root) {
+  const child = spawn(program, argv, { cwd, env, stdio: "inherit" });
+  // A Ctrl-C in a terminal reaches the child by itself: relayed it would count twice. The child decides when to stop.
+  process.on("SIGINT", () => {});
+  for (const signal of ["SIGTERM", "SIGHUP"]) process.on(signal, () => child.kill(signal));
+  child.on("error", ({ message }) => {
+    console.error(message);
+    process.exit(1);
+  });
+  child.on("exit", (code, signal) => process.exit(code ?? (signal ? 128 : 1)));
+}
