@@ -1,0 +1,115 @@
+import { describe, expect, test } from "vitest";
+import { ApplicationSettings } from "./application.ts";
+import { applicationChange, basicAuthProblems, resetsOf } from "./application-change.ts";
+import { ApplicationCreatePublic, ApplicationUpdate } from "./application-input.ts";
+import { generatedName } from "./application-name.ts";
+
+const change = (sent: ApplicationUpdate) => applicationChange(ApplicationUpdate.parse(sent));
+const base64 = (text: string) => btoa(text);
+
+describe("a change of an application", () => {
+  test("holds the settings that were sent, and no others", () => {
+    expect(change({ name: "x", build_command: "make", is_spa: true, http_basic_auth_password: "p" })).toEqual({
+      settings: { build_command: "make", is_spa: true },
+      secrets: { http_basic_auth_password: "p" },
+      problems: {},
+    });
+  });
+
+  test("gives a setting its default for null and for an empty text", () => {
+    const sent = { ports_exposes: "", base_directory: null, health_check_interval: null, install_command: "" };
+    expect(change(sent).settings).toEqual({
+      ports_exposes: null,
+      base_directory: "/",
+      health_check_interval: 5,
+      install_command: null,
+    });
+  });
+
+  test("decodes base64 and takes plain text", () => {
+    const sent = { dockerfile: base64("FROM a"), custom_labels: "a=b\nc=d", custom_nginx_configuration: base64("x") };
+    expect(change(sent).settings).toEqual({
+      dockerfile: "FROM a",
+      custom_labels: "a=b\nc=d",
+      custom_nginx_configuration: "x",
+    });
+    expect(change({ dockerfile: btoa("\xff\xff\xff") }).problems).toHaveProperty("dockerfile");
+    expect(change({ dockerfile: btoa("a\0b") }).problems).toHaveProperty("dockerfile");
+  });
+
+  test("takes numbers as text, which old clients send", () => {
+    // As JSON brings it: the types of TypeScript callers are stricter.
+    const sent = JSON.parse('{"health_check_port":"8080","health_check_retries":"3","limits_cpu_shares":512}');
+    expect(change(sent).settings).toEqual({ health_check_port: 8080, health_check_retries: 3, limits_cpu_shares: 512 });
+  });
+
+  test("tidies network aliases", () => {
+    expect(change({ custom_network_aliases: "a, b c,,a" }).settings.custom_network_aliases).toBe("a,b-c");
+  });
+
+  test.each<[ApplicationUpdate, string]>([
+    [{ git_repository: "http://a b" }, "git_repository"],
+    [{ git_repository: "--upload-pack=x" }, "git_repository"],
+    [{ git_repository: "https://user:secret@git.example/x" }, "git_repository"],
+    [{ git_repository: "https://token@git.example/x" }, "git_repository"],
+    [{ git_branch: "a..b" }, "git_branch"],
+    [{ git_branch: "-x" }, "git_branch"],
+    [{ ports_exposes: "0" }, "ports_exposes"],
+    [{ ports_exposes: "80,70000" }, "ports_exposes"],
+    [{ ports_mappings: "80:80,80:81" }, "ports_mappings"],
+    [{ ports_mappings: "99999:80" }, "ports_mappings"],
+    [{ limits_memory: "lots" }, "limits_memory"],
+    [{ build_pack: "dockercompose", domains: "http://a.example" }, "domains"],
+  ])("is refused for %j by its field", (sent, field) => {
+    expect(Object.keys(change(sent).problems)).toEqual([field]);
+  });
+
+  test("away from a Dockerfile or a compose file forgets what belonged to it", () => {
+    expect(resetsOf("dockerfile", "static")).toEqual({
+      dockerfile: null,
+      dockerfile_location: null,
+      dockerfile_target_build: null,
+    });
+    expect(resetsOf("dockercompose", "nixpacks")).toEqual({ docker_compose_raw: null, docker_compose_domains: null });
+    expect([resetsOf("static", "nixpacks"), resetsOf("dockerfile", "dockerfile")]).toEqual([{}, {}]);
+  });
+
+  test("to basic authentication needs a name and a password, sent or stored", () => {
+    const on = { is_http_basic_auth_enabled: true, http_basic_auth_username: null };
+    expect(Object.keys(basicAuthProblems(on, { http_basic_auth_password: null }))).toEqual([
+      "http_basic_auth_username",
+      "http_basic_auth_password",
+    ]);
+    expect(basicAuthProblems({ ...on, http_basic_auth_username: "u" }, { http_basic_auth_password: "p" })).toEqual({});
+    expect(basicAuthProblems({ ...on, is_http_basic_auth_enabled: false }, { http_basic_auth_password: null })).toEqual(
+      {},
+    );
+  });
+});
+
+describe("a creation", () => {
+  const minimal = { project_uuid: "p", server_uuid: "s", git_repository: "https://x/y", git_branch: "main" };
+
+  test("[S09] knows every build pack but images, which have an operation of their own", () => {
+    for (const build_pack of ["nixpacks", "railpack", "static", "dockerfile", "dockercompose"]) {
+      expect(ApplicationCreatePublic.safeParse({ ...minimal, build_pack }).success).toBe(true);
+    }
+    expect(ApplicationCreatePublic.safeParse({ ...minimal, build_pack: "dockerimage" }).success).toBe(false);
+    expect(ApplicationSettings.safeParse({ build_pack: "dockerimage" }).success).toBe(true);
+  });
+
+  test("refuses what it does not know", () => {
+    const { error } = ApplicationCreatePublic.safeParse({ ...minimal, build_pack: "static", fqdn: "http://x" });
+    expect(error?.issues).toMatchObject([{ code: "unrecognized_keys", keys: ["fqdn"] }]);
+  });
+
+  test.each([
+    ["git", "https://github.com/owner/My.App.git", "main", "my-app-main-abcdefgh"],
+    ["git", "git@host:owner/app", "feature/x", "app-feature-x-abcdefgh"],
+    ["git", "https://host/日本", "日", "application-abcdefgh"],
+    ["upload", "", "", "upload-abcdefgh"],
+    ["dockerfile", "", "", "dockerfile-abcdefgh"],
+  ] as const)("from %s %s names it %s %s", (source, git_repository, git_branch, expected) => {
+    expect(generatedName(source, { uuid: "abcdefghijkl", git_repository, git_branch })).toBe(expected);
+  });
+});

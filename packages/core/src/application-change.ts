@@ -1,0 +1,142 @@
+import { ApplicationSecrets, ApplicationSettings } from "./application.ts";
+import type { ApplicationCreate, ApplicationUpdate } from "./application-input.ts";
+import { BASE64_PROBLEM, decodeBase64Field } from "./base64.ts";
+import type { BuildPack } from "./build-pack.ts";
+import { DomainError, isDomainError } from "./errors.ts";
+import { parseGitRef, parseGitRevision, parseGitUrl } from "./git-source.ts";
+import { limitProblems } from "./limits.ts";
+
+export interface ApplicationChange {
+  readonly settings: Partial<ApplicationSettings>;
+  readonly secrets: Partial<ApplicationSecrets>;
+  /** Sentences for what is wrong with what was sent, by field. Empty: nothing. */
+  readonly problems: Readonly<Record<string, readonly string[]>>;
+}
+
+const DEFAULT_SETTINGS = ApplicationSettings.parse({ build_pack: "nixpacks" });
+const DEFAULT_SECRETS = ApplicationSecrets.parse({});
+
+/** Reads the settings and secrets of a request: null becomes the default, base64 becomes text, lists are tidied. */
+export function applicationChange(sent: ApplicationCreate | ApplicationUpdate): ApplicationChange {
+  const decoded = decodeFields(picked(sent, DEFAULT_SETTINGS));
+  const settings = { ...decoded.settings, ...tidied(decoded.settings) };
+  return {
+    settings,
+    secrets: picked(sent, DEFAULT_SECRETS),
+    problems: {
+      ...decoded.problems,
+      ...gitProblems(settings),
+      ...portProblems(settings),
+      ...limitProblems(settings),
+      ...domainsProblems(sent, settings),
+    },
+  };
+}
+
+/** The fields of `defaults` that were sent. */
+function picked<T extends object>(sent: object, defaults: T): Partial<T> {
+  const fields = Object.entries(sent)
+    .filter(([key, value]) => key in defaults && value !== undefined)
+    // The key is one of `defaults`, as the filter says.
+    .map(([key, value]) => [key, value ?? defaults[key as keyof T]]);
+  // The schema that read `sent` gives these keys the types they have in T.
+  return Object.fromEntries(fields) as Partial<T>;
+}
+
+const BASE64_FIELDS = ["dockerfile", "custom_labels", "docker_compose_raw", "custom_nginx_configuration"] as const;
+
+function decodeFields(sent: Partial<ApplicationSettings>) {
+  const settings = { ...sent };
+  const problems: Record<string, readonly string[]> = {};
+  for (const field of BASE64_FIELDS) {
+    const text = sent[field];
+    if (typeof text !== "string") continue;
+    const decoded = decodeBase64Field(text);
+    if (decoded === undefined || decoded.includes("\0")) problems[field] = [BASE64_PROBLEM];
+    else settings[field] = decoded;
+  }
+  return { settings, problems };
+}
+
+function tidied({ custom_network_aliases: aliases }: Partial<ApplicationSettings>): Partial<ApplicationSettings> {
+  if (typeof aliases !== "string") return {};
+  const names = aliases.split(",").map((name) => name.trim().replace(/\s+/g, "-"));
+  return { custom_network_aliases: [...new Set(names.filter(Boolean))].join(",") || null };
+}
+
+function gitProblems(settings: Partial<ApplicationSettings>) {
+  return {
+    ...problemOf("git_repository", settings.git_repository, readRepository),
+    ...problemOf("git_branch", settings.git_branch, parseGitRef),
+    ...problemOf("git_commit_sha", settings.git_commit_sha, parseGitRevision),
+  };
+}
+
+function readRepository(text: string): void {
+  // An application that has no repository keeps an empty one.
+  if (text === "") return;
+  const { scheme, username, password } = parseGitUrl(text);
+  const hasLogin = scheme !== "ssh" && (username !== null || password !== null);
+  if (hasLogin) throw new DomainError("source.invalid", LOGIN_PROBLEM);
+}
+
+const LOGIN_PROBLEM =
+  "The address of the repository holds a login, which every reader of the application would see. Leave it out.";
+
+function problemOf(field: string, text: string | undefined, read: (text: string) => unknown) {
+  if (text === undefined) return {};
+  try {
+    read(text);
+    return {};
+  } catch (error) {
+    if (isDomainError(error, "source.invalid")) return { [field]: [error.message] };
+    throw error;
+  }
+}
+
+function portProblems({ ports_exposes, ports_mappings }: Partial<ApplicationSettings>) {
+  const problems: Record<string, readonly string[]> = {};
+  if (typeof ports_exposes === "string" && !ports_exposes.split(",").every(isPort)) {
+    problems.ports_exposes = [NO_PORT];
+  }
+  if (typeof ports_mappings === "string") {
+    const pairs = ports_mappings.split(",").map((pair) => pair.split(":"));
+    const hosts = pairs.map(([host]) => host);
+    if (!pairs.flat().every(isPort)) problems.ports_mappings = [NO_PORT];
+    else if (new Set(hosts).size < hosts.length) problems.ports_mappings = ["Maps one port of the server twice."];
+  }
+  return problems;
+}
+
+const NO_PORT = "Ports are numbers from 1 to 65535.";
+const isPort = (text: string): boolean => Number(text) >= 1 && Number(text) <= 65_535;
+
+function domainsProblems(
+  sent: { readonly domains?: string | null | undefined },
+  settings: Partial<ApplicationSettings>,
+) {
+  if (settings.build_pack !== "dockercompose" || !sent.domains) return {};
+  return { domains: ["Use docker_compose_domains for the build pack dockercompose."] };
+}
+
+/** What goes when an application is built in another way from now on. */
+export function resetsOf(before: BuildPack, after: BuildPack): Partial<ApplicationSettings> {
+  if (before === after) return {};
+  if (before === "dockercompose") return { docker_compose_raw: null, docker_compose_domains: null };
+  if (before !== "dockerfile") return {};
+  return { dockerfile: null, dockerfile_location: null, dockerfile_target_build: null };
+}
+
+/** Basic authentication needs both a name and a password, stored or sent. */
+export function basicAuthProblems(
+  settings: Pick<ApplicationSettings, "is_http_basic_auth_enabled" | "http_basic_auth_username">,
+  secrets: Pick<ApplicationSecrets, "http_basic_auth_password">,
+): Record<string, readonly string[]> {
+  if (!settings.is_http_basic_auth_enabled) return {};
+  const problems: Record<string, readonly string[]> = {};
+  if (!settings.http_basic_auth_username) problems.http_basic_auth_username = [NEEDED_FOR_BASIC_AUTH];
+  if (!secrets.http_basic_auth_password) problems.http_basic_auth_password = [NEEDED_FOR_BASIC_AUTH];
+  return problems;
+}
+
+const NEEDED_FOR_BASIC_AUTH = "This field is required when is_http_basic_auth_enabled is true.";

@@ -1,0 +1,97 @@
+import { z } from "zod";
+import { ApplicationSecrets, ApplicationSettings } from "./application.ts";
+import { inputShape, lenient } from "./input.ts";
+import { ResourceDescription, ResourceName } from "./name.ts";
+
+const { build_pack: _buildPack, ...settings } = ApplicationSettings.shape;
+const DEFAULTS = ApplicationSettings.parse({ build_pack: "nixpacks" });
+
+/** What this field may be set to; an image has an operation of its own. */
+const BuildPack = z
+  .enum(["nixpacks", "railpack", "static", "dockerfile", "dockercompose"])
+  .describe("How the source is built. nixpacks and railpack detect what it is.");
+
+const flag = (about: string) => lenient(z.boolean()).optional().describe(about);
+
+const Domains = lenient(z.string().max(2048, "At most 2048 characters.").nullable())
+  .optional()
+  .describe("The application's URLs, separated by commas. They are answered in `fqdn`.");
+
+const COMMON = {
+  name: ResourceName.optional().describe("Default: made from its source."),
+  description: ResourceDescription.optional().describe("For people."),
+  domains: Domains,
+  instant_deploy: flag("Deploy at once. When the queue is full, nothing is created or changed."),
+  force_domain_override: flag("Take URLs over from other resources of the team."),
+};
+
+const PLACE = {
+  project_uuid: z.string().max(255).describe("Project it belongs to."),
+  environment_name: z.string().max(255).nullable().optional().describe("This or environment_uuid is required."),
+  environment_uuid: z.string().max(255).nullable().optional().describe("This or environment_name is required."),
+  server_uuid: z.string().max(255).describe("Server it runs on."),
+  destination_uuid: z
+    .string()
+    .max(255)
+    .nullable()
+    .optional()
+    .describe("Required when the server has several destinations."),
+  autogenerate_domain: flag("Give it a URL when none is given. Default true."),
+  type: z.string().max(255).optional().describe("Accepted and ignored."),
+  private_key_uuid: z.string().max(255).optional().describe("Accepted and ignored."),
+  github_app_uuid: z.string().max(255).optional().describe("Accepted and ignored."),
+};
+
+/** Everything that shapes an application. Creations accept all of it, whatever its source. */
+const SETTINGS = { ...inputShape(settings), ...inputShape(ApplicationSecrets.shape) };
+const SETTINGS_WITH_DEFAULTS = { ...inputShape(settings, DEFAULTS), ...inputShape(ApplicationSecrets.shape) };
+
+const CREATE = { ...PLACE, ...COMMON, ...SETTINGS_WITH_DEFAULTS, build_pack: BuildPack.optional() };
+
+export const ApplicationCreatePublic = z.strictObject({
+  ...CREATE,
+  git_repository: settings.git_repository
+    .unwrap()
+    .min(1, "This field is required.")
+    .describe("https, http, git or ssh URL, or git@host:path; a file URL on the server that Berth itself runs on."),
+  git_branch: settings.git_branch.unwrap().min(1, "This field is required.").describe("Branch to deploy."),
+  build_pack: BuildPack,
+});
+export type ApplicationCreatePublic = z.infer<typeof ApplicationCreatePublic>;
+
+export const ApplicationCreateDockerfile = z.strictObject({
+  ...CREATE,
+  dockerfile: settings.dockerfile
+    .unwrap()
+    .unwrap()
+    .min(1, "This field is required.")
+    .describe("The Dockerfile: plain text, or base64 of it."),
+});
+export type ApplicationCreateDockerfile = z.infer<typeof ApplicationCreateDockerfile>;
+
+export const ApplicationCreateUpload = z.strictObject({
+  ...CREATE,
+  build_pack: BuildPack.optional().meta({ default: "nixpacks" }),
+});
+export type ApplicationCreateUpload = z.infer<typeof ApplicationCreateUpload>;
+
+/** What all creations share. */
+export type ApplicationCreate = Omit<ApplicationCreateUpload, "dockerfile"> & {
+  readonly dockerfile?: string | null | undefined;
+};
+
+export const ApplicationUpdate = z.strictObject({
+  ...COMMON,
+  ...SETTINGS,
+  name: ResourceName.nullable().optional().describe("Null keeps the name."),
+  build_pack: BuildPack.optional(),
+});
+export type ApplicationUpdate = z.infer<typeof ApplicationUpdate>;
+
+export const ApplicationDelete = z.strictObject({
+  delete_configurations: flag("Remove its configuration from the server. Default true."),
+  delete_volumes: flag("Remove its storages with what is in them. Default true."),
+  docker_cleanup: flag("Remove images that nothing uses any more. Default true."),
+  delete_connected_networks: flag("Remove networks that nothing uses any more. Default true."),
+});
+export type ApplicationDelete = z.infer<typeof ApplicationDelete>;

@@ -1,0 +1,25 @@
+/**
+ * The text of a field that may be sent in base64: canonical base64 is decoded, any other text is taken as it is.
+ *
+ * @returns `undefined` for base64 of what is not UTF-8 text.
+ */
+export function decodeBase64Field(text: string): string | undefined {
+  const bytes = canonicalBytes(text);
+  if (bytes === undefined) return text;
+  try {
+    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch {
+    return undefined;
+  }
+}
+
+/** What a caller is told of a field for which there is no text. */
+export const BASE64_PROBLEM = "Must be plain text, or base64 of UTF-8 text.";
+
+/** `undefined` when the text is not exactly what an encoder would write. */
+function canonicalBytes(text: string): Uint8Array | undefined {
+  if (text === "" || text.length % 4 !== 0 || !/^[A-Za-z0-9+/]+={0,2}$/.test(text)) return undefined;
+  const binary = atob(text);
+  if (btoa(binary) !== text) return undefined;
+  return Uint8Array.from(binary, (character) => character.charCodeAt(0));
+}

@@ -1,0 +1,32 @@
+import { Cron } from "croner";
+
+/** Words that stand for an expression. */
+const FREQUENCIES: Readonly<Record<string, string>> = {
+  every_minute: "* * * * *",
+  hourly: "0 * * * *",
+  daily: "0 0 * * *",
+  weekly: "0 0 * * 0",
+  monthly: "0 0 1 * *",
+  yearly: "0 0 1 1 *",
+  "@hourly": "0 * * * *",
+  "@daily": "0 0 * * *",
+  "@midnight": "0 0 * * *",
+  "@weekly": "0 0 * * 0",
+  "@monthly": "0 0 1 * *",
+  "@yearly": "0 0 1 1 *",
+  "@annually": "0 0 1 1 *",
+};
+
+/** The cron expression (five fields) of a frequency, which is one itself or a word such as `daily`. */
+export const cronOf = (frequency: string): string => FREQUENCIES[frequency] ?? frequency;
+
+export function isFrequency(text: string): boolean {
+  try {
+    // Without a function to call, nothing is scheduled.
+    return new Cron(cronOf(text), { mode: "5-part", paused: true }).nextRun(new Date(0)) !== null;
+  } catch {
+    return false;
+  }
+}
+
+export const FREQUENCY_PROBLEM = "Invalid cron expression or frequency format.";

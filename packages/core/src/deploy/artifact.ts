@@ -1,0 +1,57 @@
+import type { BuildPack } from "../build-pack.ts";
+
+/** What a build is made from. All paths are on the control plane's machine. */
+export interface BuildRequest {
+  readonly resourceUuid: string;
+  readonly deploymentUuid: string;
+  /** Positive number of the resource, unique on the instance; an engine may derive a user id from it. */
+  readonly resourceNumber: number;
+  /** Folder with the checked-out source. The build copies or moves what it needs out of it. */
+  readonly sourceFolder: string;
+  readonly config: BuildConfig;
+  /** Variables marked for the build. Secrets: they go to the build's environment, never to argv or logs. */
+  readonly env: Readonly<Record<string, string>>;
+  /** Build without any cache. */
+  readonly isForced: boolean;
+}
+
+/** The part of an application's settings that shapes a build. Wire names, as in the contract. */
+export interface BuildConfig {
+  readonly build_pack: BuildPack;
+  readonly base_directory: string;
+  readonly publish_directory: string | null;
+  readonly install_command: string | null;
+  readonly build_command: string | null;
+  readonly start_command: string | null;
+  readonly is_static: boolean;
+  readonly is_spa: boolean;
+  readonly dockerfile: string | null;
+  readonly dockerfile_location: string | null;
+  readonly dockerfile_target_build: string | null;
+  readonly docker_registry_image_name: string | null;
+  readonly docker_registry_image_tag: string | null;
+}
+
+/** What a build made: plain JSON, kept in the deployment's row, so that a restarted worker can start it. */
+export type Artifact = FolderArtifact | ImageArtifact;
+
+export interface FolderArtifact {
+  readonly type: "folder";
+  /** Release folder on the server. */
+  readonly folder: string;
+  /** Folder the command starts in, inside `folder`. */
+  readonly workingFolder: string;
+  readonly run: RunCommand;
+  /** What was recognised, for people: `Node.js (npm)`, `static files`, `Procfile`. */
+  readonly detected: string;
+}
+
+/** A user's own command line is read by the shell of the release's user, never by the control plane's. */
+export type RunCommand =
+  | { readonly type: "shell"; readonly script: string }
+  | { readonly type: "static"; readonly root: string; readonly isSpa: boolean };
+
+export interface ImageArtifact {
+  readonly type: "image";
+  readonly image: string;
+}

@@ -1,0 +1,47 @@
+import { interpolate, type SharedVariables } from "../env-value.ts";
+import type { ApplicationRecord, DeploymentRecord, DomainClaim, EnvRecord } from "../ports/records.ts";
+
+export interface EnvSubject {
+  readonly application: Pick<ApplicationRecord, "uuid" | "name" | "settings">;
+  readonly deployment: Pick<DeploymentRecord, "uuid" | "commit" | "pull_request_id">;
+  readonly domains: readonly DomainClaim[];
+  readonly envs: readonly EnvRecord[];
+  /** What references such as `{{ team.KEY }}` mean; those to nothing stay as they are. */
+  readonly shared?: SharedVariables;
+}
+
+type EnvValues = Readonly<Record<string, string>>;
+
+/** What a release runs with. The variables of the user come before the ones that every release is given. */
+export function runtimeEnv(subject: EnvSubject): EnvValues {
+  const given = { ...givenEnv(subject), SOURCE_COMMIT: subject.deployment.commit };
+  return withUserValues(subject, given, ({ is_runtime }) => is_runtime);
+}
+
+/** What a build runs with. The commit is not among it: it would spoil every cached layer. */
+export function buildtimeEnv(subject: EnvSubject): EnvValues {
+  return withUserValues(subject, givenEnv(subject), ({ is_buildtime }) => is_buildtime);
+}
+
+/** Stable for a release; what an engine calls it is the engine's matter. */
+export const containerName = (resourceUuid: string, deploymentUuid: string): string =>
+  `${resourceUuid}-${deploymentUuid}`;
+
+function givenEnv({ application, deployment, domains }: EnvSubject): EnvValues {
+  return {
+    BERTH_RESOURCE_UUID: application.uuid,
+    BERTH_CONTAINER_NAME: containerName(application.uuid, deployment.uuid),
+    BERTH_APP_NAME: application.name,
+    BERTH_FQDN: domains.map(({ host }) => host).join(","),
+    BERTH_URL: domains.map(({ url }) => url).join(","),
+    BERTH_BRANCH: application.settings.git_branch,
+  };
+}
+
+function withUserValues(subject: EnvSubject, given: EnvValues, isWanted: (env: EnvRecord) => boolean): EnvValues {
+  const isPreview = subject.deployment.pull_request_id !== 0;
+  const wanted = subject.envs.filter((env) => env.is_preview === isPreview && isWanted(env));
+  // Values go out byte for byte, whatever the flags that shape how they are shown say.
+  const own = wanted.map(({ key, value }) => [key, interpolate(value ?? "", subject.shared ?? {})]);
+  return { ...given, ...Object.fromEntries(own) };
+}

@@ -1,0 +1,109 @@
+import type { ApplicationSettings } from "../application.ts";
+import type { ApplicationRecord, DeploymentRecord, DomainClaim, EnvRecord, StorageRecord } from "../ports/records.ts";
+import type { SourceSpec } from "../ports/source.ts";
+import type { Artifact, BuildConfig, BuildRequest } from "./artifact.ts";
+import type { ReleaseLimits, ReleaseSpec, StorageMount } from "./release.ts";
+import { buildtimeEnv, runtimeEnv } from "./release-env.ts";
+
+/** Everything a deployment is derived from, read at one moment. */
+export interface DeploySubject {
+  readonly application: ApplicationRecord;
+  readonly deployment: DeploymentRecord;
+  readonly domains: readonly DomainClaim[];
+  readonly envs: readonly EnvRecord[];
+  readonly storages: readonly StorageRecord[];
+}
+
+/** What is fetched. @param commit Of the deployment; `HEAD` means what the application is set to. */
+export function sourceSpec(application: ApplicationRecord, commit: string): SourceSpec {
+  const { settings } = application;
+  switch (application.source) {
+    case "git":
+      return {
+        type: "git",
+        repository: settings.git_repository,
+        branch: settings.git_branch,
+        commit: commit === "HEAD" ? settings.git_commit_sha : commit,
+      };
+    case "upload":
+      return { type: "upload", resourceUuid: application.uuid, commit };
+    case "dockerfile":
+    case "image":
+      return { type: "none" };
+  }
+}
+
+export function buildRequest(subject: DeploySubject, sourceFolder: string): BuildRequest {
+  const { application, deployment } = subject;
+  return {
+    resourceUuid: application.uuid,
+    deploymentUuid: deployment.uuid,
+    resourceNumber: application.id,
+    sourceFolder,
+    config: buildConfig(application.settings),
+    env: buildtimeEnv(subject),
+    isForced: deployment.force_rebuild,
+  };
+}
+
+export function releaseSpec(subject: DeploySubject, artifact: Artifact): ReleaseSpec {
+  const { application, deployment } = subject;
+  return {
+    resourceUuid: application.uuid,
+    deploymentUuid: deployment.uuid,
+    resourceNumber: application.id,
+    name: application.name,
+    artifact,
+    env: runtimeEnv(subject),
+    ports: portsOf(application.settings.ports_exposes, subject.domains.length > 0),
+    storages: mountsOf(subject.storages),
+    limits: limitsOf(application.settings),
+  };
+}
+
+function buildConfig(settings: ApplicationSettings): BuildConfig {
+  return {
+    build_pack: settings.build_pack,
+    base_directory: settings.base_directory,
+    publish_directory: settings.publish_directory,
+    install_command: settings.install_command,
+    build_command: settings.build_command,
+    start_command: settings.start_command,
+    is_static: settings.is_static,
+    is_spa: settings.is_spa,
+    dockerfile: settings.dockerfile,
+    dockerfile_location: settings.dockerfile_location,
+    dockerfile_target_build: settings.dockerfile_target_build,
+    docker_registry_image_name: settings.docker_registry_image_name,
+    docker_registry_image_tag: settings.docker_registry_image_tag,
+  };
+}
+
+const WEB_PORT = 3000; // What most frameworks' own documentation listens on.
+
+/** Without a port named, what has a URL takes requests, and what has none is a worker that takes none. */
+export function portsOf(exposed: string | null, hasUrl: boolean): readonly number[] {
+  const named = (exposed ?? "").split(",").filter(Boolean).map(Number);
+  return named.length === 0 && hasUrl ? [WEB_PORT] : named;
+}
+
+const mountsOf = (storages: readonly StorageRecord[]): readonly StorageMount[] =>
+  storages
+    .filter(({ type }) => type === "persistent")
+    .map(({ uuid, name, mount_path }) => ({ uuid, name: name ?? uuid, mountPath: mount_path }));
+
+export function limitsOf(settings: Pick<ApplicationSettings, "limits_memory" | "limits_cpus">): ReleaseLimits {
+  const cpus = Number(settings.limits_cpus);
+  return {
+    memoryBytes: memoryBytes(settings.limits_memory),
+    cpus: Number.isFinite(cpus) && cpus > 0 ? cpus : null,
+  };
+}
+
+/** `512m`, `1.5g`, `1073741824`; `null` for 0 and what is no size: no limit. */
+export function memoryBytes(text: string): number | null {
+  const [, digits, unit] = /^(\d+(?:\.\d+)?)\s*([bkmgt]?)i?b?$/i.exec(text.trim()) ?? [];
+  if (digits === undefined) return null;
+  const power = "bkmgt".indexOf((unit || "b").toLowerCase());
+  return Math.floor(Number(digits) * 1024 ** power) || null;
+}

@@ -1,0 +1,59 @@
+import type { Artifact } from "./artifact.ts";
+
+/** Names a release for ever: the deployment that made it. */
+export interface ReleaseRef {
+  readonly resourceUuid: string;
+  readonly deploymentUuid: string;
+}
+
+/** Everything an engine must know to run a release. Holds secrets in `env`: kept only in files of mode 0600. */
+export interface ReleaseSpec extends ReleaseRef {
+  /** Positive number of the resource, unique on the instance; an engine may derive a user id from it. */
+  readonly resourceNumber: number;
+  readonly name: string;
+  readonly artifact: Artifact;
+  readonly env: Readonly<Record<string, string>>;
+  /** The ports the application says it listens on. The first is the one that gets traffic. */
+  readonly ports: readonly number[];
+  readonly storages: readonly StorageMount[];
+  readonly limits: ReleaseLimits;
+}
+
+export interface StorageMount {
+  readonly uuid: string;
+  readonly name: string;
+  readonly mountPath: string;
+}
+
+/** `null`: unlimited. */
+export interface ReleaseLimits {
+  readonly memoryBytes: number | null;
+  readonly cpus: number | null;
+}
+
+/** The states of RULES 6. */
+export type ContainerState =
+  | "created"
+  | "starting"
+  | "running"
+  | "restarting"
+  | "exited"
+  | "paused"
+  | "dead"
+  | "removing";
+
+/** What an engine observes of a release. */
+export interface ReleaseState extends ReleaseRef {
+  readonly state: ContainerState;
+  /** Where it takes requests; `null` while it does not run or exposes nothing. */
+  readonly upstream: Upstream | null;
+  readonly restartCount: number;
+  /** Of the last run that ended, 128 + signal when a signal ended it. */
+  readonly exitCode: number | null;
+  readonly startedAt: Date | null;
+}
+
+export interface Upstream {
+  readonly host: string;
+  readonly port: number;
+}

@@ -1,0 +1,89 @@
+import { describe, expect, test } from "vitest";
+import type { ReleaseState } from "./release.ts";
+import { type SiteSubject, siteOf, upstreamsOf } from "./site.ts";
+
+const claim = (host: string, path = "/") => ({ host, path, url: `https://${host}${path}` });
+const subject = (
+  settings: Partial<SiteSubject["application"]["settings"]>,
+  domains: SiteSubject["domains"],
+  password: string | null = null,
+): SiteSubject => ({ application: application(settings), secrets: { http_basic_auth_password: password }, domains });
+const application = (settings: Partial<SiteSubject["application"]["settings"]>) => ({
+  uuid: "app1",
+  name: "shop",
+  settings: {
+    redirect: "both",
+    is_http_basic_auth_enabled: false,
+    http_basic_auth_username: null,
+    ...settings,
+  } as const,
+});
+const upstream = { host: "127.0.0.1", port: 41234 };
+
+describe("the site of an application", () => {
+  test("has a route for each of its URLs", () => {
+    const site = siteOf(subject({}, [claim("a.com"), claim("b.com", "/x")]), [upstream]);
+    expect(site).toEqual({
+      id: "app1",
+      name: "shop",
+      routes: [
+        { host: "a.com", path: "/" },
+        { host: "b.com", path: "/x" },
+      ],
+      upstreams: [upstream],
+    });
+  });
+
+  test.each([
+    ["both", ["www.a.com", "a.com"], [undefined, undefined]],
+    ["www", ["www.a.com", "a.com"], [undefined, "www.a.com"]],
+    ["non-www", ["www.a.com", "a.com"], ["a.com", undefined]],
+    ["www", ["a.com"], [undefined]],
+    ["non-www", ["www.a.com"], [undefined]],
+  ] as const)("redirects %s of %j only to a host of its own", (redirect, hosts, targets) => {
+    const site = siteOf(
+      subject(
+        { redirect },
+        hosts.map((host) => claim(host)),
+      ),
+      [],
+    );
+    expect(site.routes.map(({ redirectToHost }) => redirectToHost)).toEqual(targets);
+  });
+
+  test("is protected when asked for", () => {
+    const protectedBy = { is_http_basic_auth_enabled: true, http_basic_auth_username: "me" };
+    const site = siteOf(subject(protectedBy, [], "secret"), []);
+    expect(site.basicAuth).toEqual({ username: "me", password: "secret" });
+  });
+
+  test("is down rather than open when it shall be protected and has no password", () => {
+    const protectedBy = { is_http_basic_auth_enabled: true, http_basic_auth_username: "me" };
+    expect(siteOf(subject(protectedBy, []), [upstream]).upstreams).toEqual([]);
+  });
+});
+
+describe("where requests go", () => {
+  const observed = (state: ReleaseState["state"], at: ReleaseState["upstream"] = upstream): ReleaseState => ({
+    resourceUuid: "r",
+    deploymentUuid: "d",
+    state,
+    upstream: at,
+    restartCount: 0,
+    exitCode: null,
+    startedAt: null,
+  });
+  const old = { host: "127.0.0.1", port: 1 };
+
+  test.each<[string, Parameters<typeof upstreamsOf>, readonly object[]]>([
+    ["to where it listens now", ["running", { upstream: old }, observed("running")], [upstream]],
+    ["to its last address while it restarts", ["running", { upstream: old }, observed("restarting", null)], [old]],
+    ["nowhere when it exited", ["running", { upstream: old }, observed("exited", null)], []],
+    ["nowhere when it is gone", ["running", { upstream: old }, undefined], []],
+    ["nowhere when it shall be stopped", ["stopped", { upstream: old }, observed("running")], []],
+    ["nowhere before the first release", ["running", undefined, undefined], []],
+    ["nowhere when it exposes nothing", ["running", { upstream: null }, observed("running", null)], []],
+  ])("%s", (_title, args, expected) => {
+    expect(upstreamsOf(...args)).toEqual(expected);
+  });
+});

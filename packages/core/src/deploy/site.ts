@@ -1,0 +1,68 @@
+import type { ApplicationSecrets, ApplicationSettings } from "../application.ts";
+import type { Site, SiteRoute } from "../ports/proxy.ts";
+import type { DomainClaim } from "../ports/records.ts";
+import type { DesiredState } from "../resource.ts";
+import type { ReleaseState, Upstream } from "./release.ts";
+
+type SiteSettings = Pick<ApplicationSettings, "redirect" | "is_http_basic_auth_enabled" | "http_basic_auth_username">;
+
+/** What a site is made of, beside where its requests go now. */
+export interface SiteSubject {
+  readonly application: { readonly uuid: string; readonly name: string; readonly settings: SiteSettings };
+  readonly secrets: Pick<ApplicationSecrets, "http_basic_auth_password">;
+  readonly domains: readonly DomainClaim[];
+}
+
+/** What the proxy must know of an application. Without upstreams it answers that it is down. */
+export function siteOf({ application, secrets, domains }: SiteSubject, upstreams: readonly Upstream[]): Site {
+  const { settings } = application;
+  const isProtected = settings.is_http_basic_auth_enabled;
+  const password = secrets.http_basic_auth_password;
+  return {
+    id: application.uuid,
+    name: application.name,
+    routes: routesOf(domains, settings.redirect),
+    // Protection without a password would open the site to whoever knows the name: it stays down until there is one.
+    upstreams: isProtected && password === null ? [] : upstreams,
+    ...(isProtected && { basicAuth: { username: settings.http_basic_auth_username ?? "", password: password ?? "" } }),
+  };
+}
+
+function routesOf(domains: readonly DomainClaim[], redirect: ApplicationSettings["redirect"]): readonly SiteRoute[] {
+  const claimed = new Set(domains.map(({ host, path }) => `${host}${path}`));
+  return domains.map(({ host, path }) => {
+    const target = redirectTarget(host, redirect);
+    // A redirect to a host that is not this application's would lead visitors away.
+    if (target === undefined || !claimed.has(`${target}${path}`)) return { host, path };
+    return { host, path, redirectToHost: target };
+  });
+}
+
+function redirectTarget(host: string, redirect: ApplicationSettings["redirect"]): string | undefined {
+  const hasPrefix = host.startsWith(WWW);
+  if (redirect === "www" && !hasPrefix) return `${WWW}${host}`;
+  if (redirect === "non-www" && hasPrefix) return host.slice(WWW.length);
+  return undefined;
+}
+
+/** Where requests go: to the live release, as long as it is wanted and may answer. */
+export function upstreamsOf(
+  desiredState: DesiredState,
+  live: { readonly upstream: Upstream | null } | undefined,
+  observed: ReleaseState | undefined,
+): readonly Upstream[] {
+  if (desiredState === "stopped" || live === undefined || observed === undefined) return [];
+  if (!MAY_ANSWER.has(observed.state)) return [];
+  const upstream = observed.upstream ?? live.upstream;
+  return upstream === null ? [] : [upstream];
+}
+
+const WWW = "www.";
+/** One that restarts keeps its address: taking its route away and giving it back would only lengthen the outage. */
+const MAY_ANSWER: ReadonlySet<ReleaseState["state"]> = new Set([
+  "created",
+  "starting",
+  "running",
+  "restarting",
+  "paused",
+]);

@@ -1,0 +1,55 @@
+import { z } from "zod";
+
+export const DEPLOYMENT_STATUSES = ["queued", "in_progress", "finished", "failed", "cancelled-by-user"] as const;
+export type DeploymentStatus = (typeof DEPLOYMENT_STATUSES)[number];
+export const DeploymentStatus = z.enum(DEPLOYMENT_STATUSES);
+
+/**
+ * The legal transitions, and the only ones: a status update names the statuses it may come from, so a late worker
+ * cannot revive a cancelled deployment.
+ */
+export const DEPLOYMENT_TRANSITIONS = {
+  queued: ["in_progress", "cancelled-by-user", "failed"],
+  in_progress: ["finished", "failed", "cancelled-by-user"],
+  finished: [],
+  failed: [],
+  "cancelled-by-user": [],
+} as const satisfies Record<DeploymentStatus, readonly DeploymentStatus[]>;
+
+export const mayBecome = (from: DeploymentStatus, to: DeploymentStatus): boolean =>
+  (DEPLOYMENT_TRANSITIONS[from] as readonly DeploymentStatus[]).includes(to);
+
+export const isTerminal = (status: DeploymentStatus): boolean => DEPLOYMENT_TRANSITIONS[status].length === 0;
+
+/** The statuses from which `to` may be reached, for the `where status in (...)` of an update. */
+export const sourcesOf = (to: DeploymentStatus): readonly DeploymentStatus[] =>
+  DEPLOYMENT_STATUSES.filter((from) => mayBecome(from, to));
+
+export const STEP_NAMES = ["checkout", "build", "start", "health", "switch", "retire"] as const;
+export type StepName = (typeof STEP_NAMES)[number];
+
+/** `undone`: it ran, then the deployment failed or was cancelled and what the step had made is gone. */
+export const STEP_STATUSES = ["pending", "running", "done", "failed", "cancelled", "undone", "skipped"] as const;
+export type StepStatus = (typeof STEP_STATUSES)[number];
+
+export interface DeploymentStep {
+  readonly name: StepName;
+  readonly status: StepStatus;
+  readonly started_at: Date | null;
+  readonly finished_at: Date | null;
+  /** What the step gave to the ones after it; a resumed deployment starts from it. Never secrets. */
+  readonly output: Readonly<Record<string, unknown>> | null;
+  /** One sentence, without secrets. */
+  readonly error: string | null;
+}
+
+/** One line of a deployment's log. `seq` grows by one a line within a deployment and is the cursor of a follower. */
+export interface DeploymentLogLine {
+  readonly seq: number;
+  readonly step: StepName | null;
+  readonly type: "stdout" | "stderr";
+  readonly output: string;
+  /** For people who may read secrets only. */
+  readonly hidden: boolean;
+  readonly timestamp: Date;
+}

@@ -1,0 +1,71 @@
+import { parse } from "dotenv";
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { parseEnvFile } from "./env-file.ts";
+
+const one = (text: string) => {
+  const [entry, ...others] = parseEnvFile(text);
+  return others.length > 0 ? "several" : (entry ?? "none");
+};
+
+describe("a text in env format", () => {
+  test.each([
+    ["A=b", { key: "A", value: "b", comment: null }],
+    ["A=b # why", { key: "A", value: "b", comment: "why" }],
+    ["A=b #", { key: "A", value: "b", comment: null }],
+    ["A=b#c", { key: "A", value: "b#c", comment: null }],
+    ["COLOR=#fff", { key: "COLOR", value: "#fff", comment: null }],
+    ["A= # nothing yet", { key: "A", value: "", comment: "nothing yet" }],
+    ["A=a#b # c # d", { key: "A", value: "a#b", comment: "c # d" }],
+    ['A="x # y" # why', { key: "A", value: "x # y", comment: "why" }],
+    ["A='x # y'# why", { key: "A", value: "x # y", comment: "why" }],
+    ["A=`x 'y' \"z\"`", { key: "A", value: "x 'y' \"z\"", comment: null }],
+    ['A="one\ntwo" # lines', { key: "A", value: "one\ntwo", comment: "lines" }],
+    ['A="one\\ntwo"', { key: "A", value: "one\ntwo", comment: null }],
+    ["A='one\\ntwo'", { key: "A", value: "one\\ntwo", comment: null }],
+    ['A="unclosed', { key: "A", value: '"unclosed', comment: null }],
+    ["export A=b", { key: "A", value: "b", comment: null }],
+    ["  A = b  ", { key: "A", value: "b", comment: null }],
+    ["A: b", { key: "A", value: "b", comment: null }],
+    ["A=", { key: "A", value: "", comment: null }],
+    ["A=b=c", { key: "A", value: "b=c", comment: null }],
+    ["A=b\r\n", { key: "A", value: "b", comment: null }],
+    ["\uFEFFA=b", { key: "A", value: "b", comment: null }],
+    ["A=1\nA=2 # later", { key: "A", value: "2", comment: "later" }],
+    ["# A=b", "none"],
+    ["A", "none"],
+    ["=b", "none"],
+    ["A b=c", "none"],
+    ["", "none"],
+  ])("[S11] %j is read with its comment", (text, expected) => {
+    expect(one(text)).toEqual(expected);
+  });
+
+  test("keeps the order of what counts", () => {
+    expect(parseEnvFile("A=1\n\n# two\nB=2\nnonsense\nC='3\n4'\nA=5").map(({ key, value }) => [key, value])).toEqual([
+      ["B", "2"],
+      ["C", "3\n4"],
+      ["A", "5"],
+    ]);
+  });
+
+  test("agrees with dotenv on every value whose comments stand behind white space", () => {
+    const key = fc.stringMatching(/^[A-Za-z_][A-Za-z0-9_]{0,8}$/);
+    const plain = fc.stringMatching(/^[a-z0-9 =:/.$"'\\-]{0,20}$/);
+    const quoted = fc
+      .tuple(fc.constantFrom('"', "'", "`"), fc.stringMatching(/^[a-z0-9 #=\\n\n$-]{0,20}$/))
+      .map(([quote, inner]) => `${quote}${inner}${quote}`);
+    const line = fc
+      .tuple(fc.constantFrom("", "export ", "  "), key, fc.oneof(plain, quoted), fc.constantFrom("", " # why", "  "))
+      .map(([before, name, value, after]) => `${before}${name}=${value}${after}`);
+    const text = fc.array(fc.oneof(line, fc.constantFrom("", "# note", "nonsense")), { maxLength: 6 });
+    fc.assert(
+      fc.property(text, (lines) => {
+        const source = lines.join("\n");
+        const read = Object.fromEntries(parseEnvFile(source).map((entry) => [entry.key, entry.value]));
+        expect(read).toEqual(parse(source));
+      }),
+      { numRuns: 2000 },
+    );
+  });
+});

@@ -1,0 +1,61 @@
+/** One variable of a text in env format. */
+export interface EnvFileEntry {
+  readonly key: string;
+  readonly value: string;
+  /** What follows `#` at the end of its line. */
+  readonly comment: string | null;
+}
+
+const HEAD = /[^\S\n]*(?:export[^\S\n]+)?([\w.-]+)(?:[^\S\n]*=|:(?=\s))/y;
+// Any character but the quote, which a backslash may precede. No comment and no line end: it is not quoted.
+const QUOTED = /[^\S\n]*('(?:\\'|[^'])*'|"(?:\\"|[^"])*"|`(?:\\`|[^`])*`)[^\S\n]*(?:#(.*))?$/my;
+const PLAIN = /.*/y;
+
+/**
+ * Reads a text in env format as the package dotenv does: `KEY=value`, optionally quoted (then it may span lines; in
+ * double quotes `\n` and `\r` are line ends), optionally after `export`. Lines that are none of this are passed over; of
+ * two with one key the later one counts.
+ *
+ * Unlike there, a `#` in an unquoted value begins a comment only behind white space, so that `PASSWORD=a#b` and
+ * `COLOR=#fff` are kept whole.
+ */
+export function parseEnvFile(text: string): readonly EnvFileEntry[] {
+  const source = text.replace(/^\uFEFF/, "").replace(/\r\n?/g, "\n");
+  const entries = new Map<string, EnvFileEntry>();
+  let at = 0;
+  while (at < source.length) {
+    const head = matchAt(HEAD, source, at);
+    if (head?.[1] !== undefined) {
+      const entry = valueAt(source, at + head[0].length);
+      // Anew, so that the order is that of what counts.
+      entries.delete(head[1]);
+      entries.set(head[1], { key: head[1], value: entry.value, comment: entry.comment });
+      at = entry.end;
+    }
+    const lineEnd = source.indexOf("\n", at);
+    at = lineEnd === -1 ? source.length : lineEnd + 1;
+  }
+  return [...entries.values()];
+}
+
+function valueAt(source: string, start: number) {
+  const quoted = matchAt(QUOTED, source, start);
+  if (quoted?.[1] !== undefined) {
+    return { value: unquote(quoted[1]), comment: trimmed(quoted[2]), end: start + quoted[0].length };
+  }
+  const line = matchAt(PLAIN, source, start)?.[0] ?? "";
+  const [, value = line, comment] = /^(.*?)\s#(.*)$/.exec(line) ?? [];
+  return { value: unquote(value.trim()), comment: trimmed(comment), end: start + line.length };
+}
+
+function matchAt(pattern: RegExp, source: string, at: number): RegExpExecArray | null {
+  pattern.lastIndex = at;
+  return pattern.exec(source);
+}
+
+function unquote(raw: string): string {
+  const value = /^(['"`])([\s\S]*)\1$/.exec(raw)?.[2] ?? raw;
+  return raw.startsWith('"') ? value.replaceAll("\\n", "\n").replaceAll("\\r", "\r") : value;
+}
+
+const trimmed = (comment: string | undefined): string | null => comment?.trim() || null;

@@ -1,0 +1,64 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { interpolate, isShared, realValue } from "./env-value.ts";
+
+const shared = {
+  team: new Map([["NAME", "berth"]]),
+  project: new Map([
+    ["URL", "http://x"],
+    ["SELF", "{{ team.NAME }}"],
+  ]),
+};
+
+describe("shared references", () => {
+  test.each([
+    ["{{team.NAME}}", "berth"],
+    ["{{ team.NAME }}-{{project.URL}}/{{ team.NAME }}", "berth-http://x/berth"],
+    ["{{ team.OTHER }}", "{{ team.OTHER }}"],
+    ["{{ environment.NAME }}", "{{ environment.NAME }}"],
+    ["{{ galaxy.NAME }}", "{{ galaxy.NAME }}"],
+    ["{{ project.SELF }}", "{{ team.NAME }}"],
+    ["$& {team.NAME} {{}}", "$& {team.NAME} {{}}"],
+  ])("%s becomes %s", (value, expected) => {
+    expect(interpolate(value, shared)).toBe(expected);
+  });
+
+  test.each([
+    ["{{ team.NAME }}", true],
+    [" {{team.NAME}} ", true],
+    ["x{{ team.NAME }}", false],
+    ["{{ team.NAME }}{{ team.NAME }}", false],
+    [null, false],
+  ])("%j is one shared reference: %s", (value, expected) => {
+    expect(isShared(value)).toBe(expected);
+  });
+
+  test("leave every other value byte for byte", () => {
+    fc.assert(
+      fc.property(fc.string({ unit: "binary" }), (value) => {
+        fc.pre(!value.includes("{{"));
+        expect(interpolate(value, shared)).toBe(value);
+      }),
+    );
+  });
+});
+
+describe("real_value", () => {
+  const plain = { is_literal: false, is_multiline: false };
+  test.each([
+    ["abc", plain, "abc"],
+    ['say "hi"', plain, 'say \\"hi\\"'],
+    ["it's\ta\rb\\", plain, "it\\'s\\ta\\rb\\\\"],
+    ["line\nline", plain, "line\nline"],
+    ['{"a":"b"}', plain, '{"a":"b"}'],
+    ["[1, 2]", plain, "[1, 2]"],
+    ["{not json", plain, "{not json"],
+    ["a'b", { is_literal: true, is_multiline: false }, "'a'b'"],
+    ["a\nb", { is_literal: false, is_multiline: true }, "'a\nb'"],
+    ["{{ team.NAME }}", plain, "berth"],
+    ["", plain, ""],
+    [null, plain, null],
+  ])("of %j is quoted as clients expect", (value, flags, expected) => {
+    expect(realValue({ value, ...flags }, shared)).toBe(expected);
+  });
+});

@@ -1,0 +1,106 @@
+/** What went wrong, in words a caller can act on. Transport status codes live in packages/api. */
+export type ErrorCategory =
+  | "bad_request"
+  | "unauthenticated"
+  | "forbidden"
+  | "not_found"
+  | "method_not_allowed"
+  | "conflict"
+  | "precondition_failed"
+  | "too_large"
+  | "unsupported_media_type"
+  | "invalid"
+  | "too_many"
+  | "unavailable"
+  | "internal";
+
+/** Every code Berth answers with. A code is stable: clients branch on it. */
+export const ERRORS = {
+  "request.malformed": "bad_request",
+  "request.invalid": "invalid",
+  "request.not_found": "not_found",
+  "request.method_not_allowed": "method_not_allowed",
+  "request.too_large": "too_large",
+  "request.unsupported_media_type": "unsupported_media_type",
+  "auth.unauthenticated": "unauthenticated",
+  "auth.missing_ability": "forbidden",
+  "auth.api_disabled": "forbidden",
+  "auth.root_team_only": "forbidden",
+  "resource.not_found": "not_found",
+  "resource.already_exists": "conflict",
+  "resource.in_use": "bad_request",
+  "resource.already_running": "bad_request",
+  "resource.already_stopped": "bad_request",
+  "resource.not_running": "bad_request",
+  "resource.state": "bad_request",
+  "domain.conflict": "conflict",
+  "destination.ambiguous": "bad_request",
+  "destination.missing": "bad_request",
+  "queue.full": "too_many",
+  "rate.limited": "too_many",
+  "deployment.not_cancellable": "bad_request",
+  "engine.unsupported": "invalid",
+  "engine.unreachable": "unavailable",
+  "engine.failed": "internal",
+  "server.unreachable": "unavailable",
+  "source.not_found": "invalid",
+  "source.unauthorized": "invalid",
+  "source.unreachable": "unavailable",
+  "source.invalid": "invalid",
+  "deploy.cancelled": "conflict",
+  "deploy.build_failed": "invalid",
+  "deploy.start_failed": "invalid",
+  "deploy.unhealthy": "invalid",
+  "deploy.command_failed": "invalid",
+  "deploy.interrupted": "unavailable",
+  "deploy.timeout": "unavailable",
+  "database.unavailable": "unavailable",
+  "setup.failed": "unavailable",
+  "internal.error": "internal",
+} as const satisfies Record<`${string}.${string}`, ErrorCategory>;
+
+export type ErrorCode = keyof typeof ERRORS;
+
+/** Field name (dotted for nested ones, `_` for the whole body) to the sentences that say what is wrong with it. */
+export type FieldErrors = Readonly<Record<string, readonly string[]>>;
+
+export interface DomainErrorOptions {
+  readonly cause?: unknown;
+  /** For `request.invalid`: what is wrong with which field. */
+  readonly fields?: FieldErrors;
+  /** For `queue.full` and `rate.limited`: when to try again, in seconds. */
+  readonly retryAfterSeconds?: number;
+  /** Further keys of the answer's body, e.g. `conflicts` of a domain conflict. Never secrets. */
+  readonly details?: Readonly<Record<string, unknown>>;
+}
+
+/** The one family of errors. Foreign errors are wrapped at the edge of `engine` and `db`, with `cause`. */
+export class DomainError extends Error {
+  override readonly name = "DomainError";
+  readonly code: ErrorCode;
+  readonly fields: FieldErrors | undefined;
+  readonly retryAfterSeconds: number | undefined;
+  readonly details: Readonly<Record<string, unknown>> | undefined;
+
+  /** @param message Shown to the caller, says what to do next. Secrets and host details go in `cause`. */
+  constructor(code: ErrorCode, message: string, options: DomainErrorOptions = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.code = code;
+    this.fields = options.fields;
+    this.retryAfterSeconds = options.retryAfterSeconds;
+    this.details = options.details;
+  }
+
+  get category(): ErrorCategory {
+    return ERRORS[this.code];
+  }
+}
+
+/** @param thing With a capital, as in the answer: `Application`. Foreign and unknown objects read the same. */
+export const notFound = (thing: string) => new DomainError("resource.not_found", `${thing} not found.`);
+
+export const invalid = (fields: FieldErrors) => new DomainError("request.invalid", "Validation failed.", { fields });
+
+export function isDomainError(error: unknown, ...codes: readonly ErrorCode[]): error is DomainError {
+  return error instanceof DomainError && (codes.length === 0 || codes.includes(error.code));
+}

@@ -1,0 +1,24 @@
+/** Sentences for what is wrong with the limits that are sent, by field. */
+export function limitProblems(sent: LimitTexts): Record<string, readonly string[]> {
+  const problems: Record<string, readonly string[]> = {};
+  for (const field of MEMORY_FIELDS) {
+    const text = sent[field];
+    if (typeof text === "string" && !isMemory(field, text)) {
+      problems[field] = ["Must be a size such as 512m or 1g, or 0 for no limit."];
+    }
+  }
+  if (typeof sent.limits_cpus === "string" && !/^\d{1,4}(\.\d{1,9})?$/.test(sent.limits_cpus)) {
+    problems.limits_cpus = ["Must be a number such as 0.5 or 2, or 0 for no limit."];
+  }
+  return problems;
+}
+
+function isMemory(field: string, text: string): boolean {
+  // Docker reads -1 as swap without limit.
+  return /^\d{1,15}(\.\d{1,9})?[bkmgt]?$/i.test(text) || (field === "limits_memory_swap" && text === "-1");
+}
+
+const MEMORY_FIELDS = ["limits_memory", "limits_memory_swap", "limits_memory_reservation"] as const;
+type LimitTexts = {
+  readonly [Field in (typeof MEMORY_FIELDS)[number] | "limits_cpus"]?: string | null | undefined;
+};

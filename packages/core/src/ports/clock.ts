@@ -1,0 +1,11 @@
+/** Time and chance, passed in so that rules stay pure and tests need no fake timers. */
+export interface Clock {
+  now(): Date;
+}
+
+export interface Ids {
+  /** 24 characters `[a-z0-9]`, the first a letter. */
+  uuid(): string;
+  /** Cryptographically random letters and digits. */
+  secret(length: number): string;
+}

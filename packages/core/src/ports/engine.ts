@@ -1,0 +1,97 @@
+import type { Artifact, BuildRequest } from "../deploy/artifact.ts";
+import type { ReleaseRef, ReleaseSpec, ReleaseState } from "../deploy/release.ts";
+
+/** What an engine can do. Shared code asks these, never the engine's name. */
+export interface EngineCapabilities {
+  readonly build_packs: readonly string[];
+  readonly images: boolean;
+  readonly replicas: boolean;
+  readonly port_mappings: boolean;
+  readonly networks: boolean;
+  readonly memory_limit: boolean;
+  readonly cpu_limit: boolean;
+}
+
+/** Where a long piece of work writes its lines, and how it learns that it shall stop. */
+export interface WorkIO {
+  readonly signal: AbortSignal;
+  /** One line without its line end. Redaction of secrets is done by the receiver. */
+  onLine(line: string, stream: "stdout" | "stderr"): void;
+}
+
+/** A line of a release's own output. `cursor` is opaque and grows: `logs({ after: cursor })` goes on behind it. */
+export interface LogLine {
+  readonly cursor: string;
+  readonly line: string;
+}
+
+export interface LogQuery {
+  /** The last N lines to begin with, when `after` is not given. 0 for none. */
+  readonly lines?: number;
+  /** The cursor of the last line the caller has. */
+  readonly after?: string;
+  /** Goes on with what comes, until `signal` fires or the release is removed. */
+  readonly follow?: boolean;
+  readonly signal?: AbortSignal;
+}
+
+export interface ExecResult {
+  readonly exitCode: number;
+  /** Standard output and error in the order they came, cut to `maxOutputBytes`. */
+  readonly output: string;
+  readonly isTruncated: boolean;
+}
+
+/**
+ * One server's engine. Every call rejects only with a `DomainError`; `engine.unreachable` may be retried.
+ * A release is named by the deployment that made it, so every call may be repeated after a crash.
+ */
+export interface Engine {
+  readonly kind: "process" | "docker" | "swarm";
+  readonly capabilities: EngineCapabilities;
+
+  /**
+   * Turns a checkout into what `start` can run. Repeating it for the same deployment starts afresh.
+   * Aborting ends the work and everything it spawned before the promise rejects with `deploy.cancelled`.
+   * @throws DomainError `deploy.build_failed` whose message says in one sentence what went wrong.
+   */
+  build(request: BuildRequest, io: WorkIO): Promise<Artifact>;
+
+  /**
+   * Starts a release beside whatever runs. Idempotent: when the release already runs, answers its state.
+   * Resolves when the process or container exists, not when it is healthy.
+   * @throws DomainError `deploy.start_failed`
+   */
+  start(spec: ReleaseSpec, io: WorkIO): Promise<ReleaseState>;
+
+  /** Idempotent. Resolves when the release has exited: asked to first, killed after `graceSeconds`. Keeps what was built. */
+  stop(ref: ReleaseRef, options: { readonly graceSeconds: number }): Promise<void>;
+
+  /** Idempotent. Stops the release and removes it with what was built for it; storages stay. */
+  remove(ref: ReleaseRef, options?: { readonly graceSeconds?: number }): Promise<void>;
+
+  /** `undefined`: the engine knows no such release. */
+  inspect(ref: ReleaseRef): Promise<ReleaseState | undefined>;
+
+  /** Every release this engine holds, running or not. */
+  list(): Promise<readonly ReleaseState[]>;
+
+  /** Runs a user's script in the release's own environment, as its user. The script is one argument of its shell. */
+  exec(
+    ref: ReleaseRef,
+    script: string,
+    options: { readonly timeoutSeconds: number; readonly signal?: AbortSignal; readonly maxOutputBytes?: number },
+  ): Promise<ExecResult>;
+
+  /** @throws DomainError `resource.not_found` when there is no such release. */
+  logs(ref: ReleaseRef, query: LogQuery): AsyncIterable<LogLine>;
+
+  /** Ports on which the release's processes listen, for the sentence that explains a failed health check. */
+  listeningPorts(ref: ReleaseRef): Promise<readonly number[]>;
+
+  /** Removes what belongs to the resource as a whole: its build cache and, when asked, its storages. Idempotent. */
+  removeResource(resourceUuid: string, options: { readonly deleteVolumes: boolean }): Promise<void>;
+
+  /** Told of every change of a release's state; never throws into the engine. Returns the way to stop listening. */
+  onStateChange(listener: (state: ReleaseState) => void): () => void;
+}

@@ -1,0 +1,255 @@
+import type { ApplicationSettings, ApplicationSource } from "../application.ts";
+import type { Artifact } from "../deploy/artifact.ts";
+import type { Upstream } from "../deploy/release.ts";
+import type { DeploymentStatus } from "../deployment.ts";
+import type { Ability } from "../permission.ts";
+import type { DesiredState, ResourceKind } from "../resource.ts";
+import type { EngineKind, ServerSettings } from "../server.ts";
+
+/** A page of a list: `skip` rows are passed over, at most `take` are answered; no `take` answers all. */
+export interface Paging {
+  readonly skip?: number | undefined;
+  readonly take?: number | undefined;
+}
+
+export interface Page<T> {
+  readonly items: readonly T[];
+  /** Of all rows that match, whatever the page. */
+  readonly total: number;
+}
+
+export interface Timestamps {
+  readonly created_at: Date;
+  readonly updated_at: Date;
+}
+
+export interface TeamRecord extends Timestamps {
+  readonly id: number;
+  readonly name: string;
+  readonly description: string | null;
+  readonly personal_team: boolean;
+  readonly show_boarding: boolean;
+}
+
+export interface TokenRecord {
+  readonly id: number;
+  readonly team_id: number;
+  readonly name: string;
+  readonly abilities: readonly Ability[];
+  readonly expires_at: Date | null;
+  readonly last_used_at: Date | null;
+  readonly created_at: Date;
+}
+
+export interface ProjectRecord extends Timestamps {
+  readonly id: number;
+  readonly uuid: string;
+  readonly team_id: number;
+  readonly name: string;
+  readonly description: string | null;
+}
+
+export interface EnvironmentRecord extends Timestamps {
+  readonly id: number;
+  readonly uuid: string;
+  readonly project_id: number;
+  readonly name: string;
+  readonly description: string | null;
+}
+
+export interface ServerRecord extends Timestamps {
+  readonly id: number;
+  readonly uuid: string;
+  readonly team_id: number;
+  readonly name: string;
+  readonly description: string | null;
+  readonly ip: string;
+  readonly port: number;
+  readonly user: string;
+  readonly engine: EngineKind;
+  readonly proxy_type: string;
+  readonly settings: ServerSettings;
+}
+
+export interface DestinationRecord extends Timestamps {
+  readonly id: number;
+  readonly uuid: string;
+  readonly server_id: number;
+  readonly name: string;
+  readonly network: string;
+}
+
+/** What all kinds of resource have: one row of the table `resource`. */
+export interface ResourceRecord extends Timestamps {
+  readonly id: number;
+  readonly uuid: string;
+  readonly kind: ResourceKind;
+  readonly team_id: number;
+  readonly environment_id: number;
+  readonly server_id: number;
+  readonly destination_id: number;
+  readonly name: string;
+  readonly description: string | null;
+  /** `state:health` as in RULES 6, as last observed. */
+  readonly status: string;
+  readonly desired_state: DesiredState;
+  /** Set once deletion was asked for; the row goes when the removal is done. */
+  readonly removing_at: Date | null;
+  /** With `removing_at`: whether its storages go with it. */
+  readonly delete_volumes: boolean;
+}
+
+/** The names of what a resource lives in, read together with it: every answer about it carries them. */
+export interface Placement {
+  readonly project_uuid: string;
+  readonly environment_uuid: string;
+  readonly environment_name: string;
+  readonly server_uuid: string;
+  readonly server_name: string;
+  readonly server_ip: string;
+  /** The server's settings say reachable and usable, and not disabled. */
+  readonly is_server_functional: boolean;
+  readonly destination_uuid: string;
+  readonly destination_name: string;
+  readonly destination_network: string;
+}
+
+export interface ApplicationRecord extends ResourceRecord {
+  readonly placement: Placement;
+  readonly source: ApplicationSource;
+  /** Comma-separated URLs. Written together with the claims in the table `domain`, which decide who holds one. */
+  readonly fqdn: string | null;
+  readonly settings: ApplicationSettings;
+  readonly restart_count: number;
+  readonly last_restart_at: Date | null;
+  readonly last_online_at: Date | null;
+}
+
+/** One claimed URL: a host belongs to one team of the instance, and each of its paths to one holder (D7). */
+export interface DomainClaim {
+  /** Lower case, IDNA. */
+  readonly host: string;
+  /** `/` or `/prefix`. */
+  readonly path: string;
+  /** The URL as it is shown. */
+  readonly url: string;
+}
+
+export interface DomainHolder extends DomainClaim {
+  readonly team_id: number;
+  readonly resource_uuid: string;
+  readonly resource_name: string;
+  readonly resource_kind: ResourceKind;
+}
+
+export interface EnvRecord extends Timestamps {
+  readonly id: number;
+  readonly uuid: string;
+  readonly key: string;
+  /** Decrypted, byte for byte (D31). */
+  readonly value: string | null;
+  readonly is_preview: boolean;
+  readonly is_literal: boolean;
+  readonly is_multiline: boolean;
+  readonly is_shown_once: boolean;
+  readonly is_runtime: boolean;
+  readonly is_buildtime: boolean;
+  readonly is_required: boolean;
+  readonly comment: string | null;
+  readonly order: number | null;
+}
+export type EnvFields = Omit<EnvRecord, "id" | "uuid" | "created_at" | "updated_at">;
+
+export interface StorageRecord extends Timestamps {
+  readonly id: number;
+  readonly uuid: string;
+  readonly type: "persistent" | "file";
+  readonly name: string | null;
+  readonly mount_path: string;
+  readonly host_path: string | null;
+  readonly content: string | null;
+  readonly is_directory: boolean;
+  readonly is_preview_suffix_enabled: boolean;
+}
+export type StorageFields = Omit<StorageRecord, "id" | "uuid" | "created_at" | "updated_at">;
+
+export interface DeploymentRecord extends Timestamps {
+  readonly id: number;
+  readonly uuid: string;
+  readonly team_id: number;
+  readonly resource_id: number;
+  readonly resource_uuid: string;
+  readonly resource_name: string;
+  readonly server_id: number;
+  readonly server_name: string;
+  readonly destination_id: number;
+  readonly status: DeploymentStatus;
+  readonly pull_request_id: number;
+  readonly commit: string;
+  readonly commit_message: string | null;
+  readonly force_rebuild: boolean;
+  /** Start what was built before, without a build. */
+  readonly restart_only: boolean;
+  readonly rollback: boolean;
+  readonly is_webhook: boolean;
+  readonly is_api: boolean;
+  readonly git_type: string | null;
+  /** Set when someone asked to cancel a deployment in progress; its worker sees it and ends the work. */
+  readonly cancel_requested_at: Date | null;
+  /** One sentence that says why it failed. */
+  readonly error: string | null;
+  readonly started_at: Date | null;
+  readonly finished_at: Date | null;
+  /** Grows by one whenever a worker takes the deployment over: the fencing token of its writes. */
+  readonly attempt: number;
+}
+
+export interface NewDeployment {
+  readonly uuid: string;
+  readonly resource_id: number;
+  readonly server_id: number;
+  readonly destination_id: number;
+  readonly pull_request_id: number;
+  readonly commit: string;
+  readonly force_rebuild: boolean;
+  readonly restart_only: boolean;
+  readonly rollback: boolean;
+  readonly is_webhook: boolean;
+  readonly is_api: boolean;
+  readonly git_type: string | null;
+  /** Neither the duplicate nor the concurrency check applies; the queue limit does (RULES 4.29, D4). */
+  readonly is_instant: boolean;
+}
+
+/** What became of a request for a deployment: `duplicate` names the one that is waiting or running (D14). */
+export type EnqueueOutcome =
+  | { readonly outcome: "queued"; readonly deployment: DeploymentRecord }
+  | { readonly outcome: "duplicate"; readonly deployment: DeploymentRecord }
+  | { readonly outcome: "full"; readonly limit: number };
+
+export type ReleaseRole = "candidate" | "live" | "retiring";
+
+/** What a deployment has made: at most one is `live` per resource and pull request. */
+export interface ReleaseRecord extends Timestamps {
+  readonly deployment_id: number;
+  readonly deployment_uuid: string;
+  readonly resource_id: number;
+  readonly resource_uuid: string;
+  readonly pull_request_id: number;
+  readonly server_id: number;
+  readonly role: ReleaseRole;
+  readonly artifact: Artifact;
+  /** Uuid of the deployment whose build made the artifact: another one when this one only restarted what was there. */
+  readonly built_by: string;
+  readonly upstream: Upstream | null;
+  /** Set when it retires: the deployment that took its place, whose step `retire` tells of the removal. */
+  readonly replaced_by_deployment_id: number | null;
+}
+
+export interface EventRecord {
+  readonly id: number;
+  readonly type: string;
+  readonly resource_uuid: string | null;
+  readonly payload: Readonly<Record<string, unknown>>;
+  readonly created_at: Date;
+}

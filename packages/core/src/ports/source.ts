@@ -1,0 +1,55 @@
+import type { WorkIO } from "./engine.ts";
+
+/** Where an application's code comes from. */
+export type SourceSpec =
+  | {
+      readonly type: "git";
+      /** https, http, ssh, git or file URL, or `git@host:path`. `file:` only for the local server. */
+      readonly repository: string;
+      readonly branch: string;
+      /** A full or short sha, a tag, or `HEAD` for the branch's tip. */
+      readonly commit: string;
+      readonly credentials?: GitCredentials | undefined;
+    }
+  | {
+      readonly type: "upload";
+      readonly resourceUuid: string;
+      /** SHA-256 of an uploaded archive, or `HEAD` for the newest. */
+      readonly commit: string;
+    }
+  /** Nothing to fetch: a Dockerfile in the record, an image. */
+  | { readonly type: "none" };
+
+export type GitCredentials =
+  | { readonly type: "ssh"; readonly privateKey: string }
+  | { readonly type: "basic"; readonly username: string; readonly password: string };
+
+export interface Checkout {
+  /** Absolute folder that holds the files of the commit, and nothing of git. */
+  readonly folder: string;
+  /** Full sha of the commit, or SHA-256 of the upload. */
+  readonly commit: string;
+  /** First line of the commit message. */
+  readonly message: string | null;
+}
+
+/** Fetches source code onto the control plane's machine. Nothing in a repository is executed by it. */
+export interface SourceFetcher {
+  /**
+   * Idempotent for a deployment: an earlier checkout of it is replaced.
+   * @throws DomainError `source.not_found`, `source.unauthorized`, `source.unreachable`, `source.invalid`
+   */
+  checkout(spec: SourceSpec, deploymentUuid: string, io: WorkIO): Promise<Checkout>;
+  /** Idempotent. */
+  removeCheckout(deploymentUuid: string): Promise<void>;
+  /**
+   * Keeps an uploaded tar (gzip or plain), checked entry by entry: no path or link may leave its folder.
+   * @throws DomainError `source.invalid`, `request.too_large`
+   */
+  saveUpload(
+    resourceUuid: string,
+    archive: AsyncIterable<Uint8Array>,
+  ): Promise<{ readonly commit: string; readonly sizeBytes: number }>;
+  /** Idempotent. Removes uploads; mirrors of repositories are shared and stay. */
+  removeResource(resourceUuid: string): Promise<void>;
+}

@@ -1,0 +1,258 @@
+import type { ApplicationSecrets, ApplicationSettings, ApplicationSource } from "../application.ts";
+import type { DeploymentLogLine, DeploymentStep } from "../deployment.ts";
+import type { Ability } from "../permission.ts";
+import type { DesiredState, ResourceKind, ResourceRef } from "../resource.ts";
+import type {
+  ApplicationRecord,
+  DeploymentRecord,
+  DestinationRecord,
+  DomainClaim,
+  DomainHolder,
+  EnqueueOutcome,
+  EnvFields,
+  EnvironmentRecord,
+  EnvRecord,
+  EventRecord,
+  NewDeployment,
+  Page,
+  Paging,
+  ProjectRecord,
+  ReleaseRecord,
+  ResourceRecord,
+  ServerRecord,
+  StorageFields,
+  StorageRecord,
+  TeamRecord,
+  Timestamps,
+  TokenRecord,
+} from "./records.ts";
+
+/** Every function sees and changes only the scope's team: what is another team's reads as `undefined`. */
+export interface Stores {
+  /** All or nothing. Nested calls join. Inside, use only the stores that are passed in. */
+  transaction<T>(work: (stores: Stores) => Promise<T>): Promise<T>;
+  readonly teams: TeamStore;
+  readonly tokens: TokenStore;
+  readonly projects: ProjectStore;
+  readonly environments: EnvironmentStore;
+  readonly servers: ServerStore;
+  readonly resources: ResourceStore;
+  readonly applications: ApplicationStore;
+  readonly domains: DomainStore;
+  readonly envs: EnvStore;
+  readonly storages: StorageStore;
+  readonly deployments: DeploymentStore;
+  readonly releases: ReleaseStore;
+  readonly events: EventStore;
+  readonly settings: InstanceSettingStore;
+}
+
+export interface TeamStore {
+  current(): Promise<TeamRecord | undefined>;
+  /** The scope's team; for the root team, all teams of the instance. */
+  list(paging?: Paging): Promise<Page<TeamRecord>>;
+  find(id: number): Promise<TeamRecord | undefined>;
+  insert(team: { readonly name: string; readonly description: string | null }): Promise<TeamRecord>;
+}
+
+export interface TokenStore {
+  list(paging?: Paging): Promise<Page<TokenRecord>>;
+  /** @param teamId The root team makes tokens for any team; others for their own only. */
+  insert(token: {
+    readonly team_id: number;
+    readonly name: string;
+    readonly abilities: readonly Ability[];
+    /** SHA-256 (hex) of the secret part. */
+    readonly hash: string;
+    readonly expires_at: Date | null;
+  }): Promise<TokenRecord>;
+  delete(id: number): Promise<boolean>;
+  /** It exists and has not expired. */
+  isValid(id: number): Promise<boolean>;
+}
+
+export interface ProjectStore {
+  list(paging?: Paging): Promise<Page<ProjectRecord>>;
+  find(uuid: string): Promise<ProjectRecord | undefined>;
+  insert(project: {
+    readonly uuid: string;
+    readonly name: string;
+    readonly description: string | null;
+  }): Promise<ProjectRecord>;
+  update(
+    uuid: string,
+    change: { readonly name?: string | undefined; readonly description?: string | null | undefined },
+  ): Promise<ProjectRecord | undefined>;
+  /** `false` when it still has resources. */
+  deleteIfEmpty(uuid: string): Promise<boolean>;
+}
+
+export interface EnvironmentStore {
+  list(projectId: number, paging?: Paging): Promise<Page<EnvironmentRecord>>;
+  /** By name first, then by uuid. */
+  find(projectId: number, nameOrUuid: string): Promise<EnvironmentRecord | undefined>;
+  /** @throws DomainError `resource.already_exists` */
+  insert(environment: {
+    readonly uuid: string;
+    readonly project_id: number;
+    readonly name: string;
+    readonly description: string | null;
+  }): Promise<EnvironmentRecord>;
+  /** `false` when it still has resources. */
+  deleteIfEmpty(id: number): Promise<boolean>;
+}
+
+export interface ServerStore {
+  list(paging?: Paging): Promise<Page<ServerRecord>>;
+  find(uuid: string): Promise<ServerRecord | undefined>;
+  findById(id: number): Promise<ServerRecord | undefined>;
+  insert(server: Omit<ServerRecord, "id" | "team_id" | keyof Timestamps>): Promise<ServerRecord>;
+  update(
+    uuid: string,
+    change: Partial<Omit<ServerRecord, "id" | "uuid" | "team_id" | keyof Timestamps>>,
+  ): Promise<ServerRecord | undefined>;
+  destinations(serverId: number): Promise<readonly DestinationRecord[]>;
+  insertDestination(destination: {
+    readonly uuid: string;
+    readonly server_id: number;
+    readonly name: string;
+    readonly network: string;
+  }): Promise<DestinationRecord>;
+}
+
+export interface ResourceStore {
+  find(ref: ResourceRef): Promise<ResourceRecord | undefined>;
+  list(
+    filter: { readonly kind?: ResourceKind; readonly environment_id?: number; readonly server_id?: number },
+    paging?: Paging,
+  ): Promise<Page<ResourceRecord>>;
+  /** Wakes the workers. */
+  setDesiredState(id: number, state: DesiredState): Promise<void>;
+  /** Marks it for removal and wakes the workers. `false` when it was marked before. */
+  markRemoving(id: number, options: { readonly delete_volumes: boolean }): Promise<boolean>;
+}
+
+export interface ApplicationStore {
+  list(
+    filter: { readonly tag?: string | undefined; readonly environment_id?: number | undefined },
+    paging?: Paging,
+  ): Promise<Page<ApplicationRecord>>;
+  find(uuid: string): Promise<ApplicationRecord | undefined>;
+  insert(application: {
+    readonly uuid: string;
+    readonly environment_id: number;
+    readonly server_id: number;
+    readonly destination_id: number;
+    readonly name: string;
+    readonly description: string | null;
+    readonly source: ApplicationSource;
+    readonly settings: ApplicationSettings;
+    readonly secrets: ApplicationSecrets;
+  }): Promise<ApplicationRecord>;
+  update(
+    id: number,
+    change: {
+      readonly name?: string | undefined;
+      readonly description?: string | null | undefined;
+      /** Merged into the stored settings, key by key. */
+      readonly settings?: Partial<ApplicationSettings> | undefined;
+      readonly secrets?: Partial<ApplicationSecrets> | undefined;
+    },
+  ): Promise<ApplicationRecord | undefined>;
+  secrets(id: number): Promise<ApplicationSecrets>;
+  /** Of several at once, by id. */
+  secretsOf(ids: readonly number[]): Promise<ReadonlyMap<number, ApplicationSecrets>>;
+}
+
+export interface DomainStore {
+  /**
+   * Who of the team holds any of these hosts and paths, and who of another team anything of these hosts; the holder
+   * `exceptResourceId` is left out.
+   */
+  holders(claims: readonly DomainClaim[], exceptResourceId?: number): Promise<readonly DomainHolder[]>;
+  /**
+   * Replaces the resource's claims and its `fqdn`. With `takeFromOwnTeam`, claims that resources of the same team hold
+   * move here (their `fqdn` loses them). Those who claim one host do so one after the other.
+   * @throws DomainError `domain.conflict` when another holder remains.
+   */
+  claim(
+    resourceId: number,
+    claims: readonly DomainClaim[],
+    options: { readonly takeFromOwnTeam: boolean },
+  ): Promise<{ readonly overridden: readonly DomainHolder[] }>;
+}
+
+export interface EnvStore {
+  /** Normal ones, then preview ones, each by id. */
+  list(resourceId: number, paging?: Paging): Promise<Page<EnvRecord>>;
+  findByKey(resourceId: number, key: string, isPreview: boolean): Promise<EnvRecord | undefined>;
+  /** @throws DomainError `resource.already_exists` when the key is taken. */
+  insert(resourceId: number, uuid: string, env: EnvFields): Promise<EnvRecord>;
+  update(resourceId: number, uuid: string, change: Partial<EnvFields>): Promise<EnvRecord | undefined>;
+  delete(resourceId: number, uuid: string): Promise<boolean>;
+}
+
+export interface StorageStore {
+  list(resourceId: number): Promise<readonly StorageRecord[]>;
+  find(resourceId: number, uuid: string): Promise<StorageRecord | undefined>;
+  insert(resourceId: number, uuid: string, storage: StorageFields): Promise<StorageRecord>;
+  update(resourceId: number, uuid: string, change: Partial<StorageFields>): Promise<StorageRecord | undefined>;
+  delete(resourceId: number, uuid: string): Promise<boolean>;
+}
+
+export interface DeploymentStore {
+  /** Queued and in progress, oldest first. */
+  listActive(paging?: Paging): Promise<Page<DeploymentRecord>>;
+  /** Newest first. */
+  listByResource(
+    resourceId: number,
+    filter: { readonly pull_request_id?: number | undefined },
+    paging?: Paging,
+  ): Promise<Page<DeploymentRecord>>;
+  find(uuid: string): Promise<DeploymentRecord | undefined>;
+  steps(deploymentId: number): Promise<readonly DeploymentStep[]>;
+  /** Lines behind `after` (0 for all), by `seq`: the first `take` of them, or with `last` the last so many. */
+  log(
+    deploymentId: number,
+    query: {
+      readonly after?: number | undefined;
+      readonly take?: number | undefined;
+      readonly last?: number | undefined;
+    },
+  ): Promise<readonly DeploymentLogLine[]>;
+  /** Resolves when the deployment may have new log lines or a new status, on `signal`, or after a second at most. */
+  changed(deploymentId: number, signal: AbortSignal): Promise<void>;
+  /**
+   * Counts and inserts under a lock on the server's row, so that the queue limit holds exactly (D4), and sends the
+   * worker's job in the same transaction. All of the list or none: the first that is `full` undoes the others.
+   */
+  enqueue(deployments: readonly NewDeployment[]): Promise<readonly EnqueueOutcome[]>;
+  /**
+   * A queued one becomes `cancelled-by-user` at once; one in progress gets `cancel_requested_at`, and its worker ends
+   * it. Answers the record as it is then; a terminal one is unchanged.
+   */
+  requestCancel(uuid: string): Promise<DeploymentRecord | undefined>;
+}
+
+export interface ReleaseStore {
+  live(resourceId: number, pullRequestId: number): Promise<ReleaseRecord | undefined>;
+}
+
+export interface EventStore {
+  /** Written in the transaction of the change it tells of. */
+  append(event: {
+    readonly type: string;
+    readonly resource_uuid: string | null;
+    readonly payload: Readonly<Record<string, unknown>>;
+  }): Promise<void>;
+  /** Behind `after`, by id. */
+  list(query: {
+    readonly after?: number | undefined;
+    readonly take?: number | undefined;
+  }): Promise<readonly EventRecord[]>;
+}
+
+export interface InstanceSettingStore {
+  isApiEnabled(): Promise<boolean>;
+  setApiEnabled(isEnabled: boolean): Promise<void>;
+}

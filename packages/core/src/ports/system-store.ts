@@ -1,0 +1,149 @@
+import type { ApplicationSecrets } from "../application.ts";
+import type { Artifact } from "../deploy/artifact.ts";
+import type { Upstream } from "../deploy/release.ts";
+import type { DeploymentLogLine, DeploymentStep, StepName, StepStatus } from "../deployment.ts";
+import type {
+  ApplicationRecord,
+  DeploymentRecord,
+  DomainClaim,
+  ReleaseRecord,
+  ReleaseRole,
+  ResourceRecord,
+  ServerRecord,
+  TokenRecord,
+} from "./records.ts";
+import type { Stores } from "./store.ts";
+
+/** Token lookup of a request, before there is a scope. One query. */
+export interface Authenticator {
+  /** @param hash SHA-256 (hex) of the secret part. Expired ones read as unknown. */
+  findToken(hash: string): Promise<(TokenRecord & { readonly is_api_enabled: boolean }) | undefined>;
+  /** Collected in memory and written in batches: no write per request. */
+  touchToken(id: number, at: Date): void;
+}
+
+/** What the worker needs across teams. Every write to a running deployment is fenced by its lease. */
+export interface SystemStores {
+  transaction<T>(work: (stores: SystemStores) => Promise<T>): Promise<T>;
+  /** Stores in the scope of a team, for use cases run by the system. */
+  forTeam(teamId: number): Stores;
+  readonly deployments: SystemDeploymentStore;
+  readonly releases: SystemReleaseStore;
+  readonly resources: SystemResourceStore;
+  readonly leases: LeaseStore;
+  readonly servers: { list(): Promise<readonly ServerRecord[]>; find(id: number): Promise<ServerRecord | undefined> };
+}
+
+export interface StepChange {
+  readonly status: StepStatus;
+  readonly output?: Readonly<Record<string, unknown>> | null;
+  readonly error?: string | null;
+}
+
+/** Names a worker's hold of a deployment. Writes with an older `attempt` change nothing and are told so. */
+export interface Lease {
+  readonly deployment_id: number;
+  readonly owner: string;
+  readonly attempt: number;
+}
+
+export interface SystemDeploymentStore {
+  /**
+   * Takes one deployment that may run now: queued, none of the same resource and pull request in progress, the
+   * server's `concurrent_builds` not reached; oldest first, exactly once under any number of workers. It becomes
+   * `in_progress` with a lease.
+   *
+   * @param serverIds Only deployments to these servers; of any server when left out.
+   */
+  claimNext(
+    owner: string,
+    leaseSeconds: number,
+    serverIds?: readonly number[],
+  ): Promise<{ readonly lease: Lease; readonly deployment: DeploymentRecord } | undefined>;
+  /** Takes over a deployment in progress whose lease ran out, of these servers or of any. */
+  claimAbandoned(
+    owner: string,
+    leaseSeconds: number,
+    serverIds?: readonly number[],
+  ): Promise<{ readonly lease: Lease; readonly deployment: DeploymentRecord } | undefined>;
+  /**
+   * `lost` when another worker has it or it has ended; otherwise says whether cancelling was asked for. With 0 seconds
+   * the lease runs out at once: that gives the deployment back, still in progress, to whoever claims it first.
+   */
+  renew(lease: Lease, leaseSeconds: number): Promise<"held" | "cancel_requested" | "lost">;
+  find(id: number): Promise<DeploymentRecord | undefined>;
+  /** Queued and in progress, of a server. */
+  listActive(serverId: number): Promise<readonly DeploymentRecord[]>;
+  steps(deploymentId: number): Promise<readonly DeploymentStep[]>;
+  /**
+   * Fenced. `false` when the lease is lost. The time it first runs is its start, the time it gets a status that is
+   * neither `pending` nor `running` its end. What is left out of `step` keeps its value.
+   */
+  saveStep(lease: Lease, name: StepName, step: StepChange): Promise<boolean>;
+  /**
+   * The step `retire` of a deployment that is finished. Not fenced: it holds no lease any more, and who retires holds
+   * the server's.
+   */
+  saveRetirement(deploymentId: number, step: StepChange): Promise<void>;
+  saveCommit(lease: Lease, commit: string, message: string | null): Promise<boolean>;
+  /** Appends with the next `seq`s and tells followers. Not fenced: an undo's lines count too. */
+  appendLog(deploymentId: number, lines: readonly Omit<DeploymentLogLine, "seq">[]): Promise<void>;
+  /**
+   * Fenced, and only along a legal transition. Writes its event in the same transaction. Answers `false`, changing
+   * nothing, when the lease is lost or the status is terminal.
+   */
+  finish(lease: Lease, status: "finished" | "failed" | "cancelled-by-user", error: string | null): Promise<boolean>;
+  /**
+   * Resolves when a deployment was queued, cancelled or ended, when a resource's desired state changed or its removal
+   * was asked for, on `signal`, or after `timeoutSeconds`.
+   */
+  wakeUp(signal: AbortSignal, timeoutSeconds: number): Promise<void>;
+}
+
+export interface SystemReleaseStore {
+  /** Fenced. Inserts or replaces the deployment's candidate. */
+  saveCandidate(
+    lease: Lease,
+    release: { readonly artifact: Artifact; readonly built_by: string; readonly upstream: Upstream | null },
+  ): Promise<boolean>;
+  /**
+   * Fenced. The candidate becomes `live`, the previous live one `retiring` and replaced by it, in one transaction;
+   * answers the previous. Repeating it changes nothing and answers the same.
+   */
+  promote(lease: Lease): Promise<{ readonly previous: ReleaseRecord | undefined } | undefined>;
+  find(deploymentId: number): Promise<ReleaseRecord | undefined>;
+  live(resourceId: number, pullRequestId: number): Promise<ReleaseRecord | undefined>;
+  /** Live ones of a server, for the proxy's table and for bringing back what should run. */
+  listByRole(role: ReleaseRole, serverId?: number): Promise<readonly ReleaseRecord[]>;
+  /** All of a server, whatever their role, as of one moment: a promotion is seen whole or not at all. */
+  listByServer(serverId: number): Promise<readonly ReleaseRecord[]>;
+  setUpstream(deploymentId: number, upstream: Upstream | null): Promise<void>;
+  delete(deploymentId: number): Promise<void>;
+}
+
+export interface SystemResourceStore {
+  find(id: number): Promise<ResourceRecord | undefined>;
+  application(
+    id: number,
+  ): Promise<{ readonly application: ApplicationRecord; readonly secrets: ApplicationSecrets } | undefined>;
+  /** Claims of a resource, for its routes. */
+  domains(id: number): Promise<readonly DomainClaim[]>;
+  setStatus(id: number, status: string): Promise<void>;
+  /** What was observed of restarts. */
+  setRestarts(
+    id: number,
+    restarts: { readonly restart_count: number; readonly last_restart_at: Date | null },
+  ): Promise<void>;
+  listRemoving(): Promise<readonly ResourceRecord[]>;
+  /** All of a server, for what should run there and its proxy's table. */
+  listByServer(serverId: number): Promise<readonly (ResourceRecord & { readonly domains: readonly DomainClaim[] })[]>;
+  /** Removes the row and its children, and writes its event. */
+  delete(id: number): Promise<void>;
+}
+
+/** Who does a job that only one replica may do, e.g. `server:3`. Names are made by us, never from input. */
+export interface LeaseStore {
+  /** `true` when `owner` holds it now: it was free, ran out, or was held by the same owner. */
+  acquire(name: string, owner: string, seconds: number): Promise<boolean>;
+  release(name: string, owner: string): Promise<void>;
+}

@@ -1,0 +1,16 @@
+/** Everything a user can deploy. Adding a kind here adds its routes, CLI verbs and pages. */
+export const RESOURCE_KINDS = {
+  application: { plural: "applications", title: "Application", tag: "Applications" },
+  service: { plural: "services", title: "Service", tag: "Services" },
+  database: { plural: "databases", title: "Database", tag: "Databases" },
+} as const;
+
+export type ResourceKind = keyof typeof RESOURCE_KINDS;
+
+export interface ResourceRef {
+  readonly kind: ResourceKind;
+  readonly uuid: string;
+}
+
+/** Whether the owner wants it running: what a restart of the control plane brings back. */
+export type DesiredState = "running" | "stopped";

@@ -1,0 +1,12 @@
+import { REMOVING_STATUS } from "./status.ts";
+
+/** Applications and databases always name a health: `exited` is shown as `exited:unhealthy`. */
+export const withHealth = (status: string): string => (status.includes(":") ? status : `${status}:unhealthy`);
+
+export const isRunning = (status: string): boolean => status.includes("running");
+
+export const isStopped = (status: string): boolean => /exited|stopped/.test(status);
+
+/** What an answer says of a resource: its removal goes before whatever was last observed. */
+export const shownStatus = (resource: { readonly status: string; readonly removing_at: Date | null }): string =>
+  resource.removing_at === null ? withHealth(resource.status) : REMOVING_STATUS;

@@ -1,0 +1,14 @@
+import { z } from "zod";
+
+/** `2026-01-02T03:04:05.678000Z`: what clients of this API family parse. */
+export const timestamp = (date: Date): string => date.toISOString().replace("Z", "000Z");
+
+export const timestampOrNull = (date: Date | null): string | null => (date === null ? null : timestamp(date));
+
+/** `2026-01-02 03:04:05`, in UTC: the few fields that carry no zone. */
+export const plainTimestamp = (date: Date): string => date.toISOString().slice(0, 19).replace("T", " ");
+
+/** Schema of `timestamp`. */
+export const Timestamp = z.string().meta({ format: "date-time", examples: ["2026-01-02T03:04:05.678000Z"] });
+/** Schema of `plainTimestamp`. */
+export const PlainTimestamp = z.string().meta({ examples: ["2026-01-02 03:04:05"] });
