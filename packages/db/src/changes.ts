@@ -1,0 +1,78 @@
+import type { Notifier } from "./notifier.ts";
+
+/** Payload: the id of a deployment whose status, steps or log changed. */
+export const DEPLOYMENT_CHANNEL = "berth_deployment";
+/** Something that workers wait for. */
+export const QUEUE_CHANNEL = "berth_queue";
+
+const TOPICS_MAX = 10_000;
+
+/**
+ * Counts what `NOTIFY` told, so that nothing is missed between reading a state and waiting for the next one:
+ * take `clock` before the read, and `wait` resolves at once when the topic was told of since.
+ */
+export interface Changes {
+  /** Grows with everything that is told. */
+  clock(): number;
+  /** Resolves when the topic was told of after `since`, on `signal`, or after `timeoutMs`. */
+  wait(topic: string, since: number, signal: AbortSignal, timeoutMs: number): Promise<void>;
+}
+
+export const QUEUE_TOPIC = "queue";
+export const deploymentTopic = (id: number): string => `deployment ${id}`;
+
+export async function watchChanges(notifier: Notifier): Promise<Changes> {
+  let clock = 0;
+  // What is not in the map has changed at `floor` or before: forgetting a topic can only wake someone needlessly.
+  let floor = 0;
+  const versions = new Map<string, number>();
+  const waiters = new Map<string, Set<() => void>>();
+
+  function touch(topic: string): void {
+    clock += 1;
+    versions.delete(topic); // so that the map's order is by age
+    versions.set(topic, clock);
+    if (versions.size > TOPICS_MAX) forgetOldest();
+    for (const wake of [...(waiters.get(topic) ?? [])]) wake();
+  }
+  function forgetOldest(): void {
+    const [oldest] = versions;
+    if (oldest === undefined) return;
+    versions.delete(oldest[0]);
+    floor = Math.max(floor, oldest[1]);
+  }
+  function touchAll(): void {
+    clock += 1;
+    floor = clock;
+    versions.clear();
+    for (const wakes of [...waiters.values()]) for (const wake of [...wakes]) wake();
+  }
+  const version = (topic: string) => versions.get(topic) ?? floor;
+
+  await notifier.listen(DEPLOYMENT_CHANNEL, (id) =>
+    id === undefined ? touchAll() : touch(deploymentTopic(Number(id))),
+  );
+  await notifier.listen(QUEUE_CHANNEL, (payload) => (payload === undefined ? touchAll() : touch(QUEUE_TOPIC)));
+
+  return {
+    clock: () => clock,
+    wait(topic, since, signal, timeoutMs) {
+      if (signal.aborted || version(topic) > since) return Promise.resolve();
+      return new Promise((resolve) => {
+        const wake = () => {
+          clearTimeout(timer);
+          signal.removeEventListener("abort", wake);
+          const waiting = waiters.get(topic);
+          waiting?.delete(wake);
+          if (waiting?.size === 0) waiters.delete(topic);
+          resolve();
+        };
+        const timer = setTimeout(wake, timeoutMs);
+        signal.addEventListener("abort", wake, { once: true });
+        const waiting = waiters.get(topic);
+        if (waiting === undefined) waiters.set(topic, new Set([wake]));
+        else waiting.add(wake);
+      });
+    },
+  };
+}

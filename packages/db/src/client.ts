@@ -1,0 +1,204 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { DomainError, isDomainError } from "@berth/core";
+import { Kysely, sql } from "kysely";
+import pg from "pg";
+import { type Changes, watchChanges } from "./changes.ts";
+import { connectionProblem, parseDatabaseUrl, versionProblem } from "./database-url.ts";
+import { pgliteDialect, postgresDialect } from "./dialect.ts";
+import { embeddedFolders, startEmbeddedPostgres } from "./embedded/embedded-postgres.ts";
+import { lockFolder } from "./embedded/folder-lock.ts";
+import { openPglite, pgliteNotifier } from "./embedded/pglite.ts";
+import { type NotificationListener, type Notifier, postgresNotifier } from "./notifier.ts";
+import type { DB } from "./schema.ts";
+import { parseTimestamp } from "./timestamp.ts";
+
+export type DatabaseKind = "postgres" | "embedded-postgres" | "pglite";
+
+export interface Database {
+  readonly kysely: Kysely<DB>;
+  readonly kind: DatabaseKind;
+  readonly changes: Changes;
+  /** Hears `NOTIFY` on the channel from whichever process. Resolves when nothing sent from now on is missed. */
+  listen(channel: string, listener: NotificationListener): Promise<() => void>;
+  /** Work to be done before the connections close. */
+  beforeClose(work: () => Promise<void>): void;
+  /** Closes the connections and stops an embedded server. Idempotent. */
+  close(): Promise<void>;
+}
+
+export interface DatabaseOptions {
+  /** An external PostgreSQL: `postgres://user:password@host:port/database`. */
+  readonly url?: string | undefined;
+  /** Locked for this process, also beside `url`; holds the embedded database. */
+  readonly dataFolder?: string | undefined;
+  /** Which embedded one; by default what the folder holds, else PostgreSQL where its programs run. */
+  readonly embedded?: "postgres" | "pglite" | undefined;
+  readonly connectionsMax?: number | undefined;
+  /** Told what a person should know, one line at a time. */
+  readonly onNotice?: ((line: string) => void) | undefined;
+}
+
+/**
+ * Opens the database and starts it if it is an embedded one. The tables are `migrate`'s.
+ *
+ * @throws DomainError `setup.failed` with one sentence that says what is wrong and what to do; never the password.
+ */
+export async function openDatabase(options: DatabaseOptions): Promise<Database> {
+  const lock = options.dataFolder === undefined ? undefined : lockFolder(options.dataFolder);
+  try {
+    const opened = await open(options);
+    return database(opened, await watchChanges(opened.notifier), () => lock?.release());
+  } catch (error) {
+    lock?.release();
+    throw isDomainError(error) ? error : notOpened(error, options.dataFolder);
+  }
+}
+
+/** A full disk, a folder that was damaged: never with `url`, whose problems have sentences of their own. */
+const notOpened = (cause: unknown, dataFolder = "") =>
+  new DomainError(
+    "setup.failed",
+    `The database in ${dataFolder} could not be opened: ${cause instanceof Error ? cause.message : String(cause)}`,
+    { cause },
+  );
+
+interface Opened {
+  readonly kind: DatabaseKind;
+  readonly kysely: Kysely<DB>;
+  readonly notifier: Notifier;
+  /** Not through kysely, which would throw an error of its own kind at whoever comes later. */
+  closeConnections(): Promise<void>;
+  /** Runs last. */
+  stop(): Promise<void>;
+}
+
+async function open(options: DatabaseOptions): Promise<Opened> {
+  const { url, dataFolder, onNotice } = options;
+  if (url !== undefined) return await openUrl(url, options);
+  if (dataFolder === undefined) throw new DomainError("setup.failed", "Set DATABASE_URL or a data folder.");
+  const pgliteFolder = join(dataFolder, "pglite");
+  const folders = embeddedFolders(dataFolder);
+  const hasPostgresData = existsSync(join(folders.folder, "data"));
+  const isPgliteAsked = options.embedded === "pglite";
+  if (isPgliteAsked || (options.embedded === undefined && !hasPostgresData && existsSync(pgliteFolder))) {
+    return await openWasm(pgliteFolder);
+  }
+  const embedded = await startEmbeddedPostgres({ ...folders, onNotice });
+  if (embedded === undefined) {
+    if (options.embedded === "postgres" || hasPostgresData) {
+      throw new DomainError(
+        "setup.failed",
+        "The embedded PostgreSQL does not run on this machine. Set DATABASE_URL to another one.",
+      );
+    }
+    onNotice?.("PostgreSQL's programs do not run on this machine, so the slower embedded PGlite is used.");
+    return await openWasm(pgliteFolder);
+  }
+  try {
+    const opened = await connect(embedded.connection, options, embedded.ensureRunning);
+    return { ...opened, kind: "embedded-postgres", stop: embedded.stop };
+  } catch (error) {
+    await embedded.stop();
+    throw error;
+  }
+}
+
+async function openUrl(url: string, options: DatabaseOptions): Promise<Opened> {
+  const target = parseDatabaseUrl(url);
+  const opened = await connect(target.config, options, async () => undefined).catch((error: unknown) => {
+    throw connectionProblem(error, target);
+  });
+  const { rows } = await sql<{ version: number }>`
+    select current_setting('server_version_num')::int as version`.execute(opened.kysely);
+  const problem = versionProblem(rows[0]?.version ?? 0, target);
+  if (problem === undefined) return { ...opened, kind: "postgres", stop: async () => undefined };
+  await opened.notifier.close();
+  await opened.closeConnections();
+  throw problem;
+}
+
+async function openWasm(folder: string): Promise<Opened> {
+  const pglite = await openPglite(folder);
+  return {
+    kind: "pglite",
+    kysely: new Kysely<DB>({ dialect: pgliteDialect(pglite) }),
+    notifier: pgliteNotifier(pglite),
+    closeConnections: () => pglite.close(),
+    stop: async () => undefined,
+  };
+}
+
+const CONNECTIONS_MAX = 10;
+const STATEMENT_TIMEOUT_MS = 30_000;
+// A transaction of a process that hangs must not hold its locks for ever.
+const IDLE_IN_TRANSACTION_MS = 60_000;
+// For a free connection of the pool as well: a burst of requests waits its turn.
+const CONNECTION_TIMEOUT_MS = 20_000;
+
+async function connect(
+  target: pg.ClientConfig,
+  { connectionsMax = CONNECTIONS_MAX }: DatabaseOptions,
+  onLost: () => Promise<void>,
+): Promise<Pick<Opened, "kysely" | "notifier" | "closeConnections">> {
+  const config: pg.PoolConfig = {
+    ...target,
+    application_name: "berth",
+    types: { getTypeParser },
+    connectionTimeoutMillis: CONNECTION_TIMEOUT_MS,
+    keepAlive: true,
+  };
+  const notifier = postgresNotifier(config, onLost);
+  // The first connection tells what is wrong with the address or the password.
+  await notifier
+    .listen("berth", () => undefined)
+    .catch(async (error) => {
+      await notifier.close();
+      throw error;
+    });
+  const pool = new pg.Pool({
+    ...config,
+    max: connectionsMax,
+    statement_timeout: STATEMENT_TIMEOUT_MS,
+    idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
+  });
+  // An idle connection that breaks is replaced at the next use; without a listener it would end the process.
+  pool.on("error", () => undefined);
+  return {
+    kysely: new Kysely<DB>({ dialect: postgresDialect(pool) }),
+    notifier,
+    closeConnections: () => pool.end(),
+  };
+}
+
+/** 64-bit integers are ids and counts, all far below 2^53. */
+const getTypeParser: pg.CustomTypesConfig["getTypeParser"] = (oid: number, format?: "text" | "binary") => {
+  if (format !== "binary") {
+    if (oid === pg.types.builtins.INT8) return Number;
+    if (oid === pg.types.builtins.TIMESTAMPTZ) return parseTimestamp;
+  }
+  return pg.types.getTypeParser(oid, format as "text");
+};
+
+function database(opened: Opened, changes: Changes, release: () => void): Database {
+  const closers: (() => Promise<void>)[] = [];
+  let closing: Promise<void> | undefined;
+  async function closeAll(): Promise<void> {
+    for (const work of closers) await work().catch(() => undefined);
+    await opened.notifier.close();
+    await opened.closeConnections();
+    await opened.stop();
+    release();
+  }
+  return {
+    kysely: opened.kysely,
+    kind: opened.kind,
+    changes,
+    listen: (channel, listener) => opened.notifier.listen(channel, listener),
+    beforeClose: (work) => void closers.push(work),
+    close() {
+      closing ??= closeAll();
+      return closing;
+    },
+  };
+}

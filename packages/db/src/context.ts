@@ -1,0 +1,131 @@
+import { DomainError, ROOT_TEAM_ID } from "@berth/core";
+import { AbortedTransactionError, type Kysely, sql } from "kysely";
+import { DEPLOYMENT_CHANNEL, QUEUE_CHANNEL } from "./changes.ts";
+import type { Cipher } from "./cipher.ts";
+import type { Database } from "./client.ts";
+import { mayBeRetried, wrapDatabaseError } from "./errors.ts";
+import type { DB } from "./schema.ts";
+import { storableJson } from "./storable.ts";
+
+export interface StoreDependencies {
+  readonly cipher: Cipher;
+}
+
+/** What every store works with. */
+export interface Context extends StoreDependencies {
+  readonly database: Database;
+  /** The transaction, inside one: PGlite has one connection, so another query would wait for ever. */
+  readonly db: Kysely<DB>;
+  /** Of the transaction: written just before it commits. `undefined` outside one. */
+  readonly pending: PendingMessages | undefined;
+}
+
+export interface TeamContext extends Context {
+  readonly teamId: number;
+}
+
+export interface NewEvent {
+  readonly team_id: number;
+  readonly type: string;
+  readonly resource_uuid: string | null;
+  readonly payload: Readonly<Record<string, unknown>>;
+}
+
+interface PendingMessages {
+  readonly events: NewEvent[];
+  readonly changedDeployments: Set<number>;
+  wakesWorkers: boolean;
+}
+
+export const isRoot = ({ teamId }: TeamContext): boolean => teamId === ROOT_TEAM_ID;
+
+const ATTEMPTS_MAX = 5;
+
+/**
+ * Runs `work` in a transaction, or in the one that `context` is in. When PostgreSQL ends it for a deadlock, the whole
+ * of it runs again: `work` must change nothing but the database.
+ */
+export async function inTransaction<C extends Context, T>(context: C, work: (context: C) => Promise<T>): Promise<T> {
+  if (context.pending !== undefined) return await work(context);
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await context.db.transaction().execute(async (db) => {
+        const pending = { events: [], changedDeployments: new Set<number>(), wakesWorkers: false };
+        const inside = { ...context, db, pending };
+        const result = await work(inside);
+        await sendPending(inside);
+        return result;
+      });
+    } catch (error) {
+      if (error instanceof AbortedTransactionError) throw wrapDatabaseError(error);
+      if (!mayBeRetried(error) || attempt >= ATTEMPTS_MAX) throw error;
+    }
+  }
+}
+
+/** Only inside a transaction: an event tells of a change and is written with it. */
+export function tell(context: Context, event: NewEvent): void {
+  pendingOf(context).events.push(event);
+}
+
+/** Followers of the deployment hear of it once the transaction is committed. */
+export function notifyDeployment(context: Context, id: number): void {
+  pendingOf(context).changedDeployments.add(id);
+}
+
+/** Workers of all replicas hear of it once the transaction is committed. */
+export function wakeWorkers(context: Context): void {
+  pendingOf(context).wakesWorkers = true;
+}
+
+function pendingOf({ pending }: Context): PendingMessages {
+  if (pending === undefined)
+    throw new DomainError("internal.error", "A change of state was made outside a transaction.");
+  return pending;
+}
+
+async function sendPending({ db, pending }: Context): Promise<void> {
+  if (pending === undefined) return;
+  if (pending.events.length > 0) await insertEvents(db, pending.events);
+  const channels = [...pending.changedDeployments].map((id) => [DEPLOYMENT_CHANNEL, String(id)] as const);
+  const messages = pending.wakesWorkers ? [...channels, [QUEUE_CHANNEL, ""] as const] : channels;
+  if (messages.length === 0) return;
+  await sql`select pg_notify(message ->> 0, message ->> 1)
+    from jsonb_array_elements(${JSON.stringify(messages)}::jsonb) as message`.execute(db);
+}
+
+// Any number: it only has to differ from other users of advisory locks with two keys.
+const EVENT_LOCK = 20_211;
+
+/**
+ * Ids are given before a transaction commits. A reader who remembers the last id it has seen would miss an event with a
+ * smaller id that commits later, so a team's events are written one transaction after the other. The lock is the last
+ * one a transaction takes, hence never part of a deadlock.
+ */
+async function insertEvents(db: Kysely<DB>, events: readonly NewEvent[]): Promise<void> {
+  const teamIds = [...new Set(events.map((event) => event.team_id))].sort((a, b) => a - b);
+  for (const teamId of teamIds) await sql`select pg_advisory_xact_lock(${EVENT_LOCK}, ${teamId}::int)`.execute(db);
+  await db
+    .insertInto("event")
+    .values(events.map((event) => ({ ...event, payload: storableJson(event.payload) })))
+    .execute();
+}
+
+/** For a `where id = `: what is no possible id is nobody's. */
+export const isId = (id: number): boolean => Number.isSafeInteger(id) && id >= 0;
+
+/** For a `where id in`: one statement text, and so one plan, however many there are. */
+export const idsOf = (ids: readonly number[]) => sql<number>`(select unnest(${ids}::bigint[]))`;
+
+/** Answers `undefined` for the errors that `isExpected` knows. */
+export async function undefinedOn<T>(
+  isExpected: (error: unknown) => boolean,
+  work: () => Promise<T>,
+): Promise<T | undefined> {
+  try {
+    return await work();
+  } catch (error) {
+    if (isExpected(error)) return undefined;
+    throw error;
+  }
+}

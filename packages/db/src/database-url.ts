@@ -1,0 +1,71 @@
+import { DomainError, isDomainError } from "@berth/core";
+import pg from "pg";
+import { databaseErrorCode } from "./errors.ts";
+
+export interface DatabaseTarget {
+  readonly config: pg.ClientConfig;
+  readonly user: string;
+  readonly database: string;
+  /** For people: never with the password. */
+  readonly place: string;
+}
+
+const EXAMPLE = "e.g. postgres://berth:secret@localhost:5432/berth";
+
+/** @throws DomainError `setup.failed` */
+export function parseDatabaseUrl(url: string): DatabaseTarget {
+  if (!/^postgres(ql)?:\/\//.test(url)) {
+    throw new DomainError(
+      "setup.failed",
+      `DATABASE_URL does not begin with postgres://. Write it as an address, ${EXAMPLE}.`,
+    );
+  }
+  try {
+    const config = { connectionString: url };
+    // Not connected: the driver's own reading of the address.
+    const { host, port, user = "the user", database = "" } = new pg.Client(config);
+    return { config, user, database, place: host.startsWith("/") ? host : `${host}:${port}` };
+  } catch (cause) {
+    // The parser's message may hold the address, and that the password.
+    throw new DomainError(
+      "setup.failed",
+      `DATABASE_URL cannot be read as an address. Percent-encode special characters of the password, ${EXAMPLE}.`,
+      { cause },
+    );
+  }
+}
+
+/** What is wrong with the connection, in one sentence that says what to do. */
+export function connectionProblem(error: unknown, { user, database, place }: DatabaseTarget): DomainError {
+  const code = isPasswordMissing(error) ? "28P01" : (databaseErrorCode(error) ?? "");
+  const sentence =
+    {
+      ENOTFOUND: `The host of DATABASE_URL, ${place}, is unknown. Check its name.`,
+      EAI_AGAIN: `The host of DATABASE_URL, ${place}, cannot be looked up. Check its name and this machine's DNS.`,
+      ECONNREFUSED: `No PostgreSQL listens at ${place} of DATABASE_URL. Start it, or correct host and port.`,
+      ENOENT: `No PostgreSQL listens in ${place} of DATABASE_URL. Start it, or correct the folder of its socket.`,
+      "28P01": `PostgreSQL at ${place} refuses the password of ${user}, or it has none. Correct DATABASE_URL.`,
+      "28000": `PostgreSQL at ${place} does not let ${user} in from here. Make the role, or allow it in pg_hba.conf.`,
+      "3D000": `The database ${database} does not exist at ${place}. Make it, or correct DATABASE_URL.`,
+      "53300": `PostgreSQL at ${place} has no connection left. Raise its max_connections.`,
+      "57P03": `PostgreSQL at ${place} is starting or stopping. Try again in a moment.`,
+    }[code] ??
+    `PostgreSQL at ${place} of DATABASE_URL cannot be reached${code === "" ? "" : ` (${code})`}. Check host, port and firewall.`;
+  return new DomainError("setup.failed", sentence, { cause: error });
+}
+
+const VERSION_MIN = 15; // the oldest that is tried; what is used needs no newer one
+
+/** @param version As `server_version_num`: 150004 is 15.4. */
+export function versionProblem(version: number, { place }: DatabaseTarget): DomainError | undefined {
+  const major = Math.floor(version / 10_000);
+  if (major >= VERSION_MIN) return undefined;
+  return new DomainError(
+    "setup.failed",
+    `PostgreSQL at ${place} is version ${major}, and Berth needs ${VERSION_MIN} or newer. Upgrade it, or use another one.`,
+  );
+}
+
+// The driver gives this error no code.
+const isPasswordMissing = (error: unknown): boolean =>
+  isDomainError(error) ? isPasswordMissing(error.cause) : /client password must be a/.test(String(error));

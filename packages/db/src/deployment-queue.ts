@@ -1,0 +1,263 @@
+import {
+  type DeploymentRecord,
+  type Lease,
+  ServerSettings,
+  type StepChange,
+  type SystemDeploymentStore,
+  sourcesOf,
+} from "@berth/core";
+import { sql } from "kysely";
+import { QUEUE_TOPIC } from "./changes.ts";
+import { type Context, idsOf, inTransaction, notifyDeployment, undefinedOn, wakeWorkers } from "./context.ts";
+import { appendLog } from "./deployment-log.ts";
+import { DEPLOYMENT_COLUMNS, isActive, readSteps, tellOfDeployment } from "./deployment-row.ts";
+import { violates } from "./errors.ts";
+import { storable, storableJson } from "./storable.ts";
+
+type Claim = Awaited<ReturnType<SystemDeploymentStore["claimNext"]>>;
+
+const DEFAULT_CONCURRENT_BUILDS = ServerSettings.parse({}).concurrent_builds;
+const ENDED_EVENTS = {
+  finished: "deployment.finished",
+  failed: "deployment.failed",
+  "cancelled-by-user": "deployment.cancelled",
+} as const;
+
+export function systemDeploymentStore(context: Context): SystemDeploymentStore {
+  const { db, database } = context;
+  const all = () => db.selectFrom("deployment").select(DEPLOYMENT_COLUMNS);
+  let foundNothingAt: number | undefined;
+
+  return {
+    async claimNext(owner, leaseSeconds, serverIds) {
+      const clock = database.changes.clock();
+      for (;;) {
+        const candidate = await nextRunnable(context, serverIds);
+        if (candidate === undefined) {
+          foundNothingAt = Math.max(foundNothingAt ?? 0, clock);
+          return undefined;
+        }
+        // Another worker may have been faster; then there is another candidate, or none.
+        const claimed = await claimOnServer(context, candidate.server_id, owner, leaseSeconds);
+        if (claimed !== undefined) return claimed;
+      }
+    },
+    claimAbandoned: (owner, leaseSeconds, serverIds) => claimAbandoned(context, owner, leaseSeconds, serverIds),
+    async renew(lease, leaseSeconds) {
+      const held = await db
+        .updateTable("deployment")
+        .set({ lease_expires_at: leaseEnd(leaseSeconds) })
+        .where(isHeldBy(lease))
+        .returning("cancel_requested_at")
+        .executeTakeFirst();
+      if (held === undefined) return "lost";
+      return held.cancel_requested_at === null ? "held" : "cancel_requested";
+    },
+    find: (id) => all().where("deployment.id", "=", id).executeTakeFirst(),
+    listActive: (serverId) =>
+      all().where("server_id", "=", serverId).where(isActive).orderBy("deployment.id").execute(),
+    steps: (deploymentId) => readSteps(db, deploymentId),
+    saveStep: (lease, name, step) =>
+      fenced(context, lease, async (inside) => {
+        await saveStep(inside, lease.deployment_id, name, step);
+        return true;
+      }).then((isSaved) => isSaved ?? false),
+    saveRetirement: (deploymentId, step) =>
+      inTransaction(context, (inside) => saveStep(inside, deploymentId, "retire", step)),
+    saveCommit: (lease, commit, message) =>
+      fenced(context, lease, async (inside) => {
+        await inside.db
+          .updateTable("deployment")
+          .set({ commit, commit_message: message && storable(message), updated_at: sql<Date>`now()` })
+          .where("id", "=", lease.deployment_id)
+          .execute();
+        notifyDeployment(inside, lease.deployment_id);
+        return true;
+      }).then((isSaved) => isSaved ?? false),
+    appendLog: appendLog(context),
+    finish: (lease, status, error) =>
+      inTransaction(context, async (inside) => {
+        const now = sql<Date>`now()`;
+        const ended = await inside.db
+          .updateTable("deployment")
+
+          .set({ status, error: error && storable(error), finished_at: now, updated_at: now, lease_expires_at: null })
+          .where(isHeldBy(lease))
+          .where("status", "in", sourcesOf(status))
+          .returning(DEPLOYMENT_COLUMNS)
+          .executeTakeFirst();
+        if (ended === undefined) return false;
+        tellOfDeployment(inside, ended, ENDED_EVENTS[status]);
+        wakeWorkers(inside); // its place on the server is free
+        return true;
+      }),
+    async wakeUp(signal, timeoutSeconds) {
+      const since = foundNothingAt ?? database.changes.clock();
+      foundNothingAt = undefined;
+      await database.changes.wait(QUEUE_TOPIC, since, signal, timeoutSeconds * 1000);
+      foundNothingAt = undefined; // who is woken looks again
+    },
+  };
+}
+
+const leaseEnd = (seconds: number) => sql<Date>`clock_timestamp() + ${seconds}::float8 * interval '1 second'`;
+
+const isHeldBy = ({ deployment_id, owner, attempt }: Lease) => sql<boolean>`deployment.id = ${deployment_id}
+  and deployment.lease_owner = ${owner} and deployment.attempt = ${attempt} and deployment.status = 'in_progress'`;
+
+/** Runs `work` with the deployment's row locked, so that nobody takes the lease over in the meantime. */
+export function fenced<T>(
+  context: Context,
+  lease: Lease,
+  work: (context: Context) => Promise<T>,
+): Promise<T | undefined> {
+  return inTransaction(context, async (inside) => {
+    const held = await inside.db
+      .selectFrom("deployment")
+      .select("id")
+      .where(isHeldBy(lease))
+      .forNoKeyUpdate()
+      .executeTakeFirst();
+    return held === undefined ? undefined : await work(inside);
+  });
+}
+
+/**
+ * The oldest queued deployment that may run now. One that may not does not stand in the way of those behind it. An
+ * instant one does not count what runs on the server, yet waits for its own resource like any other (D33).
+ */
+async function nextRunnable(
+  { db }: Context,
+  serverIds: readonly number[] | undefined,
+): Promise<{ readonly id: number; readonly server_id: number } | undefined> {
+  return await db
+    .with("running", (qb) =>
+      qb
+        .selectFrom("deployment")
+        .select(({ fn }) => ["server_id", fn.countAll<number>().as("count")])
+        .where("status", "=", sql.lit("in_progress" as const))
+        .groupBy("server_id"),
+    )
+    .selectFrom("deployment")
+    .innerJoin("server", "server.id", "deployment.server_id")
+    .leftJoin("running", "running.server_id", "deployment.server_id")
+    .select(["deployment.id", "deployment.server_id"])
+    .where("deployment.status", "=", sql.lit("queued" as const))
+    .where(
+      sql<boolean>`(deployment.is_instant or coalesce(running.count, 0)
+        < coalesce((server.settings ->> 'concurrent_builds')::int, ${sql.lit(DEFAULT_CONCURRENT_BUILDS)}))`,
+    )
+    .where(
+      sql<boolean>`not exists (select from deployment other where other.status = 'in_progress'
+        and other.resource_id = deployment.resource_id and other.pull_request_id = deployment.pull_request_id)`,
+    )
+    .$if(serverIds !== undefined, (query) => query.where("deployment.server_id", "in", idsOf(serverIds ?? [])))
+    .orderBy("deployment.id")
+    .limit(1)
+    .executeTakeFirst();
+}
+
+/** Looks again under the server's lock, where nobody else starts or queues anything. */
+async function claimOnServer(context: Context, serverId: number, owner: string, leaseSeconds: number): Promise<Claim> {
+  return await undefinedOn(
+    // A deployment of the same resource was started on another server at the same time.
+    (error) => violates(error, "deployment_one_running"),
+    () =>
+      inTransaction(context, async (inside) => {
+        await inside.db.selectFrom("server").select("id").where("id", "=", serverId).forNoKeyUpdate().execute();
+        const next = await nextRunnable(inside, [serverId]);
+        if (next === undefined) return undefined;
+        const deployment = await inside.db
+          .updateTable("deployment")
+          .set({
+            status: "in_progress",
+            attempt: sql<number>`attempt + 1`,
+            lease_owner: owner,
+            lease_expires_at: leaseEnd(leaseSeconds),
+            started_at: sql<Date>`now()`,
+            updated_at: sql<Date>`now()`,
+          })
+          .where("id", "=", next.id)
+          .where("status", "in", sourcesOf("in_progress"))
+          .returning(DEPLOYMENT_COLUMNS)
+          .executeTakeFirst();
+        if (deployment === undefined) return undefined; // it was cancelled in this moment
+        tellOfDeployment(inside, deployment, "deployment.started");
+        return claim(deployment, owner);
+      }),
+  );
+}
+
+async function claimAbandoned(
+  { db }: Context,
+  owner: string,
+  leaseSeconds: number,
+  serverIds: readonly number[] | undefined,
+): Promise<Claim> {
+  const deployment = await db
+    .with("abandoned", (qb) =>
+      qb
+        .selectFrom("deployment")
+        .select("id")
+        .where("status", "=", sql.lit("in_progress" as const))
+        .where("lease_expires_at", "<=", sql<Date>`clock_timestamp()`)
+        .$if(serverIds !== undefined, (query) => query.where("server_id", "in", idsOf(serverIds ?? [])))
+        .orderBy("id")
+        .limit(1)
+        .forNoKeyUpdate()
+        .skipLocked(),
+    )
+    .updateTable("deployment")
+    .from("abandoned")
+    .set({
+      attempt: sql<number>`deployment.attempt + 1`,
+      lease_owner: owner,
+      lease_expires_at: leaseEnd(leaseSeconds),
+      updated_at: sql<Date>`now()`,
+    })
+    .whereRef("deployment.id", "=", "abandoned.id")
+    .returning(DEPLOYMENT_COLUMNS)
+    .executeTakeFirst();
+  return deployment && claim(deployment, owner);
+}
+
+const claim = (deployment: DeploymentRecord, owner: string): NonNullable<Claim> => ({
+  lease: { deployment_id: deployment.id, owner, attempt: deployment.attempt },
+  deployment,
+});
+
+async function saveStep(
+  context: Context,
+  deploymentId: number,
+  name: Parameters<SystemDeploymentStore["saveStep"]>[1],
+  { status, output, error }: StepChange,
+): Promise<void> {
+  const hasEnded = status !== "pending" && status !== "running";
+  const started = status === "running" ? sql<Date>`now()` : null;
+  const finished = hasEnded ? sql<Date>`now()` : null;
+  const sentence = error && storable(error);
+  const outputText = output === null || output === undefined ? null : storableJson(output);
+  await context.db
+    .insertInto("deployment_step")
+    .values({
+      deployment_id: deploymentId,
+      name,
+      status,
+      started_at: started,
+      finished_at: finished,
+      output: outputText,
+      error: sentence ?? null,
+    })
+    .onConflict((conflict) =>
+      conflict.columns(["deployment_id", "name"]).doUpdateSet({
+        status,
+        started_at: sql<Date | null>`coalesce(deployment_step.started_at, excluded.started_at)`,
+        // An undone step ended when it was done or failed, not when it was undone.
+        finished_at: hasEnded ? sql<Date>`coalesce(deployment_step.finished_at, excluded.finished_at)` : null,
+        ...(output === undefined ? {} : { output: outputText }),
+        ...(sentence === undefined ? {} : { error: sentence }),
+      }),
+    )
+    .execute();
+  notifyDeployment(context, deploymentId);
+}

@@ -1,0 +1,66 @@
+import type { DeploymentRecord, DeploymentStep } from "@berth/core";
+import { STEP_NAMES } from "@berth/core";
+import { type Kysely, sql } from "kysely";
+import { type Context, type NewEvent, notifyDeployment, tell } from "./context.ts";
+import type { DB } from "./schema.ts";
+
+export const DEPLOYMENT_COLUMNS = [
+  "deployment.id",
+  "deployment.uuid",
+  "deployment.team_id",
+  "deployment.resource_id",
+  "deployment.resource_uuid",
+  "deployment.resource_name",
+  "deployment.server_id",
+  // Looked up for the rows that are answered, not for those that a page passes over.
+  sql<string>`(select server.name from server where server.id = deployment.server_id)`.as("server_name"),
+  "deployment.destination_id",
+  "deployment.status",
+  "deployment.pull_request_id",
+  "deployment.commit",
+  "deployment.commit_message",
+  "deployment.force_rebuild",
+  "deployment.restart_only",
+  "deployment.rollback",
+  "deployment.is_webhook",
+  "deployment.is_api",
+  "deployment.git_type",
+  "deployment.cancel_requested_at",
+  "deployment.error",
+  "deployment.started_at",
+  "deployment.finished_at",
+  "deployment.attempt",
+  "deployment.created_at",
+  "deployment.updated_at",
+] as const;
+
+/** Written out, so that PostgreSQL sees that the partial index on these two holds all that is asked for. */
+export const isActive = sql<boolean>`deployment.status in ('queued', 'in_progress')`;
+
+export async function readSteps(db: Kysely<DB>, deploymentId: number): Promise<readonly DeploymentStep[]> {
+  const rows = await db
+    .selectFrom("deployment_step")
+    .select(["name", "status", "started_at", "finished_at", "output", "error"])
+    .where("deployment_id", "=", deploymentId)
+    .execute();
+  return rows.sort((a, b) => STEP_NAMES.indexOf(a.name) - STEP_NAMES.indexOf(b.name));
+}
+
+/** Writes the event and wakes the deployment's followers. */
+export function tellOfDeployment(context: Context, deployment: DeploymentRecord, type: NewEvent["type"]): void {
+  notifyDeployment(context, deployment.id);
+  tell(context, {
+    team_id: deployment.team_id,
+    type,
+    resource_uuid: deployment.resource_uuid,
+    payload: {
+      deployment_uuid: deployment.uuid,
+      resource_name: deployment.resource_name,
+      server_name: deployment.server_name,
+      status: deployment.status,
+      pull_request_id: deployment.pull_request_id,
+      commit: deployment.commit,
+      ...(deployment.error === null ? {} : { error: deployment.error }),
+    },
+  });
+}

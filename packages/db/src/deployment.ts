@@ -1,0 +1,127 @@
+import { type DeploymentRecord, type DeploymentStore, isTerminal } from "@berth/core";
+import { sql } from "kysely";
+import { deploymentTopic } from "./changes.ts";
+import { inTransaction, type TeamContext, wakeWorkers } from "./context.ts";
+import { readLog } from "./deployment-log.ts";
+import { DEPLOYMENT_COLUMNS, isActive, readSteps, tellOfDeployment } from "./deployment-row.ts";
+import { enqueue } from "./enqueue.ts";
+import { ofOwner, page, within } from "./page.ts";
+
+const WAIT_MS_MAX = 1_000;
+
+export function deploymentStore(context: TeamContext): DeploymentStore {
+  const { db, teamId, database } = context;
+  const own = () => db.selectFrom("deployment").where("deployment.team_id", "=", teamId);
+  const seen = seenVersions(context);
+  const isOwn = async (id: number) => (await own().select("id").where("id", "=", id).executeTakeFirst()) !== undefined;
+
+  return {
+    listActive: (paging = {}) =>
+      page(
+        paging,
+        (window) => within(own().select(DEPLOYMENT_COLUMNS).where(isActive).orderBy("deployment.id"), window).execute(),
+        async () => {
+          // Counts the rows of the partial index: what waits and runs now, however many deployments there ever were.
+          const { total } = await own()
+            .where(isActive)
+            .select(({ fn }) => fn.countAll<number>().as("total"))
+            .executeTakeFirstOrThrow();
+          return total;
+        },
+      ),
+    listByResource: (resourceId, { pull_request_id: pullRequestId }, paging = {}) =>
+      page(
+        paging,
+        (window) => {
+          let query = own().select(DEPLOYMENT_COLUMNS);
+          if (pullRequestId !== undefined) query = query.where("pull_request_id", "=", pullRequestId);
+          const newestFirst = ofOwner(query, {
+            owner: "deployment.resource_id",
+            is: resourceId,
+            id: "deployment.id",
+            direction: "desc",
+          });
+          return within(newestFirst, window).execute();
+        },
+        () => keptTotal(context, resourceId, pullRequestId),
+      ),
+    async find(uuid) {
+      const clock = database.changes.clock();
+      const found = await own().select(DEPLOYMENT_COLUMNS).where("deployment.uuid", "=", uuid).executeTakeFirst();
+      if (found !== undefined) seen.remember(found.id, clock);
+      return found;
+    },
+    async steps(deploymentId) {
+      seen.remember(deploymentId, database.changes.clock());
+      return (await isOwn(deploymentId)) ? await readSteps(db, deploymentId) : [];
+    },
+    async log(deploymentId, query) {
+      seen.remember(deploymentId, database.changes.clock());
+      return await readLog(context, deploymentId, query);
+    },
+    changed: (deploymentId, signal) => seen.wait(deploymentId, signal),
+    enqueue: (deployments) => enqueue(context, deployments),
+    requestCancel: (uuid) =>
+      inTransaction(context, async (inside) => {
+        const found = await inside.db
+          .selectFrom("deployment")
+          .select(DEPLOYMENT_COLUMNS)
+          .where("team_id", "=", teamId)
+          .where("uuid", "=", uuid)
+          .forNoKeyUpdate()
+          .executeTakeFirst();
+        if (found === undefined || isTerminal(found.status) || found.cancel_requested_at !== null) return found;
+        const cancelled = await cancel(inside, found);
+        wakeWorkers(inside);
+        return cancelled;
+      }),
+  };
+}
+
+/** Its row is locked: nobody starts or ends it in the meantime. */
+async function cancel(context: TeamContext, { id, status }: DeploymentRecord): Promise<DeploymentRecord> {
+  const now = sql<Date>`now()`;
+  const isQueued = status === "queued";
+  const cancelled = await context.db
+    .updateTable("deployment")
+    .set({
+      cancel_requested_at: now,
+      updated_at: now,
+      ...(isQueued ? { status: "cancelled-by-user" as const, finished_at: now } : {}),
+    })
+    .where("id", "=", id)
+    .returning(DEPLOYMENT_COLUMNS)
+    .executeTakeFirstOrThrow();
+  tellOfDeployment(context, cancelled, isQueued ? "deployment.cancelled" : "deployment.cancel_requested");
+  return cancelled;
+}
+
+/** Kept by triggers: a row for each pull request. */
+async function keptTotal({ db, teamId }: TeamContext, resourceId: number, pullRequestId?: number): Promise<number> {
+  const { total } = await db
+    .selectFrom("deployment_count")
+    .innerJoin("resource", "resource.id", "deployment_count.resource_id")
+    .where("resource.id", "=", resourceId)
+    .where("resource.team_id", "=", teamId)
+    .$if(pullRequestId !== undefined, (query) => query.where("pull_request_id", "=", pullRequestId ?? 0))
+    .select(sql<number>`coalesce(sum(total), 0)::bigint`.as("total"))
+    .executeTakeFirstOrThrow();
+  return total;
+}
+
+/**
+ * What this store's caller has read of each deployment. `changed` resolves at once when something was told since the
+ * first read after the last wait, so a follower that reads, then waits, misses nothing that comes in between.
+ */
+function seenVersions({ database: { changes } }: TeamContext) {
+  const seen = new Map<number, number>();
+  return {
+    remember(id: number, clock: number): void {
+      if (!seen.has(id)) seen.set(id, clock);
+    },
+    async wait(id: number, signal: AbortSignal): Promise<void> {
+      await changes.wait(deploymentTopic(id), seen.get(id) ?? changes.clock(), signal, WAIT_MS_MAX);
+      seen.delete(id);
+    },
+  };
+}

@@ -1,0 +1,91 @@
+import type { PGlite } from "@electric-sql/pglite";
+import {
+  AbortedTransactionError,
+  type DatabaseConnection,
+  type Dialect,
+  type Driver,
+  PGliteDialect,
+  PostgresDialect,
+  type PostgresPoolClient,
+} from "kysely";
+import type pg from "pg";
+import { wrapDatabaseError } from "./errors.ts";
+
+/** The texts of statements repeat, so each is parsed and planned by PostgreSQL once per connection. */
+const STATEMENT_NAMES_MAX = 500;
+
+export const postgresDialect = (pool: pg.Pool): Dialect =>
+  wrappingErrors(
+    new PostgresDialect({ pool: { connect: namedClients(pool), end: () => pool.end(), options: pool.options } }),
+  );
+
+export const pgliteDialect = (pglite: PGlite): Dialect => wrappingErrors(new PGliteDialect({ pglite }));
+
+function namedClients(pool: pg.Pool): () => Promise<PostgresPoolClient> {
+  const names = new Map<string, string>();
+  const nameOf = (text: string): string | undefined => {
+    const known = names.get(text);
+    if (known !== undefined || names.size >= STATEMENT_NAMES_MAX) return known;
+    const name = `berth_${names.size}`;
+    names.set(text, name);
+    return name;
+  };
+  const wrapped = new WeakMap<pg.PoolClient, PostgresPoolClient>();
+  return async () => {
+    const client = await pool.connect();
+    const known = wrapped.get(client);
+    if (known !== undefined) return known;
+    const query = (text: string, values: readonly unknown[] = []) => {
+      const name = values.length > 0 ? nameOf(text) : undefined;
+      return name === undefined ? client.query(text, [...values]) : client.query({ name, text, values: [...values] });
+    };
+    // The interface's other form, with a cursor, is for streamed queries; nothing here streams.
+    const named: PostgresPoolClient = {
+      query: query as unknown as PostgresPoolClient["query"],
+      release: (isDiscarded?: boolean) => client.release(isDiscarded),
+    };
+    wrapped.set(client, named);
+    return named;
+  };
+}
+
+/** Every error of the driver leaves this package as a `DomainError`, wherever the query was written. */
+function wrappingErrors(dialect: Dialect): Dialect {
+  return {
+    createAdapter: () => dialect.createAdapter(),
+    createIntrospector: (db) => dialect.createIntrospector(db),
+    createQueryCompiler: () => dialect.createQueryCompiler(),
+    createDriver: () => wrappingDriver(dialect.createDriver()),
+  };
+}
+
+function wrappingDriver(driver: Driver): Driver {
+  const patched = new WeakSet<DatabaseConnection>();
+  return {
+    init: (options) => wrapped(driver.init(options)),
+    async acquireConnection(options) {
+      const connection = await wrapped(driver.acquireConnection(options));
+      if (!patched.has(connection)) {
+        patched.add(connection);
+        const execute = connection.executeQuery.bind(connection);
+        connection.executeQuery = (query, queryOptions) => wrapped(execute(query, queryOptions));
+      }
+      return connection;
+    },
+    beginTransaction: (connection, settings) => wrapped(driver.beginTransaction(connection, settings)),
+    commitTransaction: (connection) => wrapped(driver.commitTransaction(connection)),
+    rollbackTransaction: (connection) => wrapped(driver.rollbackTransaction(connection)),
+    releaseConnection: (connection, options) => driver.releaseConnection(connection, options),
+    destroy: (options) => driver.destroy(options),
+  };
+}
+
+async function wrapped<T>(work: Promise<T>): Promise<T> {
+  try {
+    return await work;
+  } catch (error) {
+    // Kysely's own sign that a commit became a rollback; it handles it.
+    if (error instanceof AbortedTransactionError) throw error;
+    throw wrapDatabaseError(error);
+  }
+}

@@ -1,0 +1,118 @@
+import {
+  DomainError,
+  type DomainHolder,
+  type DomainStore,
+  domainConflictError,
+  domainConflicts,
+  notFound,
+} from "@berth/core";
+import { sql } from "kysely";
+import { type Context, idsOf, inTransaction, type TeamContext } from "./context.ts";
+import { violates } from "./errors.ts";
+
+type Claims = Parameters<DomainStore["claim"]>[1];
+
+export function domainStore(context: TeamContext): DomainStore {
+  return {
+    holders: (claims, exceptResourceId) => holders(context, claims, exceptResourceId),
+    claim: (resourceId, claims, { takeFromOwnTeam }) =>
+      inTransaction(context, async (inside) => {
+        await lockApplication(inside, resourceId);
+        await lockHosts(inside, claims);
+        const overridden = await holders(inside, claims, resourceId);
+        const conflicts = domainConflicts({ claims, holders: overridden, teamId: inside.teamId, instanceUrl: null });
+        const refusal = domainConflictError(conflicts, takeFromOwnTeam);
+        if (refusal !== undefined) throw refusal;
+        await inside.db.deleteFrom("domain").where("resource_id", "=", resourceId).execute();
+        await take(inside, overridden);
+        await hold(inside, resourceId, claims);
+        await writeFqdn(inside, [resourceId]);
+        return { overridden };
+      }),
+  };
+}
+
+async function holders(
+  { db, teamId }: TeamContext,
+  claims: Claims,
+  exceptResourceId?: number,
+): Promise<readonly DomainHolder[]> {
+  if (claims.length === 0) return [];
+  const { rows } = await sql<DomainHolder>`
+    select domain.host, domain.path, domain.url, resource.team_id, resource.uuid as resource_uuid,
+      resource.name as resource_name, resource.kind as resource_kind
+    from unnest(${hostsOf(claims)}::text[]) as wanted (host) join domain on domain.host = wanted.host
+    join resource on resource.id = domain.resource_id
+    where resource.id is distinct from ${exceptResourceId ?? null}::bigint
+    and (
+      resource.team_id <> ${teamId}
+      or (domain.host, domain.path) in (select claim.host, claim.path from ${hostsAndPaths(claims)})
+    )
+    order by domain.resource_id, domain.position`.execute(db);
+  return rows;
+}
+
+/** Claims of one application are made one after the other. */
+async function lockApplication({ db, teamId }: TeamContext, resourceId: number): Promise<void> {
+  const locked = await db
+    .selectFrom("resource")
+    .select("id")
+    .where("id", "=", resourceId)
+    .where("team_id", "=", teamId)
+    .forNoKeyUpdate()
+    .executeTakeFirst();
+  if (locked === undefined) throw notFound("Application");
+}
+
+/**
+ * Those who claim the same host wait here for each other, all in the same order, and then see what the one before them
+ * did. The unique index guarantees one holder of a host and path; that a host is one team's, only this lock does.
+ */
+async function lockHosts({ db }: Context, claims: Claims): Promise<void> {
+  if (claims.length === 0) return;
+  await sql`select pg_advisory_xact_lock(key) from (
+    select distinct hashtextextended('domain ' || wanted.host, 0) as key
+    from unnest(${hostsOf(claims)}::text[]) as wanted (host) order by key) as keys`.execute(db);
+}
+
+async function take(context: TeamContext, others: readonly DomainHolder[]): Promise<void> {
+  if (others.length === 0) return;
+  const { rows } = await sql<{ resource_id: number }>`
+    delete from domain using ${hostsAndPaths(others)}
+    where domain.host = claim.host and domain.path = claim.path
+    returning domain.resource_id`.execute(context.db);
+  await writeFqdn(context, [...new Set(rows.map(({ resource_id }) => resource_id))]);
+}
+
+async function hold({ db }: Context, resourceId: number, claims: Claims): Promise<void> {
+  if (claims.length === 0) return;
+  try {
+    await sql`
+      insert into domain (resource_id, host, path, url, position)
+      select distinct on (claim.host, claim.path)
+        ${resourceId}::bigint, claim.host, claim.path, claim.url, claim.position
+      from jsonb_to_recordset(${asRows(claims)}::jsonb) as claim (host text, path text, url text, position integer)
+      order by claim.host, claim.path, claim.position`.execute(db);
+  } catch (error) {
+    if (!violates(error, "domain_holder")) throw error;
+    throw new DomainError("domain.conflict", "A domain was claimed by another resource in this moment. Try again.", {
+      cause: error,
+    });
+  }
+}
+
+const hostsOf = (claims: Claims): readonly string[] => [...new Set(claims.map(({ host }) => host))];
+
+// PostgreSQL knows how many an array holds, and takes the index for few.
+const hostsAndPaths = (claims: Claims) =>
+  sql`unnest(${claims.map(({ host }) => host)}::text[], ${claims.map(({ path }) => path)}::text[]) as claim (host, path)`;
+
+const asRows = (claims: Claims): string =>
+  JSON.stringify(claims.map(({ host, path, url }, position) => ({ host, path, url, position })));
+
+/** The text column that answers carry: no join is needed to show an application. */
+async function writeFqdn({ db }: Context, resourceIds: readonly number[]): Promise<void> {
+  await sql`update application set fqdn =
+      (select string_agg(url, ',' order by position) from domain where domain.resource_id = application.resource_id)
+    where resource_id in ${idsOf(resourceIds)}`.execute(db);
+}

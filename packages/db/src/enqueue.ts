@@ -1,0 +1,187 @@
+import {
+  type DeploymentRecord,
+  type EnqueueOutcome,
+  isQueueFull,
+  type NewDeployment,
+  notFound,
+  ServerSettings,
+} from "@berth/core";
+import { sql } from "kysely";
+import { idsOf, inTransaction, type TeamContext, wakeWorkers } from "./context.ts";
+import { DEPLOYMENT_COLUMNS, isActive, tellOfDeployment } from "./deployment-row.ts";
+import { pick } from "./pick.ts";
+
+/** What stands in the queue, read under the locks of all servers concerned. */
+interface QueueState {
+  /** By server id. */
+  readonly limits: ReadonlyMap<number, number>;
+  readonly queued: ReadonlyMap<number, number>;
+  /** Of the resources concerned, oldest first. */
+  readonly active: readonly DeploymentRecord[];
+}
+
+type Decision =
+  | { readonly type: "insert"; readonly deployment: NewDeployment }
+  | { readonly type: "duplicate"; readonly of: { readonly uuid: string } };
+
+/**
+ * Decides all under the servers' locks, then inserts all. When one is `full`, every outcome is, and nothing was done.
+ */
+export function enqueue(
+  context: TeamContext,
+  deployments: readonly NewDeployment[],
+): Promise<readonly EnqueueOutcome[]> {
+  if (deployments.length === 0) return Promise.resolve([]);
+  return inTransaction(context, async (inside) => {
+    const serverIds = unique(deployments.map(({ server_id }) => server_id));
+    const limits = await lockServers(inside, serverIds);
+    const resources = await ownResources(inside, unique(deployments.map(({ resource_id }) => resource_id)));
+    if (limits.size < serverIds.length) throw notFound("Server");
+    if (deployments.some(({ resource_id }) => !resources.has(resource_id))) throw notFound("Resource");
+    const state = {
+      limits,
+      queued: await countQueued(inside, serverIds),
+      active: await activeOf(inside, [...resources.keys()]),
+    };
+    const decided = decide(deployments, state);
+    if ("fullLimit" in decided) return deployments.map(() => ({ outcome: "full", limit: decided.fullLimit }) as const);
+    const inserted = await insert(inside, decided.decisions, resources);
+    return decided.decisions.map((decision) => outcomeOf(decision, inserted, state.active));
+  });
+}
+
+function decide(
+  deployments: readonly NewDeployment[],
+  { limits, queued, active }: QueueState,
+): { readonly decisions: readonly Decision[] } | { readonly fullLimit: number } {
+  const waiting: Wanted[] = [...active];
+  const counts = new Map(queued);
+  const decisions: Decision[] = [];
+  for (const deployment of deployments) {
+    const duplicate = mayBeDuplicate(deployment) ? waiting.find((other) => covers(other, deployment)) : undefined;
+    // It takes no place in the queue, so it is answered even when the queue is full (D14).
+    if (duplicate !== undefined) {
+      decisions.push({ type: "duplicate", of: duplicate });
+      continue;
+    }
+    const count = counts.get(deployment.server_id) ?? 0;
+    const limit = limits.get(deployment.server_id) ?? 0;
+    if (isQueueFull(count, limit)) return { fullLimit: limit };
+    counts.set(deployment.server_id, count + 1);
+    waiting.push(deployment);
+    decisions.push({ type: "insert", deployment });
+  }
+  return { decisions };
+}
+
+type Wanted = Pick<NewDeployment, "uuid" | "resource_id" | "pull_request_id" | "commit" | "restart_only"> &
+  Partial<Pick<DeploymentRecord, "status" | "cancel_requested_at">>;
+
+const mayBeDuplicate = ({ force_rebuild, rollback, is_instant }: NewDeployment) =>
+  !force_rebuild && !rollback && !is_instant;
+
+/** What `earlier` will do is all that `later` asks for. */
+function covers(earlier: Wanted, later: NewDeployment): boolean {
+  if (earlier.resource_id !== later.resource_id || earlier.pull_request_id !== later.pull_request_id) return false;
+  if (earlier.commit !== later.commit || earlier.restart_only !== later.restart_only) return false;
+  // It ends without having done it.
+  if (earlier.cancel_requested_at) return false;
+  // Its fetch may have begun before the push that `later` is asked for.
+  return !(earlier.status === "in_progress" && earlier.commit === NEWEST);
+}
+
+/** The commit of a deployment whose source was not fetched yet, when it is to be the newest of the branch. */
+const NEWEST = "HEAD";
+
+/** In the order of their ids: two lists that name the same servers never wait for each other in a circle. */
+async function lockServers({ db, teamId }: TeamContext, ids: readonly number[]): Promise<Map<number, number>> {
+  const rows = await db
+    .selectFrom("server")
+    .select(["id", sql<number | null>`(settings ->> 'deployment_queue_limit')::int`.as("limit")])
+    .where("team_id", "=", teamId)
+    .where("id", "in", idsOf(ids))
+    .orderBy("id")
+    // Excludes its like, and not the inserts elsewhere that only refer to the server.
+    .forNoKeyUpdate()
+    .execute();
+  return new Map(rows.map(({ id, limit }) => [id, limit ?? DEFAULT_LIMIT]));
+}
+
+const DEFAULT_LIMIT = ServerSettings.parse({}).deployment_queue_limit;
+
+async function ownResources({ db, teamId }: TeamContext, ids: readonly number[]) {
+  const rows = await db
+    .selectFrom("resource")
+    .select(["id", "uuid", "name"])
+    .where("team_id", "=", teamId)
+    .where("id", "in", idsOf(ids))
+    .execute();
+  return new Map(rows.map((row) => [row.id, row]));
+}
+
+async function countQueued({ db }: TeamContext, serverIds: readonly number[]): Promise<Map<number, number>> {
+  const rows = await db
+    .selectFrom("deployment")
+    .select(({ fn }) => ["server_id", fn.countAll<number>().as("count")])
+    .where("status", "=", sql.lit("queued" as const))
+    .where("server_id", "in", idsOf(serverIds))
+    .groupBy("server_id")
+    .execute();
+  return new Map(rows.map(({ server_id, count }) => [server_id, count]));
+}
+
+const activeOf = ({ db }: TeamContext, resourceIds: readonly number[]): Promise<readonly DeploymentRecord[]> =>
+  db
+    .selectFrom("deployment")
+    .select(DEPLOYMENT_COLUMNS)
+    .where("resource_id", "in", idsOf(resourceIds))
+    .where(isActive)
+    .orderBy("id")
+    .execute();
+
+const FIELDS = [
+  "uuid",
+  "resource_id",
+  "server_id",
+  "destination_id",
+  "pull_request_id",
+  "commit",
+  "force_rebuild",
+  "restart_only",
+  "rollback",
+  "is_webhook",
+  "is_api",
+  "git_type",
+  "is_instant",
+] as const;
+
+async function insert(
+  context: TeamContext,
+  decisions: readonly Decision[],
+  resources: ReadonlyMap<number, { readonly uuid: string; readonly name: string }>,
+): Promise<readonly DeploymentRecord[]> {
+  const values = decisions.flatMap((decision) => {
+    if (decision.type === "duplicate") return [];
+    const { deployment } = decision;
+    const { uuid: resource_uuid = "", name: resource_name = "" } = resources.get(deployment.resource_id) ?? {};
+    return [{ ...pick(deployment, FIELDS), team_id: context.teamId, resource_uuid, resource_name }];
+  });
+  if (values.length === 0) return [];
+  const inserted = await context.db.insertInto("deployment").values(values).returning(DEPLOYMENT_COLUMNS).execute();
+  for (const deployment of inserted) tellOfDeployment(context, deployment, "deployment.queued");
+  wakeWorkers(context);
+  return inserted;
+}
+
+function outcomeOf(
+  decision: Decision,
+  inserted: readonly DeploymentRecord[],
+  active: readonly DeploymentRecord[],
+): EnqueueOutcome {
+  const uuid = decision.type === "insert" ? decision.deployment.uuid : decision.of.uuid;
+  const deployment = [...inserted, ...active].find((record) => record.uuid === uuid);
+  if (deployment === undefined) throw new Error(`The deployment ${uuid} was neither inserted nor active`);
+  return { outcome: decision.type === "insert" ? "queued" : "duplicate", deployment };
+}
+
+const unique = (ids: readonly number[]): readonly number[] => [...new Set(ids)];

@@ -1,0 +1,96 @@
+import { type EnvFields, isDomainError } from "@berth/core";
+import { testApplication, testPlace, testTeam, testUuid } from "@berth/testing";
+import { sql } from "kysely";
+import { expect, it } from "vitest";
+import { onEachBackend } from "./backends.fixture.ts";
+
+const env = (fields: Partial<EnvFields> = {}): EnvFields => ({
+  key: "PORT",
+  value: "3000",
+  is_preview: false,
+  is_literal: false,
+  is_multiline: false,
+  is_shown_once: false,
+  is_runtime: true,
+  is_buildtime: true,
+  is_required: false,
+  comment: null,
+  order: null,
+  ...fields,
+});
+
+onEachBackend((database) => {
+  it("keeps values byte for byte, encrypted", async () => {
+    const stores = await testTeam(database());
+    const { id } = await testApplication(stores, await testPlace(stores));
+    const values = ["", " spaced ", "a\nb\r\n\t", "naïve 🚢 ﷽", "'\"\\$`{{ x }}", "x".repeat(100_000), null];
+    for (const [index, value] of values.entries()) {
+      await stores.envs.insert(id, testUuid(), env({ key: `K${index}`, value }));
+    }
+    const { items, total } = await stores.envs.list(id);
+    expect(items.map(({ value }) => value)).toEqual(values);
+    expect(total).toBe(values.length);
+    const { rows } = await sql<{ text: string }>`select encode(value, 'escape') as text from env
+      where resource_id = ${id} and key = 'K3'`.execute(database().database.kysely);
+    expect(rows[0]?.text).not.toContain("ship");
+    expect(rows[0]?.text).not.toContain("na");
+  });
+
+  it("lists normal ones, then preview ones, each in the order they were made", async () => {
+    const stores = await testTeam(database());
+    const { id } = await testApplication(stores, await testPlace(stores));
+    for (const [key, is_preview] of [
+      ["B", true],
+      ["Z", false],
+      ["A", true],
+      ["C", false],
+    ] as const) {
+      await stores.envs.insert(id, testUuid(), env({ key, is_preview }));
+    }
+    expect((await stores.envs.list(id)).items.map(({ key }) => key)).toEqual(["Z", "C", "B", "A"]);
+    expect(await stores.envs.list(id, { skip: 1, take: 1 })).toMatchObject({ items: [{ key: "C" }], total: 4 });
+  });
+
+  it("tells the normal variable and its preview twin apart", async () => {
+    const stores = await testTeam(database());
+    const { id } = await testApplication(stores, await testPlace(stores));
+    const normal = await stores.envs.insert(id, testUuid(), env());
+    // A record is taken for its fields: its id and uuid are not the twin's.
+    const twin = await stores.envs.insert(id, testUuid(), { ...normal, value: "4000", is_preview: true });
+    expect(twin.id).not.toBe(normal.id);
+    expect(await stores.envs.findByKey(id, "PORT", false)).toEqual(normal);
+    expect(await stores.envs.findByKey(id, "PORT", true)).toEqual(twin);
+    expect(await stores.envs.delete(id, twin.uuid)).toBe(true);
+    expect(await stores.envs.delete(id, twin.uuid)).toBe(false);
+    expect((await stores.envs.list(id)).items).toEqual([normal]);
+  });
+
+  it("refuses a key twice, by insert and by update, and goes on in the caller's transaction", async () => {
+    const stores = await testTeam(database());
+    const { id } = await testApplication(stores, await testPlace(stores));
+    const isTaken = (error: unknown) =>
+      isDomainError(error, "resource.already_exists") && error.message.includes("PORT");
+    await stores.envs.insert(id, testUuid(), env());
+    const { uuid } = await stores.envs.insert(id, testUuid(), env({ key: "HOST" }));
+    await stores.transaction(async (inside) => {
+      await expect(inside.envs.insert(id, testUuid(), env())).rejects.toSatisfy(isTaken);
+      await inside.envs.insert(id, testUuid(), env({ key: "NEXT" }));
+    });
+    await expect(stores.envs.update(id, uuid, { key: "PORT" })).rejects.toSatisfy(isTaken);
+    expect((await stores.envs.list(id)).items.map(({ key }) => key)).toEqual(["PORT", "HOST", "NEXT"]);
+  });
+
+  it("changes only the fields that are given", async () => {
+    const stores = await testTeam(database());
+    const { id } = await testApplication(stores, await testPlace(stores));
+    const { uuid } = await stores.envs.insert(id, testUuid(), env({ comment: "why", order: 3 }));
+    expect(await stores.envs.update(id, uuid, { value: "" })).toMatchObject({ value: "", comment: "why", order: 3 });
+    expect(await stores.envs.update(id, uuid, { comment: null, is_literal: true })).toMatchObject({
+      value: "",
+      comment: null,
+      is_literal: true,
+    });
+    expect(await stores.envs.update(id, uuid, { value: null })).toMatchObject({ value: null });
+    expect(await stores.envs.update(id, "unknown", { value: "x" })).toBeUndefined();
+  });
+});

@@ -1,0 +1,119 @@
+import { DomainError, type EnvRecord, type EnvStore, notFound } from "@berth/core";
+import { type Selectable, sql } from "kysely";
+import type { Context, TeamContext } from "./context.ts";
+import { violates } from "./errors.ts";
+import { countRows, page, within } from "./page.ts";
+import { pick } from "./pick.ts";
+import type { DB } from "./schema.ts";
+
+const COLUMNS = [
+  "env.id",
+  "env.uuid",
+  "env.key",
+  "env.value",
+  "env.is_preview",
+  "env.is_literal",
+  "env.is_multiline",
+  "env.is_shown_once",
+  "env.is_runtime",
+  "env.is_buildtime",
+  "env.is_required",
+  "env.comment",
+  "env.order",
+  "env.created_at",
+  "env.updated_at",
+] as const;
+
+const FIELDS = [
+  "key",
+  "is_preview",
+  "is_literal",
+  "is_multiline",
+  "is_shown_once",
+  "is_runtime",
+  "is_buildtime",
+  "is_required",
+  "comment",
+  "order",
+] as const;
+
+type EnvRow = Omit<Selectable<DB["env"]>, "resource_id">;
+
+const place = (uuid: string) => `env ${uuid} value`;
+const seal = ({ cipher }: Context, uuid: string, value: string | null) =>
+  value === null ? null : cipher.seal(value, place(uuid));
+const record = ({ cipher }: Context, row: EnvRow): EnvRecord => ({
+  ...row,
+  value: row.value === null ? null : cipher.open(row.value, place(row.uuid)),
+});
+
+export function envStore(context: TeamContext): EnvStore {
+  const { db, teamId } = context;
+  const ownResource = (resourceId: number) =>
+    db.selectFrom("resource").select("resource.id").where("id", "=", resourceId).where("team_id", "=", teamId);
+  const ofResource = (resourceId: number) =>
+    db.selectFrom("env").where("env.resource_id", "in", ownResource(resourceId));
+  return {
+    list: (resourceId, paging = {}) =>
+      page(
+        paging,
+        async (window) => {
+          const query = ofResource(resourceId).select(COLUMNS).orderBy("env.is_preview").orderBy("env.id");
+          return (await within(query, window).execute()).map((row) => record(context, row));
+        },
+        () => countRows(ofResource(resourceId)),
+      ),
+    async findByKey(resourceId, key, isPreview) {
+      const row = await ofResource(resourceId)
+        .select(COLUMNS)
+        .where("env.key", "=", key)
+        .where("env.is_preview", "=", isPreview)
+        .executeTakeFirst();
+      return row && record(context, row);
+    },
+    async insert(resourceId, uuid, { value, ...fields }) {
+      const owner = await ownResource(resourceId).executeTakeFirst();
+      if (owner === undefined) throw notFound("Resource");
+      const row = await db
+        .insertInto("env")
+        .values({ ...pick(fields, FIELDS), uuid, resource_id: owner.id, value: seal(context, uuid, value) })
+        // An error would end the caller's transaction.
+        .onConflict((conflict) => conflict.constraint("env_key").doNothing())
+        .returning(COLUMNS)
+        .executeTakeFirst();
+      if (row === undefined) throw taken(fields.key);
+      return record(context, row);
+    },
+    async update(resourceId, uuid, { value, ...fields }) {
+      const write = db
+        .updateTable("env")
+        .set({
+          ...pick(fields, FIELDS),
+          updated_at: sql<Date>`now()`,
+          ...(value === undefined ? {} : { value: seal(context, uuid, value) }),
+        })
+        .where("uuid", "=", uuid)
+        .where("resource_id", "in", ownResource(resourceId))
+        .returning(COLUMNS);
+      const row = await write.executeTakeFirst().catch((error: unknown) => {
+        throw violates(error, "env_key") ? taken(fields.key, error) : error;
+      });
+      return row && record(context, row);
+    },
+    async delete(resourceId, uuid) {
+      const deleted = await db
+        .deleteFrom("env")
+        .where("uuid", "=", uuid)
+        .where("resource_id", "in", ownResource(resourceId))
+        .executeTakeFirst();
+      return deleted.numDeletedRows > 0n;
+    },
+  };
+}
+
+const taken = (key: string | undefined, cause?: unknown) =>
+  new DomainError(
+    "resource.already_exists",
+    `The environment variable ${key} already exists. Update it, or choose another key.`,
+    { cause },
+  );

@@ -1,0 +1,82 @@
+import { DomainError, isDomainError } from "@berth/core";
+
+/** Raised again until a transaction is out of patience: another attempt usually succeeds. */
+const SERIALIZATION_FAILURE = "40001";
+const DEADLOCK = "40P01";
+
+const UNAVAILABLE_CODES = new Set([
+  "ECONNREFUSED",
+  "ECONNRESET",
+  "ENOENT", // the unix socket is gone
+  "ENOTFOUND",
+  "EAI_AGAIN",
+  "EHOSTUNREACH",
+  "ENETUNREACH",
+  "EPIPE",
+  "ETIMEDOUT",
+  "57014", // statement timeout
+  "55P03", // lock timeout
+  SERIALIZATION_FAILURE,
+  DEADLOCK,
+]);
+/** Connection exceptions, insufficient resources, operator intervention, system errors, wrong password or database. */
+const UNAVAILABLE_CLASSES = ["08", "53", "57", "58", "28", "3D"];
+// The driver gives these errors no code.
+const UNAVAILABLE_MESSAGES =
+  /connection (terminated|timeout|error|ended)|timeout exceeded when trying to connect|pool after calling end|not queryable|driver has already been destroyed|PGlite is clos/i;
+
+/** SQLSTATE or the system's error code, also of an error that has been wrapped. */
+export function databaseErrorCode(error: unknown): string | undefined {
+  const original = isDomainError(error) ? error.cause : error;
+  if (typeof original !== "object" || original === null || !("code" in original)) return undefined;
+  return typeof original.code === "string" ? original.code : undefined;
+}
+
+/** Whether it says that this unique constraint or index holds the value already. */
+export function violates(error: unknown, constraint: string): boolean {
+  if (databaseErrorCode(error) !== "23505") return false;
+  const original = isDomainError(error) ? error.cause : error;
+  return (
+    typeof original === "object" && original !== null && "constraint" in original && original.constraint === constraint
+  );
+}
+
+export const isForeignKeyViolation = (error: unknown): boolean => databaseErrorCode(error) === "23503";
+
+export const mayBeRetried = (error: unknown): boolean => {
+  const code = databaseErrorCode(error);
+  return code === SERIALIZATION_FAILURE || code === DEADLOCK;
+};
+
+/** Wraps what the driver throws. Its own text may name hosts, columns and values: it goes into `cause`. */
+export function wrapDatabaseError(error: unknown): DomainError {
+  if (isDomainError(error)) return error;
+  const code = databaseErrorCode(error) ?? "";
+  const message = error instanceof Error ? error.message : "";
+  if (
+    UNAVAILABLE_CODES.has(code) ||
+    (code.length === 5 && UNAVAILABLE_CLASSES.includes(code.slice(0, 2))) ||
+    UNAVAILABLE_MESSAGES.test(message)
+  ) {
+    return new DomainError("database.unavailable", "The database does not answer. Try again in a moment.", {
+      cause: error,
+    });
+  }
+  if (code === "23505") return new DomainError("resource.already_exists", "It exists already.", { cause: error });
+  if (code === "23503") {
+    return /is not present/.test(detailOf(error))
+      ? new DomainError("resource.not_found", "What it belongs to does not exist any more.", { cause: error })
+      : new DomainError("resource.in_use", "It is in use.", { cause: error });
+  }
+  // A NUL or a lone surrogate in a text, a number beyond the column's range.
+  if (["22021", "22P05", "22P02", "22003"].includes(code)) {
+    return new DomainError("request.invalid", "Validation failed.", {
+      cause: error,
+      fields: { _: ["A value holds a character or number that cannot be stored."] },
+    });
+  }
+  return new DomainError("internal.error", "The database refused a statement.", { cause: error });
+}
+
+const detailOf = (error: unknown): string =>
+  typeof error === "object" && error !== null && "detail" in error ? String(error.detail) : "";

@@ -1,0 +1,180 @@
+import type { Stores, SystemStores } from "@berth/core";
+import { type TestDatabase, testCipher, testDatabase } from "@berth/testing";
+import { type CompiledQuery, Kysely, sql } from "kysely";
+import pg from "pg";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import type { Database } from "./client.ts";
+import { postgresDialect } from "./dialect.ts";
+import { fillLargeTables, type LargeTables, type TeamTables } from "./large-tables.fixture.ts";
+import type { DB } from "./schema.ts";
+import { stores as storesOf, systemStores } from "./scope.ts";
+import { authenticator } from "./token.ts";
+
+const PAGE = { take: 20 };
+
+interface Read {
+  readonly stores: Stores;
+  readonly system: SystemStores;
+  readonly findToken: (hash: string) => Promise<unknown>;
+}
+
+/** Everything that is read while the service works: lists, lookups, and what workers ask again and again. */
+const READS: Readonly<Record<string, (read: Read, tables: TeamTables) => Promise<unknown>>> = {
+  "applications, first page": ({ stores }) => stores.applications.list({}, PAGE),
+  "applications, a later page": ({ stores }) => stores.applications.list({}, { ...PAGE, skip: 40 }),
+  "applications of an environment": ({ stores }, { environmentId }) =>
+    stores.applications.list({ environment_id: environmentId }, PAGE),
+  "applications with a tag": ({ stores }) => stores.applications.list({ tag: "blue" }, PAGE),
+  "an application": ({ stores }, { uuid }) => stores.applications.find(uuid),
+  "an application's secrets": ({ stores }, { resourceId }) => stores.applications.secretsOf([resourceId]),
+  resources: ({ stores }) => stores.resources.list({}, PAGE),
+  "resources of a server": ({ stores }, { serverId }) => stores.resources.list({ server_id: serverId }, PAGE),
+  "a resource": ({ stores }, { uuid }) => stores.resources.find({ kind: "application", uuid }),
+  "active deployments": ({ stores }) => stores.deployments.listActive({ take: 5 }),
+  "an application's deployments": ({ stores }, { resourceId }) =>
+    stores.deployments.listByResource(resourceId, {}, PAGE),
+  "a pull request's deployments": ({ stores }, { resourceId }) =>
+    stores.deployments.listByResource(resourceId, { pull_request_id: 7 }, PAGE),
+  "a deployment": ({ stores }, { uuid }) => stores.deployments.find(`${uuid}d1`),
+  "a deployment's steps": ({ stores }, { deploymentId }) => stores.deployments.steps(deploymentId),
+  "a log behind a line": ({ stores }, { deploymentId }) =>
+    stores.deployments.log(deploymentId, { after: 700, ...PAGE }),
+  "the end of a log": ({ stores }, { deploymentId }) => stores.deployments.log(deploymentId, { last: 20 }),
+  variables: ({ stores }, { resourceId }) => stores.envs.list(resourceId),
+  storages: ({ stores }, { resourceId }) => stores.storages.list(resourceId),
+  "holders of a host": ({ stores }, { uuid }) =>
+    stores.domains.holders([{ host: `${uuid}.test`, path: "/", url: "x" }]),
+  events: ({ stores }) => stores.events.list({ after: 100, ...PAGE }),
+  tokens: ({ stores }) => stores.tokens.list(PAGE),
+  "the live release": ({ stores }, { resourceId }) => stores.releases.live(resourceId, 0),
+  "a token": ({ findToken }, { uuid }) => findToken(`${uuid}1-1`),
+  "the next deployment to run": ({ system }) => system.deployments.claimNext("worker", 60, []),
+  "an abandoned deployment": ({ system }) => system.deployments.claimAbandoned("worker", 60),
+  "active deployments of a server": ({ system }, { serverId }) => system.deployments.listActive(serverId),
+  "releases that retire": ({ system }, { serverId }) => system.releases.listByRole("candidate", serverId),
+  "releases of a server": ({ system }) => system.releases.listByServer(-1),
+  "what is being removed": ({ system }) => system.resources.listRemoving(),
+  "a resource's claims": ({ system }, { resourceId }) => system.resources.domains(resourceId),
+};
+
+// Of a size that fits into one or two pages of the disk, so that reading them whole is the fastest way.
+const SMALL_TABLES = new Set([
+  "server",
+  "destination",
+  "environment",
+  "project",
+  "team",
+  "setting",
+  "tag",
+  "resource_count",
+]);
+
+let database: TestDatabase;
+let tables: LargeTables;
+let pool: pg.Pool;
+let logged: CompiledQuery[] = [];
+let loggedDatabase: Database;
+
+beforeAll(async () => {
+  database = await testDatabase();
+  tables = await fillLargeTables(database, { applications: 10_000, deployments: 200_000 });
+  pool = new pg.Pool({ connectionString: database.url, max: 2 });
+  const kysely = new Kysely<DB>({
+    dialect: postgresDialect(pool),
+    log: ({ level, query }) => {
+      if (level === "query") logged.push(query);
+    },
+  });
+  loggedDatabase = { ...database.database, kysely };
+}, 120_000);
+afterAll(async () => {
+  await loggedDatabase.kysely.destroy();
+  await database.close();
+});
+
+async function queriesOf(name: string, team: TeamTables): Promise<readonly CompiledQuery[]> {
+  logged = [];
+  const dependencies = { cipher: testCipher() };
+  const read = {
+    stores: storesOf(loggedDatabase, dependencies)({ teamId: team.teamId }),
+    system: systemStores(loggedDatabase, dependencies),
+    findToken: authenticator(loggedDatabase).findToken,
+  };
+  await READS[name]?.(read, team);
+  return logged;
+}
+
+interface PlanNode {
+  readonly "Node Type": string;
+  readonly "Relation Name"?: string;
+  readonly "Shared Hit Blocks"?: number;
+  readonly "Shared Read Blocks"?: number;
+  readonly Plans?: readonly PlanNode[];
+}
+
+async function explain(query: CompiledQuery, options: string, parameters = query.parameters): Promise<PlanNode> {
+  const { rows } = await pool.query(`explain (format json, ${options}) ${query.sql}`, [...parameters]);
+  return rows[0]["QUERY PLAN"][0].Plan;
+}
+
+const nodesOf = (plan: PlanNode): readonly PlanNode[] => [plan, ...(plan.Plans ?? []).flatMap(nodesOf)];
+
+const scannedWhole = (plan: PlanNode) =>
+  nodesOf(plan)
+    .filter((node) => node["Node Type"] === "Seq Scan")
+    .map((node) => node["Relation Name"] ?? "")
+    .filter((table) => !SMALL_TABLES.has(table));
+
+it.each(Object.keys(READS))("reads %s by an index, with and without knowing the values", async (name) => {
+  for (const team of [tables.large, tables.small]) {
+    const queries = await queriesOf(name, team);
+    expect(queries.length).toBeGreaterThan(0);
+    for (const query of queries) {
+      if (!/^\s*(select|with|update)/i.test(query.sql)) continue;
+      expect(scannedWhole(await explain(query, "costs off")), query.sql).toEqual([]);
+      // What a prepared statement comes to after five uses.
+      expect(scannedWhole(await explain(query, "generic_plan", [])), query.sql).toEqual([]);
+    }
+  }
+});
+
+/** Pages of memory or disk that the queries touch: what a page of a list costs, measured without a clock. */
+async function blocksOf(name: string, team: TeamTables): Promise<number> {
+  let blocks = 0;
+  for (const query of await queriesOf(name, team)) {
+    const plan = await explain(query, "analyze, buffers");
+    blocks += (plan["Shared Hit Blocks"] ?? 0) + (plan["Shared Read Blocks"] ?? 0);
+  }
+  return blocks;
+}
+
+it.each([
+  "applications, first page",
+  "applications, a later page",
+  "resources",
+  "active deployments",
+  "an application's deployments",
+  "a pull request's deployments",
+  "an application",
+  "a deployment",
+  "a log behind a line",
+  "the end of a log",
+  "events",
+  "applications of an environment",
+  "resources of a server",
+  "a token",
+])("touches at most twice as much for %s in large tables as in small ones", async (name) => {
+  const [small, large] = [await blocksOf(name, tables.small), await blocksOf(name, tables.large)];
+  // A larger index is a level or two deeper.
+  expect(large).toBeLessThanOrEqual(small * 2 + 6);
+});
+
+it("knows the totals of long lists without counting", async () => {
+  const { stores, resourceId } = tables.large;
+  expect((await stores.applications.list({}, PAGE)).total).toBe(10_000);
+  expect((await stores.deployments.listByResource(resourceId, {}, PAGE)).total).toBe(200_000);
+  expect((await stores.deployments.listByResource(resourceId, { pull_request_id: 7 }, PAGE)).total).toBe(20_000);
+  const { rows } = await sql<{ count: number }>`select count(*) from deployment
+    where resource_id = ${resourceId}`.execute(database.database.kysely);
+  expect(rows[0]?.count).toBe(200_000);
+});

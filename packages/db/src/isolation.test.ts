@@ -1,0 +1,243 @@
+import type { EnvFields, StorageFields, Stores } from "@berth/core";
+import { newDeployment, type TestDatabase, testApplication, testPlace, testTeam, testUuid } from "@berth/testing";
+import { sql } from "kysely";
+import { expect, it } from "vitest";
+import { onEachBackend } from "./backends.fixture.ts";
+
+const env: EnvFields = {
+  key: "KEY",
+  value: "v",
+  is_preview: false,
+  is_literal: false,
+  is_multiline: false,
+  is_shown_once: false,
+  is_runtime: true,
+  is_buildtime: true,
+  is_required: false,
+  comment: null,
+  order: null,
+};
+const storage: StorageFields = {
+  type: "persistent",
+  name: "data",
+  mount_path: "/data",
+  host_path: null,
+  content: null,
+  is_directory: false,
+  is_preview_suffix_enabled: true,
+};
+const claim = (host: string) => ({ host, path: "/", url: `http://${host}` });
+
+/** One of everything a team can own. */
+async function world(database: TestDatabase) {
+  const stores = await testTeam(database);
+  const team = await stores.teams.current();
+  if (team === undefined) throw new Error("made above");
+  const token = await stores.tokens.insert({
+    team_id: team.id,
+    name: "CI",
+    abilities: ["read"],
+    hash: testUuid(),
+    expires_at: null,
+  });
+  const place = await testPlace(stores);
+  const app = await testApplication(stores, place);
+  const host = `${testUuid()}.test`;
+  await stores.domains.claim(app.id, [claim(host)], { takeFromOwnTeam: false });
+  const variable = await stores.envs.insert(app.id, testUuid(), env);
+  const volume = await stores.storages.insert(app.id, testUuid(), storage);
+  await stores.deployments.enqueue([newDeployment(app)]);
+  const running = await database.system.deployments.claimNext("worker", 60, [app.server_id]);
+  if (running === undefined) throw new Error("queued above");
+  const { lease, deployment } = running;
+  const { deployments, releases } = database.system;
+  await deployments.saveStep(lease, "checkout", { status: "done" });
+  await deployments.appendLog(deployment.id, [
+    { step: null, type: "stdout", output: "secret", hidden: false, timestamp: new Date() },
+  ]);
+  await releases.saveCandidate(lease, { artifact: { type: "image", image: "i" }, built_by: "x", upstream: null });
+  await releases.promote(lease);
+  return { stores, team, token, ...place, app, host, variable, volume, deployment };
+}
+type World = Awaited<ReturnType<typeof world>>;
+
+/**
+ * What each function of the stores answers about another team's things: the same as about what does not exist. A
+ * function that is added to a store does not compile until it is listed here.
+ */
+type Attempts = {
+  [Store in Exclude<keyof Stores, "transaction">]: {
+    [Name in keyof Stores[Store]]: (stores: Stores, theirs: World) => Promise<unknown>;
+  };
+};
+const REFUSED = Symbol("throws not found or conflict");
+const NEVER = AbortSignal.abort();
+
+const ATTEMPTS: Attempts = {
+  teams: {
+    current: (stores) => stores.teams.current().then((team) => team?.name === "Team" && undefined),
+    list: (stores, { team }) => stores.teams.list().then(({ items }) => items.filter(({ id }) => id === team.id)),
+    find: (stores, { team }) => stores.teams.find(team.id),
+    insert: (stores) => refused(stores.teams.insert({ name: "x", description: null })),
+  },
+  tokens: {
+    list: (stores) => stores.tokens.list().then(({ items }) => items),
+    insert: (stores, { team }) =>
+      refused(stores.tokens.insert({ team_id: team.id, name: "x", abilities: [], hash: testUuid(), expires_at: null })),
+    delete: (stores, { token }) => stores.tokens.delete(token.id),
+    isValid: (stores, { token }) => stores.tokens.isValid(token.id),
+  },
+  projects: {
+    list: (stores) => stores.projects.list().then(({ items }) => items),
+    find: (stores, { project }) => stores.projects.find(project.uuid),
+    insert: (stores, { project }) => refused(stores.projects.insert({ ...project, uuid: project.uuid })),
+    update: (stores, { project }) => stores.projects.update(project.uuid, { name: "stolen" }),
+    deleteIfEmpty: (stores, { project }) => stores.projects.deleteIfEmpty(project.uuid),
+  },
+  environments: {
+    list: (stores, { project }) => stores.environments.list(project.id).then(({ items }) => items),
+    find: (stores, { project }) => stores.environments.find(project.id, "production"),
+    insert: (stores, { project }) =>
+      refused(stores.environments.insert({ uuid: testUuid(), project_id: project.id, name: "x", description: null })),
+    deleteIfEmpty: (stores, { environment }) => stores.environments.deleteIfEmpty(environment.id),
+  },
+  servers: {
+    list: (stores) => stores.servers.list().then(({ items }) => items),
+    find: (stores, { server }) => stores.servers.find(server.uuid),
+    findById: (stores, { server }) => stores.servers.findById(server.id),
+    insert: (stores, { server }) => refused(stores.servers.insert(server)),
+    update: (stores, { server }) => stores.servers.update(server.uuid, { name: "stolen" }),
+    destinations: (stores, { server }) => stores.servers.destinations(server.id),
+    insertDestination: (stores, { server }) =>
+      refused(stores.servers.insertDestination({ uuid: testUuid(), server_id: server.id, name: "x", network: "x" })),
+  },
+  resources: {
+    find: (stores, { app }) => stores.resources.find(app),
+    list: (stores, { environment }) =>
+      stores.resources
+        .list({ environment_id: environment.id }, { take: 0 })
+        .then(({ items, total }) => [...items, ...Array(total).keys()]),
+    setDesiredState: (stores, { app }) => stores.resources.setDesiredState(app.id, "running"),
+    markRemoving: (stores, { app }) => stores.resources.markRemoving(app.id, { delete_volumes: true }),
+  },
+  applications: {
+    list: (stores, { environment }) =>
+      stores.applications.list({ environment_id: environment.id }).then(({ items }) => items),
+    find: (stores, { app }) => stores.applications.find(app.uuid),
+    insert: (stores, place) => refused(testApplication(stores, place)),
+    update: (stores, { app }) =>
+      stores.applications.update(app.id, { name: "stolen", settings: { git_branch: "x" }, secrets: {} }),
+    secrets: (stores, { app }) => refused(stores.applications.secrets(app.id)),
+    secretsOf: (stores, { app }) => stores.applications.secretsOf([app.id]).then((secrets) => [...secrets]),
+  },
+  domains: {
+    // Whether a host is free must be known; whose it is stays with the caller, who knows the team.
+    holders: async (stores, { host, app }) => {
+      const [holder] = await stores.domains.holders([claim(host)]);
+      return holder?.resource_uuid === app.uuid ? undefined : holder;
+    },
+    claim: (stores, { app }) =>
+      refused(stores.domains.claim(app.id, [claim(`${testUuid()}.test`)], { takeFromOwnTeam: true })),
+  },
+  envs: {
+    list: (stores, { app }) => stores.envs.list(app.id).then(({ items }) => items),
+    findByKey: (stores, { app }) => stores.envs.findByKey(app.id, env.key, false),
+    insert: (stores, { app }) => refused(stores.envs.insert(app.id, testUuid(), { ...env, key: "STOLEN" })),
+    update: (stores, { app, variable }) => stores.envs.update(app.id, variable.uuid, { value: "stolen" }),
+    delete: (stores, { app, variable }) => stores.envs.delete(app.id, variable.uuid),
+  },
+  storages: {
+    list: (stores, { app }) => stores.storages.list(app.id),
+    find: (stores, { app, volume }) => stores.storages.find(app.id, volume.uuid),
+    insert: (stores, { app }) => refused(stores.storages.insert(app.id, testUuid(), storage)),
+    update: (stores, { app, volume }) => stores.storages.update(app.id, volume.uuid, { name: "stolen" }),
+    delete: (stores, { app, volume }) => stores.storages.delete(app.id, volume.uuid),
+  },
+  deployments: {
+    listActive: (stores) => stores.deployments.listActive().then(({ items }) => items),
+    listByResource: (stores, { app }) =>
+      stores.deployments
+        .listByResource(app.id, {}, { take: 0 })
+        .then(({ items, total }) => [...items, ...Array(total).keys()]),
+    find: (stores, { deployment }) => stores.deployments.find(deployment.uuid),
+    steps: (stores, { deployment }) => stores.deployments.steps(deployment.id),
+    log: (stores, { deployment }) => stores.deployments.log(deployment.id, {}),
+    changed: (stores, { deployment }) => stores.deployments.changed(deployment.id, NEVER),
+    enqueue: (stores, { app }) => refused(stores.deployments.enqueue([newDeployment(app)])),
+    requestCancel: (stores, { deployment }) => stores.deployments.requestCancel(deployment.uuid),
+  },
+  releases: { live: (stores, { app }) => stores.releases.live(app.id, 0) },
+  events: {
+    append: (stores) => stores.events.append({ type: "own", resource_uuid: null, payload: {} }),
+    list: (stores) => stores.events.list({}).then((events) => events.filter(({ type }) => type !== "own")),
+  },
+  settings: {
+    isApiEnabled: (stores) => stores.settings.isApiEnabled().then(() => undefined),
+    setApiEnabled: (stores) => stores.settings.setApiEnabled(true),
+  },
+};
+
+async function refused(work: Promise<unknown>): Promise<unknown> {
+  return await work.then(
+    (answer) => answer,
+    () => REFUSED,
+  );
+}
+
+const isNothing = (answer: unknown) =>
+  answer === undefined || answer === false || answer === REFUSED || (Array.isArray(answer) && answer.length === 0);
+
+/** All rows of the team, as text. */
+async function snapshot({ database }: TestDatabase, teamId: number): Promise<string> {
+  const { rows } = await sql`
+    select (select jsonb_agg(t order by t.id) from token t where team_id = ${teamId}) as tokens,
+      (select jsonb_agg(p order by p.id) from project p where team_id = ${teamId}) as projects,
+      (select jsonb_agg(s order by s.id) from server s where team_id = ${teamId}) as servers,
+      (select jsonb_agg(r order by r.id) from resource r where team_id = ${teamId}) as resources,
+      (select jsonb_agg(d order by d.id) from deployment d where team_id = ${teamId}) as deployments,
+      (select jsonb_agg(e order by e.id) from event e where team_id = ${teamId}) as events,
+      (select jsonb_agg(e order by e.id) from environment e join project p on p.id = e.project_id
+        where p.team_id = ${teamId}) as environments,
+      (select jsonb_agg(d order by d.id) from destination d join server s on s.id = d.server_id
+        where s.team_id = ${teamId}) as destinations,
+      (select jsonb_agg(array[to_jsonb(a), to_jsonb(e), to_jsonb(s), to_jsonb(d), to_jsonb(l)] order by r.id)
+        from resource r left join application a on a.resource_id = r.id left join env e on e.resource_id = r.id
+        left join storage s on s.resource_id = r.id left join domain d on d.resource_id = r.id
+        left join release l on l.resource_id = r.id where r.team_id = ${teamId}) as children`.execute(database.kysely);
+  return JSON.stringify(rows);
+}
+
+onEachBackend((database) => {
+  it("shows and gives nothing of another team through any function of any store", async () => {
+    const theirs = await world(database());
+    const ours = await testTeam(database());
+    const before = await snapshot(database(), theirs.team.id);
+    const leaks: string[] = [];
+    for (const [store, functions] of Object.entries(ATTEMPTS)) {
+      for (const [name, attempt] of Object.entries(functions)) {
+        if (!isNothing(await attempt(ours, theirs))) leaks.push(`${store}.${name}`);
+      }
+    }
+    expect(leaks).toEqual([]);
+    expect(await snapshot(database(), theirs.team.id)).toBe(before);
+  });
+
+  it("shows the same things to their own team", async () => {
+    const own = await world(database());
+    const answers = {
+      project: await own.stores.projects.find(own.project.uuid),
+      server: await own.stores.servers.findById(own.server.id),
+      destinations: await own.stores.servers.destinations(own.server.id),
+      application: await own.stores.applications.find(own.app.uuid),
+      secrets: await own.stores.applications.secretsOf([own.app.id]).then(({ size }) => size || undefined),
+      env: await own.stores.envs.findByKey(own.app.id, env.key, false),
+      storage: await own.stores.storages.find(own.app.id, own.volume.uuid),
+      deployment: await own.stores.deployments.find(own.deployment.uuid),
+      steps: await own.stores.deployments.steps(own.deployment.id),
+      log: await own.stores.deployments.log(own.deployment.id, {}),
+      release: await own.stores.releases.live(own.app.id, 0),
+      active: (await own.stores.deployments.listActive()).items,
+    };
+    for (const [name, answer] of Object.entries(answers)) expect(isNothing(answer), name).toBe(false);
+  });
+});

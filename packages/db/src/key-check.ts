@@ -1,0 +1,37 @@
+import { randomUUID } from "node:crypto";
+import { DomainError } from "@berth/core";
+import type { Cipher } from "./cipher.ts";
+import type { Database } from "./client.ts";
+
+const KEY_CHECK = "key_check";
+const PLACE = "setting key_check";
+
+/**
+ * Makes sure at the start, rather than at the first secret, that the key is the one this database was written with: a
+ * replica with a key file of its own, or a database restored without its key file, would write what nobody else can
+ * read.
+ *
+ * @throws DomainError `setup.failed`
+ */
+export async function requireKey({ kysely }: Database, cipher: Cipher): Promise<void> {
+  const fresh = Buffer.from(cipher.seal(randomUUID(), PLACE)).toString("base64");
+  await kysely
+    .insertInto("setting")
+    .values({ key: KEY_CHECK, value: JSON.stringify(fresh) })
+    .onConflict((conflict) => conflict.doNothing())
+    .execute();
+  const { value } = await kysely
+    .selectFrom("setting")
+    .select("value")
+    .where("key", "=", KEY_CHECK)
+    .executeTakeFirstOrThrow();
+  try {
+    cipher.open(Buffer.from(String(value), "base64"), PLACE);
+  } catch (cause) {
+    throw new DomainError(
+      "setup.failed",
+      "The key file is not the one that this database's secrets were written with. Put back the old key file, or copy it from the other server.",
+      { cause },
+    );
+  }
+}

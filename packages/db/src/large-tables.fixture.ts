@@ -1,0 +1,123 @@
+import { ApplicationSettings, type Stores } from "@berth/core";
+import { type TestDatabase, testApplication, testPlace, testTeam } from "@berth/testing";
+import { sql } from "kysely";
+
+export interface LargeTables {
+  /** A team with many applications, of which one has nearly all deployments. */
+  readonly large: TeamTables;
+  /** A team with few of everything, in the same tables. */
+  readonly small: TeamTables;
+}
+
+export interface TeamTables {
+  readonly stores: Stores;
+  readonly teamId: number;
+  readonly environmentId: number;
+  readonly serverId: number;
+  /** The application with the deployments. */
+  readonly resourceId: number;
+  readonly uuid: string;
+  /** A deployment with a long log. */
+  readonly deploymentId: number;
+}
+
+export interface Sizes {
+  readonly applications: number;
+  readonly deployments: number;
+}
+
+const SMALL: Sizes = { applications: 100, deployments: 1_000 };
+
+/** Fills the tables by statements, since a million single inserts would take an hour. */
+export async function fillLargeTables(database: TestDatabase, sizes: Sizes): Promise<LargeTables> {
+  const small = await fillTeam(database, SMALL);
+  const large = await fillTeam(database, sizes);
+  // As the server does by itself after a while: what an index alone can answer is answered by it.
+  await sql`vacuum analyze`.execute(database.database.kysely);
+  return { small, large };
+}
+
+async function fillTeam(database: TestDatabase, { applications, deployments }: Sizes): Promise<TeamTables> {
+  const { kysely } = database.database;
+  const stores = await testTeam(database);
+  const place = await testPlace(stores);
+  const app = await testApplication(stores, place);
+  const settings = JSON.stringify(ApplicationSettings.parse({ build_pack: "nixpacks", ports_exposes: "3000" }));
+  await sql`
+    with made as (
+      insert into resource (uuid, kind, team_id, environment_id, server_id, destination_id, name, status)
+      select ${app.uuid} || n, 'application', ${app.team_id}, ${app.environment_id}, ${app.server_id},
+        ${app.destination_id}, 'app ' || n, 'running:healthy'
+      from generate_series(2, ${applications}::int) as n returning id)
+    insert into application (resource_id, source, settings) select id, 'git', ${settings}::jsonb from made`.execute(
+    kysely,
+  );
+  await sql`
+    insert into env (uuid, resource_id, key, is_preview, is_literal, is_multiline, is_shown_once, is_runtime,
+      is_buildtime, is_required)
+    select resource.uuid || 'e' || n, resource.id, 'KEY_' || n, n % 2 = 0, false, false, false, true, true, false
+    from resource, generate_series(1, 4) as n where resource.team_id = ${app.team_id}`.execute(kysely);
+  await sql`
+    insert into domain (resource_id, host, path, url, position)
+    select id, uuid || '.test', '/', 'https://' || uuid || '.test', 0 from resource
+    where team_id = ${app.team_id}`.execute(kysely);
+  await sql`
+    insert into storage (uuid, resource_id, type, mount_path, is_directory, is_preview_suffix_enabled)
+    select uuid || 's', id, 'persistent', '/data', false, true from resource where team_id = ${app.team_id}`.execute(
+    kysely,
+  );
+  await sql`
+    with made as (
+      insert into tag (team_id, name)
+      select ${app.team_id}, case n when 0 then 'blue' else 'tag ' || n end from generate_series(0, 99) as n
+      returning id)
+    insert into resource_tag (tag_id, resource_id)
+    select made.id, resource.id from made join resource on resource.id % 100 = made.id % 100
+    where team_id = ${app.team_id}`.execute(kysely);
+  await sql`
+    insert into deployment (uuid, team_id, resource_id, resource_uuid, resource_name, server_id, destination_id, status,
+      pull_request_id, commit, force_rebuild, restart_only, rollback, is_webhook, is_api, is_instant, attempt)
+    select ${app.uuid} || 'd' || n, ${app.team_id}, ${app.id}, ${app.uuid}, ${app.name}, ${app.server_id},
+      ${app.destination_id}, case when n > ${deployments}::int - 10 then 'queued' else 'finished' end,
+      case when n % 10 = 0 then 7 else 0 end, md5(n::text), false, false, false, false, true, false, 1
+    from generate_series(1, ${deployments}::int) as n`.execute(kysely);
+  await sql`
+    insert into deployment (uuid, team_id, resource_id, resource_uuid, resource_name, server_id, destination_id, status,
+      pull_request_id, commit, force_rebuild, restart_only, rollback, is_webhook, is_api, is_instant)
+    select uuid || 'd', team_id, id, uuid, name, server_id, destination_id, 'failed', 0, 'HEAD', false, false, false,
+      false, true, false from resource where team_id = ${app.team_id} and id != ${app.id}`.execute(kysely);
+  await sql`
+    insert into deployment_step (deployment_id, name, status)
+    select id, name, 'done' from deployment, unnest(array['checkout', 'build']) as name
+    where team_id = ${app.team_id} and id % 10 = 0`.execute(kysely);
+  await sql`
+    insert into release (deployment_id, deployment_uuid, resource_id, resource_uuid, pull_request_id, server_id, role,
+      artifact, built_by)
+    select id, uuid, resource_id, resource_uuid, pull_request_id, server_id, 'retiring', '{}', uuid from deployment
+    where team_id = ${app.team_id} and id % 50 = 0`.execute(kysely);
+  const { rows } = await sql<{ id: number }>`select max(id) as id from deployment
+    where team_id = ${app.team_id}`.execute(kysely);
+  const deploymentId = rows[0]?.id ?? 0;
+  await sql`
+    insert into deployment_log (deployment_id, seq, type, output, hidden, timestamp)
+    select ${deploymentId}::bigint, n, 'stdout', 'line ' || n, false, now()
+    from generate_series(1, ${Math.min(deployments, 50_000)}::int) as n`.execute(kysely);
+  await sql`
+    insert into event (team_id, type, payload) select ${app.team_id}, 'test', '{}'
+    from generate_series(1, ${Math.min(deployments, 50_000)}::int)`.execute(kysely);
+  await sql`
+    with made as (insert into team (name) select 'Team ' || n from generate_series(1, 100) as n returning id)
+    insert into token (team_id, name, abilities, hash)
+    select team.id, 'token', '[]', ${app.uuid} || team.id || '-' || n
+    from (select id from made union all select ${app.team_id}) as team,
+      generate_series(1, ${applications / 100}::int) as n`.execute(kysely);
+  return {
+    stores,
+    teamId: app.team_id,
+    environmentId: place.environment.id,
+    serverId: app.server_id,
+    resourceId: app.id,
+    uuid: app.uuid,
+    deploymentId,
+  };
+}

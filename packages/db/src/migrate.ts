@@ -1,0 +1,51 @@
+import { DomainError, isDomainError } from "@berth/core";
+import { sql } from "kysely";
+import { Migrator } from "kysely/migration";
+import type { Database } from "./client.ts";
+import { databaseErrorCode } from "./errors.ts";
+import { MIGRATIONS } from "./migrations/index.ts";
+
+const TABLE = "migration";
+
+/**
+ * Brings the tables to this version. Several replicas may do it at once: one does it, the others wait.
+ *
+ * @throws DomainError `setup.failed` when the database was used by a newer version, or does not let us make tables.
+ */
+export async function migrate({ kysely }: Database): Promise<void> {
+  const done = await appliedMigrations(kysely);
+  const known = Object.keys(MIGRATIONS);
+  const unknown = done.find((name) => !known.includes(name));
+  if (unknown !== undefined) {
+    throw new DomainError(
+      "setup.failed",
+      `The database was used by a newer Berth (it has ${unknown}). Start that version, or a newer one.`,
+    );
+  }
+  if (done.length === known.length) return;
+  const migrator = new Migrator({
+    db: kysely,
+    provider: { getMigrations: async () => ({ ...MIGRATIONS }) },
+    migrationTableName: TABLE,
+    migrationLockTableName: `${TABLE}_lock`,
+  });
+  const { error } = await migrator.migrateToLatest();
+  if (error === undefined) return;
+  if (databaseErrorCode(error) === "42501") {
+    throw new DomainError(
+      "setup.failed",
+      "The user of DATABASE_URL may not make tables. Make it the owner of the database.",
+      { cause: error },
+    );
+  }
+  if (isDomainError(error, "database.unavailable")) throw error;
+  throw new DomainError("setup.failed", "The tables of the database could not be made.", { cause: error });
+}
+
+/** All that a start does which finds nothing to do, and that is nearly every start. */
+async function appliedMigrations(kysely: Database["kysely"]): Promise<readonly string[]> {
+  const table = await sql<{ exists: boolean }>`select to_regclass(${TABLE}) is not null as exists`.execute(kysely);
+  if (table.rows[0]?.exists !== true) return [];
+  const { rows } = await sql<{ name: string }>`select name from ${sql.table(TABLE)} order by name`.execute(kysely);
+  return rows.map(({ name }) => name);
+}

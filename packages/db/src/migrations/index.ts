@@ -1,0 +1,7 @@
+import type { Migration } from "kysely/migration";
+import { foundation } from "./0001-foundation.ts";
+
+/** In the order of their names, which never change once released. */
+export const MIGRATIONS: Readonly<Record<string, Migration>> = {
+  "0001-foundation": foundation,
+};

@@ -1,0 +1,63 @@
+import type { Page, Paging } from "@berth/core";
+import { type SelectQueryBuilder, type StringReference, sql } from "kysely";
+import type { DB } from "./schema.ts";
+
+/** What to pass over and how much to take; `undefined` takes all. */
+export interface Window {
+  readonly offset: number;
+  readonly limit: number | undefined;
+}
+
+/**
+ * Reads a page and, only where the page does not tell it by itself, the total.
+ *
+ * @param count Must be cheap however long the list: a kept total, or rows of a small index.
+ */
+export async function page<T>(
+  { skip = 0, take }: Paging,
+  read: (window: Window) => Promise<readonly T[]>,
+  count: () => Promise<number>,
+): Promise<Page<T>> {
+  const items = await read({ offset: skip, limit: take });
+  const isLastPage = take === undefined || items.length < take;
+  if (isLastPage && (items.length > 0 || skip === 0)) return { items, total: skip + items.length };
+  return { items, total: await count() };
+}
+
+/** Puts the window on a query that has its order already. */
+export function within<DB, TB extends keyof DB, O>(
+  query: SelectQueryBuilder<DB, TB, O>,
+  { offset, limit }: Window,
+): SelectQueryBuilder<DB, TB, O> {
+  const limited = limit === undefined ? query : query.limit(limit);
+  return offset === 0 ? limited : limited.offset(offset);
+}
+
+/**
+ * The rows of one owner by id, by the index on both columns.
+ *
+ * With `owner = x order by id`, PostgreSQL may walk the primary key instead and skip all rows of other owners, when it
+ * believes that they are few or far apart; where they lie together it reads them all. A range of one value leaves the
+ * owner in the order, and then only the index on both has that order.
+ */
+export const ofOwner = <DB, TB extends keyof DB, O>(
+  query: SelectQueryBuilder<DB, TB, O>,
+  { owner, is, id, direction = "asc" }: OwnedOrder<DB, TB>,
+): SelectQueryBuilder<DB, TB, O> =>
+  query
+    .where(sql<boolean>`${sql.ref(owner)} between ${is}::bigint and ${is}::bigint`)
+    .orderBy(sql.ref(owner), direction)
+    .orderBy(sql.ref(id), direction);
+
+interface OwnedOrder<DB, TB extends keyof DB> {
+  readonly owner: StringReference<DB, TB>;
+  readonly is: number;
+  readonly id: StringReference<DB, TB>;
+  readonly direction?: "asc" | "desc";
+}
+
+/** How many rows match. For lists that stay short; the totals of long ones are kept. */
+export async function countRows<Table extends keyof DB>(query: SelectQueryBuilder<DB, Table, object>): Promise<number> {
+  const { total } = await query.select(({ fn }) => fn.countAll<number>().as("total")).executeTakeFirstOrThrow();
+  return total;
+}

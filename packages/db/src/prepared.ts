@@ -1,0 +1,33 @@
+import { CompiledQuery, type Kysely } from "kysely";
+import type { DB } from "./schema.ts";
+
+/**
+ * A query that is built and compiled at its first use only. For a small query that costs as much as running it.
+ *
+ * @param build Gets stand-ins for the parameters, which it may only pass on as values.
+ */
+export function prepared<Parameters extends readonly unknown[], Row>(
+  build: (db: Kysely<DB>, ...parameters: Parameters) => { compile(): CompiledQuery<Row> },
+): (db: Kysely<DB>, ...parameters: Parameters) => Promise<Row | undefined> {
+  let known: { readonly sql: string; readonly positions: readonly number[] } | undefined;
+  return async (db, ...parameters) => {
+    known ??= compileOnce(db, build, parameters.length);
+    const values = known.positions.map((position) => parameters[position]);
+    const { rows } = await db.executeQuery<Row>(CompiledQuery.raw(known.sql, values));
+    return rows[0];
+  };
+}
+
+function compileOnce<Parameters extends readonly unknown[]>(
+  db: Kysely<DB>,
+  build: (db: Kysely<DB>, ...parameters: Parameters) => { compile(): CompiledQuery },
+  count: number,
+) {
+  const standIns: readonly unknown[] = Array.from({ length: count }, () => Symbol("parameter"));
+  // They stand for values of any type, since nothing looks at a value before the query is run.
+  const { sql, parameters } = build(db, ...(standIns as unknown as Parameters)).compile();
+  // A value may be used twice, and the query may have them in another order.
+  const positions = parameters.map((parameter) => standIns.indexOf(parameter));
+  if (positions.includes(-1)) throw new Error(`A value of this query is no parameter: write it with sql.lit: ${sql}`);
+  return { sql, positions };
+}

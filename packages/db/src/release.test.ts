@@ -1,0 +1,117 @@
+import type { ApplicationRecord, Artifact, Stores } from "@berth/core";
+import { newDeployment, type TestDatabase, testApplication, testPlace, testTeam } from "@berth/testing";
+import { expect, it } from "vitest";
+import { onEachBackend } from "./backends.fixture.ts";
+
+const image = (name: string): Artifact => ({ type: "image", image: name });
+
+async function started(database: TestDatabase, stores: Stores, app: ApplicationRecord, pull_request_id = 0) {
+  await stores.deployments.enqueue([newDeployment(app, { pull_request_id })]);
+  const claim = await database.system.deployments.claimNext("worker", 60, [app.server_id]);
+  if (claim === undefined) throw new Error("It was queued above");
+  return claim;
+}
+
+/** A deployment that goes all the way; answers its id. */
+async function released(database: TestDatabase, stores: Stores, app: ApplicationRecord, pull_request_id = 0) {
+  const { lease, deployment } = await started(database, stores, app, pull_request_id);
+  const { deployments, releases } = database.system;
+  await releases.saveCandidate(lease, { artifact: image("app"), built_by: deployment.uuid, upstream: null });
+  const promoted = await releases.promote(lease);
+  await deployments.finish(lease, "finished", null);
+  return { id: deployment.id, previous: promoted?.previous };
+}
+
+onEachBackend((database) => {
+  it("keeps what a deployment made, and replaces it when it is made again", async () => {
+    const stores = await testTeam(database());
+    const app = await testApplication(stores, await testPlace(stores));
+    const { lease, deployment } = await started(database(), stores, app);
+    const { releases } = database().system;
+    expect(await releases.find(deployment.id)).toBeUndefined();
+    const first = { artifact: image("one"), built_by: deployment.uuid, upstream: null };
+    expect(await releases.saveCandidate(lease, first)).toBe(true);
+    const upstream = { host: "127.0.0.1", port: 4000 };
+    expect(await releases.saveCandidate(lease, { ...first, artifact: image("two"), upstream })).toBe(true);
+    expect(await releases.find(deployment.id)).toMatchObject({
+      deployment_uuid: deployment.uuid,
+      resource_uuid: app.uuid,
+      server_id: app.server_id,
+      role: "candidate",
+      artifact: image("two"),
+      built_by: deployment.uuid,
+      upstream,
+      replaced_by_deployment_id: null,
+    });
+    expect(await releases.live(app.id, 0)).toBeUndefined();
+  });
+
+  it("promotes a candidate and retires the one before it, and answers the same when repeated", async () => {
+    const stores = await testTeam(database());
+    const app = await testApplication(stores, await testPlace(stores));
+    const { releases } = database().system;
+    const first = await released(database(), stores, app);
+    expect(first.previous).toBeUndefined();
+    const { lease, deployment } = await started(database(), stores, app);
+    await releases.saveCandidate(lease, { artifact: image("b"), built_by: "x", upstream: null });
+    const promoted = await releases.promote(lease);
+    expect(promoted?.previous).toMatchObject({
+      deployment_id: first.id,
+      role: "retiring",
+      replaced_by_deployment_id: deployment.id,
+    });
+    expect(await releases.promote(lease)).toEqual(promoted);
+    expect(await releases.live(app.id, 0)).toMatchObject({ deployment_id: deployment.id });
+    expect(await stores.releases.live(app.id, 0)).toEqual(await releases.live(app.id, 0));
+    // What is live is not made a candidate again by a step that is repeated.
+    await releases.saveCandidate(lease, { artifact: image("c"), built_by: "x", upstream: null });
+    expect(await releases.live(app.id, 0)).toMatchObject({ role: "live", artifact: image("b") });
+  });
+
+  it("promotes nothing without a candidate", async () => {
+    const stores = await testTeam(database());
+    const app = await testApplication(stores, await testPlace(stores));
+    const { lease } = await started(database(), stores, app);
+    expect(await database().system.releases.promote(lease)).toBeUndefined();
+  });
+
+  it("keeps a live release for each pull request", async () => {
+    const stores = await testTeam(database());
+    const app = await testApplication(stores, await testPlace(stores));
+    const main = await released(database(), stores, app);
+    const preview = await released(database(), stores, app, 7);
+    expect(preview.previous).toBeUndefined();
+    expect(await stores.releases.live(app.id, 0)).toMatchObject({ deployment_id: main.id });
+    expect(await stores.releases.live(app.id, 7)).toMatchObject({ deployment_id: preview.id });
+  });
+
+  it("lists a server's releases by role or all, changes where one is reached, and deletes it", async () => {
+    const stores = await testTeam(database());
+    const app = await testApplication(stores, await testPlace(stores));
+    const { releases } = database().system;
+    const [one, two] = [await released(database(), stores, app), await released(database(), stores, app)];
+    const ids = (list: readonly { readonly deployment_id: number }[]) => list.map(({ deployment_id }) => deployment_id);
+    expect(ids(await releases.listByServer(app.server_id))).toEqual([one.id, two.id]);
+    expect(ids(await releases.listByRole("live", app.server_id))).toEqual([two.id]);
+    expect(ids(await releases.listByRole("retiring", app.server_id))).toEqual([one.id]);
+    expect(ids(await releases.listByRole("live"))).toContain(two.id);
+    await releases.setUpstream(two.id, { host: "::1", port: 1 });
+    expect((await releases.find(two.id))?.upstream).toEqual({ host: "::1", port: 1 });
+    await releases.setUpstream(two.id, null);
+    expect((await releases.find(two.id))?.upstream).toBeNull();
+    await releases.delete(one.id);
+    await releases.delete(one.id);
+    expect(ids(await releases.listByServer(app.server_id))).toEqual([two.id]);
+  });
+
+  it("goes with its resource", async () => {
+    const stores = await testTeam(database());
+    const app = await testApplication(stores, await testPlace(stores));
+    const [one, two] = [await released(database(), stores, app), await released(database(), stores, app)];
+    await database().system.resources.delete(app.id);
+    for (const { id } of [one, two]) {
+      expect(await database().system.releases.find(id)).toBeUndefined();
+      expect(await database().system.deployments.find(id)).toBeUndefined();
+    }
+  });
+});

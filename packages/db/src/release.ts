@@ -1,0 +1,162 @@
+import type { Lease, ReleaseRecord, ReleaseStore, SystemReleaseStore } from "@berth/core";
+import { sql } from "kysely";
+import type { Context, TeamContext } from "./context.ts";
+import { fenced } from "./deployment-queue.ts";
+
+const COLUMNS = [
+  "deployment_id",
+  "deployment_uuid",
+  "resource_id",
+  "resource_uuid",
+  "pull_request_id",
+  "server_id",
+  "role",
+  "artifact",
+  "built_by",
+  "upstream",
+  "replaced_by_deployment_id",
+  "created_at",
+  "updated_at",
+] as const;
+
+export function releaseStore({ db, teamId }: TeamContext): ReleaseStore {
+  return {
+    live: (resourceId, pullRequestId) =>
+      selectLive({ db }, resourceId, pullRequestId)
+        .where("resource_id", "in", db.selectFrom("resource").select("id").where("team_id", "=", teamId))
+        .executeTakeFirst(),
+  };
+}
+
+const selectLive = ({ db }: Pick<Context, "db">, resourceId: number, pullRequestId: number) =>
+  db
+    .selectFrom("release")
+    .select(COLUMNS)
+    .where("role", "=", sql.lit("live" as const))
+    .where("resource_id", "=", resourceId)
+    .where("pull_request_id", "=", pullRequestId);
+
+export function systemReleaseStore(context: Context): SystemReleaseStore {
+  const { db } = context;
+  return {
+    async saveCandidate(lease, release) {
+      const isSaved = await fenced(context, lease, (inside) => saveCandidate(inside, lease, release));
+      return isSaved ?? false;
+    },
+    promote: (lease) => fenced(context, lease, (inside) => promote(inside, lease)),
+    find: (deploymentId) =>
+      db.selectFrom("release").select(COLUMNS).where("deployment_id", "=", deploymentId).executeTakeFirst(),
+    live: (resourceId, pullRequestId) => selectLive(context, resourceId, pullRequestId).executeTakeFirst(),
+    listByRole: (role, serverId) =>
+      db
+        .selectFrom("release")
+        .select(COLUMNS)
+        .where("role", "=", role)
+        .$if(serverId !== undefined, (query) => query.where("server_id", "=", serverId ?? 0))
+        .orderBy("deployment_id")
+        .execute(),
+    listByServer: (serverId) =>
+      db.selectFrom("release").select(COLUMNS).where("server_id", "=", serverId).orderBy("deployment_id").execute(),
+    async setUpstream(deploymentId, upstream) {
+      await db
+        .updateTable("release")
+        .set({ upstream: upstream && JSON.stringify(upstream), updated_at: sql<Date>`now()` })
+        .where("deployment_id", "=", deploymentId)
+        .execute();
+    },
+    async delete(deploymentId) {
+      await db.deleteFrom("release").where("deployment_id", "=", deploymentId).execute();
+    },
+  };
+}
+
+type Candidate = Parameters<SystemReleaseStore["saveCandidate"]>[1];
+
+async function saveCandidate(
+  { db }: Context,
+  lease: Lease,
+  { artifact, built_by, upstream }: Candidate,
+): Promise<true> {
+  const made = {
+    artifact: JSON.stringify(artifact),
+    built_by,
+    upstream: upstream && JSON.stringify(upstream),
+  };
+  await db
+    .insertInto("release")
+    .columns([
+      "deployment_id",
+      "deployment_uuid",
+      "resource_id",
+      "resource_uuid",
+      "pull_request_id",
+      "server_id",
+      "role",
+      "artifact",
+      "built_by",
+      "upstream",
+    ])
+    .expression((eb) =>
+      eb
+        .selectFrom("deployment")
+        .where("deployment.id", "=", lease.deployment_id)
+        .select([
+          "deployment.id",
+          "deployment.uuid",
+          "deployment.resource_id",
+          "deployment.resource_uuid",
+          "deployment.pull_request_id",
+          "deployment.server_id",
+          sql.lit("candidate" as const).as("role"),
+          sql<string>`${made.artifact}::jsonb`.as("artifact"),
+          sql<string>`${built_by}::text`.as("built_by"),
+          sql<string | null>`${made.upstream}::jsonb`.as("upstream"),
+        ]),
+    )
+    .onConflict((conflict) =>
+      conflict
+        .column("deployment_id")
+        .doUpdateSet({ ...made, updated_at: sql<Date>`now()` })
+        // What is live already is no candidate any more.
+        .where("release.role", "=", "candidate"),
+    )
+    .execute();
+  return true;
+}
+
+/** The order matters: the unique index allows one live release at any moment. */
+async function promote(
+  { db }: Context,
+  { deployment_id }: Lease,
+): Promise<{ readonly previous: ReleaseRecord | undefined } | undefined> {
+  const own = await db
+    .selectFrom("release")
+    .select(COLUMNS)
+    .where("deployment_id", "=", deployment_id)
+    .forNoKeyUpdate()
+    .executeTakeFirst();
+  if (own === undefined || own.role === "retiring") return undefined;
+  if (own.role === "live") {
+    const previous = await db
+      .selectFrom("release")
+      .select(COLUMNS)
+      .where("replaced_by_deployment_id", "=", deployment_id)
+      .executeTakeFirst();
+    return { previous };
+  }
+  const now = sql<Date>`now()`;
+  const previous = await db
+    .updateTable("release")
+    .set({ role: "retiring", replaced_by_deployment_id: deployment_id, updated_at: now })
+    .where("role", "=", sql.lit("live" as const))
+    .where("resource_id", "=", own.resource_id)
+    .where("pull_request_id", "=", own.pull_request_id)
+    .returning(COLUMNS)
+    .executeTakeFirst();
+  await db
+    .updateTable("release")
+    .set({ role: "live", updated_at: now })
+    .where("deployment_id", "=", deployment_id)
+    .execute();
+  return { previous };
+}

@@ -1,0 +1,51 @@
+import type { ResourceRecord, ResourceStore } from "@berth/core";
+import { sql } from "kysely";
+import { type Context, type TeamContext, tell } from "./context.ts";
+
+export const RESOURCE_COLUMNS = [
+  "resource.id",
+  "resource.uuid",
+  "resource.kind",
+  "resource.team_id",
+  "resource.environment_id",
+  "resource.server_id",
+  "resource.destination_id",
+  "resource.name",
+  "resource.description",
+  "resource.status",
+  "resource.desired_state",
+  "resource.removing_at",
+  "resource.delete_volumes",
+  "resource.created_at",
+  "resource.updated_at",
+] as const;
+
+/** Kept by triggers: a row for each kind, environment and server of the team. */
+export async function keptTotal(
+  { db, teamId }: TeamContext,
+  filter: Parameters<ResourceStore["list"]>[0],
+): Promise<number> {
+  let query = db.selectFrom("resource_count").where("team_id", "=", teamId);
+  if (filter.kind !== undefined) query = query.where("kind", "=", filter.kind);
+  if (filter.environment_id !== undefined) query = query.where("environment_id", "=", filter.environment_id);
+  if (filter.server_id !== undefined) query = query.where("server_id", "=", filter.server_id);
+  const { total } = await query
+    .select(sql<number>`coalesce(sum(total), 0)::bigint`.as("total"))
+    .executeTakeFirstOrThrow();
+  return total;
+}
+
+export function tellOfResource(
+  context: Context,
+  resource: Pick<ResourceRecord, "team_id" | "uuid" | "kind" | "name">,
+  type: "resource.created" | "resource.removing" | "resource.deleted" | "resource.status_changed",
+  payload: Readonly<Record<string, unknown>> = {},
+): void {
+  const { team_id, uuid, kind, name } = resource;
+  tell(context, {
+    team_id,
+    type,
+    resource_uuid: uuid,
+    payload: { resource_kind: kind, resource_name: name, ...payload },
+  });
+}

@@ -1,0 +1,113 @@
+import { testApplication, testPlace, testTeam } from "@berth/testing";
+import { expect, it } from "vitest";
+import { onEachBackend } from "./backends.fixture.ts";
+
+onEachBackend((database) => {
+  it("finds a resource by kind and uuid", async () => {
+    const stores = await testTeam(database());
+    const { uuid, id } = await testApplication(stores, await testPlace(stores));
+    expect(await stores.resources.find({ kind: "application", uuid })).toMatchObject({ id, uuid, kind: "application" });
+    expect(await stores.resources.find({ kind: "service", uuid })).toBeUndefined();
+  });
+
+  it("lists by kind, environment and server", async () => {
+    const stores = await testTeam(database());
+    const [here, there] = [await testPlace(stores), await testPlace(stores)];
+    const one = await testApplication(stores, here);
+    const two = await testApplication(stores, there);
+    const uuidsOf = async (filter: Parameters<typeof stores.resources.list>[0]) => {
+      const { items, total } = await stores.resources.list(filter);
+      expect(total).toBe(items.length);
+      return items.map(({ uuid }) => uuid);
+    };
+    expect(await uuidsOf({})).toEqual([one.uuid, two.uuid]);
+    expect(await uuidsOf({ kind: "service" })).toEqual([]);
+    expect(await uuidsOf({ environment_id: there.environment.id })).toEqual([two.uuid]);
+    expect(await uuidsOf({ server_id: here.server.id, kind: "application" })).toEqual([one.uuid]);
+    expect(await stores.resources.list({ kind: "application" }, { take: 1 })).toMatchObject({ total: 2 });
+    expect(await stores.resources.list({ server_id: here.server.id }, { take: 0 })).toEqual({ items: [], total: 1 });
+  });
+
+  it("keeps the totals right when a resource moves", async () => {
+    const stores = await testTeam(database());
+    const [here, there] = [await testPlace(stores), await testPlace(stores)];
+    const { id } = await testApplication(stores, here);
+    await testApplication(stores, here);
+    await database()
+      .database.kysely.updateTable("resource")
+      .set({ environment_id: there.environment.id, server_id: there.server.id })
+      .where("id", "=", id)
+      .execute();
+    const totalOf = async (filter: Parameters<typeof stores.resources.list>[0]) =>
+      (await stores.resources.list(filter, { take: 0 })).total;
+    expect(await totalOf({ environment_id: here.environment.id })).toBe(1);
+    expect(await totalOf({ environment_id: there.environment.id })).toBe(1);
+    expect(await totalOf({ server_id: there.server.id })).toBe(1);
+    expect(await totalOf({})).toBe(2);
+  });
+
+  it("marks a resource for removal once and lists it until it is gone", async () => {
+    const stores = await testTeam(database());
+    const { id, uuid } = await testApplication(stores, await testPlace(stores));
+    const { resources } = database().system;
+    expect(await stores.resources.markRemoving(id, { delete_volumes: true })).toBe(true);
+    expect(await stores.resources.markRemoving(id, { delete_volumes: false })).toBe(false);
+    const removing = (await resources.listRemoving()).find((resource) => resource.id === id);
+    expect(removing).toMatchObject({ delete_volumes: true });
+    expect(removing?.removing_at).toBeInstanceOf(Date);
+    await resources.delete(id);
+    await resources.delete(id);
+    expect(await stores.applications.find(uuid)).toBeUndefined();
+    expect(await resources.find(id)).toBeUndefined();
+    const types = (await stores.events.list({})).map(({ type }) => type);
+    expect(types).toEqual(["resource.created", "resource.removing", "resource.deleted"]);
+  });
+
+  it("writes a status, and its event, only when it changed", async () => {
+    const stores = await testTeam(database());
+    const { id, uuid } = await testApplication(stores, await testPlace(stores));
+    const { resources } = database().system;
+    await resources.setStatus(id, "running:healthy");
+    await Promise.all([1, 2, 3].map(() => resources.setStatus(id, "running:healthy")));
+    const running = await stores.applications.find(uuid);
+    expect(running?.status).toBe("running:healthy");
+    expect(running?.last_online_at).toBeInstanceOf(Date);
+    await resources.setStatus(id, "exited:unhealthy");
+    const changes = (await stores.events.list({})).filter(({ type }) => type === "resource.status_changed");
+    expect(changes.map(({ payload }) => [payload.previous_status, payload.status])).toEqual([
+      ["exited:unhealthy", "running:healthy"],
+      ["running:healthy", "exited:unhealthy"],
+    ]);
+  });
+
+  it("keeps what was observed of restarts and what is wanted", async () => {
+    const stores = await testTeam(database());
+    const { id, uuid } = await testApplication(stores, await testPlace(stores));
+    const restarts = { restart_count: 3, last_restart_at: new Date("2026-03-03T03:03:03.003Z") };
+    await database().system.resources.setRestarts(id, restarts);
+    await stores.resources.setDesiredState(id, "running");
+    expect(await stores.applications.find(uuid)).toMatchObject({ ...restarts, desired_state: "running" });
+    expect((await database().system.resources.application(id))?.application).toEqual(
+      await stores.applications.find(uuid),
+    );
+    expect(await database().system.resources.application(999_999)).toBeUndefined();
+  });
+
+  it("lists all of a server with their claims", async () => {
+    const stores = await testTeam(database());
+    const place = await testPlace(stores);
+    const one = await testApplication(stores, place);
+    const two = await testApplication(stores, place);
+    const claims = [
+      { host: `z.${one.uuid}.test`, path: "/", url: `http://z.${one.uuid}.test` },
+      { host: `a.${one.uuid}.test`, path: "/api", url: `https://a.${one.uuid}.test/api` },
+    ];
+    await stores.domains.claim(one.id, claims, { takeFromOwnTeam: false });
+    const listed = await database().system.resources.listByServer(place.server.id);
+    expect(listed.map(({ uuid, domains }) => ({ uuid, domains }))).toEqual([
+      { uuid: one.uuid, domains: claims },
+      { uuid: two.uuid, domains: [] },
+    ]);
+    expect(await database().system.resources.domains(one.id)).toEqual(claims);
+  });
+});

@@ -1,0 +1,143 @@
+import type { DomainClaim, ResourceStore, SystemResourceStore } from "@berth/core";
+import { sql } from "kysely";
+import { applicationRecord, openSecrets, selectApplications } from "./application.ts";
+import { type Context, inTransaction, type TeamContext, wakeWorkers } from "./context.ts";
+import { ofOwner, page, within } from "./page.ts";
+import { keptTotal, RESOURCE_COLUMNS, tellOfResource } from "./resource-row.ts";
+
+export function resourceStore(context: TeamContext): ResourceStore {
+  const { db, teamId } = context;
+  const own = () => db.selectFrom("resource").where("resource.team_id", "=", teamId);
+  return {
+    find: ({ kind, uuid }) =>
+      own().select(RESOURCE_COLUMNS).where("uuid", "=", uuid).where("kind", "=", kind).executeTakeFirst(),
+    list(filter, paging = {}) {
+      const { kind, environment_id: environmentId, server_id: serverId } = filter;
+      return page(
+        paging,
+        (window) => {
+          let query = own().select(RESOURCE_COLUMNS);
+          if (kind !== undefined) query = query.where("kind", "=", kind);
+          if (environmentId !== undefined) query = query.where("environment_id", "=", environmentId);
+          if (serverId !== undefined) query = query.where("server_id", "=", serverId);
+          return within(ofOwner(query, { ...ownerOf(filter, teamId), id: "resource.id" }), window).execute();
+        },
+        () => keptTotal(context, filter),
+      );
+    },
+    setDesiredState: (id, state) =>
+      inTransaction(context, async (inside) => {
+        await inside.db
+          .updateTable("resource")
+          .set({ desired_state: state, updated_at: sql<Date>`now()` })
+          .where("id", "=", id)
+          .where("team_id", "=", teamId)
+          .execute();
+        wakeWorkers(inside);
+      }),
+    markRemoving: (id, options) =>
+      inTransaction(context, async (inside) => {
+        const marked = await inside.db
+          .updateTable("resource")
+          .set({ removing_at: sql<Date>`now()`, delete_volumes: options.delete_volumes })
+          .where("id", "=", id)
+          .where("team_id", "=", teamId)
+          .where("removing_at", "is", null)
+          .returning(RESOURCE_COLUMNS)
+          .executeTakeFirst();
+        if (marked === undefined) return false;
+        tellOfResource(inside, marked, "resource.removing");
+        wakeWorkers(inside);
+        return true;
+      }),
+  };
+}
+
+/** The narrowest of what is asked for: its index is read. */
+function ownerOf({ environment_id, server_id }: Parameters<ResourceStore["list"]>[0], teamId: number) {
+  if (environment_id !== undefined) return { owner: "resource.environment_id", is: environment_id } as const;
+  if (server_id !== undefined) return { owner: "resource.server_id", is: server_id } as const;
+  return { owner: "resource.team_id", is: teamId } as const;
+}
+
+export function systemResourceStore(context: Context): SystemResourceStore {
+  const { db } = context;
+  const all = () => db.selectFrom("resource").select(RESOURCE_COLUMNS);
+  return {
+    find: (id) => all().where("id", "=", id).executeTakeFirst(),
+    async application(id) {
+      const row = await selectApplications(db)
+        .select("application.secrets")
+        .where("resource.id", "=", id)
+        .executeTakeFirst();
+      if (row === undefined) return undefined;
+      const { secrets, ...application } = row;
+      return { application: applicationRecord(application), secrets: openSecrets(context, row.uuid, secrets) };
+    },
+    domains: (id) =>
+      db
+        .selectFrom("domain")
+        .select(["host", "path", "url"])
+        .where("resource_id", "=", id)
+        .orderBy("position")
+        .execute(),
+    setStatus: (id, status) => setStatus(context, id, status),
+    async setRestarts(id, restarts) {
+      await db.updateTable("application").set(restarts).where("resource_id", "=", id).execute();
+    },
+    listRemoving: () => all().where("removing_at", "is not", null).orderBy("id").execute(),
+    async listByServer(serverId) {
+      const rows = await all()
+        .select(
+          sql<readonly DomainClaim[]>`coalesce((
+            select jsonb_agg(jsonb_build_object('host', host, 'path', path, 'url', url) order by position)
+            from domain where domain.resource_id = resource.id), '[]')`.as("domains"),
+        )
+        .where("server_id", "=", serverId)
+        .orderBy("id")
+        .execute();
+      return rows;
+    },
+    delete: (id) =>
+      inTransaction(context, async (inside) => {
+        // With it go all its deployments and their logs, which may be very many.
+        await sql`set local statement_timeout = ${sql.lit(`${DELETE_MINUTES_MAX}min`)}`.execute(inside.db);
+        const deleted = await inside.db
+          .deleteFrom("resource")
+          .where("id", "=", id)
+          .returning(["team_id", "uuid", "kind", "name"])
+          .executeTakeFirst();
+        if (deleted !== undefined) tellOfResource(inside, deleted, "resource.deleted");
+      }),
+  };
+}
+
+const DELETE_MINUTES_MAX = 10;
+
+/** What is observed every few seconds is written, and told of, only when it changed. */
+function setStatus(context: Context, id: number, status: string): Promise<void> {
+  return inTransaction(context, async (inside) => {
+    const before = await inside.db
+      .selectFrom("resource")
+      .select(["team_id", "uuid", "kind", "name", "status"])
+      .where("id", "=", id)
+      .where("status", "!=", status)
+      .forNoKeyUpdate()
+      .executeTakeFirst();
+    if (before === undefined) return;
+    await inside.db
+      .updateTable("resource")
+      .set({ status, updated_at: sql<Date>`now()` })
+      .where("id", "=", id)
+      .execute();
+    const isOrWasOnline = [before.status, status].some((state) => state.startsWith("running"));
+    if (isOrWasOnline) {
+      await inside.db
+        .updateTable("application")
+        .set({ last_online_at: sql<Date>`now()` })
+        .where("resource_id", "=", id)
+        .execute();
+    }
+    tellOfResource(inside, before, "resource.status_changed", { status, previous_status: before.status });
+  });
+}

@@ -1,0 +1,291 @@
+import type {
+  Ability,
+  ApplicationSettings,
+  ApplicationSource,
+  Artifact,
+  DeploymentStatus,
+  DesiredState,
+  EngineKind,
+  ReleaseRole,
+  ResourceKind,
+  ServerSettings,
+  StepName,
+  StepStatus,
+  Upstream,
+} from "@berth/core";
+import type { ColumnType, Generated } from "kysely";
+
+/** `jsonb`: read as a value, written as JSON text, since the driver would write an array as a PostgreSQL array. */
+type Json<T> = ColumnType<T, string, string>;
+type NullableJson<T> = ColumnType<T | null, string | null | undefined, string | null>;
+/** Encrypted: see `cipher.ts`. */
+type Sealed = ColumnType<Uint8Array | null, Uint8Array | null | undefined, Uint8Array | null>;
+
+interface Timestamps {
+  created_at: Generated<Date>;
+  updated_at: Generated<Date>;
+}
+
+interface TeamTable extends Timestamps {
+  id: Generated<number>;
+  name: string;
+  description: string | null;
+  personal_team: Generated<boolean>;
+  show_boarding: Generated<boolean>;
+}
+
+interface TokenTable {
+  id: Generated<number>;
+  team_id: number;
+  name: string;
+  abilities: Json<readonly Ability[]>;
+  /** SHA-256 (hex) of the secret part. */
+  hash: string;
+  expires_at: Date | null;
+  last_used_at: Date | null;
+  created_at: Generated<Date>;
+}
+
+interface ProjectTable extends Timestamps {
+  id: Generated<number>;
+  uuid: string;
+  team_id: number;
+  name: string;
+  description: string | null;
+}
+
+interface EnvironmentTable extends Timestamps {
+  id: Generated<number>;
+  uuid: string;
+  project_id: number;
+  name: string;
+  description: string | null;
+}
+
+interface ServerTable extends Timestamps {
+  id: Generated<number>;
+  uuid: string;
+  team_id: number;
+  name: string;
+  description: string | null;
+  ip: string;
+  port: number;
+  user: string;
+  engine: EngineKind;
+  proxy_type: string;
+  settings: Json<Partial<ServerSettings>>;
+}
+
+interface DestinationTable extends Timestamps {
+  id: Generated<number>;
+  uuid: string;
+  server_id: number;
+  name: string;
+  network: string;
+}
+
+interface ResourceTable extends Timestamps {
+  id: Generated<number>;
+  uuid: string;
+  kind: ResourceKind;
+  team_id: number;
+  environment_id: number;
+  server_id: number;
+  destination_id: number;
+  name: string;
+  description: string | null;
+  status: Generated<string>;
+  desired_state: Generated<DesiredState>;
+  removing_at: Date | null;
+  delete_volumes: Generated<boolean>;
+}
+
+/** Kept by triggers, so that the total of a list costs one row whatever its length. */
+interface ResourceCountTable {
+  team_id: number;
+  kind: ResourceKind;
+  environment_id: number;
+  server_id: number;
+  total: number;
+}
+
+interface ApplicationTable {
+  resource_id: number;
+  source: ApplicationSource;
+  fqdn: string | null;
+  settings: Json<Partial<ApplicationSettings>>;
+  secrets: Sealed;
+  restart_count: Generated<number>;
+  last_restart_at: Date | null;
+  last_online_at: Date | null;
+}
+
+interface DomainTable {
+  id: Generated<number>;
+  resource_id: number;
+  host: string;
+  path: string;
+  url: string;
+  /** Order in which the owner named them. */
+  position: number;
+}
+
+interface EnvTable extends Timestamps {
+  id: Generated<number>;
+  uuid: string;
+  resource_id: number;
+  key: string;
+  value: Sealed;
+  is_preview: boolean;
+  is_literal: boolean;
+  is_multiline: boolean;
+  is_shown_once: boolean;
+  is_runtime: boolean;
+  is_buildtime: boolean;
+  is_required: boolean;
+  comment: string | null;
+  order: number | null;
+}
+
+interface StorageTable extends Timestamps {
+  id: Generated<number>;
+  uuid: string;
+  resource_id: number;
+  type: "persistent" | "file";
+  name: string | null;
+  mount_path: string;
+  host_path: string | null;
+  content: Sealed;
+  is_directory: boolean;
+  is_preview_suffix_enabled: boolean;
+}
+
+interface TagTable {
+  id: Generated<number>;
+  team_id: number;
+  name: string;
+}
+
+interface ResourceTagTable {
+  resource_id: number;
+  tag_id: number;
+}
+
+interface DeploymentTable extends Timestamps {
+  id: Generated<number>;
+  uuid: string;
+  team_id: number;
+  resource_id: number;
+  /** As they were when it was queued: lists need no join. */
+  resource_uuid: string;
+  resource_name: string;
+  server_id: number;
+  destination_id: number;
+  status: Generated<DeploymentStatus>;
+  pull_request_id: number;
+  commit: string;
+  commit_message: string | null;
+  force_rebuild: boolean;
+  restart_only: boolean;
+  rollback: boolean;
+  is_webhook: boolean;
+  is_api: boolean;
+  is_instant: boolean;
+  git_type: string | null;
+  cancel_requested_at: Date | null;
+  error: string | null;
+  started_at: Date | null;
+  finished_at: Date | null;
+  attempt: Generated<number>;
+  lease_owner: string | null;
+  lease_expires_at: Date | null;
+  /** `seq` of the newest log line. */
+  log_seq: Generated<number>;
+}
+
+/** Kept by triggers, as `resource_count`. */
+interface DeploymentCountTable {
+  resource_id: number;
+  pull_request_id: number;
+  total: number;
+}
+
+interface DeploymentStepTable {
+  deployment_id: number;
+  name: StepName;
+  status: StepStatus;
+  started_at: Date | null;
+  finished_at: Date | null;
+  output: NullableJson<Readonly<Record<string, unknown>>>;
+  error: string | null;
+}
+
+interface DeploymentLogTable {
+  deployment_id: number;
+  seq: number;
+  step: StepName | null;
+  type: "stdout" | "stderr";
+  output: string;
+  hidden: boolean;
+  timestamp: Date;
+}
+
+interface ReleaseTable extends Timestamps {
+  deployment_id: number;
+  deployment_uuid: string;
+  resource_id: number;
+  resource_uuid: string;
+  pull_request_id: number;
+  server_id: number;
+  role: ReleaseRole;
+  artifact: Json<Artifact>;
+  built_by: string;
+  upstream: NullableJson<Upstream>;
+  replaced_by_deployment_id: number | null;
+}
+
+interface EventTable {
+  id: Generated<number>;
+  team_id: number;
+  type: string;
+  resource_uuid: string | null;
+  payload: Json<Readonly<Record<string, unknown>>>;
+  created_at: Generated<Date>;
+}
+
+interface LeaseTable {
+  name: string;
+  owner: string;
+  expires_at: Date;
+}
+
+interface SettingTable {
+  key: string;
+  value: Json<unknown>;
+}
+
+/** The tables. Column names are the names on the wire. */
+export interface DB {
+  team: TeamTable;
+  token: TokenTable;
+  project: ProjectTable;
+  environment: EnvironmentTable;
+  server: ServerTable;
+  destination: DestinationTable;
+  resource: ResourceTable;
+  resource_count: ResourceCountTable;
+  application: ApplicationTable;
+  domain: DomainTable;
+  env: EnvTable;
+  storage: StorageTable;
+  tag: TagTable;
+  resource_tag: ResourceTagTable;
+  deployment: DeploymentTable;
+  deployment_count: DeploymentCountTable;
+  deployment_step: DeploymentStepTable;
+  deployment_log: DeploymentLogTable;
+  release: ReleaseTable;
+  event: EventTable;
+  lease: LeaseTable;
+  setting: SettingTable;
+}

@@ -1,0 +1,68 @@
+import type { Scope, Stores, SystemStores } from "@berth/core";
+import { applicationStore } from "./application.ts";
+import type { Database } from "./client.ts";
+import { type Context, inTransaction, type StoreDependencies, type TeamContext } from "./context.ts";
+import { deploymentStore } from "./deployment.ts";
+import { systemDeploymentStore } from "./deployment-queue.ts";
+import { domainStore } from "./domain.ts";
+import { envStore } from "./env.ts";
+import { environmentStore } from "./environment.ts";
+import { eventStore } from "./event.ts";
+import { leaseStore } from "./lease.ts";
+import { projectStore } from "./project.ts";
+import { releaseStore, systemReleaseStore } from "./release.ts";
+import { resourceStore, systemResourceStore } from "./resource.ts";
+import { serverStore, systemServerStore } from "./server.ts";
+import { settingStore } from "./setting.ts";
+import { storageStore } from "./storage.ts";
+import { teamStore } from "./team.ts";
+import { tokenStore } from "./token.ts";
+
+/** The stores of a scope: its team's rows are all there is. */
+export const stores =
+  (database: Database, dependencies: StoreDependencies) =>
+  ({ teamId }: Pick<Scope, "teamId">): Stores =>
+    teamStores({ ...contextOf(database, dependencies), teamId });
+
+/** The worker's stores, across teams. */
+export const systemStores = (database: Database, dependencies: StoreDependencies): SystemStores =>
+  allStores(contextOf(database, dependencies));
+
+const contextOf = (database: Database, dependencies: StoreDependencies): Context => ({
+  ...dependencies,
+  database,
+  db: database.kysely,
+  pending: undefined,
+});
+
+function teamStores(context: TeamContext): Stores {
+  return {
+    transaction: (work) => inTransaction(context, (inside) => work(teamStores(inside))),
+    teams: teamStore(context),
+    tokens: tokenStore(context),
+    projects: projectStore(context),
+    environments: environmentStore(context),
+    servers: serverStore(context),
+    resources: resourceStore(context),
+    applications: applicationStore(context),
+    domains: domainStore(context),
+    envs: envStore(context),
+    storages: storageStore(context),
+    deployments: deploymentStore(context),
+    releases: releaseStore(context),
+    events: eventStore(context),
+    settings: settingStore(context),
+  };
+}
+
+function allStores(context: Context): SystemStores {
+  return {
+    transaction: (work) => inTransaction(context, (inside) => work(allStores(inside))),
+    forTeam: (teamId) => teamStores({ ...context, teamId }),
+    deployments: systemDeploymentStore(context),
+    releases: systemReleaseStore(context),
+    resources: systemResourceStore(context),
+    leases: leaseStore(context),
+    servers: systemServerStore(context),
+  };
+}

@@ -1,0 +1,48 @@
+import { ServerSettings } from "@berth/core";
+import { testPlace, testTeam, testUuid } from "@berth/testing";
+import { sql } from "kysely";
+import { expect, it } from "vitest";
+import { onEachBackend } from "./backends.fixture.ts";
+
+onEachBackend((database) => {
+  it("keeps a server with its settings and destinations", async () => {
+    const stores = await testTeam(database());
+    const { server, destination } = await testPlace(stores, { concurrent_builds: 7 });
+    expect(await stores.servers.find(server.uuid)).toEqual(server);
+    expect(await stores.servers.findById(server.id)).toEqual(server);
+    expect(server.settings).toEqual(
+      ServerSettings.parse({ concurrent_builds: 7, is_reachable: true, is_usable: true }),
+    );
+    expect(await stores.servers.destinations(server.id)).toEqual([destination]);
+    expect(await stores.servers.list()).toEqual({ items: [server], total: 1 });
+    expect(await database().system.servers.find(server.id)).toEqual(server);
+    expect(await database().system.servers.list()).toContainEqual(server);
+  });
+
+  it("changes only the fields that are given, whatever else the object carries", async () => {
+    const stores = await testTeam(database());
+    const { server } = await testPlace(stores);
+    const other = await testPlace(stores);
+    const change = { ...other.server, name: "web-1" };
+    const changed = await stores.servers.update(server.uuid, change);
+    expect(changed).toMatchObject({ id: server.id, uuid: server.uuid, name: "web-1" });
+    const settings = { ...server.settings, deployment_queue_limit: 3 };
+    expect(await stores.servers.update(server.uuid, { settings })).toMatchObject({ name: "web-1", settings });
+  });
+
+  it("reads a setting that was added later as its default", async () => {
+    const stores = await testTeam(database());
+    const { server } = await testPlace(stores);
+    await sql`update server set settings = settings - 'connection_timeout' where id = ${server.id}`.execute(
+      database().database.kysely,
+    );
+    expect(await stores.servers.find(server.uuid)).toEqual(server);
+  });
+
+  it("refuses a destination on another team's server", async () => {
+    const [one, other] = [await testTeam(database()), await testTeam(database())];
+    const { server } = await testPlace(one);
+    const destination = { uuid: testUuid(), server_id: server.id, name: "x", network: "x" };
+    await expect(other.servers.insertDestination(destination)).rejects.toMatchObject({ code: "resource.not_found" });
+  });
+});

@@ -1,0 +1,98 @@
+import { type Authenticator, notFound, type TokenStore } from "@berth/core";
+import { type ExpressionBuilder, sql } from "kysely";
+import type { Database } from "./client.ts";
+import { isId, isRoot, type TeamContext, undefinedOn } from "./context.ts";
+import { isForeignKeyViolation } from "./errors.ts";
+import { countRows, page, within } from "./page.ts";
+import { prepared } from "./prepared.ts";
+import type { DB } from "./schema.ts";
+import { API_ENABLED } from "./setting.ts";
+
+const COLUMNS = ["id", "team_id", "name", "abilities", "expires_at", "last_used_at", "created_at"] as const;
+
+export function tokenStore(context: TeamContext): TokenStore {
+  const { db, teamId } = context;
+  const own = () => db.selectFrom("token").where("team_id", "=", teamId);
+  return {
+    list: (paging = {}) =>
+      page(
+        paging,
+        (window) => within(own().select(COLUMNS).orderBy("id"), window).execute(),
+        () => countRows(own()),
+      ),
+    async insert({ abilities, ...token }) {
+      if (token.team_id !== teamId && !isRoot(context)) throw notFound("Team");
+      const inserted = await undefinedOn(isForeignKeyViolation, () =>
+        db
+          .insertInto("token")
+          .values({ ...token, abilities: JSON.stringify(abilities) })
+          .returning(COLUMNS)
+          .executeTakeFirstOrThrow(),
+      );
+      if (inserted === undefined) throw notFound("Team");
+      return inserted;
+    },
+    async delete(id) {
+      if (!isId(id)) return false;
+      const deleted = await db
+        .deleteFrom("token")
+        .where("id", "=", id)
+        .where("team_id", "=", teamId)
+        .executeTakeFirst();
+      return deleted.numDeletedRows > 0n;
+    },
+    async isValid(id) {
+      if (!isId(id)) return false;
+      return (await own().select("id").where("id", "=", id).where(isNotExpired).executeTakeFirst()) !== undefined;
+    },
+  };
+}
+
+function isNotExpired(eb: ExpressionBuilder<DB, "token">) {
+  return eb.or([eb("expires_at", "is", null), eb("expires_at", ">", sql<Date>`now()`)]);
+}
+
+/** What every request asks first. */
+const findByHash = prepared((db, hash: string) =>
+  db
+    .selectFrom("token")
+    .select(COLUMNS)
+    .select((eb) =>
+      sql<boolean>`coalesce(${eb
+        .selectFrom("setting")
+        .where("key", "=", sql.lit(API_ENABLED))
+        .select(sql<boolean>`value::boolean`.as("value"))}, true)`.as("is_api_enabled"),
+    )
+    .where("hash", "=", hash)
+    .where(isNotExpired),
+);
+
+const FLUSH_SECONDS = 10;
+
+/** The token lookup of every request: one query on two small indexes. Uses of tokens are written when it closes, too. */
+export function authenticator(database: Database): Authenticator {
+  const { kysely } = database;
+  const uses = new Map<number, Date>();
+  let timer: NodeJS.Timeout | undefined;
+
+  async function flush(): Promise<void> {
+    clearTimeout(timer);
+    timer = undefined;
+    const batch = [...uses].map(([id, at]) => ({ id, at }));
+    uses.clear();
+    if (batch.length === 0) return;
+    await sql`update token set last_used_at = greatest(token.last_used_at, used.at)
+      from jsonb_to_recordset(${JSON.stringify(batch)}::jsonb) as used (id bigint, at timestamptz)
+      where token.id = used.id`.execute(kysely);
+  }
+  database.beforeClose(flush);
+
+  return {
+    findToken: (hash) => findByHash(kysely, hash),
+    touchToken(id, at) {
+      uses.set(id, at);
+      // When a write fails, e.g. while the database restarts, only the time of last use is a little older.
+      timer ??= setTimeout(() => void flush().catch(() => undefined), FLUSH_SECONDS * 1000).unref();
+    },
+  };
+}

@@ -1,0 +1,29 @@
+import { startTestPostgres } from "./postgres-server.ts";
+
+/** Where workers find the PostgreSQL of the run: they inherit the environment. */
+export const ADDRESS_VARIABLE = "BERTH_TEST_POSTGRES";
+
+interface Run {
+  users: number;
+  readonly server: ReturnType<typeof startTestPostgres>;
+}
+
+const RUN = Symbol.for("berth.test.postgres");
+// Each vitest project loads this file anew, in one process: what they share lives in the global scope, under a key
+// that nobody else uses.
+const shared = globalThis as { [RUN]?: Run };
+
+/** For vitest's `globalSetup`: the first project of the run that needs a database starts it, the last one stops it. */
+export async function setup(): Promise<() => Promise<void>> {
+  shared[RUN] ??= { users: 0, server: startTestPostgres() };
+  const run = shared[RUN];
+  run.users += 1;
+  const { stop, ...address } = await run.server;
+  process.env[ADDRESS_VARIABLE] = JSON.stringify(address);
+  return async () => {
+    run.users -= 1;
+    if (run.users > 0) return;
+    delete shared[RUN];
+    await stop();
+  };
+}

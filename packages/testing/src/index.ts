@@ -1,0 +1,5 @@
+export * from "./database.ts";
+export * from "./git-repository.ts";
+export * from "./git-server.ts";
+export * from "./printing-engine.ts";
+export * from "./records.ts";

@@ -1,0 +1,76 @@
+import { DomainError, type Engine, type LogLine, type LogQuery, type ReleaseRef } from "@berth/core";
+
+/** An engine of which only the use cases' part works: what it can do, and what its releases print. */
+export interface PrintingEngine extends Pick<Engine, "kind" | "capabilities" | "logs"> {
+  /** @throws Error for a release that was removed */
+  print(deploymentUuid: string, ...lines: string[]): void;
+  /** Followers of it end. */
+  remove(deploymentUuid: string): void;
+}
+
+interface Output {
+  readonly lines: string[];
+  isRemoved: boolean;
+  wake: () => void;
+}
+
+export function printingEngine(capabilities: Partial<Engine["capabilities"]> = {}): PrintingEngine {
+  const outputs = new Map<string, Output>();
+  const outputOf = (uuid: string): Output => {
+    const output = outputs.get(uuid) ?? { lines: [], isRemoved: false, wake: () => undefined };
+    outputs.set(uuid, output);
+    return output;
+  };
+  return {
+    kind: "process",
+    capabilities: {
+      build_packs: ["nixpacks", "railpack", "static"],
+      images: false,
+      replicas: false,
+      port_mappings: false,
+      networks: false,
+      memory_limit: true,
+      cpu_limit: true,
+      ...capabilities,
+    },
+    print(uuid, ...lines) {
+      const output = outputOf(uuid);
+      if (output.isRemoved) throw new Error(`${uuid} is removed.`);
+      output.lines.push(...lines);
+      output.wake();
+    },
+    remove(uuid) {
+      const output = outputOf(uuid);
+      output.isRemoved = true;
+      output.wake();
+    },
+    logs: (ref, query) => read(outputs, ref, query),
+  };
+}
+
+async function* read(
+  outputs: ReadonlyMap<string, Output>,
+  { deploymentUuid }: ReleaseRef,
+  { lines = 0, after, follow = false, signal }: LogQuery,
+): AsyncGenerator<LogLine> {
+  const output = outputs.get(deploymentUuid);
+  if (output === undefined) throw new DomainError("resource.not_found", "Release not found.");
+  let next = after === undefined ? Math.max(0, output.lines.length - lines) : Number(after) + 1;
+  while (!signal?.aborted) {
+    const line = output.lines[next];
+    if (line !== undefined) yield { cursor: String(next++), line };
+    else if (!follow || output.isRemoved) return;
+    else await change(output, signal);
+  }
+}
+
+function change(output: Output, signal: AbortSignal | undefined): Promise<void> {
+  return new Promise((resolve) => {
+    const previous = output.wake;
+    output.wake = () => {
+      previous();
+      resolve();
+    };
+    signal?.addEventListener("abort", () => resolve(), { once: true });
+  });
+}

@@ -1,0 +1,108 @@
+import { randomBytes } from "node:crypto";
+import {
+  type ApplicationRecord,
+  ApplicationSecrets,
+  ApplicationSettings,
+  type DestinationRecord,
+  type EnvironmentRecord,
+  type NewDeployment,
+  type ProjectRecord,
+  type ServerRecord,
+  ServerSettings,
+  type Stores,
+} from "@berth/core";
+import type { TestDatabase } from "./database.ts";
+
+/** As `Ids.uuid` makes them: 24 characters, the first a letter. */
+export const testUuid = (): string => `t${randomBytes(12).toString("hex").slice(1)}`;
+
+/** A team of its own, so that a test sees nothing of the others in the same database. */
+export async function testTeam(database: TestDatabase): Promise<Stores> {
+  const team = await database.stores().teams.insert({ name: "Team", description: null });
+  return database.stores(team.id);
+}
+
+export interface TestPlace {
+  readonly project: ProjectRecord;
+  readonly environment: EnvironmentRecord;
+  readonly server: ServerRecord;
+  readonly destination: DestinationRecord;
+}
+
+/** A project with an environment, and a server with a destination. */
+export async function testPlace(stores: Stores, settings: Partial<ServerSettings> = {}): Promise<TestPlace> {
+  const project = await stores.projects.insert({ uuid: testUuid(), name: "Shop", description: null });
+  const environment = await stores.environments.insert({
+    uuid: testUuid(),
+    project_id: project.id,
+    name: "production",
+    description: null,
+  });
+  const { server, destination } = await testServer(stores, settings);
+  return { project, environment, server, destination };
+}
+
+export async function testServer(
+  stores: Stores,
+  settings: Partial<ServerSettings> = {},
+): Promise<Pick<TestPlace, "server" | "destination">> {
+  const server = await stores.servers.insert({
+    uuid: testUuid(),
+    name: "localhost",
+    description: null,
+    ip: "127.0.0.1",
+    port: 22,
+    user: "root",
+    engine: "process",
+    proxy_type: "none",
+    settings: ServerSettings.parse({ is_reachable: true, is_usable: true, ...settings }),
+  });
+  const destination = await stores.servers.insertDestination({
+    uuid: testUuid(),
+    server_id: server.id,
+    name: "berth",
+    network: "berth",
+  });
+  return { server, destination };
+}
+
+export async function testApplication(
+  stores: Stores,
+  { environment, server, destination }: Pick<TestPlace, "environment" | "server" | "destination">,
+  options: { readonly name?: string; readonly settings?: Partial<ApplicationSettings> } = {},
+): Promise<ApplicationRecord> {
+  return await stores.applications.insert({
+    uuid: testUuid(),
+    environment_id: environment.id,
+    server_id: server.id,
+    destination_id: destination.id,
+    name: options.name ?? "hello",
+    description: null,
+    source: "git",
+    settings: ApplicationSettings.parse({ build_pack: "nixpacks", ...options.settings }),
+    secrets: ApplicationSecrets.parse({}),
+  });
+}
+
+/** A deployment of the application, ready for `enqueue`; of another commit each time. */
+export function newDeployment(
+  application: Pick<ApplicationRecord, "id" | "server_id" | "destination_id">,
+  fields: Partial<NewDeployment> = {},
+): NewDeployment {
+  return {
+    uuid: testUuid(),
+    resource_id: application.id,
+    server_id: application.server_id,
+    destination_id: application.destination_id,
+    pull_request_id: 0,
+    commit: randomBytes(20).toString("hex"),
+    force_rebuild: false,
+    restart_only: false,
+    rollback: false,
+    is_webhook: false,
+    is_api: true,
+    git_type: null,
+    is_instant: false,
+    ...fields,
+  };
+}
