@@ -1,0 +1,156 @@
+import { DomainError } from "@berth/core";
+import type { Argv } from "../host/argv.ts";
+import { isDevelopmentServer, SERVER_FRAMEWORKS, STATIC_FRAMEWORKS, type StaticFramework } from "./frameworks.ts";
+import type { PackageJson } from "./package-json.ts";
+import { argvStep, type BuildStep, type SourceFacts, type WorkspaceFacts } from "./plan.ts";
+
+/** How a project's own package manager is called. */
+export interface PackageManager {
+  readonly name: "npm" | "pnpm" | "yarn";
+  readonly install: BuildStep;
+  /** Runs one of the scripts of package.json. */
+  run(script: string): Argv;
+  readonly warnings: readonly string[];
+}
+
+export function packageManagerOf(workspace: WorkspaceFacts): PackageManager {
+  const declared = workspace.packageManager?.name;
+  const has = (file: string) => workspace.lockfiles.includes(file);
+  const hasNpmLock = has("package-lock.json") || has("npm-shrinkwrap.json");
+  if (declared === "pnpm") return pnpm(workspace);
+  if (declared === "yarn") return yarn(workspace);
+  if (declared === "npm" || hasNpmLock) return npm(hasNpmLock, []);
+  if (has("pnpm-lock.yaml")) return pnpm(workspace);
+  if (has("yarn.lock")) return yarn(workspace);
+  const isBun = declared === "bun" || has("bun.lock") || has("bun.lockb");
+  return npm(
+    false,
+    isBun ? ["Bun is not available here: npm installs the dependencies, without the versions of bun.lock."] : [],
+  );
+}
+
+function npm(isLocked: boolean, warnings: readonly string[]): PackageManager {
+  const env = { npm_config_include: "dev" };
+  const install = argvStep("install", ["npm", isLocked ? "ci" : "install"], env);
+  return { name: "npm", install, warnings, run: (script) => ["npm", "run", script] };
+}
+
+function pnpm(workspace: WorkspaceFacts): PackageManager {
+  const isLocked = workspace.lockfiles.includes("pnpm-lock.yaml");
+  const version = pnpmVersion(workspace);
+  const program: Argv = version === undefined ? ["pnpm"] : ["npx", "--yes", `pnpm@${version}`];
+  // Where the repository has no rules, its dependencies install as they do with npm and older pnpm.
+  const isRuled = workspace.hasPnpmBuildRules || workspace.packageManager !== undefined;
+  const env: Record<string, string> = isRuled ? {} : { pnpm_config_dangerously_allow_all_builds: "true" };
+  return {
+    name: "pnpm",
+    install: argvStep("install", [...program, "install", ...(isLocked ? ["--frozen-lockfile"] : [])], env),
+    run: (script) => [...program, "run", script],
+    warnings: [],
+  };
+}
+
+/** `undefined`: the one that this server brings along, which is 12. */
+function pnpmVersion({ packageManager, pnpmLockMajor = 9, hasPnpmSettings }: WorkspaceFacts): string | undefined {
+  if (packageManager?.name === "pnpm")
+    return Number.parseInt(packageManager.version, 10) < 12 ? packageManager.version : undefined;
+  // Lockfiles that newer versions do not read any more, and settings in package.json, which 11 ignores.
+  if (pnpmLockMajor < 6) return "7";
+  if (pnpmLockMajor < 9) return "8";
+  return hasPnpmSettings ? "10" : undefined;
+}
+
+function yarn(workspace: WorkspaceFacts): PackageManager {
+  const isLocked = workspace.lockfiles.includes("yarn.lock");
+  const version = workspace.packageManager?.name === "yarn" ? workspace.packageManager.version : undefined;
+  const isBerry = version === undefined ? workspace.yarnLock === "berry" : !/^[01]\./.test(version);
+  if (!isBerry && workspace.yarnPath === undefined) {
+    const flags = [...(isLocked ? ["--frozen-lockfile"] : []), "--production=false"];
+    const install = argvStep("install", ["yarn", "install", ...flags]);
+    return { name: "yarn", install, run: (script) => ["yarn", "run", script], warnings: [] };
+  }
+  const program: Argv =
+    workspace.yarnPath === undefined
+      ? ["npx", "--yes", `--package=@yarnpkg/cli-dist@${version ?? "4"}`, "yarn"]
+      : ["node", workspace.yarnPath];
+  // Programs in node_modules/.bin are what the start command needs to find.
+  const env = { YARN_NODE_LINKER: "node-modules" };
+  return {
+    name: "yarn",
+    install: argvStep("install", [...program, "install", ...(isLocked ? ["--immutable"] : [])], env),
+    run: (script) => [...program, "run", script],
+    warnings: [],
+  };
+}
+
+/** Nothing to install, and no script that would run on it: then no package manager needs to start. */
+export function needsInstall(
+  { dependencies, scripts, hasWorkspaces }: PackageJson,
+  workspace: WorkspaceFacts,
+): boolean {
+  if (dependencies.size > 0 || hasWorkspaces || workspace.levelsUp > 0) return true;
+  return ["preinstall", "install", "postinstall", "prepare"].some((script) => scripts.has(script));
+}
+
+/** How a Node project starts, the most explicit first. */
+export type NodeStart =
+  | { readonly type: "command"; readonly command: string; readonly name: string }
+  | { readonly type: "static"; readonly framework: StaticFramework }
+  | undefined;
+
+export function nodeStart(packageJson: PackageJson, facts: SourceFacts): NodeStart {
+  const { scripts, dependencies } = packageJson;
+  const server = SERVER_FRAMEWORKS.find((row) => row.dependencies.every((name) => dependencies.has(name)));
+  const name = server?.name ?? "Node.js";
+  const start = scripts.get("start");
+  const statics = staticFramework(packageJson, facts);
+  if (statics?.name === "Next.js" || statics?.name === "Nuxt") return { type: "static", framework: statics };
+  if (start !== undefined && !isDevelopmentServer(start)) {
+    // npm runs them alike, whichever manager has installed what they need.
+    const hasHooks = scripts.has("prestart") || scripts.has("poststart");
+    return { type: "command", command: hasHooks ? "npm run start" : start, name };
+  }
+  if (server !== undefined) return { type: "command", command: server.start, name };
+  if (dependencies.has("@sveltejs/kit") && statics?.name !== "SvelteKit") throw noAdapter();
+  if (statics !== undefined) return { type: "static", framework: statics };
+  if (start !== undefined) return { type: "command", command: start, name };
+  const file = mainFile(packageJson, facts);
+  return file === undefined ? undefined : { type: "command", command: `node ${quoted(file)}`, name };
+}
+
+export function staticFramework(
+  { dependencies, scripts }: PackageJson,
+  facts: SourceFacts,
+): StaticFramework | undefined {
+  if (dependencies.has("next") && facts.isNextExport) return NEXT_EXPORT;
+  if (dependencies.has("nuxt") && /\bnuxt generate\b/.test(scripts.get("build") ?? "")) return NUXT_GENERATE;
+  return STATIC_FRAMEWORKS.find(({ dependency }) => dependencies.has(dependency));
+}
+
+const noAdapter = () =>
+  new DomainError(
+    "deploy.build_failed",
+    "SvelteKit does not know how it will be run. Add @sveltejs/adapter-node (or adapter-static) to svelte.config.js.",
+  );
+
+const NEXT_EXPORT = { name: "Next.js", dependency: "next", build: "next build", folders: ["out"], isSpa: false };
+const NUXT_GENERATE = {
+  name: "Nuxt",
+  dependency: "nuxt",
+  build: "nuxt generate",
+  folders: [".output/public", "dist"],
+  isSpa: false,
+};
+
+/** `build`, or what templates of documentation sites call it. */
+export function buildScript({ scripts }: PackageJson): string | undefined {
+  return ["build", "docs:build"].find((name) => scripts.has(name));
+}
+
+/** `main` may name a file that only the build makes, but for a library's entry nobody can tell: it is taken as given. */
+function mainFile({ main }: PackageJson, { entries }: SourceFacts): string | undefined {
+  if (main !== undefined && !main.startsWith("-")) return main;
+  return ["server.js", "server.mjs", "index.js", "index.mjs", "app.js"].find((file) => entries.includes(file));
+}
+
+const quoted = (file: string) => (/^[\w@%+=:,./-]+$/.test(file) ? file : `'${file.replaceAll("'", `'\\''`)}'`);

@@ -1,0 +1,145 @@
+import { realpath } from "node:fs/promises";
+import { join, relative } from "node:path";
+import { type BuildRequest, DomainError, type FolderArtifact, isDomainError, type WorkIO } from "@berth/core";
+import semver from "semver";
+import type { Argv } from "../host/argv.ts";
+import { run } from "../host/local.ts";
+import type { BuildPlace, ProcessBuilder } from "../process/builder.ts";
+import { detectPlan, nodeBins } from "./detect.ts";
+import { folderInside, readFacts } from "./facts.ts";
+import type { BuildPlan, BuildStep, SourceFacts } from "./plan.ts";
+import { findPublishFolder } from "./publish-folder.ts";
+import { hasCode, missingSource, moveSource } from "./source-move.ts";
+import { stepEnv, stepMarker } from "./step-env.ts";
+import { stepFailure } from "./step-failure.ts";
+
+export interface ProcessBuilderOptions {
+  /** After this a step is ended. Default 3,600. */
+  readonly stepSecondsMax?: number;
+  /** How builds reach the network from this machine, e.g. HTTPS_PROXY. An application's own variables win. */
+  readonly networkEnv?: Readonly<Record<string, string>>;
+}
+
+/** Builds on the machine itself: every step is a process of the application's own user, in its release folder. */
+export function processBuilder(options: ProcessBuilderOptions = {}): ProcessBuilder {
+  return {
+    async build(request: BuildRequest, io: WorkIO, where: BuildPlace): Promise<FolderArtifact> {
+      try {
+        return await build(request, io, where, options);
+      } catch (error) {
+        if (io.signal.aborted && !isDomainError(error, "deploy.cancelled")) {
+          throw new DomainError("deploy.cancelled", "The build was cancelled.", { cause: error });
+        }
+        throw error;
+      }
+    },
+  };
+}
+
+async function build(request: BuildRequest, io: WorkIO, where: BuildPlace, options: ProcessBuilderOptions) {
+  const { facts, way } = await inspect(request, where);
+  const plan = detectPlan(facts, request.config);
+  io.onLine(`Detected ${plan.detected}`, "stdout");
+  for (const warning of [...nodeWarnings(facts), ...plan.warnings]) io.onLine(`Warning: ${warning}`, "stderr");
+
+  await moveSource(request.sourceFolder, where.releaseFolder, where.user);
+  // Its own real path: nothing has run yet that could have put a link there.
+  const workingFolder = join(where.releaseFolder, way);
+  for (const step of plan.steps) {
+    await runStep(step, { request, io, where, workingFolder, bins: nodeBins(facts), options });
+  }
+  return {
+    type: "folder",
+    folder: where.releaseFolder,
+    workingFolder,
+    run: await finalRun(plan, where, workingFolder),
+    detected: plan.detected,
+  } satisfies FolderArtifact;
+}
+
+/** What is known before anything of the source runs, read where only we can enter. */
+async function inspect(request: BuildRequest, where: BuildPlace) {
+  try {
+    const root = await folderInside(request.sourceFolder, "/", "base_directory");
+    const folder = await folderInside(root, request.config.base_directory, "base_directory");
+    return { facts: await readFacts(root, folder, where.path), way: relative(root, folder) };
+  } catch (cause) {
+    throw hasCode(cause, "ENOENT") ? missingSource(cause) : cause;
+  }
+}
+
+function nodeWarnings({ packageJson }: SourceFacts): string[] {
+  const range = packageJson?.enginesNode;
+  if (range === undefined || semver.validRange(range) === null || semver.satisfies(process.version, range)) return [];
+  return [`package.json asks for Node ${range}; this server runs applications on Node ${process.version.slice(1)}`];
+}
+
+interface StepPlace {
+  readonly request: BuildRequest;
+  readonly io: WorkIO;
+  readonly where: BuildPlace;
+  readonly workingFolder: string;
+  /** Relative to `workingFolder`. */
+  readonly bins: readonly string[];
+  readonly options: ProcessBuilderOptions;
+}
+
+const STEP_SECONDS_MAX = 3600;
+const KEPT_LINES = 200; // Enough to find the reason in; the deployment's log has them all.
+
+async function runStep(step: BuildStep, place: StepPlace): Promise<void> {
+  const { io, where, request, workingFolder } = place;
+  const stepSecondsMax = place.options.stepSecondsMax ?? STEP_SECONDS_MAX;
+  const lines: string[] = [];
+  for (const [index, line] of step.shown.split("\n").entries())
+    io.onLine(`${index === 0 ? "$" : ">"} ${line}`, "stdout");
+  const result = await run(gated(nice(step.argv)), {
+    cwd: workingFolder,
+    env: stepEnv(step, { request, where, workingFolder, bins: place.bins, networkEnv: place.options.networkEnv ?? {} }),
+    user: where.user,
+    signal: io.signal,
+    timeoutSeconds: stepSecondsMax,
+    marker: stepMarker(request),
+    stdin: "go\n",
+    onStart: (pid) => where.group?.join(pid),
+    others: where.group?.members,
+    graceSeconds: CANCEL_GRACE_SECONDS,
+    maxOutputBytes: 0,
+    onLine: (line, stream) => {
+      lines.push(line);
+      if (lines.length > KEPT_LINES) lines.shift();
+      io.onLine(line, stream);
+    },
+  }).catch((cause: unknown) => {
+    if (!isDomainError(cause, "engine.failed")) throw cause;
+    const message = `The ${step.name} command cannot be run in ${workingFolder}. ${cause.message}`;
+    throw new DomainError("deploy.build_failed", message, { cause });
+  });
+  if (result.isTimedOut) {
+    const message = `The ${step.name} command did not end within ${stepSecondsMax} seconds. See in the log what it waits for.`;
+    throw new DomainError("deploy.timeout", message);
+  }
+  if (result.exitCode !== 0) throw stepFailure({ step, exitCode: result.exitCode, lines });
+}
+
+const CANCEL_GRACE_SECONDS = 1; // Nothing that a build leaves half done is used any more.
+const NICENESS = 5; // Below the control plane and what already serves.
+
+const nice = (argv: Argv): Argv => ["nice", "-n", String(NICENESS), ...argv];
+
+/** Starts once it is in the build's group: what it starts can then not be outside. */
+const gated = (argv: Argv): Argv => [
+  "/bin/sh",
+  "-c",
+  'IFS= read -r BERTH_GATE || exit 125; exec "$@" </dev/null',
+  "berth-step",
+  ...argv,
+];
+
+async function finalRun(plan: BuildPlan, where: BuildPlace, workingFolder: string): Promise<FolderArtifact["run"]> {
+  if (plan.run.type === "shell") return plan.run;
+  const release = await realpath(where.releaseFolder);
+  const folder = join(release, relative(where.releaseFolder, workingFolder));
+  const root = await findPublishFolder(release, folder, plan.run);
+  return { type: "static", root, isSpa: plan.run.isSpa };
+}

@@ -1,0 +1,40 @@
+/**
+ * The script that starts an application: its command takes the shell's place, so that signals reach it.
+ *
+ * @param command A command line as its author wrote it.
+ * @param binFolders Folders with programs, relative to the one it starts in.
+ */
+export function runScript(
+  command: string,
+  options: { readonly binFolders: readonly string[]; readonly isNode: boolean },
+) {
+  const path = options.binFolders.map((folder) => `$PWD/${folder}:`).join("");
+  return [
+    ...(path === "" ? [] : [`export PATH="${path}$PATH"`]),
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: the shell's own expansion.
+    ...(options.isNode ? ['export NODE_ENV="${NODE_ENV:-production}"'] : []),
+    // A version that package.json asks for may not be here; for running a script it does not matter.
+    ...(/\bpnpm\b/.test(command) ? ["export pnpm_config_pm_on_fail=ignore"] : []),
+    ...(/\byarn\b/.test(command) ? ["export SKIP_YARN_COREPACK_CHECK=1"] : []),
+    withExec(command.trim()),
+  ].join("\n");
+}
+
+/** Puts `exec` in front of a command line, where that means the same. */
+export function withExec(command: string): string {
+  // More than one command, or one whose end is not the end of the text.
+  if (/[;&|()`\n#!]|(^|\s)[{}](\s|$)/.test(command)) return command;
+  const { 1: assignments = "", 2: program = "" } =
+    /^((?:[A-Za-z_]\w*=(?:[^\s"'\\]|"[^"]*"|'[^']*')*\s+)*)(\S+)/.exec(command) ?? [];
+  if (!/^[\w@%+./$-]/.test(program) || program.includes("=") || SHELL_WORDS.has(program)) return command;
+  return assignments === "" ? `exec ${command}` : `exec env ${command}`;
+}
+
+// What the shell does itself cannot take its place.
+const SHELL_WORDS = new Set(
+  (
+    ". : [ alias bg break case cd command continue do done echo elif else esac eval exec exit export fg fi for function " +
+    "getopts hash if in jobs kill let local printf pwd read readonly return set shift source test then time times trap " +
+    "type ulimit umask unalias unset until wait while"
+  ).split(" "),
+);

@@ -1,0 +1,76 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import type { BuildRequest } from "@berth/core";
+import type { BuildPlace } from "../process/builder.ts";
+import type { BuildStep } from "./plan.ts";
+
+export interface StepPlace {
+  readonly request: BuildRequest;
+  readonly where: BuildPlace;
+  readonly workingFolder: string;
+  /** Folders with programs of the dependencies, relative to `workingFolder`. */
+  readonly bins: readonly string[];
+  readonly networkEnv: Readonly<Record<string, string>>;
+}
+
+/**
+ * The whole environment of a step: the application's build variables, what keeps the package managers' files in the
+ * application's own folders, and nothing of ours. CI is not set: it makes some builds treat warnings as errors.
+ */
+export function stepEnv(step: BuildStep, { request, where, workingFolder, bins, networkEnv }: StepPlace) {
+  const { NODE_ENV, PATH, ...own } = request.env;
+  const programs = step.usesBins ? [...bins, ".venv/bin"].map((folder) => join(workingFolder, folder)) : [];
+  return {
+    LANG: "C.UTF-8",
+    TERM: "dumb",
+    ...trustedAuthorities(),
+    ...cacheFolders(where.cacheFolder),
+    npm_config_audit: "false",
+    npm_config_fund: "false",
+    npm_config_update_notifier: "false",
+    pnpm_config_confirm_modules_purge: "false",
+    // Its own switch to the version that package.json asks for does not find those before 12.
+    pnpm_config_pm_on_fail: "ignore",
+    // Running a script is the same in every version; what installs is chosen by us.
+    ...(step.name === "build" ? { SKIP_YARN_COREPACK_CHECK: "1" } : {}),
+    YARN_ENABLE_TELEMETRY: "0",
+    NEXT_TELEMETRY_DISABLED: "1",
+    ...networkEnv,
+    ...own,
+    ...nodeEnv(step, NODE_ENV),
+    ...step.env,
+    HOME: where.home,
+    PATH: [...programs, where.path, ...(PATH === undefined ? [] : [PATH])].join(":"),
+    [MARKER]: request.deploymentUuid,
+  };
+}
+
+const MARKER = "BERTH_BUILD";
+
+/** The entry by which every process of a build is found, wherever it went. */
+export const stepMarker = ({ deploymentUuid }: BuildRequest): string => `${MARKER}=${deploymentUuid}`;
+
+const cacheFolders = (folder: string) => ({
+  XDG_CACHE_HOME: folder,
+  XDG_DATA_HOME: join(folder, "data"),
+  npm_config_cache: join(folder, "npm"),
+  pnpm_config_store_dir: join(folder, "pnpm-store"),
+  YARN_CACHE_FOLDER: join(folder, "yarn"),
+  YARN_GLOBAL_FOLDER: join(folder, "yarn-berry"),
+  PIP_CACHE_DIR: join(folder, "pip"),
+});
+
+/** A build needs the development dependencies, which package managers leave out for production. */
+function nodeEnv(step: BuildStep, wanted: string | undefined): Record<string, string> {
+  if (step.name === "build") return { NODE_ENV: wanted ?? "production" };
+  return wanted === undefined || wanted === "production" ? {} : { NODE_ENV: wanted };
+}
+
+// Debian, Red Hat, Alpine.
+const BUNDLES = ["/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt", "/etc/ssl/cert.pem"];
+
+/** What the machine trusts: Node and pip bring lists of their own, which know no company's proxy. */
+function trustedAuthorities(): Record<string, string> {
+  const bundle = BUNDLES.find((file) => existsSync(file));
+  return { NODE_USE_SYSTEM_CA: "1", ...(bundle === undefined ? {} : { PIP_CERT: bundle }) };
+}

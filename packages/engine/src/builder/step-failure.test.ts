@@ -1,0 +1,43 @@
+import { describe, expect, test } from "vitest";
+import { stepFailure } from "./step-failure.ts";
+
+describe("a failed step", () => {
+  const say = (exitCode: number, text = "", shown = "npm run build") =>
+    stepFailure({ step: { name: "build", shown }, exitCode, lines: text.split("\n") }).message;
+
+  test("names its command and exit code", () => {
+    expect(say(2)).toBe("The build command `npm run build` exited with code 2.");
+    expect(say(1, "", `a\n  b ${"x".repeat(500)}`)).toMatch(
+      /^The build command `a b x{100,120}\.\.\.` exited with code 1\.$/,
+    );
+  });
+
+  test.each([
+    [137, "", "ran out of memory"],
+    [127, "sh: 1: nope: not found", "is not installed"],
+    [126, "", "may not be executed"],
+    [
+      1,
+      "npm error `npm ci` can only install packages when your package.json and package-lock.json or x are in sync",
+      "lockfile does not match",
+    ],
+    [1, " ERR_PNPM_OUTDATED_LOCKFILE  Cannot install", "lockfile does not match"],
+    [
+      1,
+      "error Your lockfile needs to be updated, but yarn was run with `--frozen-lockfile`.",
+      "lockfile does not match",
+    ],
+    [1, "➤ YN0028: The lockfile would have been modified", "lockfile does not match"],
+    [
+      134,
+      "FATAL ERROR: Reached heap limit Allocation failed - JavaScript heap out of memory",
+      "Node ran out of memory",
+    ],
+    [1, 'npm error Missing script: "build"', "no such script"],
+    [1, "npm error code E404", "does not exist in the registry"],
+    [1, "npm error errno ENOTFOUND", "could not be reached"],
+    [1, "npm error code ENOSPC", "disk is full"],
+  ])("with code %i and output %j says why", (exitCode, text, expected) => {
+    expect(say(exitCode, text)).toContain(expected);
+  });
+});

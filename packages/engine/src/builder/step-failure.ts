@@ -1,0 +1,75 @@
+import { DomainError } from "@berth/core";
+import type { BuildStep } from "./plan.ts";
+
+export interface FailedStep {
+  readonly step: Pick<BuildStep, "name" | "shown">;
+  readonly exitCode: number;
+  /** The last lines of its output. */
+  readonly lines: readonly string[];
+}
+
+/** What went wrong in a step, and what to do about it where the output tells. */
+export function stepFailure({ step, exitCode, lines }: FailedStep): DomainError {
+  const text = lines.join("\n");
+  const hint = HINTS.find(({ exitCodes, pattern }) => exitCodes?.includes(exitCode) || pattern?.test(text))?.hint;
+  const sentence = `The ${step.name} command \`${shown(step.shown)}\` exited with code ${exitCode}.`;
+  return new DomainError("deploy.build_failed", hint === undefined ? sentence : `${sentence} ${hint}`);
+}
+
+interface Hint {
+  readonly exitCodes?: readonly number[];
+  readonly pattern?: RegExp;
+  readonly hint: string;
+}
+
+/** The first that fits. What the output says comes before what an exit code only suggests. */
+const HINTS: readonly Hint[] = [
+  {
+    pattern:
+      /npm ci` can only install packages when your package\.json and package-lock\.json|ERR_PNPM_OUTDATED_LOCKFILE|ERR_PNPM_FROZEN_LOCKFILE|Your lockfile needs to be updated|YN0028/,
+    hint: "The lockfile does not match package.json: install on your machine and commit the lockfile.",
+  },
+  {
+    pattern: /ERR_PNPM_IGNORED_BUILDS/,
+    hint: "pnpm refuses scripts of dependencies: allow them with `pnpm approve-builds` and commit the change.",
+  },
+  {
+    pattern: /JavaScript heap out of memory/,
+    hint: "Node ran out of memory: set the build variable NODE_OPTIONS=--max-old-space-size=4096, or build less at once.",
+  },
+  { pattern: /ENOSPC|No space left on device/, hint: "The server's disk is full." },
+  {
+    pattern:
+      /npm (ERR!|error) Missing script: "?([\w:-]+)|ERR_PNPM_NO_SCRIPT|Command "[\w:-]+" not found|Couldn't find a script named/,
+    hint: "package.json has no such script.",
+  },
+  {
+    pattern: /npm (ERR!|error) code E404|ERR_PNPM_FETCH_404|returned a 404|Couldn't find package/i,
+    hint: "A dependency does not exist in the registry, or needs a login.",
+  },
+  {
+    pattern: /\b(ENOTFOUND|EAI_AGAIN|ETIMEDOUT|ECONNREFUSED|ECONNRESET|ENETUNREACH)\b/,
+    hint: "A host could not be reached: check the server's network and try again.",
+  },
+  {
+    pattern: /ensurepip is not|No module named (venv|ensurepip)/,
+    hint: "The server's Python cannot make environments: install python3-venv there.",
+  },
+  {
+    exitCodes: [137],
+    hint: "It was killed, most often because the server ran out of memory.",
+  },
+  {
+    exitCodes: [127],
+    hint: "A program of this name is not installed: check the spelling, or add it to the dependencies.",
+  },
+  { exitCodes: [126], hint: "The file may not be executed: give it execute permission (git update-index --chmod=+x)." },
+];
+
+const SHOWN_LENGTH_MAX = 120;
+
+/** One line, short enough for a sentence. */
+export function shown(command: string): string {
+  const line = command.replace(/\s+/g, " ").trim();
+  return line.length > SHOWN_LENGTH_MAX ? `${line.slice(0, SHOWN_LENGTH_MAX)}...` : line;
+}

@@ -1,0 +1,217 @@
+import { chmod, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { DomainError, formatGitUrl, type GitCredentials, type GitUrl } from "@berth/core";
+import type { ReachedAddress } from "./address.ts";
+import { removeLeftovers } from "./leftovers.ts";
+
+/** Everything with which git speaks to one repository's server, and nothing else of this machine's settings. */
+export interface GitSession {
+  /** git's whole environment. Holds paths of secrets, no secret. */
+  readonly env: Readonly<Record<string, string>>;
+  /** Arguments that stand before git's command. */
+  readonly config: readonly string[];
+  /** The address to give to git. */
+  readonly remote: string;
+  /** Configuration file for ssh, when the repository is reached by it. */
+  readonly sshConfig: string | undefined;
+}
+
+export interface SessionPlace {
+  /** Folder of the fetcher: holds `tmp` and `known_hosts`. */
+  readonly folder: string;
+  /** PATH under which git and ssh are found. */
+  readonly path: string;
+}
+
+/**
+ * Makes what every session needs, and removes the logins and keys that a killed process has left. Idempotent.
+ * @param sessionSeconds How long a session can last.
+ */
+export async function prepareSessions({ folder }: SessionPlace, sessionSeconds: number): Promise<void> {
+  await mkdir(join(folder, "tmp"), { recursive: true, mode: 0o700 });
+  await removeLeftovers(join(folder, "tmp"), "git-", sessionSeconds);
+  // Before ssh makes it readable for everybody.
+  await writeFile(join(folder, "known_hosts"), "", { mode: 0o600, flag: "a" });
+  await writeFile(join(folder, "gitconfig"), GLOBAL_CONFIG, { mode: 0o600 });
+}
+
+/**
+ * Writes the credentials into files of mode 0600 for as long as `work` takes.
+ * @param credentials Must be meant for this very host.
+ * @throws DomainError `source.invalid` for credentials that cannot be used with the address.
+ */
+export async function withGitSession<Result>(
+  place: SessionPlace,
+  url: GitUrl,
+  address: ReachedAddress | undefined,
+  credentials: GitCredentials | undefined,
+  work: (session: GitSession) => Promise<Result>,
+): Promise<Result> {
+  checkCredentials(url, credentials);
+  const folder = await mkdtemp(join(place.folder, "tmp", "git-"));
+  try {
+    const isSsh = url.scheme === "ssh";
+    if (isSsh) await writeSshFiles(folder, place, url, address, credentials);
+    if (credentials?.type === "basic") await writeAskpass(folder, credentials);
+    return await work({
+      env: environment(folder, place, url, credentials),
+      config: configArguments(url, address),
+      remote: formatGitUrl(url.scheme === "git" && address?.isNamed ? { ...url, host: inUrl(address.address) } : url),
+      sshConfig: isSsh ? join(folder, "ssh_config") : undefined,
+    });
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/**
+ * Settings that must not come from anywhere else. Redirects are followed by us, each one checked.
+ * @returns `-c name=value` for git.
+ */
+export function configArguments(url: GitUrl | undefined, address: ReachedAddress | undefined): string[] {
+  const settings = [
+    "core.hooksPath=/dev/null",
+    "core.fsmonitor=false",
+    "credential.helper=",
+    "http.followRedirects=false",
+    // A transfer slower than 1,000 bytes a second for a minute has stalled.
+    "http.lowSpeedLimit=1000",
+    "http.lowSpeedTime=60",
+    "transfer.unpackLimit=1",
+    "fetch.recurseSubmodules=false",
+    "fetch.showForcedUpdates=false",
+    // Otherwise git leaves a process behind that tidies up.
+    "gc.autoDetach=false",
+    "maintenance.autoDetach=false",
+    "ssh.variant=ssh",
+  ];
+  if ((url?.scheme === "https" || url?.scheme === "http") && address?.isNamed) {
+    const port = url.port ?? (url.scheme === "https" ? 443 : 80);
+    settings.push(`http.curloptResolve=${url.host}:${port}:${inUrl(address.address)}`);
+  }
+  return settings.flatMap((setting) => ["-c", setting]);
+}
+
+function environment(
+  folder: string,
+  place: SessionPlace,
+  url: GitUrl,
+  credentials: GitCredentials | undefined,
+): Record<string, string> {
+  return {
+    ...localGitEnvironment(place),
+    GIT_ALLOW_PROTOCOL: url.scheme,
+    ...(url.scheme === "git" ? { GIT_OVERRIDE_VIRTUAL_HOST: hostAndPort(url) } : {}),
+    ...(credentials?.type === "basic"
+      ? { GIT_ASKPASS: join(folder, "askpass"), BERTH_GIT_FOLDER: folder, BERTH_GIT_ORIGIN: hostAndPort(url) }
+      : {}),
+    ...(url.scheme === "ssh"
+      ? { GIT_SSH_COMMAND: 'exec ssh -F "$BERTH_SSH_CONFIG"', BERTH_SSH_CONFIG: join(folder, "ssh_config") }
+      : {}),
+  };
+}
+
+/** For git without a network. */
+export const localGitEnvironment = (place: SessionPlace): Record<string, string> => ({
+  PATH: place.path,
+  // No .netrc, no .ssh, no .config of whoever runs us.
+  HOME: "/nonexistent",
+  LC_ALL: "C",
+  GIT_CONFIG_NOSYSTEM: "1",
+  GIT_CONFIG_GLOBAL: join(place.folder, "gitconfig"),
+  GIT_TERMINAL_PROMPT: "0",
+  GIT_ALLOW_PROTOCOL: "",
+  GIT_LITERAL_PATHSPECS: "1",
+  GIT_NO_LAZY_FETCH: "1",
+});
+
+/** ssh's own configuration: it takes the key and the known hosts from us alone, and asks nobody. */
+export function sshConfigText(options: {
+  readonly knownHostsFile: string;
+  readonly keyFile: string | undefined;
+  readonly host: string;
+  readonly alias: string;
+  readonly address: string | undefined;
+}): string {
+  const { knownHostsFile, keyFile, host, alias, address } = options;
+  const pin = address === undefined ? [] : [`Host ${host}`, `  HostName ${address}`, `  HostKeyAlias ${alias}`];
+  return [
+    ...pin,
+    "Host *",
+    `  IdentityFile ${keyFile === undefined ? "none" : quoted(keyFile)}`,
+    "  IdentitiesOnly yes",
+    "  IdentityAgent none",
+    "  BatchMode yes",
+    "  PreferredAuthentications publickey",
+    "  StrictHostKeyChecking accept-new",
+    `  UserKnownHostsFile ${quoted(knownHostsFile)}`,
+    "  GlobalKnownHostsFile /dev/null",
+    "  UpdateHostKeys no",
+    "  CheckHostIP no",
+    "  ClearAllForwardings yes",
+    "  PermitLocalCommand no",
+    "  ControlPath none",
+    "  ConnectTimeout 15",
+    "  ServerAliveInterval 15",
+    "  ServerAliveCountMax 4",
+    "",
+  ].join("\n");
+}
+
+async function writeSshFiles(
+  folder: string,
+  place: SessionPlace,
+  url: GitUrl,
+  address: ReachedAddress | undefined,
+  credentials: GitCredentials | undefined,
+): Promise<void> {
+  const keyFile = credentials?.type === "ssh" ? join(folder, "key") : undefined;
+  if (keyFile !== undefined && credentials?.type === "ssh") {
+    const key = credentials.privateKey.replaceAll("\r\n", "\n").trim();
+    await writeFile(keyFile, `${key}\n`, { mode: 0o600 });
+  }
+  const text = sshConfigText({
+    knownHostsFile: join(place.folder, "known_hosts"),
+    keyFile,
+    host: url.host.replace(/^\[|\]$/g, ""),
+    alias: url.port === null ? url.host : `[${url.host.replace(/^\[|\]$/g, "")}]:${url.port}`,
+    address: address?.isNamed ? address.address : undefined,
+  });
+  await writeFile(join(folder, "ssh_config"), text, { mode: 0o600 });
+}
+
+async function writeAskpass(folder: string, credentials: { username: string; password: string }): Promise<void> {
+  await writeFile(join(folder, "username"), credentials.username, { mode: 0o600 });
+  await writeFile(join(folder, "password"), credentials.password, { mode: 0o600 });
+  await writeFile(join(folder, "askpass"), ASKPASS, { mode: 0o700 });
+  await chmod(join(folder, "askpass"), 0o700);
+}
+
+function checkCredentials(url: GitUrl, credentials: GitCredentials | undefined): void {
+  if (credentials?.type !== "basic") return;
+  // git's own exchange with the program that it asks is by lines.
+  if (!/[\r\n\0]/.test(credentials.username + credentials.password)) return;
+  throw new DomainError(
+    "source.invalid",
+    `The login for ${url.host} holds a line break. Enter the user name and the password or token again.`,
+  );
+}
+
+const hostAndPort = ({ host, port }: GitUrl) => (port === null ? host : `${host}:${port}`);
+
+const inUrl = (address: string) => (address.includes(":") ? `[${address}]` : address);
+
+// ssh expands % and splits at spaces.
+const quoted = (file: string) => `"${file.replaceAll("%", "%%").replaceAll('"', "")}"`;
+
+// A repository of the local server often belongs to somebody else. Nothing in it is executed.
+const GLOBAL_CONFIG = "[safe]\n\tdirectory = *\n";
+
+// Answers for its own host alone: git also asks for hosts that a repository or a redirect names.
+const ASKPASS = `#!/bin/sh
+case "$1" in
+  "Username for 'https://$BERTH_GIT_ORIGIN'"*|"Username for 'http://$BERTH_GIT_ORIGIN'"*) cat "$BERTH_GIT_FOLDER/username" ;;
+  "Password for 'https://"*"@$BERTH_GIT_ORIGIN'"*|"Password for 'http://"*"@$BERTH_GIT_ORIGIN'"*) cat "$BERTH_GIT_FOLDER/password" ;;
+  *) exit 1 ;;
+esac
+`;

@@ -1,0 +1,30 @@
+import { DomainError, formatGitUrl, type GitUrl, parseGitUrl } from "@berth/core";
+import type { GuardedHttp } from "./guarded-http.ts";
+
+const SUFFIX = "/info/refs?service=git-upload-pack";
+
+/**
+ * Asks a server where it sends git to: one step, without credentials.
+ * @returns The address it names, in the scheme it names, never from https to http.
+ * @throws DomainError `source.not_found`, `source.unreachable`
+ */
+export async function redirectTarget(url: GitUrl, http: GuardedHttp): Promise<GitUrl> {
+  const asked = `${formatGitUrl(url).replace(/\/+$/, "")}${SUFFIX}`;
+  const answer = await http(asked, { headers: { "user-agent": "git/2" } });
+  await answer.body.dump();
+  const { location } = answer.headers;
+  const isPlace = typeof location === "string" && URL.canParse(location, asked);
+  const target = isPlace ? new URL(location, asked).href : undefined;
+  // As git demands: another path that ends alike, else it is a login page or the like.
+  if (target === undefined || !target.endsWith(SUFFIX)) {
+    throw new DomainError(
+      "source.not_found",
+      `${url.host} sends ${formatGitUrl(url)} to a place that is no repository. Check the address.`,
+    );
+  }
+  const next = parseGitUrl(target.slice(0, -SUFFIX.length));
+  if (next.scheme !== "https" && (url.scheme === "https" || next.scheme !== "http")) {
+    throw new DomainError("source.not_found", `${url.host} redirects to ${next.scheme}, which is not safe.`);
+  }
+  return next;
+}

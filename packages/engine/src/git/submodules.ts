@@ -1,0 +1,95 @@
+import { lstat } from "node:fs/promises";
+import { join } from "node:path";
+import { DomainError, formatGitUrl, type GitUrl, resolveGitUrl } from "@berth/core";
+import { type GitContext, localGit } from "./git-context.ts";
+import { mirrorFolder } from "./mirror.ts";
+
+export interface Submodule {
+  /** Folder inside the repository. */
+  readonly path: string;
+  readonly url: GitUrl;
+  /** Full object id that the repository wants. */
+  readonly commit: string;
+}
+
+const SUBMODULES_MAX = 100;
+
+/**
+ * The submodules of a commit, with addresses that obey the rules of the repository itself. One that is listed in
+ * .gitmodules but is no submodule in the tree is left out, as git does.
+ * @throws DomainError `source.invalid`
+ */
+export async function submodulesOf(context: GitContext, base: GitUrl, commit: string): Promise<readonly Submodule[]> {
+  const mirror = mirrorFolder(context.place.folder, base);
+  // An include would read files of this machine.
+  const file = ["config", "--no-includes", "--blob", `${commit}:.gitmodules`, "--null", "--list"];
+  const { exitCode, stdout } = await localGit(context, mirror, file);
+  if (exitCode !== 0) throw new DomainError("source.invalid", "The file .gitmodules cannot be read. Correct it.");
+  const listed = listedModules(stdout);
+  if (listed.length > SUBMODULES_MAX) {
+    throw new DomainError("source.invalid", `More than ${SUBMODULES_MAX} submodules are not fetched.`);
+  }
+  const found: Submodule[] = [];
+  for (const { path: written, address } of listed) {
+    const path = written.replace(/\/+$/, "");
+    const wanted = await gitlinkOf(context, mirror, commit, path);
+    if (wanted !== undefined) found.push({ path, url: addressOf(base, path, address), commit: wanted });
+  }
+  return found;
+}
+
+/** Reads `git config --null --list`: `submodule.NAME.path\nVALUE\0`, where a name may hold dots. */
+export function listedModules(config: string): { readonly path: string; readonly address: string }[] {
+  const modules = new Map<string, { path?: string; url?: string }>();
+  for (const record of config.split("\0")) {
+    const { 1: name, 2: key, 3: value } = /^submodule\.(.*)\.(path|url)\n(.*)$/s.exec(record) ?? [];
+    if (name === undefined || key === undefined || value === undefined) continue;
+    modules.set(name, { ...modules.get(name), [key]: value });
+  }
+  return [...modules.values()].flatMap(({ path, url }) =>
+    path === undefined || url === undefined || path === "" ? [] : [{ path, address: url }],
+  );
+}
+
+/** Whether the folder that a submodule goes into is a folder of the checkout itself, reached through no link. */
+export async function isPlainFolder(checkout: string, path: string): Promise<boolean> {
+  let place = checkout;
+  for (const part of path.split("/")) {
+    if (part === "" || part === "." || part === "..") return false;
+    place = join(place, part);
+    const found = await lstat(place).catch(() => undefined);
+    if (found === undefined || !found.isDirectory()) return false;
+  }
+  return true;
+}
+
+async function gitlinkOf(context: GitContext, mirror: string, commit: string, path: string) {
+  if (/^[/-]|\n|(^|\/)\.\.?(\/|$)/.test(path)) throw refused(path, "has a path that leaves the repository");
+  const { stdout } = await localGit(context, mirror, ["ls-tree", "-z", commit, "--", path]);
+  return /^160000 commit ([0-9a-f]{40,64})\t/.exec(stdout)?.[1];
+}
+
+function addressOf(base: GitUrl, path: string, address: string): GitUrl {
+  const url = resolveSafely(base, path, address);
+  // What lies on this machine is for who named this machine, not for what a repository of elsewhere names.
+  if (url.scheme === "file" && base.scheme !== "file") throw refused(path, "lies on the control plane's own disk");
+  return url;
+}
+
+function resolveSafely(base: GitUrl, path: string, address: string): GitUrl {
+  try {
+    return resolveGitUrl(base, address);
+  } catch (cause) {
+    throw refused(path, "has an address that is not supported", cause);
+  }
+}
+
+const refused = (path: string, problem: string, cause?: unknown) =>
+  new DomainError(
+    "source.invalid",
+    `The submodule "${path.slice(0, 200).replace(/\p{C}/gu, "?")}" ${problem}. Use https, ssh or a relative address in .gitmodules.`,
+    { cause },
+  );
+
+export const describeSubmodule = ({ path, url, commit }: Submodule): string =>
+  `Submodule ${path} from ${formatGitUrl(url)} at ${commit.slice(0, 12)}`;

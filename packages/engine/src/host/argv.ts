@@ -1,0 +1,15 @@
+/** A program and its arguments, never a command line: nothing in it is parsed by a shell. */
+export type Argv = readonly [program: string, ...args: string[]];
+
+/**
+ * POSIX quoting, for the one place that must hand a string to a shell: the far end of an ssh connection.
+ * @throws RangeError when a word holds a NUL byte, which no argument can.
+ */
+export function toShell(argv: Argv): string {
+  return argv.map(quote).join(" ");
+}
+
+function quote(word: string): string {
+  if (word.includes("\0")) throw new RangeError("An argument cannot contain a NUL byte.");
+  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
+}

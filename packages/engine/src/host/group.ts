@@ -1,0 +1,78 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { DomainError } from "@berth/core";
+import { groupMembers } from "./procfs.ts";
+
+/** What belongs together and ends together. */
+export interface ProcessGroup {
+  /** Left out when its leader is gone: the number may be another's by now. */
+  readonly groupId?: number | undefined;
+  /** Finds what left the process group, e.g. by a mark in its environment. Asked again and again. */
+  readonly others?: (() => readonly number[]) | undefined;
+  /** Asks it to end, in place of a SIGTERM to every process. Called again and again until it has ended. */
+  readonly ask?: (() => void) | undefined;
+}
+
+const POLL_MS_MIN = 5;
+const POLL_MS_MAX = 50; // A scan of /proc takes about 3 ms.
+const KILL_SECONDS_MAX = 30; // A killed process dies at once, unless the kernel itself hangs, as on a lost disk.
+
+/**
+ * Asks every process of the group to end, kills what is left after `graceSeconds`, and resolves when none lives.
+ * Idempotent: at once when the group is gone already.
+ * @throws DomainError `engine.failed` when a killed process still lives after 30 seconds.
+ */
+export async function endGroup(group: ProcessGroup, graceSeconds: number): Promise<void> {
+  const killAt = Date.now() + graceSeconds * 1000;
+  const giveUpAt = killAt + KILL_SECONDS_MAX * 1000;
+  if (graceSeconds > 0 && group.ask === undefined) signalGroup(group, "SIGTERM");
+  for (let pollMs = POLL_MS_MIN; isAlive(group); pollMs = Math.min(POLL_MS_MAX, pollMs * 1.5)) {
+    const now = Date.now();
+    if (now > giveUpAt) {
+      const pid = group.groupId ?? others(group)[0];
+      throw new DomainError("engine.failed", `Process ${pid} does not end. Look at it on the server.`);
+    }
+    // Again and again: a process may have forked between the scan and the signal.
+    if (now >= killAt) signalGroup(group, "SIGKILL");
+    else group.ask?.();
+    await delay(pollMs);
+  }
+}
+
+/** Whether any process of the group lives. */
+export function isAlive(group: ProcessGroup): boolean {
+  return hasGroup(group.groupId) || others(group).length > 0;
+}
+
+export function signalGroup(group: ProcessGroup, signal: NodeJS.Signals): void {
+  if (group.groupId !== undefined) kill(-group.groupId, signal);
+  for (const pid of others(group)) kill(pid, signal);
+}
+
+function hasGroup(groupId: number | undefined): boolean {
+  if (groupId === undefined) return false;
+  try {
+    process.kill(-groupId, 0);
+  } catch (cause) {
+    if (hasCode(cause, "ESRCH")) return false;
+    if (!hasCode(cause, "EPERM")) throw cause;
+  }
+  // The kernel still counts zombies, and process 1 of a container may never reap them.
+  return groupMembers(groupId).length > 0;
+}
+
+function others(group: ProcessGroup): readonly number[] {
+  return (group.others?.() ?? []).filter((pid) => pid !== process.pid);
+}
+
+function kill(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(pid, signal);
+  } catch (cause) {
+    // EPERM: of a program that took another user's identity. Nothing more can be done than to see that it stays.
+    if (!hasCode(cause, "ESRCH") && !hasCode(cause, "EPERM")) throw cause;
+  }
+}
+
+function hasCode(cause: unknown, code: string): boolean {
+  return cause instanceof Error && "code" in cause && cause.code === code;
+}

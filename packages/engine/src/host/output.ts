@@ -1,0 +1,65 @@
+import type { ChildProcess } from "node:child_process";
+import type { Readable } from "node:stream";
+import { finished } from "node:stream/promises";
+import { setTimeout as delay } from "node:timers/promises";
+import { splitLines } from "./lines.ts";
+
+export interface OutputOptions {
+  readonly stdout?: unknown;
+  readonly onLine?: ((line: string, stream: "stdout" | "stderr") => void) | undefined;
+  readonly maxOutputBytes?: number | undefined;
+}
+
+export interface CollectedOutput {
+  /** Resolves when all that was written has been read. Call it when the processes are gone. */
+  drained(): Promise<void>;
+  kept(): { readonly output: string; readonly isTruncated: boolean };
+}
+
+const MAX_OUTPUT_BYTES = 1 << 20;
+const IDLE_MS = 250; // What dead processes wrote stands in the pipe already and is read within a turn of the loop.
+
+/** Reads a child's standard output (unless `stdout` takes it) and error as lines, and keeps their beginning. */
+export function collectOutput(child: ChildProcess, options: OutputOptions): CollectedOutput {
+  const maxBytes = options.maxOutputBytes ?? MAX_OUTPUT_BYTES;
+  const chunks: Buffer[] = [];
+  let keptBytes = 0;
+  let isTruncated = false;
+  let readAt = Date.now();
+
+  function keep(chunk: Buffer): void {
+    const part = chunk.subarray(0, maxBytes - keptBytes);
+    isTruncated ||= part.length < chunk.length;
+    if (part.length > 0) chunks.push(part);
+    keptBytes += part.length;
+  }
+
+  function read(name: "stdout" | "stderr", stream: Readable): Promise<void> {
+    const lines = splitLines((line) => options.onLine?.(line, name));
+    stream.on("data", (chunk: Buffer) => {
+      readAt = Date.now();
+      keep(chunk);
+      lines.write(chunk);
+    });
+    return finished(stream)
+      .catch(() => {}) // Broken off by `drained`.
+      .then(() => lines.end());
+  }
+
+  const streams = {
+    ...(child.stdout === null || options.stdout !== undefined ? {} : { stdout: child.stdout }),
+    ...(child.stderr === null ? {} : { stderr: child.stderr }),
+  };
+  const reads = Object.entries(streams).map(([name, stream]) => read(name === "stdout" ? "stdout" : "stderr", stream));
+
+  return {
+    async drained() {
+      const all = Promise.all(reads).then(() => true);
+      while (!(await Promise.race([all, delay(IDLE_MS, false)]))) {
+        // A process that left the group may hold the pipe open for ever.
+        if (Date.now() - readAt >= IDLE_MS) for (const stream of Object.values(streams)) stream.destroy();
+      }
+    },
+    kept: () => ({ output: new TextDecoder().decode(Buffer.concat(chunks), { stream: true }), isTruncated }),
+  };
+}

@@ -1,0 +1,102 @@
+import { LINE_LENGTH_MAX } from "./lines.ts";
+import { PREFIX_LENGTH, type TextSet, textSet } from "./text-set.ts";
+
+export const REDACTED = "[REDACTED]";
+
+const LENGTH_MIN = PREFIX_LENGTH; // Shorter values stand in every other word.
+const EMBEDDED_LENGTH_MIN = 8; // Within a longer base64 text, e.g. `user:password`, only what is long enough is telling.
+const PIECE_LENGTH = 64; // A line of a key file.
+
+/**
+ * Makes a function that takes one line after the other and answers it with every secret replaced by `[REDACTED]`: the
+ * value itself, each line of it, and its url-encoded, JSON-escaped and base64 forms. Also finds a secret that was torn
+ * because the line was too long to be handed on whole.
+ *
+ * @param secrets Values shorter than 4 characters are left alone.
+ */
+export function redactor(secrets: Iterable<string>): (line: string) => string {
+  const pieces = [...new Set([...secrets].flatMap(formsOf))].flatMap(piecesOf);
+  if (pieces.length === 0) return (line) => line;
+  const known = textSet(pieces);
+  // Only a line that was torn needs them.
+  const backwards = once(() => textSet(pieces.map(reversed)));
+  let isContinued = false;
+  return (line) => {
+    const wasContinued = isContinued;
+    // The splitter cuts one character less when a surrogate pair stands at the cut.
+    isContinued = line.length >= LINE_LENGTH_MAX - 1;
+    const start = wasContinued ? tornLength(backwards(), reversed(line.slice(0, PIECE_LENGTH))) : 0;
+    const end = isContinued ? tornLength(known, line.slice(-PIECE_LENGTH)) : 0;
+    return hidden(line, known, start, line.length - end);
+  };
+}
+
+/** @param from Of the line, what stands before it and what stands from `to` on is hidden in any case. */
+function hidden(line: string, known: TextSet, from: number, to: number): string {
+  let text = from > 0 ? REDACTED : "";
+  // Up to here the line is in the text; up to there what follows is hidden.
+  let shownTo = from;
+  let hiddenTo = from > 0 ? from : -1;
+  for (let at = 0; at < line.length; at++) {
+    const length = at >= to ? line.length - at : known.matchLength(line, at);
+    if (length === 0) continue;
+    if (at > hiddenTo) text += line.slice(shownTo, at) + REDACTED;
+    hiddenTo = Math.max(hiddenTo, at + length);
+    shownTo = hiddenTo;
+    if (at >= to) break;
+  }
+  return text + line.slice(shownTo);
+}
+
+/** How much of a secret stands at the end of a text that was cut off there. */
+function tornLength(known: TextSet, text: string): number {
+  for (let at = 0; at < text.length; at++) if (known.isCutAt(text, at)) return text.length - at;
+  return 0;
+}
+
+const reversed = (text: string): string => text.split("").reverse().join("");
+
+function once<T>(make: () => T): () => T {
+  let made: { readonly value: T } | undefined;
+  return () => {
+    made ??= { value: make() };
+    return made.value;
+  };
+}
+
+/** Pieces that together cover a form: of a long secret the tenth part would be as telling as the whole. */
+function piecesOf(form: string): string[] {
+  if (form.length <= PIECE_LENGTH) return [form];
+  const pieces: string[] = [];
+  for (let at = 0; at + PIECE_LENGTH < form.length; at += PIECE_LENGTH) pieces.push(form.slice(at, at + PIECE_LENGTH));
+  return [...pieces, form.slice(-PIECE_LENGTH)];
+}
+
+function formsOf(secret: string): string[] {
+  const lines = secret.split(/\r\n|\r|\n/).map((line) => line.trim());
+  return [...new Set([secret, ...lines])].filter((value) => value.length >= LENGTH_MIN).flatMap(encodings);
+}
+
+function encodings(value: string): string[] {
+  const bytes = Buffer.from(value);
+  const url = encodeURIComponent(value.toWellFormed());
+  return [
+    value,
+    url,
+    url.replace(/%[0-9A-F]{2}/g, (code) => code.toLowerCase()),
+    url.replaceAll("%20", "+"),
+    JSON.stringify(value).slice(1, -1),
+    ...[bytes.toString("base64"), bytes.toString("base64url")].flatMap((text) => [text, text.replace(/=+$/, "")]),
+    ...(value.length < EMBEDDED_LENGTH_MIN ? [] : embeddedBase64(bytes)),
+  ];
+}
+
+/** What stays the same of a value's base64 when 0, 1 or 2 bytes (modulo 3) precede it and others follow. */
+function embeddedBase64(bytes: Buffer): string[] {
+  return [0, 1, 2].flatMap((offset) => {
+    const padded = Buffer.concat([Buffer.alloc(offset), bytes]);
+    const from = Math.ceil((offset * 4) / 3);
+    const to = Math.floor((padded.length * 4) / 3);
+    return [padded.toString("base64").slice(from, to), padded.toString("base64url").slice(from, to)];
+  });
+}

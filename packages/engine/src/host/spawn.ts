@@ -1,0 +1,57 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { constants } from "node:os";
+import { DomainError } from "@berth/core";
+import type { Argv } from "./argv.ts";
+import { asUser, type HostUser } from "./user.ts";
+
+type Stdio = "ignore" | "pipe" | number;
+
+export interface SpawnOptions {
+  readonly env: Readonly<Record<string, string>>;
+  readonly cwd?: string | undefined;
+  readonly user?: HostUser | undefined;
+}
+
+/** Never through a shell, as leader of a session and process group of its own, with exactly the given environment. */
+export function spawnAs(argv: Argv, options: SpawnOptions, stdio: readonly Stdio[]): ChildProcess {
+  const { argv: command, ids, cwd } = asUser(argv, options.user, options.cwd);
+  const [program, ...args] = command;
+  const place = cwd === undefined ? {} : { cwd };
+  return spawn(program, args, { ...ids, ...place, env: { ...options.env }, detached: true, stdio: [...stdio] });
+}
+
+/**
+ * To be called before `spawnAs` with a user: the program that is started enters the folder itself, and its exit code
+ * when it cannot could be any program's.
+ * @throws DomainError `engine.failed` when the user may not enter the folder to run in, or it does not exist.
+ */
+export async function checkFolder(argv: Argv, { cwd, user }: SpawnOptions): Promise<void> {
+  if (cwd === undefined || user === undefined) return;
+  const child = spawnAs(["/bin/sh", "-c", ":"], { env: {}, cwd, user }, ["ignore", "ignore", "ignore"]);
+  await pidOf(child, argv, cwd);
+  if ((await exitCodeOf(child)) === 0) return;
+  throw new DomainError(
+    "engine.failed",
+    `The program ${argv[0]} cannot be started: the folder to run it in does not exist any more, or is a link to where ` +
+      "its user may not go. See what came before it.",
+  );
+}
+
+/** @throws DomainError `engine.failed` when the program or the folder to run in does not exist. */
+export function pidOf(child: ChildProcess, argv: Argv, cwd: string | undefined): Promise<number> {
+  if (child.pid !== undefined) return Promise.resolve(child.pid);
+  return new Promise((_resolve, reject) => {
+    child.once("error", (cause) => {
+      const place = cwd === undefined ? "" : " or the folder to run it in does not exist";
+      const message = `The program ${argv[0]} cannot be started: it is not installed${place}. Install it and try again.`;
+      reject(new DomainError("engine.failed", message, { cause }));
+    });
+  });
+}
+
+/** 128 + signal when a signal ended it. */
+export function exitCodeOf(child: ChildProcess): Promise<number> {
+  const code = () => child.exitCode ?? 128 + constants.signals[child.signalCode ?? "SIGKILL"];
+  if (child.exitCode !== null || child.signalCode !== null) return Promise.resolve(code());
+  return new Promise((resolve) => child.once("exit", () => resolve(code())));
+}

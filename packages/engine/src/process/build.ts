@@ -1,0 +1,52 @@
+import { type BuildRequest, DomainError, type FolderArtifact, isDomainError, type WorkIO } from "@berth/core";
+import { endGroup } from "../host/group.ts";
+import type { BuildGroup, ProcessBuilder } from "./builder.ts";
+import { pathOf } from "./environment.ts";
+import { removeFolder } from "./folder-removal.ts";
+import type { OpenedEngine } from "./opened.ts";
+import { makeFolder, makeResourceFolders, releaseFolder, resourcePaths } from "./paths.ts";
+import { userOf } from "./settings.ts";
+
+/** Has the release built in an empty folder of its own; leaves none behind when that fails. */
+export async function buildRelease(
+  { host, releases, remove }: OpenedEngine,
+  builder: ProcessBuilder,
+  request: BuildRequest,
+  io: WorkIO,
+): Promise<FolderArtifact> {
+  const { dataFolder, settings, runtime, cgroups } = host;
+  const user = userOf(settings, request.resourceNumber);
+  const paths = resourcePaths(dataFolder, request.resourceUuid);
+  const folder = releaseFolder(dataFolder, request);
+  if (releases.has(request.deploymentUuid)) await remove(request, 0);
+  await makeResourceFolders(paths, user);
+  await removeFolder(dataFolder, folder);
+  await makeFolder(folder, user);
+  if (request.isForced) {
+    await removeFolder(dataFolder, paths.cache);
+    await makeFolder(paths.cache, user);
+  }
+  const name = `build-${request.deploymentUuid}`;
+  const group: BuildGroup = { join: (pid) => cgroups.join(name, pid), members: () => cgroups.members(name) };
+  try {
+    await endGroup({ others: group.members }, 0);
+    cgroups.create(name, { memoryBytes: null, cpus: null, processesMax: settings.buildProcessesMax });
+    return await builder.build(request, io, {
+      resourceFolder: paths.folder,
+      releaseFolder: folder,
+      cacheFolder: paths.cache,
+      home: paths.home,
+      path: pathOf(runtime),
+      user,
+      group,
+    });
+  } catch (cause) {
+    await removeFolder(dataFolder, folder);
+    if (isDomainError(cause)) throw cause;
+    const message = "The build failed. See the server's log for the reason.";
+    throw new DomainError("deploy.build_failed", message, { cause });
+  } finally {
+    await endGroup({ others: group.members }, 0);
+    await cgroups.remove(name);
+  }
+}

@@ -1,0 +1,160 @@
+import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { DomainError, type ReleaseLimits } from "@berth/core";
+
+export interface CgroupLimits extends ReleaseLimits {
+  readonly processesMax: number;
+}
+
+/** The kernel's groups for limits, version 1 or 2, where we may make any. */
+export interface Cgroups {
+  readonly hasMemory: boolean;
+  readonly hasCpu: boolean;
+  readonly hasPids: boolean;
+  /** Makes the group or changes its limits. */
+  create(name: string, limits: CgroupLimits): void;
+  /** Moves a process, with what it starts from now on, into the group. */
+  join(name: string, pid: number): void;
+  /** Processes in the group; none where it does not exist. */
+  members(name: string): number[];
+  /** Idempotent. Nothing may run in it any more. */
+  remove(name: string): Promise<void>;
+}
+
+type Controller = "memory" | "cpu" | "pids";
+
+/** Where groups are made and what each controller's limit is called there. */
+interface Hierarchy {
+  folder(controller: Controller): string;
+  readonly files: (limits: CgroupLimits) => Readonly<Record<Controller, Readonly<Record<string, string>>>>;
+}
+
+const CONTROLLERS: readonly Controller[] = ["memory", "cpu", "pids"];
+const CPU_PERIOD_MICROSECONDS = 100_000; // The kernel's own default.
+
+/** Finds out by trying. Every group is made below `berth`. */
+export function findCgroups(root = "/sys/fs/cgroup"): Cgroups {
+  const hierarchy = existsSync(join(root, "cgroup.controllers")) ? version2(root) : version1(root);
+  const usable = CONTROLLERS.filter((controller) => canLimit(hierarchy, controller));
+  const folders = (name: string) => new Map(usable.map((one) => [one, join(hierarchy.folder(one), name)]));
+
+  return {
+    hasMemory: usable.includes("memory"),
+    hasCpu: usable.includes("cpu"),
+    hasPids: usable.includes("pids"),
+    create(name, limits) {
+      const files = hierarchy.files(limits);
+      for (const [controller, folder] of folders(name)) {
+        mkdirSync(folder, { recursive: true });
+        for (const [file, value] of Object.entries(files[controller])) setLimit(join(folder, file), value);
+      }
+    },
+    join(name, pid) {
+      for (const folder of new Set(folders(name).values())) joinGroup(folder, pid);
+    },
+    members(name) {
+      return [...new Set([...folders(name).values()].flatMap(membersOf))];
+    },
+    async remove(name) {
+      for (const folder of new Set(folders(name).values())) await removeGroup(folder);
+    },
+  };
+}
+
+function version1(root: string): Hierarchy {
+  return {
+    folder: (controller) => join(root, controller, "berth"),
+    files: ({ memoryBytes, cpus, processesMax }) => ({
+      memory: { "memory.limit_in_bytes": String(memoryBytes ?? -1) },
+      cpu: {
+        "cpu.cfs_period_us": String(CPU_PERIOD_MICROSECONDS),
+        "cpu.cfs_quota_us": String(cpus === null ? -1 : quota(cpus)),
+      },
+      pids: { "pids.max": String(processesMax) },
+    }),
+  };
+}
+
+function version2(root: string): Hierarchy {
+  const parent = join(root, "berth");
+  for (const controller of CONTROLLERS) {
+    // From the root on, each level has to hand a controller down to the next.
+    write(join(root, "cgroup.subtree_control"), `+${controller}`);
+    makeGroup(parent);
+    write(join(parent, "cgroup.subtree_control"), `+${controller}`);
+  }
+  return {
+    folder: () => parent,
+    files: ({ memoryBytes, cpus, processesMax }) => ({
+      memory: { "memory.max": String(memoryBytes ?? "max") },
+      cpu: { "cpu.max": `${cpus === null ? "max" : quota(cpus)} ${CPU_PERIOD_MICROSECONDS}` },
+      pids: { "pids.max": String(processesMax) },
+    }),
+  };
+}
+
+const quota = (cpus: number) => Math.max(1000, Math.round(cpus * CPU_PERIOD_MICROSECONDS));
+
+/** A group is made, looked at and taken away again. */
+function canLimit(hierarchy: Hierarchy, controller: Controller): boolean {
+  const folder = join(hierarchy.folder(controller), `try-${process.pid}`);
+  if (!makeGroup(folder)) return false;
+  const files = Object.keys(hierarchy.files({ memoryBytes: null, cpus: null, processesMax: 1 })[controller]);
+  const isUsable = files.every((file) => existsSync(join(folder, file)));
+  rmdirSync(folder);
+  return isUsable;
+}
+
+function makeGroup(folder: string): boolean {
+  try {
+    mkdirSync(folder, { recursive: true });
+    return true;
+  } catch (cause) {
+    if (cause instanceof Error && "code" in cause) return false;
+    throw cause;
+  }
+}
+
+function write(path: string, value: string): boolean {
+  try {
+    writeFileSync(path, value);
+    return true;
+  } catch (cause) {
+    if (cause instanceof Error && "code" in cause) return false;
+    throw cause;
+  }
+}
+
+function setLimit(path: string, value: string): void {
+  if (write(path, value)) return;
+  const message = "The limits of memory and processors cannot be set: the kernel refuses them. Try other ones.";
+  throw new DomainError("deploy.start_failed", message, { cause: new Error(`${path} = ${value}`) });
+}
+
+function joinGroup(folder: string, pid: number): void {
+  try {
+    writeFileSync(join(folder, "cgroup.procs"), String(pid));
+  } catch (cause) {
+    // It has ended already.
+    if (!(cause instanceof Error && "code" in cause && cause.code === "ESRCH")) throw cause;
+  }
+}
+
+function membersOf(folder: string): number[] {
+  const path = join(folder, "cgroup.procs");
+  if (!existsSync(path)) return [];
+  return readFileSync(path, "utf8").split("\n").filter(Boolean).map(Number);
+}
+
+/** A group stays busy for a moment after its last process has ended. */
+async function removeGroup(folder: string): Promise<void> {
+  for (let tries = 50; existsSync(folder); tries--) {
+    try {
+      rmdirSync(folder);
+    } catch (cause) {
+      if (tries === 0 || !(cause instanceof Error && "code" in cause)) throw cause;
+      await delay(20);
+    }
+  }
+}

@@ -1,0 +1,66 @@
+import { basename } from "node:path";
+import { commandLine, type ProcessStat, processStat } from "../host/procfs.ts";
+
+const NEXT_ROUND_MS = 200; // For a shell or package manager to end by itself after what it started has ended.
+
+/**
+ * Makes a function that asks a release's processes to end the way their authors expect: one SIGTERM to the application's
+ * own main process, as a container gives it. Many servers forward it to their workers, and many exit at once on a
+ * second one, so a SIGTERM to everybody would cut short what they are finishing.
+ *
+ * Shells and package managers are no main process: what they started is asked, and they end with its exit code. When
+ * everything asked has ended and something still runs, all of that is asked. To be called again and again until nothing
+ * runs.
+ *
+ * @param members Living processes of the release.
+ * @param shimPid Leader of its process group: it and the shell below it end by themselves.
+ */
+export function askInOrder(members: () => readonly ProcessStat[], shimPid: number | undefined): () => void {
+  const asked = new Set<string>();
+  let endedAt = Number.NEGATIVE_INFINITY;
+  const isShim = (stat: ProcessStat) =>
+    shimPid !== undefined && (stat.pid === shimPid || (stat.parentPid === shimPid && isShell(stat)));
+
+  return () => {
+    const living = members().filter((stat) => !isShim(stat));
+    if (living.some((stat) => asked.has(keyOf(stat)))) {
+      endedAt = Date.now();
+      return;
+    }
+    if (Date.now() - endedAt < NEXT_ROUND_MS) return;
+    const pids = new Set(living.map((stat) => stat.pid));
+    const tops = living.filter((stat) => !pids.has(stat.parentPid));
+    const isFirst = asked.size === 0;
+    for (const stat of isFirst ? tops.flatMap((top) => mainProcesses(top, living)) : living) {
+      asked.add(keyOf(stat));
+      terminate(stat.pid);
+    }
+  };
+}
+
+function mainProcesses(stat: ProcessStat, living: readonly ProcessStat[]): ProcessStat[] {
+  const children = living.filter((child) => child.parentPid === stat.pid);
+  if (children.length === 0 || !(isShell(stat) || isPackageManager(stat))) return [stat];
+  return children.flatMap((child) => mainProcesses(child, living));
+}
+
+const isShell = ({ name }: ProcessStat) => /^(sh|dash|bash|ash|busybox|zsh)$/.test(name);
+
+/** npm and yarn are run by node and may have set a title in place of their arguments. */
+function isPackageManager({ pid }: ProcessStat): boolean {
+  const [program = "", script = ""] = commandLine(pid);
+  const name = basename(basename(program) === "node" ? script : program);
+  return /^(npm|npx|pnpm|pnpx|yarn|yarnpkg)((-cli)?\.[cm]?js)?( |$)/.test(name);
+}
+
+const keyOf = ({ pid, startTime }: ProcessStat) => `${pid}/${startTime}`;
+
+function terminate(pid: number): void {
+  // Gone since it was listed, or of a program that took another identity.
+  if (processStat(pid) === undefined) return;
+  try {
+    process.kill(pid, "SIGTERM");
+  } catch (cause) {
+    if (!(cause instanceof Error && "code" in cause && (cause.code === "ESRCH" || cause.code === "EPERM"))) throw cause;
+  }
+}

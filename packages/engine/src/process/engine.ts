@@ -1,0 +1,211 @@
+import { dirname, join } from "node:path";
+import {
+  DomainError,
+  type Engine,
+  type EngineCapabilities,
+  isDomainError,
+  notFound,
+  type ReleaseRef,
+  type ReleaseState,
+} from "@berth/core";
+import { buildRelease } from "./build.ts";
+import type { ProcessBuilder } from "./builder.ts";
+import { type Cgroups, findCgroups } from "./cgroup.ts";
+import { executeIn } from "./exec.ts";
+import { readLogLines } from "./log-lines.ts";
+import { listeningPorts } from "./network.ts";
+import { openEngine } from "./opened.ts";
+import { runPaths } from "./paths.ts";
+import { NEW_RECORD } from "./record.ts";
+import { endLeftovers, removeResourceFolders } from "./release-folders.ts";
+import { PROCESS_SETTINGS, type ProcessSettings } from "./settings.ts";
+import { type SupervisedRelease, superviseRelease } from "./supervisor.ts";
+import { type ReleaseUsage, usageOf } from "./usage.ts";
+
+export interface ProcessEngineOptions {
+  /** Holds everything of every application. Other users must be able to pass through the folders above it. */
+  readonly dataFolder: string;
+  /** For Node and npm. Default: `runtime` beside `dataFolder`. */
+  readonly runtimeFolder?: string;
+  readonly builder: ProcessBuilder;
+  /** What `builder` understands. */
+  readonly buildPacks?: readonly string[];
+  readonly settings?: Partial<ProcessSettings>;
+  /** Told of what fails in the background, where nobody waits for it. */
+  readonly warn?: (message: string, cause: unknown) => void;
+}
+
+/** Runs applications as supervised processes on this machine, without containers. */
+export interface ProcessEngine extends Engine {
+  /**
+   * Takes over what an earlier engine left: what runs goes on and is never started twice; what ended meanwhile reads as
+   * `exited` until it is started. Every other call does this first, so it need not be called.
+   * @throws DomainError `setup.failed`
+   */
+  open(): Promise<void>;
+  /**
+   * Ends the engine; nothing may be asked of it any more. Releases are stopped, all at the same time, or go on running
+   * until another engine takes them over.
+   */
+  close(options: { readonly stopReleases: boolean; readonly graceSeconds?: number }): Promise<void>;
+  /** `undefined`: no such release. */
+  usage(ref: ReleaseRef): Promise<ReleaseUsage | undefined>;
+}
+
+const STOP_GRACE_SECONDS = 10; // Docker's own default for "docker stop".
+
+export function processEngine(options: ProcessEngineOptions): ProcessEngine {
+  const { dataFolder, builder, warn = () => {} } = options;
+  const runtimeFolder = options.runtimeFolder ?? join(dirname(dataFolder), "runtime");
+  const settings: ProcessSettings = { ...PROCESS_SETTINGS, ...options.settings };
+  const cgroups = findCgroups();
+  const listeners = new Set<(state: ReleaseState) => void>();
+  let opening: ReturnType<typeof openEngine> | undefined;
+  let isClosed = false;
+
+  function emit(state: ReleaseState): void {
+    for (const listener of listeners) {
+      try {
+        listener(state);
+      } catch (cause) {
+        warn("A listener to changes of releases failed.", cause);
+      }
+    }
+  }
+
+  async function opened() {
+    if (isClosed)
+      throw new DomainError("engine.unreachable", "The server is shutting down. Try again when it is back.");
+    opening ??= openEngine({ dataFolder, runtimeFolder, settings, cgroups, emit, warn });
+    try {
+      return await opening;
+    } catch (cause) {
+      opening = undefined;
+      throw cause;
+    }
+  }
+
+  async function find({ resourceUuid, deploymentUuid }: ReleaseRef): Promise<SupervisedRelease | undefined> {
+    const release = (await opened()).releases.get(deploymentUuid);
+    return release?.spec().resourceUuid === resourceUuid ? release : undefined;
+  }
+
+  const engine: ProcessEngine = {
+    kind: "process",
+    capabilities: capabilitiesOf(options.buildPacks ?? ["nixpacks", "railpack", "static"], cgroups),
+    open: async () => void (await opened()),
+    async close({ stopReleases, graceSeconds = STOP_GRACE_SECONDS }) {
+      if (isClosed) return;
+      const work = opening;
+      isClosed = true;
+      const here = await work?.catch(() => undefined);
+      if (here === undefined) return;
+      try {
+        if (stopReleases)
+          await Promise.all([...here.releases.values()].map((one) => one.stop(graceSeconds, "running")));
+      } finally {
+        here.close();
+      }
+    },
+    build: async (request, io) => buildRelease(await opened(), builder, request, io),
+    async start(spec, io) {
+      if (io.signal.aborted) throw new DomainError("deploy.cancelled", "The work was cancelled.");
+      const { host, releases } = await opened();
+      const known = releases.get(spec.deploymentUuid);
+      const release = known ?? superviseRelease(host, spec, NEW_RECORD);
+      releases.set(spec.deploymentUuid, release);
+      return release.start(spec);
+    },
+    stop: async (ref, { graceSeconds }) => (await find(ref))?.stop(graceSeconds, "stopped"),
+    remove: async (ref, { graceSeconds = STOP_GRACE_SECONDS } = {}) => (await opened()).remove(ref, graceSeconds),
+    inspect: async (ref) => (await find(ref))?.state(),
+    list: async () => [...(await opened()).releases.values()].map((release) => release.state()),
+    async exec(ref, script, execOptions) {
+      const release = await find(ref);
+      if (release === undefined) throw notFound("Release");
+      return executeIn((await opened()).host, release, script, execOptions);
+    },
+    async *logs(ref, query) {
+      const release = await find(ref);
+      if (release === undefined) throw notFound("Release");
+      const source = {
+        file: release.log,
+        path: runPaths(dataFolder, ref).log,
+        isQuiet: () => release.state().state !== "running",
+        isGone: release.isGone,
+      };
+      yield* readLogLines(source, query);
+    },
+    listeningPorts: async (ref) => listeningPorts((await find(ref))?.pids() ?? []),
+    async removeResource(resourceUuid, { deleteVolumes }) {
+      const { host, releases, remove } = await opened();
+      const own = [...releases.values()]
+        .map((release) => release.spec())
+        .filter((s) => s.resourceUuid === resourceUuid);
+      await Promise.all(own.map((spec) => remove(spec, STOP_GRACE_SECONDS)));
+      await endLeftovers(host, resourceUuid);
+      await removeResourceFolders(dataFolder, resourceUuid, deleteVolumes);
+    },
+    onStateChange(listener) {
+      listeners.add(listener);
+      return () => void listeners.delete(listener);
+    },
+    async usage(ref) {
+      const release = await find(ref);
+      return release === undefined ? undefined : usageOf(release.pids());
+    },
+  };
+  return withDomainErrors(engine);
+}
+
+function capabilitiesOf(buildPacks: readonly string[], cgroups: Cgroups): EngineCapabilities {
+  return {
+    build_packs: buildPacks,
+    images: false,
+    replicas: false,
+    port_mappings: false,
+    networks: false,
+    memory_limit: cgroups.hasMemory,
+    cpu_limit: cgroups.hasCpu,
+  };
+}
+
+/** Every foreign error is wrapped here, at the edge. */
+function withDomainErrors(engine: ProcessEngine): ProcessEngine {
+  const wrapped = <Args extends unknown[], Result>(call: (...args: Args) => Promise<Result>) => {
+    return async (...args: Args): Promise<Result> => {
+      try {
+        return await call(...args);
+      } catch (cause) {
+        throw toDomainError(cause);
+      }
+    };
+  };
+  return {
+    ...engine,
+    open: wrapped(engine.open),
+    close: wrapped(engine.close),
+    build: wrapped(engine.build),
+    start: wrapped(engine.start),
+    stop: wrapped(engine.stop),
+    remove: wrapped(engine.remove),
+    inspect: wrapped(engine.inspect),
+    list: wrapped(engine.list),
+    exec: wrapped(engine.exec),
+    listeningPorts: wrapped(engine.listeningPorts),
+    removeResource: wrapped(engine.removeResource),
+    usage: wrapped(engine.usage),
+    async *logs(ref, query) {
+      try {
+        yield* engine.logs(ref, query);
+      } catch (cause) {
+        throw toDomainError(cause);
+      }
+    },
+  };
+}
+
+function toDomainError(cause: unknown): DomainError {
+  if (isDomainError(cause)) return cause;
+  return new DomainError("engine.failed", "The process engine failed. See the server's log for the reason.", { cause });
+}

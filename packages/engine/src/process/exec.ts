@@ -1,0 +1,40 @@
+import { DomainError, type ExecResult } from "@berth/core";
+import { run } from "../host/local.ts";
+import { releaseEnv } from "./environment.ts";
+import { resourcePaths } from "./paths.ts";
+import { folderOf } from "./release-process.ts";
+import { type ReleaseHost, userOf } from "./settings.ts";
+import type { SupervisedRelease } from "./supervisor.ts";
+
+export interface ExecOptions {
+  readonly timeoutSeconds: number;
+  readonly signal?: AbortSignal;
+  readonly maxOutputBytes?: number;
+}
+
+/**
+ * Runs a script as the release's user, in its environment, folder and limits.
+ * @throws DomainError `resource.not_running`, `deploy.cancelled`
+ */
+export async function executeIn(
+  host: ReleaseHost,
+  release: SupervisedRelease,
+  script: string,
+  options: ExecOptions,
+): Promise<ExecResult> {
+  const spec = release.spec();
+  const { port } = release.record();
+  if (release.state().state !== "running" || port === null) {
+    throw new DomainError("resource.not_running", "The application is not running. Start it first.");
+  }
+  const paths = resourcePaths(host.dataFolder, spec.resourceUuid);
+  const { workingFolder } = await folderOf(host, spec);
+  const { exitCode, output, isTruncated } = await run(["/bin/sh", "-c", script], {
+    ...options,
+    env: releaseEnv(spec, { port, host: host.settings.hostAddress, paths, runtime: host.runtime }),
+    cwd: workingFolder,
+    user: userOf(host.settings, spec.resourceNumber),
+    onStart: (pid) => host.cgroups.join(spec.deploymentUuid, pid),
+  });
+  return { exitCode, output, isTruncated };
+}

@@ -1,0 +1,188 @@
+import { type FSWatcher, watch } from "node:fs";
+import { invalid, type LogLine, type LogQuery } from "@berth/core";
+import type { LogFile } from "./log-file.ts";
+
+export interface LogSource {
+  readonly file: LogFile;
+  /** Changes when something is written. */
+  readonly path: string;
+  /** Nothing is being written: an open line at the end is whole. */
+  isQuiet(): boolean;
+  /** There will never be more. */
+  isGone(): boolean;
+}
+
+const CHUNK_BYTES = 65_536;
+const LINE_BYTES_MAX = 65_536; // A longer line is handed on in pieces, so that memory stays bounded.
+const POLL_MS = 500; // Where the file system tells nobody of changes.
+const NEWLINE = 0x0a;
+
+/** Reads what a release wrote, line by line. A cursor is the number of the byte behind its line. */
+export async function* readLogLines(source: LogSource, query: LogQuery): AsyncGenerator<LogLine> {
+  const { signal } = query;
+  const changes = query.follow === true ? watchFile(source.path) : undefined;
+  let position = await startOf(source, query);
+  // Without `follow` the reading ends where the log ended when it began, however fast it grows.
+  const end = changes === undefined ? source.file.bounds().end : Number.POSITIVE_INFINITY;
+  const cutter = lineCutter(position, await isInLine(source.file, position));
+  try {
+    while (signal?.aborted !== true) {
+      // Asked before the reading, so that what is written while it goes quiet is not taken for whole too early.
+      const isQuiet = source.isQuiet();
+      const { from, bytes } = await source.file.read(position, Math.min(CHUNK_BYTES, end - position));
+      yield* cutter.lines(from, bytes);
+      position = from + bytes.length;
+      if (bytes.length > 0) continue;
+      if (isQuiet) yield* cutter.rest();
+      if (changes === undefined || source.isGone()) return;
+      await changes.next(signal);
+    }
+  } finally {
+    changes?.close();
+  }
+}
+
+/** Whether a line that has been handed on already goes on here. */
+async function isInLine(file: LogFile, position: number): Promise<boolean> {
+  if (position === 0) return false;
+  const { from, bytes } = await file.read(position - 1, 1);
+  return from !== position - 1 || bytes[0] !== NEWLINE;
+}
+
+/**
+ * Cuts bytes into lines; a line that is not whole yet is kept.
+ * @param isInLine The line before was handed on without its end: the end that follows does not make an empty line.
+ */
+function lineCutter(start: number, isInLine: boolean) {
+  let open: Buffer = Buffer.alloc(0);
+  let position = start;
+  let isTorn = isInLine;
+
+  function take(length: number, end: number): LogLine[] {
+    const bytes = open.subarray(0, length);
+    open = open.subarray(end);
+    position += end;
+    const isEndOnly = isTorn && length === 0;
+    isTorn = length === end;
+    return isEndOnly ? [] : [{ cursor: String(position), line: textOf(bytes) }];
+  }
+
+  return {
+    *lines(from: number, bytes: Buffer): Generator<LogLine> {
+      if (from !== position + open.length) {
+        // What stood between was rotated away before it was read.
+        isTorn = true;
+        position = from;
+        open = Buffer.alloc(0);
+      }
+      open = open.length === 0 ? bytes : Buffer.concat([open, bytes]);
+      while (open.length > 0) {
+        const newline = open.indexOf(NEWLINE);
+        if (newline !== -1 && newline <= LINE_BYTES_MAX) yield* take(newline, newline + 1);
+        else if (open.length > LINE_BYTES_MAX) {
+          const length = wholeCharacters(open, LINE_BYTES_MAX);
+          yield* take(length, length);
+        } else return;
+      }
+    },
+    *rest(): Generator<LogLine> {
+      if (open.length > 0) yield* take(open.length, open.length);
+    },
+  };
+}
+
+/** A cut within a character would make two broken ones of it. */
+function wholeCharacters(bytes: Buffer, length: number): number {
+  let end = length;
+  while (end > length - 4 && ((bytes[end] ?? 0) & 0xc0) === 0x80) end--;
+  return end;
+}
+
+/** A carriage return takes the line back to its start, as on a terminal. */
+function textOf(bytes: Buffer): string {
+  const text = bytes.toString("utf8").replace(/\r+$/, "");
+  return text.slice(text.lastIndexOf("\r") + 1);
+}
+
+async function startOf({ file, isQuiet }: LogSource, query: LogQuery): Promise<number> {
+  const { start, end } = file.bounds();
+  if (query.after !== undefined) {
+    if (!/^\d{1,15}$/.test(query.after)) throw invalid({ after: ["This is not a cursor of this log."] });
+    return Math.min(Number(query.after), end);
+  }
+  return query.lines === undefined ? start : startOfLast(file, query.lines, isQuiet());
+}
+
+/** Where the last `count` lines begin. An open line counts only when it is whole. */
+async function startOfLast(file: LogFile, count: number, isQuiet: boolean): Promise<number> {
+  const { start, end } = file.bounds();
+  const last = await file.read(end - 1, 1);
+  const hasOpenLine = end > start && last.bytes[0] !== NEWLINE;
+  if (count === 0 && (isQuiet || !hasOpenLine)) return end;
+  let newlines = count + (hasOpenLine && isQuiet ? 0 : 1);
+  for (let upper = end; upper > start; ) {
+    const lower = Math.max(start, upper - CHUNK_BYTES);
+    const bytes = await readAll(file, lower, upper);
+    for (let at = bytes.lastIndexOf(NEWLINE); at !== -1; at = at === 0 ? -1 : bytes.lastIndexOf(NEWLINE, at - 1)) {
+      newlines--;
+      if (newlines === 0) return lower + at + 1;
+    }
+    upper = lower;
+  }
+  return start;
+}
+
+/** Across the files of a rotated log. */
+async function readAll(file: LogFile, lower: number, upper: number): Promise<Buffer> {
+  const parts: Buffer[] = [];
+  for (let from = lower; from < upper; ) {
+    const part = await file.read(from, upper - from);
+    if (part.bytes.length === 0 || part.from !== from) break;
+    parts.push(part.bytes);
+    from += part.bytes.length;
+  }
+  return Buffer.concat(parts);
+}
+
+interface Changes {
+  /** Resolves at once when something changed since the last call, else with the next change or poll. */
+  next(signal: AbortSignal | undefined): Promise<void>;
+  close(): void;
+}
+
+function watchFile(path: string): Changes {
+  let hasChanged = false;
+  let wake = () => {};
+  const notice = () => {
+    hasChanged = true;
+    wake();
+  };
+  const watcher = tryWatch(path, notice);
+  return {
+    async next(signal) {
+      if (!hasChanged) {
+        await new Promise<void>((resolve) => {
+          const timer = setTimeout(resolve, POLL_MS);
+          wake = () => {
+            clearTimeout(timer);
+            resolve();
+          };
+          signal?.addEventListener("abort", wake, { once: true });
+        });
+        signal?.removeEventListener("abort", wake);
+      }
+      hasChanged = false;
+    },
+    close: () => watcher?.close(),
+  };
+}
+
+/** The kernel's watches are limited in number, and some file systems have none: then there is the poll. */
+export function tryWatch(path: string, onChange: () => void): FSWatcher | undefined {
+  try {
+    return watch(path, { persistent: false }, onChange).on("error", () => {});
+  } catch (cause) {
+    if (cause instanceof Error && "code" in cause) return undefined;
+    throw cause;
+  }
+}

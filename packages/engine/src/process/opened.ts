@@ -1,0 +1,132 @@
+import { chmod, mkdir, stat } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { DomainError, type ReleaseRef, type ReleaseState } from "@berth/core";
+import { isRoot } from "../host/user.ts";
+import type { Cgroups } from "./cgroup.ts";
+import { lockFolder } from "./folder-lock.ts";
+import { emptyTrash, removeFolder } from "./folder-removal.ts";
+import { runPaths } from "./paths.ts";
+import { portPool } from "./ports.ts";
+import { NEW_RECORD, readRecord, readSpec } from "./record.ts";
+import { findReleases, removeReleaseFolders } from "./release-folders.ts";
+import { prepareRuntime, pruneRuntimes } from "./runtime.ts";
+import type { ProcessSettings, ReleaseHost } from "./settings.ts";
+import { type SupervisedRelease, superviseRelease } from "./supervisor.ts";
+
+export interface OpenOptions {
+  readonly dataFolder: string;
+  readonly runtimeFolder: string;
+  readonly settings: ProcessSettings;
+  readonly cgroups: Cgroups;
+  emit(state: ReleaseState): void;
+  warn(message: string, cause: unknown): void;
+}
+
+/** An engine at work: it alone holds the data folder. */
+export interface OpenedEngine {
+  readonly host: ReleaseHost;
+  /** By deployment. */
+  readonly releases: Map<string, SupervisedRelease>;
+  remove(ref: ReleaseRef, graceSeconds: number): Promise<void>;
+  close(): void;
+}
+
+const TICK_MS = 500; // A crash is told by a watch at once; this is for file systems and systems that watch nothing.
+
+/** @throws DomainError `setup.failed` */
+export async function openEngine(options: OpenOptions): Promise<OpenedEngine> {
+  const { dataFolder, runtimeFolder } = options;
+  await mkdir(dataFolder, { recursive: true });
+  // Applications pass through to their own folders and cannot see which others there are.
+  await chmod(dataFolder, 0o711);
+  if (isRoot()) await checkWay(dataFolder);
+  const unlock = lockFolder(join(dataFolder, "engine.lock"));
+  try {
+    const runtime = await prepareRuntime(runtimeFolder);
+    const host: ReleaseHost = { ...options, runtime, ports: portPool(options.settings.ports) };
+    await emptyTrash(dataFolder);
+    const releases = await adoptReleases(host);
+    const remove = removal(host, releases);
+    const unfinished = [...releases.values()].filter((release) => release.record().isRemoving);
+    await Promise.all(
+      unfinished.map((release) => isolated(host, release.spec(), "removed", () => remove(release.spec(), 0))),
+    );
+    await pruneRuntimes(runtimeFolder, usedRuntimes(runtime.folder, releases));
+    const ticker = setInterval(() => {
+      for (const release of releases.values()) release.tick();
+    }, TICK_MS).unref();
+    return {
+      host,
+      releases,
+      remove,
+      close() {
+        clearInterval(ticker);
+        for (const release of releases.values()) release.detach();
+        unlock();
+      },
+    };
+  } catch (cause) {
+    unlock();
+    throw cause;
+  }
+}
+
+/** Every folder on the way has to let other users through. */
+async function checkWay(folder: string): Promise<void> {
+  for (let path = folder; path !== dirname(path); path = dirname(path)) {
+    if (((await stat(path)).mode & 0o001) !== 0) continue;
+    const message = `Applications run as users of their own and cannot get through ${path} to ${folder}. Set BERTH_DATA to another folder, or allow it by "chmod o+x ${path}".`;
+    throw new DomainError("setup.failed", message);
+  }
+}
+
+/** One that cannot be taken over is no hindrance to the others. */
+async function adoptReleases(host: ReleaseHost): Promise<Map<string, SupervisedRelease>> {
+  const releases = new Map<string, SupervisedRelease>();
+  for (const ref of await findReleases(host.dataFolder)) {
+    await isolated(host, ref, "read", async () => {
+      const paths = runPaths(host.dataFolder, ref);
+      const spec = await readSpec(paths);
+      // The control plane died before it had written what to run, so nothing runs.
+      if (spec === undefined) await removeFolder(host.dataFolder, paths.folder);
+      else releases.set(ref.deploymentUuid, superviseRelease(host, spec, (await readRecord(paths)) ?? NEW_RECORD));
+    });
+  }
+  await Promise.all(
+    [...releases.values()].map((release) => isolated(host, release.spec(), "taken over", () => release.adopt())),
+  );
+  return releases;
+}
+
+async function isolated(host: ReleaseHost, ref: ReleaseRef, what: string, work: () => Promise<void>): Promise<void> {
+  try {
+    await work();
+  } catch (cause) {
+    host.warn(`Release ${ref.deploymentUuid} could not be ${what}.`, cause);
+  }
+}
+
+/** Two removals of one release are one. */
+function removal(host: ReleaseHost, releases: Map<string, SupervisedRelease>): OpenedEngine["remove"] {
+  const running = new Map<string, Promise<void>>();
+
+  async function remove(ref: ReleaseRef, graceSeconds: number): Promise<void> {
+    const { resourceUuid, deploymentUuid } = ref;
+    await releases.get(deploymentUuid)?.retire(graceSeconds);
+    await removeReleaseFolders(host.dataFolder, { resourceUuid, deploymentUuid }, releases);
+    releases.delete(deploymentUuid);
+  }
+
+  return (ref, graceSeconds) => {
+    const earlier = running.get(ref.deploymentUuid);
+    if (earlier !== undefined) return earlier;
+    const work = remove(ref, graceSeconds).finally(() => running.delete(ref.deploymentUuid));
+    running.set(ref.deploymentUuid, work);
+    return work;
+  };
+}
+
+function usedRuntimes(current: string, releases: ReadonlyMap<string, SupervisedRelease>): Set<string> {
+  const running = [...releases.values()].map((release) => release.record()).filter((record) => record.process !== null);
+  return new Set([current, ...running.flatMap((record) => record.runtime ?? [])]);
+}

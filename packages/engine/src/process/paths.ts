@@ -1,0 +1,92 @@
+import { chmod, chown, mkdir } from "node:fs/promises";
+import { isAbsolute, join, relative } from "node:path";
+import { DomainError, type ReleaseRef } from "@berth/core";
+import type { HostUser } from "../host/user.ts";
+
+/** The folders of one resource. */
+export interface ResourcePaths {
+  readonly folder: string;
+  readonly releases: string;
+  readonly run: string;
+  readonly storages: string;
+  readonly cache: string;
+  readonly home: string;
+  readonly temporary: string;
+}
+
+/** The folder of the files that supervise one release, and those files. The application cannot enter it. */
+export interface RunPaths {
+  readonly folder: string;
+  readonly spec: string;
+  readonly record: string;
+  /** Where the shim writes how the application ended. */
+  readonly result: string;
+  readonly log: string;
+}
+
+export function resourcePaths(dataFolder: string, resourceUuid: string): ResourcePaths {
+  const folder = join(dataFolder, checkedUuid(resourceUuid));
+  return {
+    folder,
+    releases: join(folder, "releases"),
+    run: join(folder, "run"),
+    storages: join(folder, "storages"),
+    cache: join(folder, "cache"),
+    home: join(folder, "home"),
+    temporary: join(folder, "tmp"),
+  };
+}
+
+export function runPaths(dataFolder: string, ref: ReleaseRef): RunPaths {
+  const folder = join(resourcePaths(dataFolder, ref.resourceUuid).run, checkedUuid(ref.deploymentUuid));
+  return {
+    folder,
+    spec: join(folder, "spec.json"),
+    record: join(folder, "state.json"),
+    result: join(folder, "result"),
+    log: join(folder, "log"),
+  };
+}
+
+export const releaseFolder = (dataFolder: string, ref: ReleaseRef): string =>
+  join(resourcePaths(dataFolder, ref.resourceUuid).releases, checkedUuid(ref.deploymentUuid));
+
+export const storageFolder = (paths: ResourcePaths, storageUuid: string): string =>
+  join(paths.storages, checkedUuid(storageUuid));
+
+export const isUuid = (name: string): boolean => /^[a-z0-9-]{1,64}$/.test(name);
+
+/** An identifier becomes a part of a path only when it cannot lead anywhere else. */
+function checkedUuid(uuid: string): string {
+  if (isUuid(uuid)) return uuid;
+  throw new DomainError("engine.failed", "An identifier has to be 1 to 64 lower-case letters, digits and dashes.");
+}
+
+/** Whether `path` lies below `folder`, by name only: links are not looked at. */
+export function isBelow(folder: string, path: string): boolean {
+  const way = relative(folder, path);
+  return way !== "" && way !== ".." && !way.startsWith("../") && !isAbsolute(way);
+}
+
+/**
+ * Makes the folders of a resource. Its user gets through to its own folders and nobody else does: what leads there
+ * belongs to us, so that the user can put no link in the place of a folder that we work in.
+ */
+export async function makeResourceFolders(paths: ResourcePaths, user: HostUser | undefined): Promise<void> {
+  for (const folder of [paths.folder, paths.releases, paths.storages]) await makePassage(folder, user);
+  await makeFolder(paths.run, undefined);
+  for (const folder of [paths.cache, paths.home, paths.temporary]) await makeFolder(folder, user);
+}
+
+/** A folder for its user alone, ours when there is none. */
+export async function makeFolder(folder: string, user: HostUser | undefined): Promise<void> {
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  if (user !== undefined) await chown(folder, user.uid, user.gid);
+}
+
+async function makePassage(folder: string, user: HostUser | undefined): Promise<void> {
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  if (user === undefined) return;
+  await chown(folder, process.getuid?.() ?? 0, user.gid);
+  await chmod(folder, 0o710);
+}

@@ -1,0 +1,58 @@
+import { randomUUID } from "node:crypto";
+import { readFile, rename, writeFile } from "node:fs/promises";
+import type { DesiredState, ReleaseSpec } from "@berth/core";
+import type { ProcessIdentity } from "../host/identity.ts";
+import type { RunPaths } from "./paths.ts";
+
+/** What of a release survives the control plane. */
+export interface ReleaseRecord {
+  readonly desired: DesiredState;
+  readonly port: number | null;
+  /** Leader of its process group, while it runs. */
+  readonly process: ProcessIdentity | null;
+  readonly restartCount: number;
+  readonly exitCode: number | null;
+  /** Milliseconds since 1970. */
+  readonly startedAt: number | null;
+  /** Folder of Node and npm that it was started with. */
+  readonly runtime: string | null;
+  /** Its removal has begun and has to be finished. */
+  readonly isRemoving: boolean;
+}
+
+export const NEW_RECORD: ReleaseRecord = {
+  desired: "stopped",
+  port: null,
+  process: null,
+  restartCount: 0,
+  exitCode: null,
+  startedAt: null,
+  runtime: null,
+  isRemoving: false,
+};
+
+export const readRecord = (paths: RunPaths) => readJson<ReleaseRecord>(paths.record);
+export const writeRecord = (paths: RunPaths, record: ReleaseRecord) => writeJson(paths.record, record);
+
+export const readSpec = (paths: RunPaths) => readJson<ReleaseSpec>(paths.spec);
+export const writeSpec = (paths: RunPaths, spec: ReleaseSpec) => writeJson(paths.spec, spec);
+
+/** `undefined` when there is no such file, or the machine went down while it was written. */
+export async function readJson<T>(path: string): Promise<T | undefined> {
+  try {
+    // Only `writeJson` writes these files, in a folder that only we enter.
+    return JSON.parse(await readFile(path, "utf8")) as T;
+  } catch (cause) {
+    if (cause instanceof SyntaxError || (cause instanceof Error && "code" in cause && cause.code === "ENOENT")) {
+      return undefined;
+    }
+    throw cause;
+  }
+}
+
+/** Whole or not at all, readable by us alone. */
+export async function writeJson(path: string, value: unknown): Promise<void> {
+  const temporary = `${path}.${randomUUID()}`;
+  await writeFile(temporary, JSON.stringify(value), { mode: 0o600 });
+  await rename(temporary, path);
+}

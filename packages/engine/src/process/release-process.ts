@@ -1,0 +1,125 @@
+import { stat } from "node:fs/promises";
+import { setTimeout as delay } from "node:timers/promises";
+import { DomainError, type FolderArtifact, type ReleaseRef, type ReleaseSpec } from "@berth/core";
+import { spawnDetached } from "../host/detached.ts";
+import { endGroup, type ProcessGroup } from "../host/group.ts";
+import { identify, isLiving, type ProcessIdentity } from "../host/identity.ts";
+import { groupMembers, type ProcessStat, pidsWithEnv, processes, processStat } from "../host/procfs.ts";
+import { askInOrder } from "./ending.ts";
+import { MARKER, markerOf, releaseEnv } from "./environment.ts";
+import { isBelow, type RunPaths, resourcePaths, runPaths } from "./paths.ts";
+import { type ReleaseHost, userOf } from "./settings.ts";
+import { commandOf, readResult, shimArgv, shimEnv } from "./shim.ts";
+
+const KILLED = 137; // 128 + SIGKILL: nothing else ends a shim before it has written how the application ended.
+const PUMP_SECONDS_MAX = 1; // What stands in its pipe is written within milliseconds.
+
+/**
+ * Starts the release's processes, which wait until `record` has kept who they are: a control plane that dies on the way
+ * leaves none behind that the next one would not know of.
+ */
+export async function launch(
+  host: ReleaseHost,
+  spec: ReleaseSpec,
+  port: number,
+  record: (identity: ProcessIdentity) => Promise<void>,
+): Promise<void> {
+  const artifact = await folderOf(host, spec);
+  const paths = resourcePaths(host.dataFolder, spec.resourceUuid);
+  const files = runPaths(host.dataFolder, spec);
+  const { processesMax } = host.settings;
+  const user = userOf(host.settings, spec.resourceNumber);
+  host.cgroups.create(spec.deploymentUuid, { ...spec.limits, processesMax });
+  const env = releaseEnv(spec, { port, host: host.settings.hostAddress, paths, runtime: host.runtime });
+  const isCounted = user !== undefined && !host.cgroups.hasPids;
+  const argv = shimArgv(commandOf(artifact, host.runtime), isCounted ? processesMax : "unlimited");
+  const child = await spawnDetached(argv, {
+    env: shimEnv(env, MARKER),
+    cwd: artifact.workingFolder,
+    user,
+    logFile: files.log,
+    resultFile: files.result,
+    isGated: true,
+  });
+  try {
+    const identity = identify(child.pid);
+    if (identity === undefined) throw new DomainError("deploy.start_failed", "The application ended while it started.");
+    host.cgroups.join(spec.deploymentUuid, child.pid);
+    await record(identity);
+  } catch (cause) {
+    await endGroup({ groupId: child.pid }, 0);
+    throw cause;
+  }
+  child.open();
+}
+
+/** Whether the application of this shim has ended, though other processes of its release may still run. */
+export const hasEnded = (paths: RunPaths, identity: ProcessIdentity): boolean =>
+  !isLiving(identity) || readResult(paths.result) !== undefined;
+
+/**
+ * Ends every process of a release and resolves when all are gone and what they wrote is in the log.
+ * @returns The application's exit code.
+ */
+export async function endRelease(
+  host: ReleaseHost,
+  ref: ReleaseRef,
+  identity: ProcessIdentity | null,
+  graceSeconds: number,
+): Promise<number> {
+  const pumps = logWriters(identity);
+  await endGroup(groupOf(host, ref, identity, pumps), graceSeconds);
+  const deadline = Date.now() + PUMP_SECONDS_MAX * 1000;
+  while (pumps.some((pid) => processStat(pid) !== undefined) && Date.now() < deadline) await delay(5);
+  return readResult(runPaths(host.dataFolder, ref).result) ?? KILLED;
+}
+
+/** Living processes of a release, its shim included, the log's writer not. */
+export function releasePids(host: ReleaseHost, ref: ReleaseRef, identity: ProcessIdentity | null): number[] {
+  return membersOf(groupOf(host, ref, identity, logWriters(identity))).map((stat) => stat.pid);
+}
+
+/** Processes that append to the log of a shim: in the one session that it starts beside its own. */
+export function logWriters(identity: ProcessIdentity | null): number[] {
+  if (identity === null || !isLiving(identity)) return [];
+  const all = processes();
+  const leaders = all.filter((stat) => stat.parentPid === identity.pid && stat.groupId !== identity.pid);
+  return all.filter((stat) => leaders.some(({ groupId }) => stat.groupId === groupId)).map((stat) => stat.pid);
+}
+
+function groupOf(
+  host: ReleaseHost,
+  ref: ReleaseRef,
+  identity: ProcessIdentity | null,
+  pumps: readonly number[],
+): ProcessGroup {
+  const groupId = identity !== null && isLiving(identity) ? identity.pid : undefined;
+  const others = () => {
+    const found = new Set([...host.cgroups.members(ref.deploymentUuid), ...pidsWithEnv(markerOf(ref))]);
+    return [...found].filter((pid) => !pumps.includes(pid) && processStat(pid)?.groupId !== groupId);
+  };
+  return { groupId, others, ask: askInOrder(() => membersOf({ groupId, others }), groupId) };
+}
+
+function membersOf({ groupId, others }: ProcessGroup): ProcessStat[] {
+  const members = groupId === undefined ? [] : groupMembers(groupId);
+  return [...members, ...(others?.() ?? []).flatMap((pid) => processStat(pid) ?? [])];
+}
+
+/** @throws DomainError `deploy.start_failed`, `engine.unsupported` */
+export async function folderOf(host: ReleaseHost, spec: ReleaseSpec): Promise<FolderArtifact> {
+  const { artifact } = spec;
+  if (artifact.type !== "folder") {
+    throw new DomainError("engine.unsupported", "This server runs no images. Deploy to one with Docker.");
+  }
+  const { releases } = resourcePaths(host.dataFolder, spec.resourceUuid);
+  const isInside = (folder: string) => folder === artifact.folder || isBelow(artifact.folder, folder);
+  if (!isBelow(releases, artifact.folder) || !isInside(artifact.workingFolder)) {
+    throw new DomainError("deploy.start_failed", "The release lies outside of the application's folder. Deploy again.");
+  }
+  const found = await stat(artifact.workingFolder).catch((cause: unknown) => {
+    if (!(cause instanceof Error && "code" in cause)) throw cause;
+  });
+  if (found?.isDirectory() === true) return artifact;
+  throw new DomainError("deploy.start_failed", "The folder that was built is not there any more. Deploy again.");
+}

@@ -1,0 +1,187 @@
+import { createHash, randomUUID } from "node:crypto";
+import { constants, type Stats } from "node:fs";
+import {
+  chmod,
+  copyFile,
+  link,
+  lstat,
+  mkdir,
+  readdir,
+  readFile,
+  readlink,
+  rename,
+  rm,
+  symlink,
+  writeFile,
+} from "node:fs/promises";
+import { findPackageJSON } from "node:module";
+import { basename, dirname, join, relative } from "node:path";
+import { DomainError } from "@berth/core";
+import { run } from "../host/local.ts";
+
+/** Node and the package managers, where every application's user can read and nobody but us can write. */
+export interface Runtime {
+  readonly folder: string;
+  /** Folder with `node`, `npm`, `npx`, `pnpm`, `pnpx`, `yarn`: the first of an application's PATH. */
+  readonly bin: string;
+  readonly node: string;
+  /** Program that serves a static site, to be run by `node`. */
+  readonly staticServer: string;
+}
+
+/**
+ * Prepares the runtime below `root`, in a folder named after its content: at once when it is there already, atomic and
+ * safe to call from several processes when it is not. Files are hard links where the file system allows, else copies.
+ *
+ * @throws DomainError `setup.failed`
+ */
+export async function prepareRuntime(root: string): Promise<Runtime> {
+  try {
+    const parts = await findParts();
+    const runtime = runtimeAt(join(root, parts.key));
+    if (!(await exists(runtime.folder))) await install(runtime.folder, parts);
+    return runtime;
+  } catch (cause) {
+    const message = `The folder ${root} for Node and npm cannot be prepared. See that it is writable and the disk not full.`;
+    throw new DomainError("setup.failed", message, { cause });
+  }
+}
+
+/** Removes older runtimes that nothing runs on any more. The folder is shared: what is not of our making stays. */
+export async function pruneRuntimes(root: string, keep: ReadonlySet<string>): Promise<void> {
+  for (const name of await readdir(root)) {
+    const folder = join(root, name);
+    if (RUNTIME_NAME.test(name) && !keep.has(folder)) await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/** A runtime, or one whose installation broke off. */
+const RUNTIME_NAME = /^([0-9a-f]{16}|\.[0-9a-f]{16}-[0-9a-f-]{36})$/;
+
+interface PackageParts {
+  /** What of the package is needed: files or folders. */
+  readonly needs: readonly string[];
+  /** Command to the file of the package that it runs. */
+  readonly commands: Readonly<Record<string, string>>;
+}
+
+const PACKAGES = {
+  npm: {
+    needs: ["bin", "lib", "node_modules", "index.js", "package.json"],
+    commands: { npm: "bin/npm-cli.js", npx: "bin/npx-cli.js" },
+  },
+  // A native program that does as it is called.
+  pnpm: { needs: ["pnpm", "dist", "package.json"], commands: { pnpm: "pnpm", pnpx: "pnpm" } },
+  yarn: { needs: ["bin", "lib", "package.json"], commands: { yarn: "bin/yarn.js", yarnpkg: "bin/yarn.js" } },
+  mrmime: { needs: ["index.mjs", "package.json"], commands: {} },
+} as const satisfies Record<string, PackageParts>;
+
+interface Parts {
+  readonly key: string;
+  readonly packages: readonly (PackageParts & { readonly name: string; readonly folder: string })[];
+  /** As it is written, in TypeScript. */
+  readonly staticServer: string;
+}
+
+/** A package manager that is not installed, as in a trimmed image, is left out. */
+async function findParts(): Promise<Parts> {
+  const hash = createHash("sha256").update(process.version).update(process.arch);
+  const packages: Parts["packages"][number][] = [];
+  for (const [name, parts] of Object.entries(PACKAGES)) {
+    const manifest = findPackageJSON(name, import.meta.url);
+    if (manifest === undefined) continue;
+    hash.update(await readFile(manifest));
+    packages.push({ name, folder: dirname(manifest), ...parts });
+  }
+  const staticServer = await readFile(new URL("./static-server.ts", import.meta.url), "utf8");
+  return { key: hash.update(staticServer).digest("hex").slice(0, 16), packages, staticServer };
+}
+
+const runtimeAt = (folder: string): Runtime => ({
+  folder,
+  bin: join(folder, "bin"),
+  node: join(folder, "bin/node"),
+  staticServer: join(folder, "lib/static-server.mjs"),
+});
+
+async function install(folder: string, parts: Parts): Promise<void> {
+  const temporary = join(dirname(folder), `.${basename(folder)}-${randomUUID()}`);
+  const { bin, node, staticServer } = runtimeAt(temporary);
+  try {
+    await makeFolders(dirname(temporary), temporary, bin, join(temporary, "lib"), join(temporary, "lib/node_modules"));
+    await place(process.execPath, node);
+    for (const { name, folder: source, needs, commands } of parts.packages) {
+      const target = join(temporary, "lib/node_modules", name);
+      await makeFolders(target);
+      for (const need of needs) await place(join(source, need), join(target, need));
+      for (const [command, file] of Object.entries(commands)) {
+        await symlink(relative(bin, join(target, file)), join(bin, command));
+      }
+    }
+    await writeFile(staticServer, await withoutTypes(parts.staticServer));
+    await chmod(staticServer, 0o644);
+    await rename(temporary, folder);
+  } catch (cause) {
+    await rm(temporary, { recursive: true, force: true });
+    // Another process was faster.
+    if (!(await exists(folder))) throw cause;
+  }
+}
+
+/** Whatever our umask. */
+async function makeFolders(...folders: readonly string[]): Promise<void> {
+  for (const folder of folders) {
+    await mkdir(folder, { recursive: true });
+    await chmod(folder, 0o755);
+  }
+}
+
+async function place(source: string, target: string): Promise<void> {
+  const stats = await lstat(source);
+  if (stats.isSymbolicLink()) return symlink(await readlink(source), target);
+  if (!stats.isDirectory()) return placeFile(source, target, stats);
+  await makeFolders(target);
+  for (const name of await readdir(source)) await place(join(source, name), join(target, name));
+}
+
+async function placeFile(source: string, target: string, stats: Stats): Promise<void> {
+  const isExecutable = (stats.mode & 0o100) !== 0;
+  const wanted = isExecutable ? 0o755 : 0o644;
+  // The mode belongs to the file, not to the link: one that others may not read has to be copied.
+  if ((stats.mode & wanted) === wanted && (await linked(source, target))) return;
+  await copyFile(source, target, constants.COPYFILE_FICLONE);
+  await chmod(target, wanted);
+}
+
+async function linked(source: string, target: string): Promise<boolean> {
+  try {
+    await link(source, target);
+    return true;
+  } catch (cause) {
+    if (cause instanceof Error && "code" in cause && CANNOT_LINK.has(cause.code)) return false;
+    throw cause;
+  }
+}
+
+// Another file system; a file of someone else's; a file system without links; too many links.
+const CANNOT_LINK: ReadonlySet<unknown> = new Set(["EXDEV", "EPERM", "ENOTSUP", "EMLINK"]);
+
+/** Without types it starts faster and needs half the memory. In a process of its own: Node warns of it as new. */
+async function withoutTypes(source: string): Promise<string> {
+  const script =
+    'process.stdout.write(require("node:module").stripTypeScriptTypes(require("node:fs").readFileSync(0, "utf8")))';
+  const argv = [process.execPath, "--disable-warning=ExperimentalWarning", "--eval", script] as const;
+  const { exitCode, output } = await run(argv, { env: {}, stdin: source });
+  if (exitCode !== 0) throw new Error(output);
+  return output;
+}
+
+async function exists(path: string): Promise<boolean> {
+  try {
+    await lstat(path);
+    return true;
+  } catch (cause) {
+    if (cause instanceof Error && "code" in cause && cause.code === "ENOENT") return false;
+    throw cause;
+  }
+}

@@ -1,0 +1,64 @@
+import type { ReleaseState } from "@berth/core";
+import { type HostUser, isRoot } from "../host/user.ts";
+import type { Cgroups } from "./cgroup.ts";
+import { LOG_LIMITS, type LogLimits } from "./log-file.ts";
+import { PORT_RANGE, type PortPool, type PortRange } from "./ports.ts";
+import type { Runtime } from "./runtime.ts";
+
+/** What an operator or a test may set. */
+export interface ProcessSettings {
+  /** When we are root, the user and group id of a resource is this plus its number. */
+  readonly uidBase: number;
+  /** The applications' HOST, unless they set their own. */
+  readonly hostAddress: string;
+  readonly ports: PortRange;
+  readonly restart: RestartSettings;
+  readonly log: LogLimits;
+  /** Processes and threads of one release, where the kernel lets us limit them. */
+  readonly processesMax: number;
+  /** The same of one build, which may use a worker for each processor. */
+  readonly buildProcessesMax: number;
+}
+
+export interface RestartSettings {
+  /** After the first crash; doubles with each further one. */
+  readonly delayMsMin: number;
+  readonly delayMsMax: number;
+  /** After running this long it counts as recovered, and the next crash as the first. */
+  readonly stableSeconds: number;
+}
+
+export const PROCESS_SETTINGS: ProcessSettings = {
+  uidBase: 700_000, // Above what distributions and useradd give out, below the ranges of user namespaces in use.
+  hostAddress: "0.0.0.0",
+  ports: PORT_RANGE,
+  restart: { delayMsMin: 200, delayMsMax: 30_000, stableSeconds: 10 },
+  log: LOG_LIMITS,
+  processesMax: 512,
+  buildProcessesMax: 2048,
+};
+
+/** What all releases of an engine share. */
+export interface ReleaseHost {
+  readonly dataFolder: string;
+  readonly settings: ProcessSettings;
+  readonly runtime: Runtime;
+  readonly ports: PortPool;
+  readonly cgroups: Cgroups;
+  /** Tells the listeners; never throws. */
+  emit(state: ReleaseState): void;
+  /** For what fails in the background, where nobody waits for it. */
+  warn(message: string, cause: unknown): void;
+}
+
+/** Whether a user id is one that `userOf` gives, so that nobody but an application uses it. */
+export const isOwnUid = (settings: ProcessSettings, uid: number): boolean => isRoot() && uid > settings.uidBase;
+
+/** Whom a resource's processes run as; `undefined` when we are not root and they run as we do. */
+export function userOf(settings: ProcessSettings, resourceNumber: number): HostUser | undefined {
+  if (!isRoot()) return undefined;
+  if (!Number.isSafeInteger(resourceNumber) || resourceNumber < 1)
+    throw new RangeError("A resource number is positive.");
+  const id = settings.uidBase + resourceNumber;
+  return { uid: id, gid: id };
+}

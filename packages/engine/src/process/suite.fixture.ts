@@ -1,0 +1,95 @@
+import { rmSync } from "node:fs";
+import type { ReleaseRef, ReleaseSpec, ReleaseState } from "@berth/core";
+import { afterAll, afterEach, beforeAll, beforeEach, vi } from "vitest";
+import { CONFORMANCE_APP } from "../conformance-app.ts";
+import type { ProcessEngine, ProcessEngineOptions } from "./engine.ts";
+import {
+  builtSpec,
+  io,
+  type ProcessWorld,
+  processWorld,
+  type SpecOptions,
+  temporaryFolder,
+} from "./process.fixture.ts";
+
+export const WAIT = { timeout: 15_000, interval: 10 };
+
+/** What each test of the process engine has: a folder and an engine of its own, gone with all it started afterwards. */
+export interface ProcessSuite {
+  readonly world: ProcessWorld;
+  readonly runtimeFolder: string;
+  /** The one at work; it changes with `reopen`. */
+  readonly engine: ProcessEngine;
+  /** Another engine takes the place of the one at work, whose releases go on running. */
+  reopen(options?: Partial<ProcessEngineOptions>): Promise<ProcessEngine>;
+  /** Built, not started: the application of the conformance suite unless `files` and `run` say otherwise. */
+  newSpec(options?: Partial<SpecOptions>): Promise<ReleaseSpec>;
+  /** Started and answering. */
+  started(options?: Partial<SpecOptions>): Promise<{ readonly spec: ReleaseSpec; readonly port: number }>;
+  state(ref: ReleaseRef): Promise<ReleaseState>;
+  lines(ref: ReleaseRef): Promise<string[]>;
+  ask(port: number | undefined, path: string): Promise<string>;
+}
+
+/** To be called once in a test file, outside of its tests. */
+export function processSuite(): ProcessSuite {
+  const current: { runtimeFolder?: string; world?: ProcessWorld; engine?: ProcessEngine } = {};
+  const here = <Key extends keyof typeof current>(key: Key) => {
+    const value = current[key];
+    if (value === undefined) throw new Error(`There is no ${key} outside of a test.`);
+    return value;
+  };
+
+  beforeAll(() => {
+    current.runtimeFolder = temporaryFolder("berth-runtime-");
+  });
+  afterAll(() => rmSync(here("runtimeFolder"), { recursive: true, force: true }));
+  beforeEach(() => {
+    current.world = processWorld(here("runtimeFolder"));
+    current.engine = current.world.engine();
+  });
+  afterEach(async () => {
+    const { engine } = suite;
+    for (const release of await engine.list()) await engine.remove(release, { graceSeconds: 0 });
+    await engine.close({ stopReleases: true });
+    suite.world.remove();
+  });
+
+  const suite: ProcessSuite = {
+    get world() {
+      return here("world");
+    },
+    get engine() {
+      return here("engine");
+    },
+    get runtimeFolder() {
+      return here("runtimeFolder");
+    },
+    async reopen(options) {
+      await suite.engine.close({ stopReleases: false });
+      current.engine = suite.world.engine(options);
+      return current.engine;
+    },
+    newSpec: (options = {}) =>
+      builtSpec(suite.world, suite.engine, { files: { "app.mjs": CONFORMANCE_APP }, run: "node app.mjs", ...options }),
+    async started(options) {
+      const spec = await suite.newSpec(options);
+      const { upstream } = await suite.engine.start(spec, io());
+      if (upstream === null) throw new Error("The release exposes nothing.");
+      await suite.ask(upstream.port, "pid");
+      return { spec, port: upstream.port };
+    },
+    async state(ref) {
+      const found = await suite.engine.inspect(ref);
+      if (found === undefined) throw new Error("There is no such release.");
+      return found;
+    },
+    async lines(ref) {
+      const found: string[] = [];
+      for await (const { line } of suite.engine.logs(ref, {})) found.push(line);
+      return found;
+    },
+    ask: (port, path) => vi.waitFor(async () => (await fetch(`http://127.0.0.1:${port}/${path}`)).text(), WAIT),
+  };
+  return suite;
+}

@@ -1,0 +1,240 @@
+import type { FSWatcher } from "node:fs";
+import {
+  type ContainerState,
+  type DesiredState,
+  DomainError,
+  isDomainError,
+  type ReleaseSpec,
+  type ReleaseState,
+} from "@berth/core";
+import { isLiving } from "../host/identity.ts";
+import { type LogFile, logFile } from "./log-file.ts";
+import { tryWatch } from "./log-lines.ts";
+import { makeFolder, makeResourceFolders, resourcePaths, runPaths } from "./paths.ts";
+import { type ReleaseRecord, writeRecord, writeSpec } from "./record.ts";
+import { endRelease, folderOf, hasEnded, launch, logWriters, releasePids } from "./release-process.ts";
+import { serial } from "./serial.ts";
+import { type ReleaseHost, userOf } from "./settings.ts";
+import { linkStorages } from "./storages.ts";
+
+/** One release under supervision: kept running until it is stopped, whatever it does. */
+export interface SupervisedRelease {
+  readonly log: LogFile;
+  state(): ReleaseState;
+  spec(): ReleaseSpec;
+  record(): ReleaseRecord;
+  /** Its living processes. */
+  pids(): number[];
+  isGone(): boolean;
+  start(spec: ReleaseSpec): Promise<ReleaseState>;
+  /** @param desired `running` when it shall run again with the next control plane. */
+  stop(graceSeconds: number, desired: DesiredState): Promise<void>;
+  /** Ends it for good; its folders are then the caller's to remove. */
+  retire(graceSeconds: number): Promise<void>;
+  /** Takes over what an earlier control plane has left: what runs goes on, what ended meanwhile is seen. */
+  adopt(): Promise<void>;
+  /** Looks after it; called again and again, in case nothing else tells of a change. */
+  tick(): void;
+  /** Leaves it alone, running or not. */
+  detach(): void;
+}
+
+const LEFTOVER_GRACE_SECONDS = 2; // For what an application left behind when it crashed.
+const INTERRUPTED_STOP_GRACE_SECONDS = 10; // Docker's own default for "docker stop".
+
+export function superviseRelease(
+  host: ReleaseHost,
+  firstSpec: ReleaseSpec,
+  firstRecord: ReleaseRecord,
+): SupervisedRelease {
+  const { resourceUuid, deploymentUuid } = firstSpec;
+  const ref = { resourceUuid, deploymentUuid };
+  const paths = runPaths(host.dataFolder, ref);
+  const log = logFile(paths.log, host.settings.log);
+  const locked = serial();
+  let spec = firstSpec;
+  let record = firstRecord;
+  let phase: ContainerState = record.startedAt === null ? "created" : "exited";
+  let crashes = 0;
+  let restartTimer: NodeJS.Timeout | undefined;
+  let watcher: FSWatcher | undefined;
+  let isDetached = false;
+
+  const state = (): ReleaseState => ({
+    ...ref,
+    state: phase,
+    upstream:
+      phase === "running" && record.port !== null && isExposed(spec) ? { host: "127.0.0.1", port: record.port } : null,
+    restartCount: record.restartCount,
+    exitCode: record.exitCode,
+    startedAt: record.startedAt === null ? null : new Date(record.startedAt),
+  });
+
+  function enter(next: ContainerState): void {
+    phase = next;
+    host.emit(state());
+  }
+
+  async function save(change: Partial<ReleaseRecord>): Promise<void> {
+    const next = { ...record, ...change };
+    await writeRecord(paths, next);
+    // Only what is written counts: on a full disk the change is tried again.
+    record = next;
+  }
+
+  async function run(): Promise<void> {
+    await log.endLine();
+    const port = await host.ports.claim(deploymentUuid, record.port);
+    await save({ port, runtime: host.runtime.folder });
+    await launch(host, spec, port, (process) => save({ process, startedAt: Date.now() }));
+    watch();
+    enter("running");
+  }
+
+  function watch(): void {
+    watcher?.close();
+    watcher = tryWatch(paths.result, tick);
+  }
+
+  /** Ends what is left of it and keeps how it ended. */
+  async function end(graceSeconds: number): Promise<void> {
+    clearTimeout(restartTimer);
+    watcher?.close();
+    const exitCode = await endRelease(host, ref, record.process, graceSeconds);
+    await save({ process: null, exitCode });
+  }
+
+  async function notice(): Promise<void> {
+    if (isDetached || phase !== "running" || record.process === null || !hasEnded(paths, record.process)) return;
+    const ranMs = Date.now() - (record.startedAt ?? 0);
+    await end(LEFTOVER_GRACE_SECONDS);
+    if (ranMs >= host.settings.restart.stableSeconds * 1000) crashes = 0;
+    await awaitRestart();
+  }
+
+  async function awaitRestart(): Promise<void> {
+    const { delayMsMin, delayMsMax } = host.settings.restart;
+    const delayMs = Math.min(delayMsMax, delayMsMin * 2 ** crashes);
+    crashes++;
+    record = { ...record, restartCount: record.restartCount + 1 };
+    enter("restarting");
+    if (!isDetached) restartTimer = setTimeout(() => background("restarted", restart), delayMs).unref();
+    await save({});
+  }
+
+  async function restart(): Promise<void> {
+    if (isDetached || phase !== "restarting") return;
+    try {
+      await run();
+    } catch (cause) {
+      host.warn(`Release ${deploymentUuid} cannot be restarted; it is tried again.`, cause);
+      await awaitRestart();
+    }
+  }
+
+  function background(what: string, work: () => Promise<void>): void {
+    locked(work).catch((cause: unknown) => host.warn(`Release ${deploymentUuid} could not be ${what}.`, cause));
+  }
+
+  /** Called by timers and watches, where an error would end the control plane. */
+  function tick(): void {
+    try {
+      lookAfter();
+    } catch (cause) {
+      host.warn(`Release ${deploymentUuid} could not be looked after.`, cause);
+    }
+  }
+
+  function lookAfter(): void {
+    if (isDetached || phase !== "running" || record.process === null) return;
+    if (hasEnded(paths, record.process)) background("looked after", notice);
+    log
+      .rotateIfFull(() => logWriters(record.process))
+      .catch((cause: unknown) => host.warn(`The log of release ${deploymentUuid} could not be rotated.`, cause));
+  }
+
+  async function prepare(): Promise<void> {
+    const user = userOf(host.settings, spec.resourceNumber);
+    const resource = resourcePaths(host.dataFolder, resourceUuid);
+    await makeResourceFolders(resource, user);
+    await makeFolder(paths.folder, undefined);
+    await writeSpec(paths, spec);
+    await linkStorages(spec.storages, await folderOf(host, spec), resource, user);
+  }
+
+  return {
+    log,
+    state,
+    tick,
+    spec: () => spec,
+    record: () => record,
+    pids: () => releasePids(host, ref, record.process),
+    isGone: () => phase === "removing" || isDetached,
+    start: (next) =>
+      locked(async () => {
+        if (phase === "running" || phase === "restarting") return state();
+        if (phase === "removing")
+          throw new DomainError("deploy.start_failed", "The release is being removed. Deploy again.");
+        spec = next;
+        crashes = 0;
+        try {
+          // Of a takeover that failed: it must not run twice.
+          if (record.process !== null) await end(LEFTOVER_GRACE_SECONDS);
+          await prepare();
+          await save({ desired: "running", restartCount: 0 });
+          await run();
+        } catch (cause) {
+          throw startFailed(cause);
+        }
+        return state();
+      }),
+    stop: (graceSeconds, desired) =>
+      locked(async () => {
+        if (record.desired !== desired && desired === "stopped") await save({ desired });
+        if (phase !== "running" && phase !== "restarting") return;
+        await end(graceSeconds);
+        await host.cgroups.remove(deploymentUuid);
+        enter("exited");
+      }),
+    retire: (graceSeconds) =>
+      locked(async () => {
+        await makeFolder(paths.folder, undefined);
+        await save({ isRemoving: true, desired: "stopped" });
+        enter("removing");
+        await end(graceSeconds);
+        await host.cgroups.remove(deploymentUuid);
+        host.ports.release(deploymentUuid);
+      }),
+    adopt: () =>
+      locked(async () => {
+        if (record.port !== null) host.ports.reserve(deploymentUuid, record.port);
+        await log
+          .recover(logWriters(record.process))
+          .catch((cause: unknown) => host.warn(`The log of release ${deploymentUuid} could not be recovered.`, cause));
+        if (record.process === null) return;
+        const isRunning = isLiving(record.process) && !hasEnded(paths, record.process);
+        if (isRunning && record.desired === "running") {
+          phase = "running";
+          return watch();
+        }
+        // It ended while nobody watched, or was being stopped when the control plane died.
+        await end(isRunning ? INTERRUPTED_STOP_GRACE_SECONDS : LEFTOVER_GRACE_SECONDS);
+        await host.cgroups.remove(deploymentUuid);
+      }),
+    detach() {
+      isDetached = true;
+      clearTimeout(restartTimer);
+      watcher?.close();
+    },
+  };
+}
+
+/** What takes no requests has no upstream. */
+const isExposed = ({ ports, artifact }: ReleaseSpec): boolean =>
+  ports.length > 0 || (artifact.type === "folder" && artifact.run.type === "static");
+
+function startFailed(cause: unknown): DomainError {
+  if (isDomainError(cause, "deploy.start_failed", "engine.unsupported")) return cause;
+  const reason = isDomainError(cause) ? cause.message : "See the server's log for the reason.";
+  return new DomainError("deploy.start_failed", `The application could not be started. ${reason}`, { cause });
+}

@@ -1,0 +1,188 @@
+import { existsSync, mkdirSync, readFileSync, rmdirSync, rmSync, truncateSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import type { ReleaseRef, ReleaseSpec } from "@berth/core";
+import { describe, expect, test, vi } from "vitest";
+import { spawnDetached } from "../host/detached.ts";
+import { pidsWithEnv } from "../host/procfs.ts";
+import { markerOf } from "./environment.ts";
+import { runPaths } from "./paths.ts";
+import { io, newRef } from "./process.fixture.ts";
+import { processSuite, WAIT } from "./suite.fixture.ts";
+
+const suite = processSuite();
+const { newSpec, started, state, lines, ask } = suite;
+
+/** A control plane of its own, to be killed. */
+async function controlPlane(spec: ReleaseSpec) {
+  const { world, runtimeFolder, engine } = suite;
+  await engine.close({ stopReleases: false });
+  const specFile = join(world.root, "spec.json");
+  const logFile = join(world.root, "control-plane.log");
+  rmSync(logFile, { force: true });
+  writeFileSync(specFile, JSON.stringify(spec));
+  const script = join(import.meta.dirname, "control-plane.fixture.ts");
+  const argv = [process.execPath, script, world.dataFolder, runtimeFolder, specFile] as const;
+  const child = await spawnDetached(argv, { env: {}, logFile });
+  return {
+    said: (word: string) => vi.waitFor(() => expect(readFileSync(logFile, "utf8")).toContain(word), WAIT),
+    /** Nobody looks after the release then, until `suite.reopen()`. */
+    async kill() {
+      process.kill(child.pid, "SIGKILL");
+      await child.exitCode;
+    },
+  };
+}
+
+const recordOf = (ref: ReleaseRef) => runPaths(suite.world.dataFolder, ref).record;
+const readRecord = (ref: ReleaseRef) => JSON.parse(readFileSync(recordOf(ref), "utf8"));
+const changeRecord = (ref: ReleaseRef, change: object) =>
+  writeFileSync(recordOf(ref), JSON.stringify({ ...readRecord(ref), ...change }));
+
+describe("kill -9 of the control plane", () => {
+  test("leaves the application serving; the next one takes it over and looks after it", async () => {
+    const spec = await newSpec();
+    const plane = await controlPlane(spec);
+    await plane.said("started");
+    await plane.kill();
+    const pid = await ask(readRecord(spec).port, "pid");
+    const engine = await suite.reopen();
+    const { upstream, startedAt } = await state(spec);
+    expect(await engine.start(spec, io())).toMatchObject({ state: "running", startedAt });
+    expect(await ask(upstream?.port, "pid")).toBe(pid);
+    await ask(upstream?.port, "exit?code=9");
+    await vi.waitFor(async () => expect(await state(spec)).toMatchObject({ restartCount: 1, exitCode: 9 }), WAIT);
+    expect(await ask(upstream?.port, "pid")).not.toBe(pid);
+    expect(await lines(spec)).toEqual(["listening", "listening"]);
+  });
+
+  test("does not hide how an application ended that nobody watched", async () => {
+    const spec = await newSpec();
+    const plane = await controlPlane(spec);
+    await plane.said("started");
+    await plane.kill();
+    const { port } = readRecord(spec);
+    await ask(port, "exit?code=42");
+    await vi.waitFor(() => expect(pidsWithEnv(markerOf(spec))).toEqual([]), WAIT);
+    const engine = await suite.reopen();
+    expect(await state(spec)).toMatchObject({ state: "exited", exitCode: 42, upstream: null, restartCount: 0 });
+    const again = await engine.start(spec, io());
+    expect(again.upstream?.port).toBe(port);
+    await ask(port, "pid");
+  });
+
+  test("leaves nothing running that the next one does not know, whenever it comes", async () => {
+    for (let waitMs = 0; waitMs < 60; waitMs += 10) {
+      const spec = await newSpec({ ref: newRef("early") });
+      const plane = await controlPlane(spec);
+      await plane.said("opened");
+      await delay(waitMs);
+      await plane.kill();
+      const engine = await suite.reopen();
+      const known = await engine.inspect(spec);
+      if (known?.state === "running") await ask(known.upstream?.port, "pid");
+      else await vi.waitFor(() => expect(pidsWithEnv(markerOf(spec))).toEqual([]), WAIT);
+      const { upstream } = await engine.start(spec, io());
+      await ask(upstream?.port, "pid");
+      expect((await lines(spec)).filter((line) => line === "listening")).toHaveLength(1);
+      await engine.remove(spec, { graceSeconds: 0 });
+    }
+  });
+
+  test("finishes a removal that had begun", async () => {
+    const { spec } = await started();
+    await suite.engine.close({ stopReleases: false });
+    changeRecord(spec, { isRemoving: true });
+    expect(await (await suite.reopen()).inspect(spec)).toBeUndefined();
+    expect(pidsWithEnv(markerOf(spec))).toEqual([]);
+    expect(existsSync(runPaths(suite.world.dataFolder, spec).folder)).toBe(false);
+  });
+
+  test("finishes a stop that had begun", async () => {
+    const { spec } = await started();
+    await suite.engine.close({ stopReleases: false });
+    changeRecord(spec, { desired: "stopped" });
+    await suite.reopen();
+    expect(await state(spec)).toMatchObject({ state: "exited", exitCode: 0 });
+    expect(pidsWithEnv(markerOf(spec))).toEqual([]);
+  });
+
+  test("is survived also when an application has filled the file that tells how it ended", async () => {
+    const { spec } = await started();
+    await suite.engine.close({ stopReleases: false });
+    truncateSync(runPaths(suite.world.dataFolder, spec).result, 3 * 2 ** 30); // More than a string can hold.
+    const engine = await suite.reopen();
+    expect((await state(spec)).state).toBe("running");
+    await engine.stop(spec, { graceSeconds: 5 });
+    expect(suite.world.warnings).toEqual([]);
+  });
+
+  test("lets the next one take over the others when one cannot be", async () => {
+    const bad = await newSpec({ ref: newRef("bad"), run: "exit 0" });
+    const lost = await newSpec({ ref: newRef("lost"), run: "exit 0" });
+    const { spec } = await started();
+    for (const one of [bad, lost]) {
+      await suite.engine.start(one, io());
+      await suite.engine.stop(one, { graceSeconds: 1 });
+    }
+    await suite.engine.close({ stopReleases: false });
+    for (const file of [recordOf(bad), runPaths(suite.world.dataFolder, lost).result]) {
+      rmSync(file);
+      mkdirSync(file);
+    }
+    changeRecord(lost, { process: { pid: process.pid, startTime: "1", bootId: "before" } });
+    await suite.reopen();
+    expect((await state(spec)).state).toBe("running");
+    const warned = suite.world.warnings.map((warning) => JSON.stringify(warning));
+    for (const one of [bad, lost]) expect(warned).toContainEqual(expect.stringContaining(one.deploymentUuid));
+    rmdirSync(runPaths(suite.world.dataFolder, lost).result);
+  });
+
+  test("does not take a process for the release that got its number after a reboot", async () => {
+    const { spec } = await started();
+    await suite.engine.close({ stopReleases: true });
+    const identity = { pid: process.pid, startTime: "1", bootId: readRecord(spec).process?.bootId ?? "before" };
+    changeRecord(spec, { process: identity });
+    await suite.reopen();
+    expect(await state(spec)).toMatchObject({ state: "exited", upstream: null });
+  });
+});
+
+describe("a clean end of the control plane", () => {
+  test("stops all releases at the same time, and the next one may start them again", async () => {
+    const run = "trap 'sleep 0.5; exit 7' TERM; echo ready; while :; do sleep 0.05; done";
+    const specs = await Promise.all([1, 2, 3, 4].map((n) => newSpec({ ref: newRef(`slow-${n}`), run })));
+    for (const spec of specs) await suite.engine.start(spec, io());
+    for (const spec of specs) await vi.waitFor(async () => expect(await lines(spec)).toContain("ready"), WAIT);
+    const before = Date.now();
+    await suite.engine.close({ stopReleases: true });
+    expect(Date.now() - before).toBeLessThan(specs.length * 500);
+    expect(specs.flatMap((spec) => pidsWithEnv(markerOf(spec)))).toEqual([]);
+    const engine = await suite.reopen();
+    expect((await engine.list()).map((one) => [one.state, one.exitCode])).toEqual(specs.map(() => ["exited", 7]));
+    for (const spec of specs) expect(await engine.start(spec, io())).toMatchObject({ state: "running" });
+  });
+
+  test("refuses what comes after it", async () => {
+    const { engine } = suite;
+    await engine.close({ stopReleases: false });
+    await expect(engine.list()).rejects.toMatchObject({ code: "engine.unreachable" });
+    await suite.reopen();
+  });
+});
+
+describe("a data folder", () => {
+  test("is refused to a second engine", async () => {
+    await suite.engine.open();
+    await expect(suite.world.engine().open()).rejects.toMatchObject({ code: "setup.failed" });
+  });
+
+  test("is taken over from an engine that died", async () => {
+    const { spec } = await started();
+    await suite.engine.close({ stopReleases: false });
+    const dead = { pid: process.pid, startTime: "1", bootId: "other" };
+    writeFileSync(join(suite.world.dataFolder, "engine.lock"), JSON.stringify(dead));
+    await suite.reopen();
+    expect((await state(spec)).state).toBe("running");
+  });
+});

@@ -1,0 +1,39 @@
+import { readFileSync } from "node:fs";
+import { processStat } from "../host/procfs.ts";
+
+/** What a release's living processes use. */
+export interface ReleaseUsage {
+  readonly processes: number;
+  /** Proportional set size where we may read it: shared pages count by share. Else resident set size. */
+  readonly memoryBytes: number;
+  /** Since each process started: the difference of two readings is the use between them. */
+  readonly cpuSeconds: number;
+}
+
+const TICKS_PER_SECOND = 100; // What every Linux tells programs, whatever the kernel itself counts in.
+
+export function usageOf(pids: readonly number[]): ReleaseUsage {
+  const stats = pids.flatMap((pid) => processStat(pid) ?? []);
+  return {
+    processes: stats.length,
+    memoryBytes: stats.reduce((sum, { pid }) => sum + memoryBytes(pid), 0),
+    cpuSeconds: stats.reduce((sum, { cpuTicks }) => sum + cpuTicks, 0) / TICKS_PER_SECOND,
+  };
+}
+
+function memoryBytes(pid: number): number {
+  const kilobytes =
+    field(`/proc/${pid}/smaps_rollup`, /^Pss:\s+(\d+) kB/m) ?? field(`/proc/${pid}/status`, /^VmRSS:\s+(\d+) kB/m);
+  return (kilobytes ?? 0) * 1024;
+}
+
+/** `undefined` when the process has ended meanwhile or may not be read. */
+function field(path: string, pattern: RegExp): number | undefined {
+  try {
+    const [, value] = pattern.exec(readFileSync(path, "utf8")) ?? [];
+    return value === undefined ? undefined : Number(value);
+  } catch (cause) {
+    if (cause instanceof Error && "code" in cause) return undefined;
+    throw cause;
+  }
+}

@@ -1,0 +1,61 @@
+import type { IncomingMessage, Server, ServerResponse } from "node:http";
+import { http } from "./builtins.ts";
+import type { Listener } from "./listener.ts";
+import { type ControlRequests, WATCH_PATH } from "./protocol.ts";
+import type { ProxyState } from "./state.ts";
+
+/**
+ * The proxy's side of `ControlRequests`: JSON over HTTP on a unix socket, in a folder that no one but the control
+ * plane's user can enter. There is no way to it from the public port.
+ */
+export function createControlServer(state: ProxyState, listener: Listener): Server {
+  return http.createServer((request, response) => {
+    answer(state, listener, { request, response }).catch((error: unknown) => {
+      console.error("Control request %s failed:", request.url, error);
+      response.writeHead(500).end();
+    });
+  });
+}
+
+async function answer(
+  state: ProxyState,
+  listener: Listener,
+  { request, response }: { readonly request: IncomingMessage; readonly response: ServerResponse },
+): Promise<void> {
+  if (request.url === WATCH_PATH) {
+    response.flushHeaders();
+    return;
+  }
+  const body = await readBody(request);
+  // Who reaches this socket is the control plane, and it writes `ControlRequests`.
+  const input = <Name extends keyof ControlRequests>() => JSON.parse(body) as ControlRequests[Name];
+  switch (request.url) {
+    case "/sync":
+      state.changeSites((sites) => {
+        sites.clear();
+        for (const site of input<"sync">()) sites.set(site.id, site);
+      });
+      break;
+    case "/put": {
+      const site = input<"put">();
+      state.changeSites((sites) => sites.set(site.id, site));
+      break;
+    }
+    case "/delete":
+      state.changeSites((sites) => sites.delete(input<"delete">()));
+      break;
+    case "/listen":
+      await listener.listen();
+      break;
+    case "/retire":
+      listener.retire();
+      break;
+  }
+  response.end(JSON.stringify(await listener.status()));
+}
+
+async function readBody(request: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of request) chunks.push(chunk);
+  return Buffer.concat(chunks).toString();
+}

@@ -1,0 +1,183 @@
+import type { ClientRequest, IncomingMessage, ServerResponse } from "node:http";
+import type { Socket } from "node:net";
+import { http } from "./builtins.ts";
+import { hasBody, upstreamHeaders } from "./headers.ts";
+import { badRequest, brokenAnswer, sendPage, siteDown } from "./pages.ts";
+import { relayAnswer, relayBody, relayInformation } from "./relay.ts";
+import { resolveRequest } from "./resolve.ts";
+import type { ProxyState } from "./state.ts";
+import type { SiteEntry } from "./table.ts";
+import { MAX_HEADER_BYTES, nextUpstream, type UpstreamPool, upstreamKey } from "./upstream.ts";
+
+/** One request of a client on its way, perhaps in a second attempt. */
+interface Exchange {
+  readonly state: ProxyState;
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly requestId: string;
+  readonly hasBody: boolean;
+  /** Keys of the upstreams that did not accept a connection: asked no more. */
+  readonly refused: Set<string>;
+  /** A kept connection turned out to be closed: the second attempt opens one of its own. */
+  isRepeated: boolean;
+  upstreamRequest: ClientRequest | undefined;
+}
+
+/** Answers a client's request by a page of our own or by what the site's upstream says. */
+export function forward(state: ProxyState, request: IncomingMessage, response: ServerResponse): void {
+  state.requests++;
+  if (state.isRetired) response.shouldKeepAlive = false;
+  response.on("timeout", endStalled);
+  const { entry, page } = resolveRequest(state, request);
+  if (page !== undefined) {
+    sendPage(page, request, response);
+    return;
+  }
+  const exchange: Exchange = {
+    state,
+    request,
+    response,
+    requestId: state.requestId(request),
+    hasBody: hasBody(request),
+    refused: new Set(),
+    isRepeated: false,
+    upstreamRequest: undefined,
+  };
+  response.once("close", () => {
+    if (!response.writableFinished) exchange.upstreamRequest?.destroy();
+  });
+  attempt(exchange, entry);
+}
+
+function attempt(exchange: Exchange, entry: SiteEntry): void {
+  const { state, request, response } = exchange;
+  const upstream = nextUpstream(entry, exchange.refused);
+  if (upstream === undefined) {
+    sendPage(siteDown(entry.site.name), request, response);
+    return;
+  }
+  const pool = state.upstreams.enter(upstream);
+  const sent = sendHead(exchange, pool);
+  if (sent === undefined) {
+    state.upstreams.leave(pool);
+    sendPage(badRequest("A header or the path holds a character that is not allowed."), request, response);
+    return;
+  }
+  exchange.upstreamRequest = sent;
+  let isConnected = false;
+  let answer: IncomingMessage | undefined;
+  let hasFailed = false;
+
+  onConnection(sent, (socket) => {
+    isConnected = true;
+    // Not earlier: a body of which nothing was read can still go to another upstream.
+    if (exchange.hasBody) relayBody(request, sent, socket);
+  });
+  relayInformation(sent, exchange, () => breakOff(exchange, entry));
+  // Nobody asked for one, and Node leaves the connection to us.
+  sent.once("upgrade", (_answer, socket) => {
+    socket.destroy();
+    breakOff(exchange, entry);
+  });
+  sent.once("response", (message: IncomingMessage) => {
+    answer = message;
+    if (!relayAnswer(message, request, response, exchange.requestId)) breakOff(exchange, entry);
+  });
+  sent.on("error", () => {
+    hasFailed = true;
+    if (response.destroyed || response.writableEnded) return;
+    if (answer !== undefined) {
+      // A whole answer counts, even if its upstream did not care for the rest of the request's body.
+      if (!answer.complete) response.destroy();
+      return;
+    }
+    if (isConnected && !(sent.reusedSocket && isRepeatable(exchange))) {
+      breakOff(exchange, entry);
+      return;
+    }
+    if (isConnected) exchange.isRepeated = true;
+    else exchange.refused.add(upstreamKey(upstream));
+    retry(exchange, entry);
+  });
+  sent.once("close", () => {
+    state.upstreams.leave(pool);
+    // Whatever ended it without a word: the client must not wait for ever.
+    const isOpen = !response.destroyed && !response.writableEnded;
+    if (answer === undefined && !hasFailed && isOpen) breakOff(exchange, entry);
+  });
+}
+
+/** By the table as it is now: the site may have moved while the request was on its way. */
+function retry(exchange: Exchange, entry: SiteEntry): void {
+  const { state, request, response } = exchange;
+  const resolved = resolveRequest(state, request);
+  if (resolved.page === undefined) {
+    attempt(exchange, resolved.entry);
+    return;
+  }
+  sendPage(siteDown(entry.site.name), request, response);
+}
+
+/** The answer cannot be had, and the application may have acted on the request: the client has to decide. */
+function breakOff({ request, response, upstreamRequest }: Exchange, { site }: SiteEntry): void {
+  upstreamRequest?.destroy();
+  if (response.headersSent) response.destroy();
+  else sendPage(brokenAnswer(site.name), request, response);
+}
+
+/**
+ * Whether sending it twice does no harm. An application closes idle connections when it likes, and a request that was
+ * just being written to one is lost: nobody can tell whether it was read.
+ */
+function isRepeatable({ request, hasBody }: Exchange): boolean {
+  return !hasBody && IDEMPOTENT.has(request.method ?? "");
+}
+
+const IDEMPOTENT: ReadonlySet<string> = new Set(["GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"]);
+
+/** `undefined`: the head holds what Node does not write. */
+function sendHead(exchange: Exchange, { upstream, agent }: UpstreamPool): ClientRequest | undefined {
+  const { state, request, requestId } = exchange;
+  if (exchange.isRepeated) agent.dropIdle();
+  else if (!isRepeatable(exchange)) agent.dropStale();
+  try {
+    const sent = http.request({
+      host: upstream.host,
+      port: upstream.port,
+      method: request.method,
+      path: request.url,
+      headers: upstreamHeaders(request, { trustsForwarded: state.trustsForwarded, requestId }),
+      agent,
+      maxHeaderSize: MAX_HEADER_BYTES,
+    });
+    if (!exchange.hasBody) sent.end();
+    return sent;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The agent's timeout, which is for idle connections, also tells of one that does not come about. */
+function onConnection(sent: ClientRequest, onConnected: (socket: Socket) => void): void {
+  sent.once("socket", (socket) => {
+    if (!socket.connecting) {
+      onConnected(socket);
+      return;
+    }
+    const giveUp = () => sent.destroy(new Error("The upstream did not accept the connection in time."));
+    sent.once("timeout", giveUp);
+    socket.once("connect", () => {
+      sent.off("timeout", giveUp);
+      onConnected(socket);
+    });
+  });
+}
+
+/** Nothing moved on the client's connection for long: ends it when it is the client that keeps us waiting. */
+function endStalled(this: ServerResponse, socket: Socket): void {
+  const { req: request } = this;
+  const isUploadStalled = !request.complete && request.readableFlowing === true;
+  if (isUploadStalled || this.writableNeedDrain) socket.destroy();
+  // An application may think or stream events for as long as it likes.
+  else socket.setTimeout(socket.timeout ?? 0);
+}

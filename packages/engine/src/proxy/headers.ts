@@ -1,0 +1,166 @@
+import type { IncomingMessage } from "node:http";
+import { hostPort } from "./table.ts";
+
+/** Name, value, name, value: as Node reads and writes them without touching their order, case or repetition. */
+export type RawHeaders = string[];
+
+export interface ForwardedOptions {
+  /** Another proxy stands before this one: what it says of the client is believed and passed on. */
+  readonly trustsForwarded: boolean;
+  readonly requestId: string;
+}
+
+/**
+ * The headers of a request to an upstream: end-to-end ones as they came, `Host` among them, and what is known of the
+ * client. Hop-by-hop ones are dropped, but for those of an upgrade when `upgrade` names its protocol.
+ */
+export function upstreamHeaders(request: IncomingMessage, options: ForwardedOptions, upgrade?: string): RawHeaders {
+  const { headers } = request;
+  const named = connectionNames(headers.connection);
+  const kept = keepHeaders(request.rawHeaders, (name) => {
+    if (HOP_BY_HOP.has(name) || name === "x-request-id" || named?.has(name)) return false;
+    if (name === "transfer-encoding") return true; // Says that there is a body; Node frames it anew.
+    return options.trustsForwarded ? !isReplaced(name) : !isForwarded(name);
+  });
+  addForwarded(kept, request, options);
+  kept.push("X-Request-Id", options.requestId);
+  if (upgrade !== undefined) kept.push("Connection", "Upgrade", "Upgrade", upgrade);
+  else if (takesTrailers(headers.te)) kept.push("TE", "trailers", "Connection", "keep-alive, TE");
+  if (lacksLength(request)) kept.push("Content-Length", "0");
+  return kept;
+}
+
+/** The headers of an upstream's response to a client, without hop-by-hop ones and framing, which Node writes itself. */
+export function clientHeaders(response: IncomingMessage, requestId: string, keepsTrailer: boolean): RawHeaders {
+  const { headers } = response;
+  const named = connectionNames(headers.connection);
+  const isChunked = headers["transfer-encoding"] !== undefined;
+  const kept = keepHeaders(response.rawHeaders, (name) => {
+    if (name === "trailer") return keepsTrailer;
+    if (name === "content-length" && isChunked) return false;
+    return !HOP_BY_HOP.has(name) && name !== "transfer-encoding" && !named?.has(name);
+  });
+  if (headers["x-request-id"] === undefined) kept.push("X-Request-Id", requestId);
+  return kept;
+}
+
+/** The headers of an upstream's 101: those of the upgrade belong to the connection that both ends now share. */
+export function upgradeHeaders(response: IncomingMessage): RawHeaders {
+  return keepHeaders(response.rawHeaders, (name) => !UNUSED_IN_UPGRADE.has(name));
+}
+
+/** Whether a message has a body, by its framing. */
+export function hasBody(message: IncomingMessage): boolean {
+  const length = message.headers["content-length"];
+  return message.headers["transfer-encoding"] !== undefined || (length !== undefined && Number(length) > 0);
+}
+
+/** Only `chunked` is undone here; any other coding would reach the other side without its name. */
+export function isFramedPlainly(message: IncomingMessage): boolean {
+  const coding = message.headers["transfer-encoding"];
+  return coding === undefined || coding.trim().toLowerCase() === "chunked";
+}
+
+export function countHeader(rawHeaders: readonly string[], wanted: string): number {
+  let count = 0;
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    if (rawHeaders[index]?.toLowerCase() === wanted) count++;
+  }
+  return count;
+}
+
+/** The client's own id of the request when it is a plain word, else `undefined`. */
+export function givenRequestId(request: IncomingMessage): string | undefined {
+  const id = request.headers["x-request-id"];
+  return typeof id === "string" && /^[\w.:=+/-]{1,128}$/.test(id) ? id : undefined;
+}
+
+const HOP_BY_HOP: ReadonlySet<string> = new Set([
+  "connection",
+  "keep-alive",
+  "proxy-connection",
+  "te",
+  "upgrade",
+  "http2-settings",
+]);
+
+const UNUSED_IN_UPGRADE: ReadonlySet<string> = new Set(["keep-alive", "proxy-connection", "transfer-encoding"]);
+
+/** What this proxy says of the client. Applications believe these, so a client must not be able to send them. */
+const FORWARDED: ReadonlySet<string> = new Set([
+  "forwarded",
+  "x-forwarded-for",
+  "x-forwarded-host",
+  "x-forwarded-port",
+  "x-forwarded-proto",
+  "x-forwarded-protocol",
+  "x-forwarded-scheme",
+  "x-forwarded-server",
+  "x-forwarded-ssl",
+  "x-real-ip",
+  "x-scheme",
+  "x-url-scheme",
+]);
+
+/** CGI-like applications (PHP, WSGI, Rack) read `X_Real_IP` and `X-Real-IP` as one header. */
+function isForwarded(name: string): boolean {
+  return FORWARDED.has(name.includes("_") ? name.replaceAll("_", "-") : name);
+}
+
+/** Dropped even where another proxy is believed: what is appended to, and spellings that proxies let through unread. */
+function isReplaced(name: string): boolean {
+  return name === "x-forwarded-for" || (name.includes("_") && isForwarded(name));
+}
+
+function addForwarded(kept: RawHeaders, request: IncomingMessage, options: ForwardedOptions): void {
+  const { headers } = request;
+  const client = clientAddress(request);
+  const host = headers.host ?? "";
+  const port = hostPort(host).slice(1) || "80";
+  if (!options.trustsForwarded) {
+    kept.push("X-Forwarded-For", client, "X-Forwarded-Proto", "http", "X-Forwarded-Host", host);
+    kept.push("X-Forwarded-Port", port, "X-Real-IP", client);
+    return;
+  }
+  const before = headers["x-forwarded-for"];
+  kept.push("X-Forwarded-For", before === undefined ? client : `${before}, ${client}`);
+  if (headers["x-forwarded-proto"] === undefined) kept.push("X-Forwarded-Proto", "http");
+  if (headers["x-forwarded-host"] === undefined) kept.push("X-Forwarded-Host", host);
+  if (headers["x-forwarded-port"] === undefined) kept.push("X-Forwarded-Port", port);
+  if (headers["x-real-ip"] === undefined) kept.push("X-Real-IP", client);
+}
+
+/** A socket that listens on `::` writes an IPv4 client as `::ffff:10.0.0.1`. */
+function clientAddress(request: IncomingMessage): string {
+  const address = request.socket.remoteAddress ?? "";
+  return address.startsWith("::ffff:") ? address.slice(7) : address;
+}
+
+function keepHeaders(raw: readonly string[], isKept: (name: string) => boolean): RawHeaders {
+  const kept: RawHeaders = [];
+  for (let index = 0; index + 1 < raw.length; index += 2) {
+    const name = raw[index] ?? "";
+    if (isKept(name.toLowerCase())) kept.push(name, raw[index + 1] ?? "");
+  }
+  return kept;
+}
+
+/** Headers that `Connection` declares to be of this hop only. Those without which no message is read stay. */
+function connectionNames(connection: string | undefined): ReadonlySet<string> | undefined {
+  if (connection === undefined || PLAIN_CONNECTION.test(connection)) return undefined;
+  const names = new Set(connection.toLowerCase().split(/[\s,]+/));
+  for (const name of ["host", "content-length", "transfer-encoding"]) names.delete(name);
+  return names;
+}
+
+const PLAIN_CONNECTION = /^(keep-alive|close|upgrade)$/i;
+
+function takesTrailers(te: string | string[] | undefined): boolean {
+  return typeof te === "string" && /(^|[\s,])trailers($|[\s,;])/i.test(te);
+}
+
+/** Without it Node would announce a chunked body for a POST that has none. */
+function lacksLength(request: IncomingMessage): boolean {
+  if (request.method === "GET" || request.method === "HEAD") return false;
+  return request.headers["content-length"] === undefined && request.headers["transfer-encoding"] === undefined;
+}

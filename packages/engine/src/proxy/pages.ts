@@ -1,0 +1,89 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+
+/** An answer of the proxy itself. */
+export interface Page {
+  readonly status: number;
+  readonly title: string;
+  readonly hint: string;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+export const unknownHost = (host: string): Page => ({
+  status: 404,
+  title: `Nothing is served at ${host.slice(0, HOST_LENGTH_MAX) || "this address"}`,
+  hint: "Check the address, or add it to the domains of an application.",
+});
+
+export const siteDown = (name: string): Page => ({
+  status: 503,
+  title: `The application ${name} is down`,
+  hint: "It is stopped or does not answer. Try again in a moment.",
+  headers: { "Retry-After": "5" },
+});
+
+export const brokenAnswer = (name: string): Page => ({
+  status: 502,
+  title: `The application ${name} broke off before it answered`,
+  hint: "Look at its logs.",
+});
+
+export const ambiguousPath = (): Page => ({
+  status: 400,
+  title: "This path cannot be routed",
+  hint: "It leads to different applications depending on how its escapes and dots are read. Write it plainly.",
+});
+
+export const badRequest = (hint: string): Page => ({ status: 400, title: "Bad request", hint });
+
+export const unknownCoding = (): Page => ({
+  status: 501,
+  title: "Unknown transfer coding",
+  hint: "Send the body with Content-Length or plain chunked encoding.",
+});
+
+export const signIn = (): Page => ({
+  status: 401,
+  title: "Sign in",
+  hint: "This site asks for a user name and a password.",
+  headers: { "WWW-Authenticate": 'Basic realm="Restricted", charset="UTF-8"' },
+});
+
+/** 308 keeps method and body, so a form sent to the wrong host still arrives. */
+export const redirect = (location: string): Page => ({
+  status: 308,
+  title: "This site has moved",
+  hint: location,
+  headers: { Location: location },
+});
+
+/** As HTML where the client asks for it by name, as every browser does; else as plain text. */
+export function sendPage(page: Page, request: IncomingMessage, response: ServerResponse): void {
+  const isHtml = /text\/html|application\/xhtml/i.test(request.headers.accept ?? "");
+  const body = Buffer.from(isHtml ? html(page) : `${page.title}.\n${page.hint}\n`);
+  response.writeHead(page.status, {
+    ...page.headers,
+    "Content-Type": `${isHtml ? "text/html" : "text/plain"}; charset=utf-8`,
+    "Content-Length": body.length,
+    "Cache-Control": "no-store",
+    "X-Content-Type-Options": "nosniff",
+    Vary: "Accept",
+  });
+  response.end(body);
+}
+
+function html({ title, hint }: Page): string {
+  return [
+    '<!doctype html><html lang="en"><meta charset="utf-8">',
+    '<meta name="viewport" content="width=device-width"><meta name="robots" content="noindex">',
+    `<title>${escapeHtml(title)}</title>`,
+    "<style>body{font:1rem/1.5 system-ui,sans-serif;max-width:36rem;margin:20vh auto 0;padding:0 1rem;",
+    "color-scheme:light dark;overflow-wrap:anywhere}h1{font-size:1.5rem}</style>",
+    `<h1>${escapeHtml(title)}</h1><p>${escapeHtml(hint)}</p></html>\n`,
+  ].join("");
+}
+
+function escapeHtml(text: string): string {
+  return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
+}
+
+const HOST_LENGTH_MAX = 253; // A DNS name has no more.

@@ -1,0 +1,130 @@
+import type { ClientRequest, IncomingMessage, ServerResponse } from "node:http";
+import type { Socket } from "node:net";
+import { clientHeaders, hasBody, isFramedPlainly } from "./headers.ts";
+
+/**
+ * Streams a client's body to the upstream, trailers included, no faster than it is taken.
+ * @param socket The connection to the upstream.
+ */
+export function relayBody(request: IncomingMessage, sent: ClientRequest, socket: Socket): void {
+  request.pipe(sent, { end: false });
+  request.once("end", () => {
+    const trailers = pairs(request.rawTrailers);
+    if (trailers.length > 0 && request.headers["transfer-encoding"] !== undefined) sent.addTrailers(trailers);
+    sent.end();
+  });
+  // Node stops telling of it once the answer has ended, which may be long before the body has.
+  const onDrain = () => sent.emit("drain");
+  socket.on("drain", onDrain);
+  sent.once("close", () => {
+    socket.off("drain", onDrain);
+    if (request.readableEnded) return;
+    // What the upstream no longer wants has to be read off the client's connection before its next request.
+    request.unpipe(sent);
+    request.resume();
+  });
+  // The body may come late or never (100-continue), so its first byte must not be what carries the head.
+  if (request.readableLength === 0) sent.flushHeaders();
+}
+
+/**
+ * Streams an upstream's answer to the client, as it comes and no faster than it is taken.
+ * @returns `false` when the answer cannot be passed on; nothing has been written then.
+ */
+export function relayAnswer(
+  answer: IncomingMessage,
+  request: IncomingMessage,
+  response: ServerResponse,
+  requestId: string,
+): boolean {
+  const takesTrailers = hasTrailers(answer, request);
+  // A 101 without the headers of an upgrade gets here; a client would wait behind it for an answer.
+  if (!isFramedPlainly(answer) || answer.statusCode === 101) return false;
+  try {
+    const headers = clientHeaders(answer, requestId, takesTrailers);
+    response.writeHead(answer.statusCode ?? 502, answer.statusMessage, headers);
+  } catch {
+    // Node reads a little more than it writes, such as a status of 999 or more or a control character in a header.
+    return false;
+  }
+  let isBodyWritten = false;
+  answer.on("data", (chunk: Buffer) => {
+    isBodyWritten = true;
+    if (!response.write(chunk)) answer.pause();
+  });
+  response.on("drain", () => answer.resume());
+  answer.once("end", () => {
+    isBodyWritten = true;
+    if (takesTrailers) response.addTrailers(pairs(answer.rawTrailers));
+    response.end();
+  });
+  answer.once("error", () => response.destroy());
+  // The head goes out with the first piece of the body, unless that lets the client wait, as with server-sent events.
+  setImmediate(() => {
+    if (!isBodyWritten) response.flushHeaders();
+  });
+  return true;
+}
+
+/**
+ * Passes on what comes before the answer, to a client that knows of it and takes what it gets.
+ * @param onFlood The upstream sends more of it than any application would: it is to be cut off.
+ */
+export function relayInformation(
+  sent: ClientRequest,
+  { request, response }: { readonly request: IncomingMessage; readonly response: ServerResponse },
+  onFlood: () => void,
+): void {
+  const isKnown = request.httpVersionMinor > 0;
+  let received = 0;
+  let relayed = 0;
+  let isContinued = request.headers.expect === undefined;
+  sent.on("continue", () => {
+    if (isKnown && !isContinued) response.writeContinue();
+    isContinued = true;
+  });
+  sent.on("information", ({ statusCode, headers }) => {
+    received++;
+    if (received > INFORMATION_RECEIVED_MAX) {
+      // What was read together with it is still parsed, and cutting off once is enough.
+      if (received === INFORMATION_RECEIVED_MAX + 1) onFlood();
+      return;
+    }
+    // Node's parser does not wait, so what the client does not take would pile up here.
+    if (!isKnown || relayed >= INFORMATION_RELAYED_MAX || response.writableLength > 0) return;
+    if (writeInformation(response, statusCode, headers.link)) relayed++;
+  });
+}
+
+const INFORMATION_RELAYED_MAX = 8; // Applications send one or two.
+const INFORMATION_RECEIVED_MAX = 100;
+
+/** @returns Whether something was written. */
+function writeInformation(response: ServerResponse, status: number, link: string | string[] | undefined): boolean {
+  try {
+    if (status === 102) response.writeProcessing();
+    else if (status === 103 && link !== undefined) response.writeEarlyHints({ link });
+    else return false;
+    return true;
+  } catch {
+    // Node writes only links of a plain form, and the answer can do without these hints.
+    return false;
+  }
+}
+
+function hasTrailers(answer: IncomingMessage, request: IncomingMessage): boolean {
+  return (
+    answer.headers["transfer-encoding"] !== undefined &&
+    hasBody(answer) &&
+    request.httpVersionMinor > 0 &&
+    request.method !== "HEAD" &&
+    answer.statusCode !== 204 &&
+    answer.statusCode !== 304
+  );
+}
+
+function pairs(raw: readonly string[]): [string, string][] {
+  const list: [string, string][] = [];
+  for (let index = 0; index + 1 < raw.length; index += 2) list.push([raw[index] ?? "", raw[index + 1] ?? ""]);
+  return list;
+}

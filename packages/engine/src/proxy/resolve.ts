@@ -1,0 +1,40 @@
+import type { IncomingMessage } from "node:http";
+import type { Site } from "@berth/core";
+import { countHeader, isFramedPlainly } from "./headers.ts";
+import { ambiguousPath, badRequest, type Page, redirect, signIn, unknownCoding, unknownHost } from "./pages.ts";
+import type { ProxyState } from "./state.ts";
+import { findRoute, hostName, hostPort, type SiteEntry } from "./table.ts";
+
+export type Resolved =
+  | { readonly entry: SiteEntry; readonly page?: undefined }
+  | { readonly entry?: undefined; readonly page: Page };
+
+/** What a request gets: the site that answers it, or a page of the proxy's own. */
+export function resolveRequest(state: ProxyState, request: IncomingMessage): Resolved {
+  const { headers, rawHeaders, url: target = "" } = request;
+  const hostHeader = headers.host ?? "";
+  // We would route by the first and the application might go by the last.
+  if (countHeader(rawHeaders, "host") > 1) return { page: badRequest("There is more than one Host header.") };
+  if (!target.startsWith("/")) return { page: badRequest("Send the request to the path alone: GET /path.") };
+  if (!isFramedPlainly(request)) return { page: unknownCoding() };
+  const host = hostName(hostHeader);
+  const route = findRoute(state.table, host, target);
+  if (route === "unknown") return { page: unknownHost(host) };
+  if (route === "ambiguous") return { page: ambiguousPath() };
+  if (route.redirectToHost !== undefined) {
+    const scheme = state.trustsForwarded && headers["x-forwarded-proto"] === "https" ? "https" : "http";
+    return { page: redirect(`${scheme}://${route.redirectToHost}${hostPort(hostHeader)}${target}`) };
+  }
+  if (!isAdmitted(route.entry.site, headers.authorization)) return { page: signIn() };
+  return { entry: route.entry };
+}
+
+function isAdmitted({ basicAuth }: Site, authorization: string | undefined): boolean {
+  if (basicAuth === undefined) return true;
+  const [, encoded] = /^Basic +([A-Za-z0-9+/=_-]*) *$/i.exec(authorization ?? "") ?? [];
+  if (encoded === undefined) return false;
+  // Loaded for sites with a password alone: it takes 3 MB.
+  const { createHash, timingSafeEqual } = process.getBuiltinModule("node:crypto");
+  const digest = (value: Buffer | string) => createHash("sha256").update(value).digest();
+  return timingSafeEqual(digest(Buffer.from(encoded, "base64")), digest(`${basicAuth.username}:${basicAuth.password}`));
+}

@@ -1,0 +1,43 @@
+import type { IncomingMessage } from "node:http";
+import type { Site } from "@berth/core";
+import { givenRequestId } from "./headers.ts";
+import { buildTable, type RouteTable } from "./table.ts";
+import { createUpstreams, type Upstreams } from "./upstream.ts";
+
+/** What all requests of the proxy share. */
+export interface ProxyState {
+  readonly table: RouteTable;
+  readonly upstreams: Upstreams;
+  readonly trustsForwarded: boolean;
+  /** Takes no new connection: clients are asked to come back on another one. */
+  isRetired: boolean;
+  requests: number;
+  /** Every request from now on follows this change. */
+  changeSites(change: (sites: Map<string, Site>) => void): void;
+  requestId(request: IncomingMessage): string;
+}
+
+export function createState(options: { readonly trustsForwarded: boolean }): ProxyState {
+  const sites = new Map<string, Site>();
+  const upstreams = createUpstreams();
+  // Unique, not secret: it ties lines of different logs together.
+  const prefix = `${Date.now().toString(36)}-${process.pid.toString(36)}-`;
+  let table = buildTable([]);
+  let count = 0;
+
+  return {
+    get table() {
+      return table;
+    },
+    upstreams,
+    trustsForwarded: options.trustsForwarded,
+    isRetired: false,
+    requests: 0,
+    changeSites(change) {
+      change(sites);
+      table = buildTable(sites.values());
+      upstreams.retain([...sites.values()].flatMap((site) => site.upstreams));
+    },
+    requestId: (request) => givenRequestId(request) ?? prefix + (count++).toString(36),
+  };
+}

@@ -1,0 +1,129 @@
+import type { Site } from "@berth/core";
+
+/** A site of the table and whose turn it is among its upstreams. */
+export interface SiteEntry {
+  readonly site: Site;
+  turn: number;
+}
+
+export interface RouteEntry {
+  readonly entry: SiteEntry;
+  readonly path: string;
+  /** With its escapes resolved, to compare with paths that were read so. */
+  readonly decodedPath: string;
+  readonly redirectToHost: string | undefined;
+}
+
+/** Host to its routes, the longest path first. */
+export type RouteTable = ReadonlyMap<string, readonly RouteEntry[]>;
+
+/** Of two sites that claim the same host and path, the later one has it. */
+export function buildTable(sites: Iterable<Site>): RouteTable {
+  const hosts = new Map<string, Map<string, RouteEntry>>();
+  for (const site of sites) {
+    const entry: SiteEntry = { site, turn: 0 };
+    for (const { host, path, redirectToHost } of site.routes) {
+      const routes = hosts.get(host) ?? new Map<string, RouteEntry>();
+      hosts.set(host, routes.set(path, { entry, path, decodedPath: decode(path, ESCAPE), redirectToHost }));
+    }
+  }
+  const table = new Map<string, readonly RouteEntry[]>();
+  for (const [host, routes] of hosts) {
+    table.set(
+      host,
+      [...routes.values()].sort((a, b) => b.path.length - a.path.length),
+    );
+  }
+  return table;
+}
+
+/**
+ * The route of a request, decided by its raw path: what stands before the first `?` or `#`, with no escape resolved.
+ *
+ * Applications do resolve escapes, dot segments, double and backward slashes and `;parameters`, each in its own way. A
+ * path like `/api/..%2finternal` goes by its raw form to the site of `/api` and may mean `/internal` there, which that
+ * site never wanted to publish. Where any such reading leads to another site the request is refused; every other path
+ * is passed on untouched, however odd.
+ *
+ * @param host As `hostName` gives it.
+ * @param target The request target; only the origin form (`/path?query`) has a route.
+ */
+export function findRoute(table: RouteTable, host: string, target: string): RouteEntry | "unknown" | "ambiguous" {
+  const routes = table.get(host);
+  if (routes === undefined) return "unknown";
+  if (!target.startsWith("/")) return "ambiguous";
+  const path = rawPath(target);
+  const route = routes.find((candidate) => isBelow(path, candidate.path));
+  const isWholeHost = routes.length === 1 && routes[0]?.path === "/";
+  if (!isWholeHost && READ_DIFFERENTLY.test(path)) {
+    if (decode(path, ESCAPE).split(/[/\\]/).length > SEGMENTS_READ_MAX) return "ambiguous";
+    for (const { text, isDecoded } of readings(path)) {
+      const other = routes.find((candidate) => isBelow(text, isDecoded ? candidate.decodedPath : candidate.path));
+      if (other?.entry !== route?.entry || other?.redirectToHost !== route?.redirectToHost) return "ambiguous";
+    }
+  }
+  return route ?? "unknown";
+}
+
+/** The host of a `Host` header: lower case, without port and without the root's trailing dot. */
+export function hostName(header: string): string {
+  const end = header.startsWith("[") ? header.indexOf("]") + 1 : header.search(/:|$/);
+  const host = header.slice(0, end);
+  return (host.endsWith(".") ? host.slice(0, -1) : host).toLowerCase();
+}
+
+/** `:8080` of `a.test:8080`; empty without a port. */
+export function hostPort(header: string): string {
+  return /:\d{1,5}$/.exec(header)?.[0] ?? "";
+}
+
+const READ_DIFFERENTLY = /[%\\;]|\/\.|\/\//;
+
+function rawPath(target: string): string {
+  const end = target.search(/[?#]/);
+  return end === -1 ? target : target.slice(0, end);
+}
+
+function isBelow(path: string, prefix: string): boolean {
+  if (prefix === "/") return true;
+  return path.startsWith(prefix) && (path.length === prefix.length || path[prefix.length] === "/");
+}
+
+interface Reading {
+  readonly text: string;
+  readonly isDecoded: boolean;
+}
+
+/** What applications make of a path: any set of these habits is somebody's. */
+function* readings(path: string): Generator<Reading> {
+  for (const escapes of path.includes("%") ? [undefined, ESCAPED_DOT, ESCAPE] : [undefined]) {
+    const decoded = escapes === undefined ? path : decode(path, escapes);
+    for (const slash of decoded.includes("\\") ? ["/", /[/\\]/] : ["/"]) {
+      for (const hasParameters of decoded.includes(";") ? [false, true] : [false]) {
+        const parts = decoded.split(slash).slice(1);
+        const segments = hasParameters ? parts.map((part) => part.replace(/;.*$/s, "")) : parts;
+        yield { text: withoutDots(segments), isDecoded: escapes === ESCAPE };
+        yield { text: withoutDots(segments.filter((segment) => segment !== "")), isDecoded: escapes === ESCAPE };
+      }
+    }
+  }
+}
+
+function withoutDots(segments: readonly string[]): string {
+  const kept: string[] = [];
+  for (const segment of segments) {
+    if (segment === "..") kept.pop();
+    else if (segment !== ".") kept.push(segment);
+  }
+  return `/${kept.join("/")}`;
+}
+
+function decode(path: string, escapes: RegExp): string {
+  return path.replace(escapes, (escaped) => String.fromCharCode(Number.parseInt(escaped.slice(1), 16)));
+}
+
+/** No real path has more, and reading a head full of slashes in every way would take 30 ms. */
+const SEGMENTS_READ_MAX = 256;
+
+const ESCAPE = /%[0-9a-f]{2}/gi;
+const ESCAPED_DOT = /%2e/gi;

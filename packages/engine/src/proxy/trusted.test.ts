@@ -1,0 +1,63 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { ask, HOST, site, startProxy, startUpstream, type TestProxy, type TestUpstream } from "./proxy.fixture.ts";
+
+let front: TestProxy;
+let app: TestUpstream;
+
+beforeAll(async () => {
+  front = await startProxy({ trustsForwarded: true });
+  app = await startUpstream((request, response) => response.end(JSON.stringify(request.headers)));
+  const routes = [
+    { host: "a.test", path: "/" },
+    { host: "www.a.test", path: "/", redirectToHost: "a.test" },
+  ];
+  await front.proxy.put(site("a", [app], { routes }));
+});
+afterAll(async () => {
+  await front.stop();
+  await app.stop();
+});
+
+describe("behind another proxy that is believed", () => {
+  it("passes on what that one says of the client, and adds itself to the way", async () => {
+    const headers = {
+      "X-Forwarded-For": "9.9.9.9, 8.8.8.8",
+      "X-Forwarded-Proto": "https",
+      "X-Forwarded-Host": "public.test",
+      "X-Forwarded-Port": "443",
+      "X-Real-IP": "9.9.9.9",
+    };
+    expect(JSON.parse((await ask(front.port, { host: "a.test:81", headers })).text)).toMatchObject({
+      host: "a.test:81",
+      "x-forwarded-for": `9.9.9.9, 8.8.8.8, ${HOST}`,
+      "x-forwarded-proto": "https",
+      "x-forwarded-host": "public.test",
+      "x-forwarded-port": "443",
+      "x-real-ip": "9.9.9.9",
+    });
+  });
+
+  it("says itself what that one leaves out, and passes on no spelling that it would not have read", async () => {
+    const headers = { X_Forwarded_For: "6.6.6.6", X_Real_IP: "6.6.6.6" };
+    const { text } = await ask(front.port, { host: "a.test:81", headers });
+    expect(text).not.toContain("6.6.6.6");
+    expect(JSON.parse(text)).toMatchObject({
+      "x-forwarded-for": HOST,
+      "x-forwarded-proto": "http",
+      "x-forwarded-host": "a.test:81",
+      "x-forwarded-port": "81",
+      "x-real-ip": HOST,
+    });
+  });
+
+  it("redirects to the scheme that the client used", async () => {
+    const secure = await ask(front.port, { host: "www.a.test", path: "/x", headers: { "X-Forwarded-Proto": "https" } });
+    expect(secure.headers.location).toBe("https://a.test/x");
+    const odd = await ask(front.port, {
+      host: "www.a.test",
+      path: "/x",
+      headers: { "X-Forwarded-Proto": "javascript" },
+    });
+    expect(odd.headers.location).toBe("http://a.test/x");
+  });
+});

@@ -1,0 +1,170 @@
+import type { ClientRequest, IncomingMessage, ServerResponse } from "node:http";
+import type { Socket } from "node:net";
+import type { Upstream } from "@berth/core";
+import { http } from "./builtins.ts";
+import { hasBody, upgradeHeaders, upstreamHeaders } from "./headers.ts";
+import { badRequest, brokenAnswer, type Page, sendPage, siteDown } from "./pages.ts";
+import { relayAnswer } from "./relay.ts";
+import { resolveRequest } from "./resolve.ts";
+import type { ProxyState } from "./state.ts";
+import type { SiteEntry } from "./table.ts";
+import { MAX_HEADER_BYTES, nextUpstream, upstreamKey } from "./upstream.ts";
+
+/** A request to speak another protocol on a client's connection. */
+interface UpgradeRequest {
+  readonly state: ProxyState;
+  readonly request: IncomingMessage;
+  readonly client: Socket;
+  /** What the client sent behind its request already. */
+  readonly head: Buffer;
+  readonly refused: Set<string>;
+}
+
+/**
+ * Whether a request that asks for an upgrade is treated as one. HTTP/2 without TLS is not spoken, and a body would be
+ * read as the first bytes of the other protocol; a server may answer both as if no upgrade had been asked for.
+ */
+export function isUpgrade(request: IncomingMessage): boolean {
+  return !hasBody(request) && request.headers.upgrade?.trim().toLowerCase() !== "h2c";
+}
+
+/** Joins the client's connection with one to the site's upstream, once that has agreed. */
+export function upgrade(state: ProxyState, request: IncomingMessage, client: Socket, head: Buffer): void {
+  state.requests++;
+  client.setTimeout(0);
+  client.on("error", () => client.destroy());
+  const upgraded: UpgradeRequest = { state, request, client, head, refused: new Set() };
+  const { entry, page } = resolveRequest(state, request);
+  if (page !== undefined) answerPage(upgraded, page);
+  else attempt(upgraded, entry);
+}
+
+function attempt(upgraded: UpgradeRequest, entry: SiteEntry): void {
+  const { state, request, client, refused } = upgraded;
+  const upstream = nextUpstream(entry, refused);
+  if (upstream === undefined) {
+    answerPage(upgraded, siteDown(entry.site.name));
+    return;
+  }
+  const requestId = state.requestId(request);
+  const sent = sendHead(upgraded, upstream, requestId);
+  if (sent === undefined) {
+    answerPage(upgraded, badRequest(UNWRITABLE_HEAD));
+    return;
+  }
+  const pool = state.upstreams.enter(upstream);
+  let stage: "connecting" | "asked" | "answered" | "joined" = "connecting";
+  const endRequest = () => sent.destroy();
+  client.once("close", endRequest);
+
+  sent.once("socket", (socket) => {
+    socket.once("connect", () => {
+      stage = "asked";
+    });
+  });
+  sent.once("upgrade", (answer, socket, firstBytes) => {
+    stage = "joined";
+    socket.once("close", () => state.upstreams.leave(pool));
+    join(upgraded, answer, { socket, firstBytes });
+  });
+  sent.once("response", (answer) => {
+    stage = "answered";
+    const response = plainResponse(upgraded);
+    if (relayAnswer(answer, request, response, requestId)) return;
+    sent.destroy();
+    sendPage(brokenAnswer(entry.site.name), request, response);
+  });
+  sent.on("error", () => {
+    client.off("close", endRequest);
+    if (client.destroyed || stage === "answered") return;
+    if (stage === "asked") {
+      answerPage(upgraded, brokenAnswer(entry.site.name));
+      return;
+    }
+    refused.add(upstreamKey(upstream));
+    retry(upgraded, entry);
+  });
+  sent.once("close", () => {
+    if (stage !== "joined") state.upstreams.leave(pool);
+  });
+}
+
+function retry(upgraded: UpgradeRequest, entry: SiteEntry): void {
+  const resolved = resolveRequest(upgraded.state, upgraded.request);
+  if (resolved.page === undefined) attempt(upgraded, resolved.entry);
+  else answerPage(upgraded, siteDown(entry.site.name));
+}
+
+/** On a connection of its own: it never comes back to be used for another request. */
+function sendHead(
+  { state, request }: UpgradeRequest,
+  { host, port }: Upstream,
+  requestId: string,
+): ClientRequest | undefined {
+  const forwarded = { trustsForwarded: state.trustsForwarded, requestId };
+  try {
+    return http
+      .request({
+        host,
+        port,
+        method: request.method,
+        path: request.url,
+        headers: upstreamHeaders(request, forwarded, request.headers.upgrade),
+        agent: false,
+        maxHeaderSize: MAX_HEADER_BYTES,
+      })
+      .end();
+  } catch {
+    return undefined;
+  }
+}
+
+interface UpstreamEnd {
+  readonly socket: Socket;
+  /** What the upstream sent behind its answer already. */
+  readonly firstBytes: Buffer;
+}
+
+function join({ client, head }: UpgradeRequest, answer: IncomingMessage, upstream: UpstreamEnd): void {
+  const { socket, firstBytes } = upstream;
+  const lines = [`HTTP/1.1 101 ${answer.statusMessage ?? ""}`];
+  const headers = upgradeHeaders(answer);
+  for (let index = 0; index < headers.length; index += 2) lines.push(`${headers[index]}: ${headers[index + 1]}`);
+  client.write(`${lines.join("\r\n")}\r\n\r\n`, "latin1");
+  if (firstBytes.length > 0) client.write(firstBytes);
+  if (head.length > 0) socket.write(head);
+  for (const [from, to] of [
+    [client, socket],
+    [socket, client],
+  ] as const) {
+    from.setTimeout(0);
+    from.setNoDelay(true);
+    // Finds out about a peer that vanished without a word.
+    from.setKeepAlive(true, KEEP_ALIVE_MS);
+    from.on("error", () => from.destroy());
+    // What is still to be written goes out first.
+    from.once("close", () => to.destroySoon());
+    from.pipe(to);
+  }
+}
+
+function answerPage(upgraded: UpgradeRequest, page: Page): void {
+  sendPage(page, upgraded.request, plainResponse(upgraded));
+}
+
+/** Node leaves the connection of an upgrade to us, the response to one that does not come about included. */
+function plainResponse({ request, client }: UpgradeRequest): ServerResponse {
+  const response = new http.ServerResponse(request);
+  response.shouldKeepAlive = false;
+  response.assignSocket(client);
+  // A server does this for the responses it makes itself.
+  client.on("drain", () => response.emit("drain"));
+  response.once("finish", () => {
+    response.detachSocket(client);
+    client.destroySoon();
+  });
+  return response;
+}
+
+const UNWRITABLE_HEAD = "A header or the path holds a character that is not allowed.";
+const KEEP_ALIVE_MS = 60_000;
