@@ -1,0 +1,19 @@
+import { type Application, type ApplicationRecord, applicationView, maySeeSecrets } from "@berth/core";
+import type { UseCaseContext } from "./context.ts";
+
+type AnswerContext = Pick<UseCaseContext, "scope" | "stores" | "publicUrl">;
+
+/** What the caller may see of these applications. */
+export async function applicationViews(
+  { scope, stores, publicUrl }: AnswerContext,
+  applications: readonly ApplicationRecord[],
+): Promise<Application[]> {
+  const isOpen = maySeeSecrets(scope) && applications.length > 0;
+  const secrets = isOpen ? await stores.applications.secretsOf(applications.map(({ id }) => id)) : undefined;
+  return applications.map((application) =>
+    applicationView(application, {
+      secrets: secrets?.get(application.id),
+      publicUrl: (url) => publicUrl(url, application.server_id),
+    }),
+  );
+}

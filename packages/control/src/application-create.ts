@@ -1,0 +1,162 @@
+import {
+  type ApplicationCreate,
+  type ApplicationCreateDockerfile,
+  type ApplicationCreatePublic,
+  type ApplicationCreateUpload,
+  ApplicationSecrets,
+  ApplicationSettings,
+  type ApplicationSource,
+  applicationChange,
+  type BuildPack,
+  basicAuthProblems,
+  type CreatedApplication,
+  type DomainClaim,
+  generatedName,
+  generatedUrls,
+  invalid,
+  isDomainError,
+  parseUrlList,
+  requireAbility,
+} from "@berth/core";
+import { requireBuildPack, requireReachableSource } from "./application-support.ts";
+import type { UseCaseContext } from "./context.ts";
+import { requestDeployment } from "./deployment-request.ts";
+import { claimDomains, readDomains, requireFreeDomains } from "./domain.ts";
+import { type Place, resolvePlace } from "./placement.ts";
+
+/** One creation for each source; all follow the same way. */
+export function createApplication(context: UseCaseContext) {
+  return {
+    createPublic: (sent: ApplicationCreatePublic) => create(context, "git", sent, sent.build_pack),
+    createUpload: (sent: ApplicationCreateUpload) => create(context, "upload", sent, sent.build_pack ?? "nixpacks"),
+    createDockerfile: (sent: ApplicationCreateDockerfile) => create(context, "dockerfile", sent, "dockerfile"),
+  };
+}
+
+const DEFAULT_SETTINGS = ApplicationSettings.parse({ build_pack: "nixpacks" });
+const DEFAULT_SECRETS = ApplicationSecrets.parse({});
+
+/** An image is not built. */
+type SourceBuildPack = Exclude<BuildPack, "dockerimage">;
+
+interface Draft {
+  readonly uuid: string;
+  readonly place: Place;
+  readonly name: string;
+  readonly description: string | null;
+  readonly source: ApplicationSource;
+  readonly settings: ApplicationSettings;
+  readonly secrets: ApplicationSecrets;
+  readonly isInstant: boolean;
+}
+
+/**
+ * Makes an application, its URLs and, with `instant_deploy`, its first deployment: all of it or nothing.
+ *
+ * @throws DomainError `request.invalid`, `engine.unsupported`, `domain.conflict`, `queue.full`
+ */
+async function create(
+  context: UseCaseContext,
+  source: ApplicationSource,
+  sent: ApplicationCreate,
+  buildPack: SourceBuildPack,
+): Promise<CreatedApplication> {
+  const { scope, stores } = context;
+  requireAbility(scope, "write");
+  const claims = readDomains(sent.domains);
+  const place = await resolvePlace(stores, sent);
+  const draft = drafted(context, source, sent, buildPack, place);
+  requireReachableSource(scope, draft.settings.git_repository, place.server.ip);
+  await requireBuildPack(context, buildPack, source, place.server);
+  if (claims.length > 0) {
+    const wanted = { claims, isForced: sent.force_domain_override ?? false };
+    await requireFreeDomains(context, stores, wanted);
+    return insert(context, draft, wanted);
+  }
+  const isGenerated = (sent.autogenerate_domain ?? true) && buildPack !== "dockercompose";
+  if (!isGenerated) return insert(context, draft, { claims: [], isForced: false });
+  return insertWithGeneratedUrl(context, draft);
+}
+
+function drafted(
+  { ids }: UseCaseContext,
+  source: ApplicationSource,
+  sent: ApplicationCreate,
+  buildPack: SourceBuildPack,
+  place: Place,
+): Draft {
+  const change = applicationChange({ ...sent, build_pack: buildPack });
+  const settings: ApplicationSettings = { ...DEFAULT_SETTINGS, ...sourceDefaults(source), ...change.settings };
+  const secrets: ApplicationSecrets = { ...DEFAULT_SECRETS, ...change.secrets };
+  const problems = { ...change.problems, ...basicAuthProblems(settings, secrets) };
+  if (Object.keys(problems).length > 0) throw invalid(problems);
+  const uuid = ids.uuid();
+  return {
+    uuid,
+    place,
+    name: sent.name ?? generatedName(source, { uuid, ...settings }),
+    description: sent.description ?? null,
+    source,
+    // An upload has its commit from what is uploaded, never from the request.
+    settings: source === "upload" ? { ...settings, git_commit_sha: "HEAD" } : settings,
+    secrets,
+    isInstant: sent.instant_deploy ?? false,
+  };
+}
+
+/** An image built from a Dockerfile alone says nothing of its port, so it is the family's default. */
+const sourceDefaults = (source: ApplicationSource): Partial<ApplicationSettings> =>
+  source === "dockerfile" ? { ports_exposes: "80" } : {};
+
+/** Takes the first URL that is free; a race for it goes on to the next. */
+async function insertWithGeneratedUrl(context: UseCaseContext, draft: Draft): Promise<CreatedApplication> {
+  const candidates = generatedUrls(draft.place.server, draft).map((url) => parseUrlList(url).claims);
+  for (const claims of candidates) {
+    const made = await insertIfFree(context, draft, claims);
+    if (made !== undefined) return made;
+  }
+  // The last one holds the uuid, so that only who claimed it on purpose can have it.
+  return insert(context, draft, { claims: [], isForced: false });
+}
+
+async function insertIfFree(context: UseCaseContext, draft: Draft, claims: readonly DomainClaim[]) {
+  const wanted = { claims, isForced: false };
+  try {
+    await requireFreeDomains(context, context.stores, wanted);
+    return await insert(context, draft, wanted);
+  } catch (taken) {
+    if (isDomainError(taken, "domain.conflict")) return undefined;
+    throw taken;
+  }
+}
+
+function insert(
+  context: UseCaseContext,
+  draft: Draft,
+  wanted: { readonly claims: readonly DomainClaim[]; readonly isForced: boolean },
+): Promise<CreatedApplication> {
+  const { environment, server, destination } = draft.place;
+  const { uuid, name, description, source, settings, secrets } = draft;
+  return context.stores.transaction(async (inside) => {
+    const application = await inside.applications.insert({
+      uuid,
+      environment_id: environment.id,
+      server_id: server.id,
+      destination_id: destination.id,
+      name,
+      description,
+      source,
+      settings,
+      secrets,
+    });
+    const overridden = await claimDomains(context, inside, application.id, wanted);
+    const wish = { application, isInstant: true };
+    const requested = draft.isInstant ? await requestDeployment(context, inside, wish) : undefined;
+    return {
+      uuid,
+      fqdn: wanted.claims.map(({ url }) => url).join(",") || null,
+      ...(requested ? { deployment_uuid: requested.deployment.uuid } : {}),
+      ...(overridden.length > 0 ? { overridden } : {}),
+    };
+  });
+}

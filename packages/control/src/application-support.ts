@@ -1,0 +1,60 @@
+import {
+  type ApplicationSource,
+  type BuildPack,
+  DomainError,
+  type EngineCapabilities,
+  invalid,
+  isLocalHost,
+  notFound,
+  parseGitUrl,
+  requireAbility,
+  type Scope,
+  type ServerRecord,
+} from "@berth/core";
+import type { UseCaseContext } from "./context.ts";
+
+/** Build packs that fit a source that is no repository and no upload. */
+const PACK_OF_SOURCE: Readonly<Partial<Record<ApplicationSource, BuildPack>>> = {
+  dockerfile: "dockerfile",
+  image: "dockerimage",
+};
+
+/** @throws DomainError `request.invalid`, `engine.unsupported`, `engine.unreachable` */
+export async function requireBuildPack(
+  { engineFor }: Pick<UseCaseContext, "engineFor">,
+  buildPack: BuildPack,
+  source: ApplicationSource,
+  server: ServerRecord | undefined,
+): Promise<void> {
+  if (server === undefined) throw notFound("Server");
+  const only = PACK_OF_SOURCE[source];
+  if (only !== undefined && buildPack !== only) {
+    throw invalid({ build_pack: [`Must be ${only}: the application is made from ${NAMES[only] ?? only}.`] });
+  }
+  const { capabilities, kind } = await engineFor(server);
+  if (!capabilities.build_packs.includes(buildPack)) throw unsupported(buildPack, kind, server.name, capabilities);
+}
+
+const NAMES: Readonly<Partial<Record<BuildPack, string>>> = {
+  dockerfile: "a Dockerfile of its own",
+  dockerimage: "an image",
+};
+
+function unsupported(buildPack: BuildPack, kind: string, server: string, { build_packs }: EngineCapabilities) {
+  const others = build_packs.join(", ");
+  const sentence = `The engine of server ${server} (${kind}) cannot build with ${buildPack}. Use one of ${others}, or a server with Docker.`;
+  return new DomainError("engine.unsupported", sentence, { fields: { build_pack: [sentence] } });
+}
+
+/**
+ * Folders of this machine are for its own server, and read by the control plane's own user: who names one may read
+ * whatever that user may.
+ * @throws DomainError `request.invalid`, `auth.missing_ability`
+ */
+export function requireReachableSource(scope: Scope, repository: string, serverIp: string): void {
+  if (repository === "" || parseGitUrl(repository).scheme !== "file") return;
+  if (!isLocalHost(serverIp)) {
+    throw invalid({ git_repository: ["file: addresses work only on the server that Berth itself runs on."] });
+  }
+  requireAbility(scope, "root");
+}

@@ -1,0 +1,128 @@
+import {
+  type Application,
+  type ApplicationRecord,
+  type ApplicationUpdate,
+  applicationChange,
+  basicAuthProblems,
+  type ChangedApplication,
+  DomainError,
+  invalid,
+  notFound,
+  type Page,
+  type Paging,
+  requireAbility,
+  resetsOf,
+  type Stores,
+  settingView,
+} from "@berth/core";
+import { applicationViews } from "./application-answer.ts";
+import { createApplication } from "./application-create.ts";
+import { requireBuildPack, requireReachableSource } from "./application-support.ts";
+import type { UseCaseContext } from "./context.ts";
+import { DUPLICATE_MESSAGE, requestDeployment } from "./deployment-request.ts";
+import { claimDomains, readDomains, requireFreeDomains } from "./domain.ts";
+import { tellOfResource } from "./event.ts";
+
+/** @throws DomainError `resource.not_found` */
+export async function findApplication(stores: Stores, uuid: string): Promise<ApplicationRecord> {
+  const application = await stores.applications.find(uuid);
+  if (application === undefined) throw notFound("Application");
+  return application;
+}
+
+export function applications(context: UseCaseContext) {
+  const { scope, stores, source } = context;
+  return {
+    async list({ tag, ...paging }: Paging & { readonly tag?: string | undefined }): Promise<Page<Application>> {
+      requireAbility(scope, "read");
+      const page = await stores.applications.list({ tag }, paging);
+      return { items: await applicationViews(context, page.items), total: page.total };
+    },
+
+    async get(uuid: string): Promise<Application> {
+      requireAbility(scope, "read");
+      const application = await findApplication(stores, uuid);
+      const [view] = await applicationViews(context, [application]);
+      if (view === undefined) throw notFound("Application");
+      return { ...view, settings: settingView(application.settings) };
+    },
+
+    ...createApplication(context),
+
+    update: (uuid: string, sent: ApplicationUpdate) => update(context, uuid, sent),
+
+    /**
+     * Keeps an archive as what the next deployment builds.
+     * @throws DomainError `resource.state` when its source is not an upload, `source.invalid`, `request.too_large`
+     */
+    async uploadSource(uuid: string, archive: AsyncIterable<Uint8Array>): Promise<{ commit: string; size: number }> {
+      requireAbility(scope, "write");
+      requireUploads(await findApplication(stores, uuid));
+      const { commit, sizeBytes } = await source.saveUpload(uuid, archive);
+      await stores.transaction(async (inside) => {
+        const application = await findApplication(inside, uuid);
+        await inside.applications.update(application.id, { settings: { git_commit_sha: commit } });
+        await tellOfResource(inside, application, "resource.source_uploaded", { commit });
+      });
+      return { commit, size: sizeBytes };
+    },
+  };
+}
+
+function requireUploads(application: ApplicationRecord): void {
+  if (application.source === "upload") return;
+  const message = `Application ${application.name} gets its code from ${application.source}. Create one for uploads: POST /api/v1/applications/upload.`;
+  throw new DomainError("resource.state", message);
+}
+
+async function update(context: UseCaseContext, uuid: string, sent: ApplicationUpdate): Promise<ChangedApplication> {
+  const { scope, stores } = context;
+  requireAbility(scope, "write");
+  const current = await findApplication(stores, uuid);
+  const change = await checkedChange(context, current, sent);
+  const wanted = {
+    claims: readDomains(sent.domains),
+    isForced: sent.force_domain_override ?? false,
+    resourceId: current.id,
+  };
+  const hasDomains = sent.domains !== undefined;
+  if (hasDomains) await requireFreeDomains(context, stores, wanted);
+  return stores.transaction(async (inside) => {
+    const application = await inside.applications.update(current.id, change);
+    if (application === undefined) throw notFound("Application");
+    const overridden = hasDomains ? await claimDomains(context, inside, current.id, wanted) : [];
+    await tellOfResource(inside, application, "resource.updated", { fields: Object.keys(sent).sort() });
+    return {
+      uuid,
+      ...(sent.instant_deploy ? await deployedAnswer(context, inside, application) : {}),
+      ...(overridden.length > 0 ? { overridden } : {}),
+    };
+  });
+}
+
+async function checkedChange(context: UseCaseContext, current: ApplicationRecord, sent: ApplicationUpdate) {
+  const { scope, stores } = context;
+  const { settings, secrets, problems } = applicationChange(sent);
+  const next = { ...current.settings, ...settings };
+  const authProblems = settings.is_http_basic_auth_enabled
+    ? basicAuthProblems(next, { ...(await stores.applications.secrets(current.id)), ...secrets })
+    : {};
+  const all = { ...problems, ...authProblems };
+  if (Object.keys(all).length > 0) throw invalid(all);
+  if (settings.git_repository !== undefined)
+    requireReachableSource(scope, settings.git_repository, current.placement.server_ip);
+  if (next.build_pack !== current.settings.build_pack) {
+    await requireBuildPack(context, next.build_pack, current.source, await stores.servers.findById(current.server_id));
+  }
+  return {
+    name: sent.name ?? undefined,
+    description: sent.description,
+    settings: { ...resetsOf(current.settings.build_pack, next.build_pack), ...settings },
+    secrets,
+  };
+}
+
+async function deployedAnswer(context: UseCaseContext, inside: Stores, application: ApplicationRecord) {
+  const { deployment, isDuplicate } = await requestDeployment(context, inside, { application });
+  return { deployment_uuid: deployment.uuid, ...(isDuplicate ? { message: DUPLICATE_MESSAGE } : {}) };
+}

@@ -1,0 +1,47 @@
+import {
+  type Clock,
+  type Engine,
+  type Ids,
+  notFound,
+  RESOURCE_KINDS,
+  type ResourceRecord,
+  type ResourceRef,
+  type Scope,
+  type ServerRecord,
+  type SourceFetcher,
+  type Stores,
+} from "@berth/core";
+
+/** What the use cases ask of a server's engine; the worker does the rest. */
+export type ControlEngine = Pick<Engine, "kind" | "capabilities" | "logs">;
+
+/** What the use cases need of the world. */
+export interface ControlDeps {
+  readonly stores: (scope: Scope) => Stores;
+  readonly source: Pick<SourceFetcher, "saveUpload">;
+  /** @throws DomainError `engine.unreachable` */
+  readonly engineFor: (server: ServerRecord) => ControlEngine | Promise<ControlEngine>;
+  /** How a URL of a resource is reached: with the port of its server's proxy where it is not the usual one. */
+  readonly publicUrl: (url: string, serverId: number) => string;
+  /** The instance's own URL, which no resource can take; `null` when it has none. */
+  readonly instanceUrl: string | null;
+  /** What `GET /version` answers. */
+  readonly reportedVersion: string;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  /** SHA-256, hexadecimal. */
+  readonly hashToken: (secret: string) => string;
+}
+
+/** What one request's use cases share. */
+export interface UseCaseContext extends Omit<ControlDeps, "stores"> {
+  readonly scope: Scope;
+  readonly stores: Stores;
+}
+
+/** @throws DomainError `resource.not_found` that names the kind */
+export async function findResource(stores: Stores, ref: ResourceRef): Promise<ResourceRecord> {
+  const resource = await stores.resources.find(ref);
+  if (resource === undefined) throw notFound(RESOURCE_KINDS[ref.kind].title);
+  return resource;
+}

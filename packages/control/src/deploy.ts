@@ -1,0 +1,108 @@
+import {
+  type ApplicationRecord,
+  type DeployRequestEntry,
+  type DeployRequestResult,
+  DomainError,
+  requireAbility,
+} from "@berth/core";
+import type { UseCaseContext } from "./context.ts";
+import { DUPLICATE_MESSAGE, type Requested, requestDeployments } from "./deployment-request.ts";
+
+export interface DeployRequest {
+  /** Separated by commas, as tags are; at most 100 of either. */
+  readonly uuid?: string | undefined;
+  readonly tag?: string | undefined;
+  readonly force?: boolean | undefined;
+  readonly pr?: number | undefined;
+  readonly pull_request_id?: number | undefined;
+  readonly docker_tag?: string | undefined;
+}
+
+/** Deploys by uuid or by tag: all that is asked for, or nothing. */
+export function deploy(context: UseCaseContext) {
+  const { scope, stores } = context;
+
+  async function byUuid(uuids: readonly string[], request: DeployRequest): Promise<DeployRequestResult> {
+    const pullRequest = request.pull_request_id ?? request.pr ?? 0;
+    return stores.transaction(async (inside) => {
+      const applications: ApplicationRecord[] = [];
+      for (const uuid of uuids) {
+        const application = await inside.applications.find(uuid);
+        if (application !== undefined) applications.push(application);
+      }
+      if (applications.length === 0) throw new DomainError("resource.not_found", "No resources found.");
+      if (pullRequest > 0)
+        return { deployments: applications.map((application) => noPreview(application, pullRequest)) };
+      const wishes = applications.map((application) => ({ application, isForced: request.force }));
+      const requested = await requestDeployments(context, inside, wishes);
+      return { deployments: requested.map(entryOf) };
+    });
+  }
+
+  async function byTag(tags: readonly string[], request: DeployRequest): Promise<DeployRequestResult> {
+    return stores.transaction(async (inside) => {
+      const tagged = new Map<string, ApplicationRecord>();
+      for (const tag of tags) {
+        const { items } = await inside.applications.list({ tag });
+        for (const application of items) tagged.set(application.uuid, application);
+      }
+      if (tagged.size === 0) throw new DomainError("resource.not_found", "No resources found with this tag.");
+      const wishes = [...tagged.values()].map((application) => ({ application, isForced: request.force }));
+      const requested = await requestDeployments(context, inside, wishes);
+      return {
+        message: requested.map((one) => entryOf(one).message),
+        details: requested.map(({ deployment }) => ({
+          resource_uuid: deployment.resource_uuid,
+          deployment_uuid: deployment.uuid,
+        })),
+      };
+    });
+  }
+
+  /** @throws DomainError `request.malformed`, `resource.not_found`, `queue.full` */
+  return async function request(asked: DeployRequest): Promise<DeployRequestResult> {
+    requireAbility(scope, "deploy");
+    const refusal = contradictionOf(asked);
+    if (refusal !== undefined) throw new DomainError("request.malformed", refusal);
+    if (asked.uuid !== undefined) return byUuid(listOf(asked.uuid), asked);
+    return byTag(listOf(asked.tag ?? ""), asked);
+  };
+}
+
+/** Far more than a queue takes, and read within a moment. */
+const LISTED_MAX = 100;
+
+function contradictionOf({ uuid, tag, pr, pull_request_id, docker_tag }: DeployRequest): string | undefined {
+  const pullRequest = pull_request_id ?? pr ?? 0;
+  if (uuid !== undefined && tag !== undefined) return "You can only use uuid or tag, not both.";
+  if (uuid === undefined && tag === undefined) return "You must provide uuid or tag.";
+  if (tag !== undefined && pullRequest > 0) return "You can only use tag or pr, not both.";
+  if (tag !== undefined && docker_tag !== undefined) return "You can only use tag or docker_tag, not both.";
+  if (docker_tag !== undefined && pullRequest === 0) return "docker_tag requires pull_request_id.";
+  if (uuid !== undefined && listOf(uuid).length === 0) return "No UUIDs provided.";
+  if (tag !== undefined && listOf(tag).length === 0) return "No TAGs provided.";
+  const [noun, count] = uuid === undefined ? ["tags", listOf(tag ?? "").length] : ["uuids", listOf(uuid).length];
+  if (count > LISTED_MAX) return `At most ${LISTED_MAX} ${noun} in one request; you sent ${count}.`;
+  return undefined;
+}
+
+const listOf = (text: string): readonly string[] => [
+  ...new Set(
+    text
+      .split(",")
+      .map((item) => item.trim())
+      .filter((item) => item !== ""),
+  ),
+];
+
+const entryOf = ({ deployment, isDuplicate }: Requested): DeployRequestEntry & { message: string } => ({
+  message: isDuplicate ? DUPLICATE_MESSAGE : `Application ${deployment.resource_name} deployment queued.`,
+  resource_uuid: deployment.resource_uuid,
+  deployment_uuid: deployment.uuid,
+});
+
+/** Applications have no previews yet, so none is found. */
+const noPreview = ({ name, uuid }: ApplicationRecord, pullRequest: number): DeployRequestEntry => ({
+  message: `Application ${name} has no preview of pull request ${pullRequest}.`,
+  resource_uuid: uuid,
+});

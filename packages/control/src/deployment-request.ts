@@ -1,0 +1,93 @@
+import {
+  type ApplicationRecord,
+  type DeploymentRecord,
+  DomainError,
+  type NewDeployment,
+  queueFull,
+  type Stores,
+} from "@berth/core";
+import type { UseCaseContext } from "./context.ts";
+
+/** What is asked of one deployment. */
+export interface DeploymentWish {
+  readonly application: ApplicationRecord;
+  readonly isForced?: boolean | undefined;
+  readonly isRestart?: boolean | undefined;
+  /** At once, whatever else is under way; only the queue's limit holds. */
+  readonly isInstant?: boolean | undefined;
+}
+
+export interface Requested {
+  readonly deployment: DeploymentRecord;
+  /** The one that waits or runs already, for the same commit. */
+  readonly isDuplicate: boolean;
+}
+
+/**
+ * Queues all of them or none. Must run in a transaction, which the refusal undoes.
+ *
+ * @throws DomainError `queue.full`, `resource.state`, `source.not_found`
+ */
+export async function requestDeployments(
+  { ids }: Pick<UseCaseContext, "ids">,
+  inside: Stores,
+  wishes: readonly DeploymentWish[],
+): Promise<readonly Requested[]> {
+  const wanted: NewDeployment[] = [];
+  for (const wish of wishes) wanted.push(await newDeployment(ids.uuid(), inside, wish));
+  const outcomes = await inside.deployments.enqueue(wanted);
+  const requested = outcomes.map((outcome): Requested => {
+    if (outcome.outcome === "full") throw queueFull();
+    return { deployment: outcome.deployment, isDuplicate: outcome.outcome === "duplicate" };
+  });
+  for (const { application } of wishes) {
+    // Who deploys wants it to run: also after a restart of the control plane in the middle.
+    if (application.desired_state !== "running") await inside.resources.setDesiredState(application.id, "running");
+  }
+  return requested;
+}
+
+/** One of them. @see requestDeployments */
+export async function requestDeployment(
+  context: Pick<UseCaseContext, "ids">,
+  inside: Stores,
+  wish: DeploymentWish,
+): Promise<Requested> {
+  const [requested] = await requestDeployments(context, inside, [wish]);
+  if (requested === undefined) throw new DomainError("internal.error", "The queue answered nothing.");
+  return requested;
+}
+
+export const DUPLICATE_MESSAGE = "Deployment already queued for this commit.";
+
+async function newDeployment(uuid: string, inside: Stores, wish: DeploymentWish): Promise<NewDeployment> {
+  const { application, isForced = false, isRestart = false, isInstant = false } = wish;
+  requireDeployable(application);
+  // Nothing to start again: it is built as if it were deployed.
+  const hasRelease = isRestart && (await inside.releases.live(application.id, 0)) !== undefined;
+  return {
+    uuid,
+    resource_id: application.id,
+    server_id: application.server_id,
+    destination_id: application.destination_id,
+    pull_request_id: 0,
+    commit: application.settings.git_commit_sha,
+    force_rebuild: isForced,
+    restart_only: hasRelease,
+    rollback: false,
+    is_webhook: false,
+    is_api: true,
+    git_type: null,
+    is_instant: isInstant,
+  };
+}
+
+function requireDeployable({ name, uuid, source, settings, removing_at }: ApplicationRecord): void {
+  if (removing_at !== null) {
+    throw new DomainError("resource.state", `Application ${name} is being removed, so it cannot be deployed.`);
+  }
+  if (source === "upload" && settings.git_commit_sha === "HEAD") {
+    const path = `/api/v1/applications/${uuid}/source`;
+    throw new DomainError("source.not_found", `Application ${name} has no source yet. Upload it first: PUT ${path}.`);
+  }
+}

@@ -1,0 +1,177 @@
+import {
+  type Deployment,
+  type DeploymentCancelled,
+  type DeploymentEvent,
+  type DeploymentLogPage,
+  type DeploymentRecord,
+  type DeploymentStepView,
+  DomainError,
+  deploymentView,
+  isTerminal,
+  LOG_FIELD_LINES_MAX,
+  logEntryView,
+  logsText,
+  maySeeSecrets,
+  notFound,
+  type Page,
+  type Paging,
+  requireAbility,
+  type Scope,
+  type Stores,
+  stepView,
+} from "@berth/core";
+import { findApplication } from "./application.ts";
+import type { UseCaseContext } from "./context.ts";
+import { mapPage } from "./page.ts";
+import { whileTokenWorks } from "./token-watch.ts";
+
+/** A cancelled deployment's work ends within five seconds; the answer waits a little longer for it. */
+const CANCEL_WAIT_SECONDS = 8;
+/** Lines read at once by a follower. */
+const FOLLOW_LINES = 500;
+
+export function deployments({ scope, stores, clock }: UseCaseContext) {
+  const isOpen = maySeeSecrets(scope);
+  const listed = (deployment: DeploymentRecord) => deploymentView(deployment, isOpen ? null : undefined);
+
+  return {
+    /** Queued and in progress, oldest first. */
+    async listActive(paging: Paging): Promise<Page<Deployment>> {
+      requireAbility(scope, "read");
+      return mapPage(await stores.deployments.listActive(paging), listed);
+    },
+
+    /** Newest first. */
+    async listByApplication(
+      uuid: string,
+      { pull_request_id, ...paging }: Paging & { readonly pull_request_id?: number | undefined },
+    ): Promise<Page<Deployment>> {
+      requireAbility(scope, "read");
+      const application = await findApplication(stores, uuid);
+      const page = await stores.deployments.listByResource(application.id, { pull_request_id }, paging);
+      return mapPage(page, listed);
+    },
+
+    async get(uuid: string): Promise<Deployment> {
+      requireAbility(scope, "read");
+      const deployment = await findDeployment(stores, uuid);
+      if (!isOpen) return deploymentView(deployment, undefined);
+      const lines = await stores.deployments.log(deployment.id, { last: LOG_FIELD_LINES_MAX });
+      return deploymentView(deployment, logsText(lines));
+    },
+
+    async steps(uuid: string): Promise<DeploymentStepView[]> {
+      requireAbility(scope, "read");
+      const { id } = await findDeployment(stores, uuid);
+      return (await stores.deployments.steps(id)).map(stepView);
+    },
+
+    async log(uuid: string, { after, take }: { after: number; take: number }): Promise<DeploymentLogPage> {
+      requireAbility(scope, "read");
+      // The status first: when it is terminal, no line of what led to it comes later than the lines read now.
+      const { id, status } = await findDeployment(stores, uuid);
+      const lines = await stores.deployments.log(id, { after, take });
+      const shown = lines.filter(({ hidden }) => isOpen || !hidden);
+      return { status, lines: shown.map(logEntryView), next: lines.at(-1)?.seq ?? after };
+    },
+
+    /**
+     * Everything from the line behind `after` on, until the deployment has ended or the token works no more. Each event comes with the cursor to
+     * resume from.
+     */
+    async follow(
+      uuid: string,
+      options: { readonly after: number; readonly signal: AbortSignal },
+    ): Promise<AsyncIterable<FollowedEvent>> {
+      requireAbility(scope, "read");
+      await findDeployment(stores, uuid);
+      const { after } = options;
+      return whileTokenWorks({ scope, stores }, options.signal, (signal) =>
+        followEvents(scope, stores, uuid, { after, signal }),
+      );
+    },
+
+    /**
+     * Answers when the work has ended, so that the status tells the truth.
+     * @throws DomainError `deployment.not_cancellable`
+     */
+    async cancel(uuid: string): Promise<DeploymentCancelled> {
+      requireAbility(scope, "deploy");
+      const before = await findDeployment(stores, uuid);
+      if (isTerminal(before.status)) throw notCancellable(before);
+      const asked = await stores.deployments.requestCancel(uuid);
+      if (asked === undefined) throw notFound("Deployment");
+      const after = await untilEnded(asked);
+      if (after.status === "cancelled-by-user") {
+        return { message: "Deployment cancelled successfully.", deployment_uuid: uuid, status: after.status };
+      }
+      // It was faster than the request.
+      if (isTerminal(after.status)) throw notCancellable(after);
+      return { message: "Deployment cancellation requested.", deployment_uuid: uuid, status: after.status };
+    },
+  };
+
+  async function untilEnded(asked: DeploymentRecord): Promise<DeploymentRecord> {
+    const until = clock.now().getTime() + CANCEL_WAIT_SECONDS * 1000;
+    let deployment = asked;
+    while (!isTerminal(deployment.status) && clock.now().getTime() < until) {
+      await stores.deployments.changed(deployment.id, NEVER);
+      deployment = (await stores.deployments.find(deployment.uuid)) ?? deployment;
+    }
+    return deployment;
+  }
+}
+
+const NEVER = new AbortController().signal;
+
+async function findDeployment(stores: Stores, uuid: string): Promise<DeploymentRecord> {
+  const deployment = await stores.deployments.find(uuid);
+  if (deployment === undefined) throw notFound("Deployment");
+  return deployment;
+}
+
+const notCancellable = ({ status }: DeploymentRecord) =>
+  new DomainError("deployment.not_cancellable", `Deployment cannot be cancelled. Current status: ${status}`);
+
+export interface FollowedEvent {
+  /** Of the last line told: what `after` is to be after a lost connection. */
+  readonly cursor: number;
+  readonly event: DeploymentEvent;
+}
+
+async function* followEvents(
+  scope: Scope,
+  stores: Stores,
+  uuid: string,
+  { after, signal }: { readonly after: number; readonly signal: AbortSignal },
+): AsyncGenerator<FollowedEvent, void> {
+  const isOpen = maySeeSecrets(scope);
+  let cursor = after;
+  let told = "";
+  while (!signal.aborted) {
+    // The state is read before the lines: once it is terminal, what the lines are then is all there is.
+    const deployment = await stores.deployments.find(uuid);
+    if (deployment === undefined) return;
+    const steps = (await stores.deployments.steps(deployment.id)).map(stepView);
+    for (let hasMore = true; hasMore && !signal.aborted; ) {
+      const lines = await stores.deployments.log(deployment.id, { after: cursor, take: FOLLOW_LINES });
+      for (const line of lines) {
+        cursor = line.seq;
+        if (isOpen || !line.hidden) yield { cursor, event: { type: "line", line: logEntryView(line) } };
+      }
+      hasMore = lines.length === FOLLOW_LINES;
+    }
+    const event = { type: "state" as const, deployment: deploymentView(deployment, undefined), steps };
+    const state = stateOf(event);
+    if (state !== told) yield { cursor, event };
+    told = state;
+    if (isTerminal(deployment.status)) return;
+    await stores.deployments.changed(deployment.id, signal);
+  }
+}
+
+/** What a follower wants to be told of: not each renewal of the worker's hold. */
+const stateOf = ({ deployment: { status, commit, cancel_requested_at }, steps }: StateEvent): string =>
+  JSON.stringify([status, commit, cancel_requested_at, steps]);
+
+type StateEvent = Extract<DeploymentEvent, { type: "state" }>;

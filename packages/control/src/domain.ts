@@ -1,0 +1,56 @@
+import {
+  type DomainClaim,
+  type DomainConflict,
+  domainConflictError,
+  domainConflicts,
+  holderConflict,
+  invalid,
+  parseUrlList,
+  type Stores,
+} from "@berth/core";
+import type { UseCaseContext } from "./context.ts";
+
+/** @throws DomainError `request.invalid` with a sentence for each wrong URL */
+export function readDomains(text: string | null | undefined): readonly DomainClaim[] {
+  const { claims, problems } = parseUrlList(text ?? "");
+  if (problems.length > 0) throw invalid({ domains: problems });
+  return claims;
+}
+
+export interface WantedDomains {
+  readonly claims: readonly DomainClaim[];
+  readonly isForced: boolean;
+  /** The resource that shall hold them; what it holds already is no conflict. */
+  readonly resourceId?: number | undefined;
+}
+
+type DomainContext = Pick<UseCaseContext, "scope" | "instanceUrl">;
+
+/** @throws DomainError `domain.conflict` that tells who holds what */
+export async function requireFreeDomains(
+  { scope, instanceUrl }: DomainContext,
+  stores: Stores,
+  { claims, isForced, resourceId }: WantedDomains,
+): Promise<void> {
+  if (claims.length === 0) return;
+  const holders = await stores.domains.holders(claims, resourceId);
+  const refusal = domainConflictError(
+    domainConflicts({ claims, holders, teamId: scope.teamId, instanceUrl }),
+    isForced,
+  );
+  if (refusal) throw refusal;
+}
+
+/**
+ * Inside the transaction that makes or changes the resource. Answers what lost its URL to it.
+ * @throws DomainError `domain.conflict` when another request was faster
+ */
+export async function claimDomains(
+  { scope }: DomainContext,
+  inside: Stores,
+  resourceId: number,
+  { claims, isForced }: WantedDomains,
+): Promise<DomainConflict[]> {
+  const { overridden } = await inside.domains.claim(resourceId, claims, { takeFromOwnTeam: isForced });
+  return overridden.map((holder) => holderConflict(holder, scope.teamId));
+}

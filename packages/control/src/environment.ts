@@ -1,0 +1,98 @@
+import {
+  type Application,
+  DomainError,
+  type Environment,
+  type EnvironmentCreate,
+  type EnvironmentRecord,
+  environmentView,
+  isDomainError,
+  notFound,
+  type Page,
+  type Paging,
+  requireAbility,
+  type Stores,
+} from "@berth/core";
+import { applicationViews } from "./application-answer.ts";
+import type { UseCaseContext } from "./context.ts";
+import { mapPage } from "./page.ts";
+import { findProject } from "./project.ts";
+
+/** @throws DomainError `resource.not_found` */
+export async function findEnvironment(
+  stores: Stores,
+  projectId: number,
+  nameOrUuid: string,
+): Promise<EnvironmentRecord> {
+  const environment = await stores.environments.find(projectId, nameOrUuid);
+  if (environment === undefined) throw notFound("Environment");
+  return environment;
+}
+
+/** An environment with what lives in it, by kind. */
+export type EnvironmentContent = Environment & {
+  applications: Application[];
+  services: never[];
+  postgresqls: never[];
+  mysqls: never[];
+  mariadbs: never[];
+  mongodbs: never[];
+  redis: never[];
+};
+
+export function environments(context: UseCaseContext) {
+  const { scope, stores, ids } = context;
+  return {
+    async list(projectUuid: string, paging: Paging): Promise<Page<{ id: number; uuid: string; name: string }>> {
+      requireAbility(scope, "read");
+      const project = await findProject(stores, projectUuid);
+      const page = await stores.environments.list(project.id, paging);
+      return mapPage(page, ({ id, uuid, name }) => ({ id, uuid, name }));
+    },
+
+    async get(projectUuid: string, nameOrUuid: string): Promise<EnvironmentContent> {
+      requireAbility(scope, "read");
+      const project = await findProject(stores, projectUuid);
+      const environment = await findEnvironment(stores, project.id, nameOrUuid);
+      const { items } = await stores.applications.list({ environment_id: environment.id });
+      const applications = await applicationViews(context, items);
+      return { ...environmentView(environment), applications, ...NONE_YET };
+    },
+
+    /** @throws DomainError `resource.already_exists` */
+    async create(projectUuid: string, { name, description = null }: EnvironmentCreate): Promise<{ uuid: string }> {
+      requireAbility(scope, "write");
+      return stores.transaction(async (inside) => {
+        const project = await findProject(inside, projectUuid);
+        const uuid = ids.uuid();
+        await insert(inside, { uuid, project_id: project.id, name, description });
+        await inside.events.append({ type: "environment.created", resource_uuid: uuid, payload: { name } });
+        return { uuid };
+      });
+    },
+
+    /** @throws DomainError `resource.in_use` */
+    async delete(projectUuid: string, nameOrUuid: string): Promise<{ message: string }> {
+      requireAbility(scope, "write");
+      await stores.transaction(async (inside) => {
+        const project = await findProject(inside, projectUuid);
+        const { id, uuid, name } = await findEnvironment(inside, project.id, nameOrUuid);
+        if (!(await inside.environments.deleteIfEmpty(id))) {
+          throw new DomainError("resource.in_use", "Environment has resources, so it cannot be deleted.");
+        }
+        await inside.events.append({ type: "environment.deleted", resource_uuid: uuid, payload: { name } });
+      });
+      return { message: "Environment deleted." };
+    },
+  };
+}
+
+const NONE_YET = { services: [], postgresqls: [], mysqls: [], mariadbs: [], mongodbs: [], redis: [] };
+
+async function insert(stores: Stores, environment: Parameters<Stores["environments"]["insert"]>[0]): Promise<void> {
+  try {
+    await stores.environments.insert(environment);
+  } catch (cause) {
+    if (!isDomainError(cause, "resource.already_exists")) throw cause;
+    throw new DomainError("resource.already_exists", "Environment with this name already exists.", { cause });
+  }
+}

@@ -1,0 +1,21 @@
+import type { ResourceRecord, Stores } from "@berth/core";
+
+/** Changes of a resource that a use case makes; its stores tell of its life by themselves. */
+type ResourceChange =
+  | "resource.updated"
+  | "resource.variables_changed"
+  | "resource.source_uploaded"
+  | "resource.stop_requested";
+
+/** In the transaction of the change. @param details Never secrets. */
+export const tellOfResource = (
+  inside: Stores,
+  { uuid, kind, name }: Pick<ResourceRecord, "uuid" | "kind" | "name">,
+  type: ResourceChange,
+  details: Readonly<Record<string, unknown>> = {},
+): Promise<void> =>
+  inside.events.append({
+    type,
+    resource_uuid: uuid,
+    payload: { resource_kind: kind, resource_name: name, ...details },
+  });

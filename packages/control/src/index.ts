@@ -1,0 +1,43 @@
+import type { Scope } from "@berth/core";
+import { applications } from "./application.ts";
+import type { ControlDeps, UseCaseContext } from "./context.ts";
+import { deploy } from "./deploy.ts";
+import { deployments } from "./deployment.ts";
+import { envs } from "./env.ts";
+import { environments } from "./environment.ts";
+import { instance } from "./instance.ts";
+import { lifecycle } from "./lifecycle.ts";
+import { logs } from "./log.ts";
+import { projects } from "./project.ts";
+import { resources } from "./resource.ts";
+import { servers } from "./server.ts";
+import { teams } from "./team.ts";
+import { tokens } from "./token.ts";
+
+export type { ControlDeps, ControlEngine } from "./context.ts";
+export type { FollowedEvent } from "./deployment.ts";
+export type { FollowedLine } from "./log.ts";
+
+/** The use cases: wired once with what they need of the world, then given to each caller in their own scope. */
+export function control(deps: ControlDeps) {
+  return (scope: Scope) => {
+    const context: UseCaseContext = { ...deps, scope, stores: deps.stores(scope) };
+    return {
+      instance: instance(context),
+      teams: teams(context),
+      tokens: tokens(context),
+      projects: projects(context),
+      environments: environments(context),
+      servers: servers(context),
+      resources: resources(context),
+      applications: applications(context),
+      envs: envs(context),
+      lifecycle: lifecycle(context),
+      deploy: deploy(context),
+      deployments: deployments(context),
+      logs: logs(context),
+    };
+  };
+}
+
+export type Control = ReturnType<ReturnType<typeof control>>;

@@ -1,0 +1,27 @@
+import { DomainError, ROOT_TEAM_ID, requireAbility } from "@berth/core";
+import type { UseCaseContext } from "./context.ts";
+
+/** The instance itself. */
+export function instance({ scope, stores, reportedVersion }: UseCaseContext) {
+  async function setApi(isEnabled: boolean) {
+    requireAbility(scope, "write");
+    const verb = isEnabled ? "enable" : "disable";
+    if (scope.teamId !== ROOT_TEAM_ID) {
+      throw new DomainError("auth.root_team_only", `You are not allowed to ${verb} the API.`);
+    }
+    await stores.transaction(async (inside) => {
+      await inside.settings.setApiEnabled(isEnabled);
+      await inside.events.append({ type: `instance.api_${verb}d`, resource_uuid: null, payload: {} });
+    });
+    return { message: `API ${verb}d.` };
+  }
+
+  return {
+    version(): string {
+      requireAbility(scope, "read");
+      return reportedVersion;
+    },
+    enableApi: () => setApi(true),
+    disableApi: () => setApi(false),
+  };
+}

@@ -1,0 +1,121 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import type { FollowedLine } from "./log.ts";
+import { gitApplication, type World, world } from "./world.fixture.ts";
+
+let at: World;
+let ref: { readonly kind: "application"; readonly uuid: string };
+beforeAll(async () => {
+  at = await world();
+});
+beforeEach(async () => {
+  const { uuid } = await at.own.applications.createPublic(gitApplication(at));
+  ref = { kind: "application", uuid };
+});
+afterAll(() => at.db.close());
+
+/** Deploys as a worker would, down to a live release; answers its deployment's uuid. */
+async function deployed({ isKnownToEngine = true } = {}): Promise<string> {
+  const { deployments = [] } = await at.own.deploy({ uuid: ref.uuid, force: true });
+  const claim = await at.db.system.deployments.claimNext("test", 60);
+  const uuid = deployments[0]?.deployment_uuid;
+  if (claim === undefined || claim.deployment.uuid !== uuid) throw new Error("Another deployment waits.");
+  const artifact = { type: "image", image: "test" } as const;
+  await at.db.system.releases.saveCandidate(claim.lease, { artifact, upstream: null, built_by: uuid });
+  await at.db.system.releases.promote(claim.lease);
+  await at.db.system.deployments.finish(claim.lease, "finished", null);
+  if (isKnownToEngine) at.engine.print(uuid);
+  return uuid;
+}
+
+describe("what an application prints", () => {
+  test("[S61] is answered by its last lines", async () => {
+    const uuid = await deployed();
+    at.engine.print(uuid, "one", "two", "three");
+    expect(await at.own.logs.tail(ref, 2)).toEqual({ logs: "two\nthree" });
+  });
+
+  test("is refused while it does not run", async () => {
+    await expect(at.own.logs.tail(ref, 10)).rejects.toMatchObject({
+      code: "resource.not_running",
+      message: "Application is not running.",
+    });
+    await deployed({ isKnownToEngine: false });
+    await expect(at.own.logs.tail(ref, 10)).rejects.toThrow("Application is not running.");
+    const uuid = await deployed();
+    at.engine.print(uuid, "one");
+    const { id } = (await at.stores.applications.find(ref.uuid)) ?? { id: 0 };
+    await at.stores.resources.setDesiredState(id, "stopped");
+    await expect(at.own.logs.tail(ref, 10)).rejects.toThrow("Application is not running.");
+  });
+
+  test("[S67] is nobody else's", async () => {
+    await deployed();
+    await expect(at.otherTeam.control.logs.tail(ref, 10)).rejects.toThrow("Application not found.");
+  });
+
+  test("is followed from one release to the next, and resumed anywhere without gap", async () => {
+    const first = await deployed();
+    at.engine.print(first, "a1", "a2", "a3");
+    const seen: FollowedLine[] = [];
+    const gone = new AbortController();
+    const following = collect(seen, { lines: 2, after: undefined, signal: gone.signal });
+    await until(() => seen.length === 2);
+    at.engine.print(first, "a4");
+    const second = await deployed();
+    at.engine.print(second, "b1", "b2");
+    await until(() => seen.length === 5);
+    gone.abort();
+    await following;
+    expect(seen.map(({ line }) => line)).toEqual(["a2", "a3", "a4", "b1", "b2"]);
+
+    const behind = async (line: string) => {
+      const after = seen.find((one) => one.line === line)?.cursor;
+      const resumed: FollowedLine[] = [];
+      const end = new AbortController();
+      const running = collect(resumed, { lines: 0, after, signal: end.signal });
+      at.engine.print(second, `end of ${line}`);
+      await until(() => resumed.at(-1)?.line === `end of ${line}`);
+      end.abort();
+      await running;
+      return resumed.map((one) => one.line).filter((text) => !text.startsWith("end of"));
+    };
+    expect(await behind("b1")).toEqual(["b2"]);
+    // The release it was read from is no longer the live one: nothing of the new one was seen.
+    expect(await behind("a3")).toEqual(["b1", "b2"]);
+  });
+
+  test("is followed no longer than the token works", async () => {
+    const uuid = await deployed();
+    const token = await at.own.tokens.create({ name: "reader" });
+    const seen: FollowedLine[] = [];
+    const gone = new AbortController();
+    let isOpen = true;
+    const options = { lines: 10, after: undefined, signal: gone.signal };
+    const following = collect(seen, options, at.asToken(token)).then(() => {
+      isOpen = false;
+    });
+    at.engine.print(uuid, "before");
+    await until(() => seen.length === 1);
+    await at.own.tokens.revoke(token.id);
+    await until(() => !isOpen).finally(() => gone.abort());
+    await following;
+    at.engine.print(uuid, "after");
+    expect(seen.map(({ line }) => line)).toEqual(["before"]);
+  }, 15_000);
+
+  async function collect(
+    into: FollowedLine[],
+    options: Parameters<World["own"]["logs"]["follow"]>[1],
+    control = at.own,
+  ) {
+    for await (const line of await control.logs.follow(ref, options)) into.push(line);
+  }
+});
+
+async function until(condition: () => boolean): Promise<void> {
+  const end = Date.now() + 10_000;
+  while (!condition()) {
+    if (Date.now() > end) throw new Error("The condition was not met in time.");
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+}

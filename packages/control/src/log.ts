@@ -1,0 +1,159 @@
+import {
+  DomainError,
+  isDomainError,
+  notFound,
+  RESOURCE_KINDS,
+  type ReleaseRecord,
+  type ResourceRecord,
+  type ResourceRef,
+  requireAbility,
+} from "@berth/core";
+import { type ControlEngine, findResource, type UseCaseContext } from "./context.ts";
+import { whileTokenWorks } from "./token-watch.ts";
+
+/** One line of what a resource prints. */
+export interface FollowedLine {
+  /** Opaque: what to resume from after a lost connection. */
+  readonly cursor: string;
+  readonly line: string;
+  readonly deployment_uuid: string;
+}
+
+/** How often a follower looks whether another release has taken over. */
+const TAKEOVER_CHECK_SECONDS = 1;
+
+/** What a resource of any kind prints. */
+export function logs({ scope, stores, engineFor }: UseCaseContext) {
+  async function engineOf(resource: ResourceRecord): Promise<ControlEngine> {
+    const server = await stores.servers.findById(resource.server_id);
+    if (server === undefined) throw notFound("Server");
+    return engineFor(server);
+  }
+
+  return {
+    /** The last lines. @throws DomainError `resource.not_running` */
+    async tail(ref: ResourceRef, lines: number): Promise<{ logs: string }> {
+      requireAbility(scope, "read");
+      const resource = await findResource(stores, ref);
+      const release = await stores.releases.live(resource.id, 0);
+      if (release === undefined || resource.desired_state === "stopped") throw notRunning(ref);
+      const engine = await engineOf(resource);
+      const texts: string[] = [];
+      try {
+        for await (const { line } of engine.logs(refOf(release), { lines })) texts.push(line);
+      } catch (gone) {
+        throw isDomainError(gone, "resource.not_found") ? notRunning(ref) : gone;
+      }
+      return { logs: texts.join("\n") };
+    },
+
+    /**
+     * The last `lines`, or what is behind `after`, and then what comes, from one release to the next, until `signal` or
+     * until the token works no more.
+     * @throws DomainError `resource.not_running`
+     */
+    async follow(
+      ref: ResourceRef,
+      options: { readonly lines: number; readonly after: string | undefined; readonly signal: AbortSignal },
+    ): Promise<AsyncIterable<FollowedLine>> {
+      requireAbility(scope, "read");
+      const resource = await findResource(stores, ref);
+      const release = await stores.releases.live(resource.id, 0);
+      if (release === undefined) throw notRunning(ref);
+      const engine = await engineOf(resource);
+      const live = () => stores.releases.live(resource.id, 0);
+      return whileTokenWorks({ scope, stores }, options.signal, (signal) =>
+        followReleases(engine, live, release, { ...options, signal }),
+      );
+    },
+  };
+}
+
+const refOf = ({ resource_uuid, deployment_uuid }: ReleaseRecord) => ({
+  resourceUuid: resource_uuid,
+  deploymentUuid: deployment_uuid,
+});
+
+const notRunning = ({ kind }: ResourceRef) =>
+  new DomainError("resource.not_running", `${RESOURCE_KINDS[kind].title} is not running.`);
+
+async function* followReleases(
+  engine: ControlEngine,
+  live: () => Promise<ReleaseRecord | undefined>,
+  first: ReleaseRecord,
+  { lines, after, signal }: { lines: number; after: string | undefined; signal: AbortSignal },
+): AsyncGenerator<FollowedLine, void> {
+  const resumed = after?.startsWith(`${first.deployment_uuid}:`)
+    ? after.slice(first.deployment_uuid.length + 1)
+    : undefined;
+  let release: ReleaseRecord | undefined = first;
+  let query: { after?: string; lines?: number } = { lines };
+  if (resumed !== undefined) query = { after: resumed };
+  // Another release has taken over while the follower was away: all of what it printed is new.
+  else if (after !== undefined) query = { lines: ALL_LINES };
+  while (release !== undefined && !signal.aborted) {
+    yield* followRelease(engine, live, release, query, signal);
+    release = await nextRelease(live, release, signal);
+    query = { lines: ALL_LINES };
+  }
+}
+
+/** More than any engine keeps. */
+const ALL_LINES = 1_000_000;
+
+/** Ends when another release has taken over and what this one had printed until then is told. */
+async function* followRelease(
+  engine: ControlEngine,
+  live: () => Promise<ReleaseRecord | undefined>,
+  release: ReleaseRecord,
+  query: { readonly after?: string; readonly lines?: number },
+  signal: AbortSignal,
+): AsyncGenerator<FollowedLine, void> {
+  const ended = new AbortController();
+  const end = () => ended.abort();
+  signal.addEventListener("abort", end, { once: true });
+  const watch = setInterval(async () => {
+    const now = await live().catch(() => release);
+    if (now !== undefined && now.deployment_id !== release.deployment_id) end();
+  }, TAKEOVER_CHECK_SECONDS * 1000);
+  try {
+    for await (const { cursor, line } of engine.logs(refOf(release), {
+      ...query,
+      follow: true,
+      signal: ended.signal,
+    })) {
+      yield { cursor: `${release.deployment_uuid}:${cursor}`, line, deployment_uuid: release.deployment_uuid };
+    }
+  } catch (gone) {
+    // It was removed between the look at what is live and the look at what it printed.
+    if (!isDomainError(gone, "resource.not_found")) throw gone;
+  } finally {
+    clearInterval(watch);
+    signal.removeEventListener("abort", end);
+  }
+}
+
+async function nextRelease(
+  live: () => Promise<ReleaseRecord | undefined>,
+  previous: ReleaseRecord,
+  signal: AbortSignal,
+): Promise<ReleaseRecord | undefined> {
+  while (!signal.aborted) {
+    const now = await live();
+    if (now === undefined || now.deployment_id !== previous.deployment_id) return now;
+    await delay(TAKEOVER_CHECK_SECONDS, signal);
+  }
+  return undefined;
+}
+
+function delay(seconds: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const done = () => {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", done);
+      resolve();
+    };
+    const timer = setTimeout(done, seconds * 1000);
+    signal.addEventListener("abort", done, { once: true });
+  });
+}

@@ -1,0 +1,66 @@
+import {
+  type DestinationRecord,
+  DomainError,
+  type EnvironmentRecord,
+  invalid,
+  type ServerRecord,
+  type Stores,
+} from "@berth/core";
+import { findEnvironment } from "./environment.ts";
+import { findProject } from "./project.ts";
+import { findServer } from "./server.ts";
+
+/** Where a new resource shall live, as a caller says it. */
+export interface WantedPlace {
+  readonly project_uuid: string;
+  readonly environment_name?: string | null | undefined;
+  readonly environment_uuid?: string | null | undefined;
+  readonly server_uuid: string;
+  readonly destination_uuid?: string | null | undefined;
+}
+
+export interface Place {
+  readonly environment: EnvironmentRecord;
+  readonly server: ServerRecord;
+  readonly destination: DestinationRecord;
+}
+
+/** @throws DomainError `resource.not_found`, `request.invalid`, `destination.missing`, `destination.ambiguous` */
+export async function resolvePlace(stores: Stores, wanted: WantedPlace): Promise<Place> {
+  const names = [wanted.environment_name, wanted.environment_uuid].filter((name) => name?.trim());
+  if (names.length === 0) {
+    throw invalid({ environment_name: [ENVIRONMENT_NEEDED], environment_uuid: [ENVIRONMENT_NEEDED] });
+  }
+  const project = await findProject(stores, wanted.project_uuid);
+  const environment = await firstEnvironment(stores, project.id, names);
+  const server = await findServer(stores, wanted.server_uuid);
+  if (server.settings.is_build_server) {
+    throw invalid({ server_uuid: ["This server only builds. Choose another one to run on."] });
+  }
+  const destination = chooseDestination(await stores.servers.destinations(server.id), wanted.destination_uuid);
+  return { environment, server, destination };
+}
+
+const ENVIRONMENT_NEEDED = "You need to provide at least one of environment_name or environment_uuid.";
+
+/** The name counts first; the uuid when no environment has that name. */
+async function firstEnvironment(stores: Stores, projectId: number, names: readonly (string | null | undefined)[]) {
+  for (const name of names.slice(0, -1)) {
+    const environment = await stores.environments.find(projectId, name ?? "");
+    if (environment !== undefined) return environment;
+  }
+  return findEnvironment(stores, projectId, names.at(-1) ?? "");
+}
+
+function chooseDestination(destinations: readonly DestinationRecord[], uuid: string | null | undefined) {
+  const [first, ...others] = destinations;
+  if (first === undefined) throw new DomainError("destination.missing", "Server has no destinations.");
+  if (others.length === 0) return first;
+  if (!uuid) {
+    const message = "Server has multiple destinations and you do not set destination_uuid.";
+    throw new DomainError("destination.ambiguous", message);
+  }
+  const chosen = destinations.find((destination) => destination.uuid === uuid);
+  if (chosen === undefined) throw invalid({ destination_uuid: ["The server has no such destination."] });
+  return chosen;
+}

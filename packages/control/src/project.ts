@@ -1,0 +1,76 @@
+import {
+  DomainError,
+  FIRST_ENVIRONMENT,
+  notFound,
+  type Page,
+  type Paging,
+  type Project,
+  type ProjectCreate,
+  type ProjectRecord,
+  type ProjectSummary,
+  type ProjectUpdate,
+  projectSummary,
+  projectView,
+  requireAbility,
+  type Stores,
+} from "@berth/core";
+import type { UseCaseContext } from "./context.ts";
+import { mapPage } from "./page.ts";
+
+/** @throws DomainError `resource.not_found` */
+export async function findProject(stores: Stores, uuid: string): Promise<ProjectRecord> {
+  const project = await stores.projects.find(uuid);
+  if (project === undefined) throw notFound("Project");
+  return project;
+}
+
+export function projects({ scope, stores, ids }: UseCaseContext) {
+  return {
+    async list(paging: Paging): Promise<Page<ProjectSummary>> {
+      requireAbility(scope, "read");
+      return mapPage(await stores.projects.list(paging), projectSummary);
+    },
+
+    async get(uuid: string): Promise<Project> {
+      requireAbility(scope, "read");
+      const project = await findProject(stores, uuid);
+      const environments = await stores.environments.list(project.id);
+      return projectView(project, environments.items);
+    },
+
+    /** Makes its first environment too. */
+    async create({ name, description = null }: ProjectCreate): Promise<{ uuid: string }> {
+      requireAbility(scope, "write");
+      return stores.transaction(async (inside) => {
+        const project = await inside.projects.insert({ uuid: ids.uuid(), name, description });
+        const first = { uuid: ids.uuid(), project_id: project.id, name: FIRST_ENVIRONMENT, description: null };
+        await inside.environments.insert(first);
+        await inside.events.append({ type: "project.created", resource_uuid: project.uuid, payload: { name } });
+        return { uuid: project.uuid };
+      });
+    },
+
+    async update(uuid: string, { name, description }: ProjectUpdate): Promise<Omit<ProjectSummary, "id">> {
+      requireAbility(scope, "write");
+      return stores.transaction(async (inside) => {
+        const project = await inside.projects.update(uuid, { name: name ?? undefined, description });
+        if (project === undefined) throw notFound("Project");
+        await inside.events.append({ type: "project.updated", resource_uuid: uuid, payload: { name: project.name } });
+        return { uuid, name: project.name, description: project.description };
+      });
+    },
+
+    /** @throws DomainError `resource.in_use` */
+    async delete(uuid: string): Promise<{ message: string }> {
+      requireAbility(scope, "write");
+      await stores.transaction(async (inside) => {
+        const { name } = await findProject(inside, uuid);
+        if (!(await inside.projects.deleteIfEmpty(uuid))) {
+          throw new DomainError("resource.in_use", "Project has resources, so it cannot be deleted.");
+        }
+        await inside.events.append({ type: "project.deleted", resource_uuid: uuid, payload: { name } });
+      });
+      return { message: "Project deleted." };
+    },
+  };
+}

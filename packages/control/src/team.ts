@@ -1,0 +1,50 @@
+import {
+  can,
+  DomainError,
+  notFound,
+  type Page,
+  type Paging,
+  ROOT_TEAM_ID,
+  requireAbility,
+  type Team,
+  type TeamCreate,
+  teamView,
+} from "@berth/core";
+import type { UseCaseContext } from "./context.ts";
+import { mapPage } from "./page.ts";
+
+export function teams({ scope, stores }: UseCaseContext) {
+  return {
+    async list(paging: Paging): Promise<Page<Team>> {
+      requireAbility(scope, "read");
+      return mapPage(await stores.teams.list(paging), teamView);
+    },
+
+    async current(): Promise<Team> {
+      requireAbility(scope, "read");
+      const team = await stores.teams.current();
+      if (team === undefined) throw notFound("Team");
+      return teamView(team);
+    },
+
+    async get(id: number): Promise<Team> {
+      requireAbility(scope, "read");
+      const team = await stores.teams.find(id);
+      if (team === undefined) throw notFound("Team");
+      return teamView(team);
+    },
+
+    /** @throws DomainError `auth.root_team_only` */
+    async create({ name, description = null }: TeamCreate): Promise<Team> {
+      requireAbility(scope, "root");
+      if (scope.teamId !== ROOT_TEAM_ID || !can(scope, "root")) {
+        throw new DomainError("auth.root_team_only", "Only the root team may create teams.");
+      }
+      return stores.transaction(async (inside) => {
+        const team = await inside.teams.insert({ name, description });
+        await inside.events.append({ type: "team.created", resource_uuid: null, payload: { id: team.id, name } });
+        return teamView(team);
+      });
+    },
+  };
+}

@@ -1,0 +1,90 @@
+import {
+  type CreatedToken,
+  covers,
+  DomainError,
+  invalid,
+  notFound,
+  type Page,
+  type Paging,
+  ROOT_TEAM_ID,
+  requireAbility,
+  type Stores,
+  type Token,
+  type TokenCreate,
+  tokenSecret,
+  tokenText,
+  tokenView,
+} from "@berth/core";
+import type { UseCaseContext } from "./context.ts";
+import { mapPage } from "./page.ts";
+
+export function tokens({ scope, stores, clock, ids, hashToken }: UseCaseContext) {
+  async function requireTeam(inside: Stores, teamId: number) {
+    if (teamId === scope.teamId) return;
+    if (scope.teamId !== ROOT_TEAM_ID) {
+      throw new DomainError("auth.root_team_only", "Only the root team may create tokens for other teams.");
+    }
+    // Else a token that may only write would act in every team.
+    requireAbility(scope, "root");
+    if ((await inside.teams.find(teamId)) === undefined) throw notFound("Team");
+  }
+
+  /** Nobody outlives their own token by one that they make. */
+  function expiry(text: string | null | undefined): Date | null {
+    const latest = scope.actor.type === "token" ? scope.actor.expiresAt : null;
+    if (text === null || text === undefined) return latest;
+    const at = new Date(text);
+    if (at <= clock.now()) throw invalid({ expires_at: ["Must be in the future."] });
+    if (latest !== null && at > latest) {
+      throw invalid({ expires_at: [`Must not be after your own token expires, at ${latest.toISOString()}.`] });
+    }
+    return at;
+  }
+
+  return {
+    async list(paging: Paging): Promise<Page<Token>> {
+      requireAbility(scope, "read");
+      return mapPage(await stores.tokens.list(paging), tokenView);
+    },
+
+    /**
+     * The answer is the only place where the token's text ever stands.
+     * @throws DomainError `auth.missing_ability` for more abilities than the caller has, `request.invalid` for a time
+     * behind the caller's own
+     */
+    async create(sent: TokenCreate): Promise<CreatedToken> {
+      requireAbility(scope, "write");
+      const { name, abilities = ["read"], team_id = scope.teamId } = sent;
+      for (const ability of abilities) requireAbility(scope, ability);
+      const expires_at = expiry(sent.expires_at);
+      const secret = tokenSecret((length) => ids.secret(length));
+      const wanted = { team_id, name, abilities: [...new Set(abilities)], hash: hashToken(secret), expires_at };
+      const token = await stores.transaction(async (inside) => {
+        await requireTeam(inside, team_id);
+        const made = await inside.tokens.insert(wanted);
+        await inside.events.append({ type: "token.created", resource_uuid: null, payload: { id: made.id, name } });
+        return made;
+      });
+      return { ...tokenView(token), token: tokenText(token.id, secret) };
+    },
+
+    /** @throws DomainError `auth.missing_ability` for a token that may more than the caller */
+    async revoke(id: number): Promise<{ message: string }> {
+      requireAbility(scope, "write");
+      await stores.transaction(async (inside) => {
+        const { items } = await inside.tokens.list();
+        const token = items.find((item) => item.id === id);
+        if (token === undefined) throw notFound("Token");
+        if (!covers(scope.abilities, token.abilities)) {
+          throw new DomainError(
+            "auth.missing_ability",
+            "This token may do more than yours, so yours cannot revoke it.",
+          );
+        }
+        await inside.tokens.delete(id);
+        await inside.events.append({ type: "token.revoked", resource_uuid: null, payload: { id, name: token.name } });
+      });
+      return { message: "Token revoked." };
+    },
+  };
+}

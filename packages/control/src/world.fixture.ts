@@ -1,0 +1,115 @@
+import { createHash } from "node:crypto";
+import type { Ability, ApplicationCreatePublic, Scope, ServerRecord, Stores, Token } from "@berth/core";
+import {
+  type PrintingEngine,
+  printingEngine,
+  type TestDatabase,
+  type TestPlace,
+  testDatabase,
+  testPlace,
+  testUuid,
+} from "@berth/testing";
+import { type Control, type ControlDeps, control } from "./index.ts";
+
+/** A database with two teams, each with a project and a server, and the use cases of both. No worker runs. */
+export interface World {
+  readonly db: TestDatabase;
+  readonly engine: PrintingEngine;
+  readonly stores: Stores;
+  readonly place: TestPlace;
+  /** All that a creation needs to say where. */
+  readonly where: { readonly project_uuid: string; readonly environment_name: string; readonly server_uuid: string };
+  /** With all abilities unless others are named. */
+  as(teamId: number, ...abilities: Ability[]): Control;
+  /** As whoever sends this token. */
+  asToken(token: Pick<Token, "id" | "team_id" | "abilities" | "expires_at">): Control;
+  readonly own: Control;
+  readonly otherTeam: { readonly id: number; readonly control: Control; readonly where: World["where"] };
+  readonly uploads: Map<string, number>;
+}
+
+export const EVERYTHING: Ability[] = ["read", "read:sensitive", "write", "write:sensitive", "deploy"];
+
+export async function world(options: Partial<ControlDeps> = {}): Promise<World> {
+  const db = await testDatabase();
+  const engine = printingEngine();
+  const uploads = new Map<string, number>();
+  const use = control({ ...deps(db, engine, uploads), ...options });
+  const as = (teamId: number, ...abilities: Ability[]) => use(scopeOf(teamId, abilities));
+  const team = await db.stores().teams.insert({ name: "Own", description: null });
+  const other = await db.stores().teams.insert({ name: "Other", description: null });
+  const place = await testPlace(db.stores(team.id));
+  const otherPlace = await testPlace(db.stores(other.id));
+  return {
+    db,
+    engine,
+    stores: db.stores(team.id),
+    place,
+    where: whereOf(place),
+    as,
+    asToken: ({ id, team_id, abilities, expires_at }) => {
+      const expiresAt = expires_at === null ? null : new Date(expires_at);
+      return use({ ...scopeOf(team_id, abilities), actor: { type: "token", id, name: "test", expiresAt } });
+    },
+    own: as(team.id),
+    otherTeam: { id: other.id, control: as(other.id), where: whereOf(otherPlace) },
+    uploads,
+  };
+}
+
+const scopeOf = (teamId: number, abilities: readonly Ability[]): Scope => ({
+  teamId,
+  abilities: abilities.length > 0 ? abilities : EVERYTHING,
+  actor: { type: "system", name: "test" },
+});
+
+const whereOf = ({ project, environment, server }: TestPlace) => ({
+  project_uuid: project.uuid,
+  environment_name: environment.name,
+  server_uuid: server.uuid,
+});
+
+function deps(db: TestDatabase, engine: PrintingEngine, uploads: Map<string, number>): ControlDeps {
+  return {
+    stores: ({ teamId }) => db.stores(teamId),
+    engineFor: () => engine,
+    publicUrl: (url) => `${url}:8000`,
+    instanceUrl: "http://berth.example",
+    reportedVersion: "4.0.0-test",
+    clock: { now: () => new Date() },
+    ids: { uuid: testUuid, secret: (length) => testUuid().repeat(2).slice(0, length) },
+    hashToken: (secret) => createHash("sha256").update(secret).digest("hex"),
+    source: {
+      async saveUpload(uuid, archive) {
+        let sizeBytes = 0;
+        for await (const chunk of archive) sizeBytes += chunk.length;
+        uploads.set(uuid, sizeBytes);
+        return { commit: createHash("sha256").update(`${sizeBytes}`).digest("hex"), sizeBytes };
+      },
+    },
+  };
+}
+
+/** A git application that can be created as it stands. */
+export const gitApplication = (
+  { where }: Pick<World, "where">,
+  fields: Partial<ApplicationCreatePublic> = {},
+): ApplicationCreatePublic => ({
+  ...where,
+  git_repository: "https://git.example/team/hello.git",
+  git_branch: "main",
+  build_pack: "nixpacks",
+  ...fields,
+});
+
+/** Another destination on the server. */
+export const secondDestination = (stores: Stores, server: ServerRecord) =>
+  stores.servers.insertDestination({ uuid: testUuid(), server_id: server.id, name: "second", network: "second" });
+
+/** What each is refused with; `done` for what is not refused. All of them run at once. */
+export async function outcomes(works: readonly Promise<unknown>[]): Promise<string[]> {
+  const results = await Promise.allSettled(works);
+  return results.map((result) => (result.status === "fulfilled" ? "done" : messageOf(result.reason)));
+}
+
+const messageOf = (reason: unknown) => (reason instanceof Error ? reason.message : String(reason));
