@@ -1,0 +1,28 @@
+import { buildRequest, DomainError, type Step, sourceSpec } from "@berth/core";
+import type { Built, CheckedOut } from "./checkout.ts";
+import type { StepContext } from "./context.ts";
+
+/** Turns the source into what the engine can run. */
+export const build: Step<StepContext, CheckedOut, Built> = {
+  name: "build",
+  // The engine builds the same deployment afresh when it is asked again.
+  resumable: true,
+  async run(ctx, { folder, commit, reused }) {
+    if (reused !== null) return reused;
+    if (folder === null) throw new DomainError("deploy.build_failed", "There is no source to build. Deploy again.");
+    // An engine may have moved files out of the checkout before it was interrupted.
+    const source = ctx.wasInterrupted ? await fetchAgain(ctx, commit) : folder;
+    const request = buildRequest({ ...ctx, deployment: { ...ctx.deployment, commit } }, source);
+    const artifact = await ctx.hands.engine.build(request, ctx.io);
+    if (artifact.type === "folder") ctx.say(`Built: ${artifact.detected}`);
+    return { artifact, builtBy: ctx.deployment.uuid };
+  },
+  async undo({ hands, ref }) {
+    await hands.engine.remove(ref);
+  },
+};
+
+async function fetchAgain({ source, application, deployment, io }: StepContext, commit: string): Promise<string> {
+  const { folder } = await source.checkout(sourceSpec(application, commit), deployment.uuid, io);
+  return folder;
+}

@@ -1,0 +1,47 @@
+import { type Artifact, type Step, sourceSpec } from "@berth/core";
+import type { StepContext } from "./context.ts";
+import { fenced } from "./fence.ts";
+
+export interface CheckedOut {
+  /** `null`: nothing is built, so nothing was fetched. */
+  readonly folder: string | null;
+  readonly commit: string;
+  /** What is started again instead of a new build. */
+  readonly reused: Built | null;
+}
+
+export interface Built {
+  readonly artifact: Artifact;
+  /** Uuid of the deployment that built it. */
+  readonly builtBy: string;
+}
+
+/** Fetches the source of the commit, or finds what a restart runs again. */
+export const checkout: Step<StepContext, object, CheckedOut> = {
+  name: "checkout",
+  resumable: true,
+  async run(ctx) {
+    if (ctx.deployment.restart_only) {
+      const found = await findBuilt(ctx);
+      if (found !== undefined) return found;
+      ctx.say("There is no earlier build to start again, so this deployment makes one.");
+    }
+    const spec = sourceSpec(ctx.application, ctx.deployment.commit);
+    const { folder, commit, message } = await ctx.source.checkout(spec, ctx.deployment.uuid, ctx.io);
+    fenced(ctx.hold, await ctx.stores.deployments.saveCommit(ctx.hold.lease, commit, message));
+    return { folder, commit, reused: null };
+  },
+  async undo({ source, deployment }) {
+    await source.removeCheckout(deployment.uuid);
+  },
+};
+
+async function findBuilt({ stores, hold, deployment, say }: StepContext): Promise<CheckedOut | undefined> {
+  const live = await stores.releases.live(deployment.resource_id, deployment.pull_request_id);
+  if (live === undefined) return undefined;
+  const origin = await stores.deployments.find(live.deployment_id);
+  const commit = origin?.commit ?? deployment.commit;
+  fenced(hold, await stores.deployments.saveCommit(hold.lease, commit, origin?.commit_message ?? null));
+  say(`Starts the build of commit ${commit} again.`);
+  return { folder: null, commit, reused: { artifact: live.artifact, builtBy: live.built_by } };
+}

@@ -1,0 +1,40 @@
+import type {
+  ApplicationSecrets,
+  Clock,
+  DeploySubject,
+  ReleaseRef,
+  SourceFetcher,
+  SystemStores,
+  WorkIO,
+} from "@berth/core";
+import type { ServerHands } from "../hands.ts";
+import type { WorkerSettings } from "../settings.ts";
+import type { Hold } from "./hold.ts";
+
+/** What every step works with. */
+export interface DeployContext extends DeploySubject {
+  readonly secrets: ApplicationSecrets;
+  readonly ref: ReleaseRef;
+  readonly hands: ServerHands;
+  readonly stores: SystemStores;
+  readonly source: SourceFetcher;
+  readonly clock: Clock;
+  readonly settings: WorkerSettings;
+  readonly hold: Hold;
+  /** Told when a release is known to be healthy, so that its status need not wait for the next probe. */
+  onHealthy(deploymentUuid: string): void;
+}
+
+/** What one run of one step works with. */
+export interface StepContext extends DeployContext {
+  /** Lines that a tool or an application wrote go here. */
+  readonly io: WorkIO;
+  /** A line of our own in the deployment's log. */
+  say(text: string, stream?: "stdout" | "stderr"): void;
+  /** The worker that ran this step went away in its middle. */
+  readonly wasInterrupted: boolean;
+  /** What the step had saved until then. */
+  readonly saved: Readonly<Record<string, unknown>>;
+  /** Keeps how far the step has come. */
+  save(progress: Readonly<Record<string, unknown>>): Promise<void>;
+}

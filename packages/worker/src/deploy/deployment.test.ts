@@ -1,0 +1,372 @@
+import { type DeploymentRecord, DomainError } from "@berth/core";
+import { type TestDatabase, testDatabase } from "@berth/testing";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { openWorld, until, type World } from "../world.fixture.ts";
+
+let database: TestDatabase;
+let world: World;
+beforeAll(async () => {
+  database = await testDatabase();
+});
+afterAll(() => database.close());
+beforeEach(async () => {
+  world = await openWorld(database);
+});
+afterEach(() => world.close());
+
+const DONE = { checkout: "done", build: "done", start: "done", health: "done", switch: "done" };
+
+/** A finished deployment with traffic. */
+async function deployed(settings = {}) {
+  const application = await world.application(settings);
+  const first = await world.deploy(application);
+  expect((await world.ended(first)).status).toBe("finished");
+  return { application, first };
+}
+
+describe("a deployment", () => {
+  test("runs every step, routes to the release and says so in its log", async () => {
+    world.worker();
+    const { application, first } = await deployed();
+    expect(await world.steps(first)).toEqual({ ...DONE, retire: "skipped" });
+    expect(await world.proxy.request(application.uuid)).toBe(first.uuid);
+    expect(await world.status(application)).toBe("running:healthy");
+    expect((await world.find(first)).commit).toBe(world.source.commit);
+    expect((await world.find(first)).commit_message).toBe("Say hello");
+    expect(world.source.checkouts.size).toBe(0);
+    const log = await world.log(first);
+    for (const step of Object.keys(DONE))
+      expect(log).toMatch(new RegExp(`> ${step}\\n[^]*${step} done in \\d+\\.\\d s`));
+    expect(log).toContain(`Deployment finished: https://${application.uuid}.example.com`);
+  });
+
+  test("replaces the release before it, which is drained and removed afterwards", async () => {
+    world.worker();
+    const { application, first } = await deployed();
+    const old = world.engine.releases()[0]?.upstream;
+    world.proxy.busy.set(old?.port ?? 0, 3);
+    const second = await world.deploy(application);
+    expect((await world.ended(second)).status).toBe("finished");
+    expect(await world.proxy.request(application.uuid)).toBe(second.uuid);
+    // Three requests are in flight: it must still be there.
+    expect((await world.system.releases.find(first.id))?.role).toBe("retiring");
+    expect(world.engine.releases().map(({ deploymentUuid }) => deploymentUuid)).toContain(first.uuid);
+    world.proxy.busy.clear();
+    await until("the old release is gone", () => !world.engine.artifacts().includes(first.uuid));
+    await until("the step retire is done", async () => (await world.steps(second)).retire === "done");
+    expect(await world.system.releases.find(first.id)).toBeUndefined();
+    expect(await world.log(second)).toMatch(/> retire\nretire done in/);
+  });
+
+  test("ends requests that last longer than the drain", async () => {
+    world.worker({ settings: { drainSecondsMax: 0.3 } });
+    const { application, first } = await deployed();
+    world.proxy.busy.set(world.engine.releases()[0]?.upstream?.port ?? 0, 2);
+    const second = await world.deploy(application);
+    await until("the old release is gone", () => !world.engine.artifacts().includes(first.uuid));
+    await until("its log says so", async () => (await world.log(second)).includes("Ends 2 requests"));
+  });
+
+  test("gives the release its variables, its commit and its storages", async () => {
+    world.worker();
+    const application = await world.application();
+    const env = { is_preview: false, is_literal: false, is_multiline: false, is_shown_once: false, is_required: false };
+    await world.stores.envs.insert(application.id, "e1234567890123456789abcd", {
+      ...env,
+      key: "GREETING",
+      value: "good morning",
+      is_runtime: true,
+      is_buildtime: true,
+      comment: null,
+      order: null,
+    });
+    const deployment = await world.deploy(application);
+    await world.ended(deployment);
+    expect(world.engine.specs.get(deployment.uuid)?.env).toMatchObject({
+      GREETING: "good morning",
+      SOURCE_COMMIT: world.source.commit,
+      BERTH_URL: `https://${application.uuid}.example.com`,
+    });
+    // The build printed it.
+    expect(await world.log(deployment)).toMatch(/building with .*\[REDACTED\]/);
+    expect(await world.log(deployment)).not.toContain("good morning");
+  });
+});
+
+describe("a deployment that fails", () => {
+  async function failing(prepare: () => void): Promise<{ application: string; deployment: DeploymentRecord }> {
+    world.worker();
+    const { application, first } = await deployed();
+    prepare();
+    const deployment = await world.ended(await world.deploy(application));
+    expect(deployment.status).toBe("failed");
+    expect(await world.proxy.request(application.uuid)).toBe(first.uuid);
+    expect(world.engine.artifacts()).toEqual([first.uuid]);
+    expect(world.engine.releases().map(({ deploymentUuid }) => deploymentUuid)).toEqual([first.uuid]);
+    expect(await world.system.releases.find(deployment.id)).toBeUndefined();
+    expect(world.source.checkouts.size).toBe(0);
+    expect(await world.log(deployment)).toContain("Deployment failed.");
+    await until("the old release is healthy", async () => (await world.status(application)) === "running:healthy");
+    return { application: application.uuid, deployment };
+  }
+  const broken = new DomainError("deploy.build_failed", "The build exited with code 2.");
+
+  test("in its checkout leaves the release before it serving", async () => {
+    const { deployment } = await failing(() =>
+      world.points.fail("checkout", new DomainError("source.not_found", "There is no branch main.")),
+    );
+    expect(deployment.error).toBe("There is no branch main.");
+    expect(await world.steps(deployment)).toEqual({
+      checkout: "failed",
+      build: "skipped",
+      start: "skipped",
+      health: "skipped",
+      switch: "skipped",
+      retire: "skipped",
+    });
+  });
+
+  test("in its build undoes the checkout", async () => {
+    const { deployment } = await failing(() => world.points.fail("build", broken));
+    expect(deployment.error).toBe("The build exited with code 2.");
+    expect(await world.steps(deployment)).toMatchObject({ checkout: "undone", build: "failed", start: "skipped" });
+  });
+
+  test("in its start undoes the build", async () => {
+    const error = new DomainError("deploy.start_failed", "It could not be started.");
+    const { deployment } = await failing(() => world.points.fail("start", error));
+    expect(await world.steps(deployment)).toMatchObject({ build: "undone", start: "failed", health: "skipped" });
+  });
+
+  test("because it crashes says with which code, and shows its last words", async () => {
+    const { deployment } = await failing(() => {
+      world.engine.behave = () => ({ exitCode: 3, log: ["Cannot find module 'express'"] });
+    });
+    expect(deployment.error).toBe("The new release crashed: it exited with code 3.");
+    expect(await world.log(deployment)).toContain("Cannot find module 'express'");
+    expect(await world.steps(deployment)).toMatchObject({ start: "undone", health: "failed", switch: "skipped" });
+  });
+
+  const CHECK = {
+    health_check_enabled: true,
+    health_check_interval: 1,
+    health_check_retries: 1,
+    health_check_start_period: 1,
+  };
+
+  test("because it is never healthy says what it answered", async () => {
+    world.worker();
+    world.engine.behave = () => ({ statusCode: () => 503 });
+    const application = await world.application(CHECK);
+    const deployment = await world.ended(await world.deploy(application));
+    expect(deployment.error).toMatch(
+      /^The new release is not healthy after \d+ seconds: GET \/ answered 503 instead of 200\.$/,
+    );
+    expect(world.engine.releases()).toEqual([]);
+    await until("it is down", async () => (await world.status(application)) === "exited:unhealthy");
+  });
+
+  test("because it listens on another port says on which", async () => {
+    world.worker();
+    world.engine.behave = () => ({ isOnWrongPort: true });
+    const deployment = await world.ended(await world.deploy(await world.application(CHECK)));
+    expect(deployment.error).toMatch(/it listens on port \d+ instead of the port in PORT \(1\)\.$/);
+  });
+
+  test("for a reason of ours says no more than that, and tells the operator", async () => {
+    const { deployment } = await failing(() => world.points.fail("build", new TypeError("x is not a function")));
+    expect(deployment.error).toBe("The step build failed for a reason of Berth's own; its log has the details.");
+    expect(world.warnings.join()).toContain("A step of a deployment failed unexpectedly.");
+  });
+
+  test("undoes the last step first", async () => {
+    const undone: string[] = [];
+    const undoing = new Set(["engine.remove", "releases.delete", "source.removeCheckout"]);
+    world.worker({ watch: { before: (name) => undoing.has(name) && undone.push(name) } });
+    world.engine.behave = () => ({ exitCode: 1 });
+    await world.ended(await world.deploy(await world.application()));
+    expect(undone).toEqual(["engine.remove", "releases.delete", "engine.remove", "source.removeCheckout"]);
+  });
+
+  test("keeps trying to undo, and what cannot be undone now is removed later", async () => {
+    const unreachable = new DomainError("engine.unreachable", "The engine does not answer.");
+    world.worker({ settings: { undoAttemptsMax: 1 } });
+    world.engine.behave = () => ({ exitCode: 1 });
+    world.points.fail("remove", unreachable, 2);
+    const deployment = await world.ended(await world.deploy(await world.application()));
+    expect(deployment.status).toBe("failed");
+    expect(await world.log(deployment)).toContain("What start made is not removed yet; that follows.");
+    await until("the candidate is removed", () => world.engine.releases().length === 0);
+    await until("its record too", async () => (await world.system.releases.find(deployment.id)) === undefined);
+  });
+
+  test("when it takes longer than its server allows", async () => {
+    await world.close();
+    world = await openWorld(database, { dynamic_timeout: 1 });
+    world.worker();
+    world.points.hold("build");
+    const deployment = await world.ended(await world.deploy(await world.application()));
+    expect(deployment.status).toBe("failed");
+    expect(deployment.error).toBe("The deployment took longer than the 1 seconds that its server allows.");
+  });
+});
+
+describe("a cancel", () => {
+  const cancel = (deployment: DeploymentRecord) => world.stores.deployments.requestCancel(deployment.uuid);
+
+  test.each(["checkout", "build", "start"])("during %s ends the work, and only then says so", async (point) => {
+    world.worker();
+    const { application, first } = await deployed();
+    const held = world.points.hold(point);
+    const deployment = await world.deploy(application);
+    await held.reached;
+    const askedMs = performance.now();
+    await cancel(deployment);
+    const ended = await world.ended(deployment);
+    expect(performance.now() - askedMs).toBeLessThan(5000);
+    expect(ended.status).toBe("cancelled-by-user");
+    expect(world.engine.artifacts()).toEqual([first.uuid]);
+    expect(world.source.checkouts.size).toBe(0);
+    expect(await world.system.releases.find(deployment.id)).toBeUndefined();
+    expect(await world.proxy.request(application.uuid)).toBe(first.uuid);
+    expect((await world.steps(deployment))[point]).toBe("cancelled");
+  });
+
+  test("during the health check removes the candidate", async () => {
+    world.worker();
+    const { application, first } = await deployed();
+    world.engine.behave = () => ({ statusCode: () => 503 });
+    const deployment = await world.deploy(application);
+    await until("it is being checked", async () => (await world.steps(deployment)).health === "running");
+    await cancel(deployment);
+    expect((await world.ended(deployment)).status).toBe("cancelled-by-user");
+    expect(world.engine.releases().map(({ deploymentUuid }) => deploymentUuid)).toEqual([first.uuid]);
+    expect(await world.steps(deployment)).toMatchObject({ start: "undone", health: "cancelled", switch: "skipped" });
+  });
+
+  test("before the promotion ends the pre-deployment command", async () => {
+    world.worker();
+    const { application, first } = await deployed({ pre_deployment_command: "migrate" });
+    const held = world.points.hold("exec");
+    const deployment = await world.deploy(application);
+    await held.reached;
+    await cancel(deployment);
+    expect((await world.ended(deployment)).status).toBe("cancelled-by-user");
+    expect(await world.proxy.request(application.uuid)).toBe(first.uuid);
+  });
+
+  test("after the promotion comes too late", async () => {
+    let renewals = 0;
+    const watch = { after: (name: string) => void (name === "deployments.renew" && renewals++) };
+    // A step that a cancel ended would not be waited for.
+    world.worker({ watch, settings: { abortSecondsMax: 0 } });
+    const application = await world.application();
+    const held = world.points.hold("put");
+    const deployment = await world.deploy(application);
+    await held.reached;
+    await until("it is promoted", async () => (await world.system.releases.find(deployment.id))?.role === "live");
+    await cancel(deployment);
+    const before = renewals;
+    await until("the worker has heard of it", () => renewals > before + 1);
+    held.open();
+    expect((await world.ended(deployment)).status).toBe("finished");
+    expect(await world.proxy.request(application.uuid)).toBe(deployment.uuid);
+  });
+
+  test("of a queued deployment keeps it from ever running", async () => {
+    const application = await world.application();
+    const deployment = await world.deploy(application);
+    await cancel(deployment);
+    world.worker();
+    await world.ended(await world.deploy(application));
+    expect((await world.find(deployment)).status).toBe("cancelled-by-user");
+    expect(world.points.count("checkout")).toBe(1);
+  });
+});
+
+describe("a restart without a build", () => {
+  test("runs what was built before, and the build outlives the release that made it", async () => {
+    world.worker();
+    const { application, first } = await deployed();
+    const second = await world.deploy(application, { restart_only: true });
+    expect((await world.ended(second)).status).toBe("finished");
+    expect(await world.proxy.request(application.uuid)).toBe(second.uuid);
+    expect(world.points.count("build")).toBe(1);
+    expect((await world.find(second)).commit).toBe(world.source.commit);
+    await until("the first one is retired", async () => (await world.steps(second)).retire === "done");
+    expect(world.engine.artifacts()).toEqual([first.uuid]);
+
+    const third = await world.deploy(application, { restart_only: true });
+    await until("the second one is retired", async () => (await world.steps(third)).retire === "done");
+    expect((await world.system.releases.find(third.id))?.built_by).toBe(first.uuid);
+    expect(world.engine.artifacts()).toEqual([first.uuid]);
+    expect(await world.proxy.request(application.uuid)).toBe(third.uuid);
+
+    const fourth = await world.deploy(application);
+    await until("what was built first is gone", () => world.engine.artifacts().join() === fourth.uuid);
+    await until("only the new release is left", () => world.engine.releases().length === 1);
+  });
+
+  test("that fails leaves the build in place", async () => {
+    world.worker();
+    const { application, first } = await deployed();
+    world.points.fail("start", new DomainError("deploy.start_failed", "No."));
+    const second = await world.ended(await world.deploy(application, { restart_only: true }));
+    expect(second.status).toBe("failed");
+    expect(world.engine.artifacts()).toEqual([first.uuid]);
+    expect(await world.proxy.request(application.uuid)).toBe(first.uuid);
+  });
+
+  test("builds when nothing was built before", async () => {
+    world.worker();
+    const application = await world.application();
+    const deployment = await world.ended(await world.deploy(application, { restart_only: true }));
+    expect(deployment.status).toBe("finished");
+    expect(world.points.count("build")).toBe(1);
+  });
+});
+
+describe("commands around the switch", () => {
+  const COMMANDS = { pre_deployment_command: "migrate", post_deployment_command: "warm up" };
+
+  test("run in the old release before it and in the new one after it", async () => {
+    world.worker();
+    const { application, first } = await deployed(COMMANDS);
+    expect(world.engine.executed).toEqual([{ deploymentUuid: first.uuid, script: "warm up" }]);
+    const second = await world.deploy(application);
+    await world.ended(second);
+    expect(world.engine.executed.slice(1)).toEqual([
+      { deploymentUuid: first.uuid, script: "migrate" },
+      { deploymentUuid: second.uuid, script: "warm up" },
+    ]);
+  });
+
+  test("keep the old release when the first fails", async () => {
+    world.worker();
+    const { application, first } = await deployed(COMMANDS);
+    world.engine.exec = () => ({ exitCode: 7, output: "no such table" });
+    const second = await world.ended(await world.deploy(application));
+    expect(second.error).toBe("The pre-deployment command exited with code 7.");
+    expect(await world.log(second)).toContain("no such table");
+    expect(await world.proxy.request(application.uuid)).toBe(first.uuid);
+  });
+
+  test("change nothing when the second fails", async () => {
+    world.worker();
+    world.engine.exec = () => ({ exitCode: 7, output: "" });
+    const { first } = await deployed({ post_deployment_command: "warm up" });
+    expect(await world.log(first)).toContain("The post-deployment command exited with code 7.");
+  });
+});
+
+describe("a proxy that does not answer", () => {
+  test("gets the route as soon as it does, and the deployment is finished", async () => {
+    world.worker({ settings: { routeSecondsMax: 0.2 } });
+    const application = await world.application();
+    await until("the first look is over", () => world.points.count("sync") > 0);
+    world.points.fail("put", new DomainError("engine.unreachable", "The proxy is away."), 5);
+    const deployment = await world.ended(await world.deploy(application));
+    expect(deployment.status).toBe("finished");
+    await until("it is routed", async () => (await world.proxy.request(application.uuid)) === deployment.uuid);
+  });
+});

@@ -1,0 +1,158 @@
+import {
+  type DeploymentRecord,
+  type DeploymentStep,
+  isDomainError,
+  type Lease,
+  STEP_NAMES,
+  type StepName,
+} from "@berth/core";
+import type { ServerHands } from "../hands.ts";
+import type { WorkerDeps } from "../ports.ts";
+import type { WorkerSettings } from "../settings.ts";
+import type { DeployContext } from "./context.ts";
+import { stoppedTooOften } from "./failure.ts";
+import { faultOf } from "./fault.ts";
+import type { Hold } from "./hold.ts";
+import { deploy } from "./index.ts";
+import { type DeploymentLog, deploymentLog } from "./log.ts";
+import type { DeployStep, Run, StepRow } from "./progress.ts";
+import { type DeploymentEnd, runToEnd } from "./run.ts";
+import { isUnmistakable, secretsOf } from "./secrets.ts";
+import { endUnopened } from "./unopened.ts";
+
+export interface Claim {
+  readonly lease: Lease;
+  readonly deployment: DeploymentRecord;
+}
+
+export interface DeploymentDeps extends WorkerDeps {
+  readonly settings: WorkerSettings;
+  readonly handsOf: (server: ServerHands["server"]) => ServerHands;
+  onHealthy(deploymentUuid: string): void;
+  /** The product's pipeline unless a test brings its own. */
+  readonly steps?: readonly DeployStep[] | undefined;
+}
+
+/** `left`: whoever claims it next goes on with it. */
+export type DeploymentOutcome = DeploymentEnd | "left";
+
+/** Runs one claimed deployment. Never rejects. */
+export async function runDeployment(deps: DeploymentDeps, claim: Claim, hold: Hold): Promise<DeploymentOutcome> {
+  const { logger } = deps;
+  const details = { deployment: claim.deployment.uuid, attempt: claim.lease.attempt };
+  let log: DeploymentLog | undefined;
+  try {
+    const opened = await open(deps, claim, hold);
+    if (typeof opened === "string") {
+      logger.info(`Deployment ${opened}.`, details);
+      return opened;
+    }
+    log = opened.log;
+    if (claim.lease.attempt > 1) log.say(null, "Goes on where the control plane stopped.");
+    // The names are those of core's table: the pipeline has no other steps.
+    const steps = deps.steps ?? (deploy.steps as readonly DeployStep[]);
+    const outcome = await runToEnd({ ...opened, logger, settings: deps.settings, steps, state: {} });
+    logger.info(`Deployment ${outcome}.`, details);
+    return outcome;
+  } catch (error) {
+    if (isExpected(hold, error)) logger.info("Deployment left to its next worker.", details);
+    else {
+      const fault = faultOf(error, log?.redact);
+      logger.error("A deployment's run broke off; it is taken up again.", { ...details, error: fault });
+    }
+    return "left";
+  } finally {
+    await log?.close();
+  }
+}
+
+const isExpected = (hold: Hold, error: unknown): boolean =>
+  hold.isLost || hold.isGivingUp || isDomainError(error, "database.unavailable");
+
+/** What a run needs; or how the deployment ended for want of it. */
+async function open(
+  deps: DeploymentDeps,
+  claim: Claim,
+  hold: Hold,
+): Promise<Pick<Run, "ctx" | "log" | "rows"> | DeploymentOutcome> {
+  const { attempt } = claim.lease;
+  // The attempt after the last was to undo it all, and did not come to its end either: nothing more is tried.
+  if (attempt > deps.settings.attemptsMax + 1) return await endUnopened(deps, claim, hold, stoppedTooOften(attempt));
+  try {
+    const ctx = await readContext(deps, claim, hold);
+    if (ctx === undefined) return await endWithoutApplication(deps, claim);
+    const log = openLog(deps, ctx);
+    return { ctx, log, rows: await readRows(deps, claim.lease) };
+  } catch (error) {
+    if (isExpected(hold, error)) throw error;
+    const details = { deployment: claim.deployment.uuid, attempt, error: faultOf(error) };
+    deps.logger.error("A deployment could not be prepared.", details);
+    return await endUnopened(deps, claim, hold, UNOPENED);
+  }
+}
+
+const UNOPENED =
+  "Berth could not prepare this deployment. Check the application's variables and settings, then deploy again; " +
+  "Berth's own log has the details.";
+
+async function readContext(deps: DeploymentDeps, claim: Claim, hold: Hold): Promise<DeployContext | undefined> {
+  const { stores, source, clock, settings } = deps;
+  const { deployment } = claim;
+  const team = stores.forTeam(deployment.team_id);
+  const [found, server, domains, envs, storages] = await Promise.all([
+    stores.resources.application(deployment.resource_id),
+    stores.servers.find(deployment.server_id),
+    stores.resources.domains(deployment.resource_id),
+    team.envs.list(deployment.resource_id),
+    team.storages.list(deployment.resource_id),
+  ]);
+  if (found === undefined || server === undefined) return undefined;
+  // Counted from here: the time in which the control plane was down is not the deployment's.
+  hold.limit(server.settings.dynamic_timeout);
+  return {
+    application: found.application,
+    secrets: found.secrets,
+    deployment,
+    domains,
+    envs: envs.items,
+    storages,
+    ref: { resourceUuid: deployment.resource_uuid, deploymentUuid: deployment.uuid },
+    hands: deps.handsOf(server),
+    stores,
+    source,
+    clock,
+    settings,
+    hold,
+    onHealthy: deps.onHealthy,
+  };
+}
+
+function openLog(deps: DeploymentDeps, { deployment, envs, secrets, domains }: DeployContext): DeploymentLog {
+  const hidden = secretsOf(envs, secrets, domains);
+  return deploymentLog({
+    deployments: deps.stores.deployments,
+    deploymentId: deployment.id,
+    clock: deps.clock,
+    logger: deps.logger,
+    settings: deps.settings,
+    redactOwn: deps.redactor(hidden.filter(isUnmistakable)),
+    redactor: () => deps.redactor(hidden),
+  });
+}
+
+/** Every step has its row from the beginning, so that whoever looks sees what is still to come. */
+async function readRows({ stores }: DeploymentDeps, lease: Lease): Promise<Map<StepName, StepRow>> {
+  const saved = await stores.deployments.steps(lease.deployment_id);
+  const rows = new Map<StepName, StepRow>(saved.map((step: DeploymentStep) => [step.name, step]));
+  for (const name of STEP_NAMES) {
+    if (rows.has(name)) continue;
+    await stores.deployments.saveStep(lease, name, { status: "pending" });
+    rows.set(name, { status: "pending", output: null, error: null });
+  }
+  return rows;
+}
+
+async function endWithoutApplication({ stores }: DeploymentDeps, { lease }: Claim): Promise<DeploymentOutcome> {
+  const isEnded = await stores.deployments.finish(lease, "failed", "The application is gone.");
+  return isEnded ? "failed" : "left";
+}

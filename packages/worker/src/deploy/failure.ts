@@ -1,0 +1,75 @@
+import { DomainError, isDomainError, type StepName } from "@berth/core";
+import { faultOf } from "./fault.ts";
+import type { Run } from "./progress.ts";
+
+/** Why a deployment goes back. */
+export interface Failure {
+  readonly outcome: "failed" | "cancelled-by-user";
+  /** The step that ended it, or that was not begun any more. */
+  readonly step: StepName;
+  /** One sentence for people. */
+  readonly message: string;
+}
+
+/** Why a step must not begin. @throws DomainError when the deployment is left to whoever claims it next. */
+export function failureBefore(run: Run, step: StepName): Failure | undefined {
+  const { hold } = run.ctx;
+  if (hold.ending === "cancelled") return cancelled(step);
+  if (hold.ending === "timeout") return timedOut(run, step);
+  if (hold.ending !== undefined || (hold.isGivingUp && !hold.isCommitted)) throw leave();
+  return undefined;
+}
+
+/** What became of a step that threw. @throws when the deployment is left to whoever claims it next. */
+export function failureOf(run: Run, step: StepName, cause: unknown): Failure {
+  const { hold } = run.ctx;
+  switch (hold.ending) {
+    case "lost":
+    case "given_up":
+      throw cause;
+    case "cancelled":
+      return cancelled(step);
+    case "timeout":
+      return timedOut(run, step);
+    case undefined:
+      break;
+  }
+  // What stops the control plane may have ended the step's processes too; if not, it fails again after the next start.
+  if (hold.isGivingUp && !hold.isCommitted) throw cause;
+  // Nothing can be said about a deployment whose record cannot be written; it is claimed again when that is possible.
+  if (isDomainError(cause, "database.unavailable")) throw cause;
+  if (isDomainError(cause)) return { outcome: "failed", step, message: cause.message };
+  const details = { deployment: run.ctx.deployment.uuid, step, error: faultOf(cause, run.log.redact) };
+  run.logger.error("A step of a deployment failed unexpectedly.", details);
+  const message = `The step ${step} failed for a reason of Berth's own; its log has the details.`;
+  return { outcome: "failed", step, message };
+}
+
+/** Steps that a worker had ended before it went away itself: what it had begun to undo is undone. */
+export function earlierFailure({ steps, rows }: Run): Failure | undefined {
+  for (const { name } of steps) {
+    const row = rows.get(name);
+    if (row?.status === "cancelled") return cancelled(name);
+    if (row?.status === "failed") return { outcome: "failed", step: name, message: row.error ?? "It was interrupted." };
+  }
+  return undefined;
+}
+
+export const interrupted = (step: StepName, message: string): Failure => ({ outcome: "failed", step, message });
+
+export const stoppedTooOften = (attempt: number): string =>
+  `The control plane stopped ${attempt - 1} times during this deployment. Deploy again.`;
+
+export const leave = () => new DomainError("deploy.interrupted", "The deployment goes on after the next start.");
+
+const cancelled = (step: StepName): Failure => ({
+  outcome: "cancelled-by-user",
+  step,
+  message: "Cancelled by a user.",
+});
+
+function timedOut({ ctx }: Run, step: StepName): Failure {
+  const seconds = ctx.hands.server.settings.dynamic_timeout;
+  const message = `The deployment took longer than the ${seconds} seconds that its server allows.`;
+  return { outcome: "failed", step, message };
+}

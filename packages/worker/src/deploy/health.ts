@@ -1,0 +1,121 @@
+import {
+  crashOf,
+  DomainError,
+  type ErrorCode,
+  type HealthCheck,
+  type HealthProgress,
+  healthCheckOf,
+  isDomainError,
+  judge,
+  NO_PROGRESS,
+  portProblem,
+  problemOf,
+  type ReleaseState,
+  type Step,
+} from "@berth/core";
+import { probeRelease } from "../probe.ts";
+import { pause } from "../wait.ts";
+import type { StepContext } from "./context.ts";
+import type { Started } from "./start.ts";
+
+/** Nothing answers in its first moments, which is no news. */
+const QUIET_SECONDS = 2;
+
+/** Waits until the candidate is healthy. */
+export const health: Step<StepContext, Started, object> = {
+  name: "health",
+  resumable: true,
+  async run(ctx) {
+    const check = healthCheckOf(ctx.application.settings);
+    ctx.say(describe(check));
+    const startedMs = performance.now();
+    let progress: HealthProgress = NO_PROGRESS;
+    let said: string | undefined;
+    for (;;) {
+      const elapsedSeconds = (performance.now() - startedMs) / 1000;
+      const state = await ctx.hands.engine.inspect(ctx.ref);
+      const crash = crashOf(state);
+      if (crash !== undefined) throw await failure(ctx, "deploy.start_failed", `The new release crashed: ${crash}.`);
+
+      const problem = await problemNow(ctx, check, state, elapsedSeconds);
+      ctx.io.signal.throwIfAborted();
+      const verdict = judge(check, progress, { problem, elapsedSeconds });
+      if (verdict.verdict === "healthy") return {};
+      const wrongPort = await wrongPortOf(ctx, state, elapsedSeconds);
+      if (verdict.verdict === "unhealthy" || wrongPort !== undefined) {
+        throw await unhealthy(ctx, state, wrongPort ?? problem ?? "", elapsedSeconds);
+      }
+      if (problem !== said && elapsedSeconds >= QUIET_SECONDS) {
+        said = problem;
+        ctx.say(`Not healthy yet: ${problem}.`);
+      }
+      progress = verdict.progress;
+      await pause(verdict.seconds, ctx.io.signal);
+    }
+  },
+};
+
+async function problemNow(
+  ctx: StepContext,
+  check: HealthCheck,
+  state: ReleaseState | undefined,
+  elapsedSeconds: number,
+): Promise<string | undefined> {
+  if (state?.state !== "running") return "it has not started yet";
+  if (state.upstream === null && check.probe.type === "http") {
+    return elapsedSeconds < STEADY_SECONDS ? "it has not run for long yet" : undefined;
+  }
+  return problemOf(check, await probeRelease(ctx.hands.engine, state, check, ctx.io.signal));
+}
+
+/** A release that has listened elsewhere for so long will not come to the right port any more. */
+async function wrongPortOf(
+  { hands, application, ref }: StepContext,
+  state: ReleaseState | undefined,
+  elapsedSeconds: number,
+): Promise<string | undefined> {
+  const upstream = state?.upstream ?? null;
+  if (application.settings.health_check_enabled || upstream === null || elapsedSeconds < WRONG_PORT_SECONDS) {
+    return undefined;
+  }
+  const ports = await hands.engine.listeningPorts(ref);
+  return ports.length === 0 ? undefined : portProblem(ports, upstream.port);
+}
+
+async function unhealthy(
+  ctx: StepContext,
+  state: ReleaseState | undefined,
+  problem: string,
+  elapsedSeconds: number,
+): Promise<DomainError> {
+  const upstream = state?.upstream ?? null;
+  const ports = upstream && (await ctx.hands.engine.listeningPorts(ctx.ref));
+  const cause = (upstream && ports && portProblem(ports, upstream.port)) ?? problem;
+  const seconds = Math.round(elapsedSeconds);
+  return await failure(ctx, "deploy.unhealthy", `The new release is not healthy after ${seconds} seconds: ${cause}.`);
+}
+
+/** Puts the release's last words into the deployment's log: they say more than any sentence of ours. */
+async function failure({ hands, ref, io, say }: StepContext, code: ErrorCode, message: string): Promise<DomainError> {
+  try {
+    const last: string[] = [];
+    for await (const { line } of hands.engine.logs(ref, { lines: LAST_LINES, signal: io.signal })) last.push(line);
+    say(last.length === 0 ? "The release wrote no log." : "The last lines of the release's log:", "stderr");
+    for (const line of last) io.onLine(line, "stderr");
+  } catch (error) {
+    if (!isDomainError(error)) throw error;
+    say("The release's log cannot be read.", "stderr");
+  }
+  return new DomainError(code, message);
+}
+
+function describe({ probe, startPeriodSeconds, failuresMax, intervalSeconds, timeoutSeconds }: HealthCheck): string {
+  const patienceSeconds = startPeriodSeconds + (failuresMax - 1) * intervalSeconds + timeoutSeconds;
+  const what = probe.type === "http" ? `${probe.method} ${probe.path}` : "the health check command";
+  return `Waits at most ${patienceSeconds} seconds for ${what}`;
+}
+
+/** What exposes nothing is healthy when it has run for so long without a crash. */
+const STEADY_SECONDS = 5;
+const WRONG_PORT_SECONDS = 30;
+const LAST_LINES = 20;

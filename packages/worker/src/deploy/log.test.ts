@@ -1,0 +1,98 @@
+import type { DeploymentLogLine } from "@berth/core";
+import { redactor } from "@berth/engine";
+import { describe, expect, test } from "vitest";
+import { until } from "../world.fixture.ts";
+import { type DeploymentLogOptions, deploymentLog } from "./log.ts";
+
+type Line = Omit<DeploymentLogLine, "seq">;
+
+function setUp(change: Partial<DeploymentLogOptions["settings"]> = {}, secrets: readonly string[] = []) {
+  const batches: Line[][] = [];
+  const warnings: string[] = [];
+  let failures = 0;
+  const warn = (message: string) => void warnings.push(message);
+  const log = deploymentLog({
+    deployments: {
+      appendLog: async (_id, lines) => {
+        if (failures > 0) {
+          failures -= 1;
+          throw new Error("The database is away.");
+        }
+        batches.push([...lines]);
+      },
+    },
+    deploymentId: 1,
+    clock: { now: () => new Date(0) },
+    logger: { debug: warn, info: warn, warn, error: warn },
+    settings: { logFlushMs: 5, logBatchLines: 3, logLinesMax: 100, logBytesMax: 10_000, ...change },
+    redactOwn: redactor(secrets),
+    redactor: () => redactor(secrets),
+  });
+  const texts = () => batches.flat().map(({ output }) => output);
+  return { log, batches, texts, warnings, failNext: (count: number) => (failures = count) };
+}
+
+describe("the log of a deployment", () => {
+  test("is written in batches, every line once and in order", async () => {
+    const { log, batches, texts } = setUp();
+    const expected = Array.from({ length: 20 }, (_, index) => `line ${index}`);
+    for (const text of expected) log.line("build", text, "stdout");
+    await log.close();
+    expect(texts()).toEqual(expected);
+    expect(Math.max(...batches.map(({ length }) => length))).toBe(3);
+  });
+
+  test("shows a line soon, without waiting for more", async () => {
+    const { log, texts } = setUp();
+    log.line("build", "one", "stdout");
+    await until("it is written", () => texts().length === 1);
+  });
+
+  test("holds no secret, in whatever is written or said", async () => {
+    const { log, texts } = setUp({}, ["hunter2"]);
+    log.line("build", "password is hunter2", "stdout");
+    log.line("build", "aHVudGVyMg== decoded", "stderr");
+    log.say("build", "It failed: hunter2");
+    await log.close();
+    expect(texts()).toEqual(["password is [REDACTED]", "[REDACTED] decoded", "It failed: [REDACTED]"]);
+    expect(log.redact("a hunter2\nb")).toBe("a [REDACTED]\nb");
+  });
+
+  test.each([{ logLinesMax: 5 }, { logBytesMax: 30 }])(
+    "says so when it is full (%j), and goes on with our own lines",
+    async (change) => {
+      const { log, texts } = setUp(change);
+      for (let index = 0; index < 50; index++) log.line("build", `line ${index}`, "stdout");
+      log.say("build", "build done");
+      await log.close();
+      expect(texts().slice(0, -2)).toEqual(
+        texts()
+          .slice(0, -2)
+          .map((_, index) => `line ${index}`),
+      );
+      expect(texts().length).toBeLessThan(10);
+      expect(texts().at(-2)).toMatch(/^The log is full after \d+ lines; the rest of the output is left out\.$/);
+      expect(texts().at(-1)).toBe("build done");
+    },
+  );
+
+  test("survives a database that is away for a moment", async () => {
+    const { log, texts, warnings, failNext } = setUp();
+    failNext(2);
+    log.line("build", "one", "stdout");
+    await log.close();
+    expect(texts()).toEqual(["one"]);
+    expect(warnings).toEqual([]);
+  });
+
+  test("holds only what the database can", async () => {
+    const { log, texts } = setUp();
+    log.line("build", "a\0b\uD800c", "stdout");
+    log.line("build", "x".repeat(100_000), "stdout");
+    log.say("build", "two\nlines");
+    await log.close();
+    expect(texts()[0]).toBe("a\uFFFDb\uFFFDc");
+    expect(texts().at(-2)).toBe("two");
+    expect(Math.max(...texts().map(({ length }) => length))).toBeLessThanOrEqual(65_536);
+  });
+});

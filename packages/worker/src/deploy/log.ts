@@ -1,0 +1,97 @@
+import type { Clock, DeploymentLogLine, StepName, SystemDeploymentStore } from "@berth/core";
+import type { Logger } from "../ports.ts";
+import type { WorkerSettings } from "../settings.ts";
+import { lane, pause } from "../wait.ts";
+
+type Stream = "stdout" | "stderr";
+
+/** The log of one deployment, written in batches. No line of it holds a secret. */
+export interface DeploymentLog {
+  /** A line of our own. Never left out. */
+  say(step: StepName | null, text: string, stream?: Stream): void;
+  /** A line that a tool or an application wrote: left out once the log is full. */
+  line(step: StepName | null, text: string, stream: Stream): void;
+  /** A sentence of our own without secrets. */
+  redact(text: string): string;
+  /** Resolves when every line is kept. */
+  close(): Promise<void>;
+}
+
+export interface DeploymentLogOptions {
+  readonly deployments: Pick<SystemDeploymentStore, "appendLog">;
+  readonly deploymentId: number;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly settings: Pick<WorkerSettings, "logFlushMs" | "logBatchLines" | "logLinesMax" | "logBytesMax">;
+  /** For our own sentences. */
+  readonly redactOwn: (line: string) => string;
+  /** One for each stream: it remembers a line that was too long to be handed on whole. */
+  readonly redactor: () => (line: string) => string;
+}
+
+export function deploymentLog(options: DeploymentLogOptions): DeploymentLog {
+  const { deployments, deploymentId, clock, logger, settings } = options;
+  const redact = { own: options.redactOwn, stdout: options.redactor(), stderr: options.redactor() };
+  const inTurn = lane();
+  let buffer: Omit<DeploymentLogLine, "seq">[] = [];
+  let timer: NodeJS.Timeout | undefined;
+  let lines = 0;
+  let bytes = 0;
+  let isFull = false;
+
+  const flush = () => {
+    clearTimeout(timer);
+    timer = undefined;
+    return inTurn(async () => {
+      while (buffer.length > 0) {
+        const batch = buffer.slice(0, settings.logBatchLines);
+        buffer = buffer.slice(batch.length);
+        await append(batch);
+      }
+    });
+  };
+
+  /** The database may be away for a moment; a deployment does not fail for want of its log. */
+  const append = async (batch: readonly Omit<DeploymentLogLine, "seq">[]) => {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await deployments.appendLog(deploymentId, batch);
+      } catch (error) {
+        if (attempt < APPEND_ATTEMPTS) await pause(0.2 * attempt);
+        else return logger.warn("Lines of a deployment's log are lost.", { deploymentId, lines: batch.length, error });
+      }
+    }
+  };
+
+  const add = (step: StepName | null, text: string, type: Stream) => {
+    buffer.push({ step, type, output: storable(text), hidden: false, timestamp: clock.now() });
+    if (buffer.length >= settings.logBatchLines) void flush();
+    else timer ??= setTimeout(() => void flush(), settings.logFlushMs);
+  };
+
+  const say: DeploymentLog["say"] = (step, text, stream = "stdout") => {
+    for (const line of text.split("\n")) add(step, redact.own(line), stream);
+  };
+
+  return {
+    say,
+    line(step, text, stream) {
+      if (isFull) return;
+      lines += 1;
+      bytes += text.length;
+      if (lines > settings.logLinesMax || bytes > settings.logBytesMax) {
+        isFull = true;
+        return say(step, `The log is full after ${lines - 1} lines; the rest of the output is left out.`, "stderr");
+      }
+      add(step, redact[stream](text), stream);
+    },
+    redact: (text) => text.split("\n").map(redact.own).join("\n"),
+    close: flush,
+  };
+}
+
+/** PostgreSQL's text holds neither NUL nor half of a surrogate pair. */
+const storable = (text: string): string => text.slice(0, LINE_LENGTH_MAX).replaceAll("\0", "\uFFFD").toWellFormed();
+
+const APPEND_ATTEMPTS = 5;
+const LINE_LENGTH_MAX = 65_536;

@@ -1,0 +1,45 @@
+import type { AnyStep, DeploymentStep, StepName, StepStatus } from "@berth/core";
+import type { Logger } from "../ports.ts";
+import type { WorkerSettings } from "../settings.ts";
+import type { DeployContext, StepContext } from "./context.ts";
+import { fenced } from "./fence.ts";
+import type { DeploymentLog } from "./log.ts";
+
+export type DeployStep = AnyStep<StepContext> & { readonly name: StepName };
+export type StepRow = Pick<DeploymentStep, "status" | "output" | "error">;
+
+/** One worker's run of one deployment. */
+export interface Run {
+  readonly ctx: DeployContext;
+  readonly log: DeploymentLog;
+  readonly logger: Logger;
+  readonly settings: WorkerSettings;
+  readonly steps: readonly DeployStep[];
+  /** As last saved. */
+  readonly rows: Map<StepName, StepRow>;
+  /** What the steps gave so far. Each was typed where it was added to the pipeline. */
+  state: object;
+}
+
+/** @throws DomainError when the lease is lost. */
+export async function saveStep(
+  { ctx: { hold, stores }, rows, log }: Run,
+  name: StepName,
+  change: { status: StepStatus; output?: Readonly<Record<string, unknown>>; error?: string },
+): Promise<void> {
+  const shown = change.error === undefined ? change : { ...change, error: log.redact(change.error) };
+  fenced(hold, await stores.deployments.saveStep(hold.lease, name, shown));
+  rows.set(name, { output: null, error: null, ...rows.get(name), ...shown });
+}
+
+export function stepContext(run: Run, name: StepName, wasInterrupted = false): StepContext {
+  const { ctx, log, rows } = run;
+  return {
+    ...ctx,
+    io: { signal: ctx.hold.signal, onLine: (line, stream) => log.line(name, line, stream) },
+    say: (text, stream) => log.say(name, text, stream),
+    wasInterrupted,
+    saved: rows.get(name)?.output ?? {},
+    save: (output) => saveStep(run, name, { status: "running", output }),
+  };
+}

@@ -1,0 +1,147 @@
+import { DomainError, type SystemStores } from "@berth/core";
+import { within } from "../wait.ts";
+import {
+  earlierFailure,
+  type Failure,
+  failureBefore,
+  failureOf,
+  interrupted,
+  leave,
+  stoppedTooOften,
+} from "./failure.ts";
+import { type DeployStep, type Run, saveStep, stepContext } from "./progress.ts";
+import { hasTraffic } from "./traffic.ts";
+import { unwind } from "./unwind.ts";
+
+export type DeploymentEnd = "finished" | "failed" | "cancelled-by-user";
+
+/**
+ * Runs a claimed deployment from where it stands to its end, forward or back. What a step does is saved before it
+ * begins and after it ended, so whoever claims the deployment next goes on from there.
+ *
+ * @throws when the deployment is left to whoever claims it next: the lease was lost, the control plane stops, or the
+ * database is away. Nothing has been undone then.
+ */
+export async function runToEnd(run: Run): Promise<DeploymentEnd> {
+  const { hold, source, deployment, stores } = run.ctx;
+  // What has become the live release is a success, whatever happened to the worker after that.
+  if (hasTraffic(await stores.releases.find(deployment.id))) hold.commit();
+  await hold.refresh();
+
+  const failure = hold.isCommitted ? await goForward(run) : (failureAtStart(run) ?? (await goForward(run)));
+  if (failure !== undefined) {
+    await unwind(run, failure);
+    return await end(run, failure.outcome, failure.message);
+  }
+  await source.removeCheckout(deployment.uuid);
+  await skipRetireStep(run);
+  return await end(run, "finished", null);
+}
+
+function failureAtStart(run: Run): Failure | undefined {
+  const earlier = earlierFailure(run);
+  if (earlier !== undefined) return earlier;
+  const next = run.steps.find(({ name }) => run.rows.get(name)?.status !== "done");
+  if (next === undefined) return undefined;
+  const { attempt } = run.ctx.hold.lease;
+  if (attempt > run.settings.attemptsMax) {
+    return interrupted(next.name, stoppedTooOften(attempt));
+  }
+  if (run.rows.get(next.name)?.status !== "running" || next.resumable) return undefined;
+  const message = `The control plane stopped during the step ${next.name}, which cannot be repeated. Deploy again.`;
+  return interrupted(next.name, message);
+}
+
+async function goForward(run: Run): Promise<Failure | undefined> {
+  for (const step of run.steps) {
+    const row = run.rows.get(step.name);
+    if (row?.status === "done") {
+      run.state = { ...run.state, ...row.output };
+      continue;
+    }
+    const failure = await runStep(run, step);
+    if (failure !== undefined) return failure;
+  }
+  return undefined;
+}
+
+async function runStep(run: Run, step: DeployStep): Promise<Failure | undefined> {
+  const { ctx, log } = run;
+  const { name } = step;
+  const before = failureBefore(run, name);
+  if (before !== undefined) return before;
+
+  const wasInterrupted = run.rows.get(name)?.status === "running";
+  // Saved before it begins: from here on its undo runs, whatever happens.
+  await saveStep(run, name, { status: "running" });
+  log.say(name, `> ${name}`);
+  const startedMs = performance.now();
+  const lasted = () => `${((performance.now() - startedMs) / 1000).toFixed(1)} s`;
+  try {
+    const gives: object = await settled(run, step.run(stepContext(run, name, wasInterrupted), run.state));
+    run.state = { ...run.state, ...gives };
+    await saveStep(run, name, { status: "done", output: { ...gives } });
+    log.say(name, `${name} done in ${lasted()}`);
+    return undefined;
+  } catch (cause) {
+    const failure = failureOf(run, name, cause);
+    log.say(name, `${name} ended after ${lasted()}: ${failure.message}`, "stderr");
+    if (!ctx.hold.isCommitted) return failure;
+    // Traffic flows to the new release: the deployment has succeeded, whatever else went wrong.
+    await saveStep(run, name, { status: "done" });
+    return undefined;
+  }
+}
+
+/** A step that was told to stop is waited for, since what it makes cannot be undone before; but not for ever. */
+async function settled<T>({ ctx: { hold }, settings }: Run, work: Promise<T>): Promise<T> {
+  work.catch(() => undefined);
+  const listening = new AbortController();
+  const ended = new Promise<undefined>((resolve) => {
+    // A cancel that comes after the promotion ends nothing.
+    const look = () => hold.ending !== undefined && resolve(undefined);
+    for (const signal of [hold.signal, hold.leaving])
+      signal.addEventListener("abort", look, { signal: listening.signal });
+    look();
+  });
+  try {
+    const first = await Promise.race([work.then((value) => ({ value })), ended]);
+    if (first !== undefined) return first.value;
+    if (hold.isLost) throw leave();
+    const late = await within(settings.abortSecondsMax, work);
+    if (late !== undefined) return late.value;
+    throw new DomainError("deploy.interrupted", "The step did not stop when it was told to.");
+  } finally {
+    listening.abort();
+  }
+}
+
+/** Removing what was replaced is left to whoever holds the server's lease; where nothing was, it is not to come. */
+async function skipRetireStep(run: Run): Promise<void> {
+  const { hold, stores } = run.ctx;
+  // A switch that did not end as it should has not told.
+  const previous = "previous" in run.state ? run.state.previous : (await stores.releases.promote(hold.lease))?.previous;
+  if (!previous) await saveStep(run, "retire", { status: "skipped" });
+}
+
+async function end(run: Run, outcome: DeploymentEnd, error: string | null): Promise<DeploymentEnd> {
+  const { ctx, log } = run;
+  log.say(null, await farewell(run, outcome), outcome === "finished" ? "stdout" : "stderr");
+  // Whoever reads that it has ended also reads its last line.
+  await log.close();
+  const deployments: SystemStores["deployments"] = ctx.stores.deployments;
+  if (await deployments.finish(ctx.hold.lease, outcome, error && log.redact(error))) return outcome;
+  ctx.hold.lose();
+  throw leave();
+}
+
+async function farewell({ ctx }: Run, outcome: DeploymentEnd): Promise<string> {
+  const { hands, domains, stores, deployment } = ctx;
+  if (outcome !== "finished") {
+    const live = await stores.releases.live(deployment.resource_id, deployment.pull_request_id);
+    const sentence = outcome === "failed" ? "Deployment failed." : "Deployment cancelled.";
+    return live === undefined ? sentence : `${sentence} The release before it goes on.`;
+  }
+  const urls = domains.map(({ url }) => hands.proxy.publicUrl(url));
+  return urls.length === 0 ? "Deployment finished." : `Deployment finished: ${urls.join(", ")}`;
+}

@@ -1,0 +1,47 @@
+import { ApplicationSecrets } from "@berth/core";
+import { describe, expect, test } from "vitest";
+import { isUnmistakable, secretsOf } from "./secrets.ts";
+
+const NONE = ApplicationSecrets.parse({});
+const of = (...values: (string | null)[]) =>
+  secretsOf(
+    values.map((value) => ({ value })),
+    NONE,
+    [{ host: "shop.example.com", path: "/", url: "https://shop.example.com" }],
+  );
+
+describe("what a log must not show", () => {
+  test.each([
+    "hunter2",
+    "correct horse battery staple",
+    "sk_live_1",
+    "-----BEGIN KEY-----\nabc\n-----END KEY-----",
+    "123456",
+  ])("hides %j", (value) => {
+    expect(of(value)).toEqual([value]);
+  });
+
+  test.each([null, "", "abc", "true", "FALSE", "production", " info ", "3000", "65535", "127.0.0.1"])(
+    "shows %j, which says nothing",
+    (value) => {
+      expect(of(value)).toEqual([]);
+    },
+  );
+
+  test("shows the application's own address", () => {
+    expect(of("https://shop.example.com", "shop.example.com", "https://other.example.com")).toEqual([
+      "https://other.example.com",
+    ]);
+  });
+
+  test("hides the application's other secrets, each once", () => {
+    const secrets = { ...NONE, http_basic_auth_password: "open sesame", manual_webhook_secret_github: "hook-123" };
+    expect(secretsOf([{ value: "open sesame" }], secrets, [])).toEqual(["open sesame", "hook-123"]);
+  });
+
+  test("does not hide plain words in our own sentences", () => {
+    expect(isUnmistakable("crash")).toBe(false);
+    expect(isUnmistakable("hunter2")).toBe(true);
+    expect(isUnmistakable("averylongsecretofletters")).toBe(true);
+  });
+});

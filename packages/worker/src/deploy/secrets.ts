@@ -1,0 +1,35 @@
+import type { ApplicationSecrets, DomainClaim, EnvRecord } from "@berth/core";
+
+/**
+ * The texts that must not stand in a log. A variable's value counts unless it is so short or so common that hiding it
+ * would only make the log unreadable: `true`, `production`, a port, the application's own address.
+ */
+export function secretsOf(
+  envs: readonly Pick<EnvRecord, "value">[],
+  secrets: ApplicationSecrets,
+  domains: readonly DomainClaim[],
+): readonly string[] {
+  const isPublic = (value: string) => domains.some(({ host, url }) => value === host || value === url);
+  const values = envs.flatMap(({ value }) => (value !== null && isTelling(value) && !isPublic(value) ? [value] : []));
+  const own = Object.values(secrets).filter((value) => value !== null && value.length >= LENGTH_MIN);
+  return [...new Set([...values, ...own])].filter((value) => value !== null);
+}
+
+/**
+ * Whether a secret can be hidden in our own sentences: a value that is a plain word, such as `release`, stands in them
+ * by chance, and hiding it there would tell that it is a secret.
+ */
+export const isUnmistakable = (secret: string): boolean => !/^[A-Za-z]{1,11}$/.test(secret);
+
+function isTelling(value: string): boolean {
+  const text = value.trim();
+  return text.length >= LENGTH_MIN && !COMMON.has(text.toLowerCase()) && !/^\d{1,5}$/.test(text);
+}
+
+const LENGTH_MIN = 4;
+const COMMON: ReadonlySet<string> = new Set([
+  ...["true", "false", "null", "none", "undefined", "auto", "enabled", "disabled"],
+  ...["production", "development", "staging", "test", "testing", "local", "default"],
+  ...["debug", "info", "warn", "warning", "error", "silent", "verbose", "trace"],
+  ...["localhost", "127.0.0.1", "0.0.0.0", "http", "https", "node", "utf8", "utf-8", "en_us.utf-8", "c.utf-8"],
+]);

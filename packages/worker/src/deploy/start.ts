@@ -1,0 +1,33 @@
+import { releaseSpec, type Step, type Upstream } from "@berth/core";
+import { STOP_GRACE_SECONDS } from "../settings.ts";
+import type { Built, CheckedOut } from "./checkout.ts";
+import type { StepContext } from "./context.ts";
+import { fenced } from "./fence.ts";
+
+export interface Started {
+  readonly upstream: Upstream | null;
+}
+
+/** Starts the candidate beside what runs. */
+export const start: Step<StepContext, Built & Pick<CheckedOut, "commit">, Started> = {
+  name: "start",
+  // An engine that runs the release already answers where.
+  resumable: true,
+  async run(ctx, { artifact, builtBy, commit }) {
+    const { stores, hold, hands, deployment } = ctx;
+    const record = { artifact, built_by: builtBy };
+    fenced(hold, await stores.releases.saveCandidate(hold.lease, { ...record, upstream: null }));
+    const spec = releaseSpec({ ...ctx, deployment: { ...deployment, commit } }, artifact);
+    const { upstream } = await hands.engine.start(spec, ctx.io);
+    fenced(hold, await stores.releases.saveCandidate(hold.lease, { ...record, upstream }));
+    return { upstream };
+  },
+  async undo({ stores, hands, ref, deployment, application }) {
+    const graceSeconds = application.settings.stop_grace_period ?? STOP_GRACE_SECONDS;
+    await hands.engine.remove(ref, { graceSeconds: Math.min(graceSeconds, UNDO_GRACE_SECONDS_MAX) });
+    await stores.releases.delete(deployment.id);
+  },
+};
+
+/** A candidate has no traffic to finish, and a cancelled deployment is gone within 5 seconds. */
+const UNDO_GRACE_SECONDS_MAX = 2;

@@ -1,0 +1,48 @@
+import { isDomainError } from "@berth/core";
+import { pause } from "../wait.ts";
+import { type Failure, leave } from "./failure.ts";
+import { type DeployStep, type Run, saveStep, stepContext } from "./progress.ts";
+
+/**
+ * Undoes what a deployment has made, the last step first. Every undo may run twice: a worker that goes away here
+ * leaves the rest to the next one, which begins again.
+ */
+export async function unwind(run: Run, failure: Failure): Promise<void> {
+  const status = failure.outcome === "failed" ? "failed" : "cancelled";
+  const { message: error } = failure;
+  if (run.rows.get(failure.step)?.status !== status) await saveStep(run, failure.step, { status, error });
+
+  for (const step of [...run.steps].reverse()) {
+    const before = run.rows.get(step.name)?.status ?? "pending";
+    if (before === "pending" || before === "skipped") continue;
+    if (run.ctx.hold.isLost) throw leave();
+    await undo(run, step);
+    if (before === "done") await saveStep(run, step.name, { status: "undone" });
+  }
+
+  const begun = [...run.rows].filter(([, { status }]) => status !== "pending").map(([name]) => name);
+  const notBegun = [...run.steps.map(({ name }) => name), "retire" as const].filter((name) => !begun.includes(name));
+  for (const name of notBegun) await saveStep(run, name, { status: "skipped" });
+}
+
+async function undo(run: Run, step: DeployStep): Promise<void> {
+  if (step.undo === undefined) return;
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await step.undo(stepContext(run, step.name), run.state);
+    } catch (error) {
+      if (run.ctx.hold.isLost || isDomainError(error, "database.unavailable")) throw error;
+      run.logger.warn("A step of a deployment could not be undone.", {
+        deployment: run.ctx.deployment.uuid,
+        step: step.name,
+        attempt,
+        error,
+      });
+      // The record of the candidate stays, so the reconciler removes it as soon as the engine answers.
+      if (attempt >= run.settings.undoAttemptsMax) {
+        return run.log.say(step.name, `What ${step.name} made is not removed yet; that follows.`, "stderr");
+      }
+      await pause(0.5 * attempt);
+    }
+  }
+}

@@ -1,0 +1,230 @@
+import { createServer, type Server } from "node:http";
+import {
+  type Artifact,
+  DomainError,
+  type Engine,
+  type FolderArtifact,
+  type LogLine,
+  type ReleaseRef,
+  type ReleaseSpec,
+  type ReleaseState,
+} from "@berth/core";
+import type { Life } from "./mortal.fixture.ts";
+import type { Points } from "./points.fixture.ts";
+
+/** How a release behaves once it runs. */
+export interface Behaviour {
+  /** Answers every request with it; `() => 503` until it is ready. */
+  readonly statusCode?: (() => number) | undefined;
+  /** Exits at once. */
+  readonly exitCode?: number | undefined;
+  /** Listens on a port of its own choice. */
+  readonly isOnWrongPort?: boolean | undefined;
+  readonly log?: readonly string[] | undefined;
+}
+
+/** An engine in memory whose releases are real HTTP servers. It outlives the workers that use it. */
+export interface FakeEngine {
+  /** The engine as one worker sees it: what that worker was building ends with it. */
+  for(owner: Life): Engine;
+  behave: (spec: ReleaseSpec) => Behaviour;
+  readonly specs: ReadonlyMap<string, ReleaseSpec>;
+  /** How often each release was really started. */
+  readonly starts: ReadonlyMap<string, number>;
+  /** Deployments' uuids whose artifacts are there. */
+  artifacts(): readonly string[];
+  releases(): readonly ReleaseState[];
+  readonly removedResources: readonly { readonly uuid: string; readonly deleteVolumes: boolean }[];
+  readonly executed: readonly { readonly deploymentUuid: string; readonly script: string }[];
+  /** What must never happen, and did. */
+  readonly violations: readonly string[];
+  exec: (script: string) => { readonly exitCode: number; readonly output: string };
+  /** The release ends by itself. */
+  crash(deploymentUuid: string, exitCode: number, restartCount?: number): Promise<void>;
+  /** A reboot: nothing runs any more, everything that was built is there. */
+  stopAll(): Promise<void>;
+  close(): Promise<void>;
+}
+
+interface Release {
+  spec: ReleaseSpec;
+  state: ReleaseState;
+  server: Server | undefined;
+}
+
+export function fakeEngine(points: Points): FakeEngine {
+  const releases = new Map<string, Release>();
+  const artifacts = new Set<string>();
+  const building = new Map<string, Life>();
+  const starts = new Map<string, number>();
+  const specs = new Map<string, ReleaseSpec>();
+  const removedResources: { uuid: string; deleteVolumes: boolean }[] = [];
+  const executed: { deploymentUuid: string; script: string }[] = [];
+  const violations: string[] = [];
+  const listeners = new Set<(state: ReleaseState) => void>();
+
+  const change = (release: Release, state: Partial<ReleaseState>) => {
+    release.state = { ...release.state, ...state };
+    for (const listener of listeners) listener(release.state);
+  };
+  const halt = async (release: Release, state: Partial<ReleaseState>) => {
+    const { server } = release;
+    release.server = undefined;
+    change(release, { state: "exited", upstream: null, ...state });
+    await closeServer(server);
+  };
+
+  const engine = (owner: Life): Engine => ({
+    kind: "process",
+    capabilities: {
+      build_packs: ["nixpacks"],
+      images: false,
+      replicas: false,
+      port_mappings: false,
+      networks: false,
+      memory_limit: true,
+      cpu_limit: true,
+    },
+    async build({ resourceUuid, deploymentUuid, env }, io): Promise<Artifact> {
+      const other = building.get(deploymentUuid);
+      if (other !== undefined && !other.isOver) violations.push(`two builds of ${deploymentUuid} at once`);
+      building.set(deploymentUuid, owner);
+      artifacts.delete(deploymentUuid);
+      try {
+        io.onLine(`building with ${Object.values(env).join(" ")}`, "stdout");
+        await points.pass("build", io.signal);
+        if (owner.isOver) return await new Promise<never>(() => undefined);
+        artifacts.add(deploymentUuid);
+        return artifactOf(resourceUuid, deploymentUuid);
+      } catch (cause) {
+        if (io.signal.aborted) throw new DomainError("deploy.cancelled", "Cancelled.", { cause });
+        throw cause;
+      } finally {
+        if (building.get(deploymentUuid) === owner) building.delete(deploymentUuid);
+      }
+    },
+    async start(spec, io) {
+      await points.pass("start", io.signal);
+      if (!artifacts.has(builderOf(spec.artifact))) throw new DomainError("deploy.start_failed", "Its files are gone.");
+      const running = releases.get(spec.deploymentUuid);
+      if (running?.server !== undefined) return running.state;
+      starts.set(spec.deploymentUuid, (starts.get(spec.deploymentUuid) ?? 0) + 1);
+      specs.set(spec.deploymentUuid, spec);
+      const release: Release = { spec, state: stateOf(spec), server: undefined };
+      releases.set(spec.deploymentUuid, release);
+      await launch(release, fake.behave(spec), change);
+      return release.state;
+    },
+    async stop(ref) {
+      await points.pass("stop");
+      const release = releases.get(ref.deploymentUuid);
+      if (release !== undefined && release.state.state !== "exited") await halt(release, { exitCode: 143 });
+    },
+    async remove(ref) {
+      await points.pass("remove");
+      const release = releases.get(ref.deploymentUuid);
+      releases.delete(ref.deploymentUuid);
+      artifacts.delete(ref.deploymentUuid);
+      await closeServer(release?.server);
+    },
+    inspect: async (ref) => releases.get(ref.deploymentUuid)?.state,
+    list: async () => [...releases.values()].map(({ state }) => state),
+    async exec({ deploymentUuid }, script, { signal }) {
+      executed.push({ deploymentUuid, script });
+      await points.pass("exec", signal);
+      return { ...fake.exec(script), isTruncated: false };
+    },
+    async *logs(ref): AsyncIterable<LogLine> {
+      const spec = releases.get(ref.deploymentUuid)?.spec;
+      const lines = spec ? (fake.behave(spec).log ?? []) : [];
+      for (const [cursor, line] of lines.entries()) yield { cursor: String(cursor), line };
+    },
+    listeningPorts: async (ref) => portsOf(releases.get(ref.deploymentUuid)),
+    async removeResource(uuid, { deleteVolumes }) {
+      removedResources.push({ uuid, deleteVolumes });
+    },
+    onStateChange(listener) {
+      const heard = (state: ReleaseState) => {
+        if (!owner.isOver) listener(state);
+      };
+      listeners.add(heard);
+      return () => listeners.delete(heard);
+    },
+  });
+
+  const fake: FakeEngine = {
+    for: engine,
+    behave: () => ({}),
+    exec: () => ({ exitCode: 0, output: "" }),
+    specs,
+    starts,
+    artifacts: () => [...artifacts],
+    releases: () => [...releases.values()].map(({ state }) => state),
+    removedResources,
+    executed,
+    violations,
+    async crash(deploymentUuid, exitCode, restartCount = 0) {
+      const release = releases.get(deploymentUuid);
+      if (release !== undefined) await halt(release, { exitCode, restartCount });
+    },
+    async stopAll() {
+      for (const release of releases.values()) if (release.server) await halt(release, { exitCode: 143 });
+    },
+    async close() {
+      for (const { server } of releases.values()) await closeServer(server);
+    },
+  };
+  return fake;
+}
+
+async function launch(
+  release: Release,
+  behaviour: Behaviour,
+  change: (release: Release, state: Partial<ReleaseState>) => void,
+): Promise<void> {
+  if (behaviour.exitCode !== undefined) {
+    return change(release, { state: "exited", exitCode: behaviour.exitCode, upstream: null });
+  }
+  const server = createServer((_request, response) => {
+    response.writeHead(behaviour.statusCode?.() ?? 200, { connection: "close" });
+    response.end(release.spec.deploymentUuid);
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  release.server = server;
+  const port = portsOf(release)[0] ?? 0;
+  // Port 1 takes no connections on a machine that is used by normal people.
+  const upstream = { host: "127.0.0.1", port: behaviour.isOnWrongPort ? 1 : port };
+  change(release, { state: "running", upstream, startedAt: new Date() });
+}
+
+function portsOf(release: Release | undefined): readonly number[] {
+  const address = release?.server?.address();
+  return typeof address === "object" && address !== null ? [address.port] : [];
+}
+
+async function closeServer(server: Server | undefined): Promise<void> {
+  if (server === undefined) return;
+  server.closeAllConnections();
+  await new Promise<void>((resolve) => server.close(() => resolve()));
+}
+
+const stateOf = ({ resourceUuid, deploymentUuid }: ReleaseRef): ReleaseState => ({
+  resourceUuid,
+  deploymentUuid,
+  state: "starting",
+  upstream: null,
+  restartCount: 0,
+  exitCode: null,
+  startedAt: null,
+});
+
+const artifactOf = (resourceUuid: string, deploymentUuid: string): FolderArtifact => ({
+  type: "folder",
+  folder: `/releases/${resourceUuid}/${deploymentUuid}`,
+  workingFolder: `/releases/${resourceUuid}/${deploymentUuid}`,
+  run: { type: "shell", script: "run" },
+  detected: "fake",
+});
+
+const builderOf = (artifact: Artifact): string =>
+  artifact.type === "folder" ? (artifact.folder.split("/").at(-1) ?? "") : "";

@@ -1,0 +1,58 @@
+import { get } from "node:http";
+import type { Site, Proxy as SiteProxy, Upstream } from "@berth/core";
+import type { Points } from "./points.fixture.ts";
+
+/** A proxy in memory that really forwards. It outlives the workers that use it. */
+export interface FakeProxy extends SiteProxy {
+  readonly sites: ReadonlyMap<string, Site>;
+  /** Requests that are said to be in flight, by port. */
+  readonly busy: Map<number, number>;
+  readonly puts: readonly Site[];
+  /** The body of the answer; the status where there is no upstream. */
+  request(siteId: string): Promise<string>;
+}
+
+export function fakeProxy(points: Points): FakeProxy {
+  let sites = new Map<string, Site>();
+  const busy = new Map<number, number>();
+  const puts: Site[] = [];
+  return {
+    get sites() {
+      return sites;
+    },
+    busy,
+    puts,
+    async sync(wanted) {
+      await points.pass("sync");
+      sites = new Map(wanted.map((site) => [site.id, site]));
+    },
+    async put(site) {
+      await points.pass("put");
+      puts.push(site);
+      sites.set(site.id, site);
+    },
+    async delete(siteId) {
+      await points.pass("delete");
+      sites.delete(siteId);
+    },
+    inFlight: async ({ port }) => busy.get(port) ?? 0,
+    publicUrl: (url) => url,
+    async request(siteId) {
+      const site = sites.get(siteId);
+      if (site === undefined) return "404";
+      const [upstream] = site.upstreams;
+      return upstream === undefined ? "503" : await fetchBody(upstream);
+    },
+  };
+}
+
+function fetchBody({ host, port }: Upstream): Promise<string> {
+  return new Promise((resolve) => {
+    const request = get({ host, port, agent: false }, async (response) => {
+      const chunks: Buffer[] = [];
+      for await (const chunk of response) chunks.push(chunk);
+      resolve(Buffer.concat(chunks).toString());
+    });
+    request.on("error", () => resolve("502"));
+  });
+}

@@ -1,0 +1,40 @@
+import { DomainError, type SourceFetcher } from "@berth/core";
+import type { Points } from "./points.fixture.ts";
+
+export interface FakeSource extends SourceFetcher {
+  /** Deployments' uuids whose checkout is there. */
+  readonly checkouts: ReadonlySet<string>;
+  readonly removedResources: readonly string[];
+  commit: string;
+}
+
+export function fakeSource(points: Points): FakeSource {
+  const checkouts = new Set<string>();
+  const removedResources: string[] = [];
+  const fake: FakeSource = {
+    checkouts,
+    removedResources,
+    commit: "a".repeat(40),
+    async checkout(spec, deploymentUuid, io) {
+      checkouts.add(deploymentUuid);
+      try {
+        await points.pass("checkout", io.signal);
+      } catch (cause) {
+        if (io.signal.aborted) throw new DomainError("deploy.cancelled", "Cancelled.", { cause });
+        throw cause;
+      }
+      const commit = spec.type === "git" && spec.commit !== "HEAD" ? spec.commit : fake.commit;
+      return { folder: `/checkouts/${deploymentUuid}`, commit, message: "Say hello" };
+    },
+    async removeCheckout(deploymentUuid) {
+      checkouts.delete(deploymentUuid);
+    },
+    async saveUpload() {
+      return { commit: fake.commit, sizeBytes: 0 };
+    },
+    async removeResource(uuid) {
+      removedResources.push(uuid);
+    },
+  };
+  return fake;
+}

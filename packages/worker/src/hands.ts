@@ -1,0 +1,25 @@
+import type { Engine, ServerRecord, Proxy as SiteProxy } from "@berth/core";
+import type { WorkerDeps } from "./ports.ts";
+import { createRouter, type Router } from "./router.ts";
+
+/** What a worker works on a server with. */
+export interface ServerHands {
+  readonly server: ServerRecord;
+  readonly engine: Engine;
+  readonly proxy: SiteProxy;
+  readonly router: Router;
+}
+
+/** One engine, proxy and router for each server, for deployments and reconciler alike. */
+export function serverHands({ stores, engineFor, proxyFor }: WorkerDeps): (server: ServerRecord) => ServerHands {
+  const known = new Map<number, ServerHands>();
+  return (server) => {
+    const existing = known.get(server.id);
+    if (existing !== undefined) return { ...existing, server };
+    const engine = engineFor(server);
+    const proxy = proxyFor(server);
+    const hands = { server, engine, proxy, router: createRouter(stores, engine, proxy) };
+    known.set(server.id, hands);
+    return hands;
+  };
+}

@@ -1,0 +1,120 @@
+import {
+  type ApplicationSettings,
+  type Health,
+  healthCheckOf,
+  problemOf,
+  type ReleaseState,
+  watchOf,
+} from "@berth/core";
+import type { ServerHands } from "./hands.ts";
+import type { WorkerDeps } from "./ports.ts";
+import { probeRelease } from "./probe.ts";
+
+/** Probes live releases now and then, so that their status says whether they answer. */
+export interface HealthWatch {
+  /** Begins the probes that are due. What is not among `live` any more is forgotten. */
+  probe(hands: ServerHands, live: readonly Watched[]): void;
+  health(): ReadonlyMap<string, Health>;
+  /** A deployment has just seen it. */
+  markHealthy(deploymentUuid: string): void;
+  stop(): Promise<void>;
+}
+
+export interface Watched {
+  readonly state: ReleaseState;
+  readonly settings: ApplicationSettings;
+}
+
+type WatchDeps = Pick<WorkerDeps, "logger" | "clock">;
+
+interface Watch {
+  health: Health;
+  failures: number;
+  nextMs: number;
+  /** A restarted release is a new one to the watch. */
+  startedAt: number | undefined;
+}
+
+/** @param onChange Called when a release became healthy or unhealthy. */
+export function createHealthWatch({ logger, clock }: WatchDeps, onChange: () => void): HealthWatch {
+  const watches = new Map<string, Watch>();
+  const byServer = new Map<number, ReadonlySet<string>>();
+  const running = new Set<Promise<void>>();
+  const stopping = new AbortController();
+  const busy = new Set<string>();
+
+  const look = async ({ engine }: ServerHands, { state, settings }: Watched, watch: Watch) => {
+    const whole = healthCheckOf(settings);
+    const watched = watchOf(whole);
+    const check = { ...watched, timeoutSeconds: Math.min(watched.timeoutSeconds, TIMEOUT_SECONDS_MAX) };
+    const outcome = await probeRelease(engine, state, check, stopping.signal);
+    if (stopping.signal.aborted) return;
+    const problem = problemOf(check, outcome);
+    const before = watch.health;
+    const ranSeconds = state.startedAt === null ? 0 : (clock.now().getTime() - state.startedAt.getTime()) / 1000;
+    const isStarting = watch.health === "unknown" && ranSeconds < whole.startPeriodSeconds;
+    watch.failures = problem === undefined || isStarting ? 0 : watch.failures + 1;
+    if (problem === undefined) watch.health = "healthy";
+    else if (watch.failures >= check.failuresMax) watch.health = "unhealthy";
+    // While it starts, or is about to change, the next look comes soon.
+    const isSettled = problem === undefined || watch.health === "unhealthy";
+    const seconds = isStarting ? STARTING_SECONDS : Math.min(check.intervalSeconds, UNSETTLED_SECONDS);
+    watch.nextMs = performance.now() + (isSettled ? check.intervalSeconds : seconds) * 1000;
+    if (watch.health !== before) onChange();
+  };
+
+  const begin = (hands: ServerHands, watched: Watched) => {
+    const uuid = watched.state.deploymentUuid;
+    const watch = current(watched.state);
+    if (busy.has(uuid) || performance.now() < watch.nextMs || running.size >= CONCURRENT_MAX) return;
+    busy.add(uuid);
+    const work = look(hands, watched, watch)
+      .catch((error: unknown) => logger.warn("A release could not be probed.", { deployment: uuid, error }))
+      .finally(() => {
+        busy.delete(uuid);
+        running.delete(work);
+      });
+    running.add(work);
+  };
+
+  const current = ({ deploymentUuid, startedAt }: ReleaseState): Watch => {
+    const known = watches.get(deploymentUuid);
+    const at = startedAt?.getTime();
+    if (known !== undefined && (known.startedAt === undefined || known.startedAt === at)) {
+      known.startedAt = at;
+      return known;
+    }
+    const fresh: Watch = { health: "unknown", failures: 0, nextMs: 0, startedAt: at };
+    watches.set(deploymentUuid, fresh);
+    return fresh;
+  };
+
+  return {
+    probe(hands, live) {
+      const uuids = new Set(live.map(({ state }) => state.deploymentUuid));
+      for (const uuid of byServer.get(hands.server.id) ?? []) if (!uuids.has(uuid)) watches.delete(uuid);
+      byServer.set(hands.server.id, uuids);
+      for (const watched of live) if (watched.state.state === "running") begin(hands, watched);
+    },
+    health: () => new Map([...watches].map(([uuid, { health }]) => [uuid, health])),
+    markHealthy(deploymentUuid) {
+      watches.set(deploymentUuid, {
+        health: "healthy",
+        failures: 0,
+        nextMs: performance.now() + AFTER_DEPLOYMENT_MS,
+        startedAt: undefined,
+      });
+    },
+    async stop() {
+      stopping.abort();
+      await Promise.all(running);
+    },
+  };
+}
+
+const CONCURRENT_MAX = 8;
+/** An application that hangs must not hold a place that the others wait for. A deployment waits as long as is asked. */
+const TIMEOUT_SECONDS_MAX = 30;
+const AFTER_DEPLOYMENT_MS = 10_000;
+const STARTING_SECONDS = 1;
+const UNSETTLED_SECONDS = 5;

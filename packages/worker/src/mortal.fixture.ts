@@ -1,0 +1,81 @@
+/** A process that may be killed: from then on nothing it calls answers, and nothing it would do happens. */
+export interface Life {
+  readonly isOver: boolean;
+  kill(): void;
+  /** As a machine that is suspended: what it calls does not reach anyone until it goes on. */
+  freeze(): void;
+  thaw(): void;
+  readonly thawed: Promise<void>;
+}
+
+export function life(): Life {
+  let isOver = false;
+  let frozen: PromiseWithResolvers<void> | undefined;
+  return {
+    get isOver() {
+      return isOver;
+    },
+    kill: () => {
+      isOver = true;
+    },
+    freeze: () => {
+      frozen ??= Promise.withResolvers();
+    },
+    thaw: () => {
+      frozen?.resolve();
+      frozen = undefined;
+    },
+    get thawed() {
+      return frozen?.promise ?? Promise.resolve();
+    },
+  };
+}
+
+/** Told of every call that passes, before it happens and after it has. May kill the life in between. */
+export interface CallWatch {
+  before?(name: string): void;
+  after?(name: string): void;
+}
+
+/** What a process has in its hands: works until the life is over. */
+export function mortal<T extends object>(target: T, owner: Life, watch: CallWatch = {}, path = ""): T {
+  return new Proxy(target, {
+    get(object, key, receiver) {
+      const value: unknown = Reflect.get(object, key, receiver);
+      const name = path === "" ? String(key) : `${path}.${String(key)}`;
+      if (typeof value === "function") {
+        return (...args: unknown[]) => call(() => Reflect.apply(value, object, args), name, owner, watch);
+      }
+      return typeof value === "object" && value !== null && !(value instanceof Date) && !Array.isArray(value)
+        ? mortal(value, owner, watch, name)
+        : value;
+    },
+  });
+}
+
+function call(work: () => unknown, name: string, owner: Life, watch: CallWatch): unknown {
+  if (owner.isOver) return never();
+  watch.before?.(name);
+  if (owner.isOver) return never();
+  const result = work();
+  if (isAsyncIterable(result)) return result;
+  if (!(result instanceof Promise)) {
+    return typeof result === "object" && result !== null ? mortal(result, owner, watch, name) : result;
+  }
+  return new Promise((resolve, reject) => {
+    const answer = async (settle: () => void) => {
+      if (!owner.isOver) watch.after?.(name);
+      await owner.thawed;
+      if (!owner.isOver) settle();
+    };
+    result.then(
+      (value) => answer(() => resolve(value)),
+      (error) => answer(() => reject(error)),
+    );
+  });
+}
+
+const never = () => new Promise<never>(() => undefined);
+
+const isAsyncIterable = (value: unknown): boolean =>
+  typeof value === "object" && value !== null && Symbol.asyncIterator in value;

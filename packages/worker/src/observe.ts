@@ -1,0 +1,103 @@
+import type {
+  ApplicationRecord,
+  ApplicationSecrets,
+  Observed,
+  ReleaseRecord,
+  ResourceRecord,
+  SiteSubject,
+  SystemStores,
+  Wanted,
+  WantedRelease,
+  WantedResource,
+} from "@berth/core";
+import type { ServerHands } from "./hands.ts";
+
+/** What is recorded and what is seen of a server, read so that what is seen is never newer than its record. */
+export interface Look {
+  readonly wanted: Wanted;
+  readonly releases: Observed["releases"];
+  readonly applications: ReadonlyMap<number, ApplicationRecord>;
+}
+
+export interface Observer {
+  look(hands: ServerHands): Promise<Look>;
+  /** What was kept of a resource is read again at the next look. */
+  forget(resourceId: number): void;
+}
+
+type Known = { readonly application: ApplicationRecord; readonly secrets: ApplicationSecrets };
+
+export function createObserver(stores: SystemStores): Observer {
+  // Settings are read again when their row has changed: a look every few seconds must cost next to nothing.
+  const known = new Map<number, Known & { readonly readMs: number }>();
+  const byServer = new Map<number, readonly number[]>();
+
+  const settingsOf = async (resource: ResourceRecord): Promise<Known | undefined> => {
+    const before = known.get(resource.id);
+    const isSame = before?.application.updated_at.getTime() === resource.updated_at.getTime();
+    if (before !== undefined && isSame && performance.now() - before.readMs < KEPT_MS) return before;
+    const found = await stores.resources.application(resource.id);
+    if (found !== undefined) known.set(resource.id, { ...found, readMs: performance.now() });
+    return found;
+  };
+
+  return {
+    async look({ server, engine }) {
+      // A release follows its deployment, and a deployment ends after its release is recorded. In this order nothing
+      // that a running deployment makes can look as if it belonged to no one.
+      const releases = await engine.list();
+      const active = await stores.deployments.listActive(server.id);
+      const [records, resources] = await Promise.all([
+        stores.releases.listByServer(server.id),
+        stores.resources.listByServer(server.id),
+      ]);
+      const activeIds = new Set(active.map(({ id }) => id));
+      const applications = new Map<number, ApplicationRecord>();
+      const byResource = Map.groupBy(records, (record) => record.resource_id);
+      const wantedResources: WantedResource[] = [];
+      for (const resource of resources) {
+        const found = await settingsOf(resource);
+        if (found !== undefined) applications.set(resource.id, found.application);
+        const releases = (byResource.get(resource.id) ?? []).map((record) => wantedRelease(record, activeIds));
+        wantedResources.push(wantedResource(resource, found, releases));
+      }
+      const present = new Set(resources.map(({ id }) => id));
+      for (const id of byServer.get(server.id) ?? []) if (!present.has(id)) known.delete(id);
+      byServer.set(server.id, [...present]);
+      const wanted = { resources: wantedResources, activeDeployments: new Set(active.map(({ uuid }) => uuid)) };
+      return { wanted, releases, applications };
+    },
+    forget: (resourceId) => void known.delete(resourceId),
+  };
+}
+
+function wantedResource(
+  resource: ResourceRecord & { readonly domains: SiteSubject["domains"] },
+  found: Known | undefined,
+  releases: readonly WantedRelease[],
+): WantedResource {
+  const { domains } = resource;
+  return {
+    id: resource.id,
+    uuid: resource.uuid,
+    status: resource.status,
+    desiredState: resource.desired_state,
+    isRemoving: resource.removing_at !== null,
+    restartCount: found?.application.restart_count ?? 0,
+    releases,
+    site: found && domains.length > 0 ? { ...found, domains } : undefined,
+  };
+}
+
+const wantedRelease = (record: ReleaseRecord, active: ReadonlySet<number>): WantedRelease => ({
+  deploymentId: record.deployment_id,
+  deploymentUuid: record.deployment_uuid,
+  pullRequestId: record.pull_request_id,
+  role: record.role,
+  builtBy: record.built_by,
+  upstream: record.upstream,
+  isSuccessorActive: record.replaced_by_deployment_id !== null && active.has(record.replaced_by_deployment_id),
+});
+
+/** Two changes within a millisecond have one time: what was read between them must not be kept for ever. */
+const KEPT_MS = 30_000;

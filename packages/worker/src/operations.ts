@@ -1,0 +1,123 @@
+import { isTerminal, type Operation, type ReleaseRef, releaseSpec, type SystemStores, type WorkIO } from "@berth/core";
+import type { ServerHands } from "./hands.ts";
+import type { WorkerDeps } from "./ports.ts";
+import { removeResource } from "./removal.ts";
+import { retire } from "./retire.ts";
+import { STOP_GRACE_SECONDS, type WorkerSettings } from "./settings.ts";
+
+export interface OperationDeps extends WorkerDeps {
+  readonly settings: WorkerSettings;
+  /** A live release that was started again must not be tried again at once. */
+  onStart(deploymentUuid: string): void;
+}
+
+/** Operations that must not run at the same time have the same name; what waits for requests has one of its own. */
+export function laneOf(operation: Operation): string {
+  switch (operation.type) {
+    case "retire":
+      return `retire ${operation.deploymentId}`;
+    case "remove":
+      return `release ${operation.release.deploymentUuid}`;
+    case "discard":
+    case "set_upstream":
+      return `deployment ${operation.deploymentId}`;
+    case "unroute":
+      return `site ${operation.siteId}`;
+    case "stop":
+      return operation.resourceId === null
+        ? `release ${operation.release.deploymentUuid}`
+        : `resource ${operation.resourceId}`;
+    default:
+      return `resource ${operation.resourceId}`;
+  }
+}
+
+/** Does what was planned. What has changed since the plan was made is looked at again where it matters. */
+export async function carryOut(
+  deps: OperationDeps,
+  hands: ServerHands,
+  operation: Operation,
+  signal: AbortSignal,
+): Promise<void> {
+  const { stores } = deps;
+  switch (operation.type) {
+    case "start":
+      return await startLive(deps, hands, operation, signal);
+    case "stop":
+      return await hands.engine.stop(operation.release, { graceSeconds: await graceOf(stores, operation.resourceId) });
+    case "remove":
+      return await hands.engine.remove(operation.release);
+    case "discard":
+      return await discard(stores, hands, operation);
+    case "retire":
+      return await retire(deps, hands, operation, signal);
+    case "route":
+      return await hands.router.route(operation.resourceId);
+    case "unroute":
+      return await hands.router.unroute(operation.siteId);
+    case "set_upstream":
+      return await stores.releases.setUpstream(operation.deploymentId, operation.upstream);
+    case "set_status":
+      return await stores.resources.setStatus(operation.resourceId, operation.status);
+    case "set_restarts":
+      return await setRestarts(deps, operation);
+    case "remove_resource":
+      return void (await removeResource(deps, hands, operation.resourceId));
+  }
+}
+
+async function startLive(
+  { stores, onStart, logger }: OperationDeps,
+  { engine }: ServerHands,
+  { release, deploymentId, resourceId }: Extract<Operation, { type: "start" }>,
+  signal: AbortSignal,
+): Promise<void> {
+  onStart(release.deploymentUuid);
+  const [record, deployment, found, domains] = await Promise.all([
+    stores.releases.find(deploymentId),
+    stores.deployments.find(deploymentId),
+    stores.resources.application(resourceId),
+    stores.resources.domains(resourceId),
+  ]);
+  const isWanted = found?.application.desired_state === "running" && found.application.removing_at === null;
+  if (record?.role !== "live" || deployment === undefined || found === undefined || !isWanted) return;
+  const team = stores.forTeam(found.application.team_id);
+  const [envs, storages] = await Promise.all([team.envs.list(resourceId), team.storages.list(resourceId)]);
+  const { application } = found;
+  const spec = releaseSpec({ application, deployment, domains, envs: envs.items, storages }, record.artifact);
+  const { upstream } = await engine.start(spec, quietIo(signal));
+  await stores.releases.setUpstream(deploymentId, upstream);
+  logger.info("Started a release that should run.", { ...release });
+}
+
+/** What an engine says while it starts a release again belongs to no deployment's log. */
+const quietIo = (signal: AbortSignal): WorkIO => ({ signal, onLine: () => undefined });
+
+async function discard(
+  stores: SystemStores,
+  { engine }: ServerHands,
+  { deploymentId, release }: { readonly deploymentId: number; readonly release: ReleaseRef },
+): Promise<void> {
+  // It may have been claimed since the plan was made.
+  const [deployment, record] = await Promise.all([
+    stores.deployments.find(deploymentId),
+    stores.releases.find(deploymentId),
+  ]);
+  if (record?.role !== "candidate" || (deployment !== undefined && !isTerminal(deployment.status))) return;
+  await engine.remove(release);
+  await stores.releases.delete(deploymentId);
+}
+
+async function setRestarts(
+  { stores, clock }: OperationDeps,
+  { resourceId, restartCount }: Extract<Operation, { type: "set_restarts" }>,
+): Promise<void> {
+  const last_restart_at = restartCount === 0 ? null : clock.now();
+  await stores.resources.setRestarts(resourceId, { restart_count: restartCount, last_restart_at });
+}
+
+async function graceOf(stores: SystemStores, resourceId: number | null): Promise<number> {
+  if (resourceId === null) return STOP_GRACE_SECONDS;
+  const found = await stores.resources.application(resourceId);
+  return found?.application.settings.stop_grace_period ?? STOP_GRACE_SECONDS;
+}

@@ -1,0 +1,25 @@
+import type { Clock, Engine, ServerRecord, Proxy as SiteProxy, SourceFetcher, SystemStores } from "@berth/core";
+
+/** What a worker is given. */
+export interface WorkerDeps {
+  readonly stores: SystemStores;
+  /** The same engine for every call about the same server. */
+  engineFor(server: ServerRecord): Engine;
+  proxyFor(server: ServerRecord): SiteProxy;
+  readonly source: SourceFetcher;
+  /** Makes a function that takes one line after the other and answers it without the secrets. */
+  redactor(secrets: Iterable<string>): (line: string) => string;
+  readonly clock: Clock;
+  /** Names this worker among all that ever ran: a new one for every start. */
+  readonly owner: string;
+  /** Whether this instance can work on a server: its engine is here or within reach. */
+  ownsServer(server: ServerRecord): boolean;
+  readonly logger: Logger;
+}
+
+export interface Logger {
+  debug(message: string, details?: Readonly<Record<string, unknown>>): void;
+  info(message: string, details?: Readonly<Record<string, unknown>>): void;
+  warn(message: string, details?: Readonly<Record<string, unknown>>): void;
+  error(message: string, details?: Readonly<Record<string, unknown>>): void;
+}

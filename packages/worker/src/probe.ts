@@ -1,0 +1,93 @@
+import { request as httpRequest, type IncomingMessage } from "node:http";
+import { request as httpsRequest } from "node:https";
+import {
+  type Engine,
+  type HealthCheck,
+  type HttpProbe,
+  isDomainError,
+  type ProbeOutcome,
+  type ReleaseState,
+  type Upstream,
+} from "@berth/core";
+
+/** Looks once whether a release works. Never rejects for what the release does. */
+export async function probeRelease(
+  engine: Engine,
+  { resourceUuid, deploymentUuid, upstream }: ReleaseState,
+  { probe, timeoutSeconds }: HealthCheck,
+  signal: AbortSignal,
+): Promise<ProbeOutcome> {
+  if (probe.type === "http") {
+    return upstream === null ? { type: "refused" } : await probeHttp(upstream, probe, timeoutSeconds, signal);
+  }
+  const ref = { resourceUuid, deploymentUuid };
+  const startedMs = performance.now();
+  try {
+    const options = { timeoutSeconds, signal, maxOutputBytes: OUTPUT_BYTES_MAX };
+    const { exitCode, output } = await engine.exec(ref, probe.script, options);
+    const isOverdue = exitCode === TIMEOUT_EXIT_CODE && performance.now() - startedMs >= timeoutSeconds * 1000;
+    return isOverdue ? { type: "timeout" } : { type: "exit", exitCode, output };
+  } catch (error) {
+    if (!isDomainError(error)) throw error;
+    return { type: "not_running" };
+  }
+}
+
+export function probeHttp(
+  upstream: Upstream,
+  probe: HttpProbe,
+  timeoutSeconds: number,
+  signal: AbortSignal,
+): Promise<ProbeOutcome> {
+  const options = {
+    host: upstream.host,
+    port: upstream.port,
+    method: probe.method,
+    path: probe.path,
+    headers: { host: probe.host, "user-agent": "Berth-Health", connection: "close" },
+    agent: false,
+    signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutSeconds * 1000)]),
+    // The certificate is the application's own, on the way from the proxy to it.
+    rejectUnauthorized: false,
+  };
+  return new Promise((resolve) => {
+    const request = (probe.scheme === "https" ? httpsRequest : httpRequest)(options);
+    request.on("error", (error) => resolve(outcomeOf(error)));
+    request.on("response", (response) => {
+      readAnswer(response, probe.text === null ? 0 : BODY_BYTES_MAX).then(resolve, (error) =>
+        resolve(outcomeOf(error)),
+      );
+    });
+    request.end();
+  });
+}
+
+async function readAnswer(response: IncomingMessage, bytesMax: number): Promise<ProbeOutcome> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  if (bytesMax > 0) {
+    for await (const chunk of response) {
+      chunks.push(chunk);
+      bytes += chunk.length;
+      if (bytes >= bytesMax) break;
+    }
+  }
+  response.destroy();
+  return { type: "answer", statusCode: response.statusCode ?? 0, body: Buffer.concat(chunks).toString("utf8") };
+}
+
+function outcomeOf(error: unknown): ProbeOutcome {
+  const code = error instanceof Error && "code" in error ? String(error.code) : "";
+  if (error instanceof Error && (error.name === "AbortError" || error.name === "TimeoutError"))
+    return { type: "timeout" };
+  if (code.startsWith("HPE_") || code === "ECONNRESET" || code === "EPROTO" || code.startsWith("ERR_SSL")) {
+    return { type: "not_http" };
+  }
+  return { type: "refused" };
+}
+
+/** Enough to find a text in; a page that never ends does not fill our memory. */
+const BODY_BYTES_MAX = 1024 * 1024;
+const OUTPUT_BYTES_MAX = 4096;
+/** Of `timeout` and of engines that end a script which takes too long. */
+const TIMEOUT_EXIT_CODE = 124;

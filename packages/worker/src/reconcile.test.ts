@@ -1,0 +1,250 @@
+import { type ApplicationRecord, DomainError } from "@berth/core";
+import { type TestDatabase, testDatabase } from "@berth/testing";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { openWorld, until, type World } from "./world.fixture.ts";
+
+let database: TestDatabase;
+let world: World;
+beforeAll(async () => {
+  database = await testDatabase();
+});
+afterAll(() => database.close());
+beforeEach(async () => {
+  world = await openWorld(database);
+});
+afterEach(() => world.close());
+
+async function deployed(settings = {}) {
+  const application = await world.application(settings);
+  const deployment = await world.deploy(application);
+  expect((await world.ended(deployment)).status).toBe("finished");
+  return { application, deployment };
+}
+
+const hasStatus = (application: ApplicationRecord, status: string) =>
+  until(`the status is ${status}`, async () => (await world.status(application)) === status);
+
+describe("after a reboot", () => {
+  test("every release that should run is started again, and routed", async () => {
+    const worker = world.worker();
+    const { application, deployment } = await deployed();
+    await worker.stop({ graceSeconds: 1 });
+    await world.engine.stopAll();
+    world.worker();
+    await until("it serves", async () => (await world.proxy.request(application.uuid)) === deployment.uuid);
+    await hasStatus(application, "running:healthy");
+    expect(world.engine.starts.get(deployment.uuid)).toBe(2);
+    // It listens elsewhere now.
+    const upstream = world.engine.releases()[0]?.upstream;
+    await until("its address is recorded", async () => {
+      const live = await world.system.releases.live(application.id, 0);
+      return live?.upstream?.port === upstream?.port;
+    });
+  });
+
+  test("what was stopped stays stopped", async () => {
+    const worker = world.worker();
+    const { application, deployment } = await deployed();
+    await world.stores.resources.setDesiredState(application.id, "stopped");
+    await hasStatus(application, "exited:unhealthy");
+    await worker.stop({ graceSeconds: 1 });
+    world.worker();
+    await until("the proxy knows it", async () => (await world.proxy.request(application.uuid)) === "503");
+    expect(world.engine.starts.get(deployment.uuid)).toBe(1);
+  });
+
+  test("what cannot be started is tried again, ever more rarely", async () => {
+    const worker = world.worker();
+    const { application, deployment } = await deployed();
+    await worker.stop({ graceSeconds: 1 });
+    await world.engine.stopAll();
+    const before = world.points.count("start");
+    world.points.fail("start", new DomainError("deploy.start_failed", "No memory."), 3);
+    const startedMs = performance.now();
+    world.worker();
+    await until("it runs", () => world.engine.starts.get(deployment.uuid) === 2);
+    expect(world.points.count("start") - before).toBe(4);
+    // 0.2, 0.4 and 0.8 seconds apart.
+    expect(performance.now() - startedMs).toBeGreaterThan(1400);
+    await hasStatus(application, "running:healthy");
+  });
+});
+
+describe("after a kill of the control plane", () => {
+  test("what runs is taken over as it is, and nothing is started twice", async () => {
+    const worker = world.worker();
+    const { application, deployment } = await deployed();
+    worker.kill();
+    const syncs = world.points.count("sync");
+    world.worker();
+    await until("the new one has looked", () => world.points.count("sync") > syncs);
+    expect(await world.proxy.request(application.uuid)).toBe(deployment.uuid);
+    await world.engine.crash(deployment.uuid, 1);
+    await until("it is looked after", () => world.engine.starts.get(deployment.uuid) === 2);
+  });
+});
+
+describe("stopping an application", () => {
+  test("closes its site, then ends its release and keeps what was built", async () => {
+    world.worker();
+    const { application, deployment } = await deployed();
+    const stop = world.points.hold("stop");
+    await world.stores.resources.setDesiredState(application.id, "stopped");
+    await stop.reached;
+    expect(await world.proxy.request(application.uuid)).toBe("503");
+    stop.open();
+    await hasStatus(application, "exited:unhealthy");
+    expect(world.engine.artifacts()).toEqual([deployment.uuid]);
+
+    await world.stores.resources.setDesiredState(application.id, "running");
+    await until("it serves again", async () => (await world.proxy.request(application.uuid)) === deployment.uuid);
+    await hasStatus(application, "running:healthy");
+  });
+});
+
+describe("the status", () => {
+  test("follows what a release answers", async () => {
+    let statusCode = 200;
+    world.engine.behave = () => ({ statusCode: () => statusCode });
+    world.worker();
+    const { application } = await deployed({ health_check_enabled: true, health_check_retries: 1 });
+    await hasStatus(application, "running:healthy");
+    const worker = world.worker();
+    statusCode = 503;
+    // A look every five seconds is the quickest that is allowed.
+    await until("it is unhealthy", async () => (await world.status(application)) === "running:unhealthy", 20);
+    statusCode = 200;
+    await until("it is healthy again", async () => (await world.status(application)) === "running:healthy", 20);
+    expect(worker.life.isOver).toBe(false);
+  }, 60_000);
+
+  test("tells of a crash, and the release is brought back", async () => {
+    world.worker();
+    const { application, deployment } = await deployed();
+    const start = world.points.hold("start");
+    await world.engine.crash(deployment.uuid, 1, 2);
+    await start.reached;
+    await hasStatus(application, "degraded:unhealthy");
+    expect(await world.proxy.request(application.uuid)).toBe("503");
+    const crashed = await world.stores.applications.find(application.uuid);
+    expect(crashed?.restart_count).toBe(2);
+    expect(crashed?.last_restart_at).toBeInstanceOf(Date);
+    start.open();
+    await hasStatus(application, "running:healthy");
+  });
+});
+
+describe("removing an application", () => {
+  test.each([true, false])("takes everything away, its volumes only when asked: %s", async (deletesVolumes) => {
+    world.worker();
+    const { application } = await deployed();
+    await world.stores.resources.markRemoving(application.id, { delete_volumes: deletesVolumes });
+    await until("it is gone", async () => (await world.system.resources.find(application.id)) === undefined);
+    expect(await world.proxy.request(application.uuid)).toBe("404");
+    expect(world.engine.releases()).toEqual([]);
+    expect(world.engine.artifacts()).toEqual([]);
+    expect(world.engine.removedResources).toEqual([{ uuid: application.uuid, deleteVolumes: deletesVolumes }]);
+    expect(world.source.removedResources).toEqual([application.uuid]);
+  });
+
+  test("ends its deployments first", async () => {
+    world.worker();
+    const { application } = await deployed();
+    const build = world.points.hold("build");
+    const deployment = await world.deploy(application);
+    await build.reached;
+    await world.stores.resources.markRemoving(application.id, { delete_volumes: false });
+    await until("it is gone", async () => (await world.system.resources.find(application.id)) === undefined);
+    expect(world.engine.starts.get(deployment.uuid)).toBeUndefined();
+    expect(world.engine.artifacts()).toEqual([]);
+    expect(world.source.checkouts.size).toBe(0);
+  });
+
+  test.each(["delete", "remove"])("is finished by the next worker when one is killed at %s", async (point) => {
+    const worker = world.worker();
+    const { application } = await deployed();
+    const held = world.points.hold(point);
+    await world.stores.resources.markRemoving(application.id, { delete_volumes: true });
+    await held.reached;
+    worker.kill();
+    world.worker();
+    await until("it is gone", async () => (await world.system.resources.find(application.id)) === undefined);
+    expect(world.engine.releases()).toEqual([]);
+    await until("it has no site", async () => (await world.proxy.request(application.uuid)) === "404");
+  });
+});
+
+describe("the proxy", () => {
+  test("learns of a change of URLs within a moment", async () => {
+    world.worker();
+    const { application } = await deployed();
+    const claim = { host: "shop.example.com", path: "/", url: "https://shop.example.com" };
+    await world.stores.domains.claim(application.id, [claim], { takeFromOwnTeam: false });
+    await until("the new host is routed", () => {
+      return world.proxy.sites.get(application.uuid)?.routes[0]?.host === "shop.example.com";
+    });
+    await world.stores.domains.claim(application.id, [], { takeFromOwnTeam: false });
+    await until("it has no site", async () => (await world.proxy.request(application.uuid)) === "404");
+  });
+
+  test("learns of settings that shape the site", async () => {
+    world.worker();
+    const { application } = await deployed();
+    await world.stores.applications.update(application.id, {
+      settings: { is_http_basic_auth_enabled: true, http_basic_auth_username: "me" },
+      secrets: { http_basic_auth_password: "secret" },
+    });
+    await until("the site is protected", () => {
+      return world.proxy.sites.get(application.uuid)?.basicAuth?.password === "secret";
+    });
+  });
+
+  test("is told everything again after it failed", async () => {
+    world.worker();
+    const { application } = await deployed();
+    await until("it was told", () => world.proxy.sites.size > 0);
+    const syncs = world.points.count("sync");
+    world.points.fail("put", new DomainError("engine.unreachable", "The proxy is away."));
+    await world.stores.resources.setDesiredState(application.id, "stopped");
+    await until("it is told again", () => world.points.count("sync") > syncs);
+    await until("it is down", async () => (await world.proxy.request(application.uuid)) === "503");
+  });
+});
+
+describe("what no record names", () => {
+  test("is removed: the leftover of a deployment that ended", async () => {
+    const worker = world.worker();
+    const { application, deployment } = await deployed();
+    await worker.stop({ graceSeconds: 1 });
+    await world.system.releases.delete(deployment.id);
+    world.worker();
+    await until("it is removed", () => world.engine.releases().length === 0);
+    await hasStatus(application, "exited:unhealthy");
+  });
+});
+
+describe("several workers", () => {
+  test("let one of them look after a server, and another when it goes", async () => {
+    const first = world.worker();
+    const { application, deployment } = await deployed();
+    const second = world.worker();
+    await first.stop({ graceSeconds: 1 });
+    await world.engine.crash(deployment.uuid, 1);
+    await hasStatus(application, "running:healthy");
+    await until("the second one looks after it", () => world.engine.starts.get(deployment.uuid) === 2);
+    expect(second.life.isOver).toBe(false);
+  });
+
+  test("keep out of each other's way when they deploy and look after servers at the same time", async () => {
+    for (let count = 0; count < 3; count++) world.worker();
+    const { application } = await deployed();
+    for (let round = 0; round < 5; round++) {
+      const deployment = await world.deploy(application);
+      expect((await world.ended(deployment)).status).toBe("finished");
+      // One that looks after the server may have read the old route, and puts it right itself.
+      await until("it serves", async () => (await world.proxy.request(application.uuid)) === deployment.uuid, 0.2);
+    }
+    await until("one release is left", () => world.engine.artifacts().length === 1);
+    expect(world.engine.violations).toEqual([]);
+  });
+});

@@ -1,0 +1,208 @@
+import { type Observed, type Operation, plan, type ServerRecord, siteOf, upstreamsOf } from "@berth/core";
+import type { ServerHands } from "./hands.ts";
+import { createHealthWatch, type HealthWatch } from "./health-watch.ts";
+import { createObserver, type Look } from "./observe.ts";
+import { carryOut, laneOf, type OperationDeps } from "./operations.ts";
+import type { WorkerDeps } from "./ports.ts";
+import type { Pulse } from "./pulse.ts";
+import { createResting } from "./resting.ts";
+import type { WorkerSettings } from "./settings.ts";
+import { pause, within } from "./wait.ts";
+
+/** Keeps every server as it is recorded: what should run runs, what should not is gone, the proxy knows who is who. */
+export interface Reconciler {
+  start(): void;
+  stop(): Promise<void>;
+  markHealthy(deploymentUuid: string): void;
+}
+
+export interface ReconcilerDeps extends WorkerDeps {
+  readonly settings: WorkerSettings;
+  readonly handsOf: (server: ServerRecord) => ServerHands;
+}
+
+/** One server's part in it, from the first look to the last. */
+interface Post {
+  heldUntilMs: number;
+  syncedMs: number;
+  /** The visit that is under way. */
+  visit: Promise<void> | undefined;
+  /** Something has changed since that visit looked. */
+  isStale: boolean;
+  readonly unsubscribe: () => void;
+}
+
+interface Lane {
+  readonly work: Promise<void>;
+  /** A visit wanted more to be done here. */
+  isAwaited: boolean;
+}
+
+export function createReconciler(deps: ReconcilerDeps, pulse: Pulse): Reconciler {
+  const { stores, settings, logger, owner } = deps;
+  const posts = new Map<number, Post>();
+  const lanes = new Map<string, Lane>();
+  const stopping = new AbortController();
+  const observer = createObserver(stores);
+  const resting = createResting(settings);
+  const watch: HealthWatch = createHealthWatch(deps, () => pulse.beat());
+  const operationDeps: OperationDeps = { ...deps, onStart: (uuid) => resting.tried(uuid) };
+  let loop: Promise<void> = Promise.resolve();
+
+  const visitAll = async () => {
+    const follower = pulse.follow();
+    while (!stopping.signal.aborted) {
+      try {
+        const servers = (await stores.servers.list()).filter(deps.ownsServer);
+        for (const server of servers) visit(server);
+      } catch (error) {
+        logger.warn("The servers cannot be looked after.", { error });
+      }
+      await pause(LOOK_SECONDS_MIN, stopping.signal);
+      await follower.next(settings.reconcileSeconds, stopping.signal);
+    }
+  };
+
+  /** Servers are visited side by side: one that does not answer holds up no other. */
+  const visit = (server: ServerRecord) => {
+    const hands = deps.handsOf(server);
+    const post = postOf(hands);
+    if (post.visit !== undefined) {
+      post.isStale = true;
+      return;
+    }
+    post.visit = look(hands, post).finally(() => {
+      post.visit = undefined;
+      if (post.isStale && !stopping.signal.aborted) pulse.beat();
+      post.isStale = false;
+    });
+  };
+
+  const look = async (hands: ServerHands, post: Post) => {
+    try {
+      if (await hold(hands.server, post)) await reconcile(hands, post);
+    } catch (error) {
+      logger.warn("A server could not be looked at.", { server: hands.server.name, error });
+    }
+  };
+
+  const postOf = ({ server, engine }: ServerHands): Post => {
+    const known = posts.get(server.id);
+    if (known !== undefined) return known;
+    const unsubscribe = engine.onStateChange(() => pulse.beat());
+    const post: Post = { heldUntilMs: 0, syncedMs: NEVER, visit: undefined, isStale: false, unsubscribe };
+    posts.set(server.id, post);
+    return post;
+  };
+
+  /** One replica looks after a server. Renewed in the middle of its time, since each renewal is a write. */
+  const hold = async (server: ServerRecord, post: Post): Promise<boolean> => {
+    const nowMs = performance.now();
+    if (post.heldUntilMs - nowMs > (settings.serverLeaseSeconds * 1000) / 2) return true;
+    const isHeld = await stores.leases.acquire(leaseName(server.id), owner, settings.serverLeaseSeconds);
+    post.heldUntilMs = isHeld ? nowMs + settings.serverLeaseSeconds * 1000 : 0;
+    // Whoever looked after it in between has told the proxy things that we do not know of.
+    if (!isHeld) post.syncedMs = NEVER;
+    return isHeld;
+  };
+
+  const reconcile = async (hands: ServerHands, post: Post) => {
+    await syncProxy(hands, post);
+    // Before the look: a site that is newer than what was looked at would seem to belong to no resource.
+    const sites = new Map(hands.router.sites());
+    const look = await observer.look(hands);
+    resting.seen(look.releases);
+    watch.probe(hands, watchedOf(look));
+    const observed: Observed = {
+      releases: look.releases,
+      health: watch.health(),
+      sites,
+      resting: resting.now(),
+    };
+    const groups = Map.groupBy(plan(look.wanted, observed), laneOf);
+    for (const [name, operations] of groups) begin(hands, name, operations);
+  };
+
+  const syncProxy = async (hands: ServerHands, post: Post) => {
+    const isDue = performance.now() - post.syncedMs > settings.resyncSeconds * 1000;
+    if (!isDue && !hands.router.isUncertain()) return;
+    try {
+      await hands.router.sync(async () => sitesOf(await observer.look(hands)));
+      post.syncedMs = performance.now();
+    } catch (error) {
+      // Releases are looked after even while their proxy is away.
+      logger.warn("The proxy could not be told its sites.", { server: hands.server.name, error });
+    }
+  };
+
+  /** What takes long holds up only what it must not run beside. */
+  const begin = (hands: ServerHands, name: string, operations: readonly Operation[]) => {
+    const before = lanes.get(name);
+    if (before !== undefined) {
+      before.isAwaited = true;
+      return;
+    }
+    const work = run(hands, operations).finally(() => {
+      lanes.delete(name);
+      if (lane.isAwaited) pulse.beat();
+    });
+    const lane: Lane = { work, isAwaited: false };
+    lanes.set(name, lane);
+  };
+
+  const run = async (hands: ServerHands, operations: readonly Operation[]) => {
+    for (const operation of operations) {
+      if (stopping.signal.aborted) return;
+      try {
+        await carryOut(operationDeps, hands, operation, stopping.signal);
+        if (operation.type === "set_restarts" || operation.type === "route") observer.forget(operation.resourceId);
+      } catch (error) {
+        if (stopping.signal.aborted) return;
+        const details = { server: hands.server.name, operation, error };
+        logger.warn("A server could not be brought to what is recorded.", details);
+      }
+    }
+  };
+
+  return {
+    start: () => {
+      loop = visitAll();
+    },
+    async stop() {
+      stopping.abort();
+      for (const { unsubscribe } of posts.values()) unsubscribe();
+      await loop;
+      await watch.stop();
+      const visits = [...posts.values()].map((post) => post.visit);
+      await within(STOP_SECONDS_MAX, Promise.all([...visits, ...[...lanes.values()].map(({ work }) => work)]));
+      for (const id of posts.keys()) await stores.leases.release(leaseName(id), owner).catch(() => undefined);
+    },
+    markHealthy: (deploymentUuid) => watch.markHealthy(deploymentUuid),
+  };
+}
+
+function watchedOf({ wanted, releases, applications }: Look) {
+  const states = new Map(releases.map((state) => [state.deploymentUuid, state]));
+  return wanted.resources.flatMap(({ id, releases: records }) => {
+    const live = records.find(({ role, pullRequestId }) => role === "live" && pullRequestId === 0);
+    const state = live && states.get(live.deploymentUuid);
+    const settings = applications.get(id)?.settings;
+    return state && settings ? [{ state, settings }] : [];
+  });
+}
+
+function sitesOf({ wanted, releases }: Look) {
+  const states = new Map(releases.map((state) => [state.deploymentUuid, state]));
+  return wanted.resources.flatMap(({ site, isRemoving, desiredState, releases: records }) => {
+    if (site === undefined || isRemoving) return [];
+    const live = records.find(({ role, pullRequestId }) => role === "live" && pullRequestId === 0);
+    return [siteOf(site, upstreamsOf(desiredState, live, live && states.get(live.deploymentUuid)))];
+  });
+}
+
+const leaseName = (serverId: number) => `server:${serverId}`;
+
+const NEVER = Number.NEGATIVE_INFINITY;
+/** Changes that come together are looked at together. */
+const LOOK_SECONDS_MIN = 0.05;
+const STOP_SECONDS_MAX = 10;

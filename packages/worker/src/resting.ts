@@ -1,0 +1,32 @@
+import type { ReleaseState } from "@berth/core";
+import type { WorkerSettings } from "./settings.ts";
+
+/** Live releases that were started lately and must wait before they are started again. */
+export interface Resting {
+  tried(deploymentUuid: string): void;
+  seen(releases: readonly ReleaseState[]): void;
+  now(): ReadonlySet<string>;
+}
+
+export function createResting(settings: Pick<WorkerSettings, "restSeconds" | "restSecondsMax">): Resting {
+  const tries = new Map<string, { readonly count: number; readonly untilMs: number }>();
+  return {
+    tried(deploymentUuid) {
+      const count = (tries.get(deploymentUuid)?.count ?? 0) + 1;
+      const seconds = Math.min(settings.restSeconds * 2 ** (count - 1), settings.restSecondsMax);
+      tries.set(deploymentUuid, { count, untilMs: performance.now() + seconds * 1000 });
+    },
+    seen(releases) {
+      // What has run for as long as it would have had to wait has recovered.
+      for (const { deploymentUuid, state } of releases) {
+        const tried = tries.get(deploymentUuid);
+        if (state === "running" && tried !== undefined && performance.now() > tried.untilMs)
+          tries.delete(deploymentUuid);
+      }
+    },
+    now() {
+      const nowMs = performance.now();
+      return new Set([...tries].filter(([, { untilMs }]) => nowMs < untilMs).map(([uuid]) => uuid));
+    },
+  };
+}

@@ -1,0 +1,88 @@
+import { isDomainError, type Operation, type Proxy as SiteProxy, type SystemStores, type Upstream } from "@berth/core";
+import type { ServerHands } from "./hands.ts";
+import type { WorkerDeps } from "./ports.ts";
+import { STOP_GRACE_SECONDS, type WorkerSettings } from "./settings.ts";
+import { pause } from "./wait.ts";
+
+export type Retirement = Extract<Operation, { type: "retire" }>;
+
+/**
+ * Removes a replaced release once nothing is in flight to it. Its role `retiring` is the record of what is still to be
+ * done: it goes last, so a worker that goes away in the middle is followed by one that does it again.
+ */
+export async function retire(
+  deps: WorkerDeps & { readonly settings: WorkerSettings },
+  { engine, proxy, router }: ServerHands,
+  { release, deploymentId, resourceId, keepsArtifact }: Retirement,
+  signal: AbortSignal,
+): Promise<void> {
+  const { stores, settings } = deps;
+  // From here on the proxy sends it nothing new, whatever it was told before.
+  await router.route(resourceId);
+  const record = await stores.releases.find(deploymentId);
+  if (record === undefined || record.role !== "retiring") return;
+  const successorId = record.replaced_by_deployment_id;
+  const journal = successorId === null ? undefined : await openJournal(deps, successorId);
+
+  const startedMs = performance.now();
+  const inFlight = await drain(proxy, record.upstream, settings.drainSecondsMax, signal);
+  if (signal.aborted) return;
+  if (inFlight > 0)
+    await journal?.say(`Ends ${inFlight} requests that lasted longer than ${settings.drainSecondsMax} s`);
+
+  const graceSeconds = await graceOf(stores, resourceId);
+  if (keepsArtifact) await engine.stop(release, { graceSeconds });
+  else await engine.remove(release, { graceSeconds });
+  await journal?.done((performance.now() - startedMs) / 1000);
+  await stores.releases.delete(deploymentId);
+}
+
+/** @returns What is still in flight when the time is over. */
+async function drain(
+  proxy: SiteProxy,
+  upstream: Upstream | null,
+  secondsMax: number,
+  signal: AbortSignal,
+): Promise<number> {
+  if (upstream === null) return 0;
+  const endMs = performance.now() + secondsMax * 1000;
+  for (;;) {
+    const count = await inFlightOf(proxy, upstream);
+    if (count === 0 || signal.aborted || performance.now() >= endMs) return count;
+    await pause(DRAIN_INTERVAL_SECONDS, signal);
+  }
+}
+
+/** A proxy that does not answer has no requests to lose. */
+async function inFlightOf(proxy: SiteProxy, upstream: Upstream): Promise<number> {
+  try {
+    return await proxy.inFlight(upstream);
+  } catch (error) {
+    if (!isDomainError(error)) throw error;
+    return 1;
+  }
+}
+
+async function graceOf(stores: SystemStores, resourceId: number): Promise<number> {
+  const found = await stores.resources.application(resourceId);
+  return found?.application.settings.stop_grace_period ?? STOP_GRACE_SECONDS;
+}
+
+/** The step `retire` of the deployment that took the release's place. */
+async function openJournal({ stores, clock }: WorkerDeps, deploymentId: number) {
+  const append = (output: string) =>
+    stores.deployments.appendLog(deploymentId, [
+      { step: "retire", type: "stdout", output, hidden: false, timestamp: clock.now() },
+    ]);
+  await stores.deployments.saveRetirement(deploymentId, { status: "running" });
+  await append("> retire");
+  return {
+    say: append,
+    async done(seconds: number) {
+      await append(`retire done in ${seconds.toFixed(1)} s`);
+      await stores.deployments.saveRetirement(deploymentId, { status: "done" });
+    },
+  };
+}
+
+const DRAIN_INTERVAL_SECONDS = 0.25;

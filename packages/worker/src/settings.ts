@@ -1,0 +1,60 @@
+/** How patient a worker is. The defaults are those of the product; tests shorten them. */
+export interface WorkerSettings {
+  /** A worker that does not renew within this time has lost its deployment to whoever claims it. */
+  readonly leaseSeconds: number;
+  readonly renewSeconds: number;
+  /** How long a lost wake-up stays unnoticed. */
+  readonly pollSeconds: number;
+  /** Deployments that one process runs at once, over all servers. Each server has its own limit beside it. */
+  readonly concurrentDeploymentsMax: number;
+  /** How often a deployment may be taken over. One that brings the control plane down must not do so for ever. */
+  readonly attemptsMax: number;
+  /** How long a step that was told to stop is waited for before what it made is undone. */
+  readonly abortSecondsMax: number;
+  /** How long a switch tries to reach the proxy before it leaves that to the reconciler. */
+  readonly routeSecondsMax: number;
+  readonly undoAttemptsMax: number;
+
+  /** Between two looks at a server, when nothing tells of a change. */
+  readonly reconcileSeconds: number;
+  readonly serverLeaseSeconds: number;
+  /** After this time the proxy is told everything again, whatever it may have forgotten. */
+  readonly resyncSeconds: number;
+  /** Wait before a live release that failed to start is tried again: doubles from the first to the last. */
+  readonly restSeconds: number;
+  readonly restSecondsMax: number;
+  /** How long requests in flight on a replaced release are waited for. */
+  readonly drainSecondsMax: number;
+
+  readonly logFlushMs: number;
+  readonly logBatchLines: number;
+  readonly logLinesMax: number;
+  readonly logBytesMax: number;
+}
+
+export const DEFAULT_SETTINGS: WorkerSettings = {
+  // A killed worker's deployment is claimed within lease + poll seconds: less than 15.
+  leaseSeconds: 10,
+  renewSeconds: 3,
+  pollSeconds: 2,
+  concurrentDeploymentsMax: 16,
+  attemptsMax: 10,
+  abortSecondsMax: 15,
+  routeSecondsMax: 30,
+  undoAttemptsMax: 3,
+
+  reconcileSeconds: 3,
+  serverLeaseSeconds: 8,
+  resyncSeconds: 60,
+  restSeconds: 2,
+  restSecondsMax: 300,
+  drainSecondsMax: 30,
+
+  logFlushMs: 100,
+  logBatchLines: 200,
+  logLinesMax: 100_000,
+  logBytesMax: 20 * 1024 * 1024,
+};
+
+/** Docker's own default for `docker stop`. */
+export const STOP_GRACE_SECONDS = 10;

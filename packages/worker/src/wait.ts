@@ -1,0 +1,27 @@
+import { setTimeout as after } from "node:timers/promises";
+
+/** Resolves after the time or on `signal`, whichever comes first. Never rejects. */
+export async function pause(seconds: number, signal?: AbortSignal): Promise<void> {
+  await after(seconds * 1000, undefined, { signal }).catch(() => undefined);
+}
+
+/** Waits for `work`, but not longer than `seconds`. `work` goes on, and what becomes of it later is not looked at. */
+export async function within<T>(seconds: number, work: Promise<T>): Promise<{ readonly value: T } | undefined> {
+  const timer = new AbortController();
+  work.catch(() => undefined);
+  try {
+    return await Promise.race([work.then((value) => ({ value })), pause(seconds, timer.signal).then(() => undefined)]);
+  } finally {
+    timer.abort();
+  }
+}
+
+/** One after the other, in the order of the calls. */
+export function lane(): <T>(work: () => Promise<T>) => Promise<T> {
+  let last: Promise<unknown> = Promise.resolve();
+  return (work) => {
+    const next = last.then(work);
+    last = next.catch(() => undefined);
+    return next;
+  };
+}

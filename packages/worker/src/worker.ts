@@ -1,0 +1,68 @@
+import type { ServerRecord } from "@berth/core";
+import type { DeploymentDeps } from "./deploy/deployment.ts";
+import { serverHands } from "./hands.ts";
+import type { WorkerDeps } from "./ports.ts";
+import { pulse } from "./pulse.ts";
+import { createQueue } from "./queue.ts";
+import { createReconciler } from "./reconcile.ts";
+import { DEFAULT_SETTINGS, type WorkerSettings } from "./settings.ts";
+import { pause } from "./wait.ts";
+
+export interface Worker {
+  /** Begins to claim deployments and to look after the servers. Answers at once. */
+  start(): void;
+  /**
+   * Claims nothing more, lets running steps end within the grace time and leaves what is not finished to the next
+   * worker, which goes on with it at once. Releases are left as they are.
+   */
+  stop(options: { readonly graceSeconds: number }): Promise<void>;
+  /** Claims no deployment until `resume`. What runs goes on, and servers are looked after. */
+  pause(): void;
+  resume(): void;
+}
+
+export interface WorkerOptions extends WorkerDeps {
+  readonly settings?: Partial<WorkerSettings> | undefined;
+  readonly steps?: DeploymentDeps["steps"];
+}
+
+/** Runs deployments and keeps servers as they are recorded. Any number of workers may share one database. */
+export function worker(options: WorkerOptions): Worker {
+  const settings: WorkerSettings = { ...DEFAULT_SETTINGS, ...options.settings };
+  const beat = pulse();
+  const handsOf: (server: ServerRecord) => ReturnType<ReturnType<typeof serverHands>> = serverHands(options);
+  const reconciler = createReconciler({ ...options, settings, handsOf }, beat);
+  const queue = createQueue({ ...options, settings, handsOf, onHealthy: (uuid) => reconciler.markHealthy(uuid) }, beat);
+  const stopping = new AbortController();
+  let listening: Promise<void> = Promise.resolve();
+
+  const listen = async () => {
+    while (!stopping.signal.aborted) {
+      try {
+        await options.stores.deployments.wakeUp(stopping.signal, WAKE_UP_SECONDS_MAX);
+        beat.beat();
+      } catch (error) {
+        options.logger.debug("Wake-ups cannot be heard.", { error });
+        await pause(1, stopping.signal);
+      }
+    }
+  };
+
+  return {
+    start() {
+      listening = listen();
+      queue.start();
+      reconciler.start();
+    },
+    async stop({ graceSeconds }) {
+      await queue.stop({ graceSeconds });
+      stopping.abort();
+      await Promise.all([listening, reconciler.stop()]);
+    },
+    pause: () => queue.pause(),
+    resume: () => queue.resume(),
+  };
+}
+
+/** Loops look by themselves now and then; this only bounds how long one call waits. */
+const WAKE_UP_SECONDS_MAX = 60;

@@ -1,0 +1,178 @@
+import {
+  type ApplicationRecord,
+  type ApplicationSettings,
+  type DeploymentRecord,
+  type DeploymentStep,
+  isTerminal,
+  type NewDeployment,
+  type ServerSettings,
+  type Stores,
+  type SystemStores,
+} from "@berth/core";
+import { newDeployment, type TestDatabase, testApplication, testPlace, testUuid } from "@berth/testing";
+import { type FakeEngine, fakeEngine } from "./fake-engine.fixture.ts";
+import { type FakeProxy, fakeProxy } from "./fake-proxy.fixture.ts";
+import { type FakeSource, fakeSource } from "./fake-source.fixture.ts";
+import { type CallWatch, type Life, life, mortal } from "./mortal.fixture.ts";
+import { type Points, points } from "./points.fixture.ts";
+import type { WorkerSettings } from "./settings.ts";
+import { type Worker, type WorkerOptions, worker } from "./worker.ts";
+
+/** One server with everything that outlives a worker, in a real database. */
+export interface World {
+  readonly points: Points;
+  readonly engine: FakeEngine;
+  readonly proxy: FakeProxy;
+  readonly source: FakeSource;
+  readonly stores: Stores;
+  readonly system: SystemStores;
+  readonly warnings: readonly string[];
+  application(settings?: Partial<ApplicationSettings>): Promise<ApplicationRecord>;
+  /** Asks for a deployment, as a user does. */
+  deploy(application: ApplicationRecord, fields?: Partial<NewDeployment>): Promise<DeploymentRecord>;
+  /** A worker of its own, started. */
+  worker(options?: TestWorkerOptions): TestWorker;
+  find(deployment: Pick<DeploymentRecord, "id">): Promise<DeploymentRecord>;
+  /** The record once it has ended. */
+  ended(deployment: Pick<DeploymentRecord, "id">): Promise<DeploymentRecord>;
+  steps(deployment: Pick<DeploymentRecord, "id">): Promise<Record<string, DeploymentStep["status"]>>;
+  log(deployment: Pick<DeploymentRecord, "id">): Promise<string>;
+  status(application: ApplicationRecord): Promise<string | undefined>;
+  close(): Promise<void>;
+}
+
+export interface TestWorkerOptions {
+  readonly settings?: Partial<WorkerSettings>;
+  readonly steps?: WorkerOptions["steps"];
+  readonly watch?: CallWatch;
+  /** The worker's stores, when it shall see others than there are. */
+  readonly stores?: SystemStores;
+  readonly redactor?: WorkerOptions["redactor"];
+}
+
+export interface TestWorker extends Worker {
+  /** As the owner of its leases. */
+  readonly name: string;
+  readonly life: Life;
+  /** As `kill -9`: nothing it was about to do happens, and nothing is cleaned up. */
+  kill(): void;
+}
+
+/** As in the product, only quicker. */
+const QUICK: Partial<WorkerSettings> = {
+  leaseSeconds: 1,
+  renewSeconds: 0.2,
+  pollSeconds: 0.3,
+  reconcileSeconds: 0.3,
+  serverLeaseSeconds: 1,
+  restSeconds: 0.2,
+  drainSecondsMax: 1,
+  logFlushMs: 10,
+  abortSecondsMax: 2,
+  routeSecondsMax: 1,
+};
+
+export async function openWorld(database: TestDatabase, settings: Partial<ServerSettings> = {}): Promise<World> {
+  const { system } = database;
+  const stores = database.stores();
+  const place = await testPlace(stores, { concurrent_builds: 100, ...settings });
+  const stops = points();
+  const engine = fakeEngine(stops);
+  const proxy = fakeProxy(stops);
+  const source = fakeSource(stops);
+  const workers: TestWorker[] = [];
+  const warnings: string[] = [];
+  const tell = (message: string, details?: object) => {
+    const error = details && "error" in details ? details.error : undefined;
+    warnings.push(`${message} ${error instanceof Error ? error.message : (JSON.stringify(error) ?? "")}`);
+  };
+
+  const world: World = {
+    points: stops,
+    engine,
+    proxy,
+    source,
+    stores,
+    system,
+    warnings,
+    async application(settings = {}) {
+      const application = await testApplication(stores, place, { settings });
+      const host = `${application.uuid}.example.com`;
+      await stores.domains.claim(application.id, [{ host, path: "/", url: `https://${host}` }], {
+        takeFromOwnTeam: false,
+      });
+      await stores.resources.setDesiredState(application.id, "running");
+      return (await stores.applications.find(application.uuid)) ?? application;
+    },
+    async deploy(application, fields = {}) {
+      const [outcome] = await stores.deployments.enqueue([newDeployment(application, { commit: "HEAD", ...fields })]);
+      if (outcome?.outcome !== "queued") throw new Error(`The deployment was not queued: ${outcome?.outcome}`);
+      return outcome.deployment;
+    },
+    worker({ settings: own, steps, watch, stores: seen = system, redactor = redactAll } = {}) {
+      const owner = life();
+      const name = testUuid();
+      const made = worker({
+        stores: mortal(seen, owner, watch),
+        engineFor: () => mortal(engine.for(owner), owner, watch, "engine"),
+        proxyFor: () => mortal(proxy, owner, watch, "proxy"),
+        source: mortal(source, owner, watch, "source"),
+        redactor,
+        clock: { now: () => new Date() },
+        owner: name,
+        ownsServer: ({ id }) => id === place.server.id,
+        logger: { debug: () => undefined, info: () => undefined, warn: tell, error: tell },
+        settings: { ...QUICK, ...own },
+        steps,
+      });
+      const test: TestWorker = { ...made, name, life: owner, kill: () => owner.kill() };
+      workers.push(test);
+      test.start();
+      return test;
+    },
+    async find({ id }) {
+      const found = await system.deployments.find(id);
+      if (found === undefined) throw new Error("The deployment is gone.");
+      return found;
+    },
+    ended: (deployment) =>
+      until("the deployment ends", async () => {
+        const found = await world.find(deployment);
+        return isTerminal(found.status) ? found : undefined;
+      }),
+    async steps({ id }) {
+      const rows = await system.deployments.steps(id);
+      return Object.fromEntries(rows.map(({ name, status }) => [name, status]));
+    },
+    async log({ id }) {
+      const lines = await stores.deployments.log(id, {});
+      return lines.map(({ output }) => output).join("\n");
+    },
+    status: async ({ id }) => (await system.resources.find(id))?.status,
+    async close() {
+      await Promise.all(workers.filter((each) => !each.life.isOver).map((each) => each.stop({ graceSeconds: 0 })));
+      await engine.close();
+    },
+  };
+  return world;
+}
+
+/** Waits until `look` answers something. */
+export async function until<T>(
+  what: string,
+  look: () => Promise<T | undefined | false> | T | undefined | false,
+  seconds = 15,
+): Promise<T> {
+  const endMs = performance.now() + seconds * 1000;
+  for (;;) {
+    const found = await look();
+    if (found !== undefined && found !== false) return found;
+    if (performance.now() > endMs) throw new Error(`In vain for ${seconds} s: ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+}
+
+function redactAll(secrets: Iterable<string>): (line: string) => string {
+  const known = [...secrets];
+  return (line) => known.reduce((text, secret) => text.replaceAll(secret, "[REDACTED]"), line);
+}
