@@ -1,0 +1,73 @@
+import { type Authenticator, DomainError } from "@berth/core";
+import { credentialsOf, type Identity, identify } from "./auth.ts";
+import { type Quota, rateLimiter } from "./rate-limit.ts";
+
+export interface AdmissionOptions {
+  readonly authenticator: Authenticator;
+  /** Of a token, or of an address without one. 0 is unlimited. */
+  readonly requestsPerMinute: number;
+  readonly now: () => Date;
+}
+
+export interface Caller {
+  readonly authorization: string | undefined;
+  readonly ip: string;
+  /** Calls that this request makes: more than one in a batch. */
+  readonly calls: number;
+  setHeader(name: string, value: string): void;
+}
+
+export interface Admission {
+  /** Who asks; `undefined` without a valid token, which is no error yet: some operations are for everyone. */
+  identify(caller: Caller): Promise<Identity | undefined>;
+  /** Counts a request that needs no token. */
+  count(caller: Caller): void;
+}
+
+/**
+ * Decides who a caller is and whether it may ask now, at most one query a request. Both functions set the headers of
+ * the rate limit and throw DomainError `rate.limited`.
+ */
+export function admission({ authenticator, requestsPerMinute, now }: AdmissionOptions): Admission {
+  const limiter = requestsPerMinute > 0 ? rateLimiter(requestsPerMinute, now) : undefined;
+
+  function count(key: string, caller: Caller): void {
+    if (limiter) enforce(limiter.count(key, caller.calls), caller, now());
+  }
+
+  return {
+    async identify(caller) {
+      const credentials = credentialsOf(caller.authorization);
+      if (!credentials) {
+        count(addressOf(caller), caller);
+        return undefined;
+      }
+      // Tokens are counted by their hash, only after they were found valid: a known hash never waits for its address,
+      // and guesses beyond the address's limit cost no query.
+      if (limiter && !limiter.peek(credentials.hash)) {
+        const guesses = limiter.peek(addressOf(caller));
+        if (guesses && guesses.remaining === 0) count(addressOf(caller), caller);
+      }
+      const identity = await identify(authenticator, credentials, now());
+      count(identity ? credentials.hash : addressOf(caller), caller);
+      return identity;
+    },
+    count: (caller) => count(addressOf(caller), caller),
+  };
+}
+
+function enforce({ limit, remaining, isExceeded, resetAt }: Quota, { setHeader }: Caller, now: Date): void {
+  setHeader("x-ratelimit-limit", String(limit));
+  setHeader("x-ratelimit-remaining", String(remaining));
+  if (!isExceeded) return;
+  setHeader("x-ratelimit-reset", String(resetAt));
+  const retryAfterSeconds = Math.max(1, resetAt - Math.floor(now.getTime() / 1000));
+  throw new DomainError("rate.limited", "Too Many Attempts.", { retryAfterSeconds });
+}
+
+/** An IPv6 caller owns a whole /64, so it is counted as one. */
+function addressOf({ ip }: Caller): string {
+  if (!ip.includes(":") || ip.startsWith("::ffff:")) return ip;
+  const [head = ""] = ip.split("::");
+  return head.split(":").slice(0, 4).join(":");
+}

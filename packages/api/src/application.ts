@@ -1,0 +1,134 @@
+import {
+  Application,
+  ApplicationCreateDockerfile,
+  ApplicationCreatePublic,
+  ApplicationCreateUpload,
+  ApplicationUpdate,
+  ChangedApplication,
+  CreatedApplication,
+  type ErrorCode,
+  UploadedSource,
+} from "@berth/core";
+import { z } from "zod";
+import { envs } from "./env.ts";
+import { lifecycle } from "./lifecycle.ts";
+import { listed, paging } from "./list.ts";
+import { logs } from "./log.ts";
+import { operation } from "./operation.ts";
+
+const uuid = z.string().describe("The application's identifier.");
+
+const CREATE = {
+  method: "POST",
+  tag: "Applications",
+  ability: "write",
+  status: 201,
+  errors: [
+    "resource.not_found",
+    "destination.missing",
+    "destination.ambiguous",
+    "domain.conflict",
+    "engine.unsupported",
+    "queue.full",
+  ] satisfies ErrorCode[],
+} as const;
+
+const DEPLOYS_AT_ONCE =
+  "With `instant_deploy` its first deployment is queued too; when the queue is full, nothing is created.";
+
+export const applications = {
+  envs: envs.application,
+  logs: logs.application,
+  ...lifecycle.application,
+
+  list: operation({
+    method: "GET",
+    path: "/applications",
+    operationId: "list-applications",
+    tag: "Applications",
+    summary: "List applications",
+    ability: "read",
+  })
+    .input(z.strictObject({ tag: z.string().max(255).optional().describe("Only those with this tag."), ...paging }))
+    .output(z.array(Application))
+    .query(async ({ ctx, input }) => [...listed(ctx, await ctx.control.applications.list(input), input)]),
+
+  createPublic: operation({
+    ...CREATE,
+    path: "/applications/public",
+    operationId: "create-public-application",
+    summary: "Create an application from a public git repository",
+    description: DEPLOYS_AT_ONCE,
+  })
+    .input(ApplicationCreatePublic)
+    .output(CreatedApplication)
+    .mutation(({ ctx, input }) => ctx.control.applications.createPublic(input)),
+
+  createDockerfile: operation({
+    ...CREATE,
+    path: "/applications/dockerfile",
+    operationId: "create-dockerfile-application",
+    summary: "Create an application from a Dockerfile",
+    description: DEPLOYS_AT_ONCE,
+  })
+    .input(ApplicationCreateDockerfile)
+    .output(CreatedApplication)
+    .mutation(({ ctx, input }) => ctx.control.applications.createDockerfile(input)),
+
+  createUpload: operation({
+    ...CREATE,
+    path: "/applications/upload",
+    operationId: "create-upload-application",
+    summary: "Create an application whose source is uploaded",
+    description: "Then upload its folder with `PUT /applications/{uuid}/source` and deploy it.",
+  })
+    .input(ApplicationCreateUpload)
+    .output(CreatedApplication)
+    .mutation(({ ctx, input }) => ctx.control.applications.createUpload(input)),
+
+  uploadSource: operation({
+    method: "PUT",
+    path: "/applications/{uuid}/source",
+    operationId: "upload-source-by-application-uuid",
+    tag: "Applications",
+    summary: "Upload an application's source",
+    description: "A tar archive of the folder, plain or with gzip. The next deployment builds it.",
+    ability: "write",
+    upload: {
+      contentTypes: ["application/gzip", "application/x-gzip", "application/x-tar", "application/octet-stream"],
+      description: "Tar archive of the folder, plain or with gzip.",
+    },
+    errors: ["source.invalid", "request.too_large", "resource.state"],
+  })
+    .input(z.strictObject({ uuid }))
+    .output(UploadedSource)
+    .mutation(({ ctx, input }) => ctx.control.applications.uploadSource(input.uuid, ctx.upload)),
+
+  get: operation({
+    method: "GET",
+    path: "/applications/{uuid}",
+    operationId: "get-application-by-uuid",
+    tag: "Applications",
+    summary: "Get an application",
+    ability: "read",
+  })
+    .input(z.strictObject({ uuid }))
+    .output(Application)
+    .query(({ ctx, input }) => ctx.control.applications.get(input.uuid)),
+
+  update: operation({
+    method: "PATCH",
+    path: "/applications/{uuid}",
+    operationId: "update-application-by-uuid",
+    tag: "Applications",
+    summary: "Change an application",
+    description:
+      "What is not sent stays; null gives a setting its default. Changes hold from the next deployment on. With " +
+      "`instant_deploy` that is queued too; when the queue is full, nothing is changed.",
+    ability: "write",
+    errors: ["domain.conflict", "engine.unsupported", "queue.full"],
+  })
+    .input(ApplicationUpdate.extend({ uuid }))
+    .output(ChangedApplication)
+    .mutation(({ ctx, input: { uuid, ...change } }) => ctx.control.applications.update(uuid, change)),
+};

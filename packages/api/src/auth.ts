@@ -1,0 +1,42 @@
+import { hash } from "node:crypto";
+import type { Authenticator, Scope } from "@berth/core";
+
+/** What is stored of a token: SHA-256 (hex) of its secret part. */
+export const hashOfSecret = (secret: string): string => hash("sha256", secret, "hex");
+
+export interface Credentials {
+  readonly hash: string;
+  /** Of the form `<id>|<secret>`; a bare secret has none. */
+  readonly id: number | undefined;
+}
+
+/** The token of an `Authorization` header, if it holds one. */
+export function credentialsOf(authorization: string | undefined): Credentials | undefined {
+  const { id, secret } = authorization?.match(BEARER)?.groups ?? {};
+  if (secret === undefined) return undefined;
+  return { hash: hashOfSecret(secret), id: id === undefined ? undefined : Number(id) };
+}
+
+export interface Identity {
+  readonly scope: Scope;
+  readonly isApiEnabled: boolean;
+}
+
+/** Who a token belongs to; `undefined` for an unknown or expired one. One query. */
+export async function identify(
+  authenticator: Authenticator,
+  { hash: secretHash, id }: Credentials,
+  now: Date,
+): Promise<Identity | undefined> {
+  const token = await authenticator.findToken(secretHash);
+  if (!token || (id !== undefined && id !== token.id)) return undefined;
+  if (token.expires_at && token.expires_at <= now) return undefined;
+  authenticator.touchToken(token.id, now);
+  const { team_id: teamId, abilities, name, expires_at: expiresAt } = token;
+  return {
+    scope: { teamId, abilities, actor: { type: "token", id: token.id, name, expiresAt } },
+    isApiEnabled: token.is_api_enabled,
+  };
+}
+
+const BEARER = /^Bearer +(?:(?<id>\d{1,15})\|)?(?<secret>[^\s|]+) *$/i;

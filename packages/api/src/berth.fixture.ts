@@ -1,0 +1,185 @@
+import { createHash } from "node:crypto";
+import { control } from "@berth/control";
+import { type Ability, type Stores, tokenText } from "@berth/core";
+import {
+  type PrintingEngine,
+  printingEngine,
+  type TestDatabase,
+  type TestPlace,
+  testDatabase,
+  testPlace,
+  testUuid,
+} from "@berth/testing";
+import Fastify, { type FastifyInstance } from "fastify";
+import { admission } from "./admission.ts";
+import { hashOfSecret } from "./auth.ts";
+import { restPlugin } from "./rest/plugin.ts";
+import { serverOptions } from "./rest/server-options.ts";
+import { appRouter } from "./root.ts";
+import { trpcPlugin } from "./trpc-plugin.ts";
+
+/** Berth's whole API on a database with two teams. No worker runs: what is queued stays queued. */
+export interface Served {
+  readonly app: FastifyInstance;
+  readonly db: TestDatabase;
+  readonly engine: PrintingEngine;
+  readonly stores: Stores;
+  readonly place: TestPlace;
+  /** All that a creation needs to say where. */
+  readonly where: Where;
+  /** May everything in the team that `place` belongs to. */
+  readonly token: string;
+  readonly otherTeam: { readonly token: string; readonly where: Where };
+  /** Of the team with id 0. */
+  readonly rootToken: string;
+  tokenWith(...abilities: Ability[]): Promise<string>;
+  ask(method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE", path: string, options?: AskOptions): Promise<Answer>;
+  readonly faults: unknown[];
+  close(): Promise<void>;
+}
+
+export interface Where {
+  readonly project_uuid: string;
+  readonly environment_name: string;
+  readonly server_uuid: string;
+}
+
+export interface AskOptions {
+  /** `null`: none. */
+  readonly token?: string | null;
+  readonly body?: unknown;
+  readonly upload?: Buffer;
+}
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string | string[] | number | undefined>>;
+  // biome-ignore lint/suspicious/noExplicitAny: tests say themselves what an answer's body should hold.
+  readonly json: any;
+  readonly text: string;
+}
+
+export async function served(): Promise<Served> {
+  const db = await testDatabase();
+  const engine = printingEngine();
+  const faults: unknown[] = [];
+  const teamIds = [];
+  for (const name of ["Own", "Other"]) {
+    teamIds.push((await db.stores().teams.insert({ name, description: null })).id);
+  }
+  const [ownId = 0, otherId = 0] = teamIds;
+  const stores = db.stores(ownId);
+  const place = await testPlace(stores);
+  const otherPlace = await testPlace(db.stores(otherId));
+  const token = await makeToken(db, ownId, EVERYTHING);
+  const app = application(db, engine, faults);
+  await app.ready();
+  return {
+    app,
+    db,
+    engine,
+    stores,
+    place,
+    where: whereOf(place),
+    token,
+    otherTeam: { token: await makeToken(db, otherId, EVERYTHING), where: whereOf(otherPlace) },
+    rootToken: await makeToken(db, 0, ["root"]),
+    tokenWith: (...abilities) => makeToken(db, ownId, abilities),
+    ask: (method, path, options = {}) => ask(app, method, path, { token, ...options }),
+    faults,
+    async close() {
+      await app.close();
+      await db.close();
+    },
+  };
+}
+
+const EVERYTHING: Ability[] = ["read", "read:sensitive", "write", "write:sensitive", "deploy"];
+
+const whereOf = ({ project, environment, server }: TestPlace): Where => ({
+  project_uuid: project.uuid,
+  environment_name: environment.name,
+  server_uuid: server.uuid,
+});
+
+async function makeToken(db: TestDatabase, team_id: number, abilities: readonly Ability[]): Promise<string> {
+  const secret = testUuid();
+  const made = { team_id, name: "test", abilities, hash: hashOfSecret(secret), expires_at: null };
+  const { id } = await db.stores(team_id).tokens.insert(made);
+  return tokenText(id, secret);
+}
+
+function application(db: TestDatabase, engine: PrintingEngine, faults: unknown[]): FastifyInstance {
+  const app = Fastify({ ...serverOptions, forceCloseConnections: true });
+  const shared = {
+    router: appRouter,
+    admission: admission({ authenticator: db.authenticator, requestsPerMinute: 0, now: () => new Date() }),
+    controlFor: control({
+      stores: ({ teamId }) => db.stores(teamId),
+      engineFor: () => engine,
+      publicUrl: (url) => `${url}:8000`,
+      instanceUrl: null,
+      reportedVersion: "4.0.0-test",
+      clock: { now: () => new Date() },
+      ids: { uuid: testUuid, secret: (length) => testUuid().repeat(3).slice(0, length) },
+      hashToken: hashOfSecret,
+      source: { saveUpload: (_uuid, archive) => digest(archive) },
+    }),
+    onFault: (error: unknown) => void faults.push(error),
+  };
+  app.register(restPlugin, { prefix: "/api/v1", ...shared, bodyLimit: 1_048_576, pingSeconds: 15, docsUrl: "/docs" });
+  app.register(trpcPlugin, { prefix: "/trpc", ...shared });
+  return app;
+}
+
+async function digest(archive: AsyncIterable<Uint8Array>) {
+  const hash = createHash("sha256");
+  let sizeBytes = 0;
+  for await (const chunk of archive) {
+    hash.update(chunk);
+    sizeBytes += chunk.length;
+  }
+  return { commit: hash.digest("hex"), sizeBytes };
+}
+
+async function ask(
+  app: FastifyInstance,
+  method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE",
+  path: string,
+  { token, body, upload }: AskOptions,
+): Promise<Answer> {
+  const response = await app.inject({
+    method,
+    url: `/api/v1${path}`,
+    headers: {
+      ...(token ? { authorization: `Bearer ${token}` } : {}),
+      ...(body === undefined ? {} : { "content-type": "application/json" }),
+      ...(upload === undefined ? {} : { "content-type": "application/gzip" }),
+    },
+    ...(body === undefined ? {} : { payload: JSON.stringify(body) }),
+    ...(upload === undefined ? {} : { payload: upload }),
+  });
+  const isJson = /json/.test(String(response.headers["content-type"]));
+  return {
+    status: response.statusCode,
+    headers: response.headers,
+    json: isJson ? response.json() : undefined,
+    text: response.body,
+  };
+}
+
+/** A git application that can be created as it stands. */
+export const gitApplication = ({ where }: { readonly where: Where }, fields: object = {}) => ({
+  ...where,
+  git_repository: "https://git.example/team/hello.git",
+  git_branch: "main",
+  build_pack: "nixpacks",
+  ...fields,
+});
+
+/** Creates one, answers its uuid. */
+export async function createdApplication(api: Served, fields: object = {}): Promise<string> {
+  const { status, json } = await api.ask("POST", "/applications/public", { body: gitApplication(api, fields) });
+  if (status !== 201) throw new Error(`It was not created: ${JSON.stringify(json)}`);
+  return json.uuid;
+}

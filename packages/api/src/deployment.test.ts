@@ -1,0 +1,192 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { createdApplication, type Served, served } from "./berth.fixture.ts";
+
+let api: Served;
+beforeAll(async () => {
+  api = await served();
+});
+afterAll(() => api.close());
+
+const setQueueLimit = (deployment_queue_limit: number) =>
+  api.ask("PATCH", `/servers/${api.where.server_uuid}`, { body: { deployment_queue_limit } });
+
+describe("asking for a deployment", () => {
+  test("works by query and by body, by POST and, for old clients, by GET", async () => {
+    const uuid = await createdApplication(api, { name: "Asked" });
+    const entry = {
+      message: "Application Asked deployment queued.",
+      resource_uuid: uuid,
+      deployment_uuid: expect.any(String),
+    };
+    for (const [method, path, body] of [
+      ["POST", `/deploy?uuid=${uuid}&force=true`, undefined],
+      ["POST", "/deploy", { uuid, force: true }],
+      ["GET", `/deploy?uuid=${uuid}&force=1`, undefined],
+    ] as const) {
+      const { status, json } = await api.ask(method, path, body === undefined ? {} : { body });
+      expect([status, json]).toEqual([200, { deployments: [entry] }]);
+    }
+    // false means false: the second request names the deployment that waits.
+    const { json } = await api.ask("GET", `/deploy?uuid=${uuid}&force=false`);
+    expect(json.deployments[0].message).toBe("Deployment already queued for this commit.");
+  });
+
+  test("is refused with the literal texts of the API family", async () => {
+    const refusals = [
+      ["/deploy", 400, "You must provide uuid or tag."],
+      ["/deploy?uuid=a&tag=b", 400, "You can only use uuid or tag, not both."],
+      ["/deploy?uuid=unknown", 404, "No resources found."],
+      ["/deploy?tag=unknown", 404, "No resources found with this tag."],
+    ] as const;
+    for (const [path, status, message] of refusals) {
+      const answer = await api.ask("POST", path);
+      expect([answer.status, answer.json.message]).toEqual([status, message]);
+    }
+  });
+
+  test("starts, restarts and stops with the messages that clients wait for", async () => {
+    const uuid = await createdApplication(api);
+    const { id = 0 } = (await api.stores.applications.find(uuid)) ?? {};
+    const idle = await api.ask("POST", `/applications/${uuid}/stop`);
+    expect([idle.status, idle.json.message]).toEqual([400, "Application is already stopped."]);
+    const start = await api.ask("POST", `/applications/${uuid}/start?instant_deploy=true`);
+    expect([start.status, start.json]).toEqual([
+      200,
+      { message: "Deployment request queued.", deployment_uuid: expect.any(String) },
+    ]);
+    expect((await api.ask("GET", `/applications/${uuid}/restart`)).json.message).toBe(
+      "Deployment already queued for this commit.",
+    );
+    await api.db.system.resources.setStatus(id, "running:healthy");
+    const running = await api.ask("POST", `/applications/${uuid}/start`);
+    expect([running.status, running.json.message]).toEqual([400, "Application is already running."]);
+    const stop = await api.ask("GET", `/applications/${uuid}/stop?docker_cleanup=false`);
+    expect([stop.status, stop.json]).toEqual([200, { message: "Application stopping request queued." }]);
+  });
+});
+
+describe("a full queue", () => {
+  test("[S70] answers 429 with when to try again", async () => {
+    const uuid = await createdApplication(api);
+    await setQueueLimit(1);
+    await api.ask("POST", `/deploy?uuid=${uuid}&force=true`);
+    const { status, headers, json } = await api.ask("POST", `/deploy?uuid=${uuid}&force=true`);
+    expect([status, headers["retry-after"], json.code, json.message]).toEqual([
+      429,
+      "60",
+      "queue.full",
+      "Deployment queue is full. Please wait for existing deployments to complete.",
+    ]);
+    await setQueueLimit(100_000);
+  });
+
+  test("[S72] holds exactly 25 of 1,000 deployments that are asked for at once", async () => {
+    const fresh = await served();
+    try {
+      const uuids: string[] = [];
+      for (let n = 0; n < 20; n++) uuids.push(await createdApplication(fresh, { autogenerate_domain: false }));
+      const asked = Array.from({ length: 1000 }, (_, n) =>
+        fresh.ask("POST", `/deploy?force=true&uuid=${uuids[n % uuids.length]}`),
+      );
+      const answers = await Promise.all(asked);
+      const count = (status: number) => answers.filter((answer) => answer.status === status).length;
+      expect([count(200), count(429)]).toEqual([25, 975]);
+      expect((await fresh.ask("GET", "/deployments?take=1000")).json).toHaveLength(25);
+      expect(fresh.faults).toEqual([]);
+    } finally {
+      await fresh.close();
+    }
+  }, 120_000);
+});
+
+describe("deployments", () => {
+  test("[S29] [S54] [S62] are listed by pages, newest first for an application", async () => {
+    const uuid = await createdApplication(api);
+    const made: string[] = [];
+    for (let n = 0; n < 12; n++) {
+      const { json } = await api.ask("POST", `/deploy?uuid=${uuid}&force=true`);
+      made.unshift(json.deployments[0].deployment_uuid);
+    }
+    const first = await api.ask("GET", `/deployments/applications/${uuid}`);
+    const uuidsOf = (list: { deployment_uuid: string }[]) => list.map((one) => one.deployment_uuid);
+    expect([first.json.count, uuidsOf(first.json.deployments)]).toEqual([12, made.slice(0, 10)]);
+    expect(first.headers["x-total-count"]).toBe("12");
+    const rest = await api.ask("GET", `/deployments/applications/${uuid}?skip=10&take=5`);
+    expect(uuidsOf(rest.json.deployments)).toEqual(made.slice(10));
+    const active = await api.ask("GET", "/deployments?take=3");
+    expect([active.json.length, Number(active.headers["x-total-count"]) >= 12]).toEqual([3, true]);
+    for (const query of ["skip=-1", "take=0", "take=1001", "take=ten", "page=2"]) {
+      expect((await api.ask("GET", `/deployments?${query}`)).status).toBe(422);
+      expect((await api.ask("GET", `/deployments/applications/${uuid}?${query}`)).status).toBe(422);
+    }
+  });
+
+  test("[S65] of one pull request are listed by it", async () => {
+    const uuid = await createdApplication(api);
+    await api.ask("POST", `/deploy?uuid=${uuid}`);
+    const ofNone = await api.ask("GET", `/deployments/applications/${uuid}?pull_request_id=0`);
+    const ofOne = await api.ask("GET", `/deployments/applications/${uuid}?pull_request_id=7`);
+    expect([ofNone.json.count, ofOne.json.count]).toEqual([1, 0]);
+  });
+
+  test("[S31] wait in the queue, and are cancelled once", async () => {
+    const uuid = await createdApplication(api);
+    const { json } = await api.ask("POST", `/deploy?uuid=${uuid}`);
+    const path = `/deployments/${json.deployments[0].deployment_uuid}`;
+    expect((await api.ask("GET", path)).json).toMatchObject({
+      status: "queued",
+      application_uuid: uuid,
+      application_id: expect.any(String),
+      is_api: true,
+      finished_at: null,
+      logs: "[]",
+    });
+    const cancelled = await api.ask("POST", `${path}/cancel`);
+    expect([cancelled.status, cancelled.json]).toEqual([
+      200,
+      {
+        message: "Deployment cancelled successfully.",
+        deployment_uuid: json.deployments[0].deployment_uuid,
+        status: "cancelled-by-user",
+      },
+    ]);
+    const again = await api.ask("POST", `${path}/cancel`);
+    expect([again.status, again.json.message]).toEqual([
+      400,
+      "Deployment cannot be cancelled. Current status: cancelled-by-user",
+    ]);
+  });
+
+  test("show their steps and their log, and both are followed to the end", async () => {
+    const fresh = await served();
+    try {
+      const uuid = await createdApplication(fresh);
+      const { json } = await fresh.ask("POST", `/deploy?uuid=${uuid}`);
+      const path = `/deployments/${json.deployments[0].deployment_uuid}`;
+      const { deployments } = fresh.db.system;
+      const claim = await deployments.claimNext("test", 60);
+      if (claim === undefined) throw new Error("Nothing waits.");
+      const line = (output: string, hidden = false) =>
+        ({ step: "build", type: "stdout", output, hidden, timestamp: new Date() }) as const;
+      await deployments.appendLog(claim.deployment.id, [line("one"), line("two", true), line("three")]);
+      await deployments.saveStep(claim.lease, "build", { status: "failed", error: "It broke." });
+      await deployments.finish(claim.lease, "failed", "It broke.");
+
+      const log = await fresh.ask("GET", `${path}/logs?after=1`);
+      expect(log.json).toMatchObject({ status: "failed", next: 3, lines: [{ seq: 2 }, { seq: 3, output: "three" }] });
+      const token = await fresh.tokenWith("read");
+      expect((await fresh.ask("GET", `${path}/logs`, { token })).json.lines).toHaveLength(2);
+      expect((await fresh.ask("GET", path, { token })).json).not.toHaveProperty("logs");
+      expect((await fresh.ask("GET", `${path}/steps`)).json).toContainEqual(
+        expect.objectContaining({ name: "build", status: "failed", error: "It broke." }),
+      );
+      const followed = await fresh.ask("GET", `${path}/logs/follow`);
+      expect([...followed.text.matchAll(/"output":"(\w+)"/g)].map(([, text]) => text)).toEqual(["one", "two", "three"]);
+      expect(followed.text).toMatch(/"status":"failed".*\n\nevent: end/s);
+      const resumed = await fresh.ask("GET", `${path}/logs/follow?lastEventId=2`);
+      expect([...resumed.text.matchAll(/"output":"(\w+)"/g)].map(([, text]) => text)).toEqual(["three"]);
+    } finally {
+      await fresh.close();
+    }
+  });
+});

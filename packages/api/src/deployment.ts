@@ -1,0 +1,171 @@
+import type { FollowedEvent } from "@berth/control";
+import {
+  Deployment,
+  DeploymentCancelled,
+  DeploymentEvent,
+  DeploymentLogPage,
+  DeploymentPage,
+  DeploymentStepView,
+  DeployRequestResult,
+} from "@berth/core";
+import { tracked } from "@trpc/server";
+import { z } from "zod";
+import { listed, pagingOf } from "./list.ts";
+import { operation } from "./operation.ts";
+import { resumable } from "./stream.ts";
+
+const uuid = z.string().describe("The deployment's identifier.");
+const pullRequest = z.int().min(0).max(2_147_483_647);
+
+export const deploy = operation({
+  method: "POST",
+  path: "/deploy",
+  operationId: "deploy-by-tag-or-uuid",
+  tag: "Deployments",
+  summary: "Deploy resources by uuid or by tag",
+  description:
+    "Give `uuid` or `tag`, each a list separated by commas. Either all of them are queued or, when the queue is full, " +
+    "none. A resource whose commit is queued or being deployed already is not queued again, unless `force` is set.",
+  ability: "deploy",
+  alsoByGet: true,
+  query: ["uuid", "tag", "force", "pr", "pull_request_id", "docker_tag"],
+  errors: ["request.malformed", "resource.not_found", "queue.full"],
+})
+  .input(
+    z.strictObject({
+      uuid: z
+        .string()
+        .optional()
+        .describe("At most 100 identifiers, separated by commas. Unknown ones are passed over."),
+      tag: z.string().optional().describe("Names of at most 100 tags, separated by commas."),
+      force: z.boolean().optional().describe("Build without any cache, and queue it also when it is queued already."),
+      pr: pullRequest.optional().describe("The same as pull_request_id."),
+      pull_request_id: pullRequest.optional().describe("Deploy the preview of this pull request. 0: none."),
+      docker_tag: z.string().max(128).optional().describe("Image tag of the preview."),
+    }),
+  )
+  .output(DeployRequestResult)
+  .mutation(({ ctx, input }) => ctx.control.deploy(input));
+
+export const deployments = {
+  list: operation({
+    method: "GET",
+    path: "/deployments",
+    operationId: "list-deployments",
+    tag: "Deployments",
+    summary: "List the deployments that wait or run",
+    description: "Of the whole team, oldest first.",
+    ability: "read",
+  })
+    .input(z.strictObject(pagingOf(100)))
+    .output(z.array(Deployment))
+    .query(async ({ ctx, input }) => [...listed(ctx, await ctx.control.deployments.listActive(input), input)]),
+
+  listByApplication: operation({
+    method: "GET",
+    path: "/deployments/applications/{uuid}",
+    operationId: "list-deployments-by-app-uuid",
+    tag: "Deployments",
+    summary: "List the deployments of an application",
+    description: "Newest first.",
+    ability: "read",
+  })
+    .input(
+      z.strictObject({
+        uuid: z.string().describe("The application's identifier."),
+        pull_request_id: pullRequest.optional().describe("Only those of this pull request; 0: of none."),
+        ...pagingOf(10),
+      }),
+    )
+    .output(DeploymentPage)
+    .query(async ({ ctx, input: { uuid, ...page } }) => {
+      const found = await ctx.control.deployments.listByApplication(uuid, page);
+      return { count: found.total, deployments: [...listed(ctx, found, page)] };
+    }),
+
+  get: operation({
+    method: "GET",
+    path: "/deployments/{uuid}",
+    operationId: "get-deployment-by-uuid",
+    tag: "Deployments",
+    summary: "Get a deployment",
+    ability: "read",
+  })
+    .input(z.strictObject({ uuid }))
+    .output(Deployment)
+    .query(({ ctx, input }) => ctx.control.deployments.get(input.uuid)),
+
+  cancel: operation({
+    method: "POST",
+    path: "/deployments/{uuid}/cancel",
+    operationId: "cancel-deployment-by-uuid",
+    tag: "Deployments",
+    summary: "Cancel a deployment",
+    description:
+      "Answers when its work has ended, within seconds. `status` is `in_progress` in the answer when that takes longer; " +
+      "it is cancelled then as soon as the work has ended.",
+    ability: "deploy",
+    errors: ["deployment.not_cancellable"],
+  })
+    .input(z.strictObject({ uuid }))
+    .output(DeploymentCancelled)
+    .mutation(({ ctx, input }) => ctx.control.deployments.cancel(input.uuid)),
+
+  steps: operation({
+    method: "GET",
+    path: "/deployments/{uuid}/steps",
+    operationId: "list-steps-by-deployment-uuid",
+    tag: "Deployments",
+    summary: "List the steps of a deployment",
+    ability: "read",
+  })
+    .input(z.strictObject({ uuid }))
+    .output(z.array(DeploymentStepView))
+    .query(({ ctx, input }) => ctx.control.deployments.steps(input.uuid)),
+
+  logs: operation({
+    method: "GET",
+    path: "/deployments/{uuid}/logs",
+    operationId: "get-deployment-logs-by-uuid",
+    tag: "Deployments",
+    summary: "Read the log of a deployment",
+    description: "Hidden lines are there for tokens that may read secrets only.",
+    ability: "read",
+  })
+    .input(
+      z.strictObject({
+        uuid,
+        after: z.int().min(0).max(Number.MAX_SAFE_INTEGER).default(0).describe("Only lines behind this `seq`."),
+        take: z.int().min(1).max(1000).default(1000).describe("Lines answered at most."),
+      }),
+    )
+    .output(DeploymentLogPage)
+    .query(({ ctx, input: { uuid, ...query } }) => ctx.control.deployments.log(uuid, query)),
+
+  follow: operation({
+    method: "GET",
+    path: "/deployments/{uuid}/logs/follow",
+    operationId: "follow-deployment-by-uuid",
+    tag: "Deployments",
+    summary: "Follow a deployment",
+    description: "The lines of its log and the changes of its state, from the beginning until it has ended.",
+    ability: "read",
+    events: DeploymentEvent,
+  })
+    .input(
+      z.strictObject({
+        uuid,
+        after: z.int().min(0).max(Number.MAX_SAFE_INTEGER).default(0).describe("Only lines behind this `seq`."),
+        ...resumable,
+      }),
+    )
+    .subscription(async ({ ctx, input: { uuid, after, lastEventId }, signal }) => {
+      const resumed = Number(lastEventId ?? after);
+      const from = Number.isSafeInteger(resumed) && resumed > 0 ? resumed : after;
+      return trackedEvents(await ctx.control.deployments.follow(uuid, { after: from, signal: signal ?? ctx.signal }));
+    }),
+};
+
+async function* trackedEvents(events: AsyncIterable<FollowedEvent>) {
+  for await (const { cursor, event } of events) yield tracked(String(cursor), event);
+}

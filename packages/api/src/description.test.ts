@@ -1,0 +1,77 @@
+import { NEXT_VERSION, VERSION } from "@berth/core";
+import { beforeAll, describe, expect, test } from "vitest";
+import { type Description, describe as describeApi } from "./openapi.ts";
+import { appRouter } from "./root.ts";
+
+let description: Description;
+beforeAll(async () => {
+  description = await describeApi(appRouter);
+});
+
+const operations = () =>
+  Object.entries(description.paths).flatMap(([path, item]) =>
+    Object.entries(item).map(([method, operation]) => ({ name: `${method.toUpperCase()} ${path}`, operation })),
+  );
+/** Every key and every text below a value, with the key that a text stands under. */
+function* entriesOf(value: unknown): Generator<readonly [key: string, value: unknown]> {
+  if (typeof value !== "object" || value === null) return;
+  for (const [key, inner] of Object.entries(value)) {
+    yield [key, inner];
+    yield* entriesOf(inner);
+  }
+}
+
+describe("the description of Berth", () => {
+  test("[S73] is that of the released version", () => {
+    expect([VERSION, NEXT_VERSION]).toEqual(["4.0.0-beta.437", "4.0.0-beta.438"]);
+    expect(description.info).toMatchObject({ version: VERSION });
+  });
+
+  test("[S74] marks the actions by GET as deprecated, and only those", () => {
+    const deprecated = operations().filter(({ operation }) => operation.deprecated === true);
+    expect(deprecated.map(({ name }) => name)).toEqual([
+      "GET /applications/{uuid}/restart",
+      "GET /applications/{uuid}/start",
+      "GET /applications/{uuid}/stop",
+      "GET /deploy",
+      "GET /disable",
+      "GET /enable",
+    ]);
+  });
+
+  test("[S04] has no operation that runs a command", () => {
+    expect(operations().filter(({ name }) => /exec|command/i.test(name))).toEqual([]);
+  });
+
+  test("[S12] knows no is_build_time", () => {
+    expect([...entriesOf(description)].some(([key]) => key === "is_build_time")).toBe(false);
+  });
+
+  test("[S05] gives no answer an attribute named domains", () => {
+    const answers = [description.components, ...operations().map(({ operation }) => operation.responses)];
+    for (const answer of answers) {
+      for (const [key, value] of entriesOf(answer)) {
+        if (key === "properties") expect(Object.keys(value as object)).not.toContain("domains");
+      }
+    }
+  });
+
+  test("[S48] speaks of an application's urls", () => {
+    const ofApplications = operations().filter(({ name }) => name.includes("/applications"));
+    const texts = [description.components.schemas.Application, ...ofApplications]
+      .flatMap((part) => [...entriesOf(part)])
+      .filter(([key]) => key === "description" || key === "summary")
+      .map(([, text]) => String(text));
+    // A field's own name may stand in a text.
+    expect(texts.filter((text) => /\bdomains?\b/i.test(text.replace(/`[^`]*`|\w+_domains?/g, "")))).toEqual([]);
+    expect(texts.some((text) => /\bURLs\b/.test(text))).toBe(true);
+  });
+
+  test("[S69] lists 422 for every operation that takes input", () => {
+    const taking = operations().filter(({ operation }) => operation.requestBody || operation.parameters);
+    expect(taking.length).toBeGreaterThan(30);
+    expect(taking.filter(({ operation }) => !("422" in (operation.responses ?? {}))).map(({ name }) => name)).toEqual(
+      [],
+    );
+  });
+});

@@ -1,0 +1,97 @@
+import { DomainError, type ErrorCategory, type ErrorCode, type FieldErrors, invalid } from "@berth/core";
+import { TRPCError } from "@trpc/server";
+import { getHTTPStatusCodeFromError } from "@trpc/server/http";
+import { ZodError } from "zod";
+import { fieldErrors } from "./field-errors.ts";
+
+/** The only place where a domain error's category becomes a transport's code; REST takes its status from it. */
+export const TRPC_CODE = {
+  bad_request: "BAD_REQUEST",
+  unauthenticated: "UNAUTHORIZED",
+  forbidden: "FORBIDDEN",
+  not_found: "NOT_FOUND",
+  method_not_allowed: "METHOD_NOT_SUPPORTED",
+  conflict: "CONFLICT",
+  precondition_failed: "PRECONDITION_FAILED",
+  too_large: "PAYLOAD_TOO_LARGE",
+  unsupported_media_type: "UNSUPPORTED_MEDIA_TYPE",
+  invalid: "UNPROCESSABLE_CONTENT",
+  too_many: "TOO_MANY_REQUESTS",
+  unavailable: "SERVICE_UNAVAILABLE",
+  internal: "INTERNAL_SERVER_ERROR",
+} as const satisfies Record<ErrorCategory, TRPCError["code"]>;
+
+/** The body of every answer that is an error. Details (`conflicts`, `success`, ...) stand beside these keys. */
+export interface ProblemBody {
+  readonly message: string;
+  readonly code: ErrorCode;
+  readonly request_id: string;
+  readonly errors?: FieldErrors;
+  readonly [detail: string]: unknown;
+}
+
+export interface Problem {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: ProblemBody;
+}
+
+/** What a caller is told about an error: never a stack, a query or a cause. */
+export function problemOf(thrown: unknown, requestId: string): Problem {
+  const error = asDomainError(thrown);
+  const { retryAfterSeconds } = error;
+  return {
+    status: statusOf(error.category),
+    headers:
+      retryAfterSeconds === undefined ? {} : { "retry-after": String(Math.max(0, Math.ceil(retryAfterSeconds))) },
+    body: {
+      ...error.details,
+      message: error.message,
+      code: error.code,
+      request_id: requestId,
+      ...(error.fields && { errors: error.fields }),
+      // One form for all of them: who reads fields finds what is wrong, also where it is no single field's fault.
+      ...(error.category === "invalid" && {
+        message: "Validation failed.",
+        errors: error.fields ?? { _: [error.message] },
+      }),
+    },
+  };
+}
+
+export const statusOf = (category: ErrorCategory): number =>
+  getHTTPStatusCodeFromError(new TRPCError({ code: TRPC_CODE[category] }));
+
+/**
+ * The domain error behind anything thrown: by a use case, by tRPC, by a schema.
+ *
+ * @param input What was parsed, to tell a missing field from a wrong one.
+ */
+export function asDomainError(thrown: unknown, input?: unknown): DomainError {
+  if (thrown instanceof DomainError) return thrown;
+  if (thrown instanceof TRPCError) {
+    const { cause } = thrown;
+    if (cause instanceof DomainError) return cause;
+    // tRPC gives this code to what `.input()` refused only; a ZodError from elsewhere is a fault of ours.
+    if (cause instanceof ZodError && thrown.code === "BAD_REQUEST") return invalid(fieldErrors(cause, input));
+    const refused = TRPC_REFUSALS[thrown.code];
+    if (refused) return new DomainError(refused[0], refused[1], { cause: thrown });
+  }
+  return new DomainError("internal.error", "Server Error", { cause: thrown });
+}
+
+/** @see asDomainError for `input` */
+export function asTrpcError(thrown: unknown, input?: unknown): TRPCError {
+  const error = asDomainError(thrown, input);
+  return new TRPCError({ code: TRPC_CODE[error.category], message: error.message, cause: error });
+}
+
+/** What tRPC itself refuses under `/trpc`, before a procedure runs. */
+const TRPC_REFUSALS: Partial<Record<TRPCError["code"], readonly [ErrorCode, string]>> = {
+  PARSE_ERROR: ["request.malformed", "Invalid request."],
+  BAD_REQUEST: ["request.malformed", "Invalid request."],
+  NOT_FOUND: ["request.not_found", "Not found."],
+  METHOD_NOT_SUPPORTED: ["request.method_not_allowed", "Use GET for queries and POST for mutations."],
+  PAYLOAD_TOO_LARGE: ["request.too_large", "The request is too large."],
+  UNSUPPORTED_MEDIA_TYPE: ["request.unsupported_media_type", "Content-Type must be application/json."],
+};

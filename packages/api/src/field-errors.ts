@@ -1,0 +1,79 @@
+import type { FieldErrors } from "@berth/core";
+import type { ZodError } from "zod";
+
+type Issue = ZodError["issues"][number];
+
+/**
+ * What a schema refused, field by field: dotted names for nested fields, `_` for the whole body.
+ *
+ * @param input What was parsed, to tell a missing field from a wrong one.
+ */
+export function fieldErrors({ issues }: ZodError, input: unknown): FieldErrors {
+  const fields = new Map<string, Set<string>>();
+  const add = (path: readonly PropertyKey[], text: string) => {
+    const name = path.map(String).join(".") || "_";
+    fields.set(name, (fields.get(name) ?? new Set()).add(text));
+  };
+  for (const issue of issues) {
+    if (issue.code === "unrecognized_keys") for (const key of issue.keys) add([...issue.path, key], NOT_ALLOWED);
+    else add(issue.path, isMissing(issue, input) ? REQUIRED : textOf(issue));
+  }
+  return Object.fromEntries([...fields].map(([name, texts]) => [name, [...texts]]));
+}
+
+export const NOT_ALLOWED = "This field is not allowed.";
+export const REQUIRED = "This field is required.";
+
+function isMissing({ code, path }: Issue, input: unknown): boolean {
+  if (path.length === 0 || !["invalid_type", "invalid_value", "invalid_union"].includes(code)) return false;
+  const value = path.reduce<unknown>(
+    // Indexing is safe on any object, and what is no object has no such field.
+    (at, key) => (typeof at === "object" && at !== null ? (at as Record<PropertyKey, unknown>)[key] : undefined),
+    input,
+  );
+  return value === undefined;
+}
+
+/** A text that a schema gives itself stands; zod's own are worded for the one who fills in the field. */
+function textOf(issue: Issue): string {
+  if (!ZOD_TEXT.test(issue.message)) return issue.message;
+  switch (issue.code) {
+    case "invalid_type":
+      return `Must be ${TYPES[issue.expected] ?? issue.expected}.`;
+    case "invalid_value":
+      return issue.values.length === 1
+        ? `Must be ${String(issue.values[0])}.`
+        : `Must be one of: ${issue.values.map(String).join(", ")}.`;
+    case "too_small":
+      return `Must ${limit("least", issue.origin, issue.minimum, issue.inclusive)}.`;
+    case "too_big":
+      return `Must ${limit("most", issue.origin, issue.maximum, issue.inclusive)}.`;
+    case "invalid_union":
+      return "Has none of the allowed forms.";
+    case "invalid_format":
+      return issue.format === "regex"
+        ? "Has characters or a form that is not allowed."
+        : `Must be a valid ${issue.format}.`;
+    default:
+      return issue.message;
+  }
+}
+
+function limit(side: "least" | "most", origin: string, bound: number | bigint, isInclusive = true): string {
+  if (origin === "string") return `have at ${side} ${bound} characters`;
+  if (origin === "array" || origin === "set") return `have at ${side} ${bound} entries`;
+  if (isInclusive) return `be at ${side} ${bound}`;
+  return `be ${side === "least" ? "greater" : "less"} than ${bound}`;
+}
+
+const ZOD_TEXT = /^(Invalid|Too (small|big))/;
+const TYPES: Readonly<Record<string, string>> = {
+  string: "a text",
+  number: "a number",
+  int: "a whole number",
+  boolean: "true or false",
+  array: "a list",
+  object: "an object",
+  record: "an object",
+  null: "null",
+};

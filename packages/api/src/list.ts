@@ -1,0 +1,47 @@
+import type { Page, Paging } from "@berth/core";
+import { z } from "zod";
+import type { Context } from "./trpc.ts";
+
+export const TAKE_MAX = 1000;
+
+const skip = z.int().min(0).max(Number.MAX_SAFE_INTEGER).optional().describe("Entries passed over. Default 0.");
+const take = z.int().min(1).max(TAKE_MAX).optional().describe("Entries answered at most. All by default.");
+
+/** Input keys of every list; nothing is cut unless it is asked for. */
+export const paging = { skip, take };
+
+/** Input keys of a list that is cut to `takeDefault` entries unless it is asked for more. */
+export const pagingOf = (takeDefault: number) => ({
+  skip: z.int().min(0).max(Number.MAX_SAFE_INTEGER).default(0).describe("Entries passed over."),
+  take: z.int().min(1).max(TAKE_MAX).default(takeDefault).describe("Entries answered at most."),
+});
+
+/**
+ * The items of a page; by REST also the headers `X-Total-Count` and `Link` (RFC 8288).
+ *
+ * @param asked `skip` and `take` as the store got them
+ */
+export function listed<T>({ rest }: Pick<Context, "rest">, { items, total }: Page<T>, asked: Paging): readonly T[] {
+  if (!rest) return items;
+  rest.setHeader("x-total-count", String(total));
+  rest.setHeader("link", links(rest.url, total, asked));
+  return items;
+}
+
+function links(url: string, total: number, { skip = 0, take }: Paging): string {
+  const [path = "", query = ""] = url.split("?", 2);
+  const link = (rel: string, from: number) => {
+    const parameters = new URLSearchParams(query);
+    parameters.set("skip", String(from));
+    if (take !== undefined) parameters.set("take", String(take));
+    return `<${path}?${parameters}>; rel="${rel}"`;
+  };
+  if (take === undefined) return link("first", 0);
+  const last = Math.max(0, Math.ceil(total / take) - 1) * take;
+  return [
+    link("first", 0),
+    ...(skip > 0 ? [link("prev", Math.max(0, Math.min(skip - take, last)))] : []),
+    ...(skip + take < total ? [link("next", skip + take)] : []),
+    link("last", last),
+  ].join(", ");
+}

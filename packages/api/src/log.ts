@@ -1,0 +1,58 @@
+import type { FollowedLine } from "@berth/control";
+import { tracked } from "@trpc/server";
+import { z } from "zod";
+import { onResource, perKind } from "./per-kind.ts";
+import { resumable } from "./stream.ts";
+
+const LINES_DEFAULT = 100;
+const LINES_MAX = 10_000;
+
+/** What is no positive number asks for the default, as clients of this API family expect. */
+const lines = z
+  .preprocess((value) => {
+    const count = Number(value);
+    return Number.isInteger(count) && count > 0 ? Math.min(count, LINES_MAX) : LINES_DEFAULT;
+  }, z.int().min(1).max(LINES_MAX))
+  .describe(`How many of the last lines, at most ${LINES_MAX}. Default ${LINES_DEFAULT}.`)
+  .optional();
+
+const Logs = z
+  .object({ logs: z.string().describe("Lines, oldest first.") })
+  .meta({ id: "Logs", description: "What a resource printed." });
+
+const LogLine = z
+  .object({ line: z.string(), deployment_uuid: z.string().describe("Of the release that printed it.") })
+  .meta({ id: "LogLine", description: "A line that a resource printed." });
+
+export const logs = perKind(["application"], (kind) => ({
+  tail: onResource(kind, {
+    method: "GET",
+    path: "/logs",
+    operationId: "get-{kind}-logs-by-uuid",
+    summary: `Get the last lines of an ${kind}'s output`,
+    ability: "read",
+    errors: ["resource.not_running", "engine.unreachable"],
+    input: z.strictObject({ lines }),
+  })
+    .output(Logs)
+    .query(({ ctx, input: { uuid, lines = LINES_DEFAULT } }) => ctx.control.logs.tail({ kind, uuid }, lines)),
+
+  follow: onResource(kind, {
+    method: "GET",
+    path: "/logs/follow",
+    operationId: "follow-{kind}-logs-by-uuid",
+    summary: `Follow an ${kind}'s output`,
+    description: "The last lines, then each as it comes, from one release to the next.",
+    ability: "read",
+    errors: ["resource.not_running", "engine.unreachable"],
+    input: z.strictObject({ lines, ...resumable }),
+    events: LogLine,
+  }).subscription(async ({ ctx, input: { uuid, lines = LINES_DEFAULT, lastEventId }, signal }) => {
+    const options = { lines, after: lastEventId ?? undefined, signal: signal ?? ctx.signal };
+    return trackedLines(await ctx.control.logs.follow({ kind, uuid }, options));
+  }),
+}));
+
+async function* trackedLines(lines: AsyncIterable<FollowedLine>) {
+  for await (const { cursor, ...line } of lines) yield tracked(cursor, line);
+}

@@ -1,0 +1,77 @@
+import { VERSION } from "@berth/core";
+import type { AnyRouter } from "@trpc/server";
+import { headers } from "./openapi/headers.ts";
+import { describeOperation, type OperationObject } from "./openapi/operation.ts";
+import { responses, schemas } from "./openapi/problems.ts";
+import { tidy } from "./openapi/tidy.ts";
+import { TAGS } from "./operation.ts";
+import { operationsOf, routesOf } from "./rest/routes.ts";
+
+export interface Description {
+  readonly openapi: string;
+  readonly paths: Readonly<Record<string, Readonly<Record<string, OperationObject>>>>;
+  readonly components: { readonly schemas: Readonly<Record<string, unknown>> };
+  readonly [key: string]: unknown;
+}
+
+/**
+ * The OpenAPI description of a router's operations, the same for the same router. It is made from what the routes are
+ * made from, so that they cannot differ. What it takes is loaded on first use: a server that is never asked needs none
+ * of it in memory.
+ */
+export async function describe(router: AnyRouter): Promise<Description> {
+  const { generate } = await import("./openapi/generate.ts");
+  const routes = operationsOf(router)
+    .flatMap(routesOf)
+    .sort((a, b) => order(a.path, b.path) || order(a.method, b.method));
+  const generated = generate(routes);
+
+  const paths: Record<string, Record<string, OperationObject>> = {};
+  for (const [index, route] of routes.entries()) {
+    const method = route.method.toLowerCase();
+    if (paths[route.path]?.[method]) throw new Error(`${route.method} ${route.path} is defined twice.`);
+    paths[route.path] = { ...paths[route.path], [method]: describeOperation(route, generated.parts[index] ?? {}) };
+  }
+  const used = new Set<string>(routes.map(({ operation }) => operation.options.tag));
+  const written = JSON.stringify(paths);
+  const usedResponses = Object.entries(responses).filter(([name]) => written.includes(`responses/${name}"`));
+  return tidy({
+    openapi: "3.1.0",
+    info: {
+      title: "Berth",
+      version: VERSION,
+      description: ABOUT,
+      license: { name: "Apache-2.0", identifier: "Apache-2.0" },
+    },
+    servers: [{ url: "/api/v1", description: "The server that answered with this description." }],
+    security: [{ bearer: [] }],
+    tags: Object.entries(TAGS).flatMap(([name, about]) => (used.has(name) ? [{ name, description: about }] : [])),
+    paths,
+    components: {
+      securitySchemes: { bearer: { type: "http", scheme: "bearer", description: "A token: `<id>|<secret>`." } },
+      schemas: { ...schemas, ...generated.schemas },
+      responses: Object.fromEntries(usedResponses),
+      headers,
+    },
+  });
+}
+
+/** The description as `openapi.json` at the repository's root and at `/api/v1` holds it. */
+export const jsonOf = (description: Description): string => `${JSON.stringify(description, null, 2)}\n`;
+
+/** The same as YAML. Takes far more memory for a moment than JSON does. */
+export async function yamlOf(description: Description): Promise<string> {
+  const { stringify } = await import("yaml");
+  return stringify(description, { aliasDuplicateObjects: false, lineWidth: 0 });
+}
+
+/** By code unit: the same everywhere, whatever the locale. */
+const order = (a: string, b: string): number => (a < b ? -1 : Number(a > b));
+
+const ABOUT = [
+  "Berth deploys applications, services and databases on servers of your own.",
+  "**Tokens.** Send `Authorization: Bearer <id>|<secret>`. Each operation names the ability its token needs; none implies another, except `root`, which implies all. What belongs to another team reads as not found.",
+  "**Errors.** Every error's body has `message` for people, `code` for programs and `request_id`, which is also in the header `X-Request-Id` and in the server's log; 422 has `errors` by field. Unknown fields and query parameters are refused.",
+  "**Lists.** `skip` and `take` select a page. Answers carry `X-Total-Count` and `Link` (RFC 8288).",
+  "**Rate limit.** `X-RateLimit-Limit` and `X-RateLimit-Remaining` say where a token stands within the minute. 429 says in `Retry-After` how many seconds to wait.",
+].join("\n\n");

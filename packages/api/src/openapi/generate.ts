@@ -1,0 +1,78 @@
+import { generateOpenApiDocument, type OpenAPIObject } from "trpc-to-openapi";
+import { z } from "zod";
+import type { InputKey, Route } from "../rest/routes.ts";
+
+type Shape = Record<string, z.ZodType>;
+
+/** What zod's schemas say of a route. */
+export interface GeneratedParts {
+  readonly parameters?: readonly unknown[];
+  /** Of the JSON body. */
+  readonly body?: unknown;
+  /** Of the answer, or of an event's data. */
+  readonly answer?: unknown;
+}
+
+/**
+ * Has trpc-to-openapi turn schemas into the description's. It is given a router of its own making, with one query for a
+ * route's parameters and answer and one mutation for its body, each under a path of its own: the generator knows neither
+ * query parameters beside a body, nor several paths of one operation, nor streams.
+ */
+export function generate(routes: readonly Route[]): {
+  readonly parts: readonly GeneratedParts[];
+  readonly schemas: Readonly<Record<string, unknown>>;
+} {
+  const procedures: Record<string, unknown> = {};
+  for (const [index, route] of routes.entries()) {
+    const { operation, pathKeys, queryKeys, body } = route;
+    // A strict object's shape holds zod schemas; its type says it less exactly.
+    const shape = (operation.input?.shape ?? {}) as Shape;
+    const inPath = pick(shape, pathKeys);
+    const path = pathKeys.map(({ key }) => `/{${key}}`).join("");
+    const answer = operation.options.events ?? operation.output ?? z.undefined();
+    const name = `${route.method} ${route.path} (${operation.name})`;
+    procedures[name] = procedure("query", `/${index}${path}`, { ...inPath, ...pick(shape, queryKeys) }, answer);
+    if (body !== "required" && body !== "optional") continue;
+    const others = Object.entries(shape).filter(([key]) => ![...pathKeys, ...queryKeys].some((url) => url.key === key));
+    const whole = { ...inPath, ...Object.fromEntries(others) };
+    procedures[`${name}, body`] = procedure("mutation", `/${index}${path}`, whole, z.undefined());
+  }
+  // Of a router, the generator reads the flattened procedures and of these what `procedure` gives them.
+  const router = { _def: { procedures } } as unknown as Parameters<typeof generateOpenApiDocument>[0];
+  const { paths, components } = generateOpenApiDocument(router, { title: "", version: "", baseUrl: "" });
+  return {
+    parts: routes.map((route, index) => partsOf(route, index, paths)),
+    schemas: ours(components?.schemas ?? {}),
+  };
+}
+
+function procedure(type: "query" | "mutation", path: string, shape: Shape, output: z.ZodType) {
+  const method = type === "query" ? "GET" : "POST";
+  const inputs = Object.keys(shape).length > 0 ? [z.strictObject(shape)] : [];
+  return { _def: { type, inputs, output, meta: { openapi: { method, path, errorResponses: [] } } } };
+}
+
+const pick = (shape: Shape, keys: readonly InputKey[]): Shape =>
+  Object.fromEntries(keys.flatMap(({ key }) => (shape[key] ? [[key, shape[key]]] : [])));
+
+function partsOf({ pathKeys, operation }: Route, index: number, paths: OpenAPIObject["paths"]): GeneratedParts {
+  const { get, post } = paths?.[`/${index}${pathKeys.map(({ key }) => `/{${key}}`).join("")}`] ?? {};
+  const parameters = get?.parameters?.map((parameter) => {
+    if (!("in" in parameter)) return parameter;
+    const inPath = parameter.in === "path" && pathKeys.find(({ key }) => key === parameter.name);
+    // The generator forgets what is said of an optional schema as a whole.
+    const { description } = (operation.input?.shape as Shape | undefined)?.[parameter.name] ?? {};
+    return { ...parameter, ...(description && { description }), ...(inPath && { name: inPath.name }) };
+  });
+  return { parameters: parameters ?? [], body: schemaOf(post?.requestBody), answer: schemaOf(get?.responses?.["200"]) };
+}
+
+/** Typed as what the generator's types allow; what it makes always has this form or is absent. */
+function schemaOf(holder: unknown): unknown {
+  const { content } = (holder ?? {}) as { content?: Record<string, { schema?: unknown }> };
+  return content?.["application/json"]?.schema;
+}
+
+/** Without the bodies of errors that it makes up. */
+const ours = (schemas: Record<string, unknown>) =>
+  Object.fromEntries(Object.entries(schemas).filter(([name]) => !name.startsWith("error.")));

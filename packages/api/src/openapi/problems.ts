@@ -1,0 +1,126 @@
+import { ERRORS, type ErrorCategory, type ErrorCode } from "@berth/core";
+import { statusOf } from "../errors.ts";
+import type { Route } from "../rest/routes.ts";
+import { headersOf } from "./headers.ts";
+
+/** How each sort of error is named and described, and the codes that any operation may have. */
+const RESPONSES = {
+  bad_request: [
+    "BadRequest",
+    "The request cannot be read, or not be done in the present state.",
+    ["request.malformed"],
+  ],
+  unauthenticated: ["Unauthenticated", "No token, or one that is unknown or expired.", ["auth.unauthenticated"]],
+  forbidden: [
+    "Forbidden",
+    "The token lacks the ability, or the API is switched off.",
+    ["auth.missing_ability", "auth.api_disabled"],
+  ],
+  not_found: ["NotFound", "There is no such object in the token's team.", ["resource.not_found"]],
+  method_not_allowed: ["MethodNotAllowed", "The path is served with the methods in `Allow`.", []],
+  conflict: ["Conflict", "Something else is in the way.", []],
+  precondition_failed: ["PreconditionFailed", "The object has changed since it was read.", []],
+  too_large: ["TooLarge", "The body is too large.", ["request.too_large"]],
+  unsupported_media_type: [
+    "UnsupportedMediaType",
+    "The body's type is not one of the documented ones.",
+    ["request.unsupported_media_type"],
+  ],
+  invalid: ["Invalid", "A field is missing, unknown or wrong.", ["request.invalid"]],
+  too_many: ["TooMany", "Too many requests, or a full queue.", ["rate.limited"]],
+  unavailable: ["Unavailable", "Something that is needed cannot be reached now.", ["database.unavailable"]],
+  internal: ["Internal", "A fault of the server; its log names the `request_id`.", ["internal.error"]],
+} as const satisfies Record<ErrorCategory, readonly [name: string, description: string, usual: readonly ErrorCode[]]>;
+
+export const responses = Object.fromEntries(
+  // `entries` forgets the keys' type.
+  (Object.entries(RESPONSES) as [ErrorCategory, readonly [string, string, readonly ErrorCode[]]][]).map(
+    ([category, [name, description, usual]]) => [
+      name,
+      {
+        description: `${description} ${codesText(usual)}`.trim(),
+        headers: {
+          ...headersOf("X-Request-Id"),
+          ...(category === "too_many" ? headersOf("Retry-After", "X-RateLimit-Reset") : {}),
+        },
+        content: {
+          "application/json": {
+            schema: { $ref: `#/components/schemas/${category === "invalid" ? "ValidationError" : "Error"}` },
+          },
+        },
+      },
+    ],
+  ),
+);
+
+/** A route's errors by status, with the codes it may have. */
+export function problemsOf(route: Route): Record<string, unknown> {
+  const byCategory = new Map<ErrorCategory, Set<ErrorCode>>();
+  for (const code of codesOf(route)) {
+    const category = ERRORS[code];
+    byCategory.set(category, (byCategory.get(category) ?? new Set()).add(code));
+  }
+  return Object.fromEntries(
+    [...byCategory].map(([category, codes]) => [statusOf(category), referenceTo(category, [...codes])]),
+  );
+}
+
+/** A description beside the reference, where codes are possible that the shared one does not name. */
+function referenceTo(category: ErrorCategory, codes: readonly ErrorCode[]): unknown {
+  const [name, description, usual] = RESPONSES[category];
+  const isUsual = codes.every((code) => (usual as readonly ErrorCode[]).includes(code));
+  return {
+    $ref: `#/components/responses/${name}`,
+    ...(isUsual ? {} : { description: `${description} ${codesText(codes)}` }),
+  };
+}
+
+function codesText(codes: readonly ErrorCode[]): string {
+  return codes.length > 0 ? `${codes.map((code) => `\`${code}\``).join(", ")}.` : "";
+}
+
+function codesOf({ operation, method, pathKeys, body }: Route): ErrorCode[] {
+  const { ability, errors = [], isUncounted, evenWhenDisabled } = operation.options;
+  return [
+    // Also where no body is asked for, one that is sent is looked at.
+    ...(method === "GET" ? [] : (["request.malformed", "request.too_large"] as const)),
+    ...(body === "upload" ? (["request.unsupported_media_type"] as const) : []),
+    ...(ability === null ? [] : (["auth.unauthenticated", "auth.missing_ability"] as const)),
+    ...(ability === null || evenWhenDisabled ? [] : (["auth.api_disabled"] as const)),
+    ...(pathKeys.length > 0 ? (["resource.not_found"] as const) : []),
+    "request.invalid",
+    ...(isUncounted ? [] : (["rate.limited"] as const)),
+    ...errors,
+    "internal.error",
+    ...(ability === null ? [] : (["database.unavailable"] as const)),
+  ];
+}
+
+const problem = {
+  message: { type: "string", description: "What happened and what to do next, for people." },
+  code: { type: "string", description: "For programs; it does not change.", examples: ["domain.conflict"] },
+  request_id: { type: "string", description: "Also in the server's log." },
+} as const;
+
+export const schemas = {
+  Error: {
+    type: "object",
+    description: "What every error answers. Some have further keys.",
+    properties: problem,
+    required: ["message", "code", "request_id"],
+  },
+  ValidationError: {
+    type: "object",
+    description: "What is wrong with which field.",
+    properties: {
+      ...problem,
+      errors: {
+        type: "object",
+        description: "By field, dotted for nested ones, `_` for the whole body.",
+        additionalProperties: { type: "array", items: { type: "string" } },
+        examples: [{ name: ["This field is required."] }],
+      },
+    },
+    required: ["message", "code", "request_id", "errors"],
+  },
+};

@@ -1,0 +1,45 @@
+import { type Ability, RESOURCE_KINDS, type ResourceKind } from "@berth/core";
+import type { TRPCRouterRecord } from "@trpc/server";
+import { z } from "zod";
+import { type OperationOptions, operation, type Path } from "./operation.ts";
+
+/** Builds one sub-router per kind from a single definition. */
+export function perKind<K extends ResourceKind, R extends TRPCRouterRecord>(
+  kinds: readonly K[],
+  build: (kind: K) => R,
+): Record<K, R> {
+  // `fromEntries` forgets the keys' type; they are exactly `kinds`.
+  return Object.fromEntries(kinds.map((kind) => [kind, build(kind)])) as Record<K, R>;
+}
+
+export interface ResourceOperationOptions<Shape extends z.ZodRawShape>
+  extends Omit<OperationOptions, "path" | "tag" | "operationId" | "ability" | "upload"> {
+  readonly ability: Ability;
+  /** Below `/{plural}/{uuid}`, e.g. `/envs`; `""` is the resource itself. */
+  readonly path: Path | "";
+  /** `{kind}` stands for the kind's name: `list-envs-by-{kind}-uuid`. */
+  readonly operationId: string;
+  /** What the caller sends besides the path: a strict object, without `uuid` unless `uuidKey` is another. */
+  readonly input?: z.ZodObject<Shape>;
+}
+
+/**
+ * An operation under `/{plural}/{uuid}` of a kind, e.g. `POST /databases/{uuid}/storages`. Its input is `input` with
+ * the resource's `uuid`. With `pathKeys: { uuid: "owner_uuid" }` the resource's is `owner_uuid` and `uuid` is free.
+ */
+export function onResource<Shape extends z.ZodRawShape = {}, Key extends string = "uuid">(
+  kind: ResourceKind,
+  { path, operationId, input, ...options }: ResourceOperationOptions<Shape> & { readonly pathKeys?: { uuid: Key } },
+) {
+  const { plural, title, tag } = RESOURCE_KINDS[kind];
+  const key = options.pathKeys?.uuid ?? "uuid";
+  const owner = { [key]: z.string().describe(`The ${title.toLowerCase()}'s identifier.`) };
+  const whole = (input ?? z.strictObject({})).safeExtend(owner);
+  return operation({
+    ...options,
+    path: `/${plural}/{uuid}${path}`,
+    operationId: operationId.replace("{kind}", kind),
+    tag,
+    // `safeExtend` keeps strictness and refinements; its computed type cannot be expressed for a generic shape.
+  }).input(whole as unknown as z.ZodObject<Shape & Record<Key, z.ZodString>, z.core.$strict>);
+}

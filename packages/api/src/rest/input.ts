@@ -1,0 +1,88 @@
+import { isUtf8 } from "node:buffer";
+import { DomainError, invalid } from "@berth/core";
+import type { FastifyRequest } from "fastify";
+import { NOT_ALLOWED } from "../field-errors.ts";
+import type { Route } from "./routes.ts";
+
+type Input = Record<string, unknown>;
+
+/**
+ * The input of an operation from path, query and body. The path wins; a body or query that names another object under
+ * the same key contradicts it and is refused. What is nobody's key reaches the schema, which refuses it.
+ *
+ * @throws DomainError `request.malformed` for a body that is not the JSON it should be, `request.invalid` for fields
+ */
+export function inputOf(route: Route, request: FastifyRequest): Input | undefined {
+  const { operation, method, pathKeys, queryKeys } = route;
+  const input: Input = {};
+  const errors = new Map<string, string>();
+  const set = (key: string, value: unknown, contradiction: string) => {
+    if (Object.hasOwn(input, key) && !isSame(input[key], value)) errors.set(key, contradiction);
+    input[key] = value;
+  };
+
+  for (const [key, value] of Object.entries(bodyOf(route, request))) {
+    const isInPathOnly = pathKeys.some((inPath) => inPath.key === key && inPath.name !== key);
+    // Some proxies drop the body of a DELETE: what it asks to keep would then be deleted.
+    if (key === "__proto__" || isInPathOnly || method === "DELETE") errors.set(key, NOT_ALLOWED);
+    else input[key] = value;
+  }
+  // Fastify's parser answers texts, lists of them where a key comes more than once.
+  for (const [name, text] of Object.entries(request.query as Record<string, string | string[]>)) {
+    const known = [...queryKeys, ...pathKeys].find((inUrl) => inUrl.name === name && inUrl.key === name);
+    if (!known) errors.set(name, NOT_ALLOWED);
+    else if (Array.isArray(text) && !known.isList) errors.set(name, "Must be given once.");
+    else set(known.key, known.coerce(text), "Must be the same in the query and the body.");
+  }
+  for (const { name, key, coerce } of pathKeys) {
+    // Fastify answers every parameter of the route's path, decoded.
+    const text = (request.params as Record<string, string>)[name];
+    set(key, coerce(text), "Must be the same as in the path.");
+  }
+  const lastEventId = request.headers["last-event-id"];
+  // The header is newer than the query of a URL that an EventSource opens again.
+  if (operation.options.events && lastEventId !== undefined) input.lastEventId = lastEventId;
+
+  if (!operation.input) for (const key of Object.keys(input)) errors.set(key, NOT_ALLOWED);
+  if (errors.size > 0) throw invalid(Object.fromEntries([...errors].map(([key, text]) => [key, [text]])));
+  return operation.input && input;
+}
+
+function bodyOf({ body, method, operation }: Route, request: FastifyRequest): object {
+  if (body === "upload") assertUploadType(request, operation.options.upload?.contentTypes ?? []);
+  if (body === "upload" || method === "GET") return {};
+  // As the content type parser left it.
+  const bytes = request.body as Buffer | undefined;
+  const isEmpty = bytes === undefined || bytes.length === 0;
+  if (isEmpty && body !== "required") return {};
+  if (!JSON_TYPE.test(request.headers["content-type"] ?? "")) throw malformed("Content-Type must be application/json.");
+  const json = isEmpty ? undefined : parsed(bytes);
+  if (typeof json !== "object" || json === null || Array.isArray(json)) throw malformed("Invalid JSON.");
+  if (body === "required" && Object.keys(json).length === 0) throw malformed("Empty JSON.");
+  return json;
+}
+
+function assertUploadType({ headers }: FastifyRequest, types: readonly string[]): void {
+  const [type = ""] = (headers["content-type"] ?? "").toLowerCase().split(";", 1);
+  if (type === "" || types.includes(type.trim())) return;
+  throw new DomainError("request.unsupported_media_type", `Content-Type must be ${types.join(" or ")}.`);
+}
+
+function parsed(bytes: Buffer): unknown {
+  if (!isUtf8(bytes)) return undefined;
+  try {
+    return JSON.parse(bytes.toString());
+  } catch {
+    return undefined;
+  }
+}
+
+/** Whether a body's value and one of the URL say the same; the URL has only texts for what its schema leaves open. */
+const isSame = (value: unknown, inUrl: unknown): boolean =>
+  JSON.stringify(value) === JSON.stringify(inUrl) || (typeof value === "number" && String(value) === inUrl);
+
+export const malformed = (error: string) =>
+  new DomainError("request.malformed", "Invalid request.", { details: { error } });
+
+/** As the API family decides it: any type that holds `/json` or `+json`. */
+const JSON_TYPE = /[/+]json/i;

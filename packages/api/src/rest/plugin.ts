@@ -1,0 +1,180 @@
+import type { Scope } from "@berth/core";
+import { DomainError } from "@berth/core";
+import type { AnyRouter } from "@trpc/server";
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { Admission } from "../admission.ts";
+import type { Identity } from "../auth.ts";
+import { problemOf } from "../errors.ts";
+import type { Context, Control, RestExchange } from "../trpc.ts";
+import { methodsOf } from "./allowed.ts";
+import { eventStream } from "./event-stream.ts";
+import { inputOf } from "./input.ts";
+import { asRequestError } from "./request-error.ts";
+import { operationsOf, type Route, routesOf } from "./routes.ts";
+import { discardRest, uploadOf } from "./upload.ts";
+
+export interface RestOptions {
+  readonly router: AnyRouter;
+  readonly controlFor: (scope: Scope) => Control;
+  readonly admission: Admission;
+  /** Told once of every answer that is our fault (5xx), with what caused it. */
+  readonly onFault: (error: unknown, request: { readonly id: string; readonly operation: string | undefined }) => void;
+  /** Of a JSON body, in bytes. */
+  readonly bodyLimit: number;
+  readonly pingSeconds: number;
+  /** Where the answer to an unknown path sends the caller. */
+  readonly docsUrl: string;
+}
+
+declare module "fastify" {
+  interface FastifyContextConfig {
+    route?: Route;
+  }
+  interface FastifyRequest {
+    identity: Identity | undefined;
+  }
+}
+
+/** One Fastify route for every operation. Registered under a prefix. */
+export function restPlugin(app: FastifyInstance, options: RestOptions, done: () => void): void {
+  const { admission, router, bodyLimit } = options;
+  const routes = operationsOf(router).flatMap(routesOf);
+
+  app.decorateRequest("identity", undefined);
+  app.addHook("onRequest", async (request, reply) => {
+    request.identity = await admitted(request, reply, admission);
+  });
+  app.setErrorHandler((error, request, reply) => fail(error, request, reply, options));
+
+  app.removeAllContentTypeParsers();
+  // Bytes, for the operation decides whether it wants them, after it knows who asks.
+  app.addContentTypeParser("*", { parseAs: "buffer", bodyLimit }, (_request, body, parsed) => parsed(null, body));
+  app.register((uploads, _options, ready) => {
+    uploads.removeAllContentTypeParsers();
+    uploads.addContentTypeParser("*", (_request, body, parsed) => parsed(null, body));
+    for (const route of routes) if (route.body === "upload") serve(uploads, route, options);
+    ready();
+  });
+  for (const route of routes) if (route.body !== "upload") serve(app, route, options);
+
+  const methods = methodsOf(routes);
+  app.setNotFoundHandler((request, reply) => {
+    const [path = ""] = request.url.slice(app.prefix.length).split("?", 1);
+    const allowed = methods(path);
+    if (allowed.length === 0)
+      throw new DomainError("request.not_found", "Not found.", { details: { docs: options.docsUrl } });
+    reply.header("allow", allowed.join(", "));
+    throw new DomainError(
+      "request.method_not_allowed",
+      `${request.method} is not served here, ${allowed.join(", ")} is.`,
+    );
+  });
+  done();
+}
+
+async function admitted(
+  { routeOptions, headers, ip }: FastifyRequest,
+  reply: FastifyReply,
+  admission: Admission,
+): Promise<Identity | undefined> {
+  const options = routeOptions.config.route?.operation.options;
+  if (options?.isUncounted) return undefined;
+  const caller = {
+    authorization: headers.authorization,
+    ip,
+    calls: 1,
+    setHeader: (name: string, value: string) => void reply.header(name, value),
+  };
+  // Neither an unknown path nor a public operation is worth the look-up of a token.
+  if (!options || options.ability === null) return void admission.count(caller);
+  return admission.identify(caller);
+}
+
+function serve(app: FastifyInstance, route: Route, options: RestOptions): void {
+  const { method, path, operation } = route;
+  const { name, procedure } = operation;
+  const { type } = procedure._def;
+
+  app.route({
+    method: method === "GET" ? ["GET", "HEAD"] : method,
+    url: path.replaceAll(/\{(\w+)\}/g, ":$1"),
+    exposeHeadRoute: false,
+    config: { route },
+    async handler(request, reply) {
+      const ctx = contextOf(request, reply, route, options);
+      const { signal } = ctx;
+      const getRawInput = async () => inputOf(route, request);
+      try {
+        const answer = await procedure({ path: name, type, ctx, getRawInput, signal, batchIndex: 0 });
+        return send(answer, request, reply, route, options);
+      } finally {
+        if (route.body === "upload") await discardRest(request.raw);
+      }
+    },
+  });
+}
+
+function contextOf(request: FastifyRequest, reply: FastifyReply, route: Route, { controlFor }: RestOptions): Context {
+  const gone = new AbortController();
+  reply.raw.once("close", () => {
+    if (!reply.raw.writableFinished) gone.abort();
+  });
+  const rest: RestExchange = {
+    url: request.url,
+    setHeader: (header, value) => void reply.header(header, value),
+    upload: route.body === "upload" ? uploadOf(request.raw) : undefined,
+  };
+  const { identity } = request;
+  return {
+    requestId: request.id,
+    scope: identity?.scope,
+    isApiEnabled: identity?.isApiEnabled ?? true,
+    controlFor,
+    signal: gone.signal,
+    rest,
+  };
+}
+
+function send(
+  answer: unknown,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { operation }: Route,
+  options: RestOptions,
+): FastifyReply {
+  const { status = 200, contentType, events } = operation.options;
+  reply.code(status);
+  if (events) return stream(answer, request, reply, options);
+  if (status === 204) return reply.send();
+  if (contentType) return reply.type(`${contentType}; charset=utf-8`).send(answer);
+  return reply.type("application/json; charset=utf-8").send(JSON.stringify(answer));
+}
+
+function stream(answer: unknown, request: FastifyRequest, reply: FastifyReply, options: RestOptions): FastifyReply {
+  reply.headers({
+    "content-type": "text/event-stream; charset=utf-8",
+    "cache-control": "no-cache, no-transform",
+    // Tells nginx and its like not to collect the events.
+    "x-accel-buffering": "no",
+  });
+  if (request.method === "HEAD") return reply.send();
+  const problem = (error: unknown) => {
+    report(error, request, options);
+    return problemOf(error, request.id);
+  };
+  // The procedure checked that a subscription answers one.
+  const events = answer as AsyncIterable<unknown>;
+  return reply.send(eventStream(events, { pingSeconds: options.pingSeconds, problem }));
+}
+
+function fail(thrown: unknown, request: FastifyRequest, reply: FastifyReply, options: RestOptions): FastifyReply {
+  const error = asRequestError(thrown);
+  const { status, headers, body } = problemOf(error, request.id);
+  report(error, request, options);
+  return reply.code(status).headers(headers).type("application/json; charset=utf-8").send(JSON.stringify(body));
+}
+
+function report(error: unknown, { id, routeOptions }: FastifyRequest, { onFault }: RestOptions): void {
+  if (problemOf(error, id).status < 500) return;
+  onFault(error, { id, operation: routeOptions.config.route?.operation.name });
+}

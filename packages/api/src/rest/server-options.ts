@@ -1,0 +1,43 @@
+import { randomUUID } from "node:crypto";
+import type { IncomingMessage } from "node:http";
+import type { Socket } from "node:net";
+import type { FastifyReply, FastifyRequest, FastifyServerOptions } from "fastify";
+import { problemOf } from "../errors.ts";
+import { malformed } from "./input.ts";
+import { asRequestError } from "./request-error.ts";
+
+/** What the plugins need of the Fastify instance they are registered on. */
+export const serverOptions = {
+  routerOptions: {
+    ignoreTrailingSlash: true,
+    // Names go in paths, up to 255 characters of up to 12 encoded ones each.
+    maxParamLength: 4096,
+  },
+  requestIdHeader: false,
+  genReqId: (request: Pick<IncomingMessage, "headers">) => {
+    const given = request.headers["x-request-id"];
+    return typeof given === "string" && REQUEST_ID.test(given) ? given : randomUUID();
+  },
+  // An answer of ours also where no route was found to ask.
+  frameworkErrors: (error: unknown, request: FastifyRequest, reply: FastifyReply) => {
+    const { status, body } = problemOf(asRequestError(error), request.id);
+    reply.code(status).header("x-request-id", request.id).send(body);
+  },
+  clientErrorHandler(error: Error & { code?: string }, socket: Socket) {
+    if (error.code === "ECONNRESET" || !socket.writable) return void socket.destroy();
+    const [line, detail] = UNREADABLE[error.code ?? ""] ?? ["400 Bad Request", "This is not HTTP."];
+    const { body } = problemOf(malformed(detail), randomUUID());
+    const text = JSON.stringify(body);
+    const head = ["content-type: application/json; charset=utf-8", `content-length: ${Buffer.byteLength(text)}`];
+    socket.end([`HTTP/1.1 ${line}`, ...head, "connection: close", "", text].join("\r\n"));
+  },
+} satisfies FastifyServerOptions;
+
+/** What Node cannot make a request of, by its error's code. */
+const UNREADABLE: Readonly<Record<string, readonly [line: string, detail: string]>> = {
+  HPE_HEADER_OVERFLOW: ["431 Request Header Fields Too Large", "The headers are too large."],
+  ERR_HTTP_REQUEST_TIMEOUT: ["408 Request Timeout", "The request did not come in time."],
+};
+
+/** What ends up in logs and headers holds nothing that could break out of them. */
+const REQUEST_ID = /^[\w.:-]{1,128}$/;

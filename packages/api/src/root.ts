@@ -1,0 +1,27 @@
+import { applications } from "./application.ts";
+import { deploy, deployments } from "./deployment.ts";
+import { health } from "./health.ts";
+import { instance } from "./instance.ts";
+import { projects } from "./project.ts";
+import { resources } from "./resource.ts";
+import { servers } from "./server.ts";
+import { teams } from "./team.ts";
+import { tokens } from "./token.ts";
+import { router } from "./trpc.ts";
+import { version } from "./version.ts";
+
+/** Every operation of Berth, for REST and tRPC. */
+export const appRouter = router({
+  health,
+  version,
+  instance,
+  teams,
+  tokens,
+  projects,
+  servers,
+  resources,
+  applications,
+  deploy,
+  deployments,
+});
+export type AppRouter = typeof appRouter;

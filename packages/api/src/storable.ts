@@ -1,0 +1,48 @@
+import { DomainError, type FieldErrors, invalid } from "@berth/core";
+import { NOT_ALLOWED } from "./field-errors.ts";
+
+/** Deeper than any description of ours, far from what exhausts a stack. */
+export const DEPTH_MAX = 64;
+
+/**
+ * Refuses what no text column and no environment variable can hold (NUL, lone surrogates), keys that would change an
+ * object's prototype, and nesting that exhausts the stack of whoever walks it next.
+ *
+ * @throws DomainError `request.invalid` with the fields, `request.malformed` for the nesting
+ */
+export function assertStorable(input: unknown): void {
+  const errors = new Map<string, string>();
+  check(input, [], errors);
+  if (errors.size === 0) return;
+  throw invalid(Object.fromEntries([...errors].map(([field, text]) => [field, [text]])) satisfies FieldErrors);
+}
+
+function check(value: unknown, path: string[], errors: Map<string, string>): void {
+  if (typeof value === "string") {
+    const text = unstorable(value);
+    if (text) errors.set(path.join(".") || "_", text);
+    return;
+  }
+  if (typeof value !== "object" || value === null) return;
+  if (path.length >= DEPTH_MAX) {
+    throw new DomainError("request.malformed", "Invalid request.", {
+      details: { error: `Nested deeper than ${DEPTH_MAX} levels.` },
+    });
+  }
+  for (const key in value) {
+    if (!Object.hasOwn(value, key)) continue;
+    path.push(key);
+    if (key === "__proto__") errors.set(printable(path.join(".")), NOT_ALLOWED);
+    else if (unstorable(key)) errors.set(printable(path.join(".")), NOT_ALLOWED);
+    // Its own enumerable key, as `hasOwn` says.
+    else check((value as Record<string, unknown>)[key], path, errors);
+    path.pop();
+  }
+}
+
+function unstorable(text: string): string | undefined {
+  if (text.includes("\0")) return "Must not hold the character NUL.";
+  return text.isWellFormed() ? undefined : "Must be well-formed Unicode.";
+}
+
+const printable = (name: string) => name.toWellFormed().replaceAll("\0", "�");

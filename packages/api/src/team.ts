@@ -1,0 +1,58 @@
+import { Team, TeamCreate } from "@berth/core";
+import { z } from "zod";
+import { listed, paging } from "./list.ts";
+import { operation } from "./operation.ts";
+
+export const teams = {
+  list: operation({
+    method: "GET",
+    path: "/teams",
+    operationId: "list-teams",
+    tag: "Teams",
+    summary: "List teams",
+    description: "The token's team; for tokens of the root team, all teams of the instance.",
+    ability: "read",
+  })
+    .input(z.strictObject(paging))
+    .output(z.array(Team))
+    .query(async ({ ctx, input }) => [...listed(ctx, await ctx.control.teams.list(input), input)]),
+
+  current: operation({
+    method: "GET",
+    path: "/teams/current",
+    operationId: "get-current-team",
+    tag: "Teams",
+    summary: "Get the token's team",
+    ability: "read",
+    errors: ["resource.not_found"],
+  })
+    .output(Team)
+    .query(({ ctx }) => ctx.control.teams.current()),
+
+  get: operation({
+    method: "GET",
+    path: "/teams/{id}",
+    operationId: "get-team-by-id",
+    tag: "Teams",
+    summary: "Get a team",
+    ability: "read",
+  })
+    .input(z.strictObject({ id: z.int().min(0).describe("The team's number.") }))
+    .output(Team)
+    .query(({ ctx, input }) => ctx.control.teams.get(input.id)),
+
+  create: operation({
+    method: "POST",
+    path: "/teams",
+    operationId: "create-team",
+    tag: "Teams",
+    summary: "Create a team",
+    description: "For tokens of the root team.",
+    ability: "root",
+    status: 201,
+    errors: ["auth.root_team_only"],
+  })
+    .input(TeamCreate)
+    .output(Team)
+    .mutation(({ ctx, input }) => ctx.control.teams.create(input)),
+};

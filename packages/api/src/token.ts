@@ -1,0 +1,47 @@
+import { CreatedToken, Message, Token, TokenCreate } from "@berth/core";
+import { z } from "zod";
+import { listed, paging } from "./list.ts";
+import { operation } from "./operation.ts";
+
+export const tokens = {
+  list: operation({
+    method: "GET",
+    path: "/tokens",
+    operationId: "list-tokens",
+    tag: "Tokens",
+    summary: "List the team's tokens",
+    description: "Without their texts, which nobody can read again.",
+    ability: "read",
+  })
+    .input(z.strictObject(paging))
+    .output(z.array(Token))
+    .query(async ({ ctx, input }) => [...listed(ctx, await ctx.control.tokens.list(input), input)]),
+
+  create: operation({
+    method: "POST",
+    path: "/tokens",
+    operationId: "create-token",
+    tag: "Tokens",
+    summary: "Create a token",
+    description: "The answer is the only place where its text is shown. Nobody can give more abilities than they have.",
+    ability: "write",
+    status: 201,
+    errors: ["auth.root_team_only", "resource.not_found"],
+  })
+    .input(TokenCreate)
+    .output(CreatedToken)
+    .mutation(({ ctx, input }) => ctx.control.tokens.create(input)),
+
+  revoke: operation({
+    method: "DELETE",
+    path: "/tokens/{id}",
+    operationId: "revoke-token-by-id",
+    tag: "Tokens",
+    summary: "Revoke a token",
+    description: "It stops working at once. A token that may do more than the caller's cannot be revoked by it.",
+    ability: "write",
+  })
+    .input(z.strictObject({ id: z.int().min(0).describe("The token's number: what stands before `|` in its text.") }))
+    .output(Message)
+    .mutation(({ ctx, input }) => ctx.control.tokens.revoke(input.id)),
+};

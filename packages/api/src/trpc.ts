@@ -1,0 +1,53 @@
+import type { Control } from "@berth/control";
+import type { Scope } from "@berth/core";
+import { initTRPC } from "@trpc/server";
+import { problemOf } from "./errors.ts";
+import type { OperationOptions } from "./operation.ts";
+
+export type { Control } from "@berth/control";
+
+/** What every request knows before its operation runs. */
+export interface Context {
+  /** In every answer's `X-Request-Id` and error body, and in the log. */
+  readonly requestId: string;
+  /** Who asks; `undefined` without a valid token. */
+  readonly scope: Scope | undefined;
+  readonly isApiEnabled: boolean;
+  readonly controlFor: (scope: Scope) => Control;
+  /** Aborts when the client goes away. */
+  readonly signal: AbortSignal;
+  /** Present when the request came by REST. */
+  readonly rest?: RestExchange | undefined;
+}
+
+export interface RestExchange {
+  /** Path and query as they were asked for, e.g. `/api/v1/applications?take=10`. */
+  readonly url: string;
+  setHeader(name: string, value: string): void;
+  /** The body of an upload, as it arrives. Not limited in size: who reads it stops where it must. */
+  readonly upload?: AsyncIterable<Uint8Array> | undefined;
+}
+
+export interface Meta {
+  readonly operation: OperationOptions;
+}
+
+export const t = initTRPC
+  .context<Context>()
+  .meta<Meta>()
+  .create({
+    isDev: false,
+    sse: {
+      ping: { enabled: true, intervalMs: 15_000 },
+      // Three pings missed: the connection is dead though no end of it was seen.
+      client: { reconnectAfterInactivityMs: 45_000 },
+    },
+    errorFormatter({ shape, error, ctx }) {
+      const { status, body } = problemOf(error, ctx?.requestId ?? "");
+      // Built anew rather than from `shape.data`, which may hold a stack.
+      const { code, path } = shape.data;
+      return { code: shape.code, message: body.message, data: { code, httpStatus: status, path, problem: body } };
+    },
+  });
+
+export const router = t.router;

@@ -1,0 +1,77 @@
+import type { AppRouter, ProblemBody } from "@berth/api";
+import {
+  createTRPCClient,
+  httpBatchLink,
+  httpSubscriptionLink,
+  retryLink,
+  splitLink,
+  type TRPCClient,
+  TRPCClientError,
+} from "@trpc/client";
+import type { inferRouterInputs, inferRouterOutputs } from "@trpc/server";
+import { EventSource } from "eventsource";
+
+export interface ClientOptions {
+  /** Where Berth is, e.g. `http://localhost:8000`. */
+  readonly url: string;
+  /** `<id>|<secret>` */
+  readonly token?: string | undefined;
+  /** Instead of the package `eventsource`. It must take a `fetch`, for a browser's own can send no token. */
+  readonly EventSource?: typeof EventSource;
+}
+
+export type Client = TRPCClient<AppRouter>;
+/** What each operation takes and answers, e.g. `Outputs["applications"]["get"]`. */
+export type Inputs = inferRouterInputs<AppRouter>;
+export type Outputs = inferRouterOutputs<AppRouter>;
+export type { ProblemBody } from "@berth/api";
+
+/**
+ * A client for all operations, with their types. Calls of the same moment share a request. Subscriptions connect again
+ * by themselves and go on behind the last event they had.
+ */
+export function createClient({ url, token, EventSource: Events = EventSource }: ClientOptions): Client {
+  const endpoint = `${url.replace(/\/+$/, "")}/trpc`;
+  const headers: Record<string, string> = token ? { authorization: `Bearer ${token}` } : {};
+  return createTRPCClient<AppRouter>({
+    links: [
+      splitLink({
+        condition: ({ type }) => type === "subscription",
+        true: [
+          retryLink<AppRouter>({
+            retry: ({ error }) => isPassing(error),
+            retryDelayMs: (attempts) => Math.min(1000 * attempts, RETRY_DELAY_MS_MAX),
+          }),
+          httpSubscriptionLink({
+            url: endpoint,
+            EventSource: Events,
+            eventSourceOptions: {
+              fetch: (at, init) => fetch(at, { ...init, headers: { ...init.headers, ...headers } }),
+            },
+          }),
+        ],
+        false: httpBatchLink({ url: endpoint, headers, maxItems: CALLS_MAX, maxURLLength: URL_LENGTH_MAX }),
+      }),
+    ],
+  });
+}
+
+/** What the server says of an error: its code, its fields, its request id. `undefined` when no server answered. */
+export function problemOf(error: unknown): ProblemBody | undefined {
+  // Errors of this package come from `AppRouter`; there is no other.
+  return error instanceof TRPCClientError ? (error as TRPCClientError<AppRouter>).data?.problem : undefined;
+}
+
+/** Whether a stream broke for what passes by itself: a gateway's answer while the server restarts, a rate limit. */
+function isPassing(error: TRPCClientError<AppRouter>): boolean {
+  if (error.data) return false;
+  // An error of the event source, which has the status of the answer.
+  const { code } = (error.cause ?? {}) as { readonly code?: unknown };
+  return typeof code === "number" && PASSING_STATUSES.includes(code);
+}
+
+const PASSING_STATUSES: readonly number[] = [408, 429, 500, 502, 503, 504];
+const RETRY_DELAY_MS_MAX = 5000;
+const CALLS_MAX = 20;
+/** Well below what servers and proxies take. */
+const URL_LENGTH_MAX = 6000;
