@@ -1,0 +1,37 @@
+// The server, killed by itself at a named moment of a named step: `BERTH_CRASH=build:middle`.
+import { type DeployStep, deploy } from "@berth/worker";
+import { readConfig } from "../src/config.ts";
+import { logger } from "../src/logger.ts";
+import { progress } from "../src/progress.ts";
+import { startServer } from "../src/server.ts";
+
+const [crashStep, moment] = (process.env.BERTH_CRASH ?? "").split(":");
+const MIDDLE_MS = 15;
+
+/** No handler runs, nothing is flushed: as when the machine's memory runs out. */
+function die(): Promise<never> {
+  process.kill(process.pid, "SIGKILL");
+  return new Promise(() => {});
+}
+
+// The names are those of core's table: the pipeline has no other steps.
+const steps = (deploy.steps as readonly DeployStep[]).map((step): DeployStep => {
+  if (step.name !== crashStep) return step;
+  return {
+    ...step,
+    run: async (context, state) => {
+      if (moment === "before") return await die();
+      const running = step.run(context, state);
+      if (moment === "middle") await Promise.race([running, new Promise((resolve) => setTimeout(resolve, MIDDLE_MS))]);
+      else await running;
+      return await die();
+    },
+  };
+});
+
+const server = await startServer(readConfig(process.env), {
+  log: logger("warn"),
+  progress: progress(process.stdout),
+  worker: { steps, settings: { leaseSeconds: 2, renewSeconds: 0.5, pollSeconds: 0.5 } },
+});
+process.on("SIGTERM", () => void server.stop().then(() => process.exit(0)));

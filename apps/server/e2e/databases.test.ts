@@ -1,0 +1,70 @@
+import { BACKENDS, testDatabase } from "@berth/testing";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import {
+  createApplication,
+  type Deployed,
+  deploy,
+  get,
+  plainServer,
+  temporaryRepository,
+} from "./applications.fixture.ts";
+import { type TestServer, testServer, until } from "./server.fixture.ts";
+
+/** How the server is told which database to use. */
+const environments = {
+  embedded: async () => ({ env: {}, close: async () => {} }),
+  tcp: async () => {
+    const database = await testDatabase({ backend: "tcp" });
+    return { env: { DATABASE_URL: database.url }, close: () => database.close() };
+  },
+  pglite: async () => ({ env: { BERTH_EMBEDDED: "pglite" }, close: async () => {} }),
+} satisfies Record<(typeof BACKENDS)[number], () => Promise<{ env: Record<string, string>; close(): Promise<void> }>>;
+
+describe.each(BACKENDS)("on the database %s", (backend) => {
+  let server: TestServer;
+  let plain: Deployed;
+  let close: () => Promise<void>;
+  const source = temporaryRepository(plainServer("one"));
+  beforeAll(async () => {
+    const database = await environments[backend]();
+    close = database.close;
+    server = await testServer({ env: database.env });
+  }, 60_000);
+  afterAll(async () => {
+    await server.dispose();
+    await close();
+    source.dispose();
+  });
+
+  it("deploys an application", async () => {
+    plain = await createApplication(server, source, { name: "plain" });
+    const outcome = await deploy(server, plain.uuid);
+    expect(outcome, outcome.log).toMatchObject({ status: "finished" });
+    expect(await get(server, plain.host)).toEqual({ status: 200, body: "one" });
+  }, 60_000);
+
+  it("keeps everything over a kill -9, adopts what runs, and starts nothing twice", async () => {
+    const pid = await pidOf(server, plain);
+    await server.kill();
+    expect(await get(server, plain.host)).toEqual({ status: 200, body: "one" });
+    await server.start();
+    const { body } = await server.rest("GET", `/applications/${plain.uuid}`);
+    expect(body).toMatchObject({ name: "plain" });
+    await until(async () => (await server.rest("GET", `/applications/${plain.uuid}/logs`)).status === 200);
+    expect(await pidOf(server, plain)).toBe(pid);
+  }, 60_000);
+
+  it("stops and starts with the control plane", async () => {
+    expect(await server.stop()).toBe(0);
+    await expect(get(server, plain.host)).rejects.toThrow();
+    await server.start();
+    await until(async () => (await get(server, plain.host).catch(() => undefined))?.body === "one");
+  }, 60_000);
+});
+
+/** The application says it at `/pid`. */
+async function pidOf(server: TestServer, { host }: Deployed): Promise<number> {
+  const { body } = await get(server, host, "/pid");
+  expect(body).toMatch(/^\d+$/);
+  return Number(body);
+}

@@ -1,0 +1,172 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { createClient } from "@berth/client";
+import { SERVER_FLAGS } from "../../../tooling/server-flags.mjs";
+
+const MAIN = fileURLToPath(new URL("../src/main.ts", import.meta.url));
+const START_DEADLINE_MS = 60_000;
+
+export interface ServerOptions {
+  readonly env?: Readonly<Record<string, string>>;
+  /** Program to run instead of `src/main.ts`, for a server that is broken on purpose. */
+  readonly main?: string;
+  readonly dataFolder?: string;
+}
+
+export interface TestServer {
+  readonly url: string;
+  readonly proxyPort: number;
+  readonly dataFolder: string;
+  readonly token: string;
+  readonly client: ReturnType<typeof createClient>;
+  /** Everything it has printed so far. */
+  output(): string;
+  rest(method: string, path: string, body?: unknown): Promise<{ status: number; body: unknown; headers: Headers }>;
+  pid(): number;
+  /** Ends as a user's Ctrl-C does, and resolves with the exit code. */
+  stop(): Promise<number | null>;
+  /** kill -9, then waits until the process is gone. */
+  kill(): Promise<void>;
+  /** Starts it again on the same data and ports. */
+  start(env?: Readonly<Record<string, string>>): Promise<void>;
+  /** Resolves when the process has ended by itself. */
+  exited(): Promise<number | null>;
+  /** Stops everything it left and removes its data. */
+  dispose(): Promise<void>;
+}
+
+/** A real server in a process of its own, on free ports and a temporary data folder. */
+export async function testServer(options: ServerOptions = {}): Promise<TestServer> {
+  const dataFolder = options.dataFolder ?? mkdtempSync(join(tmpdir(), "berth-"));
+  const [apiPort, proxyPort] = await freePorts(2);
+  const url = `http://127.0.0.1:${apiPort}`;
+  const base = {
+    PATH: process.env.PATH ?? "",
+    HOME: process.env.HOME ?? dataFolder,
+    BERTH_DATA: dataFolder,
+    BERTH_HOST: "127.0.0.1",
+    BERTH_PORT: String(apiPort),
+    BERTH_PROXY_HOST: "127.0.0.1",
+    BERTH_PROXY_PORT: String(proxyPort),
+    BERTH_EXAMPLE: "off",
+    BERTH_RATE_LIMIT: "0",
+    ...options.env,
+  };
+  let running = run(options.main ?? MAIN, base);
+  await running.ready(url);
+  const { token } = JSON.parse(readFileSync(join(dataFolder, "cli.json"), "utf8")) as { token: string };
+
+  return {
+    url,
+    proxyPort: Number(proxyPort),
+    dataFolder,
+    token,
+    client: createClient({ url, token }),
+    output: () => running.output(),
+    pid: () => running.pid,
+    rest: async (method, path, body) => {
+      const response = await fetch(`${url}/api/v1${path}`, {
+        method,
+        headers: {
+          authorization: `Bearer ${token}`,
+          ...(body === undefined ? {} : { "content-type": "application/json" }),
+        },
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      });
+      const text = await response.text();
+      const isJson = response.headers.get("content-type")?.includes("json");
+      return { status: response.status, body: isJson ? JSON.parse(text) : text, headers: response.headers };
+    },
+    stop: () => running.end("SIGTERM"),
+    kill: async () => void (await running.end("SIGKILL")),
+    exited: () => running.exited,
+    start: async (env = {}) => {
+      running = run(options.main ?? MAIN, { ...base, ...env });
+      await running.ready(url);
+    },
+    dispose: async () => {
+      // A server that was killed left applications, proxy and database behind: a clean start and stop ends them.
+      if (!running.isRunning()) {
+        running = run(MAIN, base);
+        await running.ready(url).catch(() => {});
+      }
+      await running.end("SIGTERM");
+      rmSync(dataFolder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Runs the server and waits until it has ended: for starts that must fail. */
+export async function failedStart(
+  env: Readonly<Record<string, string>>,
+): Promise<{ code: number | null; output: string }> {
+  const running = run(MAIN, { PATH: process.env.PATH ?? "", BERTH_EXAMPLE: "off", ...env });
+  const code = await running.exited;
+  return { code, output: running.output() };
+}
+
+function run(main: string, env: Readonly<Record<string, string>>) {
+  const child: ChildProcess = spawn(process.execPath, [...SERVER_FLAGS, main], {
+    env,
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  let output = "";
+  for (const stream of [child.stdout, child.stderr]) stream?.on("data", (chunk) => (output += chunk));
+  const exited = new Promise<number | null>((resolve) => child.once("exit", resolve));
+  const isRunning = () => child.exitCode === null && child.signalCode === null;
+  return {
+    pid: child.pid ?? 0,
+    exited,
+    isRunning,
+    output: () => output,
+    end: async (signal: NodeJS.Signals) => {
+      if (isRunning()) child.kill(signal);
+      return await exited;
+    },
+    ready: async (url: string) => {
+      const isHealthy = () =>
+        fetch(`${url}/api/health`).then(
+          (response) => response.ok,
+          () => false,
+        );
+      // The API answers first; the rest of the start is told line by line.
+      await until(async () => {
+        if (!isRunning()) throw new Error(`The server ended instead of starting:\n${output}`);
+        return output.includes("Docs  ") && (await isHealthy());
+      }, START_DEADLINE_MS);
+    },
+  };
+}
+
+/** Polls until the condition holds; the value it answered. */
+export async function until<T>(condition: () => Promise<T> | T, deadlineMs = 30_000): Promise<NonNullable<T>> {
+  const end = Date.now() + deadlineMs;
+  for (;;) {
+    const value = await condition();
+    if (value) return value as NonNullable<T>;
+    if (Date.now() > end) throw new Error(`Not within ${deadlineMs} ms: ${condition.toString()}`);
+    await new Promise((resolve) => setTimeout(resolve, 25));
+  }
+}
+
+export async function freePorts(count: number): Promise<readonly number[]> {
+  const servers = await Promise.all(
+    Array.from({ length: count }, async () => {
+      const server = createServer();
+      await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+      return server;
+    }),
+  );
+  return await Promise.all(
+    servers.map(async (server) => {
+      const address = server.address();
+      await new Promise((resolve) => server.close(resolve));
+      if (address === null || typeof address === "string") throw new Error("no port");
+      return address.port;
+    }),
+  );
+}

@@ -1,0 +1,149 @@
+import { spawn } from "node:child_process";
+import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { VERSION } from "@berth/core";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { get } from "./applications.fixture.ts";
+import { failedStart, freePorts, type TestServer, testServer, until } from "./server.fixture.ts";
+
+const RUN = fileURLToPath(new URL("../../../tooling/run.mjs", import.meta.url));
+
+describe("a first start", () => {
+  let server: TestServer;
+  beforeAll(async () => {
+    server = await testServer({ env: { BERTH_EXAMPLE: "on" } });
+  });
+  afterAll(() => server.dispose());
+
+  it("deploys the example through the pipeline and prints its URL", async () => {
+    await until(() => server.output().includes("http://hello.localhost:"));
+    const [url] = /http:\/\/hello\.localhost:\d+/.exec(server.output()) ?? [];
+    expect(url).toBe(`http://hello.localhost:${server.proxyPort}`);
+    expect(await get(server, "hello.localhost")).toMatchObject({ status: 200 });
+  });
+
+  it("shows the token once and keeps it for the command line in a file of mode 0600", () => {
+    const file = join(server.dataFolder, "cli.json");
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    const kept: unknown = JSON.parse(readFileSync(file, "utf8"));
+    expect(kept).toEqual({ url: server.url, token: server.token });
+    expect(server.output().split(server.token)).toHaveLength(2);
+  });
+
+  it("[S01] serves the description in JSON and YAML, the docs, health and version", async () => {
+    const json = await fetch(`${server.url}/api/v1/openapi.json`);
+    expect(await json.json()).toMatchObject({ openapi: expect.stringMatching(/^3\.1/), info: { version: VERSION } });
+    expect(await (await fetch(`${server.url}/api/v1/openapi.yaml`)).text()).toContain(`version: ${VERSION}`);
+    expect((await fetch(`${server.url}/docs`)).status).toBe(200);
+    expect(await (await fetch(`${server.url}/api/health`)).text()).toBe("OK");
+    expect(await server.rest("GET", "/version")).toMatchObject({ status: 200, body: VERSION });
+  });
+
+  it("keeps everything over a clean stop and brings the example back", async () => {
+    const before = await server.rest("GET", "/applications");
+    expect(await server.stop()).toBe(0);
+    await expect(get(server, "hello.localhost")).rejects.toThrow("ECONNREFUSED");
+    await server.start();
+    const after = await server.rest("GET", "/applications");
+    const names = ({ body }: { body: unknown }) =>
+      (body as { name: string; uuid: string }[]).map(({ name, uuid }) => ({ name, uuid }));
+    expect(names(after)).toEqual(names(before));
+    await until(async () => (await get(server, "hello.localhost").catch(() => undefined))?.status === 200);
+    expect(server.output()).not.toContain(server.token);
+  });
+
+  it("refuses a second server on the same data folder in one sentence", async () => {
+    const [api, proxy] = await freePorts(2);
+    const { code, output } = await failedStart({
+      BERTH_DATA: server.dataFolder,
+      BERTH_PORT: String(api),
+      BERTH_PROXY_PORT: String(proxy),
+    });
+    expect(code).toBe(1);
+    expect(onlySentence(output)).toContain(server.dataFolder);
+  });
+});
+
+it("stops everything at one Ctrl-C in the terminal of npm start", async () => {
+  const dataFolder = mkdtempSync(join(tmpdir(), "berth-"));
+  const [api = 0, proxy = 0] = await freePorts(2);
+  const env = { ...process.env, BERTH_DATA: dataFolder, BERTH_PORT: String(api), BERTH_PROXY_PORT: String(proxy) };
+  const child = spawn(process.execPath, [RUN, "start"], { env, detached: true, stdio: ["ignore", "pipe", "inherit"] });
+  let output = "";
+  child.stdout.on("data", (chunk) => {
+    output += chunk;
+  });
+  const exited = new Promise((resolve) => child.once("exit", resolve));
+  await until(() => output.includes("Ready"), 60_000);
+  // As a terminal does: to every process of the foreground group.
+  process.kill(-(child.pid ?? 0), "SIGINT");
+  expect(await exited).toBe(0);
+  await expect(fetch(`http://127.0.0.1:${proxy}/`)).rejects.toThrow();
+  await expect(fetch(`http://127.0.0.1:${api}/`)).rejects.toThrow();
+  rmSync(dataFolder, { recursive: true, force: true });
+}, 90_000);
+
+describe("a start that cannot work ends with one sentence and exit code 1", () => {
+  const folders: string[] = [];
+  const folder = () => {
+    const made = mkdtempSync(join(tmpdir(), "berth-"));
+    folders.push(made);
+    return made;
+  };
+  afterAll(() => {
+    for (const made of folders) if (existsSync(made)) rmSync(made, { recursive: true, force: true });
+  });
+
+  it("names the port that is in use", async () => {
+    const blocker = createServer().listen(0, "127.0.0.1");
+    await until(() => blocker.listening);
+    const address = blocker.address();
+    const taken = typeof address === "object" && address ? String(address.port) : "";
+    const [proxy] = await freePorts(1);
+    const { code, output } = await failedStart({
+      BERTH_DATA: folder(),
+      BERTH_HOST: "127.0.0.1",
+      BERTH_PORT: taken,
+      BERTH_PROXY_PORT: String(proxy),
+    });
+    blocker.close();
+    expect(code).toBe(1);
+    expect(onlySentence(output)).toContain(`Port ${taken} is in use`);
+  });
+
+  it("names the data folder that cannot be written", async () => {
+    const parent = folder();
+    chmodSync(parent, 0o500);
+    // Root may write anywhere, so for root the folder's place is a file.
+    const data = process.getuid?.() === 0 ? "/proc/version/berth" : join(parent, "data");
+    const { code, output } = await failedStart({ BERTH_DATA: data });
+    expect(code).toBe(1);
+    expect(onlySentence(output)).toContain(data);
+  });
+
+  it("says that the database does not answer, without the password", async () => {
+    const [port] = await freePorts(1);
+    const { code, output } = await failedStart({
+      BERTH_DATA: folder(),
+      DATABASE_URL: `postgres://berth:hunter2@127.0.0.1:${port}/berth`,
+    });
+    expect(code).toBe(1);
+    expect(onlySentence(output)).toContain(`127.0.0.1:${port}`);
+    expect(output).not.toContain("hunter2");
+  });
+
+  it("names the variable that makes no sense", async () => {
+    const { code, output } = await failedStart({ BERTH_DATA: folder(), BERTH_PORT: "eighty" });
+    expect(code).toBe(1);
+    expect(onlySentence(output)).toContain("BERTH_PORT");
+  });
+});
+
+/** The last line; fails when there is a stack. */
+function onlySentence(output: string): string {
+  expect(output).not.toMatch(/\n\s+at /);
+  return output.trimEnd().split("\n").at(-1) ?? "";
+}

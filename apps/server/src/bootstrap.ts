@@ -1,0 +1,118 @@
+import { existsSync, readFileSync } from "node:fs";
+import { hostname } from "node:os";
+import { fileURLToPath } from "node:url";
+import type { Control } from "@berth/control";
+import {
+  type Authenticator,
+  type Ids,
+  ROOT_TEAM_ID,
+  type Scope,
+  type ServerRecord,
+  ServerSettings,
+  type Stores,
+  secretOf,
+} from "@berth/core";
+import { create as createArchive } from "tar";
+import { writePrivateFile } from "./private-file.ts";
+
+const LOCAL_SERVER = "localhost";
+const EXAMPLE_FOLDER = fileURLToPath(new URL("../../../examples/hello", import.meta.url));
+
+/** The scope of what the instance does for itself. */
+export const ROOT_SCOPE: Scope = {
+  teamId: ROOT_TEAM_ID,
+  abilities: ["root"],
+  actor: { type: "system", name: "bootstrap" },
+};
+
+interface LocalServerOptions {
+  readonly file: string;
+  readonly stores: Stores;
+  readonly control: Control;
+  readonly ids: Ids;
+}
+
+/**
+ * The server that stands for this machine: the one that the data folder names, else a new one, with a first project
+ * when the instance has none. Several machines may share one database, each with a record of its own.
+ */
+export async function ensureLocalServer({ file, stores, control, ids }: LocalServerOptions): Promise<ServerRecord> {
+  const { uuid } = readKept(file) ?? {};
+  const known = uuid === undefined ? undefined : await stores.servers.find(uuid);
+  if (known !== undefined) return known;
+  const others = (await stores.servers.list()).items;
+  const isNameFree = others.every(({ name }) => name !== LOCAL_SERVER);
+  const server = await stores.transaction(async (inside) => {
+    const inserted = await inside.servers.insert({
+      uuid: ids.uuid(),
+      name: isNameFree ? LOCAL_SERVER : `${LOCAL_SERVER}-${hostname()}`,
+      description: "This machine. Applications run as supervised processes.",
+      ip: "127.0.0.1",
+      port: 22,
+      user: "root",
+      engine: "process",
+      proxy_type: "NONE",
+      settings: ServerSettings.parse({ is_reachable: true, is_usable: true }),
+    });
+    await inside.servers.insertDestination({
+      uuid: ids.uuid(),
+      server_id: inserted.id,
+      name: "default",
+      network: "berth",
+    });
+    return inserted;
+  });
+  writePrivateFile(file, JSON.stringify({ uuid: server.uuid }));
+  const { total } = await stores.projects.list({ take: 1 });
+  if (total === 0) await control.projects.create({ name: "My project" });
+  return server;
+}
+
+/**
+ * The token in the file that the command line on this machine reads: the one that is there while it is valid, else a
+ * new one. A new one's text is answered, to be shown once.
+ */
+export async function ensureCliFile(options: {
+  readonly file: string;
+  readonly url: string;
+  readonly control: Control;
+  readonly authenticator: Authenticator;
+  readonly hashToken: (secret: string) => string;
+}): Promise<string | undefined> {
+  const { file, url, control, authenticator, hashToken } = options;
+  const kept = readKept(file);
+  if (kept?.token !== undefined && (await authenticator.findToken(hashToken(secretOf(kept.token))))) {
+    if (kept.url !== url) writePrivateFile(file, JSON.stringify({ url, token: kept.token }));
+    return undefined;
+  }
+  const { token } = await control.tokens.create({ name: `Command line on ${hostname()}`, abilities: ["root"] });
+  writePrivateFile(file, JSON.stringify({ url, token }));
+  return token;
+}
+
+/** Creates the example from its folder and asks for its deployment; answers the two uuids. */
+export async function deployExample(control: Control, stores: Stores, server: ServerRecord) {
+  const [project] = (await stores.projects.list({ take: 1 })).items;
+  if (project === undefined || !existsSync(EXAMPLE_FOLDER)) return undefined;
+  const { uuid } = await control.applications.createUpload({
+    name: "hello",
+    description: "The example that came with Berth.",
+    project_uuid: project.uuid,
+    environment_name: "production",
+    server_uuid: server.uuid,
+  });
+  const archive = createArchive({ cwd: EXAMPLE_FOLDER, gzip: true, portable: true }, ["."]);
+  await control.applications.uploadSource(uuid, archive);
+  const [entry] = (await control.deploy({ uuid })).deployments ?? [];
+  return entry?.deployment_uuid === undefined ? undefined : { uuid, deployment: entry.deployment_uuid };
+}
+
+function readKept(file: string): Readonly<Partial<Record<"url" | "token" | "uuid", string>>> | undefined {
+  try {
+    const kept: unknown = JSON.parse(readFileSync(file, "utf8"));
+    return typeof kept === "object" && kept !== null ? kept : undefined;
+  } catch {
+    // No file yet, or half a file from a full disk: a new one is written either way.
+    return undefined;
+  }
+}

@@ -1,0 +1,93 @@
+import { DomainError, VERSION } from "@berth/core";
+import { z } from "zod";
+import { dataFolderPath } from "./data-folder-path.ts";
+
+const port = (about: string) =>
+  z
+    .string()
+    .regex(/^\d{1,5}$/, "is a port number from 0 to 65535")
+    .transform(Number)
+    .refine((value) => value <= 65535, "is a port number from 0 to 65535")
+    .describe(about);
+const whole = (about: string) =>
+  z
+    .string()
+    .regex(/^\d{1,9}$/, "is a whole number")
+    .transform(Number)
+    .describe(about);
+
+/** Every setting of the server, with its meaning. `docs/configuration.md` is made from this table. */
+export const ENVIRONMENT = z.object({
+  BERTH_DATA: z.string().min(1).optional().describe("Data folder. Default: /var/lib/berth for root, else ~/.berth."),
+  BERTH_HOST: z.string().min(1).default("0.0.0.0").describe("Address the API listens on."),
+  BERTH_PORT: port("Port of the API.").default(8000),
+  BERTH_PROXY_HOST: z.string().min(1).default("0.0.0.0").describe("Address the embedded proxy listens on."),
+  BERTH_PROXY_PORT: port("Port of the embedded proxy, where applications are reached.").default(8080),
+  DATABASE_URL: z.string().min(1).optional().describe("A PostgreSQL of your own instead of the embedded one."),
+  BERTH_EMBEDDED: z
+    .enum(["postgres", "pglite"])
+    .optional()
+    .describe("Which embedded database; default: the first that runs."),
+  BERTH_RATE_LIMIT: whole("Requests per minute and token; 0 turns the limit off.").default(1200),
+  BERTH_REPORTED_VERSION: z.string().min(1).default(VERSION).describe("What GET /version answers."),
+  BERTH_ALLOWED_PRIVATE_HOSTS: z
+    .string()
+    .default("")
+    .describe("Hosts, addresses or ranges (10.0.0.0/8) in private networks that repositories may be fetched from."),
+  BERTH_PUBLIC_URL: z
+    .url({ protocol: /^https?$/, error: "is an http or https URL" })
+    .optional()
+    .describe("The API's own URL: no application can take it."),
+  BERTH_EXAMPLE: z.enum(["on", "off"]).default("on").describe("Deploy examples/hello on the first start."),
+  BERTH_PARALLEL_DEPLOYMENTS: whole("Deployments this process runs at once, over all servers.").default(8),
+  BERTH_LOG: z.enum(["debug", "info", "warn", "error", "silent"]).default("warn").describe("What is logged."),
+});
+
+export interface Config {
+  readonly dataFolder: string;
+  readonly apiHost: string;
+  readonly apiPort: number;
+  readonly proxyHost: string;
+  readonly proxyPort: number;
+  readonly databaseUrl: string | undefined;
+  readonly embedded: "postgres" | "pglite" | undefined;
+  readonly requestsPerMinute: number;
+  readonly reportedVersion: string;
+  readonly allowedPrivateHosts: readonly string[];
+  readonly publicUrl: string | undefined;
+  readonly deploysExample: boolean;
+  readonly parallelDeployments: number;
+  readonly logLevel: "debug" | "info" | "warn" | "error" | "silent";
+}
+
+/** @throws DomainError `setup.failed` that names the variable. */
+export function readConfig(environment: Readonly<Record<string, string | undefined>>): Config {
+  // An empty variable is how a shell or a unit file says "not set".
+  const given = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== ""));
+  const parsed = ENVIRONMENT.safeParse(given);
+  if (!parsed.success) {
+    const [issue] = parsed.error.issues;
+    const name = issue?.path.join(".") ?? "A setting";
+    throw new DomainError("setup.failed", `${name} ${sentence(issue?.message ?? "is not valid")}.`);
+  }
+  const env = parsed.data;
+  return {
+    dataFolder: dataFolderPath(given),
+    apiHost: env.BERTH_HOST,
+    apiPort: env.BERTH_PORT,
+    proxyHost: env.BERTH_PROXY_HOST,
+    proxyPort: env.BERTH_PROXY_PORT,
+    databaseUrl: env.DATABASE_URL,
+    embedded: env.BERTH_EMBEDDED,
+    requestsPerMinute: env.BERTH_RATE_LIMIT,
+    reportedVersion: env.BERTH_REPORTED_VERSION,
+    allowedPrivateHosts: env.BERTH_ALLOWED_PRIVATE_HOSTS.split(/[\s,]+/).filter(Boolean),
+    publicUrl: env.BERTH_PUBLIC_URL,
+    deploysExample: env.BERTH_EXAMPLE === "on",
+    parallelDeployments: env.BERTH_PARALLEL_DEPLOYMENTS,
+    logLevel: env.BERTH_LOG,
+  };
+}
+
+/** Zod begins its own messages with a capital; ours continue the variable's name. */
+const sentence = (message: string) => message.charAt(0).toLowerCase() + message.slice(1);

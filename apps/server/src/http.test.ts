@@ -1,0 +1,284 @@
+import { createHash } from "node:crypto";
+import { existsSync } from "node:fs";
+import { connect } from "node:net";
+import { isDomainError } from "@berth/core";
+import type { FastifyInstance } from "fastify";
+import { chromium } from "playwright-core";
+import { afterEach, describe, expect, it } from "vitest";
+import { type HttpOptions, httpServer, listen } from "./http.ts";
+
+const CHROMIUM = "/usr/bin/chromium";
+const authorization = "Bearer 1|secret";
+const open: FastifyInstance[] = [];
+afterEach(async () => {
+  for (const app of open.splice(0)) await app.close();
+});
+
+/** @param control The use cases that the test asks for. */
+function server(control: object = {}, options: Partial<HttpOptions> = {}) {
+  const faults: unknown[] = [];
+  const app = httpServer({
+    // A test asks only for the operations whose use cases it gives.
+    controlFor: () => control as ReturnType<HttpOptions["controlFor"]>,
+    authenticator: {
+      async findToken(hash) {
+        if (hash !== createHash("sha256").update("secret").digest("hex")) return undefined;
+        const dates = { expires_at: null, last_used_at: null, created_at: new Date(0) };
+        return { id: 1, team_id: 0, name: "test", abilities: ["root"], is_api_enabled: true, ...dates };
+      },
+      touchToken() {},
+    },
+    requestsPerMinute: 0,
+    log: { error: (_message, details) => void faults.push(details) },
+    closeGraceSeconds: 2,
+    ...options,
+  });
+  open.push(app);
+  return { app, faults, url: () => listen(app, { host: "127.0.0.1", port: 0 }) };
+}
+
+describe("what is served", () => {
+  it("is up without a token, a database or a limit", async () => {
+    const { app } = server({}, { requestsPerMinute: 1 });
+    for (const url of ["/api/health", "/api/v1/health", "/api/health/", "/api/v1/health"]) {
+      const { statusCode, body, headers } = await app.inject(url);
+      expect([statusCode, body, headers["content-type"]]).toEqual([200, "OK", "text/plain; charset=utf-8"]);
+    }
+  });
+
+  it("gives REST and tRPC the same use cases", async () => {
+    const { app } = server({ instance: { version: () => "4.0.0" } });
+    const rest = await app.inject({ url: "/api/v1/version", headers: { authorization } });
+    const trpc = await app.inject({ url: "/trpc/version", headers: { authorization } });
+    expect([rest.body, trpc.json().result.data]).toEqual(["4.0.0", "4.0.0"]);
+  });
+
+  it("describes itself, the same as in the repository's form, and says when nothing has changed", async () => {
+    const { app } = server();
+    const json = await app.inject("/api/v1/openapi.json");
+    expect([json.statusCode, json.headers["content-type"]]).toEqual([200, "application/json; charset=utf-8"]);
+    expect(json.json()).toMatchObject({ openapi: "3.1.0", servers: [{ url: "/api/v1" }] });
+    const yaml = await app.inject("/api/v1/openapi.yaml");
+    expect([yaml.headers["content-type"], yaml.body.slice(0, 15)]).toEqual([
+      ...["application/yaml; charset=utf-8", "openapi: 3.1.0\n"],
+    ]);
+    const again = await app.inject({
+      url: "/api/v1/openapi.json",
+      headers: { "if-none-match": String(json.headers.etag) },
+    });
+    expect([again.statusCode, again.body]).toEqual([304, ""]);
+  });
+
+  it("answers other paths with its usual body", async () => {
+    const { app } = server();
+    for (const url of ["/nothing", "/api/nothing", "/api/v1/nothing"]) {
+      const { statusCode, json } = await app.inject(url);
+      expect([statusCode, json()]).toMatchObject([
+        404,
+        { message: "Not found.", code: "request.not_found", docs: "/docs" },
+      ]);
+    }
+  });
+
+  it("logs a fault once with its cause, under the id of the answer", async () => {
+    const { app, faults } = server({
+      instance: {
+        version() {
+          throw new TypeError("select secrets");
+        },
+      },
+    });
+    const { statusCode, body, headers } = await app.inject({ url: "/api/v1/version", headers: { authorization } });
+    expect([statusCode, body.includes("select")]).toEqual([500, false]);
+    expect(faults).toMatchObject([{ request_id: headers["x-request-id"], operation: "version" }]);
+  });
+});
+
+describe("browsers", () => {
+  it("may call from anywhere, and read the headers", async () => {
+    const { app } = server();
+    const preflight = await app.inject({
+      ...{ method: "OPTIONS", url: "/api/v1/projects" },
+      headers: {
+        ...{ origin: "https://elsewhere.example", "access-control-request-method": "PATCH" },
+        "access-control-request-headers": "authorization, content-type",
+      },
+    });
+    expect([preflight.statusCode, preflight.headers]).toMatchObject([
+      204,
+      {
+        "access-control-allow-origin": "*",
+        "access-control-allow-methods": "GET, HEAD, POST, PUT, PATCH, DELETE",
+        "access-control-allow-headers": "authorization, content-type",
+      },
+    ]);
+    for (const url of ["/api/v1/projects", "/trpc/projects.list"]) {
+      const refused = await app.inject({ url, headers: { origin: "https://elsewhere.example" } });
+      expect([refused.statusCode, refused.headers["access-control-allow-origin"]]).toEqual([401, "*"]);
+      expect(refused.headers["access-control-expose-headers"]).toContain("X-Request-Id");
+      expect(refused.headers["access-control-allow-credentials"]).toBeUndefined();
+    }
+  });
+
+  it("may do nothing with an answer but read it, and keep none", async () => {
+    const { headers } = await server().app.inject("/api/v1/nothing");
+    expect(headers).toMatchObject({
+      "x-content-type-options": "nosniff",
+      "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
+      "cache-control": "no-store",
+    });
+  });
+
+  it("get the start page and the documentation from this server alone", async () => {
+    const { app } = server();
+    for (const url of ["/", "/docs", "/docs/start.js", "/docs/swagger-ui.css", "/docs/swagger-ui-bundle.js"]) {
+      const { statusCode, body } = await app.inject(url);
+      expect([url, statusCode]).toEqual([url, 200]);
+      if (!url.includes("swagger")) expect(body).not.toMatch(/https?:\/\//);
+    }
+    expect((await app.inject("/docs/..%2fpackage.json")).statusCode).toBe(404);
+  });
+
+  it.skipIf(!existsSync(CHROMIUM))("can try an operation with a token in the documentation", async () => {
+    const { url } = server({ instance: { version: () => "4.0.0" } });
+    const base = await url();
+    const browser = await chromium.launch({
+      executablePath: CHROMIUM,
+      args: ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run"],
+    });
+    try {
+      const page = await browser.newPage();
+      const complaints: string[] = [];
+      page.on("console", (message) => message.type() === "error" && complaints.push(message.text()));
+      page.on("request", (request) => {
+        if (!request.url().startsWith(base) && !request.url().startsWith("data:")) complaints.push(request.url());
+      });
+      await page.goto(`${base}/docs`);
+      await page.locator("button.authorize").first().click();
+      await page.locator(".auth-container input").fill("1|secret");
+      await page.locator(".auth-btn-wrapper button.authorize").click();
+      await page.locator(".auth-btn-wrapper button.btn-done").click();
+      await page.locator("#tag-System, [data-tag=System]").first().click();
+      const operation = page.locator("#operations-System-version");
+      await operation.locator("button.opblock-summary-control").click();
+      await operation.locator("button.try-out__btn").click();
+      await operation.locator("button.execute").click();
+      const answer = operation.locator(".live-responses-table .response-col_description pre").first();
+      await answer.waitFor();
+      expect(await answer.textContent()).toContain("4.0.0");
+      expect(complaints).toEqual([]);
+    } finally {
+      await browser.close();
+    }
+  });
+});
+
+describe("closing", () => {
+  it("waits for what is under way, and refuses what comes later", async () => {
+    const gate = Promise.withResolvers<string>();
+    const entered = Promise.withResolvers<void>();
+    const version = () => {
+      entered.resolve();
+      return gate.promise;
+    };
+    const { app, url } = server({ instance: { version } });
+    const base = await url();
+    const answer = fetch(`${base}/api/v1/version`, { headers: { authorization } });
+    await entered.promise;
+    const closed = app.close();
+    await expect
+      .poll(() =>
+        fetch(`${base}/api/health`).then(
+          () => "up",
+          () => "down",
+        ),
+      )
+      .toBe("down");
+    gate.resolve("late");
+    expect(await (await answer).text()).toBe("late");
+    const answered = Date.now();
+    await closed;
+    expect(Date.now() - answered).toBeLessThan(1000);
+  });
+
+  it("cuts event streams at once, so that their readers resume", async () => {
+    const follow = async (_owner: object, { signal }: { signal: AbortSignal }) => endless(signal);
+    const { app, url } = server({ logs: { follow } }, { closeGraceSeconds: 20 });
+    const base = await url();
+    const ends = [
+      "/api/v1/applications/x/logs/follow",
+      "/trpc/applications.logs.follow?input=%7B%22uuid%22:%22x%22%7D",
+    ];
+    const streams = await Promise.all(ends.map((path) => fetch(base + path, { headers: { authorization } })));
+    expect(streams.map(({ status }) => status)).toEqual([200, 200]);
+    const read = streams.map((stream) =>
+      stream.text().then(
+        (text) => text,
+        () => "cut",
+      ),
+    );
+    const started = Date.now();
+    await app.close();
+    expect(await Promise.all(read)).toEqual(["cut", "cut"]);
+    expect(Date.now() - started).toBeLessThan(5000);
+  });
+
+  it("does not wait for ever for what hangs", async () => {
+    const entered = Promise.withResolvers<void>();
+    const version = () => {
+      entered.resolve();
+      return new Promise(() => undefined);
+    };
+    const { app, url } = server({ instance: { version } }, { closeGraceSeconds: 0.3 });
+    const hanging = fetch(`${await url()}/api/v1/version`, { headers: { authorization } });
+    const ended = hanging.then(
+      () => "answered",
+      () => "cut",
+    );
+    await entered.promise;
+    await app.close();
+    expect(await ended).toBe("cut");
+  });
+});
+
+describe("listening", () => {
+  it("says what to do when the port is taken", async () => {
+    const { url } = server();
+    const port = Number(new URL(await url()).port);
+    await expect(listen(server().app, { host: "127.0.0.1", port })).rejects.toSatisfy(
+      (error) =>
+        isDomainError(error, "setup.failed") &&
+        error.message === `Port ${port} is in use. Stop what listens there or set BERTH_PORT to another.`,
+    );
+  });
+
+  it("says what to do when the address is not this machine's", async () => {
+    await expect(listen(server().app, { host: "192.0.2.1", port: 0 })).rejects.toThrow(
+      "192.0.2.1 is no address of this machine. Set BERTH_HOST to one that is, or to 0.0.0.0.",
+    );
+  });
+
+  it.each([
+    ["nonsense", "hello\r\n\r\n", 400],
+    ["headers beyond all measure", `GET / HTTP/1.1\r\nhost: x\r\nx: ${"a".repeat(20_000)}\r\n\r\n`, 431],
+  ])("answers %s with its usual body", async (_, text, status) => {
+    const { url } = server();
+    const answer = await sendRaw(Number(new URL(await url()).port), text);
+    expect(answer).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
+    expect(JSON.parse(answer.split("\r\n\r\n")[1] ?? "")).toMatchObject({ code: "request.malformed" });
+  });
+});
+
+async function* endless(signal: AbortSignal) {
+  yield { cursor: "1", line: "hello", deployment_uuid: "d" };
+  await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
+}
+
+async function sendRaw(port: number, text: string): Promise<string> {
+  const socket = connect(port, "127.0.0.1");
+  socket.setEncoding("utf8");
+  socket.write(text);
+  let answer = "";
+  for await (const chunk of socket) answer += chunk;
+  return answer;
+}

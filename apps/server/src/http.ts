@@ -1,0 +1,139 @@
+import { admission, appRouter, type Control, restPlugin, serverOptions, trpcPlugin } from "@berth/api";
+import { type Authenticator, DomainError, type Scope } from "@berth/core";
+import fastifyCors from "@fastify/cors";
+import Fastify, { type FastifyInstance, type FastifyReply } from "fastify";
+import { descriptionPlugin } from "./http/description.ts";
+import { docsPlugin } from "./http/docs.ts";
+import type { Logger } from "./logger.ts";
+
+export interface HttpOptions {
+  readonly controlFor: (scope: Scope) => Control;
+  readonly authenticator: Authenticator;
+  /** Of a token, or of an address without one. 0 is unlimited. */
+  readonly requestsPerMinute: number;
+  readonly log: Pick<Logger, "error">;
+  readonly now?: () => Date;
+  /** Believe `X-Forwarded-For`: only behind a proxy that sets it. */
+  readonly trustProxy?: boolean;
+  /** How long `close()` waits for answers that are under way, in seconds. */
+  readonly closeGraceSeconds?: number;
+}
+
+/**
+ * Everything that is served over HTTP: REST at `/api/v1`, tRPC at `/trpc`, health at `/api/health`, the description, its
+ * interactive documentation at `/docs`. `close()` stops accepting, cuts event streams (their readers resume elsewhere)
+ * and waits for the other answers.
+ */
+export function httpServer(options: HttpOptions): FastifyInstance {
+  const { authenticator, requestsPerMinute, controlFor, log, now = () => new Date() } = options;
+  const app = Fastify({
+    ...serverOptions,
+    bodyLimit: BODY_LIMIT_BYTES,
+    trustProxy: options.trustProxy ?? false,
+    // Longer than the 60 seconds after which common load balancers close, so that they close first.
+    keepAliveTimeout: 72_000,
+    // An upload over a slow line takes its time; headers must come within Node's default of a minute.
+    requestTimeout: 3_600_000,
+    // Requests that come on open connections while the server closes are still answered.
+    return503OnClosing: false,
+    forceCloseConnections: "idle",
+  });
+  const shared = {
+    router: appRouter,
+    controlFor,
+    admission: admission({ authenticator, requestsPerMinute, now }),
+    onFault: (error: unknown, { id, operation }: { id: string; operation: string | undefined }) =>
+      log.error("A request failed", { request_id: id, operation, error }),
+  };
+
+  app.addHook("onRequest", async (request, reply) => {
+    reply.headers({ "x-request-id": request.id, ...SECURITY_HEADERS });
+  });
+  closeGracefully(app, options.closeGraceSeconds ?? 10);
+  app.setNotFoundHandler((request, reply) =>
+    reply.code(404).send({ message: "Not found.", code: "request.not_found", request_id: request.id, docs: DOCS_URL }),
+  );
+  app.register(
+    (api, _options, done) => {
+      api.register(fastifyCors, CORS);
+      api.get("/health", (_request, reply) => reply.type("text/plain; charset=utf-8").send("OK"));
+      api.register(descriptionPlugin, { prefix: "/v1" });
+      const rest = { ...shared, bodyLimit: BODY_LIMIT_BYTES, pingSeconds: PING_SECONDS, docsUrl: DOCS_URL };
+      api.register(restPlugin, { prefix: "/v1", ...rest });
+      done();
+    },
+    { prefix: "/api" },
+  );
+  app.register(
+    (trpc, _options, done) => {
+      trpc.register(fastifyCors, CORS);
+      trpc.register(trpcPlugin, shared);
+      done();
+    },
+    { prefix: "/trpc" },
+  );
+  app.register(docsPlugin);
+  return app;
+}
+
+/**
+ * @returns Where it listens, e.g. `http://127.0.0.1:8000`; with `port` 0 on a free one.
+ * @throws DomainError `setup.failed` that says what stands in the way
+ */
+export async function listen(app: FastifyInstance, { host, port }: { host: string; port: number }): Promise<string> {
+  try {
+    return await app.listen({ host, port });
+  } catch (cause) {
+    // Node's errors of sockets carry one.
+    const obstacle = OBSTACLES[(cause as { code?: string }).code ?? ""];
+    if (!obstacle) throw cause;
+    throw new DomainError("setup.failed", obstacle(host, port), { cause });
+  }
+}
+
+const OBSTACLES: Readonly<Record<string, (host: string, port: number) => string>> = {
+  EADDRINUSE: (_host, port) => `Port ${port} is in use. Stop what listens there or set BERTH_PORT to another.`,
+  EACCES: (_host, port) => `Port ${port} needs more rights than this user has. Set BERTH_PORT to one above 1023.`,
+  EADDRNOTAVAIL: (host) => `${host} is no address of this machine. Set BERTH_HOST to one that is, or to 0.0.0.0.`,
+  ENOTFOUND: (host) => `${host} is no address. Set BERTH_HOST to one of this machine, or to 0.0.0.0.`,
+};
+
+/** Event streams never end by themselves: they are cut, as by a lost connection, and their readers resume. */
+function closeGracefully(app: FastifyInstance, graceSeconds: number): void {
+  const underWay = new Set<FastifyReply>();
+  app.addHook("onRequest", async (_request, reply) => void underWay.add(reply));
+  app.addHook("onResponse", async (_request, reply) => void underWay.delete(reply));
+  app.addHook("preClose", async () => {
+    for (const reply of underWay) {
+      if (String(reply.getHeader("content-type")).startsWith("text/event-stream")) reply.raw.destroy();
+      // Else the connection would be kept alive behind the answer, and the close wait for it.
+      else if (!reply.raw.headersSent) reply.header("connection", "close");
+    }
+    const timer = setTimeout(() => app.server.closeAllConnections(), graceSeconds * 1000);
+    app.server.once("close", () => clearTimeout(timer));
+  });
+}
+
+const BODY_LIMIT_BYTES = 1_048_576;
+const PING_SECONDS = 15; // Half of the shortest idle timeout that proxies commonly have.
+const DOCS_URL = "/docs";
+
+/** What an answer may do in a browser: nothing, unless its route says otherwise. */
+const SECURITY_HEADERS = {
+  "x-content-type-options": "nosniff",
+  "referrer-policy": "no-referrer",
+  "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
+  "cache-control": "no-store",
+};
+
+/** Open: who may ask is told by the token, which no browser sends by itself. */
+const CORS = {
+  origin: "*",
+  methods: ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"],
+  exposedHeaders: [
+    ...["X-Request-Id", "X-Total-Count", "Link", "Retry-After"],
+    ...["X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset"],
+  ],
+  maxAge: 86_400,
+  strictPreflight: false,
+};

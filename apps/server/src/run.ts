@@ -1,0 +1,42 @@
+import { isDomainError } from "@berth/core";
+import { readConfig } from "./config.ts";
+import { logger } from "./logger.ts";
+import { progress } from "./progress.ts";
+import { type RunningServer, startServer } from "./server.ts";
+
+const STOP_GRACE_SECONDS = 30; // More than any application's own grace period by default.
+
+async function main(): Promise<void> {
+  const config = readConfig(process.env);
+  const log = logger(config.logLevel);
+  const server = await startServer(config, { log, progress: progress(process.stdout) });
+  stopOnSignal(server);
+}
+
+function stopOnSignal(server: RunningServer): void {
+  let isStopping = false;
+  const stop = async (signal: string) => {
+    if (isStopping) {
+      // A second Ctrl-C: the person does not want to wait. Applications go on and are adopted at the next start.
+      if (signal === "SIGINT") process.exit(130);
+      return;
+    }
+    isStopping = true;
+    process.stdout.write("\nStopping: applications first, then the database. Press Ctrl-C again to leave at once.\n");
+    setTimeout(() => process.exit(1), STOP_GRACE_SECONDS * 1000).unref();
+    await server.stop();
+    process.exit(0);
+  };
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
+    process.on(signal, () => void stop(signal).catch(fail));
+  }
+}
+
+/** What a person can mend is one sentence; what is our own mistake keeps its stack. */
+function fail(error: unknown): never {
+  if (isDomainError(error)) process.stderr.write(`${error.message}\n`);
+  else console.error("Berth stopped because of a mistake of its own:", error);
+  process.exit(1);
+}
+
+main().catch(fail);

@@ -1,0 +1,172 @@
+import { fileURLToPath } from "node:url";
+import { VERSION } from "@berth/core";
+import { openDatabase } from "@berth/db";
+import type { WorkerOptions } from "@berth/worker";
+import { deployExample, ensureCliFile, ensureLocalServer, ROOT_SCOPE } from "./bootstrap.ts";
+import type { Config } from "./config.ts";
+import { dataFolder } from "./data-folder.ts";
+import { followDeployment } from "./follow.ts";
+import { httpServer, listen } from "./http.ts";
+import { ids } from "./ids.ts";
+import type { Logger } from "./logger.ts";
+import type { Progress } from "./progress.ts";
+import { hashToken, wire } from "./wiring.ts";
+
+const DEPLOYMENT_GRACE_SECONDS = 5; // A running deployment goes on at the next start, so little is lost.
+
+export interface ServerOptions {
+  readonly log: Logger;
+  readonly progress: Progress;
+  /** For tests that break a step on purpose. */
+  readonly worker?: Pick<WorkerOptions, "steps" | "settings">;
+}
+
+export interface RunningServer {
+  readonly url: string;
+  /** Stops taking requests, then deployments, applications, proxy and database, in this order. Idempotent. */
+  stop(): Promise<void>;
+}
+
+/**
+ * Starts everything on this machine. What was started is stopped again when a later part fails.
+ * @throws DomainError `setup.failed` with one sentence for what a person can mend.
+ */
+export async function startServer(config: Config, options: ServerOptions): Promise<RunningServer> {
+  const undo = undoStack();
+  try {
+    return await start(config, options, undo);
+  } catch (error) {
+    await undo.run();
+    throw error;
+  }
+}
+
+async function start(
+  config: Config,
+  { log, progress, worker: workerOptions }: ServerOptions,
+  undo: UndoStack,
+): Promise<RunningServer> {
+  progress.line(`Berth ${VERSION}`);
+  const folder = dataFolder(config.dataFolder);
+  const database = await progress.step(
+    "database",
+    () =>
+      openDatabase({
+        url: config.databaseUrl,
+        dataFolder: folder.root,
+        embedded: config.embedded,
+        onNotice: (line) => progress.line(`    ${line}`),
+      }),
+    ({ kind }) => `${DATABASE_NAMES[kind]} in ${config.databaseUrl === undefined ? folder.root : "DATABASE_URL"}`,
+  );
+  undo.add(() => database.close());
+  const { migrate } = await import("@berth/db");
+  await progress.step("tables", () => migrate(database));
+
+  const inside = await wire(config, folder, database, log);
+  const control = inside.controlFor(ROOT_SCOPE);
+  const rootStores = inside.storesFor(ROOT_SCOPE);
+  const server = await ensureLocalServer({ file: folder.serverFile, stores: rootStores, control, ids });
+  inside.useLocalServer(server);
+
+  const app = httpServer({
+    controlFor: inside.controlFor,
+    authenticator: inside.authenticator,
+    requestsPerMinute: config.requestsPerMinute,
+    log,
+  });
+  undo.add(() => app.close());
+  const url = localUrl(
+    await progress.step("API", () => listen(app, { host: config.apiHost, port: config.apiPort }), localUrl),
+  );
+
+  const proxy = await progress.step(
+    "proxy",
+    () => inside.openProxy(),
+    (opened) => `port ${opened.port}`,
+  );
+  undo.add(() => proxy.close({ stopProxy: true }));
+  const engine = await progress.step("applications", () => inside.openEngine());
+  undo.add(() => engine.close({ stopReleases: true }));
+  const worker = inside.makeWorker(workerOptions);
+  worker.start();
+  undo.add(() => worker.stop({ graceSeconds: DEPLOYMENT_GRACE_SECONDS }));
+
+  const token = await ensureCliFile({
+    file: folder.cliFile,
+    url,
+    control,
+    authenticator: inside.authenticator,
+    hashToken,
+  });
+  introduce(progress, url, token, folder.cliFile);
+  // A new token means that no start has come this far: one that failed on the way makes up for it now.
+  const { items: applications, total } = await control.applications.list({ take: SHOWN_APPLICATIONS_MAX });
+  if (total === 0 && token !== undefined && config.deploysExample) {
+    progress.line("\nDeploying examples/hello");
+    const example = await deployExample(control, rootStores, server);
+    if (example !== undefined) {
+      const following = followDeployment(control, example, progress);
+      undo.add(async () => following.stop());
+    }
+  } else {
+    for (const { name, urls } of applications) progress.line(`  ${name.padEnd(10)} ${urls.join(" ")}`);
+    if (total > applications.length) progress.line(`  and ${total - applications.length} more applications`);
+    progress.line("\nReady. Ctrl-C stops Berth and its applications; the next start brings them back.");
+  }
+  let stopping: Promise<void> | undefined;
+  return {
+    url,
+    stop: () => {
+      stopping ??= undo.run();
+      return stopping;
+    },
+  };
+}
+
+function introduce(progress: Progress, url: string, token: string | undefined, cliFile: string): void {
+  progress.line(`\n  API        ${url}/api/v1`);
+  progress.line(`  tRPC       ${url}/trpc`);
+  progress.line(`  Docs       ${url}/docs`);
+  progress.line(`  Terminal   ${BERTH_PROGRAM}`);
+  if (token === undefined) return;
+  progress.line(`  Token      ${token}`);
+  progress.line(`             Shown this once. The command line on this machine reads it from ${cliFile}`);
+}
+
+const SHOWN_APPLICATIONS_MAX = 10;
+
+const BERTH_PROGRAM = fileURLToPath(new URL("../../../bin/berth", import.meta.url));
+
+const DATABASE_NAMES = {
+  postgres: "PostgreSQL",
+  "embedded-postgres": "embedded PostgreSQL",
+  pglite: "PGlite",
+} as const;
+
+/** As it is reached from this machine: a wildcard address is no address to go to. */
+const localUrl = (url: string) => url.replace(/\/\/(0\.0\.0\.0|\[::\])/, "//127.0.0.1");
+
+interface UndoStack {
+  add(work: () => unknown): void;
+  /** Last in, first out; one that fails does not keep the others from running. */
+  run(): Promise<void>;
+}
+
+function undoStack(): UndoStack {
+  const stack: (() => unknown)[] = [];
+  return {
+    add: (work) => void stack.push(work),
+    run: async () => {
+      const failures: unknown[] = [];
+      for (let work = stack.pop(); work !== undefined; work = stack.pop()) {
+        try {
+          await work();
+        } catch (error) {
+          failures.push(error);
+        }
+      }
+      if (failures.length > 0) throw failures[0];
+    },
+  };
+}

@@ -1,0 +1,6 @@
+import { project } from "../../tooling/vitest/project.ts";
+
+export default project("server", {
+  usesDatabase: true,
+  include: ["src/**/*.test.ts", "e2e/**/*.test.ts"],
+});
