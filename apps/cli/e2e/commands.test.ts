@@ -1,0 +1,271 @@
+import { readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { type TestServer, testServer, until } from "../../server/e2e/server.fixture.ts";
+import { type TemporaryFolder, temporaryFolder } from "../src/temporary-folder.fixture.ts";
+import { berth, type Ran, start, startOnTerminal } from "./cli.fixture.ts";
+import { slowBuild, webServer } from "./sources.fixture.ts";
+
+/** Prints `tick 1`, `tick 2`, ... without end. */
+const TICKS = 'let n = 0; setInterval(() => console.log("tick " + ++n), 20);';
+
+let server: TestServer;
+let home: TemporaryFolder;
+/** Holds an application that is deployed as `web`. */
+let web: TemporaryFolder;
+beforeAll(async () => {
+  server = await testServer();
+  home = temporaryFolder();
+  web = temporaryFolder(webServer("web", TICKS));
+  expect(await run(web.path, "deploy")).toMatchObject({ code: 0 });
+});
+afterAll(async () => {
+  for (const folder of [home, web]) folder[Symbol.dispose]();
+  await server.dispose();
+});
+
+const env = () => ({ PATH: process.env.PATH ?? "", HOME: home.path, BERTH_DATA: server.dataFolder });
+const run = (cwd: string, ...argv: readonly string[]): Promise<Ran> => berth(argv, { cwd, env: env() });
+const ticks = (text: string) => [...text.matchAll(/tick (\d+)/g)].map(([, n]) => Number(n));
+
+describe("looking at applications", () => {
+  test("lists and shows them, as tables or as the API has them", async () => {
+    const { stdout } = await run("/", "apps");
+    expect(stdout).toMatch(/^NAME +STATUS +URL +ENVIRONMENT +UUID$/m);
+    expect(stdout).toMatch(new RegExp(`^web +running \\(healthy\\) +http://web\\.localhost:${server.proxyPort} `, "m"));
+    expect((await run(web.path, "app")).stdout).toMatch(/^Source +upload$/m);
+    const listed = JSON.parse((await run("/", "apps", "--json")).stdout);
+    expect(listed).toEqual((await server.rest("GET", "/applications")).body);
+    expect((await run(web.path, "open", "--print")).stdout).toBe(`http://web.localhost:${server.proxyPort}\n`);
+  });
+
+  test("finds them by name or uuid, and says what was meant otherwise", async () => {
+    const [{ uuid }] = JSON.parse((await run("/", "apps", "--json")).stdout);
+    expect((await run("/", "app", uuid)).stdout).toContain("web");
+    expect((await run("/", "app", "WEB")).stdout).toContain(uuid);
+    const unknown = await run("/", "app", "wbe");
+    expect([unknown.code, unknown.stderr]).toEqual([
+      2,
+      expect.stringMatching(/^There is no application wbe\. Did you mean web\?/),
+    ]);
+    const none = await run("/", "app");
+    expect([none.code, none.stderr]).toEqual([2, expect.stringContaining("Which application?")]);
+  });
+
+  test("shows their last lines, and follows them until it is interrupted", async () => {
+    await until(async () => ticks((await run(web.path, "logs")).stdout).length > 10);
+    expect(ticks((await run(web.path, "logs", "--lines", "5")).stdout)).toHaveLength(5);
+    const running = start(["--json", "logs", "-f", "-n", "2"], { cwd: web.path, env: env() });
+    await until(() => ticks(running.stdout()).length >= 10);
+    running.interrupt();
+    const { code, stdout } = await running.ended;
+    expect(code).toBe(130);
+    const seen = stdout
+      .trimEnd()
+      .split("\n")
+      .map((line) => JSON.parse(line).line);
+    const first = ticks(seen[0])[0] ?? 0;
+    expect(seen).toEqual(seen.map((_, i) => `tick ${first + i}`));
+  });
+
+  test("goes on following without a gap or a repeat when the server is killed and comes back", async () => {
+    const running = start(["logs", "-f", "-n", "1"], { cwd: web.path, env: env() });
+    await until(() => ticks(running.stdout()).length >= 5);
+    await server.kill();
+    const before = ticks(running.stdout()).length;
+    await server.start();
+    await until(() => ticks(running.stdout()).length > before + 20, 60_000);
+    running.interrupt();
+    const { stdout, stderr } = await running.ended;
+    const seen = ticks(stdout);
+    const first = seen[0] ?? 0;
+    expect(seen).toEqual(seen.map((_, i) => first + i));
+    expect(stderr).toMatch(/^Warning: Connection lost.*, trying again$/m);
+  }, 120_000);
+});
+
+describe("environment variables", () => {
+  test("are set from a file with its comments, hidden unless asked for, and reach the application", async () => {
+    web.write({ ".env": "GREETING=hello # said to everyone\nSECOND='two words'\n" });
+    const set = await run(web.path, "env", "set", "--file", ".env");
+    expect([set.code, set.stdout]).toEqual([0, expect.stringContaining("set GREETING, SECOND")]);
+    const hidden = (await run(web.path, "env")).stdout;
+    expect(hidden).toMatch(/^GREETING +hidden +build, run +said to everyone$/m);
+    expect(hidden).not.toContain("two words");
+    expect((await run(web.path, "env", "--show")).stdout).toMatch(/^SECOND +two words /m);
+    expect((await run(web.path, "restart")).code).toBe(0);
+    const response = await server.rest("GET", "/version");
+    expect(response.status).toBe(200);
+    const removed = await run(web.path, "env", "rm", "SECOND");
+    expect(removed.stdout).toContain("removed SECOND");
+    expect((await run("/", "env", "list", "web")).stdout).not.toContain("SECOND");
+  });
+
+  test("take a value from standard input byte for byte, so that no shell keeps it", async () => {
+    const value = ` p"a's$s\\ \ttwo\nlines`;
+    await berth(["env", "set", "SECRET"], { cwd: web.path, env: env(), input: `${value}\n` });
+    const [found] = JSON.parse((await run(web.path, "env", "--show", "--json")).stdout).filter(
+      ({ key }: { key: string }) => key === "SECRET",
+    );
+    expect((await run(web.path, "env", "--json")).stdout).not.toContain("two");
+    expect(found).toMatchObject({ value, is_multiline: true });
+  });
+
+  test("that are wrong are named, and none of them is set", async () => {
+    const { code, stderr } = await run("/", "env", "set", "web", "FINE=1", "9TH=2");
+    expect([code, stderr]).toEqual([1, expect.stringContaining("9TH (key): ")]);
+    expect((await run("/", "env", "list", "web")).stdout).not.toContain("FINE");
+    expect((await run(web.path, "env", "rm", "NOPE")).stderr).toContain("web has no variable NOPE");
+    expect((await run(web.path, "env", "set")).code).toBe(2);
+  });
+});
+
+describe("connections", () => {
+  const outside = () => ({ PATH: process.env.PATH ?? "", HOME: home.path, BERTH_DATA: join(home.path, "nothing") });
+
+  test("are made by berth login after the token was tried, and kept for their owner only", async () => {
+    const options = { cwd: home.path, env: outside() };
+    expect((await berth(["apps"], options)).stderr).toContain("berth login URL");
+    const wrong = await berth(["login", server.url, "--token-stdin"], { ...options, input: "1|wrong\n" });
+    expect([wrong.code, wrong.stderr]).toEqual([1, expect.stringContaining("does not know this token")]);
+    const login = await berth(["login", server.url, "--token-stdin", "--name", "lab"], {
+      ...options,
+      input: `${server.token}\n`,
+    });
+    expect([login.code, login.stdout]).toEqual([0, expect.stringContaining("The connection is called lab")]);
+    const path = join(home.path, ".config/berth/config.json");
+    expect(statSync(path).mode & 0o777).toBe(0o600);
+    expect(JSON.parse(readFileSync(path, "utf8")).current).toBe("lab");
+    expect((await berth(["apps"], options)).stdout).toContain("web");
+    expect((await berth(["context"], options)).stdout).not.toContain(server.token);
+    await berth(["context", "rm", "lab"], options);
+    expect((await berth(["apps"], options)).code).toBe(1);
+  });
+
+  test("ask for the token without showing it", async () => {
+    const running = startOnTerminal(["login", server.url], { cwd: home.path, env: outside() });
+    await until(() => running.stdout().includes("Token: "));
+    running.send(`${server.token}\r`);
+    const { code, stdout } = await running.ended;
+    expect([code, stdout]).toEqual([0, expect.stringContaining("Logged in")]);
+    expect(stdout).not.toContain(server.token);
+    await berth(["context", "rm", "127.0.0.1"], { cwd: home.path, env: outside() });
+  });
+
+  test("that do not answer are named with the reason", async () => {
+    const away = { ...outside(), BERTH_URL: "http://127.0.0.1:9", BERTH_TOKEN: "x" };
+    const { code, stderr, stdout } = await berth(["--json", "apps"], { cwd: home.path, env: away });
+    expect([code, stdout]).toEqual([1, ""]);
+    expect(stderr).toMatch(/^http:\/\/127\.0\.0\.1:9 cannot be reached: /);
+  });
+
+  test("with a token that may less are refused with what it lacks", async () => {
+    const token = (await run("/", "tokens", "create", "reader", "--abilities", "read")).stdout.trim();
+    expect(token).toMatch(/^\d+\|\w{48}$/);
+    const reader = { ...outside(), BERTH_URL: server.url, BERTH_TOKEN: token };
+    const stop = await berth(["stop", "web"], { cwd: home.path, env: reader });
+    expect([stop.code, stop.stderr]).toEqual([1, expect.stringContaining("--abilities deploy")]);
+    expect((await berth(["env", "list", "web", "--show"], { cwd: home.path, env: reader })).stdout).not.toContain(
+      "hello",
+    );
+    const id = token.split("|")[0] ?? "";
+    expect((await run("/", "tokens", "revoke", id)).code).toBe(0);
+    expect((await berth(["apps"], { cwd: home.path, env: reader })).stderr).toContain("does not know this token");
+  });
+});
+
+describe("a terminal", () => {
+  test("shows the steps as they go, and the URL at the end", async () => {
+    using folder = temporaryFolder(slowBuild(20));
+    const running = startOnTerminal(["deploy"], { cwd: folder.path, env: env() });
+    await until(() => /⠋|⠙|⠹|⠸/.test(running.stdout()) && running.stdout().includes("    built "));
+    const { code, stdout } = await running.ended;
+    expect(code).toBe(0);
+    const shown = stdout.slice(stdout.lastIndexOf("Switch the traffic"));
+    expect(stdout).toMatch(/✓.* Build +.*\d s/);
+    expect(shown).toContain("Deployed in");
+    expect(shown).toContain(`http://slow.localhost:${server.proxyPort}`);
+    // The cursor is there again.
+    expect(stdout.lastIndexOf("\u001b[?25h")).toBeGreaterThan(stdout.lastIndexOf("\u001b[?25l"));
+
+    folder.write(slowBuild(3, 1));
+    const failing = await startOnTerminal(["deploy"], { cwd: folder.path, env: env() }).ended;
+    expect(failing.code).toBe(1);
+    expect(failing.stdout).toContain("Error: no such module");
+    expect(failing.stdout).toContain('The deployment failed at "Build"');
+  });
+
+  test("gives Ctrl-C to the following, not to the deployment", async () => {
+    using folder = temporaryFolder(slowBuild(40));
+    const running = startOnTerminal(["deploy", "--name", "goes-on"], { cwd: folder.path, env: env() });
+    await until(() => running.stdout().includes("    built "));
+    running.interrupt();
+    const { code, stdout } = await running.ended;
+    expect([code, stdout]).toEqual([130, expect.stringContaining("The deployment goes on.")]);
+    const statusText = async () => (await run("/", "deployments", "goes-on")).stdout;
+    await until(async () => (await statusText()).includes("finished"));
+  });
+
+  test("asks for the name before an application is deleted", async () => {
+    using folder = temporaryFolder(webServer("short-lived"));
+    expect((await run(folder.path, "deploy", "--name", "short-lived")).code).toBe(0);
+    const answered = async (text: string) => {
+      const running = startOnTerminal(["delete", "short-lived"], { cwd: folder.path, env: env() });
+      await until(() => running.stdout().includes("go on: "));
+      running.send(text);
+      return await running.ended;
+    };
+    expect((await answered("something else\r")).code).toBe(1);
+    expect((await answered("\u0003")).code).toBe(130);
+    expect((await run(folder.path, "delete", "short-lived")).code).toBe(2);
+    expect((await answered("short-lived\r")).code).toBe(0);
+    await until(async () => !(await run("/", "apps")).stdout.includes("short-lived"));
+    expect(JSON.parse(readFileSync(join(folder.path, ".berth/app.json"), "utf8"))).toEqual({ applications: [] });
+  });
+});
+
+describe("the rest", () => {
+  test("stops and starts an application", async () => {
+    expect((await run(web.path, "stop")).code).toBe(0);
+    await until(async () => (await run(web.path, "app")).stdout.includes("exited"));
+    expect((await run(web.path, "logs")).code).toBe(1);
+    expect((await run(web.path, "start")).code).toBe(0);
+    expect((await run(web.path, "app")).stdout).toContain("running");
+  });
+
+  test("sends any request, with the body it is given", async () => {
+    expect((await run("/", "api", "GET", "/version")).stdout).toBe((await server.rest("GET", "/version")).body);
+    const made = await run("/", "api", "POST", "/projects", "-f", "name=From the shell");
+    const { uuid } = JSON.parse(made.stdout);
+    const changed = await berth(["api", "PATCH", `/api/v1/projects/${uuid}`, "--input", "-"], {
+      ...{ cwd: "/", env: env() },
+      input: '{"description":"Changed"}',
+    });
+    expect(JSON.parse(changed.stdout)).toMatchObject({ description: "Changed" });
+    const refused = await run("/", "api", "POST", "/projects", "-F", "name=1");
+    expect([refused.code, JSON.parse(refused.stdout).code]).toEqual([1, "request.invalid"]);
+    expect((await run("/", "projects")).stdout).toMatch(/^From the shell +\w{24} +Changed$/m);
+    expect((await run("/", "api", "DELETE", `/projects/${uuid}`)).code).toBe(0);
+  });
+
+  test.each([[["nonsense"]], [["apps", "--nope"]], [["logs", "--lines", "many"]], [["api", "GET"]], [["cancel"]]])(
+    "%j is a mistake in the command line: exit code 2",
+    async (argv) => {
+      const { code, stdout, stderr } = await run("/", ...argv);
+      expect([code, stdout]).toEqual([2, ""]);
+      expect(stderr).toMatch(/^error: /);
+    },
+  );
+
+  test("help and versions need no server", async () => {
+    const nowhere = {
+      PATH: process.env.PATH ?? "",
+      HOME: join(home.path, "nobody"),
+      BERTH_DATA: join(home.path, "nothing"),
+    };
+    const help = await berth(["--help"], { cwd: "/", env: nowhere });
+    expect([help.code, help.stdout]).toEqual([0, expect.stringContaining("deploy a folder")]);
+    expect((await berth(["deploy", "--help"], { cwd: "/", env: nowhere })).stdout).toContain("--[no-]is-spa");
+    expect((await berth(["version"], { cwd: "/", env: nowhere })).stdout).toMatch(/^berth \d.*\nno server\n$/);
+  });
+});

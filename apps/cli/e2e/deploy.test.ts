@@ -1,0 +1,180 @@
+import { spawnSync } from "node:child_process";
+import { existsSync, readFileSync, symlinkSync } from "node:fs";
+import { get } from "node:http";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { type TestServer, testServer, until } from "../../server/e2e/server.fixture.ts";
+import { type TemporaryFolder, temporaryFolder } from "../src/temporary-folder.fixture.ts";
+import { berth, type Ran, start } from "./cli.fixture.ts";
+import { slowBuild, webServer } from "./sources.fixture.ts";
+
+let server: TestServer;
+let home: TemporaryFolder;
+beforeAll(async () => {
+  server = await testServer();
+  home = temporaryFolder();
+});
+afterAll(async () => {
+  home[Symbol.dispose]();
+  await server.dispose();
+});
+
+/** No address and no token: the server's own file says both. */
+const env = () => ({ PATH: process.env.PATH ?? "", HOME: home.path, BERTH_DATA: server.dataFolder });
+const run = (cwd: string, ...argv: readonly string[]): Promise<Ran> => berth(argv, { cwd, env: env() });
+
+function page(host: string, path = "/"): Promise<string> {
+  return new Promise((resolve, reject) => {
+    get({ host: "127.0.0.1", port: server.proxyPort, path, headers: { host }, agent: false }, (response) => {
+      let text = "";
+      response.on("data", (chunk) => {
+        text += chunk;
+      });
+      response.on("end", () => resolve(text));
+    }).on("error", reject);
+  });
+}
+
+const linked = (folder: string): { uuid: string; name: string } =>
+  JSON.parse(readFileSync(join(folder, ".berth/app.json"), "utf8")).applications[0];
+
+describe("berth deploy", () => {
+  test("creates the application on first use, uploads, follows, prints the URL, and remembers", async () => {
+    using folder = temporaryFolder({
+      ...webServer("first"),
+      ".gitignore": ".env\n",
+      ".env": "SECRET=1",
+      "node_modules/x": "",
+    });
+    const { code, stdout, stderr } = await run(folder.path, "deploy");
+    expect(stderr).toBe("");
+    expect(stdout).toMatch(/^Created application web \(\w{24}\) in .+\/production on localhost$/m);
+    expect(stdout).toContain(`Remembered it in ${folder.path}/.berth/app.json`);
+    expect(stdout).toMatch(/^Uploaded 3 files, /m);
+    expect(stdout).toContain("Detected Node.js");
+    expect(stdout).not.toContain("\u001b");
+    const url = stdout.trimEnd().split("\n").at(-1) ?? "";
+    expect(url).toBe(`http://web.localhost:${server.proxyPort}`);
+    expect(code).toBe(0);
+    expect(await page("web.localhost")).toBe("first");
+
+    folder.write({ ...webServer("second"), "src/deep/a.txt": "" });
+    const again = await run(join(folder.path, "src/deep"), "deploy", "--start-command", "GREETING=kept node server.js");
+    expect(again.stdout).toContain("Changed start command");
+    expect(again.stdout).not.toContain("Created");
+    expect(again.code).toBe(0);
+    expect(await page("web.localhost")).toBe("second");
+    expect(await page("web.localhost", "/greeting")).toBe("kept");
+  });
+
+  test("with a broken build exits with 1, says why in one sentence, and leaves the old release serving", async () => {
+    using folder = temporaryFolder({ ...slowBuild(2) });
+    expect((await run(folder.path, "deploy")).code).toBe(0);
+    folder.write(slowBuild(3, 3));
+    const { code, stdout } = await run(folder.path, "deploy");
+    expect(code).toBe(1);
+    expect(stdout).toContain("Error: no such module");
+    expect(stdout).toMatch(/^The deployment failed at "Build": .*npm run build.* code 3\.$/m);
+    expect(await page("slow.localhost")).toBe("slow");
+    expect((await run(folder.path, "deployments")).stdout).toMatch(/failed .*exited with code 3/);
+  });
+
+  test("interrupted while following ends with 130 and says how to go on, and the deployment goes on", async () => {
+    using folder = temporaryFolder(slowBuild(60));
+    const running = start(["deploy", "--name", "interrupted"], { cwd: folder.path, env: env() });
+    await until(() => running.stdout().includes("built 2"));
+    running.interrupt();
+    const { code, stdout } = await running.ended;
+    expect(code).toBe(130);
+    const uuid = /berth cancel (\w{24})$/m.exec(stdout)?.[1] ?? "";
+    expect(stdout).toContain(`Follow it again:  berth logs --deployment ${uuid} -f`);
+
+    const followed = await run(folder.path, "logs", "--deployment", uuid, "-f");
+    expect(followed.code).toBe(0);
+    // From its beginning to its end, each line once.
+    const built = followed.stdout.split("\n").filter((line) => line.startsWith("built "));
+    expect(built).toEqual(Array.from({ length: 60 }, (_, i) => `built ${i + 1}`));
+  });
+
+  test("--detach does not wait, and berth cancel ends it", async () => {
+    using folder = temporaryFolder(slowBuild(600));
+    const { code, stdout } = await run(folder.path, "deploy", "--name", "detached", "--detach");
+    expect(code).toBe(0);
+    const uuid = /^Queued deployment (\w{24})$/m.exec(stdout)?.[1] ?? "";
+    const following = start(["logs", "--deployment", uuid, "-f"], { cwd: folder.path, env: env() });
+    await until(() => following.stdout().includes("built 1"));
+    expect((await run(folder.path, "cancel", uuid)).stdout).toContain("cancelled");
+    const followed = await following.ended;
+    expect(followed.stdout).toContain("The deployment was cancelled.");
+    expect(followed.code).toBe(1);
+    const again = await run(folder.path, "cancel", uuid);
+    expect([again.code, again.stderr]).toEqual([1, expect.stringContaining("cannot be cancelled")]);
+  });
+
+  test("--json prints the API's answers, a line each, and what is for people elsewhere", async () => {
+    using folder = temporaryFolder(webServer("json"));
+    const { code, stdout, stderr } = await run(folder.path, "--json", "deploy", "--name", "as-json");
+    expect(code).toBe(0);
+    const [queued, ...events] = stdout
+      .trimEnd()
+      .split("\n")
+      .map((line) => JSON.parse(line));
+    expect(queued.deployments[0].resource_uuid).toBe(linked(folder.path).uuid);
+    expect(events.every(({ type }) => type === "line" || type === "state")).toBe(true);
+    expect(events.at(-1)).toMatchObject({ type: "state", deployment: { status: "finished" } });
+    expect(stderr).toContain("Created application as-json");
+  });
+
+  test("from git builds what is in the repository, not what is in the folder", async () => {
+    using repository = temporaryFolder(webServer("from git"));
+    const git = (...argv: string[]) => {
+      const config = ["-c", "user.name=t", "-c", "user.email=t@example.com", "-c", "init.defaultBranch=main"];
+      const { status, stderr } = spawnSync("git", [...config, ...argv], { cwd: repository.path, encoding: "utf8" });
+      expect([status, stderr]).toEqual([0, expect.any(String)]);
+    };
+    git("init", "--quiet");
+    git("add", ".");
+    git("commit", "--quiet", "--message", "First");
+    using elsewhere = temporaryFolder({ "a.txt": "" });
+    const argv = ["deploy", "--git", `file://${repository.path}`, "--name", "from-git"];
+    const { code, stdout, stderr } = await run(elsewhere.path, ...argv);
+    expect([stderr, code]).toEqual(["", 0]);
+    expect(stdout).not.toContain("Uploaded");
+    expect(await page("from-git.localhost")).toBe("from git");
+    // It has nothing to do with the repository.
+    expect(existsSync(join(elsewhere.path, ".berth"))).toBe(false);
+    const wrong = await run(elsewhere.path, "deploy", "--app", "web", "--branch", "main");
+    expect([wrong.code, wrong.stderr]).toEqual([
+      2,
+      expect.stringContaining("gets its code from uploads, not from git"),
+    ]);
+  });
+
+  test("asks rather than guesses when the name is taken, and deploys to what --app names", async () => {
+    using original = temporaryFolder(webServer("original"));
+    using clone = temporaryFolder(webServer("clone"));
+    expect((await run(original.path, "deploy", "--name", "twice")).code).toBe(0);
+    const refused = await run(clone.path, "deploy", "--name", "twice");
+    const { uuid } = linked(original.path);
+    expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining(`berth deploy --app ${uuid}`)]);
+    expect((await run(clone.path, "deploy", "--app", "twice")).code).toBe(0);
+    expect(linked(clone.path).uuid).toBe(uuid);
+    expect(await page("twice.localhost")).toBe("clone");
+  });
+
+  test("tells what is wrong with a setting by the flag it was given with, and makes nothing", async () => {
+    using folder = temporaryFolder(webServer("x"));
+    const { code, stderr } = await run(folder.path, "deploy", "--name", "wrong", "--ports-exposes", "eighty");
+    expect(code).toBe(1);
+    expect(stderr).toContain("--ports-exposes: ");
+    expect(existsSync(join(folder.path, ".berth"))).toBe(false);
+    expect((await run(folder.path, "apps")).stdout).not.toContain("wrong");
+  });
+
+  test("leaves out links that lead outside, and says so", async () => {
+    using folder = temporaryFolder(webServer("links"));
+    symlinkSync("/etc/passwd", join(folder.path, "passwd"));
+    const { code, stderr } = await run(folder.path, "deploy", "--name", "links");
+    expect([code, stderr]).toEqual([0, "Warning: left out passwd: a link to what is outside of the folder\n"]);
+  });
+});

@@ -1,0 +1,71 @@
+import leven from "leven";
+import { EXIT, Failure } from "./failure.ts";
+import { printable } from "./printable.ts";
+
+/** Something that people call by its name and programs by its uuid. */
+export interface Candidate {
+  readonly uuid: string;
+  readonly name: string;
+}
+
+export interface ChooseOptions<T> {
+  /** What is chosen, e.g. `application`. */
+  readonly thing: string;
+  /** Tells candidates of one name apart: `Shop/production`. */
+  readonly describe?: (candidate: T) => string;
+}
+
+const CANDIDATES_SHOWN = 10;
+
+/**
+ * The one that a uuid or a name means. A name counts whatever its case, unless that makes it ambiguous.
+ *
+ * @throws Failure that lists what could have been meant
+ */
+export function choose<T extends Candidate>(wanted: string, candidates: readonly T[], options: ChooseOptions<T>): T {
+  const byUuid = candidates.find(({ uuid }) => uuid === wanted);
+  if (byUuid) return byUuid;
+  const exact = candidates.filter(({ name }) => name === wanted);
+  const found = exact.length > 0 ? exact : candidates.filter(({ name }) => sameName(name, wanted));
+  const [only, ...others] = found;
+  if (only && others.length === 0) return only;
+  if (only) throw ambiguous(wanted, found, options);
+  throw unknown(wanted, candidates, options);
+}
+
+const sameName = (one: string, other: string) => one.toLowerCase() === other.toLowerCase();
+
+function ambiguous<T extends Candidate>(wanted: string, found: readonly T[], options: ChooseOptions<T>): Failure {
+  return new Failure(`${found.length} ${options.thing}s are called ${printable(wanted)}. Name one by its uuid:`, {
+    exitCode: EXIT.usage,
+    details: found.slice(0, CANDIDATES_SHOWN).map((candidate) => line(candidate, options)),
+  });
+}
+
+function unknown<T extends Candidate>(wanted: string, candidates: readonly T[], options: ChooseOptions<T>): Failure {
+  const near = candidates
+    .map((candidate) => ({ candidate, distance: leven(candidate.name.toLowerCase(), wanted.toLowerCase()) }))
+    .filter(({ candidate, distance }) => distance <= typosMax(candidate.name) || resembles(candidate.name, wanted))
+    .sort((one, other) => one.distance - other.distance)
+    .map(({ candidate }) => candidate);
+  const [best] = near;
+  const shown = (best ? near : candidates).slice(0, CANDIDATES_SHOWN);
+  const hidden = (best ? near : candidates).length - shown.length;
+  return new Failure(
+    `There is no ${options.thing} ${printable(wanted)}.${best ? ` Did you mean ${printable(best.name)}?` : ""}`,
+    {
+      exitCode: EXIT.usage,
+      details: [...shown.map((candidate) => line(candidate, options)), ...(hidden > 0 ? [`and ${hidden} more`] : [])],
+    },
+  );
+}
+
+/** Two letters swapped are two. */
+const typosMax = (name: string) => Math.max(name.length > 2 ? 2 : 1, name.length / 3);
+
+/** One begins as the other does. */
+const resembles = (name: string, wanted: string) =>
+  wanted.length > 1 && name.toLowerCase().startsWith(wanted.toLowerCase());
+
+const line = <T extends Candidate>(candidate: T, { describe }: ChooseOptions<T>): string =>
+  [candidate.uuid, printable(candidate.name), ...(describe ? [printable(describe(candidate))] : [])].join("  ");

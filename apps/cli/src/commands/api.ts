@@ -1,0 +1,109 @@
+import { createReadStream } from "node:fs";
+import { access, constants } from "node:fs/promises";
+import { resolve } from "node:path";
+import type { Readable } from "node:stream";
+import type { Command } from "commander";
+import { type RestRequest, rest } from "../connection/rest.ts";
+import { EXIT, type ExitCode, Failure, usage } from "../failure.ts";
+import type { Bind } from "../program.ts";
+import type { Session } from "../session.ts";
+
+interface Options {
+  readonly field?: readonly string[];
+  readonly rawField?: readonly string[];
+  readonly query?: readonly string[];
+  readonly input?: string;
+  readonly contentType: string;
+  readonly include?: boolean;
+}
+
+const collect = (text: string, previous: readonly string[] = []) => [...previous, text];
+
+export function define(command: Command, bind: Bind): void {
+  command
+    .argument("<method>", "GET, POST, PUT, PATCH or DELETE")
+    .argument("<path>", "below /api/v1, e.g. /applications")
+    .option("-F, --field <key=value>", "a field; true, false, null and numbers are read as JSON", collect)
+    .option("-f, --raw-field <key=value>", "a field whose value is a text", collect)
+    .option("-q, --query <key=value>", "a query parameter, also beside a body", collect)
+    .option("--input <file>", "the body: a file, or - for standard input")
+    .option("--content-type <type>", "of the body", "application/json")
+    .option("-i, --include", "print the status and headers of the answer first")
+    .addHelpText("after", "\nFields are the JSON body, or with GET and DELETE the query.")
+    .action(bind(request));
+}
+
+async function request(session: Session, method: string, path: string, options: Options): Promise<ExitCode> {
+  const asked = await requestOf(session, method.toUpperCase(), path, options);
+  const connection = await session.resolve();
+  const response = await rest(connection, asked);
+  const { stdout, stderr } = session.system;
+  if (options.include) {
+    stdout.write(`${response.status} ${response.statusText}\n`);
+    for (const [name, value] of response.headers) stdout.write(`${name}: ${value}\n`);
+    stdout.write("\n");
+  }
+  let last: Uint8Array | undefined;
+  for await (const chunk of response.body ?? []) {
+    last = chunk;
+    if (!stdout.write(chunk)) await new Promise((drained) => stdout.once("drain", drained));
+  }
+  // For a terminal and for `read`; what a program parses does not mind.
+  if (stdout.isTTY && last && last.at(-1) !== NEW_LINE) stdout.write("\n");
+  if (response.ok) return EXIT.ok;
+  stderr.write(`${asked.method} ${asked.path} answered ${response.status}.\n`);
+  return EXIT.failed;
+}
+
+const NEW_LINE = 10;
+const METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"];
+
+async function requestOf({ system }: Session, method: string, path: string, options: Options): Promise<RestRequest> {
+  if (!METHODS.includes(method)) throw usage(`${method} is no method. Use one of ${METHODS.join(", ")}.`);
+  const [pathname = "", search = ""] = path.replace(/^\/?(api\/v1\/?)?/, "/").split("?", 2);
+  const query = new URLSearchParams(search);
+  for (const [key, value] of pairs(options.query)) query.append(key, value);
+  const raw = pairs(options.rawField);
+  const typed = pairs(options.field);
+  const isQuery = method === "GET" || method === "DELETE" || method === "HEAD";
+  if (options.input !== undefined) {
+    if (isQuery || raw.length + typed.length > 0)
+      throw usage("--input is the whole body: no fields beside it, no GET or DELETE.");
+    return {
+      method,
+      path: pathname,
+      query,
+      body: await inputBody(system, options.input),
+      contentType: options.contentType,
+    };
+  }
+  if (isQuery) {
+    for (const [key, value] of [...raw, ...typed]) query.append(key, value);
+    return { method, path: pathname, query };
+  }
+  const fields = Object.fromEntries([...raw, ...typed.map(([key, value]) => [key, typedValue(value)] as const)]);
+  const hasFields = Object.keys(fields).length > 0;
+  if (!hasFields) return { method, path: pathname, query };
+  return { method, path: pathname, query, body: JSON.stringify(fields), contentType: "application/json" };
+}
+
+function pairs(texts: readonly string[] = []): readonly (readonly [string, string])[] {
+  return texts.map((text) => {
+    const at = text.indexOf("=");
+    if (at < 1) throw usage(`"${text}" is no field. Write it as key=value.`);
+    return [text.slice(0, at), text.slice(at + 1)];
+  });
+}
+
+function typedValue(text: string): unknown {
+  return /^(true|false|null|-?\d{1,15}(\.\d+)?)$/.test(text) ? JSON.parse(text) : text;
+}
+
+async function inputBody({ cwd, stdin }: Session["system"], file: string): Promise<Readable> {
+  if (file === "-") return stdin;
+  const path = resolve(cwd, file);
+  await access(path, constants.R_OK).catch((cause: unknown) => {
+    throw new Failure(`${path} cannot be read.`, { cause });
+  });
+  return createReadStream(path);
+}

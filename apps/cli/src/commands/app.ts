@@ -1,0 +1,38 @@
+import type { Application } from "@berth/core";
+import type { Command } from "commander";
+import { ago } from "../format.ts";
+import { cell, type Output } from "../output.ts";
+import type { Bind } from "../program.ts";
+import type { Session } from "../session.ts";
+import { statusText } from "../status-text.ts";
+import { targetApplication } from "../target.ts";
+
+export function define(command: Command, bind: Bind): void {
+  command.argument("[app]", "name or uuid; default: the application of this folder").action(bind(show));
+}
+
+async function show(session: Session, wanted: string | undefined): Promise<void> {
+  const { output, system } = session;
+  const api = await session.connect();
+  const application = await targetApplication(api, system, wanted);
+  output.show(application, () => output.details(pairs(application, output)));
+}
+
+function pairs(application: Application, { colors }: Output): readonly (readonly [string, string])[] {
+  const { git_repository, git_branch, source } = application;
+  const from = source === "git" ? `${git_repository} (${git_branch})` : source;
+  return [
+    ["Name", cell(application.name)],
+    ["UUID", cell(application.uuid)],
+    ["Status", statusText(application.status, colors)],
+    ["URL", cell(application.urls.join(" "))],
+    ["Source", cell(from)],
+    ["Commit", cell(application.git_commit_sha)],
+    ["Build pack", cell(application.build_pack)],
+    ["Environment", cell(application.environment_name)],
+    ["Server", cell(application.destination.server.name)],
+    ["Restarts", String(application.restart_count)],
+    ["Created", ago(application.created_at, new Date())],
+    ["Changed", ago(application.updated_at, new Date())],
+  ];
+}

@@ -1,0 +1,61 @@
+import type { Application } from "@berth/core";
+import type { Command } from "commander";
+import { choose } from "../choose.ts";
+import type { Api } from "../connection/api.ts";
+import { cell } from "../output.ts";
+import type { Bind } from "../program.ts";
+import type { Session } from "../session.ts";
+import { statusText } from "../status-text.ts";
+
+interface Options {
+  readonly tag?: string;
+  readonly project?: string;
+  readonly server?: string;
+}
+
+export function define(command: Command, bind: Bind): void {
+  command
+    .option("--tag <name>", "only those with this tag")
+    .option("--project <name>", "only those of this project (name or uuid)")
+    .option("--server <name>", "only those on this server (name or uuid)")
+    .action(bind(list));
+}
+
+async function list(session: Session, options: Options): Promise<void> {
+  const { output } = session;
+  const api = await session.connect();
+  const all = await api.client.applications.list.query(options.tag === undefined ? {} : { tag: options.tag });
+  const applications = await filtered(api, all, options);
+  output.show(applications, () => {
+    if (applications.length === 0) output.line("There are no applications. Deploy a folder with: berth deploy");
+    else
+      output.table(
+        ["NAME", "STATUS", "URL", "ENVIRONMENT", "UUID"],
+        applications.map((each) => row(each, session)),
+      );
+  });
+}
+
+const row = ({ name, status, urls, environment_name, uuid }: Application, { output }: Session): readonly string[] => [
+  cell(name),
+  statusText(status, output.colors),
+  cell(urls.join(" ")),
+  cell(environment_name),
+  cell(uuid),
+];
+
+async function filtered(api: Api, all: readonly Application[], { project, server }: Options) {
+  const projectUuid =
+    project === undefined
+      ? undefined
+      : choose(project, await api.client.projects.list.query({}), { thing: "project" }).uuid;
+  const serverUuid =
+    server === undefined
+      ? undefined
+      : choose(server, await api.client.servers.list.query({}), { thing: "server" }).uuid;
+  return all.filter(
+    (each) =>
+      (projectUuid === undefined || each.project_uuid === projectUuid) &&
+      (serverUuid === undefined || each.server_uuid === serverUuid),
+  );
+}

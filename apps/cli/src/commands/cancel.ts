@@ -1,0 +1,16 @@
+import type { Command } from "commander";
+import { EXIT, type ExitCode } from "../failure.ts";
+import type { Bind } from "../program.ts";
+import type { Session } from "../session.ts";
+
+export function define(command: Command, bind: Bind): void {
+  command.argument("<deployment>", "uuid of the deployment").action(bind(cancel));
+}
+
+async function cancel(session: Session, uuid: string): Promise<ExitCode> {
+  const { output } = session;
+  const { client } = await session.connect();
+  const answer = await client.deployments.cancel.mutate({ uuid });
+  output.show(answer, () => output.line(answer.message));
+  return EXIT.ok;
+}

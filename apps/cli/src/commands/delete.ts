@@ -1,0 +1,38 @@
+import { ApplicationDelete } from "@berth/core";
+import type { Command } from "commander";
+import { findLinks, forget } from "../application-link.ts";
+import { EXIT, Failure, usage } from "../failure.ts";
+import { addFlags, flagsFor, valuesOf } from "../flags.ts";
+import { printable } from "../printable.ts";
+import type { Bind } from "../program.ts";
+import { ask } from "../prompt.ts";
+import type { Session } from "../session.ts";
+import { namedApplication } from "../target.ts";
+
+const FLAGS = flagsFor(ApplicationDelete);
+
+export function define(command: Command, bind: Bind): void {
+  command.argument("<app>", "name or uuid").option("--yes", "do not ask");
+  addFlags(command, FLAGS, "What goes with it:");
+  command.action(bind(remove));
+}
+
+async function remove(session: Session, wanted: string, options: Record<string, unknown>): Promise<void> {
+  const { output, system } = session;
+  const api = await session.connect();
+  const application = await namedApplication(api, wanted);
+  const flags = valuesOf(FLAGS, options);
+  if (!options.yes) await confirm(session, application.name, flags.delete_volumes !== false);
+  const answer = await api.client.applications.delete.mutate({ uuid: application.uuid, ...flags });
+  const found = await findLinks(system.cwd);
+  if (found) await forget(found.folder, application.uuid);
+  output.show(answer, () => output.line(printable(answer.message)));
+}
+
+async function confirm({ system, output }: Session, name: string, takesStorages: boolean): Promise<void> {
+  if (!system.stdin.isTTY) throw usage("This deletes an application. Confirm it with --yes.");
+  const storages = takesStorages ? " and everything in its storages" : "";
+  output.line(`This deletes ${printable(name)}${storages}. There is no way back.`);
+  const typed = await ask(system, "Type its name to go on: ");
+  if (typed !== name) throw new Failure("That is not its name. Nothing was deleted.", { exitCode: EXIT.failed });
+}

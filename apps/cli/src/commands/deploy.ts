@@ -1,0 +1,95 @@
+import { lstat } from "node:fs/promises";
+import { join } from "node:path";
+import type { Command } from "commander";
+import type { Api } from "../connection/api.ts";
+import {
+  changeTarget,
+  createTarget,
+  type DeployOptions,
+  existingTarget,
+  rememberTarget,
+  type Target,
+} from "../deploy/application.ts";
+import { type DeployFolder, deployFolder } from "../deploy/folder.ts";
+import { addSettingFlags, SETTING_FLAGS } from "../deploy/setting-flags.ts";
+import { pack, upload } from "../deploy/upload.ts";
+import { EXIT, type ExitCode, Failure, usage } from "../failure.ts";
+import { valuesOf } from "../flags.ts";
+import { followDeployment } from "../follow/deployment.ts";
+import { printable } from "../printable.ts";
+import type { Bind } from "../program.ts";
+import type { Session } from "../session.ts";
+
+export function define(command: Command, bind: Bind): void {
+  command
+    .description(
+      "Deploy a folder: create its application on first use, upload it, build and start it, and send traffic to it " +
+        "when it is healthy. Settings given as flags are kept for the next deployments.",
+    )
+    .argument("[folder]", "what to upload; default: the current folder, or the one above it that was deployed before")
+    .option("--app <app>", "deploy to this application (name or uuid) instead of the folder's own")
+    .option("--new", "make a new application, even if the folder was deployed before")
+    .option("--name <name>", "name of a new application; default: of the package, else of the folder")
+    .option("--project <name>", "project of a new application (name or uuid)")
+    .option("--environment <name>", "environment of a new application (name or uuid)")
+    .option("--server <name>", "server of a new application (name or uuid)")
+    .option("--git <url>", "get the code from this git repository instead of uploading the folder")
+    .option("--branch <name>", "branch of the git repository; default: main")
+    .option("--force", "build without any cache")
+    .option("--detach", "do not follow the deployment");
+  addSettingFlags(command);
+  command.action(bind(deploy));
+}
+
+type Options = DeployOptions & { readonly [flag: string]: unknown };
+
+async function deploy(session: Session, named: string | undefined, options: Options): Promise<ExitCode> {
+  const { system } = session;
+  const folder = await deployFolder(system, named);
+  const settings = valuesOf(SETTING_FLAGS, options);
+  const api = await session.connect();
+  const existing = await existingTarget(api, session, folder, options);
+  if (!existing && options.git === undefined && options.branch !== undefined)
+    throw usage("--branch goes with --git URL.");
+  const isUpload = existing ? existing.source === "upload" : options.git === undefined;
+  const content = isUpload ? await pack(session, folder.path) : undefined;
+  if (existing) await changeTarget(api, session, existing, options, settings);
+  const target = existing ?? (await createTarget(api, session, folder, options, settings));
+  if (isUpload || named !== undefined || (await isCheckout(folder))) await rememberTarget(api, session, folder, target);
+  if (content) await upload(api, session, target.uuid, folder.path, content);
+  return start(api, session, target, options);
+}
+
+/** A repository's own checkout remembers what it is deployed as; a folder that has nothing to do with it does not. */
+const isCheckout = ({ path }: DeployFolder): Promise<boolean> =>
+  lstat(join(path, ".git")).then(
+    () => true,
+    () => false,
+  );
+
+async function start(api: Api, session: Session, target: Target, options: Options): Promise<ExitCode> {
+  const { output } = session;
+  const answer = await api.client.deploy.mutate({ uuid: target.uuid, ...(options.force ? { force: true } : {}) });
+  const [entry] = answer.deployments ?? [];
+  if (entry?.deployment_uuid === undefined) {
+    throw new Failure(printable(entry?.message ?? "The server queued no deployment."));
+  }
+  if (options.detach) {
+    output.show(answer, () => {
+      output.line(`Queued deployment ${entry.deployment_uuid}`);
+      output.line(`Follow it with: berth logs --deployment ${entry.deployment_uuid} -f`);
+    });
+    return EXIT.ok;
+  }
+  output.json(answer);
+  output.line(`${printable(entry.message)} ${output.colors.dim(entry.deployment_uuid)}`);
+  const exitCode = await followDeployment(api, session, entry.deployment_uuid);
+  if (exitCode === EXIT.ok) await printUrls(api, session, target);
+  return exitCode;
+}
+
+async function printUrls({ client }: Api, { output }: Session, { uuid }: Target): Promise<void> {
+  const { urls } = await client.applications.get.query({ uuid });
+  if (urls.length === 0) output.line("It has no URL. Give it one with: berth deploy --domains https://example.com");
+  for (const url of urls) output.line(output.colors.bold(printable(url)));
+}

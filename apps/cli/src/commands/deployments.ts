@@ -1,0 +1,71 @@
+import type { Deployment } from "@berth/core";
+import { type Command, InvalidArgumentError } from "commander";
+import { findLinks } from "../application-link.ts";
+import { ago, duration } from "../format.ts";
+import { cell } from "../output.ts";
+import type { Bind } from "../program.ts";
+import type { Session } from "../session.ts";
+import { deploymentStatusText } from "../status-text.ts";
+import { targetApplication } from "../target.ts";
+
+interface Options {
+  readonly take?: number;
+  readonly skip?: number;
+  readonly all?: boolean;
+}
+
+export function define(command: Command, bind: Bind): void {
+  command
+    .argument("[app]", "name or uuid; default: the application of this folder, else all that wait or run")
+    .option("--all", "all deployments of the team that wait or run, also inside of a deployed folder")
+    .option("--take <count>", "how many at most", count)
+    .option("--skip <count>", "how many of the newest to pass over", count)
+    .action(bind(list));
+}
+
+async function list(session: Session, wanted: string | undefined, { all, ...paging }: Options): Promise<void> {
+  const { output, system } = session;
+  const { client, ...rest } = await session.connect();
+  const isOfTeam = all === true || (wanted === undefined && (await findLinks(system.cwd)) === undefined);
+  if (isOfTeam) {
+    const active = await client.deployments.list.query(paging);
+    output.show(active, () => table(session, active, "No deployment waits or runs."));
+    return;
+  }
+  const { uuid, name } = await targetApplication({ client, ...rest }, system, wanted);
+  const page = await client.deployments.listByApplication.query({ uuid, ...paging });
+  output.show(page, () => {
+    table(session, page.deployments, `${cell(name)} was not deployed yet.`);
+    const left = page.count - page.deployments.length - (paging.skip ?? 0);
+    if (left > 0) output.line(output.colors.dim(`${left} older ones: --take and --skip show them.`));
+  });
+}
+
+function table({ output }: Session, deployments: readonly Deployment[], none: string): void {
+  if (deployments.length === 0) {
+    output.line(none);
+    return;
+  }
+  const now = new Date();
+  const rows = deployments.map((each) => [
+    cell(each.deployment_uuid),
+    cell(each.application_name),
+    deploymentStatusText(each.status, output.colors),
+    cell(each.commit.slice(0, 10)),
+    ago(each.created_at, now),
+    took(each, now),
+    cell(each.error ?? each.commit_message),
+  ]);
+  output.table(["DEPLOYMENT", "APPLICATION", "STATUS", "COMMIT", "CREATED", "TOOK", "MESSAGE"], rows);
+}
+
+function took({ started_at, finished_at }: Deployment, now: Date): string {
+  if (started_at === null) return "-";
+  const end = finished_at === null ? now : new Date(finished_at);
+  return duration(end.getTime() - new Date(started_at).getTime());
+}
+
+function count(text: string): number {
+  if (/^\d{1,9}$/.test(text)) return Number(text);
+  throw new InvalidArgumentError("It takes a whole number.");
+}

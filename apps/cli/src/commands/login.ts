@@ -1,0 +1,73 @@
+import type { Command } from "commander";
+import { openApi } from "../connection/api.ts";
+import { type Context, configPath, readConfig, writeConfig } from "../connection/config-file.ts";
+import { type Connection, serverUrl } from "../connection/resolve.ts";
+import { restText } from "../connection/rest.ts";
+import { usage } from "../failure.ts";
+import { printable } from "../printable.ts";
+import type { Bind } from "../program.ts";
+import { ask, readInput } from "../prompt.ts";
+import type { Session } from "../session.ts";
+
+interface Options {
+  readonly tokenStdin?: boolean;
+  readonly name?: string;
+}
+
+export function define(command: Command, bind: Bind): void {
+  command
+    .argument("<url>", "address of the server, e.g. https://berth.example.com")
+    .option("--token-stdin", "read the token from standard input")
+    .option("--name <context>", "what to call the connection; default: the server's host")
+    .action(bind(login));
+}
+
+async function login(session: Session, address: string, { tokenStdin, name }: Options): Promise<void> {
+  const { output, system } = session;
+  const url = serverUrl(address);
+  warnOfPlainHttp(url, session);
+  const token = await readToken(session, tokenStdin ?? false);
+  const connection: Connection = { url, token, origin: "this login" };
+  session.use(connection);
+  const version = await restText(connection, { method: "GET", path: "/version" });
+  const { client } = await openApi(connection);
+  const team = await client.teams.current.query();
+
+  const path = configPath(system);
+  const config = await readConfig(path);
+  const contextName = name ?? contextNameFor(url, config.contexts);
+  const contexts = { ...config.contexts, [contextName]: { url, token } };
+  await writeConfig(path, { current: contextName, contexts });
+  output.show(team, () => {
+    output.line(`Logged in to ${url} (version ${printable(version)}) as team ${printable(team.name)}.`);
+    output.line(`The connection is called ${contextName} and kept in ${path}.`);
+  });
+  const overriding = ["BERTH_URL", "BERTH_TOKEN"].filter((variable) => system.env[variable]);
+  if (overriding.length > 0) output.warn(`${overriding.join(" and ")} is set and comes before the connection.`);
+}
+
+async function readToken({ system }: Session, isFromInput: boolean): Promise<string> {
+  if (!isFromInput && !system.stdin.isTTY) {
+    throw usage("There is no terminal to ask for the token. Send it by standard input with --token-stdin.");
+  }
+  const text = isFromInput ? await readInput(system) : await ask(system, "Token: ", { isSecret: true });
+  const token = text.trim();
+  if (token === "") throw usage("The token is empty.");
+  if (/\s/.test(token)) throw usage("A token has no white space in it.");
+  return token;
+}
+
+function warnOfPlainHttp(url: string, { output }: Session): void {
+  const { protocol, hostname } = new URL(url);
+  const isLocal = hostname === "localhost" || hostname.endsWith(".localhost") || /^(127\.|\[::1\])/.test(hostname);
+  if (protocol === "http:" && !isLocal) {
+    output.warn(`${url} is not encrypted: the token can be read on its way.`);
+  }
+}
+
+/** The host; another server on it gets its port too. */
+function contextNameFor(url: string, contexts: Readonly<Record<string, Context>>): string {
+  const { hostname, host } = new URL(url);
+  const known = Object.entries(contexts).find(([, context]) => context.url === url)?.[0];
+  return known ?? (Object.hasOwn(contexts, hostname) ? host : hostname);
+}

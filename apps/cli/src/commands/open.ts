@@ -1,0 +1,35 @@
+import type { Command } from "commander";
+import { Failure } from "../failure.ts";
+import { printable } from "../printable.ts";
+import type { Bind } from "../program.ts";
+import type { Session } from "../session.ts";
+import { targetApplication } from "../target.ts";
+
+export function define(command: Command, bind: Bind): void {
+  command
+    .argument("[app]", "name or uuid; default: the application of this folder")
+    .option("--print", "print the URL, open nothing")
+    .action(bind(openInBrowser));
+}
+
+async function openInBrowser(
+  session: Session,
+  wanted: string | undefined,
+  { print }: { readonly print?: boolean },
+): Promise<void> {
+  const { output, system } = session;
+  const api = await session.connect();
+  const application = await targetApplication(api, system, wanted);
+  const [url] = application.urls;
+  // It comes from a server and goes to a program of this machine: nothing but a web address may pass.
+  if (url === undefined || !/^https?:$/.test(URL.parse(url)?.protocol ?? "")) {
+    throw new Failure(`${printable(application.name)} has no URL.`, {
+      details: ["Give it one with: berth deploy --domains https://example.com"],
+    });
+  }
+  output.show(application, () => output.line(printable(url)));
+  if (print) return;
+  const { default: open } = await import("open");
+  const browser = await open(url);
+  browser.on("error", () => output.warn("No browser could be started. Open the URL yourself."));
+}

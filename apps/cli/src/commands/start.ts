@@ -1,0 +1,15 @@
+import type { Command } from "commander";
+import type { Bind } from "../program.ts";
+import { defineQueueing } from "./lifecycle.ts";
+
+interface Options {
+  readonly detach?: boolean;
+  readonly force?: boolean;
+}
+
+export function define(command: Command, bind: Bind): void {
+  command.option("--force", "also when it runs; builds without any cache");
+  defineQueueing(command, bind, ({ client }, uuid, { force }: Options) =>
+    client.applications.start.mutate({ uuid, ...(force ? { force } : {}) }),
+  );
+}

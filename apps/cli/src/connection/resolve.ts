@@ -1,0 +1,92 @@
+import { join, resolve } from "node:path";
+import { z } from "zod";
+import { EXIT, Failure, usage } from "../failure.ts";
+import { readJsonFile } from "../private-file.ts";
+import type { System } from "../system.ts";
+import { type Context, configPath, readConfig } from "./config-file.ts";
+
+export interface Connection extends Context {
+  /** Where it comes from, for people: `the context prod`. */
+  readonly origin: string;
+}
+
+type Place = Pick<System, "env" | "homeFolder" | "isRoot" | "cwd">;
+
+/**
+ * Which server a command talks to: the context it names, else BERTH_URL and BERTH_TOKEN, else the chosen context, else
+ * the server on this machine.
+ */
+export async function resolveConnection(place: Place, contextName: string | undefined): Promise<Connection> {
+  const config = await readConfig(configPath(place));
+  if (contextName !== undefined) {
+    const context = contextNamed(config.contexts, contextName);
+    return { ...context, origin: `the context ${contextName}` };
+  }
+  const fromEnvironment = await environmentConnection(place, config.contexts);
+  if (fromEnvironment) return fromEnvironment;
+  if (config.current !== null) {
+    const context = contextNamed(config.contexts, config.current);
+    return { ...context, origin: `the context ${config.current}` };
+  }
+  const local = await localServer(place);
+  if (local) return local;
+  throw new Failure("There is no server to talk to yet.", {
+    details: [
+      "Log in with: berth login URL",
+      "Or set BERTH_URL and BERTH_TOKEN, or start a server on this machine with: npm start",
+    ],
+  });
+}
+
+export function contextNamed(contexts: Readonly<Record<string, Context>>, name: string): Context {
+  const context = Object.hasOwn(contexts, name) ? contexts[name] : undefined;
+  if (context) return context;
+  const names = Object.keys(contexts);
+  throw new Failure(`There is no context ${name}.`, {
+    exitCode: EXIT.usage,
+    details: [names.length > 0 ? `There are: ${names.join(", ")}` : "Make one with: berth login URL"],
+  });
+}
+
+async function environmentConnection(
+  place: Place,
+  contexts: Readonly<Record<string, Context>>,
+): Promise<Connection | undefined> {
+  const { BERTH_URL, BERTH_TOKEN } = place.env;
+  if (!BERTH_URL && !BERTH_TOKEN) return undefined;
+  if (!BERTH_URL) throw usage("BERTH_TOKEN is set, but BERTH_URL is not.", ["Set both, or neither."]);
+  const url = serverUrl(BERTH_URL);
+  if (BERTH_TOKEN) return { url, token: BERTH_TOKEN, origin: "BERTH_URL and BERTH_TOKEN" };
+  const known = Object.values(contexts).find((context) => context.url === url) ?? (await localServer(place));
+  if (known?.url === url) return { url, token: known.token, origin: "BERTH_URL" };
+  throw new Failure(`BERTH_URL is set, but there is no token for ${url}.`, {
+    details: ["Set BERTH_TOKEN too, or log in with: berth login URL"],
+  });
+}
+
+const LocalServer = z.object({ url: z.string(), token: z.string() });
+
+/** The server writes this file on its first start, readable for its own user only. */
+async function localServer(place: Place): Promise<Connection | undefined> {
+  const path = join(dataFolder(place), "cli.json");
+  const local = await readJsonFile(path, LocalServer);
+  return local && { url: serverUrl(local.url), token: local.token, origin: path };
+}
+
+function dataFolder({ env, homeFolder, isRoot, cwd }: Place): string {
+  if (env.BERTH_DATA) return resolve(cwd, env.BERTH_DATA);
+  return isRoot ? "/var/lib/berth" : join(homeFolder, ".berth");
+}
+
+/**
+ * The address of a server as it is kept: without a slash at its end and without `/api/v1`, which people copy from
+ * the documentation. `berth.example.com` means https, `localhost:8000` http.
+ */
+export function serverUrl(text: string): string {
+  const isLocal = /^(localhost|127\.|\[::1\])/.test(text);
+  const url = URL.parse(/^https?:\/\//i.test(text) ? text : `${isLocal ? "http" : "https"}://${text}`);
+  if (!url || url.username || url.password || url.search || url.hash) {
+    throw usage(`"${text}" is not the address of a server.`, ["It looks like https://berth.example.com."]);
+  }
+  return url.href.replace(/\/+$/, "").replace(/\/api(\/v1)?$/, "");
+}

@@ -1,0 +1,156 @@
+import type { Application, CreatedApplication } from "@berth/core";
+import { linkPath, remember } from "../application-link.ts";
+import type { Api } from "../connection/api.ts";
+import { Failure, usage } from "../failure.ts";
+import { printable } from "../printable.ts";
+import type { Session } from "../session.ts";
+import { linkedApplication, namedApplication } from "../target.ts";
+import { type DeployFolder, nameOf } from "./folder.ts";
+import { choosePlace, type Place, type PlaceOptions } from "./place.ts";
+
+export interface DeployOptions extends PlaceOptions {
+  readonly app?: string;
+  readonly new?: boolean;
+  readonly name?: string;
+  readonly git?: string;
+  readonly branch?: string;
+  readonly force?: boolean;
+  readonly detach?: boolean;
+}
+
+/** The application that is deployed: as far as this command needs to know it. */
+export type Target = Pick<Application, "uuid" | "name" | "source">;
+
+/** The application that the folder was deployed as, or that is named; `undefined` when it is to be made. */
+export async function existingTarget(
+  api: Api,
+  { output }: Session,
+  { path, links }: DeployFolder,
+  options: DeployOptions,
+): Promise<Target | undefined> {
+  if (options.app !== undefined) {
+    if (options.new) throw usage("--app and --new exclude each other.");
+    return namedApplication(api, options.app);
+  }
+  if (options.new || links.length === 0) return undefined;
+  const linked = await linkedApplication(api, links);
+  const former = links.find(({ url }) => url === api.connection.url);
+  if (!linked && former) {
+    output.line(`${printable(former.name)} is no longer on ${api.connection.url}, so it is created again.`);
+  }
+  if (linked && options.name !== undefined && options.name !== linked.name) {
+    throw usage(`${path} is deployed as ${printable(linked.name)}.`, [
+      "Deploy it as another application too with --new, or to another one that is there with --app.",
+    ]);
+  }
+  return linked;
+}
+
+/** Changes what flags ask for. @throws Failure when the application's source is of another sort */
+export async function changeTarget(
+  { client }: Api,
+  { output }: Session,
+  target: Target,
+  options: DeployOptions,
+  settings: Readonly<Record<string, unknown>>,
+): Promise<void> {
+  const name = printable(target.name);
+  const isGit = target.source === "git";
+  if (!isGit && (options.git !== undefined || options.branch !== undefined)) {
+    throw usage(`${name} gets its code from ${SOURCES[target.source]}, not from git.`, [
+      "Make another application with --new.",
+    ]);
+  }
+  for (const flag of ["project", "environment", "server"] as const) {
+    if (options[flag] !== undefined) {
+      throw usage(`${name} is there already, so --${flag} has no meaning.`, ["Make another application with --new."]);
+    }
+  }
+  const change = {
+    ...settings,
+    ...(options.git === undefined ? {} : { git_repository: options.git }),
+    ...(options.branch === undefined ? {} : { git_branch: options.branch }),
+  };
+  if (Object.keys(change).length === 0) return;
+  await client.applications.update.mutate({ uuid: target.uuid, ...change });
+  output.line(
+    `Changed ${Object.keys(change)
+      .map((key) => key.replaceAll("_", " "))
+      .join(", ")}`,
+  );
+}
+
+const SOURCES = { git: "git", upload: "uploads", dockerfile: "a Dockerfile", image: "an image" } as const;
+
+export async function createTarget(
+  api: Api,
+  session: Session,
+  folder: DeployFolder,
+  options: DeployOptions,
+  settings: Readonly<Record<string, unknown>>,
+): Promise<Target> {
+  const place = await choosePlace(api, options);
+  const name = options.name ?? (options.git === undefined ? await nameOf(folder.path) : repositoryName(options.git));
+  await requireFreeName(api, name, place, options);
+  const created = await create(api, name, place, options, settings);
+  const { output } = session;
+  const where = `${printable(place.project.name)}/${printable(place.environment.name)} on ${printable(place.server.name)}`;
+  output.line(`Created application ${printable(name)} (${created.uuid}) in ${where}`);
+  return { uuid: created.uuid, name, source: options.git === undefined ? "upload" : "git" };
+}
+
+function create(
+  { client }: Api,
+  name: string,
+  { project, environment, server }: Place,
+  { git, branch = "main" }: DeployOptions,
+  settings: Readonly<Record<string, unknown>>,
+): Promise<CreatedApplication> {
+  const body = {
+    ...settings,
+    name,
+    project_uuid: project.uuid,
+    environment_uuid: environment.uuid,
+    server_uuid: server.uuid,
+  };
+  if (git === undefined) return client.applications.createUpload.mutate(body);
+  return client.applications.createPublic.mutate({
+    build_pack: "nixpacks",
+    ...body,
+    git_repository: git,
+    git_branch: branch,
+  });
+}
+
+/** Two applications of one name in one environment are hardly wanted: a clone of the folder is more likely. */
+async function requireFreeName({ client }: Api, name: string, place: Place, options: DeployOptions): Promise<void> {
+  if (options.new) return;
+  const applications = await client.applications.list.query({});
+  const same = applications.find((each) => each.name === name && each.environment_uuid === place.environment.uuid);
+  if (!same) return;
+  throw new Failure(
+    `There is an application ${printable(name)} in ${printable(place.project.name)}/${printable(place.environment.name)} already.`,
+    {
+      details: [`Deploy to it:       berth deploy --app ${same.uuid}`, "Make another one:   berth deploy --name OTHER"],
+    },
+  );
+}
+
+/** `https://example.com/acme/web.git` is called `web`. */
+function repositoryName(repository: string): string {
+  const last = repository.replace(/\/+$/, "").split(/[/:]/).at(-1) ?? "";
+  return last.replace(/\.git$/, "") || "application";
+}
+
+/** Next time the folder itself says what it is deployed as. */
+export async function rememberTarget(
+  { connection }: Api,
+  { output }: Session,
+  { path, links }: DeployFolder,
+  { uuid, name }: Target,
+): Promise<void> {
+  const known = links.find((link) => link.uuid === uuid);
+  if (known && known.url === connection.url && known.name === name) return;
+  await remember(path, { url: connection.url, uuid, name });
+  if (!known) output.line(`Remembered it in ${linkPath(path)}`);
+}

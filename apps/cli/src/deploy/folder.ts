@@ -1,0 +1,51 @@
+import { readFile, realpath, stat } from "node:fs/promises";
+import { basename, dirname, join, resolve } from "node:path";
+import { findLinks, type Link } from "../application-link.ts";
+import { usage } from "../failure.ts";
+import type { System } from "../system.ts";
+
+export interface DeployFolder {
+  readonly path: string;
+  /** What it was deployed as before. */
+  readonly links: readonly Link[];
+}
+
+/**
+ * The folder that is deployed: the one that was named, else the nearest one upwards that was deployed before, else the
+ * current one.
+ */
+export async function deployFolder(system: System, named: string | undefined): Promise<DeployFolder> {
+  const start = await existingFolder(resolve(system.cwd, named ?? "."));
+  const found = await findLinks(start);
+  const isOwn = found !== undefined && (found.folder === start || named === undefined);
+  const path = isOwn ? found.folder : start;
+  // Everything a person has is hardly an application; and the server keeps its own data in ~/.berth.
+  if (path === dirname(path) || path === (await realpath(system.homeFolder).catch(() => undefined))) {
+    throw usage(`${path} is no application's folder. Name the folder: berth deploy FOLDER`);
+  }
+  return { path, links: isOwn ? found.links : [] };
+}
+
+async function existingFolder(path: string): Promise<string> {
+  const stats = await stat(path).catch(() => undefined);
+  if (stats?.isDirectory()) return realpath(path);
+  throw usage(`${path} is no folder.`);
+}
+
+/** What an application made from the folder is called: as its package, else as the folder. */
+export async function nameOf(folder: string): Promise<string> {
+  const text = await readFile(join(folder, "package.json"), "utf8").catch(() => "");
+  return packageName(text) ?? basename(folder);
+}
+
+function packageName(text: string): string | undefined {
+  try {
+    const parsed: unknown = JSON.parse(text);
+    if (typeof parsed !== "object" || parsed === null || !("name" in parsed)) return undefined;
+    const { name } = parsed;
+    // `@acme/web` is called `web`.
+    return typeof name === "string" ? name.replace(/^@[^/]*\//, "") || undefined : undefined;
+  } catch {
+    return undefined;
+  }
+}

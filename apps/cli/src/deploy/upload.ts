@@ -1,0 +1,65 @@
+import { createLogUpdate } from "log-update";
+import type { Api } from "../connection/api.ts";
+import { restText } from "../connection/rest.ts";
+import { EXIT, Failure } from "../failure.ts";
+import { bytes, plural } from "../format.ts";
+import { archive, assertUploadable, tarBytes } from "../pack/archive.ts";
+import { type Content, walk } from "../pack/walk.ts";
+import { printable } from "../printable.ts";
+import type { Session } from "../session.ts";
+
+/** What would be uploaded, checked before anything is made. */
+export async function pack({ output }: Session, folder: string): Promise<Content> {
+  const content = await walk(folder);
+  for (const reason of content.leftOut) output.warn(`left out ${printable(reason)}`);
+  assertUploadable(content);
+  return content;
+}
+
+/** @throws Failure 130 on Ctrl-C, what the API answers, what cannot be read */
+export async function upload(
+  api: Api,
+  session: Session,
+  uuid: string,
+  folder: string,
+  content: Content,
+): Promise<void> {
+  const { output, system } = session;
+  const files = content.entries.filter(({ stats }) => !stats.isDirectory()).length;
+  const what = `${plural(files, "file", "files")}, ${bytes(content.sizeBytes)}`;
+  const interruption = new AbortController();
+  const release = system.onInterrupt(() => interruption.abort());
+  const progress = output.isLive ? createLogUpdate(system.stdout) : undefined;
+  const total = tarBytes(content);
+  let shownPercent = -1;
+  const body = archive(folder, content, {
+    onBytes: (count) => {
+      const percent = Math.min(100, Math.floor((count / total) * 100));
+      if (percent > shownPercent) progress?.(`Uploading ${what}  ${percent} %`);
+      shownPercent = percent;
+    },
+  });
+  let packingProblem: unknown;
+  body.once("error", (problem) => {
+    packingProblem = problem;
+  });
+  try {
+    await restText(api.connection, {
+      method: "PUT",
+      path: `/applications/${encodeURIComponent(uuid)}/source`,
+      body,
+      contentType: "application/gzip",
+      signal: interruption.signal,
+    });
+  } catch (error) {
+    if (interruption.signal.aborted) throw new Failure("Nothing was deployed.", { exitCode: EXIT.interrupted });
+    // A folder that cannot be read ends the request too; the reason is the folder.
+    throw packingProblem instanceof Failure ? packingProblem : error;
+  } finally {
+    release();
+    body.destroy();
+    progress?.clear();
+    progress?.done();
+  }
+  output.line(`Uploaded ${what}`);
+}

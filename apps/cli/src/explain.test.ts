@@ -1,0 +1,89 @@
+import { describe, expect, test } from "vitest";
+import { ProblemError, problemError } from "./connection/problem.ts";
+import { explain, failureLines } from "./explain.ts";
+import { EXIT, usage } from "./failure.ts";
+
+const connection = { url: "https://b.example.com", token: "1|secret", origin: "the context prod" };
+
+function told(error: unknown, { isVerbose = false, flags = [] as string[] } = {}): string {
+  return failureLines(explain(error, { connection, isVerbose, flagNames: new Set(flags) }));
+}
+
+/** As tRPC's client throws it. */
+function trpcError(httpStatus: number, problem: object): Error {
+  return Object.assign(new Error("x"), { name: "TRPCClientError", data: { code: "X", httpStatus, problem } });
+}
+
+describe("what went wrong", () => {
+  test("with fields is told by the flags they belong to", () => {
+    const problem = {
+      message: "Validation failed.",
+      code: "request.invalid",
+      request_id: "r1",
+      errors: { ports_exposes: ["Port numbers, separated by commas."], project_uuid: ["This field is required."] },
+    };
+    const expected =
+      "Validation failed.\n  --ports-exposes: Port numbers, separated by commas.\n  project_uuid: This field is required.\n";
+    expect(told(trpcError(422, problem), { flags: ["ports-exposes"] })).toBe(expected);
+    expect(told(new ProblemError({ ...problem, status: 422 }), { flags: ["ports-exposes"] })).toBe(expected);
+    expect(told(trpcError(422, problem), { isVerbose: true })).toContain("code request.invalid, request r1");
+  });
+
+  test("with the token says where the token is from, and how to get another", () => {
+    const text = told(trpcError(401, { message: "Unauthenticated.", code: "auth.unauthenticated" }));
+    expect(text).toBe(
+      "https://b.example.com does not know this token (from the context prod).\n  Log in again with: berth login URL\n",
+    );
+  });
+
+  test("with abilities says how to get a token that has them", () => {
+    const problem = { message: "Missing required permissions: deploy", code: "auth.missing_ability" };
+    expect(told(trpcError(403, problem))).toContain(
+      "berth tokens create NAME --abilities read --abilities write --abilities deploy",
+    );
+  });
+
+  test("with a URL that is taken names who has it", () => {
+    const conflicts = [{ message: "Domain a.example.com is already in use by application 'shop'." }];
+    const text = told(trpcError(409, { message: "Conflict.", code: "domain.conflict", conflicts }));
+    expect(text).toContain("application 'shop'");
+    expect(text).toContain("--force-domain-override");
+  });
+
+  test("on the way names the address and the reason", () => {
+    const refused = new TypeError("fetch failed", { cause: Object.assign(new Error("x"), { code: "ECONNREFUSED" }) });
+    expect(told(refused)).toMatch(/^https:\/\/b\.example\.com cannot be reached: it refuses connections\.\n/);
+    const several = new TypeError("fetch failed", {
+      cause: new AggregateError([Object.assign(new Error("x"), { code: "EHOSTUNREACH" })]),
+    });
+    expect(told(several)).toContain("there is no way to it");
+    expect(told(new Error("wrapped", { cause: refused }))).toContain("it refuses connections");
+  });
+
+  test("with what is no Berth says so", () => {
+    expect(told(problemError(502, "<html>Bad gateway</html>"))).toContain(
+      "does not answer as a Berth server does (status 502)",
+    );
+    const unread = Object.assign(new Error("x", { cause: new SyntaxError("<") }), { name: "TRPCClientError" });
+    expect(told(unread)).toContain("does not answer as a Berth server does.");
+  });
+
+  test("in the command line itself is exit code 2", () => {
+    const failure = explain(usage("Wrong.", ["Try this."]), {
+      connection: undefined,
+      isVerbose: false,
+      flagNames: new Set(),
+    });
+    expect(failure.exitCode).toBe(EXIT.usage);
+    expect(failureLines(failure)).toBe("Wrong.\n  Try this.\n");
+  });
+
+  test("by a mistake of its own keeps its stack for --verbose", () => {
+    expect(told(new TypeError("undefined is not a function"))).not.toContain("at ");
+    expect(told(new TypeError("undefined is not a function"), { isVerbose: true })).toContain("explain.test.ts");
+  });
+
+  test("is told without what a terminal would obey", () => {
+    expect(told(trpcError(400, { message: "\u001b[2Jgone\nnext" }))).toBe("gone next\n");
+  });
+});

@@ -1,0 +1,93 @@
+import { connectionTrouble, NOT_BERTH, type Problem, problemIn } from "./connection/problem.ts";
+import type { Connection } from "./connection/resolve.ts";
+import { Failure } from "./failure.ts";
+import { printable } from "./printable.ts";
+
+export interface ExplainOptions {
+  /** What the command talked to, if it came that far. */
+  readonly connection: Connection | undefined;
+  readonly isVerbose: boolean;
+  /** Names of the command's flags, by which people know the API's fields. */
+  readonly flagNames: ReadonlySet<string>;
+}
+
+/** Anything thrown by a command, in the words of the person who typed it. */
+export function explain(error: unknown, options: ExplainOptions): Failure {
+  if (error instanceof Failure) return error;
+  const problem = problemIn(error);
+  if (problem) return problemFailure(problem, error, options);
+  const trouble = connectionTrouble(error);
+  const { connection } = options;
+  if (trouble && connection) {
+    return new Failure(`${connection.url} cannot be reached: ${trouble}.`, {
+      cause: error,
+      details: [
+        `The address comes from ${connection.origin}.`,
+        "Check that the server is running, or choose another: berth context",
+      ],
+    });
+  }
+  const message = error instanceof Error ? error.message : String(error);
+  return new Failure(`This should not have happened: ${printable(message)}`, {
+    cause: error,
+    details: options.isVerbose && error instanceof Error && error.stack ? [error.stack] : ["--verbose tells more."],
+  });
+}
+
+function problemFailure(problem: Problem, cause: unknown, options: ExplainOptions): Failure {
+  const { connection, isVerbose } = options;
+  const url = connection?.url ?? "The server";
+  if (problem.code === NOT_BERTH) {
+    const status = problem.status === undefined ? "" : ` (status ${problem.status})`;
+    return new Failure(`${url} does not answer as a Berth server does${status}.`, {
+      cause,
+      details: ["Check the address."],
+    });
+  }
+  const origin = connection ? ` (from ${connection.origin})` : "";
+  const message = problem.status === 401 ? `${url} does not know this token${origin}.` : printable(problem.message);
+  return new Failure(message, {
+    cause,
+    details: [
+      ...fieldLines(problem, options.flagNames),
+      ...(problem.conflicts ?? []).map((conflict) => printable(conflict.message)),
+      ...nextSteps(problem),
+      ...(isVerbose ? [`code ${problem.code ?? "none"}, request ${problem.request_id ?? "unknown"}`] : []),
+    ],
+  });
+}
+
+function fieldLines({ errors = {} }: Problem, flagNames: ReadonlySet<string>): readonly string[] {
+  return Object.entries(errors).flatMap(([field, texts]) => {
+    const name = field.replaceAll("_", "-");
+    const shown = flagNames.has(name) ? `--${name}` : field;
+    return texts.map((text) => printable(field === "_" ? text : `${shown}: ${text}`));
+  });
+}
+
+/** What helps against an error, by its code. */
+function nextSteps({ code, status, message }: Problem): readonly string[] {
+  if (status === 401) return ["Log in again with: berth login URL"];
+  switch (code) {
+    case "auth.missing_ability":
+      return [`Use a token that has it, made by someone who may: berth tokens create NAME ${abilitiesWith(message)}`];
+    case "domain.conflict":
+      return ["--force-domain-override takes a URL over from another resource of your team."];
+    case "queue.full":
+    case "rate.limited":
+      return ["Try again in a minute."];
+    default:
+      return [];
+  }
+}
+
+/** No ability implies another, so those that most commands need go with the one that is missing. */
+function abilitiesWith(message: string): string {
+  const missing = /permissions: (\S+)$/.exec(message)?.[1];
+  const abilities = missing === "root" ? ["root"] : new Set(["read", "write", "deploy", ...(missing ? [missing] : [])]);
+  return [...abilities].map((ability) => `--abilities ${ability}`).join(" ");
+}
+
+/** A failure as it is printed on standard error. */
+export const failureLines = ({ message, details }: Failure): string =>
+  [message, ...details.map((line) => `  ${line}`)].map((line) => `${line}\n`).join("");

@@ -1,0 +1,147 @@
+import { type Command, InvalidArgumentError, Option } from "commander";
+import { z } from "zod";
+
+/** One command-line flag, made from one field of a schema. */
+export interface Flag {
+  /** Of the schema's field, e.g. `build_command`. */
+  readonly key: string;
+  /** Without its dashes, e.g. `build-command`. */
+  readonly name: string;
+  readonly type: "text" | "number" | "integer" | "switch" | "list" | "json";
+  readonly isRequired: boolean;
+  /** An empty text stands for null, which asks for the default. */
+  readonly isNullable: boolean;
+  readonly help: string;
+  readonly choices?: readonly string[];
+}
+
+/** `build_command` and `buildCommand` become `build-command`. */
+export const flagName = (key: string): string =>
+  key.replaceAll("_", "-").replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+
+/** Command-line flags for the fields of a schema, in their order. */
+export function flagsFor(schema: z.ZodObject): readonly Flag[] {
+  const { properties = {}, required = [] } = z.toJSONSchema(schema, { io: "input", unrepresentable: "any" });
+  return Object.entries(properties).map(([key, property]) => {
+    const field = described(property);
+    const choices = field.enum?.filter((choice) => typeof choice === "string");
+    return {
+      key,
+      name: flagName(key),
+      type: typeOf(field),
+      isRequired: required.includes(key),
+      isNullable: isNullable(property),
+      help: helpOf(field),
+      ...(choices && choices.length > 0 ? { choices } : {}),
+    };
+  });
+}
+
+/** What is read of a field's JSON Schema. */
+interface Field {
+  readonly type?: string | readonly string[] | undefined;
+  readonly enum?: readonly unknown[] | undefined;
+  readonly description?: string | undefined;
+  readonly default?: unknown;
+  readonly items?: Field | undefined;
+  readonly anyOf?: readonly Field[] | undefined;
+}
+
+/** A nullable field is a choice between itself and null: it is described by the first, with what both say. */
+function described(property: unknown): Field {
+  // Boolean schemas do not come from zod; every other one is an object with these keys or without them.
+  const field = property as Field;
+  const inner = field.anyOf?.find(({ type }) => type !== "null");
+  if (!inner) return field;
+  return { ...described(inner), ...Object.fromEntries(Object.entries(field).filter(([key]) => key !== "anyOf")) };
+}
+
+function isNullable(property: unknown): boolean {
+  const { type, anyOf = [] } = property as Field; // As in `described`.
+  return [type].flat().includes("null") || anyOf.some((each) => each.type === "null");
+}
+
+function typeOf({ type, items }: Field): Flag["type"] {
+  switch ([type].flat().find((each) => each !== "null")) {
+    case "boolean":
+      return "switch";
+    case "integer":
+      return "integer";
+    case "number":
+      return "number";
+    case "array":
+      return items?.type === "string" ? "list" : "json";
+    case "object":
+      return "json";
+    default:
+      return "text";
+  }
+}
+
+function helpOf({ description = "", default: preset }: Field): string {
+  if (preset === undefined || preset === null || preset === "" || /\bdefault\b/i.test(description)) return description;
+  const shown = `Default ${typeof preset === "object" ? JSON.stringify(preset) : preset}.`;
+  return description === "" ? shown : `${description} ${shown}`;
+}
+
+/** Adds the flags to a command, under a heading of its help. */
+export function addFlags(command: Command, flags: readonly Flag[], heading: string): void {
+  for (const flag of flags) for (const option of optionsOf(flag)) command.addOption(option.helpGroup(heading));
+}
+
+function optionsOf(flag: Flag): readonly Option[] {
+  const { name, type, help, choices, isNullable } = flag;
+  if (type === "switch") {
+    const positive = new Option(`--${name}`, help);
+    // Shown in the help only; both are read by what they were made with.
+    positive.flags = `--[no-]${name}`;
+    return [positive, new Option(`--no-${name}`).hideHelp()];
+  }
+  const option = new Option(`--${name} <${VALUE_NAMES[type]}>`, help);
+  if (!choices) return [option.argParser((text: string, previous: unknown) => parse(flag, text, previous))];
+  option.choices([...choices]);
+  const { parseArg } = option;
+  return [option.argParser((text, previous) => (text === "" && isNullable ? NULL : parseArg?.(text, previous)))];
+}
+
+/** Stands for null while commander has the value: it takes a null for a missing one. */
+const NULL = Symbol("null");
+
+const VALUE_NAMES: Readonly<Record<Exclude<Flag["type"], "switch">, string>> = {
+  text: "text",
+  integer: "number",
+  number: "number",
+  list: "text",
+  json: "json",
+};
+
+function parse({ type, isNullable }: Flag, text: string, previous: unknown): unknown {
+  if (text === "" && isNullable) return NULL;
+  switch (type) {
+    case "integer":
+      if (/^-?\d{1,15}$/.test(text)) return Number(text);
+      throw new InvalidArgumentError("It takes a whole number.");
+    case "number":
+      if (/^-?\d{1,15}(\.\d+)?$/.test(text)) return Number(text);
+      throw new InvalidArgumentError("It takes a number.");
+    case "list":
+      return [...(Array.isArray(previous) ? previous : []), text];
+    case "json":
+      try {
+        return JSON.parse(text);
+      } catch {
+        throw new InvalidArgumentError("It takes JSON.");
+      }
+    default:
+      return text;
+  }
+}
+
+/** The fields that were given, by their names in the schema. */
+export function valuesOf(flags: readonly Flag[], options: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  const given = flags.flatMap(({ key, name }): [string, unknown][] => {
+    const value = options[new Option(`--${name}`).attributeName()];
+    return value === undefined ? [] : [[key, value === NULL ? null : value]];
+  });
+  return Object.fromEntries(given);
+}

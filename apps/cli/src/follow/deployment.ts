@@ -1,0 +1,75 @@
+import type { DeploymentEvent } from "@berth/core";
+import type { Api } from "../connection/api.ts";
+import { EXIT, type ExitCode } from "../failure.ts";
+import { duration } from "../format.ts";
+import { printable, printableLine } from "../printable.ts";
+import type { Session } from "../session.ts";
+import { type FollowState, failedStep, STEP_TITLES } from "./state.ts";
+import { followStream } from "./subscription.ts";
+import { followView } from "./view.ts";
+
+/**
+ * Shows a deployment from its beginning until it has ended, and says how it ended. Ctrl-C ends only the showing.
+ *
+ * @returns 0 when it finished, 1 when it failed or was cancelled, 130 after Ctrl-C
+ */
+export async function followDeployment({ client }: Api, session: Session, uuid: string): Promise<ExitCode> {
+  const { output, system } = session;
+  const view = followView({ output, stdout: system.stdout, now: () => new Date() });
+  const interruption = new AbortController();
+  const release = system.onInterrupt(() => interruption.abort());
+  let state: FollowState;
+  try {
+    await followStream<DeploymentEvent>({
+      subscribe: (handlers) => client.deployments.follow.subscribe({ uuid }, handlers),
+      onEvent: view.event,
+      onTrouble: view.trouble,
+      signal: interruption.signal,
+    });
+  } catch (error) {
+    session.output.line(goesOn(uuid));
+    throw error;
+  } finally {
+    state = view.end();
+    release();
+  }
+  if (interruption.signal.aborted) {
+    output.line(`\nNo longer following. ${goesOn(uuid)}`);
+    return EXIT.interrupted;
+  }
+  return result(state, session, uuid);
+}
+
+const goesOn = (uuid: string) =>
+  `The deployment goes on.\n  Cancel it:        berth cancel ${uuid}\n  Follow it again:  berth logs --deployment ${uuid} -f`;
+
+function result(state: FollowState, { output }: Session, uuid: string): ExitCode {
+  const { colors } = output;
+  const { tookMilliseconds: took } = state;
+  switch (state.status) {
+    case "finished":
+      output.line(colors.green(`Deployed${took === undefined ? "" : ` in ${duration(took)}`}.`));
+      return EXIT.ok;
+    case "cancelled-by-user":
+      output.line(colors.yellow("The deployment was cancelled."));
+      return EXIT.failed;
+    default:
+      explainFailure(state, output, uuid);
+      return EXIT.failed;
+  }
+}
+
+function explainFailure(state: FollowState, output: Session["output"], uuid: string): void {
+  const { colors } = output;
+  const step = failedStep(state);
+  // Lines were all shown already when they were shown one by one.
+  if (output.isLive && !output.isVerbose && step) {
+    for (const line of state.lines[step.name] ?? []) {
+      output.line(`    ${printableLine(line, colors.isColorSupported)}`);
+    }
+  }
+  const reason = state.error ?? step?.error ?? "The server gave no reason.";
+  const where = step ? ` at "${STEP_TITLES[step.name]}"` : "";
+  output.line(colors.red(`The deployment failed${where}: ${printable(reason)}`));
+  output.line(`The whole log:  berth logs --deployment ${uuid}`);
+}

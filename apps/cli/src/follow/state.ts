@@ -1,0 +1,66 @@
+import type { DeploymentEvent, DeploymentStatus, StepName } from "@berth/core";
+
+type StateEvent = Extract<DeploymentEvent, { type: "state" }>;
+export type StepView = StateEvent["steps"][number];
+
+/** What is known of a deployment that is followed. */
+export interface FollowState {
+  readonly status: DeploymentStatus | undefined;
+  /** One sentence that says why it failed. */
+  readonly error: string | null;
+  /** From its beginning to its end, in milliseconds. */
+  readonly tookMilliseconds: number | undefined;
+  readonly steps: readonly StepView[];
+  /** The last lines of each step, and of what belongs to none. */
+  readonly lines: Readonly<Partial<Record<StepName | "none", readonly string[]>>>;
+}
+
+export const NOTHING_KNOWN: FollowState = {
+  status: undefined,
+  error: null,
+  tookMilliseconds: undefined,
+  steps: [],
+  lines: {},
+};
+
+/** Enough to see what went wrong; the whole log is one command away. */
+export const LINES_KEPT = 20;
+
+export function apply(state: FollowState, event: DeploymentEvent): FollowState {
+  if (event.type === "state") {
+    const { deployment, steps } = event;
+    const { status, error, started_at, finished_at } = deployment;
+    const isOver = started_at !== null && finished_at !== null;
+    const tookMilliseconds = isOver ? Date.parse(finished_at) - Date.parse(started_at) : undefined;
+    // Retiring the old release follows after the deployment has ended.
+    return { ...state, status, error, tookMilliseconds, steps: steps.filter(({ name }) => name !== "retire") };
+  }
+  const { step, output } = event.line;
+  if (step !== null && marks(step).test(output)) return state;
+  const key = step ?? "none";
+  const kept = [...(state.lines[key] ?? []), output].slice(-LINES_KEPT);
+  return { ...state, lines: { ...state.lines, [key]: kept } };
+}
+
+/** Lines by which the log itself tells of a step's beginning and end: the view has signs for these. */
+const marks = (step: StepName) => new RegExp(`^(> ${step}$|${step} (done in|ended after) )`);
+
+export const STEP_TITLES: Readonly<Record<StepName, string>> = {
+  checkout: "Fetch the source",
+  build: "Build",
+  start: "Start",
+  health: "Check its health",
+  switch: "Switch the traffic",
+  retire: "Retire the old release",
+};
+
+/** The step that went wrong, if one did. */
+export const failedStep = ({ steps }: FollowState): StepView | undefined =>
+  steps.find(({ status }) => status === "failed") ?? steps.find(({ status, error }) => status === "undone" && error);
+
+/** What a step took so far, in milliseconds; `undefined` when it has not begun. */
+export function tookMilliseconds({ started_at, finished_at }: StepView, now: Date): number | undefined {
+  if (started_at === null) return undefined;
+  const end = finished_at === null ? now.getTime() : new Date(finished_at).getTime();
+  return Math.max(0, end - new Date(started_at).getTime());
+}

@@ -1,0 +1,85 @@
+import { connectionTrouble } from "../connection/problem.ts";
+import { Failure } from "../failure.ts";
+
+/** What the client calls back for a subscription. */
+export interface Handlers<T> {
+  onData(event: { readonly data: T }): void;
+  onError(error: unknown): void;
+  onComplete(): void;
+  onConnectionStateChange(state: { readonly state: string; readonly error?: unknown }): void;
+}
+
+export interface SubscriptionOptions<T> {
+  readonly subscribe: (handlers: Handlers<T>) => { unsubscribe(): void };
+  readonly onEvent: (event: T) => void;
+  /** Told when the connection is away, and with `undefined` when it is back. */
+  readonly onTrouble: (sentence: string | undefined) => void;
+  /** Ends the subscription. */
+  readonly signal: AbortSignal;
+  /** How long a connection may be away. */
+  readonly patienceSeconds?: number;
+}
+
+/** A restart of the server or of a network takes less. */
+const PATIENCE_SECONDS = 120;
+/** A connection that holds this long is back; one that breaks sooner is in trouble still. */
+const SETTLED_MILLISECONDS = 3000;
+
+/**
+ * Follows a stream of events to its end. The client connects again by itself, behind the last event it had; this says
+ * so meanwhile, and loses patience.
+ *
+ * @returns When the stream has ended, or `signal` fired
+ * @throws what the API answered, or a Failure when the connection stays away
+ */
+export function followStream<T>(options: SubscriptionOptions<T>): Promise<void> {
+  const { subscribe, onEvent, onTrouble, signal, patienceSeconds = PATIENCE_SECONDS } = options;
+  return new Promise((resolve, reject) => {
+    let subscription: { unsubscribe(): void } | undefined;
+    let patience: NodeJS.Timeout | undefined;
+    let settling: NodeJS.Timeout | undefined;
+    let isOver = false;
+
+    const over = (end: () => void) => {
+      if (isOver) return;
+      isOver = true;
+      clearTimeout(patience);
+      clearTimeout(settling);
+      signal.removeEventListener("abort", stop);
+      subscription?.unsubscribe();
+      end();
+    };
+    const stop = () => over(resolve);
+    const away = (error: unknown) => {
+      const reason = connectionTrouble(error);
+      // Once for each time it is lost, however often it is tried.
+      if (!patience) onTrouble(`Connection lost${reason ? ` (${reason})` : ""}, trying again`);
+      const lost = new Failure(`The connection was lost for ${patienceSeconds} seconds.`, { cause: error });
+      patience ??= setTimeout(() => over(() => reject(lost)), patienceSeconds * 1000);
+    };
+    const back = () => {
+      clearTimeout(settling);
+      clearTimeout(patience);
+      if (patience) onTrouble(undefined);
+      patience = undefined;
+    };
+
+    if (signal.aborted) return stop();
+    signal.addEventListener("abort", stop, { once: true });
+    subscription = subscribe({
+      onData: ({ data }) => {
+        if (isOver) return;
+        back();
+        onEvent(data);
+      },
+      onComplete: stop,
+      onError: (error) => over(() => reject(error)),
+      onConnectionStateChange: ({ state, error }) => {
+        if (isOver) return;
+        clearTimeout(settling);
+        if (state === "pending") settling = setTimeout(back, SETTLED_MILLISECONDS);
+        else if (error) away(error);
+      },
+    });
+  });
+}

@@ -1,0 +1,89 @@
+import type { DeploymentEvent } from "@berth/core";
+import { createLogUpdate } from "log-update";
+import type { Output } from "../output.ts";
+import { printableLine } from "../printable.ts";
+import type { Screen } from "../system.ts";
+import { frame } from "./frame.ts";
+import { apply, type FollowState, NOTHING_KNOWN } from "./state.ts";
+
+/** How a deployment that is followed is shown. */
+export interface FollowView {
+  event(event: DeploymentEvent): void;
+  /** The connection is away, or (`undefined`) back. */
+  trouble(sentence: string | undefined): void;
+  /** Nothing more is shown live; what was shown stays. */
+  end(): FollowState;
+}
+
+export interface FollowViewOptions {
+  readonly output: Output;
+  readonly stdout: Screen;
+  readonly now: () => Date;
+}
+
+/** Live steps on a terminal, lines otherwise and with `--verbose`, lines of JSON with `--json`. */
+export function followView(options: FollowViewOptions): FollowView {
+  const { isJson, isLive, isVerbose } = options.output;
+  if (isJson) return jsonView(options);
+  return isLive && !isVerbose ? liveView(options) : plainView(options);
+}
+
+function jsonView({ output }: FollowViewOptions): FollowView {
+  let state = NOTHING_KNOWN;
+  return {
+    event: (event) => {
+      state = apply(state, event);
+      output.json(event);
+    },
+    trouble: (sentence) => sentence !== undefined && output.line(sentence),
+    end: () => state,
+  };
+}
+
+/** Often enough to look alive, rarely enough to cost nothing. */
+const FRAME_MILLISECONDS = 100;
+
+function liveView({ output, stdout, now }: FollowViewOptions): FollowView {
+  const update = createLogUpdate(stdout);
+  let state = NOTHING_KNOWN;
+  let trouble: string | undefined;
+  let tick = 0;
+  const draw = () => {
+    // The terminal may have been resized since the last frame.
+    const columns = stdout.columns ?? output.columns;
+    update(frame(state, { now: now(), tick: tick++, columns, colors: output.colors, trouble }));
+  };
+  const timer = setInterval(draw, FRAME_MILLISECONDS);
+  draw();
+  return {
+    event: (event) => {
+      state = apply(state, event);
+    },
+    trouble: (sentence) => {
+      trouble = sentence;
+    },
+    end: () => {
+      clearInterval(timer);
+      trouble = undefined;
+      draw();
+      update.done();
+      return state;
+    },
+  };
+}
+
+/** The log as it is: it tells of the steps by itself. */
+function plainView({ output }: FollowViewOptions): FollowView {
+  const { isColorSupported } = output.colors;
+  let state = NOTHING_KNOWN;
+  return {
+    event: (event) => {
+      const wasQueued = state.status === "queued";
+      state = apply(state, event);
+      if (event.type === "line") output.line(printableLine(event.line.output, isColorSupported));
+      else if (state.status === "queued" && !wasQueued) output.line("Waiting in the queue");
+    },
+    trouble: (sentence) => sentence !== undefined && output.line(sentence),
+    end: () => state,
+  };
+}

@@ -1,0 +1,145 @@
+import { Readable, Transform } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { createGzip } from "node:zlib";
+import { UPLOAD_LIMITS } from "@berth/core";
+import { Pack } from "tar";
+import { Failure, usage } from "../failure.ts";
+import { bytes, plural } from "../format.ts";
+import { printable } from "../printable.ts";
+import type { Content, Entry } from "./walk.ts";
+
+/** What may be uploaded, as the server's own limits. */
+export interface Limits {
+  /** Of all files together. */
+  readonly sizeBytes: number;
+  readonly entries: number;
+  /** Of the compressed archive: known only while it is made. */
+  readonly archiveBytes: number;
+}
+
+export const LIMITS: Limits = {
+  sizeBytes: UPLOAD_LIMITS.unpackedBytes,
+  entries: UPLOAD_LIMITS.entries,
+  archiveBytes: UPLOAD_LIMITS.archiveBytes,
+};
+
+const BIGGEST_SHOWN = 5;
+
+/** @throws Failure naming what takes the most room. */
+export function assertUploadable(content: Content, limits: Limits = LIMITS): void {
+  const { entries, sizeBytes } = content;
+  if (entries.every(({ stats }) => stats.isDirectory())) {
+    throw usage("There is nothing to deploy in this folder: it holds no files, or its ignore files leave out all.");
+  }
+  if (sizeBytes > limits.sizeBytes) throw tooLarge(entries, "bytes", sizeBytes, limits.sizeBytes);
+  if (entries.length > limits.entries) throw tooLarge(entries, "entries", entries.length, limits.entries);
+}
+
+type Measure = "bytes" | "entries";
+
+function tooLarge(entries: readonly Entry[], measure: Measure, found: number, limit: number): Failure {
+  return new Failure(
+    `The folder holds ${amount(measure, found)}, and at most ${amount(measure, limit)} can be uploaded.`,
+    {
+      details: [...biggest(entries, measure), ADVICE],
+    },
+  );
+}
+
+const amount = (measure: Measure, count: number) =>
+  measure === "bytes" ? bytes(count) : plural(count, "entry", "entries");
+
+const ADVICE = "Leave out what is not needed by a line in .berthignore.";
+
+function biggest(entries: readonly Entry[], measure: Measure): readonly string[] {
+  const sums = new Map<string, number>();
+  for (const { path, stats } of entries) {
+    // A file of the folder itself, or all that is in a folder of it.
+    const slash = path.indexOf("/");
+    const top = slash === -1 ? path + (stats.isDirectory() ? "/" : "") : path.slice(0, slash + 1);
+    const weight = measure === "entries" ? 1 : stats.isFile() ? stats.size : 0;
+    sums.set(top, (sums.get(top) ?? 0) + weight);
+  }
+  return [...sums]
+    .sort(([, one], [, other]) => other - one)
+    .slice(0, BIGGEST_SHOWN)
+    .map(([name, sum]) => `${amount(measure, sum).padStart(14)}  ${printable(name)}`);
+}
+
+export interface ArchiveOptions {
+  /** Called with the bytes of the tar that were compressed so far. */
+  readonly onBytes?: (count: number) => void;
+  readonly limits?: Limits;
+}
+
+/**
+ * A tar.gz of the content, made while it is read. The same content gives the same bytes, so the server knows an upload
+ * it has seen.
+ *
+ * @param folder What `content` was read from
+ */
+export function archive(folder: string, content: Content, options: ArchiveOptions = {}): Readable {
+  const { onBytes = () => {}, limits = LIMITS } = options;
+  const tar = Readable.from(read(packed(folder, content)), { objectMode: false });
+  const counted = counter(onBytes);
+  const limited = counter((count) => {
+    if (count <= limits.archiveBytes) return;
+    throw new Failure(`The folder takes more than ${bytes(limits.archiveBytes)} when compressed: too much to upload.`, {
+      details: [...biggest(content.entries, "bytes"), ADVICE],
+    });
+  });
+  // What fails is told by the stream that is answered: the others pass it on to it.
+  pipeline(tar, counted, createGzip(), limited).catch(() => {});
+  return limited;
+}
+
+async function* read(pack: Pack): AsyncGenerator<Buffer> {
+  try {
+    yield* pack;
+  } catch (cause) {
+    throw new Failure("The folder changed, or could not be read, while it was packed. Try again.", { cause });
+  }
+}
+
+function packed(folder: string, { entries }: Content): Pack {
+  const targets = new Map(entries.map(({ path, target }) => [path, target]));
+  const pack = new Pack({
+    cwd: folder,
+    portable: true,
+    noDirRecurse: true,
+    // Ours are relative; without it names like `c:notes` lose their beginning.
+    preservePaths: true,
+    strict: true,
+    onWriteEntry: (entry) => {
+      const target = targets.get(entry.path);
+      if (target !== undefined) entry.linkpath = target;
+    },
+  });
+  for (const { path } of entries) pack.add(path);
+  pack.end();
+  return pack;
+}
+
+function counter(onBytes: (count: number) => void): Transform {
+  let count = 0;
+  return new Transform({
+    transform(chunk: Buffer, _encoding, done) {
+      count += chunk.length;
+      try {
+        onBytes(count);
+        done(null, chunk);
+      } catch (problem) {
+        // Only an Error is thrown by those who count here.
+        done(problem as Error);
+      }
+    },
+  });
+}
+
+/** Of the tar before compression, for progress: every entry has a header and fills whole blocks. */
+export function tarBytes({ entries }: Content): number {
+  const blocks = entries.map(({ stats }) => 1 + (stats.isFile() ? Math.ceil(stats.size / TAR_BLOCK_BYTES) : 0));
+  return blocks.reduce((sum, count) => sum + count * TAR_BLOCK_BYTES, 2 * TAR_BLOCK_BYTES);
+}
+
+const TAR_BLOCK_BYTES = 512;

@@ -1,0 +1,66 @@
+import ignore, { type Ignore } from "ignore";
+
+/** What ignore files of one folder say. Paths are relative to the uploaded folder. */
+export interface Rules {
+  /** @param path Of a file or folder, with a slash at its end when it is a folder. */
+  judge(path: string): "ignored" | "kept" | "undecided";
+}
+
+/** Never uploaded: they belong to the machine, not to the source. */
+const NEVER = new Set([".git", ".berth", "node_modules"]);
+
+export const isNeverUploaded = (name: string): boolean => NEVER.has(name);
+
+/**
+ * The rules of a `.gitignore` or `.berthignore`.
+ *
+ * @param base Folder of the ignore file, relative to the uploaded one: `""` or `packages/web`. `../`s go into `above`.
+ * @param above How the uploaded folder is called from a folder above it that holds the ignore file: `apps/web`.
+ */
+export function gitRules(text: string, { base = "", above = "" } = {}): Rules {
+  const matcher = ignore().add(text);
+  return {
+    judge: (path) => {
+      const name = above === "" ? path.slice(base === "" ? 0 : base.length + 1) : `${above}/${path}`;
+      return verdict(matcher, name);
+    },
+  };
+}
+
+/**
+ * The rules of a `.dockerignore`: anchored at the folder's root, the last line that matches a path or one of its parent
+ * folders decides, so that a `!` line brings back what lies in an ignored folder.
+ */
+export function dockerRules(text: string): Rules & { readonly hasExceptions: boolean } {
+  const lines = text
+    .split(/\r?\n/)
+    .filter((line) => !line.startsWith("#"))
+    .map((line) => line.trim())
+    .filter((line) => line !== "" && line !== "!")
+    .map((line) => {
+      const isException = line.startsWith("!");
+      const pattern = (isException ? line.slice(1).trim() : line).replace(/^(\.?\/)+/, "").replace(/\/+$/, "");
+      // `.` alone is the whole folder.
+      return { isException, matcher: ignore().add(pattern === "." || pattern === "" ? "/*" : `/${pattern}`) };
+    });
+  return {
+    hasExceptions: lines.some(({ isException }) => isException),
+    judge: (path) => {
+      if (DOCKER_KEEPS.test(path)) return "undecided";
+      const name = path.replace(/\/$/, "");
+      const last = lines.findLast(({ matcher }) => matcher.ignores(name) || matcher.ignores(`${name}/`));
+      if (last === undefined) return "undecided";
+      return last.isException ? "kept" : "ignored";
+    },
+  };
+}
+
+/** What says how to build is sent whatever `.dockerignore` says, as `docker build` does. */
+const DOCKER_KEEPS =
+  /(^|\/)(Dockerfile(\.[^/]*)?|[^/]+\.Dockerfile|\.dockerignore|(docker-)?compose[^/]*\.ya?ml|Procfile|nixpacks\.toml|railpack\.json)$/i;
+
+function verdict(matcher: Ignore, name: string): ReturnType<Rules["judge"]> {
+  const { ignored, unignored } = matcher.test(name);
+  if (ignored) return "ignored";
+  return unignored ? "kept" : "undecided";
+}

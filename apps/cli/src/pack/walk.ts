@@ -1,0 +1,180 @@
+import type { Stats } from "node:fs";
+import { lstat, readdir, readFile, readlink, realpath } from "node:fs/promises";
+import { dirname, isAbsolute, join, posix, relative, sep } from "node:path";
+import { Failure, hasCode } from "../failure.ts";
+import { dockerRules, gitRules, isNeverUploaded, type Rules } from "./rules.ts";
+
+/** One thing that is uploaded. */
+export interface Entry {
+  /** Relative to the folder. */
+  readonly path: string;
+  readonly stats: Stats;
+  /** Of a symbolic link: its target, relative. */
+  readonly target?: string;
+}
+
+export interface Content {
+  /** Parents before children, names in the order of their code points: the same folder gives the same archive. */
+  readonly entries: readonly Entry[];
+  /** Of all files. */
+  readonly sizeBytes: number;
+  /** What cannot be uploaded and was left out, with the reason. */
+  readonly leftOut: readonly string[];
+}
+
+/** Which rules hold in a folder. */
+interface Scope {
+  /** `.berthignore` files, the nearest first: what they say stands. */
+  readonly berth: readonly Rules[];
+  /** `.gitignore` files, the nearest first. */
+  readonly git: readonly Rules[];
+  readonly docker: ReturnType<typeof dockerRules> | undefined;
+}
+
+/** @param folder Absolute. */
+export async function walk(folder: string): Promise<Content> {
+  const root = await realpath(folder);
+  const entries: Entry[] = [];
+  const leftOut: string[] = [];
+  const above = await rulesAbove(root);
+  const docker = await readIfThere(join(root, ".dockerignore"));
+
+  async function visit(path: string, outer: Scope): Promise<void> {
+    const scope = await scopeIn(root, path, outer);
+    for (const name of await namesIn(join(root, path), path, leftOut)) {
+      if (!isNeverUploaded(name)) await add(path === "" ? name : `${path}/${name}`, scope);
+    }
+  }
+
+  async function add(path: string, scope: Scope): Promise<void> {
+    const stats = await lstat(join(root, path));
+    if (stats.isDirectory()) {
+      const isKept = !isIgnored(`${path}/`, scope);
+      if (isKept) entries.push({ path, stats });
+      // A folder that is left out may hold exceptions: only .dockerignore allows them.
+      if (isKept || mayHoldExceptions(path, scope)) await visit(path, narrowed(path, scope));
+      return;
+    }
+    if (isIgnored(path, scope)) return;
+    if (stats.isFile()) entries.push({ path, stats });
+    else if (stats.isSymbolicLink()) await addLink(path, stats);
+    else leftOut.push(`${path}: neither a file, a folder nor a link`);
+  }
+
+  async function addLink(path: string, stats: Stats): Promise<void> {
+    const target = await innerTarget(root, path);
+    if (target === undefined) leftOut.push(`${path}: a link to what is outside of the folder`);
+    else entries.push({ path, stats, target });
+  }
+
+  await visit("", { berth: [], git: above, docker: docker === undefined ? undefined : dockerRules(docker) });
+  const sizeBytes = entries.reduce((sum, { stats }) => sum + (stats.isFile() ? stats.size : 0), 0);
+  return { entries, sizeBytes, leftOut };
+}
+
+function isIgnored(path: string, { berth, git, docker }: Scope): boolean {
+  const decided = firstVerdict(path, berth);
+  if (decided !== "undecided") return decided === "ignored";
+  return firstVerdict(path, git) === "ignored" || docker?.judge(path) === "ignored";
+}
+
+function firstVerdict(path: string, rules: readonly Rules[]): ReturnType<Rules["judge"]> {
+  for (const rule of rules) {
+    const verdict = rule.judge(path);
+    if (verdict !== "undecided") return verdict;
+  }
+  return "undecided";
+}
+
+const mayHoldExceptions = (path: string, { berth, git, docker }: Scope): boolean =>
+  docker?.hasExceptions === true &&
+  firstVerdict(`${path}/`, berth) !== "ignored" &&
+  firstVerdict(`${path}/`, git) !== "ignored";
+
+/** Rules that would leave out a folder which a nearer rule brought back have nothing to say about what it holds. */
+function narrowed(path: string, { berth, git, docker }: Scope): Scope {
+  const holds = (rules: Rules) => rules.judge(`${path}/`) !== "ignored";
+  const isBroughtBack = firstVerdict(`${path}/`, berth) === "kept";
+  return { berth: berth.filter(holds), git: git.filter(holds), docker: isBroughtBack ? undefined : docker };
+}
+
+async function scopeIn(root: string, path: string, outer: Scope): Promise<Scope> {
+  const [git, berth] = await Promise.all([
+    readIfThere(join(root, path, ".gitignore")),
+    readIfThere(join(root, path, ".berthignore")),
+  ]);
+  return {
+    ...outer,
+    git: git === undefined ? outer.git : [gitRules(git, { base: path }), ...outer.git],
+    berth: berth === undefined ? outer.berth : [gitRules(berth, { base: path }), ...outer.berth],
+  };
+}
+
+/**
+ * The `.gitignore` files between the folder and the repository it lies in: a secret that they keep out of git shall not
+ * be uploaded either. They say nothing when they leave out the folder itself, as a built `dist` that is deployed.
+ */
+async function rulesAbove(root: string): Promise<readonly Rules[]> {
+  const rules: Rules[] = [];
+  let folder = root;
+  while (!(await isThere(join(folder, ".git")))) {
+    const parent = dirname(folder);
+    // No repository around it.
+    if (parent === folder) return [];
+    folder = parent;
+    const above = relative(folder, root).split(sep).join("/");
+    const text = await readIfThere(join(folder, ".gitignore"));
+    if (text === undefined) continue;
+    if (gitRules(text).judge(`${above}/`) === "ignored") return [];
+    rules.push(gitRules(text, { above }));
+  }
+  return rules;
+}
+
+/** Sorted. What has a name that no archive can carry is left out. */
+async function namesIn(folder: string, path: string, leftOut: string[]): Promise<readonly string[]> {
+  const names = await readdir(folder, { encoding: "buffer" }).catch((cause: unknown) => {
+    throw new Failure(
+      `${path || "The folder"} cannot be read. Change its permissions, or leave it out by .berthignore.`,
+      {
+        cause,
+      },
+    );
+  });
+  const texts = names.flatMap((name) => {
+    const text = name.toString("utf8");
+    if (Buffer.from(text, "utf8").equals(name)) return [text];
+    leftOut.push(`${path === "" ? "" : `${path}/`}${text}: its name is no UTF-8`);
+    return [];
+  });
+  return texts.sort((one, other) => (one < other ? -1 : 1));
+}
+
+/** @returns The target relative to the link, or `undefined` when it leads out of the folder. */
+async function innerTarget(root: string, path: string): Promise<string | undefined> {
+  const link = join(root, path);
+  const target = await readlink(link);
+  const isInside = (place: string) => place === root || place.startsWith(`${root}/`);
+  const place = join(dirname(link), isAbsolute(target) ? relative(dirname(link), target) : target);
+  if (!isInside(place)) return undefined;
+  // Through other links it may lead elsewhere than its text says; where it leads to nothing, the text is all there is.
+  const real = await realpath(link).catch(() => place);
+  if (!isInside(real)) return undefined;
+  return isAbsolute(target) ? posix.relative(posix.dirname(link), target) || "." : target;
+}
+
+async function readIfThere(path: string): Promise<string | undefined> {
+  try {
+    return (await readFile(path, "utf8")).replace(/^\uFEFF/, "");
+  } catch (cause) {
+    // A folder of that name is no ignore file.
+    if (hasCode(cause, "ENOENT", "ENOTDIR", "EISDIR")) return undefined;
+    throw new Failure(`${path} cannot be read.`, { cause });
+  }
+}
+
+const isThere = (path: string): Promise<boolean> =>
+  lstat(path).then(
+    () => true,
+    () => false,
+  );

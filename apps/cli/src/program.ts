@@ -1,0 +1,162 @@
+import { Command, CommanderError, Option } from "commander";
+import { explain, failureLines } from "./explain.ts";
+import { EXIT, type ExitCode } from "./failure.ts";
+import { output } from "./output.ts";
+import { type Session, session } from "./session.ts";
+import type { System } from "./system.ts";
+
+/**
+ * Gives commander the function it calls: the command's action, in a session of its own. The action answers its exit
+ * code, or nothing for 0.
+ */
+export type Bind = <Arguments extends readonly unknown[]>(
+  action: (session: Session, ...args: Arguments) => Promise<ExitCode> | Promise<void>,
+) => (...args: Arguments) => Promise<void>;
+
+/** A module in `commands/`: adds arguments, flags and the action to its command. */
+export interface CommandModule {
+  define(command: Command, bind: Bind): void;
+}
+
+interface Entry {
+  readonly name: string;
+  readonly summary: string;
+  readonly group: string;
+  readonly load: () => Promise<CommandModule>;
+}
+
+const DEPLOY = "Deploying:";
+const RUN = "Running applications:";
+const CONNECT = "Servers and access:";
+
+const COMMANDS: readonly Entry[] = [
+  {
+    name: "deploy",
+    group: DEPLOY,
+    summary: "deploy a folder, or a git repository",
+    load: () => import("./commands/deploy.ts"),
+  },
+  { name: "deployments", group: DEPLOY, summary: "list deployments", load: () => import("./commands/deployments.ts") },
+  { name: "cancel", group: DEPLOY, summary: "cancel a deployment", load: () => import("./commands/cancel.ts") },
+  { name: "apps", group: RUN, summary: "list applications", load: () => import("./commands/apps.ts") },
+  { name: "app", group: RUN, summary: "show an application", load: () => import("./commands/app.ts") },
+  {
+    name: "logs",
+    group: RUN,
+    summary: "show what an application or a deployment printed",
+    load: () => import("./commands/logs.ts"),
+  },
+  {
+    name: "env",
+    group: RUN,
+    summary: "list, set and remove environment variables",
+    load: () => import("./commands/env.ts"),
+  },
+  { name: "open", group: RUN, summary: "open an application in the browser", load: () => import("./commands/open.ts") },
+  { name: "start", group: RUN, summary: "start an application", load: () => import("./commands/start.ts") },
+  { name: "stop", group: RUN, summary: "stop an application", load: () => import("./commands/stop.ts") },
+  { name: "restart", group: RUN, summary: "restart an application", load: () => import("./commands/restart.ts") },
+  { name: "delete", group: RUN, summary: "delete an application", load: () => import("./commands/delete.ts") },
+  { name: "login", group: CONNECT, summary: "connect to a server", load: () => import("./commands/login.ts") },
+  {
+    name: "context",
+    group: CONNECT,
+    summary: "list, choose and remove connections",
+    load: () => import("./commands/context.ts"),
+  },
+  {
+    name: "tokens",
+    group: CONNECT,
+    summary: "list, create and revoke tokens",
+    load: () => import("./commands/tokens.ts"),
+  },
+  {
+    name: "projects",
+    group: CONNECT,
+    summary: "list and create projects",
+    load: () => import("./commands/projects.ts"),
+  },
+  { name: "servers", group: CONNECT, summary: "list servers", load: () => import("./commands/servers.ts") },
+  {
+    name: "version",
+    group: CONNECT,
+    summary: "show the versions of berth and of the server",
+    load: () => import("./commands/version.ts"),
+  },
+  { name: "api", group: CONNECT, summary: "send any request to the REST API", load: () => import("./commands/api.ts") },
+];
+
+/** @param argv What follows the program's name. */
+export async function run(argv: readonly string[], system: System): Promise<ExitCode> {
+  let exitCode: ExitCode = EXIT.ok;
+  let current: Session | undefined;
+  const program = root(system);
+  const bind: Bind =
+    (action) =>
+    async (...args) => {
+      current = session(system, outputOf(program, system), program.opts().context);
+      exitCode = (await action(current, ...args)) ?? EXIT.ok;
+    };
+
+  try {
+    const wanted = commandIn(argv);
+    for (const entry of COMMANDS) {
+      const command = program.command(entry.name).summary(entry.summary).description(capital(entry.summary));
+      command.helpGroup(entry.group).showSuggestionAfterError();
+      // Only the one that runs is loaded: the others are lines of the help.
+      if (entry.name === wanted) (await entry.load()).define(command, bind);
+    }
+    await program.parseAsync([...argv], { from: "user" });
+    return exitCode;
+  } catch (error) {
+    if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage;
+    const failure = explain(error, {
+      connection: current?.connection(),
+      isVerbose: program.opts().verbose === true,
+      flagNames: flagNamesOf(program, argv),
+    });
+    system.stderr.write(failureLines(failure));
+    return failure.exitCode;
+  }
+}
+
+function root(system: System): Command {
+  return new Command("berth")
+    .description("Deploys applications to servers of your own.")
+    .addOption(new Option("--context <name>", "the connection to use instead of the chosen one"))
+    .addOption(new Option("--json", "print what the API answers, and nothing else"))
+    .addOption(new Option("--verbose", "print more: whole logs while following, details of errors"))
+    .addOption(new Option("--no-color", "print without colours"))
+    .configureHelp({ showGlobalOptions: true, sortSubcommands: false })
+    .configureOutput({
+      writeOut: (text) => void system.stdout.write(text),
+      writeErr: (text) => void system.stderr.write(text),
+      getOutHelpWidth: () => system.stdout.columns ?? 100,
+      getErrHelpWidth: () => system.stderr.columns ?? 100,
+      getOutHasColors: () => false,
+      getErrHasColors: () => false,
+    })
+    .showSuggestionAfterError()
+    .exitOverride()
+    .helpCommand(true);
+}
+
+function outputOf(program: Command, system: System) {
+  const { json = false, verbose = false, color } = program.opts();
+  return output(system, { json, verbose, color });
+}
+
+/** The command's name: the first argument that is one, and is no value of the one option that takes one. */
+function commandIn(argv: readonly string[]): string | undefined {
+  const names = new Set(COMMANDS.map(({ name }) => name));
+  // `berth help deploy` needs its flags too.
+  return argv.find((text, index) => names.has(text) && argv[index - 1] !== "--context");
+}
+
+function flagNamesOf(program: Command, argv: readonly string[]): ReadonlySet<string> {
+  const command = program.commands.find((each) => each.name() === commandIn(argv));
+  const all = [command, ...(command?.commands ?? [])].flatMap((each) => each?.options ?? []);
+  return new Set(all.map(({ long }) => long?.replace(/^--/, "") ?? ""));
+}
+
+const capital = (text: string) => `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;

@@ -1,0 +1,27 @@
+import type { DeploymentStatus } from "@berth/core";
+import type { Colors } from "./output.ts";
+import { printable } from "./printable.ts";
+
+/** `running:healthy` as people read it, in its colour. */
+export function statusText(status: string, colors: Colors): string {
+  const [state = "", health = ""] = status.split(":");
+  // Health tells of what runs only.
+  const text = printable(state === "running" && health !== "" ? `${state} (${health})` : state) || "-";
+  if (state === "running") return health === "unhealthy" ? colors.yellow(text) : colors.green(text);
+  if (state === "degraded" || state === "dead") return colors.red(text);
+  return state === "exited" ? colors.dim(text) : colors.yellow(text);
+}
+
+export function deploymentStatusText(status: DeploymentStatus, colors: Colors): string {
+  switch (status) {
+    case "finished":
+      return colors.green(status);
+    case "failed":
+      return colors.red(status);
+    case "cancelled-by-user":
+      return colors.yellow("cancelled");
+    case "queued":
+    case "in_progress":
+      return colors.cyan(status.replace("_", " "));
+  }
+}

@@ -1,0 +1,16 @@
+import type { Readable, Writable } from "node:stream";
+
+/** What a run of the command line sees of the world, so that tests can give it another. */
+export interface System {
+  readonly stdin: Readable & { readonly isTTY?: boolean };
+  readonly stdout: Screen;
+  readonly stderr: Screen;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly cwd: string;
+  readonly homeFolder: string;
+  readonly isRoot: boolean;
+  /** Calls back on every Ctrl-C, instead of ending the process, until the returned function is called. */
+  onInterrupt(callback: () => void): () => void;
+}
+
+export type Screen = Writable & { readonly isTTY?: boolean; readonly columns?: number; readonly rows?: number };
