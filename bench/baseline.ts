@@ -1,0 +1,37 @@
+// The bare handler that the API is measured against: node:http and pg, the same two queries, nothing else.
+import { createHash } from "node:crypto";
+import { createServer } from "node:http";
+import pg from "pg";
+
+const pool = new pg.Pool({ connectionString: process.env.DATABASE_URL, max: 10 });
+
+const TOKEN = `select t.id, t.team_id, t.name, t.abilities, t.expires_at, t.last_used_at, t.created_at,
+  (select value from setting where key = 'is_api_enabled') as is_api_enabled
+  from token t where t.hash = $1 and (t.expires_at is null or t.expires_at > now())`;
+const APPLICATION = `select r.id, r.uuid, r.team_id, r.environment_id, r.server_id, r.destination_id, r.name,
+  r.description, r.status, r.desired_state, r.removing_at, r.created_at, r.updated_at,
+  a.source, a.fqdn, a.settings, a.restart_count, a.last_restart_at, a.last_online_at
+  from resource r join application a on a.resource_id = r.id where r.uuid = $1 and r.team_id = $2`;
+
+const server = createServer(async (request, response) => {
+  const secret = (request.headers.authorization ?? "").replace(/^Bearer (\d+\|)?/, "");
+  const hash = createHash("sha256").update(secret).digest("hex");
+  const token = (await pool.query({ name: "token", text: TOKEN, values: [hash] })).rows[0];
+  if (token === undefined) {
+    response.writeHead(401).end();
+    return;
+  }
+  const uuid = (request.url ?? "").split("/").at(-1);
+  const { rows } = await pool.query({ name: "application", text: APPLICATION, values: [uuid, token.team_id] });
+  if (rows[0] === undefined) {
+    response.writeHead(404).end();
+    return;
+  }
+  response.writeHead(200, { "content-type": "application/json" });
+  response.end(JSON.stringify({ ...rows[0], ...rows[0].settings }));
+});
+
+server.listen(0, "127.0.0.1", () => {
+  const address = server.address();
+  if (typeof address === "object" && address) process.stdout.write(`${address.port}\n`);
+});

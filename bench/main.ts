@@ -1,0 +1,32 @@
+// `npm run bench [read|lists|start|deploy ...]`: what docs/performance.md publishes. Ratios are taken in one run.
+import { readFileSync } from "node:fs";
+import { cpus } from "node:os";
+import { benchDeploy } from "./deploy.ts";
+import { benchLists } from "./lists.ts";
+import { benchRead } from "./read.ts";
+import { type Figure, table } from "./report.ts";
+import { benchStart } from "./start.ts";
+
+const BENCHES = { start: benchStart, read: benchRead, lists: benchLists, deploy: benchDeploy } as const;
+type Name = keyof typeof BENCHES;
+
+const isName = (name: string): name is Name => name in BENCHES;
+const asked = process.argv.slice(2);
+const unknown = asked.filter((name) => !isName(name));
+if (unknown.length > 0) {
+  console.error(`There is no bench ${unknown.join(", ")}. There are ${Object.keys(BENCHES).join(", ")}.`);
+  process.exit(2);
+}
+
+const figures: Figure[] = [];
+for (const name of Object.keys(BENCHES).filter(isName)) {
+  if (asked.length > 0 && !asked.includes(name)) continue;
+  console.log(`── ${name}`);
+  figures.push(...(await BENCHES[name]()));
+}
+const memoryGb = Number(/MemTotal:\s+(\d+)/.exec(readFileSync("/proc/meminfo", "latin1"))?.[1] ?? 0) / 1024 ** 2;
+console.log(
+  `\n${new Date().toISOString().slice(0, 10)}, ${cpus().length} cores, ${memoryGb.toFixed(0)} GB, Node ${process.version}\n`,
+);
+console.log(table(figures));
+process.exit(figures.every(({ isReached }) => isReached) ? 0 : 1);
