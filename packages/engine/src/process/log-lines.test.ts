@@ -52,6 +52,21 @@ describe("log", () => {
     expect(await texts()).toEqual(["whole", "open"]);
   });
 
+  test("reads no more than the last lines, however fast the log grows while they are looked for", async () => {
+    write("a\nb\nc\n");
+    const growing: LogFile = {
+      ...file,
+      read: async (position, length) => {
+        const part = await file.read(position, length);
+        write("later\n");
+        return part;
+      },
+    };
+    const lines: string[] = [];
+    for await (const { line } of readLogLines({ ...source(), file: growing }, { lines: 2 })) lines.push(line);
+    expect(lines).toEqual(["b", "c"]);
+  });
+
   test("hands on an open line when nothing is being written, and its end makes no other line", async () => {
     write("whole\nopen");
     isQuiet = true;

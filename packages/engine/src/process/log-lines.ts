@@ -21,9 +21,11 @@ const NEWLINE = 0x0a;
 export async function* readLogLines(source: LogSource, query: LogQuery): AsyncGenerator<LogLine> {
   const { signal } = query;
   const changes = query.follow === true ? watchFile(source.path) : undefined;
-  let position = await startOf(source, query);
-  // Without `follow` the reading ends where the log ended when it began, however fast it grows.
-  const end = changes === undefined ? source.file.bounds().end : Number.POSITIVE_INFINITY;
+  // One end for both: the last lines are counted back from it, and without `follow` the reading ends there, however
+  // fast the log grows.
+  const { end: endAtStart } = source.file.bounds();
+  let position = await startOf(source, query, endAtStart);
+  const end = changes === undefined ? endAtStart : Number.POSITIVE_INFINITY;
   const cutter = lineCutter(position, await isInLine(source.file, position));
   try {
     while (signal?.aborted !== true) {
@@ -104,18 +106,17 @@ function textOf(bytes: Buffer): string {
   return text.slice(text.lastIndexOf("\r") + 1);
 }
 
-async function startOf({ file, isQuiet }: LogSource, query: LogQuery): Promise<number> {
-  const { start, end } = file.bounds();
+async function startOf({ file, isQuiet }: LogSource, query: LogQuery, end: number): Promise<number> {
   if (query.after !== undefined) {
     if (!/^\d{1,15}$/.test(query.after)) throw invalid({ after: ["This is not a cursor of this log."] });
     return Math.min(Number(query.after), end);
   }
-  return query.lines === undefined ? start : startOfLast(file, query.lines, isQuiet());
+  return query.lines === undefined ? file.bounds().start : startOfLast(file, query.lines, end, isQuiet());
 }
 
-/** Where the last `count` lines begin. An open line counts only when it is whole. */
-async function startOfLast(file: LogFile, count: number, isQuiet: boolean): Promise<number> {
-  const { start, end } = file.bounds();
+/** Where the last `count` lines before `end` begin. An open line counts only when it is whole. */
+async function startOfLast(file: LogFile, count: number, end: number, isQuiet: boolean): Promise<number> {
+  const { start } = file.bounds();
   const last = await file.read(end - 1, 1);
   const hasOpenLine = end > start && last.bytes[0] !== NEWLINE;
   if (count === 0 && (isQuiet || !hasOpenLine)) return end;
