@@ -108,6 +108,7 @@ export async function wire(config: Config, folder: DataFolder, database: Databas
         engineFor,
         proxyFor,
         source,
+        credentialsFor: async () => undefined,
         redactor,
         clock,
         owner: `${hostname()}-${process.pid}-${ids.secret(8)}`,

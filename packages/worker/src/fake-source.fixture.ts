@@ -1,4 +1,4 @@
-import { DomainError, type SourceFetcher } from "@berth/core";
+import { DomainError, type GitCredentials, type SourceFetcher } from "@berth/core";
 import type { Points } from "./points.fixture.ts";
 
 export interface FakeSource extends SourceFetcher {
@@ -6,17 +6,26 @@ export interface FakeSource extends SourceFetcher {
   readonly checkouts: ReadonlySet<string>;
   readonly removedResources: readonly string[];
   commit: string;
+  /** With which repositories were fetched. */
+  readonly credentials: readonly (GitCredentials | undefined)[];
 }
 
 export function fakeSource(points: Points): FakeSource {
   const checkouts = new Set<string>();
   const removedResources: string[] = [];
+  const credentials: (GitCredentials | undefined)[] = [];
   const fake: FakeSource = {
     checkouts,
     removedResources,
+    credentials,
     commit: "a".repeat(40),
     async checkout(spec, deploymentUuid, io) {
       checkouts.add(deploymentUuid);
+      if (spec.type === "git") {
+        credentials.push(spec.credentials);
+        // As a tool does that tells more than it should.
+        if (spec.credentials?.type === "basic") io.onLine(`Logs in with ${spec.credentials.password}`, "stderr");
+      }
       try {
         await points.pass("checkout", io.signal);
       } catch (cause) {

@@ -70,6 +70,7 @@ function openWorker(): Worker {
     engineFor: () => engine,
     proxyFor: () => proxy,
     source: sourceFetcher({ folder: join(root, "sources"), allowFileProtocol: true }),
+    credentialsFor: async () => undefined,
     redactor,
     clock: { now: () => new Date() },
     owner: testUuid(),

@@ -1,4 +1,13 @@
-import type { Clock, Engine, ServerRecord, Proxy as SiteProxy, SourceFetcher, SystemStores } from "@berth/core";
+import type {
+  ApplicationRecord,
+  Clock,
+  Engine,
+  GitCredentials,
+  ServerRecord,
+  Proxy as SiteProxy,
+  SourceFetcher,
+  SystemStores,
+} from "@berth/core";
 
 /** What a worker is given. */
 export interface WorkerDeps {
@@ -7,6 +16,12 @@ export interface WorkerDeps {
   engineFor(server: ServerRecord): Engine;
   proxyFor(server: ServerRecord): SiteProxy;
   readonly source: SourceFetcher;
+  /**
+   * With what an application's repository is fetched; `undefined` for one that anybody may read. Asked before each
+   * fetch, since a token may be made for one fetch alone.
+   * @throws DomainError `source.unauthorized` with what to do, when they cannot be had.
+   */
+  credentialsFor(application: ApplicationRecord): Promise<GitCredentials | undefined>;
   /** Makes a function that takes one line after the other and answers it without the secrets. */
   redactor(secrets: Iterable<string>): (line: string) => string;
   readonly clock: Clock;

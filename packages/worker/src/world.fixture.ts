@@ -48,6 +48,7 @@ export interface TestWorkerOptions {
   /** The worker's stores, when it shall see others than there are. */
   readonly stores?: SystemStores;
   readonly redactor?: WorkerOptions["redactor"];
+  readonly credentialsFor?: WorkerOptions["credentialsFor"];
 }
 
 export interface TestWorker extends Worker {
@@ -109,7 +110,7 @@ export async function openWorld(database: TestDatabase, settings: Partial<Server
       if (outcome?.outcome !== "queued") throw new Error(`The deployment was not queued: ${outcome?.outcome}`);
       return outcome.deployment;
     },
-    worker({ settings: own, steps, watch, stores: seen = system, redactor = redactAll } = {}) {
+    worker({ settings: own, steps, watch, stores: seen = system, ...options } = {}) {
       const owner = life();
       const name = testUuid();
       const made = worker({
@@ -117,7 +118,8 @@ export async function openWorld(database: TestDatabase, settings: Partial<Server
         engineFor: () => mortal(engine.for(owner), owner, watch, "engine"),
         proxyFor: () => mortal(proxy, owner, watch, "proxy"),
         source: mortal(source, owner, watch, "source"),
-        redactor,
+        redactor: options.redactor ?? redactAll,
+        credentialsFor: options.credentialsFor ?? (async () => undefined),
         clock: { now: () => new Date() },
         owner: name,
         ownsServer: ({ id }) => id === place.server.id,

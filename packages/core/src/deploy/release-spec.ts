@@ -1,6 +1,6 @@
 import type { ApplicationSettings } from "../application.ts";
 import type { ApplicationRecord, DeploymentRecord, DomainClaim, EnvRecord, StorageRecord } from "../ports/records.ts";
-import type { SourceSpec } from "../ports/source.ts";
+import type { GitCredentials, SourceSpec } from "../ports/source.ts";
 import type { Artifact, BuildConfig, BuildRequest } from "./artifact.ts";
 import type { ReleaseLimits, ReleaseSpec, StorageMount } from "./release.ts";
 import { buildtimeEnv, runtimeEnv } from "./release-env.ts";
@@ -15,7 +15,11 @@ export interface DeploySubject {
 }
 
 /** What is fetched. @param commit Of the deployment; `HEAD` means what the application is set to. */
-export function sourceSpec(application: ApplicationRecord, commit: string): SourceSpec {
+export function sourceSpec(
+  application: ApplicationRecord,
+  commit: string,
+  credentials?: GitCredentials | undefined,
+): SourceSpec {
   const { settings } = application;
   switch (application.source) {
     case "git":
@@ -24,6 +28,7 @@ export function sourceSpec(application: ApplicationRecord, commit: string): Sour
         repository: settings.git_repository,
         branch: settings.git_branch,
         commit: commit === "HEAD" ? settings.git_commit_sha : commit,
+        credentials,
       };
     case "upload":
       return { type: "upload", resourceUuid: application.uuid, commit };

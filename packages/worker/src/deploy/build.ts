@@ -1,4 +1,4 @@
-import { buildRequest, DomainError, type Step, sourceSpec } from "@berth/core";
+import { buildRequest, DomainError, type Step } from "@berth/core";
 import type { Built, CheckedOut } from "./checkout.ts";
 import type { StepContext } from "./context.ts";
 
@@ -11,7 +11,7 @@ export const build: Step<StepContext, CheckedOut, Built> = {
     if (reused !== null) return reused;
     if (folder === null) throw new DomainError("deploy.build_failed", "There is no source to build. Deploy again.");
     // An engine may have moved files out of the checkout before it was interrupted.
-    const source = ctx.wasInterrupted ? await fetchAgain(ctx, commit) : folder;
+    const source = ctx.wasInterrupted ? (await ctx.fetch(commit)).folder : folder;
     const request = buildRequest({ ...ctx, deployment: { ...ctx.deployment, commit } }, source);
     const artifact = await ctx.hands.engine.build(request, ctx.io);
     if (artifact.type === "folder") ctx.say(`Built: ${artifact.detected}`);
@@ -21,8 +21,3 @@ export const build: Step<StepContext, CheckedOut, Built> = {
     await hands.engine.remove(ref);
   },
 };
-
-async function fetchAgain({ source, application, deployment, io }: StepContext, commit: string): Promise<string> {
-  const { folder } = await source.checkout(sourceSpec(application, commit), deployment.uuid, io);
-  return folder;
-}

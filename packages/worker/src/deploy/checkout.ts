@@ -1,4 +1,4 @@
-import { type Artifact, type Step, sourceSpec } from "@berth/core";
+import type { Artifact, Step } from "@berth/core";
 import type { StepContext } from "./context.ts";
 import { fenced } from "./fence.ts";
 
@@ -26,8 +26,7 @@ export const checkout: Step<StepContext, object, CheckedOut> = {
       if (found !== undefined) return found;
       ctx.say("There is no earlier build to start again, so this deployment makes one.");
     }
-    const spec = sourceSpec(ctx.application, ctx.deployment.commit);
-    const { folder, commit, message } = await ctx.source.checkout(spec, ctx.deployment.uuid, ctx.io);
+    const { folder, commit, message } = await ctx.fetch(ctx.deployment.commit);
     fenced(ctx.hold, await ctx.stores.deployments.saveCommit(ctx.hold.lease, commit, message));
     return { folder, commit, reused: null };
   },

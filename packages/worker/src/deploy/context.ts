@@ -1,5 +1,6 @@
 import type {
   ApplicationSecrets,
+  Checkout,
   Clock,
   DeploySubject,
   ReleaseRef,
@@ -8,6 +9,7 @@ import type {
   WorkIO,
 } from "@berth/core";
 import type { ServerHands } from "../hands.ts";
+import type { WorkerDeps } from "../ports.ts";
 import type { WorkerSettings } from "../settings.ts";
 import type { Hold } from "./hold.ts";
 
@@ -18,6 +20,7 @@ export interface DeployContext extends DeploySubject {
   readonly hands: ServerHands;
   readonly stores: SystemStores;
   readonly source: SourceFetcher;
+  readonly credentialsFor: WorkerDeps["credentialsFor"];
   readonly clock: Clock;
   readonly settings: WorkerSettings;
   readonly hold: Hold;
@@ -27,6 +30,8 @@ export interface DeployContext extends DeploySubject {
 
 /** What one run of one step works with. */
 export interface StepContext extends DeployContext {
+  /** Fetches the source of a commit, with what its repository asks for: that stands in no line of the log. */
+  fetch(commit: string): Promise<Checkout>;
   /** Lines that a tool or an application wrote go here. */
   readonly io: WorkIO;
   /** A line of our own in the deployment's log. */

@@ -67,6 +67,31 @@ describe("a deployment", () => {
     await until("its log says so", async () => (await world.log(second)).includes("Ends 2 requests"));
   });
 
+  test("fetches with the credentials of the moment and shows them to nobody", async () => {
+    let asked = 0;
+    const credentialsFor = async () => ({ type: "basic", username: "me", password: `token-${++asked}` }) as const;
+    world.worker({ credentialsFor });
+    const { application, first } = await deployed();
+    const second = await world.deploy(application, { force_rebuild: true });
+    expect((await world.ended(second)).status).toBe("finished");
+    expect(world.source.credentials).toEqual([
+      { type: "basic", username: "me", password: "token-1" },
+      { type: "basic", username: "me", password: "token-2" },
+    ]);
+    expect(await world.log(first)).toContain("Logs in with [REDACTED]");
+    expect(await world.log(second)).toContain("Logs in with [REDACTED]");
+  });
+
+  test("fails with the reason when the credentials cannot be had", async () => {
+    const credentialsFor = async () => {
+      throw new DomainError("source.unauthorized", "The app is not installed any more. Install it again.");
+    };
+    world.worker({ credentialsFor });
+    const deployment = await world.deploy(await world.application());
+    const { status, error } = await world.ended(deployment);
+    expect([status, error]).toEqual(["failed", expect.stringContaining("Install it again.")]);
+  });
+
   test("gives the release its variables, its commit and its storages", async () => {
     world.worker();
     const application = await world.application();

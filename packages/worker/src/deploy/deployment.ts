@@ -120,6 +120,7 @@ async function readContext(deps: DeploymentDeps, claim: Claim, hold: Hold): Prom
     hands: deps.handsOf(server),
     stores,
     source,
+    credentialsFor: deps.credentialsFor,
     clock,
     settings,
     hold,
@@ -136,7 +137,8 @@ function openLog(deps: DeploymentDeps, { deployment, envs, secrets, domains }: D
     logger: deps.logger,
     settings: deps.settings,
     redactOwn: deps.redactor(hidden.filter(isUnmistakable)),
-    redactor: () => deps.redactor(hidden),
+    secrets: hidden,
+    redactor: deps.redactor,
   });
 }
 

@@ -26,7 +26,8 @@ function setUp(change: Partial<DeploymentLogOptions["settings"]> = {}, secrets: 
     logger: { debug: warn, info: warn, warn, error: warn },
     settings: { logFlushMs: 5, logBatchLines: 3, logLinesMax: 100, logBytesMax: 10_000, ...change },
     redactOwn: redactor(secrets),
-    redactor: () => redactor(secrets),
+    secrets,
+    redactor,
   });
   const texts = () => batches.flat().map(({ output }) => output);
   return { log, batches, texts, warnings, failNext: (count: number) => (failures = count) };
@@ -56,6 +57,16 @@ describe("the log of a deployment", () => {
     await log.close();
     expect(texts()).toEqual(["password is [REDACTED]", "[REDACTED] decoded", "It failed: [REDACTED]"]);
     expect(log.redact("a hunter2\nb")).toBe("a [REDACTED]\nb");
+  });
+
+  test("hides what is told to be a secret later, beside what was one before", async () => {
+    const { log, texts } = setUp({}, ["hunter2"]);
+    log.hide(["-----BEGIN KEY-----\nc2VjcmV0IGtleQ\n-----END KEY-----"]);
+    log.line("checkout", "hunter2 and c2VjcmV0IGtleQ", "stdout");
+    log.say("checkout", "It failed: c2VjcmV0IGtleQ");
+    await log.close();
+    expect(texts()).toEqual(["[REDACTED] and [REDACTED]", "It failed: [REDACTED]"]);
+    expect(log.redact("c2VjcmV0IGtleQ of hunter2")).toBe("[REDACTED] of [REDACTED]");
   });
 
   test.each([{ logLinesMax: 5 }, { logBytesMax: 30 }])(

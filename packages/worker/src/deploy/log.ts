@@ -13,6 +13,8 @@ export interface DeploymentLog {
   line(step: StepName | null, text: string, stream: Stream): void;
   /** A sentence of our own without secrets. */
   redact(text: string): string;
+  /** From here on these are secrets too. */
+  hide(secrets: readonly string[]): void;
   /** Resolves when every line is kept. */
   close(): Promise<void>;
 }
@@ -25,13 +27,15 @@ export interface DeploymentLogOptions {
   readonly settings: Pick<WorkerSettings, "logFlushMs" | "logBatchLines" | "logLinesMax" | "logBytesMax">;
   /** For our own sentences. */
   readonly redactOwn: (line: string) => string;
-  /** One for each stream: it remembers a line that was too long to be handed on whole. */
-  readonly redactor: () => (line: string) => string;
+  readonly secrets: readonly string[];
+  /** Made for each stream: it remembers a line that was too long to be handed on whole. */
+  readonly redactor: (secrets: readonly string[]) => (line: string) => string;
 }
 
 export function deploymentLog(options: DeploymentLogOptions): DeploymentLog {
   const { deployments, deploymentId, clock, logger, settings } = options;
-  const redact = { own: options.redactOwn, stdout: options.redactor(), stderr: options.redactor() };
+  const { redactor, secrets } = options;
+  const redact = { own: options.redactOwn, stdout: redactor(secrets), stderr: redactor(secrets) };
   const inTurn = lane();
   let buffer: Omit<DeploymentLogLine, "seq">[] = [];
   let timer: NodeJS.Timeout | undefined;
@@ -86,6 +90,12 @@ export function deploymentLog(options: DeploymentLogOptions): DeploymentLog {
       add(step, redact[stream](text), stream);
     },
     redact: (text) => text.split("\n").map(redact.own).join("\n"),
+    hide(more) {
+      for (const stream of ["own", "stdout", "stderr"] as const) {
+        const [before, then] = [redact[stream], redactor(more)];
+        redact[stream] = (line) => then(before(line));
+      }
+    },
     close: flush,
   };
 }

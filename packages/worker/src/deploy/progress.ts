@@ -1,4 +1,13 @@
-import type { AnyStep, DeploymentStep, StepName, StepStatus } from "@berth/core";
+import {
+  type AnyStep,
+  type Checkout,
+  type DeploymentStep,
+  type GitCredentials,
+  type StepName,
+  type StepStatus,
+  sourceSpec,
+  type WorkIO,
+} from "@berth/core";
 import type { Logger } from "../ports.ts";
 import type { WorkerSettings } from "../settings.ts";
 import type { DeployContext, StepContext } from "./context.ts";
@@ -34,12 +43,24 @@ export async function saveStep(
 
 export function stepContext(run: Run, name: StepName, wasInterrupted = false): StepContext {
   const { ctx, log, rows } = run;
+  const io: WorkIO = { signal: ctx.hold.signal, onLine: (line, stream) => log.line(name, line, stream) };
   return {
     ...ctx,
-    io: { signal: ctx.hold.signal, onLine: (line, stream) => log.line(name, line, stream) },
+    fetch: (commit) => fetchSource(run, commit, io),
+    io,
     say: (text, stream) => log.say(name, text, stream),
     wasInterrupted,
     saved: rows.get(name)?.output ?? {},
     save: (output) => saveStep(run, name, { status: "running", output }),
   };
 }
+
+async function fetchSource({ ctx, log }: Run, commit: string, io: WorkIO): Promise<Checkout> {
+  const { application, source, deployment } = ctx;
+  const credentials = application.source === "git" ? await ctx.credentialsFor(application) : undefined;
+  if (credentials !== undefined) log.hide([secretOf(credentials)]);
+  return await source.checkout(sourceSpec(application, commit, credentials), deployment.uuid, io);
+}
+
+const secretOf = (credentials: GitCredentials): string =>
+  credentials.type === "ssh" ? credentials.privateKey : credentials.password;
