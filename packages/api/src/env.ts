@@ -3,10 +3,10 @@ import { z } from "zod";
 import { listed, paging } from "./list.ts";
 import { onResource, perKind } from "./per-kind.ts";
 
-/** Kinds that have environment variables so far, and what each answers to a creation. */
-const CREATED = { application: CreatedUuid } as const;
+/** What each kind answers to a creation: databases and services the variable itself. */
+const CREATED = { application: CreatedUuid, service: EnvironmentVariable, database: EnvironmentVariable } as const;
 
-export const envs = perKind(["application"], (kind) => ({
+export const envs = perKind(["application", "service", "database"], (kind) => ({
   list: onResource(kind, {
     method: "GET",
     path: "/envs",

@@ -1,53 +1,94 @@
-import { ApplicationDelete, DeploymentQueued, Message } from "@berth/core";
+import {
+  DeploymentQueued,
+  DeploymentStart,
+  Message,
+  ResourceDelete,
+  type ResourceKind,
+  ResourceRestart,
+  ResourceStop,
+} from "@berth/core";
 import { z } from "zod";
 import { onResource, perKind } from "./per-kind.ts";
 
-const flag = (about: string) => z.boolean().optional().describe(about);
+const article = (kind: ResourceKind) => `${kind === "application" ? "an" : "a"} ${kind}`;
 
-/** Starting, stopping and deleting. */
-export const lifecycle = perKind(["application"], (kind) => ({
-  start: onResource(kind, {
+/** Only services are made of images that can be pulled anew. */
+const RESTART_INPUT = { service: ResourceRestart, database: z.strictObject({}) } as const;
+
+/** Starting is what the kinds do not share: an application's answers name the deployment. */
+const applicationStart = {
+  start: onResource("application", {
     method: "POST",
     path: "/start",
     operationId: "start-{kind}-by-uuid",
-    summary: `Start an ${kind}`,
+    summary: "Start an application",
     description: "Queues a deployment. Refused while it runs, unless `force` is set.",
     ability: "deploy",
     alsoByGet: true,
     query: ["force", "instant_deploy"],
     errors: ["resource.already_running", "queue.full"],
-    input: z.strictObject({
-      force: flag("Also when it runs; builds without any cache."),
-      instant_deploy: flag("At once, whatever else is under way."),
-    }),
+    input: DeploymentStart,
   })
     .output(DeploymentQueued)
-    .mutation(({ ctx, input: { uuid, ...options } }) => ctx.control.lifecycle.start({ kind, uuid }, options)),
+    .mutation(({ ctx, input: { uuid, ...options } }) =>
+      ctx.control.lifecycle.start({ kind: "application", uuid }, options),
+    ),
 
-  restart: onResource(kind, {
+  restart: onResource("application", {
     method: "POST",
     path: "/restart",
     operationId: "restart-{kind}-by-uuid",
-    summary: `Restart an ${kind}`,
+    summary: "Restart an application",
     description: "Queues a deployment of what was built last, without building it again.",
     ability: "deploy",
     alsoByGet: true,
     errors: ["queue.full"],
   })
     .output(DeploymentQueued)
-    .mutation(({ ctx, input: { uuid } }) => ctx.control.lifecycle.restart({ kind, uuid })),
+    .mutation(({ ctx, input: { uuid } }) => ctx.control.lifecycle.restart({ kind: "application", uuid })),
+};
 
+const engineStart = perKind(["service", "database"], (kind) => ({
+  start: onResource(kind, {
+    method: "POST",
+    path: "/start",
+    operationId: "start-{kind}-by-uuid",
+    summary: `Start a ${kind}`,
+    description: "Refused while it runs.",
+    ability: "deploy",
+    alsoByGet: true,
+    errors: ["resource.already_running", "engine.unsupported"],
+  })
+    .output(Message)
+    .mutation(({ ctx, input: { uuid } }) => ctx.control.lifecycle.start({ kind, uuid })),
+
+  restart: onResource(kind, {
+    method: "POST",
+    path: "/restart",
+    operationId: "restart-{kind}-by-uuid",
+    summary: `Restart a ${kind}`,
+    ability: "deploy",
+    alsoByGet: true,
+    query: Object.keys(RESTART_INPUT[kind].shape),
+    errors: ["engine.unsupported"],
+    input: RESTART_INPUT[kind],
+  })
+    .output(Message)
+    .mutation(({ ctx, input: { uuid } }) => ctx.control.lifecycle.restart({ kind, uuid })),
+}));
+
+const anyKind = perKind(["application", "service", "database"], (kind) => ({
   stop: onResource(kind, {
     method: "POST",
     path: "/stop",
     operationId: "stop-{kind}-by-uuid",
-    summary: `Stop an ${kind}`,
+    summary: `Stop ${article(kind)}`,
     description: "It stays stopped until it is started or deployed again. Refused when it is stopped already.",
     ability: "deploy",
     alsoByGet: true,
     query: ["docker_cleanup"],
     errors: ["resource.already_stopped"],
-    input: z.strictObject({ docker_cleanup: flag("Remove images that nothing uses any more. Default true.") }),
+    input: ResourceStop,
   })
     .output(Message)
     .mutation(({ ctx, input: { uuid } }) => ctx.control.lifecycle.stop({ kind, uuid })),
@@ -56,11 +97,18 @@ export const lifecycle = perKind(["application"], (kind) => ({
     method: "DELETE",
     path: "",
     operationId: "delete-{kind}-by-uuid",
-    summary: `Delete an ${kind}`,
+    summary: `Delete ${article(kind)}`,
     description: "Answers at once. Its status is `removing` until nothing of it is left, then it reads as not found.",
     ability: "write",
-    input: ApplicationDelete,
+    input: ResourceDelete,
   })
     .output(Message)
     .mutation(({ ctx, input: { uuid, ...flags } }) => ctx.control.lifecycle.delete({ kind, uuid }, flags)),
 }));
+
+/** Starting, stopping and deleting. */
+export const lifecycle = {
+  application: { ...applicationStart, ...anyKind.application },
+  service: { ...engineStart.service, ...anyKind.service },
+  database: { ...engineStart.database, ...anyKind.database },
+};

@@ -5,6 +5,8 @@ type ResourceChange =
   | "resource.updated"
   | "resource.variables_changed"
   | "resource.source_uploaded"
+  | "resource.start_requested"
+  | "resource.restart_requested"
   | "resource.stop_requested";
 
 /** In the transaction of the change. @param details Never secrets. */

@@ -1,10 +1,10 @@
 import {
-  type ApplicationDelete,
   DomainError,
   isRunning,
   isStopped,
   notFound,
   RESOURCE_KINDS,
+  type ResourceDelete,
   type ResourceKind,
   type ResourceRecord,
   type ResourceRef,
@@ -23,27 +23,39 @@ export interface StartOptions {
 
 export interface Started {
   readonly message: string;
+}
+
+export interface DeploymentStarted extends Started {
   readonly deployment_uuid: string;
 }
 
-/** How a kind is started: what the kinds do not share. */
-interface Starter {
-  start(inside: Stores, resource: ResourceRecord, options: StartOptions): Promise<Started>;
-  restart(inside: Stores, resource: ResourceRecord): Promise<Started>;
+/** What each kind answers to a start or restart. */
+interface Answers {
+  readonly application: DeploymentStarted;
+  readonly service: Started;
+  readonly database: Started;
 }
 
-/** Kinds that can be started so far. */
-export type StartableKind = Extract<ResourceKind, "application">;
-type StartableRef = ResourceRef & { readonly kind: StartableKind };
+/** How a kind is started: what the kinds do not share. */
+interface Starter<Answer> {
+  start(inside: Stores, resource: ResourceRecord, options: StartOptions): Promise<Answer>;
+  restart(inside: Stores, resource: ResourceRecord): Promise<Answer>;
+}
+
+type RefOf<K extends ResourceKind> = ResourceRef & { readonly kind: K };
 
 /** Starting, stopping and removing a resource of any kind. */
 export function lifecycle(context: UseCaseContext) {
   const { scope, stores } = context;
-  const starters: Record<StartableKind, Starter> = { application: applicationStarter(context) };
+  const starters: { readonly [K in ResourceKind]: Starter<Answers[K]> } = {
+    application: applicationStarter(context),
+    service: engineStarter(context),
+    database: engineStarter(context),
+  };
 
   return {
-    /** @throws DomainError `resource.already_running`, `queue.full` */
-    async start(ref: StartableRef, options: StartOptions): Promise<Started> {
+    /** @throws DomainError `resource.already_running`, `queue.full`, `engine.unsupported` */
+    async start<K extends ResourceKind>(ref: RefOf<K>, options: StartOptions = {}): Promise<Answers[K]> {
       requireAbility(scope, "deploy");
       return stores.transaction(async (inside) => {
         const resource = await findResource(inside, ref);
@@ -54,8 +66,8 @@ export function lifecycle(context: UseCaseContext) {
       });
     },
 
-    /** @throws DomainError `queue.full` */
-    async restart(ref: StartableRef): Promise<Started> {
+    /** @throws DomainError `queue.full`, `engine.unsupported` */
+    async restart<K extends ResourceKind>(ref: RefOf<K>): Promise<Answers[K]> {
       requireAbility(scope, "deploy");
       return stores.transaction(async (inside) => starters[ref.kind].restart(inside, await findResource(inside, ref)));
     },
@@ -75,7 +87,7 @@ export function lifecycle(context: UseCaseContext) {
     },
 
     /** Marks it; the worker removes it within seconds. Asking again changes nothing. */
-    async delete(ref: ResourceRef, { delete_volumes = true }: ApplicationDelete): Promise<{ message: string }> {
+    async delete(ref: ResourceRef, { delete_volumes = true }: ResourceDelete): Promise<{ message: string }> {
       requireAbility(scope, "write");
       await stores.transaction(async (inside) => {
         const resource = await findResource(inside, ref);
@@ -94,7 +106,36 @@ async function cancelDeployments(inside: Stores, resource: ResourceRecord): Prom
   }
 }
 
-function applicationStarter(context: UseCaseContext): Starter {
+/** @throws DomainError `engine.unsupported` when the server's engine does not run resources of this kind. */
+export async function requireEngineFor(
+  { engineFor }: Pick<UseCaseContext, "engineFor">,
+  inside: Stores,
+  { kind, server_id }: Pick<ResourceRecord, "kind" | "server_id">,
+): Promise<void> {
+  const server = await inside.servers.findById(server_id);
+  if (server === undefined) throw notFound("Server");
+  const engine = await engineFor(server);
+  if (engine.capabilities.kinds.includes(kind)) return;
+  const { plural, title } = RESOURCE_KINDS[kind];
+  const sentence = `The engine of server ${server.name} (${engine.kind}) runs no ${plural}. ${title} records can be made and changed; to start one, put it on a server with Docker.`;
+  throw new DomainError("engine.unsupported", sentence, { fields: { server_uuid: [sentence] } });
+}
+
+/** For kinds that the worker brings to the state that is wanted. */
+function engineStarter(context: UseCaseContext): Starter<Started> {
+  async function begin(inside: Stores, resource: ResourceRecord, doing: "starting" | "restarting"): Promise<Started> {
+    await requireEngineFor(context, inside, resource);
+    await inside.resources.setDesiredState(resource.id, "running");
+    await tellOfResource(inside, resource, `resource.${doing === "starting" ? "start" : "restart"}_requested`);
+    return { message: `${RESOURCE_KINDS[resource.kind].title} ${doing} request queued.` };
+  }
+  return {
+    start: (inside, resource) => begin(inside, resource, "starting"),
+    restart: (inside, resource) => begin(inside, resource, "restarting"),
+  };
+}
+
+function applicationStarter(context: UseCaseContext): Starter<DeploymentStarted> {
   const find = async (inside: Stores, { uuid }: ResourceRecord) => {
     const application = await inside.applications.find(uuid);
     if (application === undefined) throw notFound("Application");

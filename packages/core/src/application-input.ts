@@ -87,11 +87,3 @@ export const ApplicationUpdate = z.strictObject({
   build_pack: BuildPack.optional(),
 });
 export type ApplicationUpdate = z.infer<typeof ApplicationUpdate>;
-
-export const ApplicationDelete = z.strictObject({
-  delete_configurations: flag("Remove its configuration from the server. Default true."),
-  delete_volumes: flag("Remove its storages with what is in them. Default true."),
-  docker_cleanup: flag("Remove images that nothing uses any more. Default true."),
-  delete_connected_networks: flag("Remove networks that nothing uses any more. Default true."),
-});
-export type ApplicationDelete = z.infer<typeof ApplicationDelete>;

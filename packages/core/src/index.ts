@@ -28,6 +28,7 @@ export * from "./generated-domain.ts";
 export * from "./git-source.ts";
 export * from "./health-check.ts";
 export * from "./input.ts";
+export * from "./lifecycle.ts";
 export * from "./limits.ts";
 export * from "./name.ts";
 export * from "./permission.ts";

@@ -1,5 +1,5 @@
 import type { Page, Paging } from "@berth/core";
-import { type SelectQueryBuilder, type StringReference, sql } from "kysely";
+import { type RawBuilder, type SelectQueryBuilder, type StringReference, sql } from "kysely";
 import type { DB } from "./schema.ts";
 
 /** What to pass over and how much to take; `undefined` takes all. */
@@ -45,14 +45,17 @@ export const ofOwner = <DB, TB extends keyof DB, O>(
   { owner, is, id, direction = "asc" }: OwnedOrder<DB, TB>,
 ): SelectQueryBuilder<DB, TB, O> =>
   query
-    .where(sql<boolean>`${sql.ref(owner)} between ${is}::bigint and ${is}::bigint`)
-    .orderBy(sql.ref(owner), direction)
-    .orderBy(sql.ref(id), direction);
+    .where(sql<boolean>`${column(owner)} between ${is}::bigint and ${is}::bigint`)
+    .orderBy(column(owner), direction)
+    .orderBy(column(id), direction);
+
+const column = (reference: string | RawBuilder<unknown>) =>
+  typeof reference === "string" ? sql.ref(reference) : reference;
 
 interface OwnedOrder<DB, TB extends keyof DB> {
-  readonly owner: StringReference<DB, TB>;
+  readonly owner: StringReference<DB, TB> | RawBuilder<unknown>;
   readonly is: number;
-  readonly id: StringReference<DB, TB>;
+  readonly id: StringReference<DB, TB> | RawBuilder<unknown>;
   readonly direction?: "asc" | "desc";
 }
 

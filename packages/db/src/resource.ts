@@ -1,6 +1,6 @@
 import type { DomainClaim, ResourceStore, SystemResourceStore } from "@berth/core";
 import { sql } from "kysely";
-import { applicationRecord, openSecrets, selectApplications } from "./application.ts";
+import { applicationRecord, openApplicationSecrets, selectApplications } from "./application.ts";
 import { type Context, inTransaction, type TeamContext, wakeWorkers } from "./context.ts";
 import { ofOwner, page, within } from "./page.ts";
 import { keptTotal, RESOURCE_COLUMNS, tellOfResource } from "./resource-row.ts";
@@ -72,7 +72,10 @@ export function systemResourceStore(context: Context): SystemResourceStore {
         .executeTakeFirst();
       if (row === undefined) return undefined;
       const { secrets, ...application } = row;
-      return { application: applicationRecord(application), secrets: openSecrets(context, row.uuid, secrets) };
+      return {
+        application: applicationRecord(application),
+        secrets: openApplicationSecrets(context, row.uuid, secrets),
+      };
     },
     domains: (id) =>
       db
@@ -132,11 +135,9 @@ function setStatus(context: Context, id: number, status: string): Promise<void> 
       .execute();
     const isOrWasOnline = [before.status, status].some((state) => state.startsWith("running"));
     if (isOrWasOnline) {
-      await inside.db
-        .updateTable("application")
-        .set({ last_online_at: sql<Date>`now()` })
-        .where("resource_id", "=", id)
-        .execute();
+      await sql`update ${sql.table(before.kind)} set last_online_at = now() where resource_id = ${id}`.execute(
+        inside.db,
+      );
     }
     tellOfResource(inside, before, "resource.status_changed", { status, previous_status: before.status });
   });

@@ -120,6 +120,26 @@ interface ApplicationTable {
   last_online_at: Date | null;
 }
 
+/** What the tables of all kinds have. Settings and secrets are typed by their stores. */
+interface KindTable {
+  resource_id: number;
+  settings: Json<Readonly<Record<string, unknown>>>;
+  secrets: Sealed;
+  restart_count: Generated<number>;
+  last_restart_at: Date | null;
+  last_online_at: Date | null;
+}
+
+interface DatabaseTable extends KindTable {
+  engine: string;
+  started_at: Date | null;
+}
+
+interface ServiceTable extends KindTable {
+  /** Of a one-click service: the key of its template. */
+  service_type: string | null;
+}
+
 interface DomainTable {
   id: Generated<number>;
   resource_id: number;
@@ -275,6 +295,8 @@ export interface DB {
   resource: ResourceTable;
   resource_count: ResourceCountTable;
   application: ApplicationTable;
+  database: DatabaseTable;
+  service: ServiceTable;
   domain: DomainTable;
   env: EnvTable;
   storage: StorageTable;

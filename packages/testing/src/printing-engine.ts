@@ -24,6 +24,7 @@ export function printingEngine(capabilities: Partial<Engine["capabilities"]> = {
   return {
     kind: "process",
     capabilities: {
+      kinds: ["application"],
       build_packs: ["nixpacks", "railpack", "static"],
       images: false,
       replicas: false,

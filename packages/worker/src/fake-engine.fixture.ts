@@ -77,6 +77,7 @@ export function fakeEngine(points: Points): FakeEngine {
   const engine = (owner: Life): Engine => ({
     kind: "process",
     capabilities: {
+      kinds: ["application"],
       build_packs: ["nixpacks"],
       images: false,
       replicas: false,

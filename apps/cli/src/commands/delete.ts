@@ -1,4 +1,4 @@
-import { ApplicationDelete } from "@berth/core";
+import { ResourceDelete } from "@berth/core";
 import type { Command } from "commander";
 import { findLinks, forget } from "../application-link.ts";
 import { EXIT, Failure, usage } from "../failure.ts";
@@ -9,7 +9,7 @@ import { ask } from "../prompt.ts";
 import type { Session } from "../session.ts";
 import { namedApplication } from "../target.ts";
 
-const FLAGS = flagsFor(ApplicationDelete);
+const FLAGS = flagsFor(ResourceDelete);
 
 export function define(command: Command, bind: Bind): void {
   command.argument("<app>", "name or uuid").option("--yes", "do not ask");

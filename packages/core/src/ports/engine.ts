@@ -1,8 +1,11 @@
 import type { Artifact, BuildRequest } from "../deploy/artifact.ts";
 import type { ReleaseRef, ReleaseSpec, ReleaseState } from "../deploy/release.ts";
+import type { ResourceKind } from "../resource.ts";
 
 /** What an engine can do. Shared code asks these, never the engine's name. */
 export interface EngineCapabilities {
+  /** Which kinds of resource it runs. */
+  readonly kinds: readonly ResourceKind[];
   readonly build_packs: readonly string[];
   readonly images: boolean;
   readonly replicas: boolean;

@@ -1,7 +1,9 @@
 import type { Migration } from "kysely/migration";
 import { foundation } from "./0001-foundation.ts";
+import { kinds } from "./0002-kinds.ts";
 
 /** In the order of their names, which never change once released. */
 export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   "0001-foundation": foundation,
+  "0002-kinds": kinds,
 };

@@ -160,6 +160,7 @@ export function processEngine(options: ProcessEngineOptions): ProcessEngine {
 
 function capabilitiesOf(buildPacks: readonly string[], cgroups: Cgroups): EngineCapabilities {
   return {
+    kinds: ["application"],
     build_packs: buildPacks,
     images: false,
     replicas: false,

@@ -1,0 +1,200 @@
+import { notFound, type Page, type Paging, type Placement, type ResourceKind, type ResourceRecord } from "@berth/core";
+import { type Kysely, type SelectQueryBuilder, sql } from "kysely";
+import { type Context, idsOf, type TeamContext } from "./context.ts";
+import { countRows, ofOwner, page, within } from "./page.ts";
+import { keptTotal, RESOURCE_COLUMNS, tellOfResource } from "./resource-row.ts";
+import type { DB } from "./schema.ts";
+
+// What the kinds of resource have in common in the database: a row of `resource`, and a row of a table named like the
+// kind with its settings in one jsonb and its secrets sealed in one value.
+
+/** One value, since decoding a column costs more than a key of it. */
+const PLACEMENT = sql<Placement>`jsonb_build_object(
+  'project_uuid', project.uuid, 'environment_uuid', environment.uuid, 'environment_name', environment.name,
+  'server_uuid', server.uuid, 'server_name', server.name, 'server_ip', server.ip,
+  'is_server_functional', coalesce((server.settings ->> 'is_reachable')::boolean, false)
+    and coalesce((server.settings ->> 'is_usable')::boolean, false)
+    and not coalesce((server.settings ->> 'force_disabled')::boolean, false),
+  'destination_uuid', destination.uuid, 'destination_name', destination.name,
+  'destination_network', destination.network)`;
+
+/** Resources with the names of what they live in; each kind joins its own table. */
+export const selectPlaced = (db: Kysely<DB>) =>
+  db
+    .selectFrom("resource")
+    .innerJoin("environment", "environment.id", "resource.environment_id")
+    .innerJoin("project", "project.id", "environment.project_id")
+    .innerJoin("server", "server.id", "resource.server_id")
+    .innerJoin("destination", "destination.id", "resource.destination_id")
+    .select([...RESOURCE_COLUMNS, PLACEMENT.as("placement")]);
+
+export interface NewResource {
+  readonly uuid: string;
+  readonly environment_id: number;
+  readonly server_id: number;
+  readonly destination_id: number;
+  readonly name: string;
+  readonly description: string | null;
+}
+
+/**
+ * Inserts the row of `resource` and tells of it. The row of the kind's own table follows in the same transaction.
+ * @throws DomainError `resource.not_found` when the place is another team's
+ */
+export async function insertResource(
+  context: TeamContext,
+  kind: ResourceKind,
+  { uuid, environment_id, server_id, destination_id, name, description }: NewResource,
+): Promise<ResourceRecord> {
+  // Taken from the places themselves, so that another team's, or a destination of another server, is none.
+  const resource = await context.db
+    .insertInto("resource")
+    .columns(["uuid", "kind", "team_id", "environment_id", "server_id", "destination_id", "name", "description"])
+    .expression((eb) =>
+      eb
+        .selectFrom("environment")
+        .innerJoin("project", "project.id", "environment.project_id")
+        .innerJoin("server", "server.team_id", "project.team_id")
+        .innerJoin("destination", "destination.server_id", "server.id")
+        .where("project.team_id", "=", context.teamId)
+        .where("environment.id", "=", environment_id)
+        .where("server.id", "=", server_id)
+        .where("destination.id", "=", destination_id)
+        .select([
+          sql<string>`${uuid}::text`.as("uuid"),
+          sql<ResourceKind>`${kind}::text`.as("kind"),
+          "project.team_id",
+          "environment.id as environment_id",
+          "server.id as server_id",
+          "destination.id as destination_id",
+          sql<string>`${name}::text`.as("name"),
+          sql<string | null>`${description}::text`.as("description"),
+        ]),
+    )
+    .returning(RESOURCE_COLUMNS)
+    .executeTakeFirst();
+  if (resource === undefined) throw notFound("Environment, server or destination");
+  tellOfResource(context, resource, "resource.created");
+  return resource;
+}
+
+export interface ResourceChange<Settings, Secrets> {
+  readonly name?: string | undefined;
+  readonly description?: string | null | undefined;
+  /** Merged into the stored ones, key by key. */
+  readonly settings?: Partial<Settings> | undefined;
+  readonly secrets?: Partial<Secrets> | undefined;
+}
+
+/** Changes a resource of the team and of this kind; `undefined` when there is none. Only in a transaction. */
+export async function updateResource<Settings, Secrets extends object>(
+  context: TeamContext,
+  kind: ResourceKind,
+  id: number,
+  { name, description, settings, secrets }: ResourceChange<Settings, Secrets>,
+): Promise<{ readonly uuid: string } | undefined> {
+  const { db, teamId } = context;
+  const resource = await db
+    .updateTable("resource")
+    .set({
+      updated_at: sql<Date>`now()`,
+      ...(name === undefined ? {} : { name }),
+      ...(description === undefined ? {} : { description }),
+    })
+    .where("id", "=", id)
+    .where("team_id", "=", teamId)
+    .where("kind", "=", kind)
+    .returning("uuid")
+    .executeTakeFirst();
+  if (resource === undefined) return undefined;
+  if (settings !== undefined) {
+    await sql`update ${sql.table(kind)} set settings = settings || ${JSON.stringify(settings)}::jsonb
+      where resource_id = ${id}`.execute(db);
+  }
+  if (secrets !== undefined) {
+    // The resource's row is locked by the update above, so nobody changes the other secrets in between.
+    const { rows } = await sql<{ secrets: Uint8Array | null }>`select secrets from ${sql.table(kind)}
+      where resource_id = ${id}`.execute(db);
+    const given = Object.fromEntries(Object.entries(secrets).filter(([, value]) => value !== undefined));
+    const stored = openSecrets(context, kind, resource.uuid, rows[0]?.secrets ?? null, {});
+    const merged = sealSecrets(context, kind, resource.uuid, { ...stored, ...given });
+    await sql`update ${sql.table(kind)} set secrets = ${merged} where resource_id = ${id}`.execute(db);
+  }
+  return resource;
+}
+
+export interface KindFilter {
+  readonly environment_id?: number | undefined;
+  readonly tag?: string | undefined;
+}
+
+/** A list of the team's resources of a kind, by id. @param select `selectPlaced` with the kind's own table. */
+export function listOfKind<TB extends keyof DB, Row>(
+  context: TeamContext,
+  kind: ResourceKind,
+  select: SelectQueryBuilder<DB, TB | "resource", Row>,
+  { environment_id, tag }: KindFilter,
+  paging: Paging,
+): Promise<Page<Row>> {
+  const conditions = [
+    sql<boolean>`resource.team_id = ${context.teamId}`,
+    sql<boolean>`resource.kind = ${kind}`,
+    ...(environment_id === undefined ? [] : [sql<boolean>`resource.environment_id = ${environment_id}`]),
+    ...(tag === undefined ? [] : [sql<boolean>`resource.id in (${tagged(context, tag)})`]),
+  ];
+  const isMatching = sql<boolean>`${sql.join(conditions, sql` and `)}`;
+  return page(
+    paging,
+    (window) => {
+      const owner =
+        environment_id === undefined
+          ? ({ owner: sql.ref<number>("resource.team_id"), is: context.teamId } as const)
+          : ({ owner: sql.ref<number>("resource.environment_id"), is: environment_id } as const);
+      return within(ofOwner(select.where(isMatching), { ...owner, id: sql.ref("resource.id") }), window).execute();
+    },
+    () =>
+      tag === undefined
+        ? keptTotal(context, { kind, ...(environment_id === undefined ? {} : { environment_id }) })
+        : countRows(context.db.selectFrom("resource").where(isMatching)),
+  );
+}
+
+const tagged = ({ db, teamId }: TeamContext, tag: string) =>
+  db
+    .selectFrom("resource_tag")
+    .innerJoin("tag", "tag.id", "resource_tag.tag_id")
+    .select("resource_tag.resource_id")
+    .where("tag.team_id", "=", teamId)
+    .where("tag.name", "=", tag);
+
+/** Secrets of several resources of the team, by id. */
+export async function secretsOfKind<Secrets extends object>(
+  context: TeamContext,
+  kind: ResourceKind,
+  ids: readonly number[],
+  defaults: Secrets,
+): Promise<ReadonlyMap<number, Secrets>> {
+  const { rows } = await sql<{ id: number; uuid: string; secrets: Uint8Array | null }>`
+    select resource.id, resource.uuid, secrets from ${sql.table(kind)} join resource on resource.id = resource_id
+    where resource.id in ${idsOf(ids)} and resource.team_id = ${context.teamId}`.execute(context.db);
+  return new Map(rows.map(({ id, uuid, secrets }) => [id, openSecrets(context, kind, uuid, secrets, defaults)]));
+}
+
+/** Sealed for its place: what is copied to another row does not open there. */
+const secretsPlace = (kind: ResourceKind, uuid: string) => `${kind} ${uuid} secrets`;
+
+export const sealSecrets = ({ cipher }: Context, kind: ResourceKind, uuid: string, secrets: object): Uint8Array =>
+  cipher.seal(JSON.stringify(secrets), secretsPlace(kind, uuid));
+
+export function openSecrets<Secrets extends object>(
+  { cipher }: Context,
+  kind: ResourceKind,
+  uuid: string,
+  sealed: Uint8Array | null,
+  defaults: Secrets,
+): Secrets {
+  if (sealed === null) return defaults;
+  // Sealed by us from the same type, and authenticated; a secret added since reads as its default.
+  const stored = JSON.parse(cipher.open(sealed, secretsPlace(kind, uuid))) as Partial<Secrets>;
+  return { ...defaults, ...stored };
+}

@@ -1,0 +1,32 @@
+import { type Kysely, sql } from "kysely";
+import type { Migration } from "kysely/migration";
+
+const KINDS = [
+  `create table database (
+    resource_id bigint primary key references resource on delete cascade,
+    engine text not null,
+    settings jsonb not null,
+    secrets bytea,
+    restart_count integer not null default 0,
+    last_restart_at timestamptz(3),
+    last_online_at timestamptz(3),
+    started_at timestamptz(3)
+  )`,
+  // Of a compose text, which may hold secrets, all is in the sealed value.
+  `create table service (
+    resource_id bigint primary key references resource on delete cascade,
+    service_type text,
+    settings jsonb not null,
+    secrets bytea,
+    restart_count integer not null default 0,
+    last_restart_at timestamptz(3),
+    last_online_at timestamptz(3)
+  )`,
+];
+
+/** Databases and services beside applications. */
+export const kinds: Migration = {
+  async up(db: Kysely<unknown>): Promise<void> {
+    for (const statement of KINDS) await sql.raw(statement).execute(db);
+  },
+};
