@@ -1,0 +1,50 @@
+import { createdApplication, type Served } from "./berth.fixture.ts";
+import type { Route } from "./rest/routes.ts";
+
+/** Path, or parameter in one, to what stands for its parameter. */
+export type Objects = Readonly<Record<string, string>>;
+
+/** Bodies that pass validation, for operations with a path parameter that need one. */
+export const EXAMPLE_BODIES: Readonly<Record<string, object>> = {
+  "update-project-by-uuid": { name: "Mine now" },
+  "create-environment": { name: "mine" },
+  "update-server-by-uuid": { name: "mine" },
+  "update-application-by-uuid": { name: "mine" },
+  "create-env-by-application-uuid": { key: "MINE" },
+  "update-env-by-application-uuid": { key: "THEIRS", value: "mine" },
+  "update-envs-by-application-uuid": { data: [{ key: "MINE" }] },
+};
+
+/** One object of the team for every path that names one. */
+export async function madeObjects(api: Served): Promise<Objects> {
+  const application = await createdApplication(api, { instant_deploy: true });
+  const { json } = await api.ask("GET", `/deployments/applications/${application}`);
+  await api.ask("POST", `/applications/${application}/envs`, { body: { key: "THEIRS", value: "1" } });
+  const envs = await api.ask("GET", `/applications/${application}/envs`);
+  const tokens = await api.ask("GET", "/tokens");
+  return {
+    "/applications/{uuid}": application,
+    "/deployments/applications/{uuid}": application,
+    "/deployments/{uuid}": json.deployments[0].deployment_uuid,
+    "/projects/{uuid}": api.where.project_uuid,
+    "/servers/{uuid}": api.where.server_uuid,
+    "/teams/{id}": String(api.place.server.team_id),
+    "/tokens/{id}": String(tokens.json[0].id),
+    "{env_uuid}": envs.json[0].uuid,
+    "{environment_name_or_uuid}": "production",
+  };
+}
+
+/** The route's path with the objects in it. The longest path that fits names the first parameter. */
+export function pathOf({ path }: Pick<Route, "path">, objects: Objects): string {
+  const prefix = Object.keys(objects)
+    .filter((key) => key.startsWith("/") && (path === key || path.startsWith(`${key}/`)))
+    .sort((a, b) => b.length - a.length)[0];
+  if (prefix === undefined && /\{\w+\}/.test(path)) throw new Error(`Name an object for ${path} in madeObjects.`);
+  const own = prefix === undefined ? path : path.replace(prefix, prefix.replace(/\{\w+\}/, objects[prefix] ?? ""));
+  return own.replace(/\{\w+\}/g, (parameter) => {
+    const value = objects[parameter];
+    if (value === undefined) throw new Error(`Name an object for ${parameter} in madeObjects.`);
+    return value;
+  });
+}
