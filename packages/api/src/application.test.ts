@@ -138,6 +138,47 @@ describe("POST /applications/dockerfile", () => {
   });
 });
 
+describe("POST /applications/dockerimage", () => {
+  const image = (fields: object) => ({ body: { ...api.where, ...fields } });
+
+  test("creates nothing where the engine has no Docker, and says what it can build", async () => {
+    const before = (await api.ask("GET", "/applications")).json.length;
+    const asked = image({ docker_registry_image_name: "nginx", instant_deploy: true });
+    const { status, json } = await api.ask("POST", "/applications/dockerimage", asked);
+    expect([status, json.code]).toEqual([422, "engine.unsupported"]);
+    expect(json.errors.build_pack[0]).toMatch(/dockerimage.*nixpacks, railpack, static/);
+    expect((await api.ask("GET", "/applications")).json).toHaveLength(before);
+  });
+
+  test("[S05] answers its URLs and keeps the image in its one form", async () => {
+    Object.assign(api.engine.capabilities, { build_packs: ["dockerimage"] });
+    const digest = "c".repeat(64);
+    for (const [fields, name, tag] of [
+      [{ docker_registry_image_name: "nginx" }, "nginx", "latest"],
+      [{ docker_registry_image_name: "ghcr.io/me/app:v1", docker_registry_image_tag: "" }, "ghcr.io/me/app", "v1"],
+      [{ docker_registry_image_name: `nginx@sha256:${digest}` }, "nginx@sha256", digest],
+    ] as const) {
+      const { status, json } = await api.ask("POST", "/applications/dockerimage", image(fields));
+      expect([status, json]).toEqual([201, { uuid: expect.any(String), fqdn: expect.stringMatching(/^http:/) }]);
+      expect((await api.ask("GET", `/applications/${json.uuid}`)).json).toMatchObject({
+        name: expect.stringMatching(/^docker-image-/),
+        source: "image",
+        build_pack: "dockerimage",
+        docker_registry_image_name: name,
+        docker_registry_image_tag: tag,
+      });
+    }
+    Object.assign(api.engine.capabilities, { build_packs: ["nixpacks", "railpack", "static"] });
+  });
+
+  test("needs an image, and refuses what is none", async () => {
+    const required = await api.ask("POST", "/applications/dockerimage", { body: api.where });
+    expect(required.json.errors).toEqual({ docker_registry_image_name: ["This field is required."] });
+    const wrong = await api.ask("POST", "/applications/dockerimage", image({ docker_registry_image_name: "a b" }));
+    expect([wrong.status, Object.keys(wrong.json.errors)]).toEqual([422, ["docker_registry_image_name"]]);
+  });
+});
+
 describe("an uploaded source", () => {
   test("is answered with its commit and size, which the next deployment builds", async () => {
     const { json } = await api.ask("POST", "/applications/upload", { body: { ...api.where, name: "Folder" } });

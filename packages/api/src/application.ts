@@ -1,6 +1,7 @@
 import {
   Application,
   ApplicationCreateDockerfile,
+  ApplicationCreateImage,
   ApplicationCreatePublic,
   ApplicationCreateUpload,
   ApplicationUpdate,
@@ -74,6 +75,17 @@ export const applications = {
     .input(ApplicationCreateDockerfile)
     .output(CreatedApplication)
     .mutation(({ ctx, input }) => ctx.control.applications.createDockerfile(input)),
+
+  createImage: operation({
+    ...CREATE,
+    path: "/applications/dockerimage",
+    operationId: "create-dockerimage-application",
+    summary: "Create an application from an image",
+    description: `${DEPLOYS_AT_ONCE} Without a tag the image is the one called latest.`,
+  })
+    .input(ApplicationCreateImage)
+    .output(CreatedApplication)
+    .mutation(({ ctx, input }) => ctx.control.applications.createImage(input)),
 
   createUpload: operation({
     ...CREATE,

@@ -1,6 +1,7 @@
 import {
   type ApplicationCreate,
   type ApplicationCreateDockerfile,
+  type ApplicationCreateImage,
   type ApplicationCreatePublic,
   type ApplicationCreateUpload,
   ApplicationSecrets,
@@ -30,14 +31,12 @@ export function createApplication(context: UseCaseContext) {
     createPublic: (sent: ApplicationCreatePublic) => create(context, "git", sent, sent.build_pack),
     createUpload: (sent: ApplicationCreateUpload) => create(context, "upload", sent, sent.build_pack ?? "nixpacks"),
     createDockerfile: (sent: ApplicationCreateDockerfile) => create(context, "dockerfile", sent, "dockerfile"),
+    createImage: (sent: ApplicationCreateImage) => create(context, "image", sent, "dockerimage"),
   };
 }
 
 const DEFAULT_SETTINGS = ApplicationSettings.parse({ build_pack: "nixpacks" });
 const DEFAULT_SECRETS = ApplicationSecrets.parse({});
-
-/** An image is not built. */
-type SourceBuildPack = Exclude<BuildPack, "dockerimage">;
 
 interface Draft {
   readonly uuid: string;
@@ -59,7 +58,7 @@ async function create(
   context: UseCaseContext,
   source: ApplicationSource,
   sent: ApplicationCreate,
-  buildPack: SourceBuildPack,
+  buildPack: BuildPack,
 ): Promise<CreatedApplication> {
   const { scope, stores } = context;
   requireAbility(scope, "write");
@@ -82,7 +81,7 @@ function drafted(
   { ids }: UseCaseContext,
   source: ApplicationSource,
   sent: ApplicationCreate,
-  buildPack: SourceBuildPack,
+  buildPack: BuildPack,
   place: Place,
 ): Draft {
   const change = applicationChange({ ...sent, build_pack: buildPack });

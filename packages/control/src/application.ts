@@ -102,7 +102,7 @@ async function update(context: UseCaseContext, uuid: string, sent: ApplicationUp
 
 async function checkedChange(context: UseCaseContext, current: ApplicationRecord, sent: ApplicationUpdate) {
   const { scope, stores } = context;
-  const { settings, secrets, problems } = applicationChange(sent);
+  const { settings, secrets, problems } = applicationChange(sent, current.settings);
   const next = { ...current.settings, ...settings };
   const authProblems = settings.is_http_basic_auth_enabled
     ? basicAuthProblems(next, { ...(await stores.applications.secrets(current.id)), ...secrets })

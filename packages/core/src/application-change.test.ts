@@ -5,6 +5,8 @@ import { ApplicationCreatePublic, ApplicationUpdate } from "./application-input.
 import { generatedName } from "./application-name.ts";
 
 const change = (sent: ApplicationUpdate) => applicationChange(ApplicationUpdate.parse(sent));
+const image = (docker_registry_image_name: string, docker_registry_image_tag: string) =>
+  ApplicationSettings.parse({ build_pack: "dockerimage", docker_registry_image_name, docker_registry_image_tag });
 const base64 = (text: string) => btoa(text);
 
 describe("a change of an application", () => {
@@ -43,6 +45,38 @@ describe("a change of an application", () => {
     expect(change(sent).settings).toEqual({ health_check_port: 8080, health_check_retries: 3, limits_cpu_shares: 512 });
   });
 
+  test.each<[ApplicationUpdate, string | null, string | null]>([
+    [{ docker_registry_image_name: "caddy" }, "caddy", "1.27"],
+    [{ docker_registry_image_name: "caddy:2" }, "caddy", "2"],
+    [{ docker_registry_image_name: "caddy", docker_registry_image_tag: "2" }, "caddy", "2"],
+    [{ docker_registry_image_name: "caddy", docker_registry_image_tag: null }, "caddy", "latest"],
+    [{ docker_registry_image_tag: "1.28" }, "nginx", "1.28"],
+    [{ docker_registry_image_tag: "" }, "nginx", "latest"],
+    [{ docker_registry_image_tag: "a".repeat(64) }, "nginx@sha256", "a".repeat(64)],
+  ])("of an image nginx:1.27 by %j makes it %s:%s", (sent, name, tag) => {
+    const { settings, problems } = applicationChange(ApplicationUpdate.parse(sent), image("nginx", "1.27"));
+    expect([settings.docker_registry_image_name, settings.docker_registry_image_tag]).toEqual([name, tag]);
+    expect(problems).toEqual({});
+  });
+
+  test("of an image named by its digest to a tag leaves the digest behind", () => {
+    const sent = { docker_registry_image_tag: "1.28" };
+    expect(applicationChange(sent, image("nginx@sha256", "b".repeat(64))).settings).toEqual({
+      docker_registry_image_name: "nginx",
+      docker_registry_image_tag: "1.28",
+    });
+  });
+
+  test("of an image needs a name, which what is built from source does not", () => {
+    const sent = { docker_registry_image_name: null };
+    expect(applicationChange(sent, image("nginx", "1")).problems).toHaveProperty("docker_registry_image_name");
+    expect(applicationChange(sent)).toMatchObject({ settings: sent, problems: {} });
+    expect(applicationChange({ docker_registry_image_name: "ghcr.io/me/built" }).settings).toEqual({
+      docker_registry_image_name: "ghcr.io/me/built",
+      docker_registry_image_tag: null,
+    });
+  });
+
   test("tidies network aliases", () => {
     expect(change({ custom_network_aliases: "a, b c,,a" }).settings.custom_network_aliases).toBe("a,b-c");
   });
@@ -54,6 +88,8 @@ describe("a change of an application", () => {
     [{ git_repository: "https://token@git.example/x" }, "git_repository"],
     [{ git_branch: "a..b" }, "git_branch"],
     [{ git_branch: "-x" }, "git_branch"],
+    [{ docker_registry_image_name: "Not An Image" }, "docker_registry_image_name"],
+    [{ docker_registry_image_name: "nginx:1", docker_registry_image_tag: "2" }, "docker_registry_image_tag"],
     [{ ports_exposes: "0" }, "ports_exposes"],
     [{ ports_exposes: "80,70000" }, "ports_exposes"],
     [{ ports_mappings: "80:80,80:81" }, "ports_mappings"],

@@ -2,6 +2,7 @@ import { ApplicationSecrets, ApplicationSettings } from "./application.ts";
 import type { ApplicationCreate, ApplicationUpdate } from "./application-input.ts";
 import { BASE64_PROBLEM, decodeBase64Field } from "./base64.ts";
 import type { BuildPack } from "./build-pack.ts";
+import { DEFAULT_IMAGE_TAG, readDockerImage } from "./docker-image.ts";
 import { DomainError, isDomainError } from "./errors.ts";
 import { parseGitRef, parseGitRevision, parseGitUrl } from "./git-source.ts";
 import { limitProblems } from "./limits.ts";
@@ -16,15 +17,27 @@ export interface ApplicationChange {
 const DEFAULT_SETTINGS = ApplicationSettings.parse({ build_pack: "nixpacks" });
 const DEFAULT_SECRETS = ApplicationSecrets.parse({});
 
-/** Reads the settings and secrets of a request: null becomes the default, base64 becomes text, lists are tidied. */
-export function applicationChange(sent: ApplicationCreate | ApplicationUpdate): ApplicationChange {
+/** What a request may set. An image's build pack is not sent: it goes with its operation. */
+type Sent = Omit<ApplicationCreate | ApplicationUpdate, "build_pack"> & {
+  readonly build_pack?: BuildPack | null | undefined;
+};
+
+/**
+ * Reads the settings and secrets of a request: null becomes the default, base64 becomes text, lists are tidied, an
+ * image's name gets its one form.
+ *
+ * @param current What is stored already, of an application that is changed.
+ */
+export function applicationChange(sent: Sent, current: ApplicationSettings = DEFAULT_SETTINGS): ApplicationChange {
   const decoded = decodeFields(picked(sent, DEFAULT_SETTINGS));
-  const settings = { ...decoded.settings, ...tidied(decoded.settings) };
+  const image = imageFields(decoded.settings, current);
+  const settings = { ...decoded.settings, ...tidied(decoded.settings), ...image.settings };
   return {
     settings,
     secrets: picked(sent, DEFAULT_SECRETS),
     problems: {
       ...decoded.problems,
+      ...image.problems,
       ...gitProblems(settings),
       ...portProblems(settings),
       ...limitProblems(settings),
@@ -63,6 +76,32 @@ function tidied({ custom_network_aliases: aliases }: Partial<ApplicationSettings
   const names = aliases.split(",").map((name) => name.trim().replace(/\s+/g, "-"));
   return { custom_network_aliases: [...new Set(names.filter(Boolean))].join(",") || null };
 }
+
+type ImageSettings = Partial<Pick<ApplicationSettings, "docker_registry_image_name" | "docker_registry_image_tag">>;
+
+function imageFields(
+  sent: Partial<ApplicationSettings>,
+  current: ApplicationSettings,
+): { readonly settings: ImageSettings; readonly problems: ApplicationChange["problems"] } {
+  const { docker_registry_image_name: sentName, docker_registry_image_tag: sentTag } = sent;
+  if (sentName === undefined && sentTag === undefined) return { settings: {}, problems: {} };
+  const isImage = (sent.build_pack ?? current.build_pack) === "dockerimage";
+  // A new tag takes the place of a digest, which stands in the name.
+  const name = sentName === undefined ? current.docker_registry_image_name?.replace(/@sha256$/, "") : sentName;
+  if (!name) return { settings: {}, problems: isImage ? { docker_registry_image_name: [REQUIRED] } : {} };
+  const alone = readDockerImage(name);
+  const namesTag = "image" in alone && alone.image.tag !== null;
+  const keepsTag = sentTag === undefined && !namesTag;
+  const read = readDockerImage(name, keepsTag ? current.docker_registry_image_tag : sentTag);
+  if ("problems" in read) return { settings: {}, problems: read.problems };
+  const tag = read.image.tag ?? (isImage ? DEFAULT_IMAGE_TAG : null);
+  return {
+    settings: { docker_registry_image_name: read.image.name, docker_registry_image_tag: tag },
+    problems: {},
+  };
+}
+
+const REQUIRED = "This field is required.";
 
 function gitProblems(settings: Partial<ApplicationSettings>) {
   return {

@@ -69,6 +69,17 @@ export const ApplicationCreateDockerfile = z.strictObject({
 });
 export type ApplicationCreateDockerfile = z.infer<typeof ApplicationCreateDockerfile>;
 
+export const ApplicationCreateImage = z.strictObject({
+  ...CREATE,
+  docker_registry_image_name: settings.docker_registry_image_name
+    .unwrap()
+    .unwrap()
+    .min(1, "This field is required.")
+    .describe("The image: `nginx`, `ghcr.io/owner/name`, also with `:tag` or `@sha256:` and its digest."),
+  build_pack: BuildPack.optional().describe("Accepted and ignored: an image is not built."),
+});
+export type ApplicationCreateImage = z.infer<typeof ApplicationCreateImage>;
+
 export const ApplicationCreateUpload = z.strictObject({
   ...CREATE,
   build_pack: BuildPack.optional().meta({ default: "nixpacks" }),

@@ -16,6 +16,7 @@ export * from "./deploy/release-spec.ts";
 export * from "./deploy/site.ts";
 export * from "./deployment.ts";
 export * from "./deployment-view.ts";
+export * from "./docker-image.ts";
 export * from "./domain.ts";
 export * from "./domain-conflict.ts";
 export * from "./env.ts";

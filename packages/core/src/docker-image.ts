@@ -1,0 +1,96 @@
+/** An image as it is stored: the reference is `name:tag`, also of a digest, whose name ends with `@sha256`. */
+export interface DockerImage {
+  /** Registry and repository, e.g. `nginx`, `ghcr.io/owner/name`, `nginx@sha256`. */
+  readonly name: string;
+  /** A tag, or the 64 hexadecimal digits of a digest. */
+  readonly tag: string;
+}
+
+export type DockerImageRead =
+  | { readonly image: { readonly name: string; readonly tag: string | null } }
+  | { readonly problems: Readonly<Record<string, readonly string[]>> };
+
+/**
+ * Reads `name`, `name:tag`, `name@sha256:<digest>` and both at once, where the digest counts. A tag of 64 hexadecimal
+ * digits is a digest too.
+ *
+ * @param tag Sent beside the name. What the name says of a tag itself must agree with it.
+ * @returns The image, with the tag `null` when none was named; or a sentence for the field that is wrong.
+ */
+export function readDockerImage(text: string, tag: string | null = null): DockerImageRead {
+  const parts = partsOf(text.trim());
+  if (parts === undefined || !isRepository(parts.repository)) return { problems: { [NAME_FIELD]: [NAME_PROBLEM] } };
+  const own = parts.digest ?? parts.tag;
+  if (own !== undefined && !isTag(own)) return { problems: { [NAME_FIELD]: [NAME_PROBLEM] } };
+  if (tag !== null && !isTag(tag)) return { problems: { [TAG_FIELD]: [TAG_PROBLEM] } };
+  if (own !== undefined && tag !== null && own !== tag) return { problems: { [TAG_FIELD]: [TWO_TAGS_PROBLEM] } };
+  const said = own ?? tag;
+  if (parts.isDigestOnly && (said === null || !isDigest(said))) return { problems: { [TAG_FIELD]: [DIGEST_PROBLEM] } };
+  const isByDigest = said !== null && isDigest(said);
+  return { image: { name: isByDigest ? `${parts.repository}@sha256` : parts.repository, tag: said } };
+}
+
+/** What an engine pulls: `name:tag` or `name@sha256:digest`. */
+export const imageReference = ({ name, tag }: DockerImage): string => `${name}:${tag}`;
+
+export const DEFAULT_IMAGE_TAG = "latest";
+
+/** The name of what is in it, without registry and owner: `postgres` of `ghcr.io/owner/postgres`. */
+export const imageBaseName = ({ name }: Pick<DockerImage, "name">): string =>
+  name
+    .replace(/@sha256$/, "")
+    .split("/")
+    .at(-1) ?? name;
+
+interface Parts {
+  readonly repository: string;
+  readonly tag?: string | undefined;
+  readonly digest?: string | undefined;
+  /** As it is stored: the digest stands beside it. */
+  readonly isDigestOnly: boolean;
+}
+
+function partsOf(text: string): Parts | undefined {
+  if (text.length > IMAGE_LENGTH_MAX) return undefined;
+  const [before = "", after, ...more] = text.split("@");
+  if (more.length > 0) return undefined;
+  const digest = after === undefined ? undefined : /^sha256(?::([a-f0-9]{64}))?$/.exec(after);
+  if (digest === null) return undefined;
+  // A colon before the last slash is that of the registry's port.
+  const at = before.lastIndexOf(":");
+  const hasTag = at > before.lastIndexOf("/");
+  const repository = hasTag ? before.slice(0, at) : before;
+  const isDigestOnly = digest !== undefined && digest[1] === undefined;
+  if (isDigestOnly && hasTag) return undefined;
+  return { repository, digest: digest?.[1], isDigestOnly, ...(hasTag ? { tag: before.slice(at + 1) } : {}) };
+}
+
+/** The first part is a registry when it holds a dot or a colon, or is `localhost`. */
+function isRepository(text: string): boolean {
+  const [first = "", ...rest] = text.split("/");
+  const hasRegistry = rest.length > 0 && (/[.:]/.test(first) || first === "localhost");
+  const path = hasRegistry ? rest : [first, ...rest];
+  return (!hasRegistry || isRegistry(first)) && path.every((part) => PATH_PART.test(part));
+}
+
+function isRegistry(text: string): boolean {
+  const { 1: host = "", 2: port } = /^([^:]*)(?::(\d{1,5}))?$/.exec(text) ?? [];
+  const isPort = port === undefined || (Number(port) >= 1 && Number(port) <= 65_535);
+  return isPort && host.split(".").every((label) => /^[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?$/.test(label));
+}
+
+const isTag = (text: string): boolean => /^\w[\w.-]{0,127}$/.test(text);
+const isDigest = (text: string): boolean => /^[a-f0-9]{64}$/.test(text);
+
+/** One part of a repository's path, as registries take it. */
+const PATH_PART = /^[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*$/;
+/** Of a name with all that may stand behind it. */
+const IMAGE_LENGTH_MAX = 512;
+
+const NAME_FIELD = "docker_registry_image_name";
+const TAG_FIELD = "docker_registry_image_tag";
+const NAME_PROBLEM =
+  "Not a name of an image. Write it like nginx, ghcr.io/owner/name, name:tag or name@sha256:<64 hexadecimal digits>.";
+const TAG_PROBLEM = "A tag holds letters, digits and _ . - only, 128 at most, and begins with a letter, a digit or _.";
+const TWO_TAGS_PROBLEM = "docker_registry_image_name names another tag. Give one of the two.";
+const DIGEST_PROBLEM = "A name that ends with @sha256 needs the 64 hexadecimal digits of the digest as its tag.";
