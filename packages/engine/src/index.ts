@@ -1,5 +1,4 @@
 export { type ProcessBuilderOptions, processBuilder } from "./builder/process-builder.ts";
-export type { PrivateHosts } from "./git/address.ts";
 export { SOURCE_LIMITS, type SourceFetcherOptions, sourceFetcher } from "./git/fetcher.ts";
 export type { SourceLimits } from "./git/git-context.ts";
 export type { Argv } from "./host/argv.ts";
@@ -11,6 +10,7 @@ export { type RunOptions, type RunResult, run } from "./host/local.ts";
 export { bootId, groupMembers, type ProcessStat, pidsWithEnv, processStat } from "./host/procfs.ts";
 export { REDACTED, redactor } from "./host/redact.ts";
 export { type HostUser, isRoot } from "./host/user.ts";
+export type { PrivateHosts } from "./http/private-hosts.ts";
 export type { BuildPlace, ProcessBuilder } from "./process/builder.ts";
 export { type ProcessEngine, type ProcessEngineOptions, processEngine } from "./process/engine.ts";
 export { prepareRuntime, type Runtime } from "./process/runtime.ts";

@@ -14,7 +14,7 @@ import {
   UPLOAD_LIMITS,
   type WorkIO,
 } from "@berth/core";
-import type { PrivateHosts } from "./address.ts";
+import type { PrivateHosts } from "../http/private-hosts.ts";
 import type { ArchiveContent } from "./archive-entries.ts";
 import { MirrorDamaged, type Remote } from "./fetch.ts";
 import type { GitContext, SourceLimits } from "./git-context.ts";

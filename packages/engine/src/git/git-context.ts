@@ -1,7 +1,7 @@
 import { Writable } from "node:stream";
 import type { WorkIO } from "@berth/core";
 import { type RunResult, run } from "../host/local.ts";
-import type { PrivateHosts } from "./address.ts";
+import type { PrivateHosts } from "../http/private-hosts.ts";
 import type { ArchiveLimits } from "./archive-entries.ts";
 import { configArguments, localGitEnvironment, type SessionPlace } from "./git-session.ts";
 

@@ -1,8 +1,9 @@
-import { lookup as lookUp } from "node:dns";
-import { isIP, type LookupFunction } from "node:net";
+import { isIP } from "node:net";
 import { DomainError, isDomainError } from "@berth/core";
 import { Agent, type Dispatcher, request } from "undici";
-import { mayConnect, type PrivateHosts, privateAddress } from "./address.ts";
+import { guardedLookup } from "../http/guarded-lookup.ts";
+import { mayConnect, type PrivateHosts } from "../http/private-hosts.ts";
+import { privateAddress } from "./address.ts";
 
 export type HttpAnswer = Dispatcher.ResponseData;
 
@@ -27,7 +28,10 @@ export async function withGuardedHttp<Result>(
   work: (http: GuardedHttp) => Promise<Result>,
 ): Promise<Result> {
   const timeouts = { headersTimeout: SECONDS_MAX * 1000, bodyTimeout: SECONDS_MAX * 1000 };
-  const agent = new Agent({ connect: { lookup: guardedLookup(allowed), timeout: 10_000 }, ...timeouts });
+  const agent = new Agent({
+    connect: { lookup: guardedLookup(allowed, privateAddress), timeout: 10_000 },
+    ...timeouts,
+  });
   try {
     return await work(async (url, { method = "GET", headers = {}, body } = {}) => {
       const host = new URL(url).hostname.replace(/^\[|\]$/g, "");
@@ -57,16 +61,3 @@ export const brokenOff = (host: string, cause: unknown) =>
     `${host} broke off: ${cause instanceof Error ? cause.message : "no answer"}. Try again later.`,
     { cause },
   );
-
-function guardedLookup(allowed: PrivateHosts): LookupFunction {
-  return (host, options, callback) => {
-    lookUp(host, { all: true, order: "ipv4first" }, (error, found = []) => {
-      const permitted = found.filter(({ address }) => mayConnect(host, address, allowed));
-      const first = permitted[0];
-      if (error !== null) callback(error, "");
-      else if (first === undefined) callback(privateAddress(host, found[0]?.address ?? ""), "");
-      else if (options.all) callback(null, permitted);
-      else callback(null, first.address, first.family);
-    });
-  };
-}

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { mayConnect } from "./address.ts";
+import { mayConnect } from "./private-hosts.ts";
 
 describe("mayConnect", () => {
   test.each([

@@ -1,0 +1,115 @@
+import { isIP } from "node:net";
+import { Agent, buildConnector, fetch, type RequestInit, Response } from "undici";
+import { guardedLookup } from "./guarded-lookup.ts";
+import { mayConnect, type PrivateHosts } from "./private-hosts.ts";
+
+export interface GuardedFetchOptions {
+  readonly allowedPrivateHosts: PrivateHosts;
+  /** For the whole exchange, its redirects and its body. */
+  readonly secondsMax: number;
+  /** Of the answer's body, as it is after decompression. */
+  readonly bytesMax: number;
+}
+
+/** As the platform's `fetch`, but its answer has been read to the end. @throws HttpFault */
+export type GuardedFetch = (url: string | URL, init?: RequestInit) => Promise<Response>;
+
+/** Why there is no answer; an answer with any status is none. */
+export class HttpFault extends Error {
+  override readonly name = "HttpFault";
+  readonly reason: "private_address" | "timed_out" | "too_large" | "aborted" | "broken_off";
+  readonly host: string;
+
+  constructor(reason: HttpFault["reason"], host: string, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.reason = reason;
+    this.host = host;
+  }
+}
+
+/**
+ * HTTP to addresses that users name: it connects to no private address that is not allowed. Checked when a connection
+ * is made, hence also for what a redirect or a changed name leads to.
+ */
+export function guardedFetch(options: GuardedFetchOptions): GuardedFetch {
+  const { allowedPrivateHosts, secondsMax, bytesMax } = options;
+  const dispatcher = new Agent({ connect: guardedConnector(allowedPrivateHosts) });
+  return async (url, init = {}) => {
+    const { host } = new URL(url);
+    const deadline = AbortSignal.timeout(secondsMax * 1000);
+    const signal = init.signal ? AbortSignal.any([init.signal, deadline]) : deadline;
+    try {
+      const answer = await fetch(url, { ...init, dispatcher, signal });
+      const body = await readAll(answer, bytesMax, host);
+      // A status such as 204 may have no body, not even an empty one.
+      const { status, statusText, headers } = answer;
+      return new Response(body.length === 0 ? null : body, { status, statusText, headers });
+    } catch (cause) {
+      throw faultOf(cause, host, { deadline, signal, secondsMax });
+    }
+  };
+}
+
+function guardedConnector(allowed: PrivateHosts): buildConnector.connector {
+  const connect = buildConnector({
+    lookup: guardedLookup(allowed, privateAddress),
+    timeout: CONNECT_SECONDS_MAX * 1000,
+  });
+  return (options, callback) => {
+    const host = options.hostname.replace(/^\[|\]$/g, "");
+    // A literal address is never looked up.
+    if (isIP(host) === 0 || mayConnect(host, host, allowed)) connect(options, callback);
+    else callback(privateAddress(host, host), null);
+  };
+}
+
+const CONNECT_SECONDS_MAX = 10;
+
+const privateAddress = (host: string, address: string) =>
+  new HttpFault(
+    "private_address",
+    host,
+    `${host} is a private address (${address}), which this instance does not call. ` +
+      "Ask its operator to allow the host, or use one that is public.",
+  );
+
+async function readAll(answer: Response, bytesMax: number, host: string): Promise<Uint8Array> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of answer.body ?? []) {
+    size += chunk.length;
+    if (size > bytesMax) throw new HttpFault("too_large", host, `${host} answered more than ${bytesMax} bytes.`);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}
+
+interface Ending {
+  readonly deadline: AbortSignal;
+  readonly signal: AbortSignal;
+  readonly secondsMax: number;
+}
+
+function faultOf(cause: unknown, host: string, { deadline, signal, secondsMax }: Ending): HttpFault {
+  const own = causesOf(cause).find((one) => one instanceof HttpFault);
+  if (own !== undefined) return own;
+  if (deadline.aborted) {
+    return new HttpFault("timed_out", host, `${host} did not answer within ${secondsMax} seconds.`, { cause });
+  }
+  if (signal.aborted) return new HttpFault("aborted", host, `The call of ${host} was given up.`, { cause });
+  return new HttpFault("broken_off", host, `${host} cannot be reached: ${lastMessage(cause)}.`, { cause });
+}
+
+/** `fetch` says no more than "fetch failed"; the reason is a cause behind it. */
+function causesOf(error: unknown): readonly unknown[] {
+  const causes: unknown[] = [];
+  for (let one = error; one !== undefined && causes.length < 8; one = one instanceof Error ? one.cause : undefined) {
+    causes.push(one);
+  }
+  return causes;
+}
+
+function lastMessage(error: unknown): string {
+  const last = causesOf(error).findLast((cause) => cause instanceof Error);
+  return last instanceof Error && last.message !== "" ? last.message : "no answer";
+}
