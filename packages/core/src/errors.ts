@@ -54,6 +54,9 @@ export const ERRORS = {
   "deploy.command_failed": "invalid",
   "deploy.interrupted": "unavailable",
   "deploy.timeout": "unavailable",
+  "cloud.refused": "bad_request",
+  "cloud.rate_limited": "too_many",
+  "cloud.failed": "internal",
   "database.unavailable": "unavailable",
   "setup.failed": "unavailable",
   "internal.error": "internal",
@@ -68,7 +71,7 @@ export interface DomainErrorOptions {
   readonly cause?: unknown;
   /** For `request.invalid`: what is wrong with which field. */
   readonly fields?: FieldErrors;
-  /** For `queue.full` and `rate.limited`: when to try again, in seconds. */
+  /** For `queue.full`, `rate.limited` and `cloud.rate_limited`: when to try again, in seconds. */
   readonly retryAfterSeconds?: number;
   /** Further keys of the answer's body, e.g. `conflicts` of a domain conflict. Never secrets. */
   readonly details?: Readonly<Record<string, unknown>>;

@@ -46,6 +46,8 @@ const READS: Readonly<Record<string, (read: Read, tables: TeamTables) => Promise
     stores.domains.holders([{ host: `${uuid}.test`, path: "/", url: "x" }]),
   events: ({ stores }) => stores.events.list({ after: 100, ...PAGE }),
   tokens: ({ stores }) => stores.tokens.list(PAGE),
+  "cloud tokens": ({ stores }) => stores.cloudTokens.list(PAGE),
+  "a cloud token": ({ stores }, { uuid }) => stores.cloudTokens.find(`${uuid}1c1`),
   "the live release": ({ stores }, { resourceId }) => stores.releases.live(resourceId, 0),
   "a token": ({ findToken }, { uuid }) => findToken(`${uuid}1-1`),
   "the next deployment to run": ({ system }) => system.deployments.claimNext("worker", 60, []),

@@ -57,7 +57,13 @@ async function world(database: TestDatabase) {
   ]);
   await releases.saveCandidate(lease, { artifact: { type: "image", image: "i" }, built_by: "x", upstream: null });
   await releases.promote(lease);
-  return { stores, team, token, ...place, app, host, variable, volume, deployment };
+  const cloudToken = await stores.cloudTokens.insert({
+    uuid: testUuid(),
+    provider: "hetzner",
+    name: "cloud",
+    token: "secret",
+  });
+  return { stores, team, token, cloudToken, ...place, app, host, variable, volume, deployment };
 }
 type World = Awaited<ReturnType<typeof world>>;
 
@@ -175,6 +181,14 @@ const ATTEMPTS: Attempts = {
     isApiEnabled: (stores) => stores.settings.isApiEnabled().then(() => undefined),
     setApiEnabled: (stores) => stores.settings.setApiEnabled(true),
   },
+  cloudTokens: {
+    list: (stores) => stores.cloudTokens.list().then(({ items }) => items),
+    find: (stores, { cloudToken }) => stores.cloudTokens.find(cloudToken.uuid),
+    insert: (stores, { cloudToken }) => refused(stores.cloudTokens.insert({ ...cloudToken, token: "stolen" })),
+    update: (stores, { cloudToken }) => stores.cloudTokens.update(cloudToken.uuid, { name: "stolen" }),
+    secret: (stores, { cloudToken }) => stores.cloudTokens.secret(cloudToken.uuid),
+    deleteIfUnused: (stores, { cloudToken }) => stores.cloudTokens.deleteIfUnused(cloudToken.uuid),
+  },
 };
 
 async function refused(work: Promise<unknown>): Promise<unknown> {
@@ -193,6 +207,7 @@ async function snapshot({ database }: TestDatabase, teamId: number): Promise<str
     select (select jsonb_agg(t order by t.id) from token t where team_id = ${teamId}) as tokens,
       (select jsonb_agg(p order by p.id) from project p where team_id = ${teamId}) as projects,
       (select jsonb_agg(s order by s.id) from server s where team_id = ${teamId}) as servers,
+      (select jsonb_agg(c order by c.id) from cloud_token c where team_id = ${teamId}) as cloud_tokens,
       (select jsonb_agg(r order by r.id) from resource r where team_id = ${teamId}) as resources,
       (select jsonb_agg(d order by d.id) from deployment d where team_id = ${teamId}) as deployments,
       (select jsonb_agg(e order by e.id) from event e where team_id = ${teamId}) as events,
@@ -237,6 +252,8 @@ onEachBackend((database) => {
       log: await own.stores.deployments.log(own.deployment.id, {}),
       release: await own.stores.releases.live(own.app.id, 0),
       active: (await own.stores.deployments.listActive()).items,
+      cloudToken: await own.stores.cloudTokens.find(own.cloudToken.uuid),
+      cloudSecret: await own.stores.cloudTokens.secret(own.cloudToken.uuid),
     };
     for (const [name, answer] of Object.entries(answers)) expect(isNothing(answer), name).toBe(false);
   });

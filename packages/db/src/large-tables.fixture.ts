@@ -111,6 +111,10 @@ async function fillTeam(database: TestDatabase, { applications, deployments }: S
     select team.id, 'token', '[]', ${app.uuid} || team.id || '-' || n
     from (select id from made union all select ${app.team_id}) as team,
       generate_series(1, ${applications / 100}::int) as n`.execute(kysely);
+  await sql`
+    insert into cloud_token (uuid, team_id, provider, name, token)
+    select token.hash || 'c' || n, team_id, 'hetzner', 'cloud', '' from token, generate_series(1, 2) as n
+    where token.hash like ${app.uuid} || '%'`.execute(kysely);
   return {
     stores,
     teamId: app.team_id,

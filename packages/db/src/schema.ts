@@ -3,6 +3,7 @@ import type {
   ApplicationSettings,
   ApplicationSource,
   Artifact,
+  CloudProviderKind,
   DeploymentStatus,
   DesiredState,
   EngineKind,
@@ -74,6 +75,18 @@ interface ServerTable extends Timestamps {
   engine: EngineKind;
   proxy_type: string;
   settings: Json<Partial<ServerSettings>>;
+  cloud_provider_token_id: number | null;
+  /** Of the machine that was rented for it. */
+  hetzner_server_id: number | null;
+}
+
+interface CloudTokenTable extends Timestamps {
+  id: Generated<number>;
+  uuid: string;
+  team_id: number;
+  provider: CloudProviderKind;
+  name: string;
+  token: ColumnType<Uint8Array, Uint8Array, never>;
 }
 
 interface DestinationTable extends Timestamps {
@@ -310,4 +323,5 @@ export interface DB {
   event: EventTable;
   lease: LeaseTable;
   setting: SettingTable;
+  cloud_token: CloudTokenTable;
 }

@@ -1,6 +1,7 @@
 import type { Scope, Stores, SystemStores } from "@berth/core";
 import { applicationStore } from "./application.ts";
 import type { Database } from "./client.ts";
+import { cloudTokenStore } from "./cloud-token.ts";
 import { type Context, inTransaction, type StoreDependencies, type TeamContext } from "./context.ts";
 import { deploymentStore } from "./deployment.ts";
 import { systemDeploymentStore } from "./deployment-queue.ts";
@@ -52,6 +53,7 @@ function teamStores(context: TeamContext): Stores {
     releases: releaseStore(context),
     events: eventStore(context),
     settings: settingStore(context),
+    cloudTokens: cloudTokenStore(context),
   };
 }
 

@@ -17,10 +17,13 @@ const COLUMNS = [
   "engine",
   "proxy_type",
   "settings",
+  "cloud_provider_token_id",
+  "hetzner_server_id",
   "created_at",
   "updated_at",
 ] as const;
 const FIELDS = ["name", "description", "ip", "port", "user", "engine", "proxy_type"] as const;
+const RENTED_FIELDS = ["cloud_provider_token_id", "hetzner_server_id"] as const;
 const DESTINATION_COLUMNS = ["id", "uuid", "server_id", "name", "network", "created_at", "updated_at"] as const;
 
 // What was stored before a setting existed lacks it and reads as its default.
@@ -44,8 +47,13 @@ export function serverStore({ db, teamId }: TeamContext): ServerStore {
     async insert({ uuid, settings, ...server }) {
       const row = await db
         .insertInto("server")
-
-        .values({ ...pick(server, FIELDS), uuid, team_id: teamId, settings: JSON.stringify(settings) })
+        .values({
+          ...pick(server, FIELDS),
+          ...pick(server, RENTED_FIELDS),
+          uuid,
+          team_id: teamId,
+          settings: JSON.stringify(settings),
+        })
         .returning(COLUMNS)
         .executeTakeFirstOrThrow();
       return record(row);
@@ -55,6 +63,7 @@ export function serverStore({ db, teamId }: TeamContext): ServerStore {
         .updateTable("server")
         .set({
           ...pick(change, FIELDS),
+          ...pick(change, RENTED_FIELDS),
           updated_at: sql<Date>`now()`,
           ...(settings === undefined ? {} : { settings: sql<string>`settings || ${JSON.stringify(settings)}::jsonb` }),
         })

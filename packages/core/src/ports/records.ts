@@ -69,7 +69,12 @@ export interface ServerRecord extends Timestamps {
   readonly engine: EngineKind;
   readonly proxy_type: string;
   readonly settings: ServerSettings;
+  readonly cloud_provider_token_id: number | null;
+  /** Of the machine that was rented for it. */
+  readonly hetzner_server_id: number | null;
 }
+/** What only a server on a rented machine has. */
+export type RentedFields = Pick<ServerRecord, "cloud_provider_token_id" | "hetzner_server_id">;
 
 export interface DestinationRecord extends Timestamps {
   readonly id: number;

@@ -2,6 +2,7 @@ import type { ApplicationSecrets, ApplicationSettings, ApplicationSource } from 
 import type { DeploymentLogLine, DeploymentStep } from "../deployment.ts";
 import type { Ability } from "../permission.ts";
 import type { DesiredState, ResourceKind, ResourceRef } from "../resource.ts";
+import type { CloudTokenStore } from "./cloud-token.ts";
 import type {
   ApplicationRecord,
   DeploymentRecord,
@@ -18,6 +19,7 @@ import type {
   Paging,
   ProjectRecord,
   ReleaseRecord,
+  RentedFields,
   ResourceRecord,
   ServerRecord,
   StorageFields,
@@ -45,6 +47,7 @@ export interface Stores {
   readonly releases: ReleaseStore;
   readonly events: EventStore;
   readonly settings: InstanceSettingStore;
+  readonly cloudTokens: CloudTokenStore;
 }
 
 export interface TeamStore {
@@ -106,7 +109,9 @@ export interface ServerStore {
   list(paging?: Paging): Promise<Page<ServerRecord>>;
   find(uuid: string): Promise<ServerRecord | undefined>;
   findById(id: number): Promise<ServerRecord | undefined>;
-  insert(server: Omit<ServerRecord, "id" | "team_id" | keyof Timestamps>): Promise<ServerRecord>;
+  insert(
+    server: Omit<ServerRecord, "id" | "team_id" | keyof Timestamps | keyof RentedFields> & Partial<RentedFields>,
+  ): Promise<ServerRecord>;
   update(
     uuid: string,
     change: Partial<Omit<ServerRecord, "id" | "uuid" | "team_id" | keyof Timestamps>>,
