@@ -12,6 +12,7 @@ import {
 } from "@berth/testing";
 import Fastify, { type FastifyInstance } from "fastify";
 import { admission } from "./admission.ts";
+import { answerCheck } from "./answers.fixture.ts";
 import { hashOfSecret } from "./auth.ts";
 import { restPlugin } from "./rest/plugin.ts";
 import { serverOptions } from "./rest/server-options.ts";
@@ -160,12 +161,14 @@ async function ask(
     ...(upload === undefined ? {} : { payload: upload }),
   });
   const isJson = /json/.test(String(response.headers["content-type"]));
-  return {
+  const answer = {
     status: response.statusCode,
     headers: response.headers,
     json: isJson ? response.json() : undefined,
     text: response.body,
   };
+  (await answerCheck())(method, path, answer);
+  return answer;
 }
 
 /** A git application that can be created as it stands. */
