@@ -1,3 +1,4 @@
+export { contents } from "./contents.ts";
 export * from "./database.ts";
 export * from "./git-repository.ts";
 export * from "./git-server.ts";

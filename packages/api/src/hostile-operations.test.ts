@@ -1,0 +1,108 @@
+import { contents } from "@berth/testing";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { type Served, served } from "./berth.fixture.ts";
+import { EXAMPLE_BODIES, madeObjects, type Objects, pathOf } from "./objects.fixture.ts";
+import { operationsOf, type Route, routesOf } from "./rest/routes.ts";
+import { appRouter } from "./root.ts";
+
+/** Into every field of every operation. */
+const OF_WRONG_TYPE: readonly unknown[] = [null, true, -1, 1.5, "", "a\0b", ["a", 1], [null], { uuid: 1 }, {}];
+
+/** Some of them into every field, others into the next. */
+const BREAKING: readonly unknown[] = [
+  ...[
+    0,
+    1e308,
+    2 ** 31,
+    2 ** 53 + 2,
+    " ",
+    "1e400",
+    "2147483648",
+    "99999999999999999999",
+    "\ud800",
+    "x".repeat(300_000),
+  ],
+  ...[
+    "ﬀ\u202e\u0301".repeat(50),
+    "\r\nSet-Cookie: a=b",
+    "-rf",
+    "--upload-pack=id",
+    "../../../../etc/passwd",
+    "/etc/passwd",
+  ],
+  ...["$(id)", "`id`", "'; drop table team; --", "%s%n%x", "{{ team.X }}", "http://127.0.0.1:1/", "http://[::1"],
+  ...["file:///etc/passwd", "https://a.b,https://a.b", "!!binary x", "&a [*a,*a]", [[[]]], [{}], { length: 9 }],
+  ...[{ toString: null }, false, [], [{ name: 1 }]],
+];
+const BREAKING_COUNT = 6;
+
+/** @param n Of the field: each begins where the one before ended. */
+const hostileFor = (n: number): readonly unknown[] => [
+  ...OF_WRONG_TYPE,
+  ...Array.from({ length: BREAKING_COUNT }, (_, i) => BREAKING[(n * BREAKING_COUNT + i) % BREAKING.length]),
+];
+
+const routes = operationsOf(appRouter)
+  .flatMap(routesOf)
+  .filter(({ isTwin, operation }) => !isTwin && operation.options.events === undefined)
+  // Switching the API off would refuse all the others.
+  .filter(({ operation }) => operation.options.evenWhenDisabled !== true && operation.options.upload === undefined)
+  // What is deleted is missed by those that come after.
+  .sort((a, b) => Number(a.method === "DELETE") - Number(b.method === "DELETE"))
+  .map((route) => [`${route.method} ${route.path}`, route] as const);
+
+describe("an operation that is sent nonsense", () => {
+  let api: Served;
+  let objects: Objects;
+  beforeAll(async () => {
+    api = await served();
+    objects = await madeObjects(api);
+  });
+  afterAll(() => api.close());
+
+  test.each(routes)("%s refuses it with what is documented, and writes nothing then", async (_, route) => {
+    const before = await contentsOf(api);
+    let isUnchanged = true;
+    for (const [path, body] of nonsenseFor(api, route, pathOf(route, objects))) {
+      const { status } = await api.ask(route.method, path, body === undefined ? {} : { body });
+      expect(status, JSON.stringify([path, body]).slice(0, 200)).toBeLessThan(500);
+      if (status < 300) isUnchanged = false;
+    }
+    expect(api.faults).toEqual([]);
+    if (isUnchanged) expect(await contentsOf(api)).toEqual(before);
+  });
+});
+
+function* nonsenseFor(
+  api: Served,
+  route: Route,
+  path: string,
+): Generator<readonly [path: string, body: object | undefined]> {
+  const { operation, pathKeys, queryKeys } = route;
+  const base = baseBody(api, route);
+  for (const [n, { name }] of queryKeys.entries()) {
+    for (const value of hostileFor(n)) {
+      const text = typeof value === "string" ? value : JSON.stringify(value);
+      // Half a surrogate pair has no form in a URL, and a URL has an end.
+      if (!text.isWellFormed() || text.length > 10_000) continue;
+      yield [`${path}?${name}=${encodeURIComponent(text)}`, route.body === "none" ? undefined : base];
+    }
+  }
+  if (route.body === "none") return;
+  const elsewhere = new Set([...pathKeys, ...queryKeys].map(({ key }) => key));
+  const fields = Object.keys(operation.input?.shape ?? {}).filter((key) => !elsewhere.has(key));
+  for (const [n, key] of fields.entries()) {
+    for (const value of hostileFor(n)) yield [path, { ...base, [key]: value }];
+  }
+}
+
+/** As much as is needed for the other fields to be right. */
+function baseBody(api: Served, { operation }: Route): object {
+  const example = EXAMPLE_BODIES[operation.options.operationId];
+  if (example !== undefined) return example;
+  const shape = operation.input?.shape ?? {};
+  return Object.fromEntries(Object.entries(api.where).filter(([key]) => key in shape));
+}
+
+/** Of tokens only the number: their use is written down. */
+const contentsOf = ({ db }: Served) => contents(db.url, ["token"]);

@@ -1,0 +1,29 @@
+import pg from "pg";
+
+/**
+ * What a database holds, as one text for each table, so that a test can tell that nothing at all was changed.
+ *
+ * @param countedOnly Tables of which only the number of rows counts.
+ */
+export async function contents(url: string, countedOnly: readonly string[] = []): Promise<Record<string, string>> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  try {
+    const { rows: tables } = await client.query<{ name: string }>(
+      `select table_name as name from information_schema.tables
+       where table_schema = 'public' and table_type = 'BASE TABLE' order by 1`,
+    );
+    const held: Record<string, string> = {};
+    for (const { name } of tables) {
+      const table = client.escapeIdentifier(name);
+      const content = countedOnly.includes(name)
+        ? "count(*)::text"
+        : "md5(coalesce(string_agg(to_jsonb(t)::text, '|' order by to_jsonb(t)::text), ''))";
+      const { rows } = await client.query<{ content: string }>(`select ${content} as content from ${table} t`);
+      held[name] = rows[0]?.content ?? "";
+    }
+    return held;
+  } finally {
+    await client.end();
+  }
+}
