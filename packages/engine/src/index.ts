@@ -1,6 +1,7 @@
 export { type ProcessBuilderOptions, processBuilder } from "./builder/process-builder.ts";
 export { SOURCE_LIMITS, type SourceFetcherOptions, sourceFetcher } from "./git/fetcher.ts";
 export type { SourceLimits } from "./git/git-context.ts";
+export { type GithubHostOptions, githubHost } from "./git-host/github.ts";
 export type { Argv } from "./host/argv.ts";
 export { toShell } from "./host/argv.ts";
 export { type DetachedOptions, type DetachedProcess, spawnDetached } from "./host/detached.ts";
