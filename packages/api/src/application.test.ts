@@ -1,3 +1,4 @@
+import { testUuid } from "@berth/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createdApplication, gitApplication, type Served, served } from "./berth.fixture.ts";
 
@@ -217,13 +218,8 @@ describe("GET /applications", () => {
 
   test("[S65] answers those with a tag", async () => {
     const uuid = await createdApplication(api, { name: "Tagged" });
-    const { id = 0, team_id = 0 } = (await api.stores.applications.find(uuid)) ?? {};
-    const { kysely } = api.db.database;
-    const tag = await kysely.insertInto("tag").values({ team_id, name: "blue" }).returning("id").execute();
-    await kysely
-      .insertInto("resource_tag")
-      .values({ resource_id: id, tag_id: tag[0]?.id ?? 0 })
-      .execute();
+    const { id = 0 } = (await api.stores.applications.find(uuid)) ?? {};
+    await api.stores.tags.attach(id, [{ uuid: testUuid(), name: "blue" }]);
     const { json } = await api.ask("GET", "/applications?tag=blue");
     expect(json.map((one: { uuid: string }) => one.uuid)).toEqual([uuid]);
     expect((await api.ask("GET", "/applications?tag=red")).json).toEqual([]);

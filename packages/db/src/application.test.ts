@@ -1,15 +1,8 @@
 import { ApplicationSecrets, type ApplicationSettings } from "@berth/core";
-import { type TestDatabase, testApplication, testPlace, testServer, testTeam, testUuid } from "@berth/testing";
+import { testApplication, testPlace, testServer, testTeam, testUuid } from "@berth/testing";
 import { sql } from "kysely";
 import { expect, it } from "vitest";
 import { onEachBackend } from "./backends.fixture.ts";
-
-async function tag(database: TestDatabase, teamId: number, name: string, resourceId: number): Promise<void> {
-  const { kysely } = database.database;
-  await sql`insert into tag (team_id, name) values (${teamId}, ${name}) on conflict do nothing`.execute(kysely);
-  await sql`insert into resource_tag (tag_id, resource_id)
-    select id, ${resourceId} from tag where team_id = ${teamId} and name = ${name}`.execute(kysely);
-}
 
 onEachBackend((database) => {
   it("keeps an application with all its settings and the names of where it lives", async () => {
@@ -117,7 +110,6 @@ onEachBackend((database) => {
 
   it("lists by environment and by exact tag, with the total of all that match", async () => {
     const stores = await testTeam(database());
-    const { id: teamId = -1 } = (await stores.teams.current()) ?? {};
     const place = await testPlace(stores);
     const staging = await stores.environments.insert({
       uuid: testUuid(),
@@ -130,9 +122,9 @@ onEachBackend((database) => {
       applications.push(await testApplication(stores, { ...place, environment }));
     }
     const [first, second, third] = applications;
-    await tag(database(), teamId, "blue", second?.id ?? -1);
-    await tag(database(), teamId, "blue", third?.id ?? -1);
-    await tag(database(), teamId, "blue-2", first?.id ?? -1);
+    await stores.tags.attach(second?.id ?? -1, [{ uuid: testUuid(), name: "blue" }]);
+    await stores.tags.attach(third?.id ?? -1, [{ uuid: testUuid(), name: "blue" }]);
+    await stores.tags.attach(first?.id ?? -1, [{ uuid: testUuid(), name: "blue-2" }]);
 
     expect(await stores.applications.list({})).toEqual({ items: applications, total: 3 });
     expect(await stores.applications.list({}, { skip: 1, take: 1 })).toEqual({ items: [second], total: 3 });

@@ -41,7 +41,11 @@ const READS: Readonly<Record<string, (read: Read, tables: TeamTables) => Promise
     stores.deployments.log(deploymentId, { after: 700, ...PAGE }),
   "the end of a log": ({ stores }, { deploymentId }) => stores.deployments.log(deploymentId, { last: 20 }),
   variables: ({ stores }, { resourceId }) => stores.envs.list(resourceId),
-  storages: ({ stores }, { resourceId }) => stores.storages.list(resourceId),
+  storages: ({ stores }, { resourceId }) => stores.storages.list(resourceId, { take: 1 }),
+  "scheduled tasks": ({ stores }, { resourceId }) => stores.scheduledTasks.list(resourceId, { take: 1 }),
+  "a task's executions": ({ stores }, { taskId }) => stores.scheduledTasks.executions(taskId, PAGE),
+  tags: ({ stores }) => stores.tags.list(PAGE),
+  "a resource's tags": ({ stores }, { resourceId }) => stores.tags.listByResource(resourceId, { take: 1 }),
   "holders of a host": ({ stores }, { uuid }) =>
     stores.domains.holders([{ host: `${uuid}.test`, path: "/", url: "x" }]),
   events: ({ stores }) => stores.events.list({ after: 100, ...PAGE }),
@@ -162,6 +166,8 @@ it.each([
   "a log behind a line",
   "the end of a log",
   "events",
+  "scheduled tasks",
+  "a task's executions",
   "applications of an environment",
   "resources of a server",
   "a token",
@@ -179,4 +185,5 @@ it("knows the totals of long lists without counting", async () => {
   const { rows } = await sql<{ count: number }>`select count(*) from deployment
     where resource_id = ${resourceId}`.execute(database.database.kysely);
   expect(rows[0]?.count).toBe(200_000);
+  expect((await stores.scheduledTasks.executions(tables.large.taskId, PAGE)).total).toBe(50_001);
 });

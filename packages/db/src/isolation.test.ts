@@ -1,4 +1,4 @@
-import type { EnvFields, StorageFields, Stores } from "@berth/core";
+import type { EnvFields, ScheduledTaskFields, StorageFields, Stores } from "@berth/core";
 import { newDeployment, type TestDatabase, testApplication, testPlace, testTeam, testUuid } from "@berth/testing";
 import { sql } from "kysely";
 import { expect, it } from "vitest";
@@ -22,9 +22,21 @@ const storage: StorageFields = {
   name: "data",
   mount_path: "/data",
   host_path: null,
+  fs_path: null,
   content: null,
   is_directory: false,
   is_preview_suffix_enabled: true,
+  container: null,
+  is_managed: false,
+  is_read_only: false,
+};
+const task: ScheduledTaskFields = {
+  name: "Clean up",
+  command: "true",
+  frequency: "daily",
+  container: null,
+  timeout: 300,
+  enabled: true,
 };
 const claim = (host: string) => ({ host, path: "/", url: `http://${host}` });
 
@@ -46,6 +58,14 @@ async function world(database: TestDatabase) {
   await stores.domains.claim(app.id, [claim(host)], { takeFromOwnTeam: false });
   const variable = await stores.envs.insert(app.id, testUuid(), env);
   const volume = await stores.storages.insert(app.id, testUuid(), storage);
+  const scheduled = await stores.scheduledTasks.insert(app.id, testUuid(), task);
+  await database.system.scheduledTasks.startExecution(scheduled.id, {
+    uuid: testUuid(),
+    retry_count: 0,
+    started_at: new Date(),
+  });
+  const label = { uuid: testUuid(), name: "blue" };
+  await stores.tags.attach(app.id, [label]);
   await stores.deployments.enqueue([newDeployment(app)]);
   const running = await database.system.deployments.claimNext("worker", 60, [app.server_id]);
   if (running === undefined) throw new Error("queued above");
@@ -63,7 +83,8 @@ async function world(database: TestDatabase) {
     name: "cloud",
     token: "secret",
   });
-  return { stores, team, token, cloudToken, ...place, app, host, variable, volume, deployment };
+  const owned = { app, host, variable, volume, scheduled, label, deployment };
+  return { stores, team, token, cloudToken, ...place, ...owned };
 }
 type World = Awaited<ReturnType<typeof world>>;
 
@@ -153,11 +174,29 @@ const ATTEMPTS: Attempts = {
     delete: (stores, { app, variable }) => stores.envs.delete(app.id, variable.uuid),
   },
   storages: {
-    list: (stores, { app }) => stores.storages.list(app.id),
-    find: (stores, { app, volume }) => stores.storages.find(app.id, volume.uuid),
+    list: (stores, { app }) => stores.storages.list(app.id).then(({ items }) => items),
+    find: (stores, { app, volume }) => stores.storages.find(app.id, volume),
     insert: (stores, { app }) => refused(stores.storages.insert(app.id, testUuid(), storage)),
     update: (stores, { app, volume }) => stores.storages.update(app.id, volume.uuid, { name: "stolen" }),
     delete: (stores, { app, volume }) => stores.storages.delete(app.id, volume.uuid),
+    containers: (stores, { app }) => stores.storages.containers(app.id),
+  },
+  scheduledTasks: {
+    list: (stores, { app }) => stores.scheduledTasks.list(app.id).then(({ items }) => items),
+    find: (stores, { app, scheduled }) => stores.scheduledTasks.find(app.id, scheduled.uuid),
+    insert: (stores, { app }) => refused(stores.scheduledTasks.insert(app.id, testUuid(), task)),
+    update: (stores, { app, scheduled }) => stores.scheduledTasks.update(app.id, scheduled.uuid, { command: "stolen" }),
+    delete: (stores, { app, scheduled }) => stores.scheduledTasks.delete(app.id, scheduled.uuid),
+    executions: (stores, { scheduled }) =>
+      stores.scheduledTasks
+        .executions(scheduled.id, { take: 0 })
+        .then(({ items, total }) => [...items, ...Array(total).keys()]),
+  },
+  tags: {
+    list: (stores) => stores.tags.list().then(({ items }) => items),
+    listByResource: (stores, { app }) => stores.tags.listByResource(app.id).then(({ items }) => items),
+    attach: (stores, { app }) => refused(stores.tags.attach(app.id, [{ uuid: testUuid(), name: "stolen" }])),
+    detach: (stores, { app, label }) => stores.tags.detach(app.id, label.uuid),
   },
   deployments: {
     listActive: (stores) => stores.deployments.listActive().then(({ items }) => items),
@@ -215,10 +254,15 @@ async function snapshot({ database }: TestDatabase, teamId: number): Promise<str
         where p.team_id = ${teamId}) as environments,
       (select jsonb_agg(d order by d.id) from destination d join server s on s.id = d.server_id
         where s.team_id = ${teamId}) as destinations,
-      (select jsonb_agg(array[to_jsonb(a), to_jsonb(e), to_jsonb(s), to_jsonb(d), to_jsonb(l)] order by r.id)
+      (select jsonb_agg(array[to_jsonb(a), to_jsonb(e), to_jsonb(s), to_jsonb(d), to_jsonb(l),
+          to_jsonb(c), to_jsonb(x), to_jsonb(t)] order by r.id)
         from resource r left join application a on a.resource_id = r.id left join env e on e.resource_id = r.id
         left join storage s on s.resource_id = r.id left join domain d on d.resource_id = r.id
-        left join release l on l.resource_id = r.id where r.team_id = ${teamId}) as children`.execute(database.kysely);
+        left join release l on l.resource_id = r.id left join scheduled_task c on c.resource_id = r.id
+        left join scheduled_task_execution x on x.scheduled_task_id = c.id
+        left join resource_tag rt on rt.resource_id = r.id left join tag t on t.id = rt.tag_id where r.team_id = ${teamId}) as children`.execute(
+    database.kysely,
+  );
   return JSON.stringify(rows);
 }
 
@@ -246,7 +290,12 @@ onEachBackend((database) => {
       application: await own.stores.applications.find(own.app.uuid),
       secrets: await own.stores.applications.secretsOf([own.app.id]).then(({ size }) => size || undefined),
       env: await own.stores.envs.findByKey(own.app.id, env.key, false),
-      storage: await own.stores.storages.find(own.app.id, own.volume.uuid),
+      storage: await own.stores.storages.find(own.app.id, own.volume),
+      storages: (await own.stores.storages.list(own.app.id)).items,
+      task: await own.stores.scheduledTasks.find(own.app.id, own.scheduled.uuid),
+      executions: (await own.stores.scheduledTasks.executions(own.scheduled.id)).items,
+      tags: (await own.stores.tags.list()).items,
+      "its tags": (await own.stores.tags.listByResource(own.app.id)).items,
       deployment: await own.stores.deployments.find(own.deployment.uuid),
       steps: await own.stores.deployments.steps(own.deployment.id),
       log: await own.stores.deployments.log(own.deployment.id, {}),

@@ -19,6 +19,8 @@ export interface TeamTables {
   readonly uuid: string;
   /** A deployment with a long log. */
   readonly deploymentId: number;
+  /** A task of `resourceId` with many executions. */
+  readonly taskId: number;
 }
 
 export interface Sizes {
@@ -67,9 +69,23 @@ async function fillTeam(database: TestDatabase, { applications, deployments }: S
     kysely,
   );
   await sql`
+    insert into scheduled_task (uuid, resource_id, name, command, frequency, timeout, enabled)
+    select uuid || 'c', id, 'task', 'true', 'daily', 300, true from resource where team_id = ${app.team_id}`.execute(
+    kysely,
+  );
+  const { rows: tasks } = await sql<{ id: number }>`select id from scheduled_task
+    where resource_id = ${app.id}`.execute(kysely);
+  const taskId = tasks[0]?.id ?? 0;
+  await sql`
+    insert into scheduled_task_execution (uuid, scheduled_task_id, status, retry_count, started_at)
+    select ${app.uuid} || 'x' || n, ${taskId}::bigint, 'success', 0, now()
+    from generate_series(1, ${deployments / 4}::int) as n
+    union all select scheduled_task.uuid || 'x', scheduled_task.id, 'success', 0, now()
+    from scheduled_task join resource on resource.id = resource_id where team_id = ${app.team_id}`.execute(kysely);
+  await sql`
     with made as (
-      insert into tag (team_id, name)
-      select ${app.team_id}, case n when 0 then 'blue' else 'tag ' || n end from generate_series(0, 99) as n
+      insert into tag (uuid, team_id, name)
+      select ${app.uuid} || 't' || n, ${app.team_id}, case n when 0 then 'blue' else 'tag ' || n end from generate_series(0, 99) as n
       returning id)
     insert into resource_tag (tag_id, resource_id)
     select made.id, resource.id from made join resource on resource.id % 100 = made.id % 100
@@ -123,5 +139,6 @@ async function fillTeam(database: TestDatabase, { applications, deployments }: S
     resourceId: app.id,
     uuid: app.uuid,
     deploymentId,
+    taskId,
   };
 }

@@ -12,6 +12,7 @@ import type {
   ServerSettings,
   StepName,
   StepStatus,
+  TaskExecutionStatus,
   Upstream,
 } from "@berth/core";
 import type { ColumnType, Generated } from "kysely";
@@ -189,12 +190,47 @@ interface StorageTable extends Timestamps {
   mount_path: string;
   host_path: string | null;
   content: Sealed;
+  fs_path: string | null;
   is_directory: boolean;
   is_preview_suffix_enabled: boolean;
+  container: string | null;
+  is_managed: Generated<boolean>;
+  is_read_only: Generated<boolean>;
 }
 
-interface TagTable {
+interface ScheduledTaskTable extends Timestamps {
   id: Generated<number>;
+  uuid: string;
+  resource_id: number;
+  name: string;
+  command: string;
+  frequency: string;
+  container: string | null;
+  timeout: number;
+  enabled: boolean;
+}
+
+interface ScheduledTaskExecutionTable extends Timestamps {
+  id: Generated<number>;
+  uuid: string;
+  scheduled_task_id: number;
+  status: Generated<TaskExecutionStatus>;
+  message: string | null;
+  error_details: string | null;
+  retry_count: number;
+  started_at: Date;
+  finished_at: Date | null;
+}
+
+/** Kept by triggers, as `resource_count`. */
+interface ScheduledTaskExecutionCountTable {
+  scheduled_task_id: number;
+  total: number;
+}
+
+interface TagTable extends Timestamps {
+  id: Generated<number>;
+  uuid: string;
   team_id: number;
   name: string;
 }
@@ -313,6 +349,9 @@ export interface DB {
   domain: DomainTable;
   env: EnvTable;
   storage: StorageTable;
+  scheduled_task: ScheduledTaskTable;
+  scheduled_task_execution: ScheduledTaskExecutionTable;
+  scheduled_task_execution_count: ScheduledTaskExecutionCountTable;
   tag: TagTable;
   resource_tag: ResourceTagTable;
   deployment: DeploymentTable;

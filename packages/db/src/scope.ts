@@ -13,9 +13,11 @@ import { leaseStore } from "./lease.ts";
 import { projectStore } from "./project.ts";
 import { releaseStore, systemReleaseStore } from "./release.ts";
 import { resourceStore, systemResourceStore } from "./resource.ts";
+import { scheduledTaskStore, systemScheduledTaskStore } from "./scheduled-task.ts";
 import { serverStore, systemServerStore } from "./server.ts";
 import { settingStore } from "./setting.ts";
 import { storageStore } from "./storage.ts";
+import { tagStore } from "./tag.ts";
 import { teamStore } from "./team.ts";
 import { tokenStore } from "./token.ts";
 
@@ -49,6 +51,8 @@ function teamStores(context: TeamContext): Stores {
     domains: domainStore(context),
     envs: envStore(context),
     storages: storageStore(context),
+    scheduledTasks: scheduledTaskStore(context),
+    tags: tagStore(context),
     deployments: deploymentStore(context),
     releases: releaseStore(context),
     events: eventStore(context),
@@ -64,6 +68,7 @@ function allStores(context: Context): SystemStores {
     deployments: systemDeploymentStore(context),
     releases: systemReleaseStore(context),
     resources: systemResourceStore(context),
+    scheduledTasks: systemScheduledTaskStore(context),
     leases: leaseStore(context),
     servers: systemServerStore(context),
   };

@@ -1,4 +1,4 @@
-import type { StorageFields } from "@berth/core";
+import { isDomainError, type StorageFields } from "@berth/core";
 import { testApplication, testPlace, testTeam, testUuid } from "@berth/testing";
 import { sql } from "kysely";
 import { expect, it } from "vitest";
@@ -9,9 +9,13 @@ const volume: StorageFields = {
   name: "data",
   mount_path: "/data",
   host_path: null,
+  fs_path: null,
   content: null,
   is_directory: false,
   is_preview_suffix_enabled: true,
+  container: null,
+  is_managed: false,
+  is_read_only: false,
 };
 
 onEachBackend((database) => {
@@ -23,9 +27,9 @@ onEachBackend((database) => {
       await stores.storages.insert(id, testUuid(), volume),
       await stores.storages.insert(id, testUuid(), file),
     ];
-    expect(await stores.storages.list(id)).toEqual(made);
+    expect((await stores.storages.list(id)).items).toEqual(made);
     expect(made[1]).toMatchObject(file);
-    expect(await stores.storages.find(id, made[1]?.uuid ?? "")).toEqual(made[1]);
+    expect(await stores.storages.find(id, { id: made[1]?.id ?? 0 })).toEqual(made[1]);
     const { rows } = await sql<{ text: string }>`select encode(content, 'escape') as text from storage
       where resource_id = ${id} and content is not null`.execute(database().database.kysely);
     expect(rows).toHaveLength(1);
@@ -45,6 +49,45 @@ onEachBackend((database) => {
     expect(await stores.storages.update(id, "unknown", { name: "x" })).toBeUndefined();
     expect(await stores.storages.delete(id, uuid)).toBe(true);
     expect(await stores.storages.delete(id, uuid)).toBe(false);
-    expect(await stores.storages.find(id, uuid)).toBeUndefined();
+    expect(await stores.storages.find(id, { uuid })).toBeUndefined();
+  });
+
+  it("lists persistent ones, then files, page by page", async () => {
+    const stores = await testTeam(database());
+    const { id } = await testApplication(stores, await testPlace(stores));
+    for (const [type, mount_path] of [
+      ["file", "/a"],
+      ["persistent", "/b"],
+      ["file", "/c"],
+      ["persistent", "/d"],
+    ] as const) {
+      await stores.storages.insert(id, testUuid(), { ...volume, type, mount_path });
+    }
+    const paths = async (paging = {}) => {
+      const { items, total } = await stores.storages.list(id, paging);
+      return [items.map(({ mount_path }) => mount_path), total];
+    };
+    expect(await paths()).toEqual([["/b", "/d", "/a", "/c"], 4]);
+    expect(await paths({ skip: 1, take: 2 })).toEqual([["/d", "/a"], 4]);
+  });
+
+  it("mounts one storage at a path of a container, and goes on in the caller's transaction", async () => {
+    const stores = await testTeam(database());
+    const place = await testPlace(stores);
+    const { id } = await testApplication(stores, place);
+    const isTaken = (error: unknown) =>
+      isDomainError(error, "resource.already_exists") && error.message.includes("/data");
+    await stores.storages.insert(id, testUuid(), volume);
+    const inWeb = await stores.storages.insert(id, testUuid(), { ...volume, container: "web" });
+    await stores.transaction(async (inside) => {
+      await expect(inside.storages.insert(id, testUuid(), volume)).rejects.toSatisfy(isTaken);
+      await inside.storages.insert(id, testUuid(), { ...volume, mount_path: "/next" });
+    });
+    await expect(stores.storages.update(id, inWeb.uuid, { container: null, mount_path: "/data" })).rejects.toSatisfy(
+      isTaken,
+    );
+    const other = await testApplication(stores, place);
+    await stores.storages.insert(other.id, testUuid(), volume);
+    expect((await stores.storages.list(id)).total).toBe(3);
   });
 });

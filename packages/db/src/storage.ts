@@ -1,24 +1,32 @@
-import { notFound, type StorageRecord, type StorageStore } from "@berth/core";
+import { DomainError, notFound, type StorageKey, type StorageRecord, type StorageStore } from "@berth/core";
 import { type Selectable, sql } from "kysely";
-import type { Context, TeamContext } from "./context.ts";
+import { type Context, isId, type TeamContext } from "./context.ts";
+import { violates } from "./errors.ts";
+import { countRows, page, within } from "./page.ts";
 import { pick } from "./pick.ts";
 import type { DB } from "./schema.ts";
+
+const FIELDS = [
+  "type",
+  "name",
+  "mount_path",
+  "host_path",
+  "fs_path",
+  "is_directory",
+  "is_preview_suffix_enabled",
+  "container",
+  "is_managed",
+  "is_read_only",
+] as const;
 
 const COLUMNS = [
   "storage.id",
   "storage.uuid",
-  "storage.type",
-  "storage.name",
-  "storage.mount_path",
-  "storage.host_path",
   "storage.content",
-  "storage.is_directory",
-  "storage.is_preview_suffix_enabled",
+  ...FIELDS.map((field) => `storage.${field}` as const),
   "storage.created_at",
   "storage.updated_at",
 ] as const;
-
-const FIELDS = ["type", "name", "mount_path", "host_path", "is_directory", "is_preview_suffix_enabled"] as const;
 
 type StorageRow = Omit<Selectable<DB["storage"]>, "resource_id">;
 
@@ -35,12 +43,20 @@ export function storageStore(context: TeamContext): StorageStore {
   const ownResource = (resourceId: number) =>
     db.selectFrom("resource").select("resource.id").where("id", "=", resourceId).where("team_id", "=", teamId);
   const ofResource = (resourceId: number) =>
-    db.selectFrom("storage").select(COLUMNS).where("storage.resource_id", "in", ownResource(resourceId));
+    db.selectFrom("storage").where("storage.resource_id", "in", ownResource(resourceId));
   return {
-    list: async (resourceId) =>
-      (await ofResource(resourceId).orderBy("storage.id").execute()).map((row) => record(context, row)),
-    async find(resourceId, uuid) {
-      const row = await ofResource(resourceId).where("storage.uuid", "=", uuid).executeTakeFirst();
+    list: (resourceId, paging = {}) =>
+      page(
+        paging,
+        async (window) => {
+          const isFile = sql<boolean>`storage.type = 'file'`;
+          const query = ofResource(resourceId).select(COLUMNS).orderBy(isFile).orderBy("storage.id");
+          return (await within(query, window).execute()).map((row) => record(context, row));
+        },
+        () => countRows(ofResource(resourceId)),
+      ),
+    async find(resourceId, key) {
+      const row = await ofResource(resourceId).select(COLUMNS).where(isChosen(key)).executeTakeFirst();
       return row && record(context, row);
     },
     async insert(resourceId, uuid, { content, ...fields }) {
@@ -49,12 +65,17 @@ export function storageStore(context: TeamContext): StorageStore {
       const row = await db
         .insertInto("storage")
         .values({ ...pick(fields, FIELDS), uuid, resource_id: owner.id, content: seal(context, uuid, content) })
+        // An error would end the caller's transaction.
+        .onConflict((conflict) =>
+          conflict.expression(sql`resource_id, coalesce(container, ''), mount_path`).doNothing(),
+        )
         .returning(COLUMNS)
-        .executeTakeFirstOrThrow();
+        .executeTakeFirst();
+      if (row === undefined) throw taken(fields.mount_path);
       return record(context, row);
     },
     async update(resourceId, uuid, { content, ...fields }) {
-      const row = await db
+      const write = db
         .updateTable("storage")
         .set({
           ...pick(fields, FIELDS),
@@ -63,8 +84,10 @@ export function storageStore(context: TeamContext): StorageStore {
         })
         .where("uuid", "=", uuid)
         .where("resource_id", "in", ownResource(resourceId))
-        .returning(COLUMNS)
-        .executeTakeFirst();
+        .returning(COLUMNS);
+      const row = await write.executeTakeFirst().catch((error: unknown) => {
+        throw violates(error, "storage_mount_path") ? taken(fields.mount_path, error) : error;
+      });
       return row && record(context, row);
     },
     async delete(resourceId, uuid) {
@@ -75,5 +98,15 @@ export function storageStore(context: TeamContext): StorageStore {
         .executeTakeFirst();
       return deleted.numDeletedRows > 0n;
     },
+    // Every resource is one container so far.
+    containers: async () => [],
   };
 }
+
+const isChosen = (key: StorageKey) =>
+  "uuid" in key ? sql<boolean>`storage.uuid = ${key.uuid}` : sql<boolean>`storage.id = ${isId(key.id) ? key.id : -1}`;
+
+const taken = (mountPath: string | undefined, cause?: unknown) =>
+  new DomainError("resource.already_exists", `Something is mounted at ${mountPath} already. Choose another path.`, {
+    cause,
+  });

@@ -84,7 +84,10 @@ async function startLive(
   const team = stores.forTeam(found.application.team_id);
   const [envs, storages] = await Promise.all([team.envs.list(resourceId), team.storages.list(resourceId)]);
   const { application } = found;
-  const spec = releaseSpec({ application, deployment, domains, envs: envs.items, storages }, record.artifact);
+  const spec = releaseSpec(
+    { application, deployment, domains, envs: envs.items, storages: storages.items },
+    record.artifact,
+  );
   const { upstream } = await engine.start(spec, quietIo(signal));
   await stores.releases.setUpstream(deploymentId, upstream);
   logger.info("Started a release that should run.", { ...release });

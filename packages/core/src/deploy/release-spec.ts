@@ -1,6 +1,7 @@
 import type { ApplicationSettings } from "../application.ts";
-import type { ApplicationRecord, DeploymentRecord, DomainClaim, EnvRecord, StorageRecord } from "../ports/records.ts";
+import type { ApplicationRecord, DeploymentRecord, DomainClaim, EnvRecord } from "../ports/records.ts";
 import type { GitCredentials, SourceSpec } from "../ports/source.ts";
+import type { StorageRecord } from "../ports/storage.ts";
 import type { Artifact, BuildConfig, BuildRequest } from "./artifact.ts";
 import type { ReleaseLimits, ReleaseSpec, StorageMount } from "./release.ts";
 import { buildtimeEnv, runtimeEnv } from "./release-env.ts";

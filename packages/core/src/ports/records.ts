@@ -165,19 +165,6 @@ export interface EnvRecord extends Timestamps {
 }
 export type EnvFields = Omit<EnvRecord, "id" | "uuid" | "created_at" | "updated_at">;
 
-export interface StorageRecord extends Timestamps {
-  readonly id: number;
-  readonly uuid: string;
-  readonly type: "persistent" | "file";
-  readonly name: string | null;
-  readonly mount_path: string;
-  readonly host_path: string | null;
-  readonly content: string | null;
-  readonly is_directory: boolean;
-  readonly is_preview_suffix_enabled: boolean;
-}
-export type StorageFields = Omit<StorageRecord, "id" | "uuid" | "created_at" | "updated_at">;
-
 export interface DeploymentRecord extends Timestamps {
   readonly id: number;
   readonly uuid: string;

@@ -22,12 +22,13 @@ import type {
   RentedFields,
   ResourceRecord,
   ServerRecord,
-  StorageFields,
-  StorageRecord,
   TeamRecord,
   Timestamps,
   TokenRecord,
 } from "./records.ts";
+import type { ScheduledTaskStore } from "./scheduled-task.ts";
+import type { StorageStore } from "./storage.ts";
+import type { TagStore } from "./tag.ts";
 
 /** Every function sees and changes only the scope's team: what is another team's reads as `undefined`. */
 export interface Stores {
@@ -43,6 +44,8 @@ export interface Stores {
   readonly domains: DomainStore;
   readonly envs: EnvStore;
   readonly storages: StorageStore;
+  readonly scheduledTasks: ScheduledTaskStore;
+  readonly tags: TagStore;
   readonly deployments: DeploymentStore;
   readonly releases: ReleaseStore;
   readonly events: EventStore;
@@ -194,14 +197,6 @@ export interface EnvStore {
   /** @throws DomainError `resource.already_exists` when the key is taken. */
   insert(resourceId: number, uuid: string, env: EnvFields): Promise<EnvRecord>;
   update(resourceId: number, uuid: string, change: Partial<EnvFields>): Promise<EnvRecord | undefined>;
-  delete(resourceId: number, uuid: string): Promise<boolean>;
-}
-
-export interface StorageStore {
-  list(resourceId: number): Promise<readonly StorageRecord[]>;
-  find(resourceId: number, uuid: string): Promise<StorageRecord | undefined>;
-  insert(resourceId: number, uuid: string, storage: StorageFields): Promise<StorageRecord>;
-  update(resourceId: number, uuid: string, change: Partial<StorageFields>): Promise<StorageRecord | undefined>;
   delete(resourceId: number, uuid: string): Promise<boolean>;
 }
 

@@ -12,6 +12,7 @@ import type {
   ServerRecord,
   TokenRecord,
 } from "./records.ts";
+import type { SystemScheduledTaskStore } from "./scheduled-task.ts";
 import type { Stores } from "./store.ts";
 
 /** Token lookup of a request, before there is a scope. One query. */
@@ -30,6 +31,7 @@ export interface SystemStores {
   readonly deployments: SystemDeploymentStore;
   readonly releases: SystemReleaseStore;
   readonly resources: SystemResourceStore;
+  readonly scheduledTasks: SystemScheduledTaskStore;
   readonly leases: LeaseStore;
   readonly servers: { list(): Promise<readonly ServerRecord[]>; find(id: number): Promise<ServerRecord | undefined> };
 }

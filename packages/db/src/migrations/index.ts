@@ -1,11 +1,13 @@
 import type { Migration } from "kysely/migration";
 import { foundation } from "./0001-foundation.ts";
 import { kinds } from "./0002-kinds.ts";
+import { scheduledTasks } from "./0004-scheduled-tasks.ts";
 import { clouds } from "./0007-clouds.ts";
 
 /** In the order of their names, which never change once released. */
 export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   "0001-foundation": foundation,
-  "0007-clouds": clouds,
   "0002-kinds": kinds,
+  "0004-scheduled-tasks": scheduledTasks,
+  "0007-clouds": clouds,
 };

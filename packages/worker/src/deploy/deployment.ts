@@ -115,7 +115,7 @@ async function readContext(deps: DeploymentDeps, claim: Claim, hold: Hold): Prom
     deployment,
     domains,
     envs: envs.items,
-    storages,
+    storages: storages.items,
     ref: { resourceUuid: deployment.resource_uuid, deploymentUuid: deployment.uuid },
     hands: deps.handsOf(server),
     stores,

@@ -1,0 +1,50 @@
+import type { Page, Paging, Timestamps } from "./records.ts";
+
+export interface StorageRecord extends Timestamps {
+  readonly id: number;
+  readonly uuid: string;
+  readonly type: "persistent" | "file";
+  /** Of a persistent one; `null` of a file. */
+  readonly name: string | null;
+  /** Absolute, normalised. Once in a resource, or in a container of it. */
+  readonly mount_path: string;
+  /** Of a persistent one: the server's folder that is mounted instead of a volume of its own. */
+  readonly host_path: string | null;
+  /** Of a directory: the server's folder. Of a file: where it is kept. */
+  readonly fs_path: string | null;
+  /** Of a file, decrypted. */
+  readonly content: string | null;
+  readonly is_directory: boolean;
+  readonly is_preview_suffix_enabled: boolean;
+  /** Name of the container that it is mounted into, where the resource has several. */
+  readonly container: string | null;
+  /** Made from the resource's own definition (a compose file, a service's, a database engine's data), which alone changes it. */
+  readonly is_managed: boolean;
+  /** Mounted so that the container cannot write to it. */
+  readonly is_read_only: boolean;
+}
+export type StorageFields = Omit<StorageRecord, "id" | "uuid" | keyof Timestamps>;
+
+/** One of the containers of a resource that has several. */
+export interface StorageContainer {
+  readonly uuid: string;
+  /** As its definition calls it. */
+  readonly name: string;
+  readonly type: "application" | "database";
+}
+
+export interface StorageStore {
+  /** Persistent ones, then files, each by id. */
+  list(resourceId: number, paging?: Paging): Promise<Page<StorageRecord>>;
+  find(resourceId: number, key: StorageKey): Promise<StorageRecord | undefined>;
+  /** @throws DomainError `resource.already_exists` when something is mounted at its path. */
+  insert(resourceId: number, uuid: string, storage: StorageFields): Promise<StorageRecord>;
+  /** @throws DomainError `resource.already_exists` when something else is mounted at its path. */
+  update(resourceId: number, uuid: string, change: Partial<StorageFields>): Promise<StorageRecord | undefined>;
+  delete(resourceId: number, uuid: string): Promise<boolean>;
+  /** What a storage of the resource can be mounted into; none when the resource is one container. */
+  containers(resourceId: number): Promise<readonly StorageContainer[]>;
+}
+
+/** Old clients know a storage by its number. */
+export type StorageKey = { readonly uuid: string } | { readonly id: number };
