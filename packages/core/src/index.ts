@@ -7,6 +7,7 @@ export * from "./application-view.ts";
 export * from "./base64.ts";
 export * from "./build-pack.ts";
 export * from "./cloud-catalogue.ts";
+export * from "./cloud-retry.ts";
 export * from "./cloud-token.ts";
 export * from "./cron.ts";
 export * from "./deploy/artifact.ts";

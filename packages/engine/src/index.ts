@@ -1,4 +1,5 @@
 export { type ProcessBuilderOptions, processBuilder } from "./builder/process-builder.ts";
+export { type CloudProvidersOptions, cloudProviders } from "./cloud/providers.ts";
 export { SOURCE_LIMITS, type SourceFetcherOptions, sourceFetcher } from "./git/fetcher.ts";
 export type { SourceLimits } from "./git/git-context.ts";
 export { type GithubHostOptions, githubHost } from "./git-host/github.ts";

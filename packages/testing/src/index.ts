@@ -1,7 +1,10 @@
+export * from "./cloud-server.ts";
 export { contents } from "./contents.ts";
 export * from "./database.ts";
+export * from "./digitalocean-server.ts";
 export * from "./git-repository.ts";
 export * from "./git-server.ts";
 export * from "./github-server.ts";
+export * from "./hetzner-server.ts";
 export * from "./printing-engine.ts";
 export * from "./records.ts";

@@ -1,0 +1,71 @@
+import { DomainError } from "@berth/core";
+import { z } from "zod";
+import {
+  answered,
+  type CloudAnswer,
+  type CloudHttp,
+  type CloudHttpOptions,
+  type CloudQuestion,
+  cloudHttp,
+} from "./cloud-http.ts";
+import { type HetznerRefusal, Paged, read, refusalOf } from "./hetzner-answers.ts";
+
+export interface HetznerClient {
+  readonly http: CloudHttp;
+  /** What it answers when it does as it is asked. @throws DomainError `cloud.refused`, `cloud.failed` */
+  ask(token: string, question: CloudQuestion): Promise<unknown>;
+  /** All pages of a list. @param key Under which an answer has the entries; the list's path, too. */
+  list<T extends z.ZodType>(
+    token: string,
+    key: string,
+    entry: T,
+    query?: Readonly<Record<string, string>>,
+  ): Promise<readonly z.infer<T>[]>;
+}
+
+const PER_PAGE = "50"; // Hetzner's maximum.
+const PAGES_MAX = 200;
+
+export function hetznerClient(options: CloudHttpOptions): HetznerClient {
+  const http = cloudHttp("hetzner", options);
+
+  const ask: HetznerClient["ask"] = async (token, question) => {
+    const answer = answered(await http(token, question));
+    const refusal = refusalIn(answer, token);
+    if (refusal !== undefined) throw refused(refusal);
+    return answer.body;
+  };
+
+  return {
+    http,
+    ask,
+    async list(token, key, entry, query = {}) {
+      const Page = z.object({ [key]: z.array(entry) });
+      const entries: z.infer<typeof entry>[] = [];
+      for (let page = 1, pages = 1; pages <= PAGES_MAX; pages += 1) {
+        const question: CloudQuestion = {
+          path: `/${key}`,
+          query: { ...query, page: String(page), per_page: PER_PAGE },
+        };
+        const body = await ask(token, question);
+        entries.push(...(read(Page, body, `its ${key}`)[key] ?? []));
+        const next = read(Paged, body, `its ${key}`).meta?.pagination.next_page ?? 0;
+        // Also a page before this one is none that leads on.
+        if (next <= page) return entries;
+        page = next;
+      }
+      throw new DomainError("cloud.failed", `Hetzner's list of its ${key} does not end.`);
+    },
+  };
+}
+
+export const refusalIn = ({ status, body }: CloudAnswer, token: string): HetznerRefusal | undefined =>
+  status >= 400 ? refusalOf(status, body, token) : undefined;
+
+export function refused(refusal: HetznerRefusal): DomainError {
+  const { status, code, message } = refusal;
+  const isTokenRefused = status === 401 || code === "unauthorized";
+  return new DomainError("cloud.refused", isTokenRefused ? TOKEN_REFUSED : `Hetzner refused: ${message}.`);
+}
+
+const TOKEN_REFUSED = "Hetzner does not accept this token. Make a new one in the project's settings there.";
