@@ -7,6 +7,7 @@ import {
   type TestDatabase,
   type TestPlace,
   testDatabase,
+  testKeyReader,
   testPlace,
   testUuid,
 } from "@berth/testing";
@@ -121,6 +122,7 @@ function application(db: TestDatabase, engine: PrintingEngine, faults: unknown[]
       publicUrl: (url) => `${url}:8000`,
       instanceUrl: null,
       reportedVersion: "4.0.0-test",
+      keys: testKeyReader,
       clock: { now: () => new Date() },
       ids: { uuid: testUuid, secret: (length) => testUuid().repeat(3).slice(0, length) },
       hashToken: hashOfSecret,

@@ -1,3 +1,4 @@
+import { testKey, testPrivateKey } from "@berth/testing";
 import { createdApplication, type Served } from "./berth.fixture.ts";
 import type { Route } from "./rest/routes.ts";
 
@@ -8,6 +9,7 @@ export type Objects = Readonly<Record<string, string>>;
 export const EXAMPLE_BODIES: Readonly<Record<string, object>> = {
   "update-project-by-uuid": { name: "Mine now" },
   "create-environment": { name: "mine" },
+  "update-private-key-by-uuid": { private_key: testKey("mine") },
   "update-server-by-uuid": { name: "mine" },
   "update-application-by-uuid": { name: "mine" },
   "create-env-by-application-uuid": { key: "MINE" },
@@ -27,6 +29,7 @@ export async function madeObjects(api: Served): Promise<Objects> {
     "/deployments/applications/{uuid}": application,
     "/deployments/{uuid}": json.deployments[0].deployment_uuid,
     "/projects/{uuid}": api.where.project_uuid,
+    "/security/keys/{uuid}": (await testPrivateKey(api.stores)).uuid,
     "/servers/{uuid}": api.where.server_uuid,
     "/teams/{id}": String(api.place.server.team_id),
     "/tokens/{id}": String(tokens.json[0].id),

@@ -58,6 +58,7 @@ export const TAGS = {
   Deployments: "The way from a source to what runs, step by step.",
   Projects: "What belongs together, split into environments.",
   Servers: "Where things run.",
+  "Private Keys": "Keys of SSH, for servers and repositories.",
   Teams: "Who owns what.",
   Tokens: "What lets a program act for a team.",
   System: "The instance itself.",

@@ -2,6 +2,7 @@ import { applications } from "./application.ts";
 import { deploy, deployments } from "./deployment.ts";
 import { health } from "./health.ts";
 import { instance } from "./instance.ts";
+import { privateKeys } from "./private-key.ts";
 import { projects } from "./project.ts";
 import { resources } from "./resource.ts";
 import { servers } from "./server.ts";
@@ -17,6 +18,7 @@ export const appRouter = router({
   instance,
   teams,
   tokens,
+  privateKeys,
   projects,
   servers,
   resources,

@@ -2,6 +2,7 @@ import {
   type Clock,
   type Engine,
   type Ids,
+  type KeyReader,
   notFound,
   RESOURCE_KINDS,
   type ResourceRecord,
@@ -27,6 +28,7 @@ export interface ControlDeps {
   readonly instanceUrl: string | null;
   /** What `GET /version` answers. */
   readonly reportedVersion: string;
+  readonly keys: KeyReader;
   readonly clock: Clock;
   readonly ids: Ids;
   /** SHA-256, hexadecimal. */

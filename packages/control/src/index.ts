@@ -8,6 +8,7 @@ import { environments } from "./environment.ts";
 import { instance } from "./instance.ts";
 import { lifecycle } from "./lifecycle.ts";
 import { logs } from "./log.ts";
+import { privateKeys } from "./private-key.ts";
 import { projects } from "./project.ts";
 import { resources } from "./resource.ts";
 import { servers } from "./server.ts";
@@ -26,6 +27,7 @@ export function control(deps: ControlDeps) {
       instance: instance(context),
       teams: teams(context),
       tokens: tokens(context),
+      privateKeys: privateKeys(context),
       projects: projects(context),
       environments: environments(context),
       servers: servers(context),

@@ -6,6 +6,7 @@ import {
   type TestDatabase,
   type TestPlace,
   testDatabase,
+  testKeyReader,
   testPlace,
   testUuid,
 } from "@berth/testing";
@@ -76,6 +77,7 @@ function deps(db: TestDatabase, engine: PrintingEngine, uploads: Map<string, num
     publicUrl: (url) => `${url}:8000`,
     instanceUrl: "http://berth.example",
     reportedVersion: "4.0.0-test",
+    keys: testKeyReader,
     clock: { now: () => new Date() },
     ids: { uuid: testUuid, secret: (length) => testUuid().repeat(2).slice(0, length) },
     hashToken: (secret) => createHash("sha256").update(secret).digest("hex"),

@@ -33,6 +33,7 @@ export const ERRORS = {
   "resource.already_stopped": "bad_request",
   "resource.not_running": "bad_request",
   "resource.state": "bad_request",
+  "private_key.in_use": "invalid",
   "domain.conflict": "conflict",
   "destination.ambiguous": "bad_request",
   "destination.missing": "bad_request",

@@ -35,3 +35,6 @@ export const ProjectDescription = tidiedOrNull(
 
 /** Description of a resource or a server. */
 export const ResourceDescription = tidiedOrNull(z.string().max(10_000, "At most 10000 characters.").nullable());
+
+/** Description of a key or a token: a line, not a text. */
+export const ShortDescription = tidiedOrNull(z.string().max(255, "At most 255 characters.").nullable());

@@ -1,5 +1,13 @@
 import type { EnvFields, ScheduledTaskFields, StorageFields, Stores } from "@berth/core";
-import { newDeployment, type TestDatabase, testApplication, testPlace, testTeam, testUuid } from "@berth/testing";
+import {
+  newDeployment,
+  type TestDatabase,
+  testApplication,
+  testPlace,
+  testPrivateKey,
+  testTeam,
+  testUuid,
+} from "@berth/testing";
 import { sql } from "kysely";
 import { expect, it } from "vitest";
 import { onEachBackend } from "./backends.fixture.ts";
@@ -38,6 +46,7 @@ const task: ScheduledTaskFields = {
   timeout: 300,
   enabled: true,
 };
+const SECRETS = { private_key: "stolen", ssh_key: "stolen", http_basic_auth_password: null };
 const claim = (host: string) => ({ host, path: "/", url: `http://${host}` });
 
 /** One of everything a team can own. */
@@ -53,6 +62,7 @@ async function world(database: TestDatabase) {
     expires_at: null,
   });
   const place = await testPlace(stores);
+  const key = await testPrivateKey(stores);
   const app = await testApplication(stores, place);
   const host = `${testUuid()}.test`;
   await stores.domains.claim(app.id, [claim(host)], { takeFromOwnTeam: false });
@@ -84,7 +94,7 @@ async function world(database: TestDatabase) {
     token: "secret",
   });
   const owned = { app, host, variable, volume, scheduled, label, deployment };
-  return { stores, team, token, cloudToken, ...place, ...owned };
+  return { stores, team, token, cloudToken, key, ...place, ...owned };
 }
 type World = Awaited<ReturnType<typeof world>>;
 
@@ -113,6 +123,18 @@ const ATTEMPTS: Attempts = {
       refused(stores.tokens.insert({ team_id: team.id, name: "x", abilities: [], hash: testUuid(), expires_at: null })),
     delete: (stores, { token }) => stores.tokens.delete(token.id),
     isValid: (stores, { token }) => stores.tokens.isValid(token.id),
+  },
+  privateKeys: {
+    list: (stores) => stores.privateKeys.list().then(({ items }) => items),
+    find: (stores, { key }) => stores.privateKeys.find(key.uuid),
+    findById: (stores, { key }) => stores.privateKeys.findById(key.id),
+    findByFingerprint: (stores, { key }) => stores.privateKeys.findByFingerprint(key.fingerprint),
+    secrets: (stores, { key }) => refused(stores.privateKeys.secrets(key.id)),
+    secretsOf: (stores, { key }) => stores.privateKeys.secretsOf([key.id]).then((secrets) => [...secrets]),
+    insert: (stores, { key }) => refused(stores.privateKeys.insert({ ...key, uuid: testUuid(), secrets: SECRETS })),
+    update: (stores, { key }) => stores.privateKeys.update(key.uuid, { ...key, secrets: SECRETS }),
+    users: (stores, { key }) => stores.privateKeys.users(key.id),
+    delete: (stores, { key }) => stores.privateKeys.delete(key.uuid),
   },
   projects: {
     list: (stores) => stores.projects.list().then(({ items }) => items),
@@ -244,6 +266,7 @@ const isNothing = (answer: unknown) =>
 async function snapshot({ database }: TestDatabase, teamId: number): Promise<string> {
   const { rows } = await sql`
     select (select jsonb_agg(t order by t.id) from token t where team_id = ${teamId}) as tokens,
+      (select jsonb_agg(k order by k.id) from private_key k where team_id = ${teamId}) as keys,
       (select jsonb_agg(p order by p.id) from project p where team_id = ${teamId}) as projects,
       (select jsonb_agg(s order by s.id) from server s where team_id = ${teamId}) as servers,
       (select jsonb_agg(c order by c.id) from cloud_token c where team_id = ${teamId}) as cloud_tokens,
@@ -289,6 +312,8 @@ onEachBackend((database) => {
       destinations: await own.stores.servers.destinations(own.server.id),
       application: await own.stores.applications.find(own.app.uuid),
       secrets: await own.stores.applications.secretsOf([own.app.id]).then(({ size }) => size || undefined),
+      key: await own.stores.privateKeys.find(own.key.uuid),
+      keySecrets: await own.stores.privateKeys.secrets(own.key.id),
       env: await own.stores.envs.findByKey(own.app.id, env.key, false),
       storage: await own.stores.storages.find(own.app.id, own.volume),
       storages: (await own.stores.storages.list(own.app.id)).items,

@@ -48,6 +48,19 @@ interface TokenTable {
   created_at: Generated<Date>;
 }
 
+interface PrivateKeyTable extends Timestamps {
+  id: Generated<number>;
+  uuid: string;
+  team_id: number;
+  name: string;
+  description: string | null;
+  public_key: string;
+  fingerprint: string;
+  is_http_basic_auth_enabled: boolean;
+  http_basic_auth_username: string | null;
+  secrets: Uint8Array;
+}
+
 interface ProjectTable extends Timestamps {
   id: Generated<number>;
   uuid: string;
@@ -73,6 +86,7 @@ interface ServerTable extends Timestamps {
   ip: string;
   port: number;
   user: string;
+  private_key_id: number | null;
   engine: EngineKind;
   proxy_type: string;
   settings: Json<Partial<ServerSettings>>;
@@ -337,6 +351,7 @@ interface SettingTable {
 export interface DB {
   team: TeamTable;
   token: TokenTable;
+  private_key: PrivateKeyTable;
   project: ProjectTable;
   environment: EnvironmentTable;
   server: ServerTable;

@@ -10,6 +10,7 @@ import { envStore } from "./env.ts";
 import { environmentStore } from "./environment.ts";
 import { eventStore } from "./event.ts";
 import { leaseStore } from "./lease.ts";
+import { privateKeyStore } from "./private-key.ts";
 import { projectStore } from "./project.ts";
 import { releaseStore, systemReleaseStore } from "./release.ts";
 import { resourceStore, systemResourceStore } from "./resource.ts";
@@ -43,6 +44,7 @@ function teamStores(context: TeamContext): Stores {
     transaction: (work) => inTransaction(context, (inside) => work(teamStores(inside))),
     teams: teamStore(context),
     tokens: tokenStore(context),
+    privateKeys: privateKeyStore(context),
     projects: projectStore(context),
     environments: environmentStore(context),
     servers: serverStore(context),

@@ -28,7 +28,9 @@ const DESTINATION_COLUMNS = ["id", "uuid", "server_id", "name", "network", "crea
 
 // What was stored before a setting existed lacks it and reads as its default.
 const DEFAULTS = ServerSettings.parse({});
-const record = (row: Selectable<DB["server"]>): ServerRecord => ({
+type ServerRow = Omit<Selectable<DB["server"]>, "private_key_id">;
+
+const record = (row: ServerRow): ServerRecord => ({
   ...row,
   settings: { ...DEFAULTS, ...row.settings },
 });
@@ -112,7 +114,7 @@ export function systemServerStore({ db }: Context) {
 }
 
 async function firstRecord(query: {
-  executeTakeFirst(): Promise<Selectable<DB["server"]> | undefined>;
+  executeTakeFirst(): Promise<ServerRow | undefined>;
 }): Promise<ServerRecord | undefined> {
   const row = await query.executeTakeFirst();
   return row && record(row);

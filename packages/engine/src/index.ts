@@ -9,6 +9,7 @@ export { type DetachedOptions, type DetachedProcess, spawnDetached } from "./hos
 export { endGroup, isAlive, type ProcessGroup, signalGroup } from "./host/group.ts";
 export { LINE_LENGTH_MAX, type LineSplitter, splitLines } from "./host/lines.ts";
 export { type RunOptions, type RunResult, run } from "./host/local.ts";
+export { keyReader } from "./host/private-key.ts";
 export { bootId, groupMembers, type ProcessStat, pidsWithEnv, processStat } from "./host/procfs.ts";
 export { REDACTED, redactor } from "./host/redact.ts";
 export { type HostUser, isRoot } from "./host/user.ts";

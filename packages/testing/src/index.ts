@@ -6,5 +6,6 @@ export * from "./git-repository.ts";
 export * from "./git-server.ts";
 export * from "./github-server.ts";
 export * from "./hetzner-server.ts";
+export * from "./key-reader.ts";
 export * from "./printing-engine.ts";
 export * from "./records.ts";

@@ -6,12 +6,14 @@ import {
   type DestinationRecord,
   type EnvironmentRecord,
   type NewDeployment,
+  type PrivateKeyRecord,
   type ProjectRecord,
   type ServerRecord,
   ServerSettings,
   type Stores,
 } from "@berth/core";
 import type { TestDatabase } from "./database.ts";
+import { testKey, testKeyReader } from "./key-reader.ts";
 
 /** As `Ids.uuid` makes them: 24 characters, the first a letter. */
 export const testUuid = (): string => `t${randomBytes(12).toString("hex").slice(1)}`;
@@ -64,6 +66,21 @@ export async function testServer(
     network: "berth",
   });
   return { server, destination };
+}
+
+/** @param text Of a real key, where something connects with it. */
+export async function testPrivateKey(stores: Stores, text: string = testKey(testUuid())): Promise<PrivateKeyRecord> {
+  const { publicKey, fingerprint } = testKeyReader.read(testKey(text));
+  return await stores.privateKeys.insert({
+    uuid: testUuid(),
+    name: "deploy key",
+    description: null,
+    public_key: publicKey,
+    fingerprint,
+    is_http_basic_auth_enabled: false,
+    http_basic_auth_username: null,
+    secrets: { private_key: text, ssh_key: text, http_basic_auth_password: null },
+  });
 }
 
 export async function testApplication(

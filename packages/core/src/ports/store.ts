@@ -3,6 +3,7 @@ import type { DeploymentLogLine, DeploymentStep } from "../deployment.ts";
 import type { Ability } from "../permission.ts";
 import type { DesiredState, ResourceKind, ResourceRef } from "../resource.ts";
 import type { CloudTokenStore } from "./cloud-token.ts";
+import type { PrivateKeyStore } from "./private-key.ts";
 import type {
   ApplicationRecord,
   DeploymentRecord,
@@ -36,6 +37,7 @@ export interface Stores {
   transaction<T>(work: (stores: Stores) => Promise<T>): Promise<T>;
   readonly teams: TeamStore;
   readonly tokens: TokenStore;
+  readonly privateKeys: PrivateKeyStore;
   readonly projects: ProjectStore;
   readonly environments: EnvironmentStore;
   readonly servers: ServerStore;

@@ -1,6 +1,7 @@
 import type { Migration } from "kysely/migration";
 import { foundation } from "./0001-foundation.ts";
 import { kinds } from "./0002-kinds.ts";
+import { people } from "./0003-people.ts";
 import { scheduledTasks } from "./0004-scheduled-tasks.ts";
 import { clouds } from "./0007-clouds.ts";
 
@@ -8,6 +9,7 @@ import { clouds } from "./0007-clouds.ts";
 export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   "0001-foundation": foundation,
   "0002-kinds": kinds,
+  "0003-people": people,
   "0004-scheduled-tasks": scheduledTasks,
   "0007-clouds": clouds,
 };

@@ -1,0 +1,153 @@
+import {
+  basicAuthProblems,
+  invalid,
+  keyInUse,
+  maySeeSecrets,
+  notFound,
+  type Page,
+  type Paging,
+  type PrivateKey,
+  type PrivateKeyCreate,
+  type PrivateKeyFields,
+  type PrivateKeyRecord,
+  type PrivateKeySecrets,
+  type PrivateKeyUpdate,
+  privateKeyText,
+  privateKeyView,
+  requireAbility,
+  type Stores,
+} from "@berth/core";
+import type { UseCaseContext } from "./context.ts";
+
+/** @throws DomainError `resource.not_found` */
+export async function findPrivateKey(stores: Stores, uuid: string): Promise<PrivateKeyRecord> {
+  const key = await stores.privateKeys.find(uuid);
+  if (key === undefined) throw notFound("Private Key");
+  return key;
+}
+
+export function privateKeys({ scope, stores, ids, keys }: UseCaseContext) {
+  async function views(records: readonly PrivateKeyRecord[]): Promise<PrivateKey[]> {
+    const isOpen = maySeeSecrets(scope) && records.length > 0;
+    const secrets = isOpen ? await stores.privateKeys.secretsOf(records.map(({ id }) => id)) : undefined;
+    return records.map((record) => privateKeyView(record, secrets?.get(record.id)));
+  }
+
+  return {
+    async list(paging: Paging): Promise<Page<PrivateKey>> {
+      requireAbility(scope, "read");
+      const { items, total } = await stores.privateKeys.list(paging);
+      return { items: await views(items), total };
+    },
+
+    async get(uuid: string): Promise<PrivateKey> {
+      requireAbility(scope, "read");
+      const record = await findPrivateKey(stores, uuid);
+      const secrets = maySeeSecrets(scope) ? await stores.privateKeys.secrets(record.id) : undefined;
+      return privateKeyView(record, secrets);
+    },
+
+    /** @throws DomainError `request.invalid` for what is no key, or one that the instance has */
+    async create(sent: PrivateKeyCreate): Promise<{ uuid: string }> {
+      requireAbility(scope, "write");
+      const text = privateKeyText(sent.private_key);
+      const { type, publicKey, fingerprint, sshKey } = keys.read(text);
+      const uuid = ids.uuid();
+      const fields = checked({
+        name: sent.name ?? `${type}-key-${uuid.slice(0, NAME_SUFFIX_LENGTH)}`,
+        description: sent.description ?? null,
+        public_key: publicKey,
+        fingerprint,
+        is_http_basic_auth_enabled: sent.is_http_basic_auth_enabled ?? false,
+        http_basic_auth_username: sent.http_basic_auth_username ?? null,
+        secrets: {
+          private_key: text,
+          ssh_key: sshKey,
+          http_basic_auth_password: sent.http_basic_auth_password ?? null,
+        },
+      });
+      return stores.transaction(async (inside) => {
+        await inside.privateKeys.insert({ uuid, ...fields });
+        await tell(inside, "created", { uuid, name: fields.name });
+        return { uuid };
+      });
+    },
+
+    /**
+     * @param uuid Left out: the key that is sent, for another name or description.
+     * @throws DomainError `request.invalid` for what is no key, or one that the instance has under another name
+     */
+    async update(uuid: string | undefined, sent: PrivateKeyUpdate): Promise<{ uuid: string }> {
+      requireAbility(scope, "write");
+      const text = privateKeyText(sent.private_key);
+      const read = keys.read(text);
+      return stores.transaction(async (inside) => {
+        const record =
+          uuid === undefined ? await findSame(inside, read.fingerprint) : await findPrivateKey(inside, uuid);
+        const secrets = await inside.privateKeys.secrets(record.id);
+        const fields = checked(changed(record, secrets, sent, { ...read, text }));
+        if ((await inside.privateKeys.update(record.uuid, fields)) === undefined) throw notFound("Private Key");
+        await tell(inside, "updated", { uuid: record.uuid, name: fields.name });
+        return { uuid: record.uuid };
+      });
+    },
+
+    /** @throws DomainError `private_key.in_use` */
+    async delete(uuid: string): Promise<{ message: string }> {
+      requireAbility(scope, "write");
+      await stores.transaction(async (inside) => {
+        const key = await findPrivateKey(inside, uuid);
+        const users = await inside.privateKeys.users(key.id);
+        if (users.length > 0) throw keyInUse(users);
+        if (!(await inside.privateKeys.delete(uuid))) throw notFound("Private Key");
+        await tell(inside, "deleted", key);
+      });
+      return { message: "Private Key deleted." };
+    },
+  };
+}
+
+/** Characters of the uuid that tell two keys without a name apart. */
+const NAME_SUFFIX_LENGTH = 8;
+
+async function findSame(stores: Stores, fingerprint: string): Promise<PrivateKeyRecord> {
+  const key = await stores.privateKeys.findByFingerprint(fingerprint);
+  if (key === undefined) throw notFound("Private Key");
+  return key;
+}
+
+/** What is left out stays, and null stands for nothing. */
+function changed(
+  record: PrivateKeyRecord,
+  secrets: PrivateKeySecrets,
+  sent: PrivateKeyUpdate,
+  key: { readonly text: string; readonly publicKey: string; readonly fingerprint: string; readonly sshKey: string },
+): PrivateKeyFields {
+  const kept = <T>(value: T | undefined, before: T): T => (value === undefined ? before : value);
+  return {
+    name: sent.name ?? record.name,
+    description: kept(sent.description, record.description),
+    public_key: key.publicKey,
+    fingerprint: key.fingerprint,
+    is_http_basic_auth_enabled: kept(sent.is_http_basic_auth_enabled, record.is_http_basic_auth_enabled) ?? false,
+    http_basic_auth_username: kept(sent.http_basic_auth_username, record.http_basic_auth_username),
+    secrets: {
+      private_key: key.text,
+      ssh_key: key.sshKey,
+      http_basic_auth_password: kept(sent.http_basic_auth_password, secrets.http_basic_auth_password),
+    },
+  };
+}
+
+/** @throws DomainError `request.invalid` where basic authentication is on without a name or password */
+function checked(fields: PrivateKeyFields): PrivateKeyFields {
+  const problems = basicAuthProblems(fields, fields.secrets);
+  if (Object.keys(problems).length > 0) throw invalid(problems);
+  return fields;
+}
+
+const tell = (
+  inside: Stores,
+  change: "created" | "updated" | "deleted",
+  { uuid, name }: { uuid: string; name: string },
+) => inside.events.append({ type: `private_key.${change}`, resource_uuid: uuid, payload: { name } });

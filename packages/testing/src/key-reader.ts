@@ -1,0 +1,26 @@
+import { createHash } from "node:crypto";
+import { invalidKey, type KeyReader } from "@berth/core";
+
+/** Reads texts that only look like keys: the public key is made from the text. The real one is the engine's. */
+export const testKeyReader: KeyReader = {
+  read(text) {
+    if (text.includes("ENCRYPTED")) throw invalidKey("It needs a passphrase.");
+    const body = /-----BEGIN OPENSSH PRIVATE KEY-----\n(\w+)\n-----END/.exec(text)?.[1];
+    if (body === undefined) throw invalidKey("It is damaged.");
+    const publicKey = createHash("sha256").update(body).digest();
+    return {
+      type: "ed25519",
+      publicKey: `ssh-ed25519 ${publicKey.toString("base64")}`,
+      fingerprint: createHash("sha256").update(publicKey).digest("base64").replace(/=+$/, ""),
+      fingerprintMd5: createHash("md5")
+        .update(publicKey)
+        .digest("hex")
+        .replaceAll(/(..)(?!$)/g, "$1:"),
+      sshKey: text,
+    };
+  },
+};
+
+/** A text that `testKeyReader` takes for a key; the same for the same `seed`. */
+export const testKey = (seed: string): string =>
+  `-----BEGIN OPENSSH PRIVATE KEY-----\n${Buffer.from(seed).toString("hex")}\n-----END OPENSSH PRIVATE KEY-----\n`;
