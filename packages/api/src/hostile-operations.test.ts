@@ -1,7 +1,7 @@
 import { contents } from "@berth/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type Served, served } from "./berth.fixture.ts";
-import { EXAMPLE_BODIES, madeObjects, type Objects, pathOf } from "./objects.fixture.ts";
+import { exampleBody, madeObjects, type Objects, pathOf } from "./objects.fixture.ts";
 import { operationsOf, type Route, routesOf } from "./rest/routes.ts";
 import { appRouter } from "./root.ts";
 
@@ -79,7 +79,7 @@ function* nonsenseFor(
   path: string,
 ): Generator<readonly [path: string, body: object | undefined]> {
   const { operation, pathKeys, queryKeys } = route;
-  const base = baseBody(api, route);
+  const base = exampleBody(api, operation);
   for (const [n, { name }] of queryKeys.entries()) {
     for (const value of hostileFor(n)) {
       const text = typeof value === "string" ? value : JSON.stringify(value);
@@ -94,14 +94,6 @@ function* nonsenseFor(
   for (const [n, key] of fields.entries()) {
     for (const value of hostileFor(n)) yield [path, { ...base, [key]: value }];
   }
-}
-
-/** As much as is needed for the other fields to be right. */
-function baseBody(api: Served, { operation }: Route): object {
-  const example = EXAMPLE_BODIES[operation.options.operationId];
-  if (example !== undefined) return example;
-  const shape = operation.input?.shape ?? {};
-  return Object.fromEntries(Object.entries(api.where).filter(([key]) => key in shape));
 }
 
 /** Of tokens only the number: their use is written down. */

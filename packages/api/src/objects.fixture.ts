@@ -1,6 +1,6 @@
 import { testKey, testPrivateKey } from "@berth/testing";
 import { createdApplication, type Served } from "./berth.fixture.ts";
-import type { Route } from "./rest/routes.ts";
+import type { Operation, Route } from "./rest/routes.ts";
 
 /** Path, or parameter in one, to what stands for its parameter. */
 export type Objects = Readonly<Record<string, string>>;
@@ -16,6 +16,28 @@ export const EXAMPLE_BODIES: Readonly<Record<string, object>> = {
   "update-env-by-application-uuid": { key: "THEIRS", value: "mine" },
   "update-envs-by-application-uuid": { data: [{ key: "MINE" }] },
 };
+
+/**
+ * Bodies of creations, beside the place that is wanted: with it they pass validation.
+ */
+const CREATIONS: Readonly<Record<string, object>> = {
+  "create-public-application": {
+    git_repository: "https://git.example/a/b.git",
+    git_branch: "main",
+    build_pack: "nixpacks",
+  },
+  "create-dockerfile-application": { dockerfile: "FROM scratch" },
+  "create-project": { name: "mine" },
+  "create-team": { name: "mine" },
+  "create-token": { name: "mine", abilities: ["read"] },
+};
+
+/** What is sent to an operation when nothing is wrong with it; `{}` for one without a body. */
+export function exampleBody({ where }: Pick<Served, "where">, { options, input }: Operation): object {
+  const shape = input?.shape ?? {};
+  const place = Object.fromEntries(Object.entries(where).filter(([key]) => key in shape));
+  return { ...place, ...CREATIONS[options.operationId], ...EXAMPLE_BODIES[options.operationId] };
+}
 
 /** One object of the team for every path that names one. */
 export async function madeObjects(api: Served): Promise<Objects> {

@@ -52,15 +52,16 @@ async function firstEnvironment(stores: Stores, projectId: number, names: readon
   return findEnvironment(stores, projectId, names.at(-1) ?? "");
 }
 
+/** @throws DomainError `destination.missing`, `destination.ambiguous`, `request.invalid` for one of another server */
 function chooseDestination(destinations: readonly DestinationRecord[], uuid: string | null | undefined) {
   const [first, ...others] = destinations;
   if (first === undefined) throw new DomainError("destination.missing", "Server has no destinations.");
-  if (others.length === 0) return first;
-  if (!uuid) {
-    const message = "Server has multiple destinations and you do not set destination_uuid.";
-    throw new DomainError("destination.ambiguous", message);
+  if (uuid) {
+    const chosen = destinations.find((destination) => destination.uuid === uuid);
+    if (chosen === undefined) throw invalid({ destination_uuid: ["The server has no such destination."] });
+    return chosen;
   }
-  const chosen = destinations.find((destination) => destination.uuid === uuid);
-  if (chosen === undefined) throw invalid({ destination_uuid: ["The server has no such destination."] });
-  return chosen;
+  if (others.length === 0) return first;
+  const message = "Server has multiple destinations and you do not set destination_uuid.";
+  throw new DomainError("destination.ambiguous", message);
 }
