@@ -2,11 +2,23 @@ import { isDomainError } from "@berth/core";
 import { readConfig } from "./config.ts";
 import { logger } from "./logger.ts";
 import { progress } from "./progress.ts";
+import { rotateKey } from "./rotate-key.ts";
 import { type RunningServer, startServer } from "./server.ts";
 
 const STOP_GRACE_SECONDS = 30; // More than any application's own grace period by default.
 
-async function main(): Promise<void> {
+async function main([command, ...others]: readonly string[]): Promise<void> {
+  if (command === "rotate-key" && others.length === 0) {
+    return await rotateKey(readConfig(process.env), progress(process.stdout));
+  }
+  if (command !== undefined) {
+    process.stderr.write(`Usage: npm start [-- rotate-key]\n`);
+    process.exit(2);
+  }
+  await serve();
+}
+
+async function serve(): Promise<void> {
   const config = readConfig(process.env);
   const log = logger(config.logLevel);
   const server = await startServer(config, { log, progress: progress(process.stdout) });
@@ -39,4 +51,4 @@ function fail(error: unknown): never {
   process.exit(1);
 }
 
-main().catch(fail);
+main(process.argv.slice(2)).catch(fail);

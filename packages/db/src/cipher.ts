@@ -10,6 +10,8 @@ const ALGORITHM = "aes-256-gcm";
 
 /** Encrypts values at rest: AES-256-GCM, one byte for the key's version, nonce, tag, ciphertext. */
 export interface Cipher {
+  /** Version of the key that seals: 1 for the first of the file. */
+  readonly newestVersion: number;
   /** @param place Names the row and column. A value copied to another place does not open there. */
   seal(text: string, place: string): Uint8Array;
   /** @throws DomainError `internal.error` when the value was sealed by another key, for another place, or was changed. */
@@ -23,6 +25,7 @@ export function cipher(keys: readonly Uint8Array[]): Cipher {
     throw new DomainError("setup.failed", `A key file holds one to 255 keys of ${KEY_BYTES} bytes.`);
   }
   return {
+    newestVersion: keys.length,
     seal(text, place) {
       const nonce = randomBytes(NONCE_BYTES);
       const sealing = createCipheriv(ALGORITHM, newest, nonce).setAAD(Buffer.from(place));

@@ -35,3 +35,13 @@ export async function requireKey({ kysely }: Database, cipher: Cipher): Promise<
     );
   }
 }
+
+/** With the newest key, so that whoever starts with an older key file is told so. */
+export async function resealKeyCheck({ kysely }: Pick<Database, "kysely">, cipher: Cipher): Promise<void> {
+  const fresh = Buffer.from(cipher.seal(randomUUID(), PLACE)).toString("base64");
+  await kysely
+    .updateTable("setting")
+    .set({ value: JSON.stringify(fresh) })
+    .where("key", "=", KEY_CHECK)
+    .execute();
+}

@@ -79,6 +79,7 @@ onEachBackend((database) => {
 });
 
 const neverUsed = {
+  newestVersion: 1,
   seal: () => {
     throw new Error("not used here");
   },
