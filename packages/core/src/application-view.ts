@@ -279,6 +279,7 @@ export const settingView = (settings: ApplicationSettings): ApplicationSetting =
   is_auto_deploy_enabled: settings.is_auto_deploy_enabled,
   is_force_https_enabled: settings.is_force_https_enabled,
   is_preview_deployments_enabled: settings.is_preview_deployments_enabled,
+  is_pr_deployments_public_enabled: settings.is_pr_deployments_public_enabled,
   is_preserve_repository_enabled: settings.is_preserve_repository_enabled,
   is_build_server_enabled: settings.use_build_server,
   connect_to_docker_network: settings.connect_to_docker_network,
@@ -306,7 +307,6 @@ const WITHOUT_MEANING_YET = {
 
 const SWITCHES_WITHOUT_MEANING_YET = {
   is_debug_enabled: false,
-  is_pr_deployments_public_enabled: false,
   is_git_submodules_enabled: true,
   is_git_lfs_enabled: true,
   is_git_shallow_clone_enabled: true,

@@ -129,6 +129,10 @@ export const ApplicationSettings = z.object({
   is_container_label_escape_enabled: z.boolean().default(true).describe("Escape $ in container labels."),
   is_preserve_repository_enabled: z.boolean().default(false),
   is_preview_deployments_enabled: z.boolean().default(false),
+  is_pr_deployments_public_enabled: z
+    .boolean()
+    .default(false)
+    .describe("Deploy previews also of pull requests from people who may not write to the repository."),
   preview_url_template: z.string().max(255).default("{{pr_id}}.{{domain}}"),
   stop_grace_period: z.int().min(1).max(3600).nullable().default(null).describe("Seconds to stop in; default 10."),
   max_restart_count: z.int().min(0).max(1000).default(10),

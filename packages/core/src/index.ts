@@ -68,3 +68,7 @@ export * from "./timestamp.ts";
 export * from "./token.ts";
 export * from "./upload.ts";
 export * from "./version.ts";
+export * from "./webhook/decision.ts";
+export * from "./webhook/intent.ts";
+export * from "./webhook/provider.ts";
+export * from "./webhook/watch-paths.ts";

@@ -9,3 +9,4 @@ export * from "./hetzner-server.ts";
 export * from "./key-reader.ts";
 export * from "./printing-engine.ts";
 export * from "./records.ts";
+export * from "./webhook-payloads.ts";

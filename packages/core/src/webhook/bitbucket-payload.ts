@@ -1,0 +1,74 @@
+import { z } from "zod";
+import type { PullRequestChange, Push, PushedRepository } from "./intent.ts";
+import { Commit, keysOf, Name, PullRequestNumber, Text, Url } from "./payload.ts";
+
+export const BitbucketRepositoryEvent = z
+  .object({
+    repository: z.object({ full_name: Name, mainbranch: z.object({ name: Name }).nullish() }),
+  })
+  .transform(
+    ({ repository }): PushedRepository => ({
+      // Bitbucket has no numbers for them.
+      id: null,
+      name: repository.full_name,
+      keys: keysOf(repository.full_name, null),
+      defaultBranch: repository.mainbranch?.name ?? null,
+    }),
+  );
+
+export const BitbucketPush = z
+  .object({
+    push: z.object({
+      changes: z.array(
+        z.object({
+          /** `null`: it was removed. */
+          new: z.object({ type: Text, name: Text, target: z.object({ hash: Commit }) }).nullish(),
+          commits: z.array(z.object({ message: Text })).nullish(),
+          /** There are more commits than these. */
+          truncated: z.boolean().nullish(),
+        }),
+      ),
+    }),
+  })
+  .transform(({ push }): Push[] =>
+    push.changes.flatMap(({ new: pushed, commits, truncated }) => {
+      if (pushed?.type !== "branch") return [];
+      const messages = truncated ? undefined : commits?.map(({ message }) => message);
+      // Bitbucket tells of no files.
+      return [{ type: "push" as const, branch: pushed.name, commit: pushed.target.hash, files: undefined, messages }];
+    }),
+  );
+
+const End = z.object({
+  branch: z.object({ name: Text }),
+  commit: z.object({ hash: Commit }).nullish(),
+  repository: z.object({ full_name: Text }).nullish(),
+});
+
+export const bitbucketPullRequest = (action: PullRequestChange["action"]) =>
+  z
+    .object({
+      pullrequest: z.object({
+        id: PullRequestNumber,
+        source: End,
+        destination: End,
+        links: z.object({ html: z.object({ href: Url }).nullish() }).nullish(),
+      }),
+    })
+    .transform(({ pullrequest }): PullRequestChange[] => {
+      const { id, source, destination, links } = pullrequest;
+      if (!source.commit) return [];
+      return [
+        {
+          type: "pull_request",
+          action,
+          number: id,
+          base: destination.branch.name,
+          commit: source.commit.hash,
+          // Not from a fork; one that is gone is `null`.
+          isTrusted:
+            source.repository === undefined || source.repository?.full_name === destination.repository?.full_name,
+          url: links?.html?.href ?? null,
+        },
+      ];
+    });

@@ -1,0 +1,52 @@
+import type { ApplicationSettings } from "../application.ts";
+import type { PullRequestChange, Push, PushedRepository } from "./intent.ts";
+import { isWatched } from "./watch-paths.ts";
+
+type Settings = Pick<
+  ApplicationSettings,
+  | "git_branch"
+  | "is_auto_deploy_enabled"
+  | "is_preview_deployments_enabled"
+  | "is_pr_deployments_public_enabled"
+  | "watch_paths"
+>;
+
+/** What becomes of a delivery for one application that gets its code from the repository. */
+export type WebhookDecision =
+  | { readonly action: "deploy" }
+  | { readonly action: "close" }
+  | { readonly action: "skip"; readonly message: string; readonly details?: Readonly<Record<string, unknown>> };
+
+/** Whether the application follows this branch. */
+export function followsBranch(
+  { git_branch }: Pick<Settings, "git_branch">,
+  branch: string,
+  { defaultBranch }: Pick<PushedRepository, "defaultBranch">,
+): boolean {
+  const followed = git_branch.replace(/^refs\/heads\//, "");
+  return followed === "" || followed === "HEAD" ? branch === defaultBranch : branch === followed;
+}
+
+export function pushDecision(settings: Settings, push: Push): WebhookDecision {
+  if (!settings.is_auto_deploy_enabled) return skip("Automatic deployments are off.");
+  if (push.messages !== undefined && push.messages.length > 0 && push.messages.every(asksToSkip)) {
+    return skip("Every commit message says [skip ci] or [skip cd].");
+  }
+  if (isWatched(settings.watch_paths, push.files)) return { action: "deploy" };
+  const details = { changed_files: push.files?.slice(0, FILES_SHOWN_MAX), watch_paths: settings.watch_paths };
+  return { ...skip("Changed files do not match watch paths."), details };
+}
+
+export function pullRequestDecision(settings: Settings, change: PullRequestChange): WebhookDecision {
+  // Whatever the settings are now: what was made when they were others goes.
+  if (change.action === "close") return { action: "close" };
+  if (!settings.is_preview_deployments_enabled) return skip("Preview deployments are off.");
+  if (change.isTrusted || settings.is_pr_deployments_public_enabled) return { action: "deploy" };
+  return skip("Preview deployments of pull requests from the public are off (is_pr_deployments_public_enabled).");
+}
+
+const FILES_SHOWN_MAX = 50;
+
+const skip = (message: string) => ({ action: "skip", message }) as const;
+
+const asksToSkip = (message: string): boolean => /\[skip c[id]\]/i.test(message);

@@ -1,0 +1,48 @@
+/** The repository a delivery tells of. */
+export interface PushedRepository {
+  /** Its number at the host. */
+  readonly id: number | null;
+  /** As the host writes it: `owner/name`. */
+  readonly name: string;
+  /** What applications of it may be found by. @see repositoryKey */
+  readonly keys: readonly string[];
+  readonly defaultBranch: string | null;
+}
+
+export interface Push {
+  readonly type: "push";
+  readonly branch: string;
+  readonly commit: string;
+  /** Paths that were added, changed or removed; `undefined` when the host does not tell all of them. */
+  readonly files: readonly string[] | undefined;
+  /** Of the pushed commits; `undefined` when the host does not tell all of them. */
+  readonly messages: readonly string[] | undefined;
+}
+
+export interface PullRequestChange {
+  readonly type: "pull_request";
+  /** `update` may also be a new title only. */
+  readonly action: "open" | "update" | "close";
+  readonly number: number;
+  /** The branch it shall go into. */
+  readonly base: string;
+  /** Newest commit of it. */
+  readonly commit: string;
+  /** It comes from someone whose code the repository takes anyway. */
+  readonly isTrusted: boolean;
+  readonly url: string | null;
+}
+
+/** What a delivery asks for. */
+export type WebhookIntent = Push | PullRequestChange;
+
+/**
+ * How an application's repository is found by what a host calls it: the path of its address in lower case, without
+ * slashes around it and `.git` behind it. The table `application` has it as a column, made by the same rule.
+ */
+export const repositoryKey = (address: string): string =>
+  address
+    .replace(/^[a-z][a-z0-9+.-]*:\/\/[^/]*|^[^/@:]+@[^/:]+:/i, "")
+    .replace(/^\/+|\/+$/g, "")
+    .replace(/\.git$/i, "")
+    .toLowerCase();

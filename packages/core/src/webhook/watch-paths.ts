@@ -1,0 +1,119 @@
+/**
+ * Whether a push touched what an application watches.
+ *
+ * @param watchPaths One glob a line: `*` and `?` within a folder, `**` at any depth, `[a-z]`, and `!` in front of what
+ * is left out. Of several that match a file the last one counts. With nothing but `!` lines all others are watched.
+ * @param changed Paths from the repository's root; `undefined` when nobody knows, which counts as watched.
+ */
+export function isWatched(watchPaths: string | null, changed: readonly string[] | undefined): boolean {
+  const rules = (watchPaths ?? "").split("\n").flatMap((line) => ruleOf(line.trim()));
+  if (rules.length === 0 || changed === undefined) return true;
+  // Rather a deployment too many than one push that keeps everybody waiting.
+  if (lengthOf(rules.map(({ tokens }) => tokens)) * lengthOf(changed) > WORK_MAX) return true;
+  const isWatchedByDefault = rules.every(({ isExclusion }) => isExclusion);
+  return changed.some((path) => {
+    const last = rules.findLast(({ tokens }) => matches(tokens, path));
+    return last === undefined ? isWatchedByDefault : !last.isExclusion;
+  });
+}
+
+/** Characters of the globs times characters of the paths: about a second. */
+const WORK_MAX = 10_000_000;
+
+const lengthOf = (items: readonly { readonly length: number }[]): number =>
+  items.reduce((sum, { length }) => sum + length, 0);
+
+interface Rule {
+  readonly isExclusion: boolean;
+  readonly tokens: readonly Token[];
+}
+
+function ruleOf(line: string): readonly Rule[] {
+  const isExclusion = line.startsWith("!");
+  const glob = (isExclusion ? line.slice(1).trim() : line).replace(/^\.?\/+/, "");
+  if (glob === "") return [];
+  // A folder means all that is in it.
+  return [{ isExclusion, tokens: tokensOf(glob.endsWith("/") ? `${glob}**` : glob) }];
+}
+
+/**
+ * `one` takes one character, `run` any number of them; `folders` takes nothing or whole folders with the slash behind.
+ */
+type Token =
+  | { readonly type: "one"; readonly takes: (character: string) => boolean }
+  | { readonly type: "run"; readonly takes: (character: string) => boolean }
+  | { readonly type: "folders" };
+
+const anything = () => true;
+const noSlash = (character: string) => character !== "/";
+const literal =
+  (wanted: string): ((character: string) => boolean) =>
+  (character) =>
+    character === wanted;
+
+function tokensOf(glob: string): readonly Token[] {
+  const tokens: Token[] = [];
+  let rest = glob;
+  let isAtFolder = true;
+  while (rest !== "") {
+    const { token, length } = nextToken(rest, isAtFolder);
+    isAtFolder = rest.slice(0, length).endsWith("/");
+    tokens.push(token);
+    rest = rest.slice(length);
+  }
+  return tokens;
+}
+
+function nextToken(rest: string, isAtFolder: boolean): { readonly token: Token; readonly length: number } {
+  const stars = /^\*{2,}/.exec(rest)?.[0].length ?? 0;
+  if (stars > 0 && isAtFolder && rest[stars] === "/") return { token: { type: "folders" }, length: stars + 1 };
+  if (stars > 0) return { token: { type: "run", takes: anything }, length: stars };
+  if (rest.startsWith("*")) return { token: { type: "run", takes: noSlash }, length: 1 };
+  if (rest.startsWith("?")) return { token: { type: "one", takes: noSlash }, length: 1 };
+  const set = /^\[([!^]?)(\]?[^\]]*)\]/.exec(rest);
+  if (set) return { token: { type: "one", takes: oneOf(set[2] ?? "", set[1] !== "") }, length: set[0].length };
+  const isEscaped = rest.startsWith("\\") && rest.length > 1;
+  const character = [...rest.slice(isEscaped ? 1 : 0)][0] ?? "";
+  return { token: { type: "one", takes: literal(character) }, length: character.length + (isEscaped ? 1 : 0) };
+}
+
+function oneOf(set: string, isNegated: boolean): (character: string) => boolean {
+  const ranges = [...set.matchAll(/(.)-(.)|(.)/gsu)].map(([, from, to, single]) => [
+    from ?? single ?? "",
+    to ?? single ?? "",
+  ]);
+  return (character) => {
+    const isIn = ranges.some(([from = "", to = ""]) => character >= from && character <= to);
+    return noSlash(character) && isIn !== isNegated;
+  };
+}
+
+/** Goes through the path once with all places of the glob where it may stand: no glob makes it slow. */
+function matches(tokens: readonly Token[], path: string): boolean {
+  let places = new Set<number>();
+  stand(places, tokens, 0);
+  for (const character of path) {
+    const next = new Set<number>();
+    for (const place of places) {
+      const token = tokens[place];
+      if (token === undefined) continue;
+      if (token.type === "folders") {
+        // Inside a folder only its end leads on.
+        next.add(place);
+        if (character === "/") stand(next, tokens, place + 1);
+      } else if (token.takes(character)) stand(next, tokens, token.type === "run" ? place : place + 1);
+    }
+    places = next;
+    if (places.size === 0) return false;
+  }
+  return places.has(tokens.length);
+}
+
+/** Adds a place, and those behind it that are reached without a character. */
+function stand(places: Set<number>, tokens: readonly Token[], from: number): void {
+  for (let place = from; ; place += 1) {
+    places.add(place);
+    const token = tokens[place];
+    if (token === undefined || token.type === "one") return;
+  }
+}
