@@ -49,6 +49,11 @@ const READS: Readonly<Record<string, (read: Read, tables: TeamTables) => Promise
   "holders of a host": ({ stores }, { uuid }) =>
     stores.domains.holders([{ host: `${uuid}.test`, path: "/", url: "x" }]),
   events: ({ stores }) => stores.events.list({ after: 100, ...PAGE }),
+  "private keys": ({ stores }) => stores.privateKeys.list(PAGE),
+  "a private key": ({ stores }, { uuid }) => stores.privateKeys.find(`${uuid}k1`),
+  "a private key by its fingerprint": ({ stores }, { uuid }) => stores.privateKeys.findByFingerprint(`${uuid}-1`),
+  "a private key's secrets": ({ stores }) => stores.privateKeys.secretsOf([-1]),
+  "a private key's users": ({ stores }) => stores.privateKeys.users(1),
   tokens: ({ stores }) => stores.tokens.list(PAGE),
   "cloud tokens": ({ stores }) => stores.cloudTokens.list(PAGE),
   "a cloud token": ({ stores }, { uuid }) => stores.cloudTokens.find(`${uuid}1c1`),

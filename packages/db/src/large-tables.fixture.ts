@@ -131,6 +131,11 @@ async function fillTeam(database: TestDatabase, { applications, deployments }: S
     insert into cloud_token (uuid, team_id, provider, name, token)
     select token.hash || 'c' || n, team_id, 'hetzner', 'cloud', '' from token, generate_series(1, 2) as n
     where token.hash like ${app.uuid} || '%'`.execute(kysely);
+  await sql`
+    insert into private_key (uuid, team_id, name, public_key, fingerprint, is_http_basic_auth_enabled, secrets)
+    select ${app.uuid} || team.id || 'k' || n, team.id, 'key ' || n, 'ssh-ed25519 AAAA', ${app.uuid} || team.id || '-' || n,
+      false, ''
+    from team, generate_series(1, 40) as n`.execute(kysely);
   return {
     stores,
     teamId: app.team_id,
