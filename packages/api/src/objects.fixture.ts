@@ -28,6 +28,7 @@ const CREATIONS: Readonly<Record<string, object>> = {
   },
   "create-dockerfile-application": { dockerfile: "FROM scratch" },
   "create-project": { name: "mine" },
+  "create-private-key": { private_key: testKey("new") },
   "create-team": { name: "mine" },
   "create-token": { name: "mine", abilities: ["read"] },
 };
