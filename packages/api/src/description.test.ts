@@ -36,6 +36,7 @@ describe("the description of Berth", () => {
       "GET /deploy",
       "GET /disable",
       "GET /enable",
+      "GET /servers/{uuid}/validate",
     ]);
   });
 
@@ -47,8 +48,10 @@ describe("the description of Berth", () => {
     expect([...entriesOf(description)].some(([key]) => key === "is_build_time")).toBe(false);
   });
 
-  test("[S05] gives no answer an attribute named domains", () => {
-    const answers = [description.components, ...operations().map(({ operation }) => operation.responses)];
+  test("[S05] gives no answer an attribute named domains, but the list of a server's", () => {
+    const { ServerDomains, ...schemas } = description.components.schemas;
+    expect(ServerDomains).toMatchObject({ properties: { ip: {}, domains: {} } });
+    const answers = [schemas, ...operations().map(({ operation }) => operation.responses)];
     for (const answer of answers) {
       for (const [key, value] of entriesOf(answer)) {
         if (key === "properties") expect(Object.keys(value as object)).not.toContain("domains");

@@ -1,6 +1,7 @@
 import {
   DeploymentQueued,
   DeploymentStart,
+  JobStarted,
   Message,
   ResourceDelete,
   type ResourceKind,
@@ -98,11 +99,12 @@ const anyKind = perKind(["application", "service", "database"], (kind) => ({
     path: "",
     operationId: "delete-{kind}-by-uuid",
     summary: `Delete ${article(kind)}`,
-    description: "Answers at once. Its status is `removing` until nothing of it is left, then it reads as not found.",
+    description:
+      "Answers at once. Its status is `removing` until nothing of it is left, then it reads as not found. The job tells how far it is.",
     ability: "write",
     input: ResourceDelete,
   })
-    .output(Message)
+    .output(JobStarted)
     .mutation(({ ctx, input: { uuid, ...flags } }) => ctx.control.lifecycle.delete({ kind, uuid }, flags)),
 }));
 

@@ -46,11 +46,13 @@ export async function madeObjects(api: Served): Promise<Objects> {
   const { json } = await api.ask("GET", `/deployments/applications/${application}`);
   await api.ask("POST", `/applications/${application}/envs`, { body: { key: "THEIRS", value: "1" } });
   const envs = await api.ask("GET", `/applications/${application}/envs`);
+  const { json: validation } = await api.ask("POST", `/servers/${api.where.server_uuid}/validate`);
   const tokens = await api.ask("GET", "/tokens");
   return {
     "/applications/{uuid}": application,
     "/deployments/applications/{uuid}": application,
     "/deployments/{uuid}": json.deployments[0].deployment_uuid,
+    "/jobs/{uuid}": validation.job_uuid,
     "/projects/{uuid}": api.where.project_uuid,
     "/security/keys/{uuid}": (await testPrivateKey(api.stores)).uuid,
     "/servers/{uuid}": api.where.server_uuid,

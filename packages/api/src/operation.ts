@@ -59,6 +59,7 @@ export const TAGS = {
   Projects: "What belongs together, split into environments.",
   Servers: "Where things run.",
   "Private Keys": "Keys of SSH, for servers and repositories.",
+  Jobs: "Work in the background.",
   Teams: "Who owns what.",
   Tokens: "What lets a program act for a team.",
   System: "The instance itself.",

@@ -2,6 +2,7 @@ import { applications } from "./application.ts";
 import { deploy, deployments } from "./deployment.ts";
 import { health } from "./health.ts";
 import { instance } from "./instance.ts";
+import { jobs } from "./job.ts";
 import { privateKeys } from "./private-key.ts";
 import { projects } from "./project.ts";
 import { resources } from "./resource.ts";
@@ -21,6 +22,7 @@ export const appRouter = router({
   privateKeys,
   projects,
   servers,
+  jobs,
   resources,
   applications,
   deploy,

@@ -1,4 +1,12 @@
-import { CreatedUuid, Server, ServerResource, ServerUpdate } from "@berth/core";
+import {
+  CreatedUuid,
+  JobStarted,
+  Server,
+  ServerCreate,
+  ServerDomains,
+  ServerResource,
+  ServerUpdate,
+} from "@berth/core";
 import { z } from "zod";
 import { listed, paging } from "./list.ts";
 import { operation } from "./operation.ts";
@@ -30,6 +38,79 @@ export const servers = {
     .output(Server)
     .query(({ ctx, input: { uuid, resources } }) => ctx.control.servers.get(uuid, { resources })),
 
+  create: operation({
+    method: "POST",
+    path: "/servers",
+    operationId: "create-server",
+    tag: "Servers",
+    summary: "Add a server",
+    description:
+      "A machine that is reached by SSH. It gets its settings and one destination. This version keeps it as a record: " +
+      "it cannot drive Docker yet, which a validation says too.",
+    ability: "write",
+    status: 201,
+    errors: ["resource.not_found", "resource.in_use"],
+  })
+    .input(ServerCreate)
+    .output(CreatedUuid)
+    .mutation(({ ctx, input }) => ctx.control.servers.create(input)),
+
+  validate: operation({
+    method: "POST",
+    path: "/servers/{uuid}/validate",
+    operationId: "validate-server-by-uuid",
+    tag: "Servers",
+    summary: "Validate a server",
+    description:
+      "Answers at once. What is found is in `validation_logs` and in `is_reachable` and `is_usable` of the settings; " +
+      "the job ends as failed when the server is not usable.",
+    ability: "write",
+    status: 201,
+    alsoByGet: true,
+    errors: ["resource.state"],
+  })
+    .input(z.strictObject({ uuid }))
+    .output(JobStarted)
+    .mutation(({ ctx, input }) => ctx.control.servers.validate(input.uuid)),
+
+  delete: operation({
+    method: "DELETE",
+    path: "/servers/{uuid}",
+    operationId: "delete-server-by-uuid",
+    tag: "Servers",
+    summary: "Delete a server",
+    description:
+      "Refused while it has resources. With `force=true` every resource on it is queued for deletion first, and the " +
+      "server goes when the last one is gone. The machine itself stays, also when it was rented for it.",
+    ability: "write",
+    errors: ["resource.in_use"],
+  })
+    .input(z.strictObject({ uuid, force: z.boolean().optional().describe("With all resources on it. Default false.") }))
+    .output(JobStarted)
+    .mutation(({ ctx, input: { uuid, force } }) => ctx.control.servers.delete(uuid, { force })),
+
+  domains: operation({
+    method: "GET",
+    path: "/servers/{uuid}/domains",
+    operationId: "get-domains-by-server-uuid",
+    tag: "Servers",
+    summary: "List the domains of a server",
+    description: "The host names that lead to its resources. With `uuid` in the query, the URLs of that application.",
+    ability: "read",
+    pathKeys: { uuid: "server_uuid" },
+  })
+    .input(
+      z.strictObject({
+        server_uuid: uuid,
+        uuid: z.string().optional().describe("An application on the server: the answer is a list of its URLs."),
+        ...paging,
+      }),
+    )
+    .output(z.array(z.union([ServerDomains, z.string()])))
+    .query(async ({ ctx, input: { server_uuid, uuid, ...page } }) => [
+      ...listed(ctx, await ctx.control.servers.domains(server_uuid, uuid, page), page),
+    ]),
+
   update: operation({
     method: "PATCH",
     path: "/servers/{uuid}",
@@ -39,7 +120,7 @@ export const servers = {
     description: "A new deployment_queue_limit or concurrent_builds holds from the next deployment on.",
     ability: "write",
     status: 201,
-    errors: ["engine.unsupported"],
+    errors: ["engine.unsupported", "resource.in_use", "resource.state"],
   })
     .input(ServerUpdate.extend({ uuid }))
     .output(CreatedUuid)

@@ -6,6 +6,7 @@ import { deployments } from "./deployment.ts";
 import { envs } from "./env.ts";
 import { environments } from "./environment.ts";
 import { instance } from "./instance.ts";
+import { jobs } from "./job.ts";
 import { lifecycle } from "./lifecycle.ts";
 import { logs } from "./log.ts";
 import { privateKeys } from "./private-key.ts";
@@ -31,6 +32,7 @@ export function control(deps: ControlDeps) {
       projects: projects(context),
       environments: environments(context),
       servers: servers(context),
+      jobs: jobs(context),
       resources: resources(context),
       applications: applications(context),
       envs: envs(context),

@@ -2,6 +2,7 @@ import {
   DomainError,
   isRunning,
   isStopped,
+  type JobStarted,
   notFound,
   RESOURCE_KINDS,
   type ResourceDelete,
@@ -14,6 +15,7 @@ import {
 import { findResource, type UseCaseContext } from "./context.ts";
 import { DUPLICATE_MESSAGE, requestDeployment } from "./deployment-request.ts";
 import { tellOfResource } from "./event.ts";
+import { requestRemoval } from "./removal.ts";
 
 export interface StartOptions {
   /** Build afresh, and also when it runs already. */
@@ -87,23 +89,15 @@ export function lifecycle(context: UseCaseContext) {
     },
 
     /** Marks it; the worker removes it within seconds. Asking again changes nothing. */
-    async delete(ref: ResourceRef, { delete_volumes = true }: ResourceDelete): Promise<{ message: string }> {
+    async delete(ref: ResourceRef, { delete_volumes = true }: ResourceDelete): Promise<JobStarted> {
       requireAbility(scope, "write");
-      await stores.transaction(async (inside) => {
+      const job = await stores.transaction(async (inside) => {
         const resource = await findResource(inside, ref);
-        if (!(await inside.resources.markRemoving(resource.id, { delete_volumes }))) return;
-        await cancelDeployments(inside, resource);
+        return requestRemoval(context, inside, resource, { delete_volumes });
       });
-      return { message: `${RESOURCE_KINDS[ref.kind].title} deletion request queued.` };
+      return { message: `${RESOURCE_KINDS[ref.kind].title} deletion request queued.`, job_uuid: job.uuid };
     },
   };
-}
-
-async function cancelDeployments(inside: Stores, resource: ResourceRecord): Promise<void> {
-  const { items } = await inside.deployments.listActive();
-  for (const { uuid, resource_id } of items) {
-    if (resource_id === resource.id) await inside.deployments.requestCancel(uuid);
-  }
 }
 
 /** @throws DomainError `engine.unsupported` when the server's engine does not run resources of this kind. */

@@ -8,7 +8,7 @@ import {
 } from "@berth/core";
 import { findEnvironment } from "./environment.ts";
 import { findProject } from "./project.ts";
-import { findServer } from "./server.ts";
+import { findServer, requireStaying } from "./server.ts";
 
 /** Where a new resource shall live, as a caller says it. */
 export interface WantedPlace {
@@ -25,7 +25,7 @@ export interface Place {
   readonly destination: DestinationRecord;
 }
 
-/** @throws DomainError `resource.not_found`, `request.invalid`, `destination.missing`, `destination.ambiguous` */
+/** @throws DomainError `resource.not_found`, `request.invalid`, `resource.state`, `destination.missing`, `destination.ambiguous` */
 export async function resolvePlace(stores: Stores, wanted: WantedPlace): Promise<Place> {
   const names = [wanted.environment_name, wanted.environment_uuid].filter((name) => name?.trim());
   if (names.length === 0) {
@@ -34,6 +34,7 @@ export async function resolvePlace(stores: Stores, wanted: WantedPlace): Promise
   const project = await findProject(stores, wanted.project_uuid);
   const environment = await firstEnvironment(stores, project.id, names);
   const server = await findServer(stores, wanted.server_uuid);
+  requireStaying(server);
   if (server.settings.is_build_server) {
     throw invalid({ server_uuid: ["This server only builds. Choose another one to run on."] });
   }

@@ -1,11 +1,15 @@
 import {
   DomainError,
   invalid,
+  type JobStarted,
   notFound,
   type Page,
   type Paging,
+  type PrivateKeyRecord,
   requireAbility,
   type Server,
+  type ServerCreate,
+  type ServerDomains,
   type ServerRecord,
   type ServerResource,
   type ServerUpdate,
@@ -13,9 +17,13 @@ import {
   serverResourceView,
   serverSettingsChange,
   serverView,
+  splitUrls,
 } from "@berth/core";
 import type { UseCaseContext } from "./context.ts";
+import { requestJob } from "./job.ts";
 import { mapPage } from "./page.ts";
+import { requestRemovalOfAll } from "./removal.ts";
+import { createServer, requestValidation, requireFreeAddress } from "./server-create.ts";
 
 /** @throws DomainError `resource.not_found` */
 export async function findServer(stores: Stores, uuid: string): Promise<ServerRecord> {
@@ -24,7 +32,8 @@ export async function findServer(stores: Stores, uuid: string): Promise<ServerRe
   return server;
 }
 
-export function servers({ scope, stores }: UseCaseContext) {
+export function servers(context: UseCaseContext) {
+  const { scope, stores, ids } = context;
   return {
     async list(paging: Paging): Promise<Page<Server>> {
       requireAbility(scope, "read");
@@ -45,27 +54,131 @@ export function servers({ scope, stores }: UseCaseContext) {
       return mapPage(await stores.resources.list({ server_id: server.id }, paging), serverResourceView);
     },
 
+    /**
+     * The host names that lead to its resources, or the URLs of one application on it.
+     * @throws DomainError `resource.not_found`
+     */
+    async domains(
+      uuid: string,
+      application: string | undefined,
+      { skip = 0, take }: Paging,
+    ): Promise<Page<ServerDomains | string>> {
+      requireAbility(scope, "read");
+      const server = await findServer(stores, uuid);
+      const windowOf = <T>(all: readonly T[]): Page<T> => ({
+        items: all.slice(skip, skip + (take ?? all.length)),
+        total: all.length,
+      });
+      if (application !== undefined) {
+        const found = await stores.applications.find(application);
+        if (found?.server_id !== server.id) throw notFound("Application");
+        return windowOf(splitUrls(found.fqdn));
+      }
+      const domains = await stores.servers.hosts(server.id);
+      return windowOf(domains.length === 0 ? [] : [{ ip: server.ip, domains: [...domains] }]);
+    },
+
+    /** @throws DomainError `resource.not_found`, `resource.in_use` */
+    async create(sent: ServerCreate): Promise<{ uuid: string }> {
+      requireAbility(scope, "write");
+      return stores.transaction(async (inside) => {
+        const key = await findKey(inside, sent.private_key_uuid);
+        const server = await createServer(context, inside, {
+          uuid: ids.uuid(),
+          name: sent.name ?? null,
+          description: sent.description ?? null,
+          ip: sent.ip,
+          port: sent.port ?? 22,
+          user: sent.user ?? "root",
+          private_key_id: key.id,
+          proxy_type: sent.proxy_type ?? null,
+          settings: { is_build_server: sent.is_build_server ?? false },
+          isValidatedAtOnce: sent.instant_validate ?? false,
+        });
+        return { uuid: server.uuid };
+      });
+    },
+
+    /** @throws DomainError `resource.not_found`, `resource.in_use`, `resource.state`, `engine.unsupported` */
     async update(uuid: string, sent: ServerUpdate): Promise<{ uuid: string }> {
       requireAbility(scope, "write");
-      // There are no keys yet, so none can be found.
-      if (typeof sent.private_key_uuid === "string") throw notFound("Private key");
       await stores.transaction(async (inside) => {
+        const key = sent.private_key_uuid ? await findKey(inside, sent.private_key_uuid) : undefined;
         const server = await findServer(inside, uuid);
+        requireStaying(server);
         refuseForLocal(server, sent);
-        await inside.servers.update(uuid, {
+        const ip = sent.ip ?? server.ip;
+        const hasMoved = ip !== server.ip;
+        if (hasMoved) await requireFreeAddress(inside, ip);
+        const updated = await inside.servers.update(uuid, {
           name: sent.name ?? server.name,
           description: sent.description === undefined ? server.description : sent.description,
-          ip: sent.ip ?? server.ip,
+          ip,
+          ip_previous: hasMoved ? server.ip : server.ip_previous,
           port: sent.port ?? server.port,
+          private_key_id: key?.id ?? server.private_key_id,
           user: sent.user ?? server.user,
-          proxy_type: sent.proxy_type ?? server.proxy_type,
-          settings: { ...server.settings, ...serverSettingsChange(sent) },
+          proxy_type: (sent.proxy_type ?? server.proxy_type).toUpperCase(),
+          settings: serverSettingsChange(sent),
         });
         await inside.events.append({ type: "server.updated", resource_uuid: uuid, payload: {} });
+        if (sent.instant_validate && updated) await requestValidation(context, inside, updated);
       });
       return { uuid };
     },
+
+    /** The worker validates it. @throws DomainError `resource.state` */
+    async validate(uuid: string): Promise<JobStarted> {
+      requireAbility(scope, "write");
+      const job = await stores.transaction(async (inside) => {
+        const server = await findServer(inside, uuid);
+        requireStaying(server);
+        return requestValidation(context, inside, server);
+      });
+      return { message: "Validation started.", job_uuid: job.uuid };
+    },
+
+    /**
+     * Marks it; the worker deletes it once the last of its resources is gone. Asking again changes nothing.
+     * @throws DomainError `resource.in_use` when it is this machine's, or has resources and `force` is not set
+     */
+    async delete(uuid: string, { force = false }: { force?: boolean | undefined }): Promise<JobStarted> {
+      requireAbility(scope, "write");
+      const job = await stores.transaction(async (inside) => {
+        const server = await inside.servers.findAlone(uuid);
+        if (server === undefined) throw notFound("Server");
+        if (server.engine === "process") throw new DomainError("resource.in_use", "Local server cannot be deleted.");
+        // What is being removed already holds nothing up: the server goes after it.
+        if (!force && (await inside.resources.hasStaying(server.id))) throw hasResources(server);
+        if (await inside.servers.markRemoving(server.id)) {
+          await requestRemovalOfAll(context, inside, server, { delete_volumes: true });
+        }
+        return requestJob(context, inside, "server.delete", { ...server, type: "server" });
+      });
+      return {
+        message: force ? "Server and its resources are queued for deletion." : "Server deleted.",
+        job_uuid: job.uuid,
+      };
+    },
   };
+}
+
+const hasResources = ({ name }: ServerRecord) =>
+  new DomainError(
+    "resource.in_use",
+    `Server ${name} has resources. Delete them first, or send force=true to delete them with it.`,
+  );
+
+/** @throws DomainError `resource.state` */
+export function requireStaying({ name, removing_at }: ServerRecord): void {
+  if (removing_at === null) return;
+  throw new DomainError("resource.state", `Server ${name} is being deleted.`);
+}
+
+async function findKey(stores: Stores, uuid: string): Promise<PrivateKeyRecord> {
+  const key = await stores.privateKeys.find(uuid);
+  if (key === undefined) throw notFound("Private key");
+  return key;
 }
 
 /** The machine that Berth runs on is reached by no address and has Berth's own proxy. */

@@ -1,10 +1,9 @@
 import { z } from "zod";
 import { cronOf } from "./cron.ts";
-import { isLocalHost } from "./generated-domain.ts";
 import type { ResourceRecord, ServerRecord } from "./ports/records.ts";
 import { ENGINE_KINDS, type ServerSettings } from "./server.ts";
 import { shownStatus } from "./shown-status.ts";
-import { PlainTimestamp, plainTimestamp, Timestamp, timestamp } from "./timestamp.ts";
+import { PlainTimestamp, plainTimestamp, Timestamp, timestamp, timestampOrNull } from "./timestamp.ts";
 
 const text = z.string();
 const textOrNull = z.string().nullable();
@@ -73,6 +72,11 @@ export const ServerProxy = z
   })
   .meta({ id: "ServerProxy", description: "The proxy of a server." });
 
+export const ServerDomains = z
+  .object({ ip: text.describe("Of the server."), domains: z.array(text).describe("Host names.") })
+  .meta({ id: "ServerDomains", description: "The host names that lead to a server's resources." });
+export type ServerDomains = z.infer<typeof ServerDomains>;
+
 export const ServerResource = z
   .object({
     id: integer,
@@ -104,8 +108,8 @@ export const Server = z
     is_coolify_host: flag.describe("It is the machine that Berth itself runs on."),
     settings: ServerSetting,
     resources: z.array(ServerResource).nullable().optional().describe("With `resources=true` only."),
-    is_validating: flag,
-    validation_logs: textOrNull,
+    is_validating: flag.describe("A validation has not ended yet."),
+    validation_logs: textOrNull.describe("What the last validation found, a sentence a line; null when all was well."),
     unreachable_notification_sent: flag,
     unreachable_count: integer,
     high_disk_usage_notification_sent: flag,
@@ -121,7 +125,9 @@ export const Server = z
     server_metadata: z.record(text, z.unknown()).nullable(),
     created_at: Timestamp.nullable(),
     updated_at: Timestamp.nullable(),
-    deleted_at: Timestamp.nullable(),
+    deleted_at: Timestamp.nullable().describe(
+      "When its deletion was asked for; it reads as not found once it is done.",
+    ),
   })
   .meta({ id: "Server", description: "A machine that resources run on." });
 export type Server = z.infer<typeof Server>;
@@ -137,19 +143,24 @@ export function serverView(server: ServerRecord, resources?: readonly ResourceRe
     user: server.user,
     team_id: server.team_id,
     engine: server.engine,
-    proxy_type: server.proxy_type,
+    proxy_type: server.proxy_type.toLowerCase(),
     proxy: proxyView(server),
     is_reachable: settings.is_reachable,
     is_usable: settings.is_usable,
-    is_coolify_host: isLocalHost(server.ip),
+    is_coolify_host: server.engine === "process",
     settings: settingsView(server),
     ...(resources === undefined ? {} : { resources: resources.map(serverResourceView) }),
     ...WITHOUT_MEANING_YET,
+    private_key_id: server.private_key_id,
+    is_validating: server.is_validating,
+    validation_logs: server.validation_logs,
+    ip_previous: server.ip_previous,
     hetzner_server_id: server.hetzner_server_id,
     cloud_provider_token_id: server.cloud_provider_token_id,
     sentinel_updated_at: plainTimestamp(server.updated_at),
     created_at: timestamp(server.created_at),
     updated_at: timestamp(server.updated_at),
+    deleted_at: timestampOrNull(server.removing_at),
   };
 }
 
@@ -183,20 +194,15 @@ function settingsView({ id, settings, created_at, updated_at }: ServerRecord): S
 
 /** Fields that clients of this API family read. */
 const WITHOUT_MEANING_YET = {
-  private_key_id: null,
-  is_validating: false,
-  validation_logs: null,
   unreachable_notification_sent: false,
   unreachable_count: 0,
   high_disk_usage_notification_sent: false,
   log_drain_notification_sent: false,
   swarm_cluster: null,
-  ip_previous: null,
   hetzner_server_status: null,
   detected_traefik_version: null,
   traefik_outdated_info: null,
   server_metadata: null,
-  deleted_at: null,
 } as const;
 
 const SETTINGS_WITHOUT_MEANING_YET = {

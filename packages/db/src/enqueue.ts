@@ -1,5 +1,6 @@
 import {
   type DeploymentRecord,
+  DomainError,
   type EnqueueOutcome,
   isQueueFull,
   type NewDeployment,
@@ -112,10 +113,15 @@ const DEFAULT_LIMIT = ServerSettings.parse({}).deployment_queue_limit;
 async function ownResources({ db, teamId }: TeamContext, ids: readonly number[]) {
   const rows = await db
     .selectFrom("resource")
-    .select(["id", "uuid", "name"])
+    .select(["id", "uuid", "name", "removing_at"])
     .where("team_id", "=", teamId)
     .where("id", "in", idsOf(ids))
+    .orderBy("id")
+    // Waits for a removal that is asked for in this moment, and makes the next one wait.
+    .forKeyShare()
     .execute();
+  const removed = rows.find(({ removing_at }) => removing_at !== null);
+  if (removed !== undefined) throw beingRemoved(removed.name);
   return new Map(rows.map((row) => [row.id, row]));
 }
 
@@ -183,5 +189,8 @@ function outcomeOf(
   if (deployment === undefined) throw new Error(`The deployment ${uuid} was neither inserted nor active`);
   return { outcome: decision.type === "insert" ? "queued" : "duplicate", deployment };
 }
+
+const beingRemoved = (name: string) =>
+  new DomainError("resource.state", `${name} is being removed, so it cannot be deployed.`);
 
 const unique = (ids: readonly number[]): readonly number[] => [...new Set(ids)];

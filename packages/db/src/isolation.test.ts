@@ -1,4 +1,4 @@
-import type { EnvFields, ScheduledTaskFields, StorageFields, Stores } from "@berth/core";
+import type { EnvFields, NewJob, ScheduledTaskFields, ServerRecord, StorageFields, Stores } from "@berth/core";
 import {
   newDeployment,
   type TestDatabase,
@@ -93,9 +93,16 @@ async function world(database: TestDatabase) {
     name: "cloud",
     token: "secret",
   });
-  const owned = { app, host, variable, volume, scheduled, label, deployment };
+  const [job] = await stores.jobs.request([validation(place.server)]);
+  if (job === undefined) throw new Error("No job was queued.");
+  const owned = { app, host, variable, volume, scheduled, label, deployment, job };
   return { stores, team, token, cloudToken, key, ...place, ...owned };
 }
+const validation = (server: ServerRecord): NewJob => ({
+  uuid: testUuid(),
+  type: "server.validate",
+  subject: { ...server, type: "server" },
+});
 type World = Awaited<ReturnType<typeof world>>;
 
 /**
@@ -156,9 +163,22 @@ const ATTEMPTS: Attempts = {
     findById: (stores, { server }) => stores.servers.findById(server.id),
     insert: (stores, { server }) => refused(stores.servers.insert(server)),
     update: (stores, { server }) => stores.servers.update(server.uuid, { name: "stolen" }),
+    // Whether an address is free must be known, not whose it is.
+    isAddressTaken: (stores, { server }) => stores.servers.isAddressTaken(server.ip).then(() => undefined),
+    findAlone: (stores, { server }) => stores.servers.findAlone(server.uuid),
+    markRemoving: (stores, { server }) => stores.servers.markRemoving(server.id),
+    hosts: (stores, { server }) => stores.servers.hosts(server.id),
     destinations: (stores, { server }) => stores.servers.destinations(server.id),
     insertDestination: (stores, { server }) =>
       refused(stores.servers.insertDestination({ uuid: testUuid(), server_id: server.id, name: "x", network: "x" })),
+  },
+  jobs: {
+    list: (stores, { job }) =>
+      stores.jobs
+        .list({ subject: job.subject_uuid }, { take: 0 })
+        .then(({ items, total }) => [...items, ...Array(total)]),
+    find: (stores, { job }) => stores.jobs.find(job.uuid),
+    request: (stores, { server }) => refused(stores.jobs.request([validation(server)])),
   },
   resources: {
     find: (stores, { app }) => stores.resources.find(app),
@@ -168,6 +188,8 @@ const ATTEMPTS: Attempts = {
         .then(({ items, total }) => [...items, ...Array(total).keys()]),
     setDesiredState: (stores, { app }) => stores.resources.setDesiredState(app.id, "running"),
     markRemoving: (stores, { app }) => stores.resources.markRemoving(app.id, { delete_volumes: true }),
+    markRemovingOn: (stores, { server }) => stores.resources.markRemovingOn(server.id, { delete_volumes: true }),
+    hasStaying: (stores, { server }) => stores.resources.hasStaying(server.id),
   },
   applications: {
     list: (stores, { environment }) =>
@@ -269,6 +291,7 @@ async function snapshot({ database }: TestDatabase, teamId: number): Promise<str
       (select jsonb_agg(k order by k.id) from private_key k where team_id = ${teamId}) as keys,
       (select jsonb_agg(p order by p.id) from project p where team_id = ${teamId}) as projects,
       (select jsonb_agg(s order by s.id) from server s where team_id = ${teamId}) as servers,
+      (select jsonb_agg(j order by j.id) from job j where team_id = ${teamId}) as jobs,
       (select jsonb_agg(c order by c.id) from cloud_token c where team_id = ${teamId}) as cloud_tokens,
       (select jsonb_agg(r order by r.id) from resource r where team_id = ${teamId}) as resources,
       (select jsonb_agg(d order by d.id) from deployment d where team_id = ${teamId}) as deployments,

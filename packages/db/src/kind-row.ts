@@ -60,6 +60,9 @@ export async function insertResource(
         .where("environment.id", "=", environment_id)
         .where("server.id", "=", server_id)
         .where("destination.id", "=", destination_id)
+        .where("server.removing_at", "is", null)
+        // Looks again when a removal was asked for in this moment, and makes the next one wait.
+        .forKeyShare("server")
         .select([
           sql<string>`${uuid}::text`.as("uuid"),
           sql<ResourceKind>`${kind}::text`.as("kind"),

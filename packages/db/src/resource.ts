@@ -1,7 +1,8 @@
-import type { DomainClaim, ResourceStore, SystemResourceStore } from "@berth/core";
-import { sql } from "kysely";
+import type { DomainClaim, ResourceRecord, ResourceStore, SystemResourceStore } from "@berth/core";
+import { type RawBuilder, sql } from "kysely";
 import { applicationRecord, openApplicationSecrets, selectApplications } from "./application.ts";
-import { type Context, inTransaction, type TeamContext, wakeWorkers } from "./context.ts";
+import { type Context, idsOf, inTransaction, type TeamContext, wakeWorkers } from "./context.ts";
+import { endJobs, isAbout } from "./job-row.ts";
 import { ofOwner, page, within } from "./page.ts";
 import { keptTotal, RESOURCE_COLUMNS, tellOfResource } from "./resource-row.ts";
 
@@ -35,22 +36,44 @@ export function resourceStore(context: TeamContext): ResourceStore {
           .execute();
         wakeWorkers(inside);
       }),
-    markRemoving: (id, options) =>
-      inTransaction(context, async (inside) => {
-        const marked = await inside.db
-          .updateTable("resource")
-          .set({ removing_at: sql<Date>`now()`, delete_volumes: options.delete_volumes })
-          .where("id", "=", id)
-          .where("team_id", "=", teamId)
-          .where("removing_at", "is", null)
-          .returning(RESOURCE_COLUMNS)
-          .executeTakeFirst();
-        if (marked === undefined) return false;
-        tellOfResource(inside, marked, "resource.removing");
-        wakeWorkers(inside);
-        return true;
-      }),
+    markRemoving: async (id, options) =>
+      (await markRemoving(context, sql<boolean>`resource.id = ${id}`, options)).length > 0,
+    markRemovingOn: (serverId, options) =>
+      markRemoving(context, sql<boolean>`resource.server_id = ${serverId}`, options),
+    async hasStaying(serverId) {
+      const staying = own().select("resource.id").where("server_id", "=", serverId).where("removing_at", "is", null);
+      return (await staying.limit(1).executeTakeFirst()) !== undefined;
+    },
   };
+}
+
+function markRemoving(
+  context: TeamContext,
+  isMeant: RawBuilder<boolean>,
+  options: { readonly delete_volumes: boolean },
+): Promise<readonly ResourceRecord[]> {
+  return inTransaction(context, async (inside) => {
+    // Stronger than an update's lock: it waits for those who are just adding something to the resource.
+    const locked = await inside.db
+      .selectFrom("resource")
+      .select("resource.id")
+      .where(isMeant)
+      .where("team_id", "=", inside.teamId)
+      .where("removing_at", "is", null)
+      .orderBy("resource.id")
+      .forUpdate()
+      .execute();
+    if (locked.length === 0) return [];
+    const marked = await inside.db
+      .updateTable("resource")
+      .set({ removing_at: sql<Date>`now()`, delete_volumes: options.delete_volumes })
+      .where("id", "in", idsOf(locked.map(({ id }) => id)))
+      .returning(RESOURCE_COLUMNS)
+      .execute();
+    for (const resource of marked) tellOfResource(inside, resource, "resource.removing");
+    wakeWorkers(inside);
+    return marked.sort((a, b) => a.id - b.id);
+  });
 }
 
 /** The narrowest of what is asked for: its index is read. */
@@ -89,6 +112,13 @@ export function systemResourceStore(context: Context): SystemResourceStore {
       await db.updateTable("application").set(restarts).where("resource_id", "=", id).execute();
     },
     listRemoving: () => all().where("removing_at", "is not", null).orderBy("id").execute(),
+    async hasRun(id) {
+      const { rows } = await sql`
+        select from release where resource_id = ${id}
+        union all select from deployment where resource_id = ${id} and started_at is not null
+        limit 1`.execute(db);
+      return rows.length > 0;
+    },
     async listByServer(serverId) {
       const rows = await all()
         .select(
@@ -110,7 +140,10 @@ export function systemResourceStore(context: Context): SystemResourceStore {
           .where("id", "=", id)
           .returning(["team_id", "uuid", "kind", "name"])
           .executeTakeFirst();
-        if (deleted !== undefined) tellOfResource(inside, deleted, "resource.deleted");
+        if (deleted === undefined) return;
+        tellOfResource(inside, deleted, "resource.deleted");
+        await endJobs(inside, isAbout({ type: "resource.delete", subject_id: id }), "finished", null);
+        wakeWorkers(inside); // its server may wait for the last one to go
       }),
   };
 }

@@ -7,6 +7,9 @@ import type {
   DeploymentStatus,
   DesiredState,
   EngineKind,
+  JobStatus,
+  JobSubjectType,
+  JobType,
   ReleaseRole,
   ResourceKind,
   ServerSettings,
@@ -90,6 +93,10 @@ interface ServerTable extends Timestamps {
   engine: EngineKind;
   proxy_type: string;
   settings: Json<Partial<ServerSettings>>;
+  ip_previous: string | null;
+  is_validating: Generated<boolean>;
+  validation_logs: string | null;
+  removing_at: Date | null;
   cloud_provider_token_id: number | null;
   /** Of the machine that was rented for it. */
   hetzner_server_id: number | null;
@@ -327,6 +334,24 @@ interface ReleaseTable extends Timestamps {
   replaced_by_deployment_id: number | null;
 }
 
+interface JobTable extends Timestamps {
+  id: Generated<number>;
+  uuid: string;
+  team_id: number;
+  type: JobType;
+  subject_type: JobSubjectType;
+  subject_id: number;
+  subject_uuid: string;
+  subject_name: string;
+  status: Generated<JobStatus>;
+  error: string | null;
+  attempts: Generated<number>;
+  lease_owner: string | null;
+  lease_expires_at: Date | null;
+  started_at: Date | null;
+  finished_at: Date | null;
+}
+
 interface EventTable {
   id: Generated<number>;
   team_id: number;
@@ -374,6 +399,7 @@ export interface DB {
   deployment_step: DeploymentStepTable;
   deployment_log: DeploymentLogTable;
   release: ReleaseTable;
+  job: JobTable;
   event: EventTable;
   lease: LeaseTable;
   setting: SettingTable;

@@ -9,6 +9,7 @@ import { domainStore } from "./domain.ts";
 import { envStore } from "./env.ts";
 import { environmentStore } from "./environment.ts";
 import { eventStore } from "./event.ts";
+import { jobStore, systemJobStore } from "./job.ts";
 import { leaseStore } from "./lease.ts";
 import { privateKeyStore } from "./private-key.ts";
 import { projectStore } from "./project.ts";
@@ -48,6 +49,7 @@ function teamStores(context: TeamContext): Stores {
     projects: projectStore(context),
     environments: environmentStore(context),
     servers: serverStore(context),
+    jobs: jobStore(context),
     resources: resourceStore(context),
     applications: applicationStore(context),
     domains: domainStore(context),
@@ -73,5 +75,6 @@ function allStores(context: Context): SystemStores {
     scheduledTasks: systemScheduledTaskStore(context),
     leases: leaseStore(context),
     servers: systemServerStore(context),
+    jobs: systemJobStore(context),
   };
 }

@@ -1,9 +1,21 @@
-import { type DestinationRecord, notFound, type ServerRecord, ServerSettings, type ServerStore } from "@berth/core";
+import {
+  type DestinationRecord,
+  DomainError,
+  notFound,
+  type ServerRecord,
+  ServerSettings,
+  type ServerStore,
+  type SystemServerStore,
+} from "@berth/core";
 import { type Selectable, sql } from "kysely";
-import { type Context, isId, type TeamContext } from "./context.ts";
+import { type Context, inTransaction, isId, type TeamContext, tell, undefinedOn, wakeWorkers } from "./context.ts";
+import { isForeignKeyViolation, violates } from "./errors.ts";
+import { systemJobStore } from "./job.ts";
+import { endJobs, isAbout } from "./job-row.ts";
 import { countRows, page, within } from "./page.ts";
 import { pick } from "./pick.ts";
 import type { DB } from "./schema.ts";
+import { storable } from "./storable.ts";
 
 const COLUMNS = [
   "id",
@@ -17,25 +29,41 @@ const COLUMNS = [
   "engine",
   "proxy_type",
   "settings",
+  "private_key_id",
+  "ip_previous",
+  "is_validating",
+  "validation_logs",
+  "removing_at",
   "cloud_provider_token_id",
   "hetzner_server_id",
   "created_at",
   "updated_at",
 ] as const;
-const FIELDS = ["name", "description", "ip", "port", "user", "engine", "proxy_type"] as const;
+const FIELDS = [
+  "name",
+  "description",
+  "ip",
+  "port",
+  "user",
+  "engine",
+  "proxy_type",
+  "private_key_id",
+  "ip_previous",
+  "is_validating",
+  "validation_logs",
+] as const;
 const RENTED_FIELDS = ["cloud_provider_token_id", "hetzner_server_id"] as const;
 const DESTINATION_COLUMNS = ["id", "uuid", "server_id", "name", "network", "created_at", "updated_at"] as const;
 
 // What was stored before a setting existed lacks it and reads as its default.
 const DEFAULTS = ServerSettings.parse({});
-type ServerRow = Omit<Selectable<DB["server"]>, "private_key_id">;
-
-const record = (row: ServerRow): ServerRecord => ({
+const record = (row: Selectable<DB["server"]>): ServerRecord => ({
   ...row,
   settings: { ...DEFAULTS, ...row.settings },
 });
 
-export function serverStore({ db, teamId }: TeamContext): ServerStore {
+export function serverStore(context: TeamContext): ServerStore {
+  const { db, teamId } = context;
   const own = () => db.selectFrom("server").where("team_id", "=", teamId);
   return {
     list: (paging = {}) =>
@@ -46,8 +74,12 @@ export function serverStore({ db, teamId }: TeamContext): ServerStore {
       ),
     find: (uuid) => firstRecord(own().select(COLUMNS).where("uuid", "=", uuid)),
     findById: async (id) => (isId(id) ? await firstRecord(own().select(COLUMNS).where("id", "=", id)) : undefined),
+    async isAddressTaken(ip) {
+      const holder = db.selectFrom("server").select("id").where(sql`lower(ip)`, "=", ip.toLowerCase());
+      return (await holder.executeTakeFirst()) !== undefined;
+    },
     async insert({ uuid, settings, ...server }) {
-      const row = await db
+      const inserting = db
         .insertInto("server")
         .values({
           ...pick(server, FIELDS),
@@ -56,12 +88,11 @@ export function serverStore({ db, teamId }: TeamContext): ServerStore {
           team_id: teamId,
           settings: JSON.stringify(settings),
         })
-        .returning(COLUMNS)
-        .executeTakeFirstOrThrow();
-      return record(row);
+        .returning(COLUMNS);
+      return record(await unlessTaken(() => inserting.executeTakeFirstOrThrow()));
     },
     async update(uuid, { settings, ...change }) {
-      const row = await db
+      const updating = db
         .updateTable("server")
         .set({
           ...pick(change, FIELDS),
@@ -71,9 +102,37 @@ export function serverStore({ db, teamId }: TeamContext): ServerStore {
         })
         .where("team_id", "=", teamId)
         .where("uuid", "=", uuid)
-        .returning(COLUMNS)
-        .executeTakeFirst();
-      return row && record(row);
+        .returning(COLUMNS);
+      return await unlessTaken(() => firstRecord(updating));
+    },
+    // Stronger than an update's lock: it waits for those who refer to the row too, and makes others wait.
+    findAlone: (uuid) => firstRecord(own().select(COLUMNS).where("uuid", "=", uuid).forUpdate()),
+    markRemoving: (id) =>
+      inTransaction(context, async (inside) => {
+        const marked = await inside.db
+          .updateTable("server")
+          .set({ removing_at: sql<Date>`now()`, updated_at: sql<Date>`now()` })
+          .where("id", "=", id)
+          .where("team_id", "=", teamId)
+          .where("removing_at", "is", null)
+          .returning(["team_id", "uuid", "name"])
+          .executeTakeFirst();
+        if (marked === undefined) return false;
+        tellOfServer(inside, marked, "server.removing");
+        wakeWorkers(inside);
+        return true;
+      }),
+    async hosts(id) {
+      const rows = await db
+        .selectFrom("domain")
+        .innerJoin("resource", "resource.id", "domain.resource_id")
+        .select("domain.host")
+        .distinct()
+        .where("resource.server_id", "=", id)
+        .where("resource.team_id", "=", teamId)
+        .orderBy("domain.host")
+        .execute();
+      return rows.map(({ host }) => host);
     },
     destinations: (serverId): Promise<readonly DestinationRecord[]> =>
       db
@@ -105,16 +164,81 @@ export function serverStore({ db, teamId }: TeamContext): ServerStore {
 }
 
 /** Servers of all teams. */
-export function systemServerStore({ db }: Context) {
-  const all = () => db.selectFrom("server").select(COLUMNS);
+export function systemServerStore(context: Context): SystemServerStore {
+  const all = () => context.db.selectFrom("server").select(COLUMNS);
   return {
-    list: async (): Promise<readonly ServerRecord[]> => (await all().orderBy("id").execute()).map(record),
-    find: (id: number): Promise<ServerRecord | undefined> => firstRecord(all().where("id", "=", id)),
+    list: async () => (await all().orderBy("id").execute()).map(record),
+    find: (id) => firstRecord(all().where("id", "=", id)),
+    listRemoving: async () => (await all().where("removing_at", "is not", null).orderBy("id").execute()).map(record),
+    async deleteIfEmpty(id) {
+      // The reference refuses what a resource that is still there would lose.
+      const isDeleted = await undefinedOn(isForeignKeyViolation, () =>
+        inTransaction(context, (inside) => deleteIfEmpty(inside, id)),
+      );
+      return isDeleted ?? false;
+    },
+    finishValidation: (lease, serverId, { is_reachable, is_usable, validation_logs }) =>
+      inTransaction(context, async (inside) => {
+        const error = is_usable ? null : validation_logs;
+        const isHeld = await systemJobStore(inside).finish(lease, is_usable ? "finished" : "failed", error);
+        if (!isHeld) return false;
+        const settings = JSON.stringify({ is_reachable, is_usable });
+        const server = await inside.db
+          .updateTable("server")
+          .set({
+            is_validating: false,
+            validation_logs: validation_logs && storable(validation_logs),
+            settings: sql<string>`settings || ${settings}::jsonb`,
+            updated_at: sql<Date>`now()`,
+          })
+          .where("id", "=", serverId)
+          .returning(["team_id", "uuid", "name"])
+          .executeTakeFirst();
+        if (server) tellOfServer(inside, server, "server.validated", { is_reachable, is_usable });
+        return true;
+      }),
   };
 }
 
+async function deleteIfEmpty(context: Context, id: number): Promise<boolean> {
+  const deleted = await context.db
+    .deleteFrom("server")
+    .where("id", "=", id)
+    .where("removing_at", "is not", null)
+    .where(({ not, exists, selectFrom }) =>
+      not(exists(selectFrom("resource").select("id").whereRef("server_id", "=", "server.id"))),
+    )
+    .returning(["team_id", "uuid", "name"])
+    .executeTakeFirst();
+  if (deleted === undefined) return false;
+  await endJobs(context, isAbout({ type: "server.delete", subject_id: id }), "finished", null);
+  const validation = { type: "server.validate", subject_id: id } as const;
+  await endJobs(context, isAbout(validation), "failed", "The server was deleted in the meantime.");
+  tellOfServer(context, deleted, "server.deleted");
+  return true;
+}
+
+function tellOfServer(
+  context: Context,
+  { team_id, uuid, name }: Pick<ServerRecord, "team_id" | "uuid" | "name">,
+  type: "server.removing" | "server.deleted" | "server.validated",
+  payload: Readonly<Record<string, unknown>> = {},
+): void {
+  tell(context, { team_id, type, resource_uuid: uuid, payload: { server_name: name, ...payload } });
+}
+
+/** @throws DomainError `resource.in_use` */
+async function unlessTaken<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!violates(error, "server_address")) throw error;
+    throw new DomainError("resource.in_use", "A server with this IP/Domain is already in use.", { cause: error });
+  }
+}
+
 async function firstRecord(query: {
-  executeTakeFirst(): Promise<ServerRow | undefined>;
+  executeTakeFirst(): Promise<Selectable<DB["server"]> | undefined>;
 }): Promise<ServerRecord | undefined> {
   const row = await query.executeTakeFirst();
   return row && record(row);

@@ -67,11 +67,21 @@ export interface ServerRecord extends Timestamps {
   readonly port: number;
   readonly user: string;
   readonly engine: EngineKind;
+  /** In capitals. */
   readonly proxy_type: string;
   readonly settings: ServerSettings;
   readonly cloud_provider_token_id: number | null;
   /** Of the machine that was rented for it. */
   readonly hetzner_server_id: number | null;
+  /** Of SSH. */
+  readonly private_key_id: number | null;
+  /** The address before the last change of it. */
+  readonly ip_previous: string | null;
+  readonly is_validating: boolean;
+  /** What the last validation found, a sentence a line; `null` when all was well. */
+  readonly validation_logs: string | null;
+  /** Set once deletion was asked for; the row goes when the last resource on it is gone. */
+  readonly removing_at: Date | null;
 }
 /** What only a server on a rented machine has. */
 export type RentedFields = Pick<ServerRecord, "cloud_provider_token_id" | "hetzner_server_id">;

@@ -2,7 +2,9 @@ import type { ApplicationSecrets, ApplicationSettings, ApplicationSource } from 
 import type { DeploymentLogLine, DeploymentStep } from "../deployment.ts";
 import type { Ability } from "../permission.ts";
 import type { DesiredState, ResourceKind, ResourceRef } from "../resource.ts";
+import type { ServerSettings } from "../server.ts";
 import type { CloudTokenStore } from "./cloud-token.ts";
+import type { JobStore } from "./job.ts";
 import type { PrivateKeyStore } from "./private-key.ts";
 import type {
   ApplicationRecord,
@@ -20,7 +22,6 @@ import type {
   Paging,
   ProjectRecord,
   ReleaseRecord,
-  RentedFields,
   ResourceRecord,
   ServerRecord,
   TeamRecord,
@@ -41,6 +42,7 @@ export interface Stores {
   readonly projects: ProjectStore;
   readonly environments: EnvironmentStore;
   readonly servers: ServerStore;
+  readonly jobs: JobStore;
   readonly resources: ResourceStore;
   readonly applications: ApplicationStore;
   readonly domains: DomainStore;
@@ -114,13 +116,27 @@ export interface ServerStore {
   list(paging?: Paging): Promise<Page<ServerRecord>>;
   find(uuid: string): Promise<ServerRecord | undefined>;
   findById(id: number): Promise<ServerRecord | undefined>;
-  insert(
-    server: Omit<ServerRecord, "id" | "team_id" | keyof Timestamps | keyof RentedFields> & Partial<RentedFields>,
-  ): Promise<ServerRecord>;
+  /** Some server of the instance, whatever its team, has this address. */
+  isAddressTaken(ip: string): Promise<boolean>;
+  /** @throws DomainError `resource.in_use` when another server that is reached by SSH has the address. */
+  insert(server: NewServer): Promise<ServerRecord>;
+  /** @throws DomainError `resource.in_use` as `insert` */
   update(
     uuid: string,
-    change: Partial<Omit<ServerRecord, "id" | "uuid" | "team_id" | keyof Timestamps>>,
+    change: Partial<Omit<NewServer, "uuid" | "settings">> & {
+      /** Merged into the stored ones, key by key. */
+      readonly settings?: Partial<ServerSettings> | undefined;
+    },
   ): Promise<ServerRecord | undefined>;
+  /**
+   * Waits for whoever is just creating something on the server, and lets nobody begin to: what is read afterwards is
+   * all there is until the transaction ends.
+   */
+  findAlone(uuid: string): Promise<ServerRecord | undefined>;
+  /** Marks it for removal and wakes the workers. `false` when it was marked before. */
+  markRemoving(id: number): Promise<boolean>;
+  /** Hosts of the resources on it, without repetition, by name. */
+  hosts(id: number): Promise<readonly string[]>;
   destinations(serverId: number): Promise<readonly DestinationRecord[]>;
   insertDestination(destination: {
     readonly uuid: string;
@@ -130,6 +146,14 @@ export interface ServerStore {
   }): Promise<DestinationRecord>;
 }
 
+type ServerColumns = Omit<ServerRecord, "id" | "team_id" | "removing_at" | keyof Timestamps>;
+/** What has a default may be left out. */
+export type NewServer = Pick<
+  ServerColumns,
+  "uuid" | "name" | "description" | "ip" | "port" | "user" | "engine" | "proxy_type" | "settings"
+> &
+  Partial<ServerColumns>;
+
 export interface ResourceStore {
   find(ref: ResourceRef): Promise<ResourceRecord | undefined>;
   list(
@@ -138,8 +162,15 @@ export interface ResourceStore {
   ): Promise<Page<ResourceRecord>>;
   /** Wakes the workers. */
   setDesiredState(id: number, state: DesiredState): Promise<void>;
-  /** Marks it for removal and wakes the workers. `false` when it was marked before. */
+  /**
+   * Marks it for removal and wakes the workers. `false` when it was marked before. Waits for whoever is just asking for
+   * a deployment of it: afterwards nobody can.
+   */
   markRemoving(id: number, options: { readonly delete_volumes: boolean }): Promise<boolean>;
+  /** All of a server that are not marked yet; answers them. */
+  markRemovingOn(serverId: number, options: { readonly delete_volumes: boolean }): Promise<readonly ResourceRecord[]>;
+  /** Not marked for removal. */
+  hasStaying(serverId: number): Promise<boolean>;
 }
 
 export interface ApplicationStore {

@@ -2,6 +2,8 @@ import type { ApplicationSecrets } from "../application.ts";
 import type { Artifact } from "../deploy/artifact.ts";
 import type { Upstream } from "../deploy/release.ts";
 import type { DeploymentLogLine, DeploymentStep, StepName, StepStatus } from "../deployment.ts";
+import type { ValidationResult } from "../server-validation.ts";
+import type { JobLease, SystemJobStore } from "./job.ts";
 import type {
   ApplicationRecord,
   DeploymentRecord,
@@ -33,7 +35,21 @@ export interface SystemStores {
   readonly resources: SystemResourceStore;
   readonly scheduledTasks: SystemScheduledTaskStore;
   readonly leases: LeaseStore;
-  readonly servers: { list(): Promise<readonly ServerRecord[]>; find(id: number): Promise<ServerRecord | undefined> };
+  readonly servers: SystemServerStore;
+  readonly jobs: SystemJobStore;
+}
+
+export interface SystemServerStore {
+  list(): Promise<readonly ServerRecord[]>;
+  find(id: number): Promise<ServerRecord | undefined>;
+  listRemoving(): Promise<readonly ServerRecord[]>;
+  /**
+   * Of one that is being removed: the row with its children, when no resource is on it any more. Ends its jobs and
+   * writes its event in the same transaction. `false` when something is still on it.
+   */
+  deleteIfEmpty(id: number): Promise<boolean>;
+  /** What a validation found, with the end of its job, in one transaction. `false` when the lease is lost. */
+  finishValidation(lease: JobLease, serverId: number, found: ValidationResult): Promise<boolean>;
 }
 
 export interface StepChange {
@@ -137,9 +153,11 @@ export interface SystemResourceStore {
     restarts: { readonly restart_count: number; readonly last_restart_at: Date | null },
   ): Promise<void>;
   listRemoving(): Promise<readonly ResourceRecord[]>;
+  /** A deployment of it has begun once, or it has a release: an engine may hold something of it. */
+  hasRun(id: number): Promise<boolean>;
   /** All of a server, for what should run there and its proxy's table. */
   listByServer(serverId: number): Promise<readonly (ResourceRecord & { readonly domains: readonly DomainClaim[] })[]>;
-  /** Removes the row and its children, and writes its event. */
+  /** Removes the row and its children, ends the job of its removal, and writes its event. */
   delete(id: number): Promise<void>;
 }
 

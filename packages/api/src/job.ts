@@ -1,0 +1,32 @@
+import { Job, JobQuery } from "@berth/core";
+import { z } from "zod";
+import { listed, paging } from "./list.ts";
+import { operation } from "./operation.ts";
+
+export const jobs = {
+  list: operation({
+    method: "GET",
+    path: "/jobs",
+    operationId: "list-jobs",
+    tag: "Jobs",
+    summary: "List jobs",
+    description:
+      "Work that goes on after its request was answered, the newest first. What has ended is kept for a while.",
+    ability: "read",
+  })
+    .input(JobQuery.extend(paging))
+    .output(z.array(Job))
+    .query(async ({ ctx, input }) => [...listed(ctx, await ctx.control.jobs.list(input), input)]),
+
+  get: operation({
+    method: "GET",
+    path: "/jobs/{uuid}",
+    operationId: "get-job-by-uuid",
+    tag: "Jobs",
+    summary: "Get a job",
+    ability: "read",
+  })
+    .input(z.strictObject({ uuid: z.string().describe("The job's identifier.") }))
+    .output(Job)
+    .query(({ ctx, input }) => ctx.control.jobs.get(input.uuid)),
+};

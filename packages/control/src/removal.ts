@@ -1,0 +1,47 @@
+import type { JobRecord, ResourceRecord, ServerRecord, Stores } from "@berth/core";
+import type { UseCaseContext } from "./context.ts";
+import { requestJob } from "./job.ts";
+
+interface RemovalOptions {
+  readonly delete_volumes: boolean;
+}
+
+type Context = Pick<UseCaseContext, "ids">;
+
+/** Marks a resource for removal, which the worker carries out. Asking again changes nothing. */
+export async function requestRemoval(
+  context: Context,
+  inside: Stores,
+  resource: ResourceRecord,
+  options: RemovalOptions,
+): Promise<JobRecord> {
+  if (await inside.resources.markRemoving(resource.id, options)) {
+    await cancelDeployments(inside, ({ resource_id }) => resource_id === resource.id);
+  }
+  return requestJob(context, inside, "resource.delete", { ...resource, type: resource.kind });
+}
+
+/** The same for all resources of a server that nothing can be created on any more. */
+export async function requestRemovalOfAll(
+  { ids }: Context,
+  inside: Stores,
+  server: ServerRecord,
+  options: RemovalOptions,
+): Promise<void> {
+  const resources = await inside.resources.markRemovingOn(server.id, options);
+  await cancelDeployments(inside, ({ server_id }) => server_id === server.id);
+  await inside.jobs.request(
+    resources.map((resource) => ({
+      uuid: ids.uuid(),
+      type: "resource.delete",
+      subject: { ...resource, type: resource.kind },
+    })),
+  );
+}
+
+type Deployment = { readonly resource_id: number; readonly server_id: number };
+
+async function cancelDeployments(inside: Stores, isMeant: (deployment: Deployment) => boolean): Promise<void> {
+  const { items } = await inside.deployments.listActive();
+  for (const deployment of items) if (isMeant(deployment)) await inside.deployments.requestCancel(deployment.uuid);
+}

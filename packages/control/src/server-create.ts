@@ -1,0 +1,71 @@
+import {
+  DomainError,
+  FIRST_NETWORK,
+  type JobRecord,
+  type NewServer,
+  type ServerRecord,
+  ServerSettings,
+  type Stores,
+} from "@berth/core";
+import type { UseCaseContext } from "./context.ts";
+import { requestJob } from "./job.ts";
+
+/** What says of a new server all that is not the same for every one. */
+export type ServerDraft = Omit<NewServer, "engine" | "settings" | "name" | "proxy_type" | "is_validating"> & {
+  /** Generated when there is none. */
+  readonly name: string | null;
+  readonly proxy_type: string | null;
+  readonly settings?: Partial<ServerSettings>;
+  readonly isValidatedAtOnce: boolean;
+};
+
+/**
+ * Inserts a server that is reached by SSH, with its settings and its first destination, and tells of it. In the
+ * caller's transaction.
+ * @throws DomainError `resource.in_use` when some server of the instance has the address
+ */
+export async function createServer(
+  context: Pick<UseCaseContext, "ids">,
+  inside: Stores,
+  draft: ServerDraft,
+): Promise<ServerRecord> {
+  const { name, proxy_type, settings = {}, isValidatedAtOnce, ...columns } = draft;
+  await requireFreeAddress(inside, draft.ip);
+  const server = await inside.servers.insert({
+    ...columns,
+    name: name ?? `server-${draft.uuid.slice(0, 8)}`,
+    engine: "docker",
+    proxy_type: (proxy_type ?? "traefik").toUpperCase(),
+    settings: ServerSettings.parse(settings),
+  });
+  await inside.servers.insertDestination({
+    uuid: context.ids.uuid(),
+    server_id: server.id,
+    name: FIRST_NETWORK,
+    network: FIRST_NETWORK,
+  });
+  await inside.events.append({
+    type: "server.created",
+    resource_uuid: server.uuid,
+    payload: { server_name: server.name },
+  });
+  if (isValidatedAtOnce) await requestValidation(context, inside, server);
+  return server;
+}
+
+/** @throws DomainError `resource.in_use` */
+export async function requireFreeAddress(stores: Stores, ip: string): Promise<void> {
+  if (!(await stores.servers.isAddressTaken(ip))) return;
+  throw new DomainError("resource.in_use", "A server with this IP/Domain is already in use.");
+}
+
+/** The worker validates it; while it does, asking again changes nothing. */
+export async function requestValidation(
+  context: Pick<UseCaseContext, "ids">,
+  inside: Stores,
+  server: ServerRecord,
+): Promise<JobRecord> {
+  const job = await requestJob(context, inside, "server.validate", { ...server, type: "server" });
+  if (job.status === "queued") await inside.servers.update(server.uuid, { is_validating: true, validation_logs: null });
+  return job;
+}

@@ -1,0 +1,54 @@
+import { z } from "zod";
+import { lenient } from "./input.ts";
+import { ResourceName } from "./name.ts";
+import type { DestinationRecord, ServerRecord } from "./ports/records.ts";
+import { Timestamp, timestamp } from "./timestamp.ts";
+
+/** Name of the network of a server's first destination. */
+export const FIRST_NETWORK = "berth";
+
+export const DESTINATION_TYPES = ["standalone", "swarm"] as const;
+export type DestinationType = (typeof DESTINATION_TYPES)[number];
+
+export const DestinationCreate = z.strictObject({
+  name: lenient(ResourceName.nullable()).optional().describe("Default: the network."),
+  network: z
+    .string()
+    .max(255)
+    .regex(/^[a-zA-Z0-9][a-zA-Z0-9._-]*$/, "Only letters, digits and . _ - are allowed, a letter or digit first.")
+    .describe("Name of the network, once on each server."),
+  type: lenient(z.enum(DESTINATION_TYPES).nullable()).optional().describe("Default: what the server's engine has."),
+});
+export type DestinationCreate = z.infer<typeof DestinationCreate>;
+
+export const DestinationUpdate = z.strictObject({ name: ResourceName });
+export type DestinationUpdate = z.infer<typeof DestinationUpdate>;
+
+export const Destination = z
+  .object({
+    uuid: z.string(),
+    name: z.string(),
+    network: z.string(),
+    type: z.enum(DESTINATION_TYPES),
+    server_uuid: z.string().nullable(),
+    created_at: Timestamp,
+    updated_at: Timestamp,
+  })
+  .meta({ id: "Destination", description: "A network of a server, which resources are put on." });
+export type Destination = z.infer<typeof Destination>;
+
+export const destinationType = ({ engine }: Pick<ServerRecord, "engine">): DestinationType =>
+  engine === "swarm" ? "swarm" : "standalone";
+
+export const destinationView = (
+  destination: DestinationRecord,
+  server: Pick<ServerRecord, "uuid" | "engine">,
+): Destination => ({
+  uuid: destination.uuid,
+  name: destination.name,
+  network: destination.network,
+  type: destinationType(server),
+  server_uuid: server.uuid,
+  created_at: timestamp(destination.created_at),
+  updated_at: timestamp(destination.updated_at),
+});

@@ -1,0 +1,76 @@
+import type { JobRecord, JobStatus, JobType } from "@berth/core";
+import { jobSourcesOf } from "@berth/core";
+import { type RawBuilder, sql } from "kysely";
+import { type Context, tell } from "./context.ts";
+import { storable } from "./storable.ts";
+
+export const JOB_COLUMNS = [
+  "job.id",
+  "job.uuid",
+  "job.team_id",
+  "job.type",
+  "job.subject_type",
+  "job.subject_id",
+  "job.subject_uuid",
+  "job.subject_name",
+  "job.status",
+  "job.error",
+  "job.attempts",
+  "job.started_at",
+  "job.finished_at",
+  "job.created_at",
+  "job.updated_at",
+] as const;
+
+/** Written out, so that PostgreSQL sees that the partial index on these two holds all that is asked for. */
+export const isActiveJob = sql<boolean>`job.status in ('queued', 'in_progress')`;
+
+export interface JobSubject {
+  readonly type: JobType;
+  readonly subject_id: number;
+}
+
+export const isAbout = ({ type, subject_id }: JobSubject) =>
+  sql<boolean>`job.subject_id = ${subject_id} and job.type = ${type} and ${isActiveJob}`;
+
+/** Ends the jobs that match, as far as they have not ended. Only in a transaction. */
+export async function endJobs(
+  context: Context,
+  isMeant: RawBuilder<boolean>,
+  status: Extract<JobStatus, "finished" | "failed">,
+  error: string | null,
+): Promise<readonly JobRecord[]> {
+  const now = sql<Date>`now()`;
+  const ended = await context.db
+    .updateTable("job")
+    .set({
+      status,
+      error: error && storable(error),
+      started_at: sql<Date>`coalesce(started_at, now())`,
+      finished_at: now,
+      updated_at: now,
+      lease_owner: null,
+      lease_expires_at: null,
+    })
+    .where(isMeant)
+    .where("status", "in", jobSourcesOf(status))
+    .returning(JOB_COLUMNS)
+    .execute();
+  for (const job of ended) tellOfJob(context, job);
+  return ended;
+}
+
+export function tellOfJob(context: Context, job: JobRecord): void {
+  tell(context, {
+    team_id: job.team_id,
+    type: `job.${job.status}`,
+    resource_uuid: job.subject_uuid,
+    payload: {
+      job_uuid: job.uuid,
+      job_type: job.type,
+      subject_type: job.subject_type,
+      subject_name: job.subject_name,
+      ...(job.error === null ? {} : { error: job.error }),
+    },
+  });
+}

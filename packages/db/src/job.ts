@@ -1,0 +1,208 @@
+import {
+  DomainError,
+  type JobFilter,
+  type JobRecord,
+  type JobStore,
+  type NewJob,
+  notFound,
+  type SystemJobStore,
+} from "@berth/core";
+import { sql } from "kysely";
+import { type Context, idsOf, inTransaction, type TeamContext, wakeWorkers } from "./context.ts";
+import { endJobs, isAbout, isActiveJob, JOB_COLUMNS, type JobSubject, tellOfJob } from "./job-row.ts";
+import { countRows, ofOwner, page, within } from "./page.ts";
+import { storable } from "./storable.ts";
+
+export function jobStore(context: TeamContext): JobStore {
+  const { db, teamId } = context;
+  const own = () => db.selectFrom("job").where("job.team_id", "=", teamId);
+  const matching = ({ status, type, subject }: JobFilter) => {
+    let query = own();
+    if (status !== undefined) query = query.where("job.status", "=", status);
+    if (type !== undefined) query = query.where("job.type", "=", type);
+    if (subject !== undefined) query = query.where("job.subject_uuid", "=", subject);
+    return query;
+  };
+  return {
+    list: (filter, paging = {}) =>
+      page(
+        paging,
+        (window) => {
+          const jobs = matching(filter).select(JOB_COLUMNS);
+          const newestFirst = { owner: "job.team_id", is: teamId, id: "job.id", direction: "desc" } as const;
+          return within(ofOwner(jobs, newestFirst), window).execute();
+        },
+        // What has ended is pruned, so even a long list is counted within its index.
+        () => countRows(matching(filter)),
+      ),
+    find: (uuid) => own().select(JOB_COLUMNS).where("job.uuid", "=", uuid).executeTakeFirst(),
+    request: (jobs) => inTransaction(context, (inside) => request(inside, jobs)),
+  };
+}
+
+/** Below what one statement may have of parameters. */
+const BATCH = 1000;
+const ATTEMPTS_MAX = 5;
+
+async function request(context: TeamContext, wanted: readonly NewJob[]): Promise<readonly JobRecord[]> {
+  const found = new Map<string, JobRecord>();
+  for (let from = 0; from < wanted.length; from += BATCH) {
+    for (const job of await requestBatch(context, wanted.slice(from, from + BATCH))) found.set(keyOf(job), job);
+  }
+  if (wanted.length > 0) wakeWorkers(context);
+  return wanted.flatMap(({ type, subject }) => found.get(keyOf({ type, subject_id: subject.id })) ?? []);
+}
+
+const keyOf = ({ type, subject_id }: JobSubject) => `${type} ${subject_id}`;
+
+/** @throws DomainError `resource.not_found` */
+async function requireOwnSubjects({ db, teamId }: TeamContext, jobs: readonly NewJob[]): Promise<void> {
+  for (const table of ["server", "resource"] as const) {
+    const subjects = jobs.filter(({ subject }) => (subject.type === "server") === (table === "server"));
+    const ids = [...new Set(subjects.map(({ subject }) => subject.id))];
+    if (ids.length === 0) continue;
+    const { rows } = await sql<{ total: number }>`select count(*) as total from ${sql.table(table)}
+      where team_id = ${teamId} and id in ${idsOf(ids)}`.execute(db);
+    if (rows[0]?.total !== ids.length) throw notFound(table === "server" ? "Server" : "Resource");
+  }
+}
+
+async function requestBatch(context: TeamContext, wanted: readonly NewJob[]): Promise<readonly JobRecord[]> {
+  await requireOwnSubjects(context, wanted);
+  const found: JobRecord[] = [];
+  let missing = wanted;
+  for (let attempt = 1; missing.length > 0; attempt += 1) {
+    // One that is active may end between the two statements, and then there is room for a new one.
+    if (attempt > ATTEMPTS_MAX) throw new DomainError("internal.error", "A job could not be queued.");
+    const inserted = await insert(context, missing);
+    for (const job of inserted) tellOfJob(context, job);
+    found.push(...inserted);
+    missing = without(missing, inserted);
+    if (missing.length === 0) break;
+    const active = await activeOf(context, missing);
+    found.push(...active);
+    missing = without(missing, active);
+  }
+  return found;
+}
+
+function without(wanted: readonly NewJob[], found: readonly JobRecord[]): readonly NewJob[] {
+  const keys = new Set(found.map(keyOf));
+  return wanted.filter(({ type, subject }) => !keys.has(keyOf({ type, subject_id: subject.id })));
+}
+
+const insert = ({ db, teamId }: TeamContext, jobs: readonly NewJob[]): Promise<JobRecord[]> =>
+  db
+    .insertInto("job")
+    .values(
+      jobs.map(({ uuid, type, subject }) => ({
+        uuid,
+        team_id: teamId,
+        type,
+        subject_type: subject.type,
+        subject_id: subject.id,
+        subject_uuid: subject.uuid,
+        subject_name: subject.name,
+      })),
+    )
+    // An error would end the caller's transaction.
+    .onConflict((conflict) => conflict.doNothing())
+    .returning(JOB_COLUMNS)
+    .execute();
+
+const activeOf = ({ db, teamId }: TeamContext, jobs: readonly NewJob[]): Promise<JobRecord[]> =>
+  db
+    .selectFrom("job")
+    .select(JOB_COLUMNS)
+    .where("job.team_id", "=", teamId)
+    .where("job.subject_id", "in", idsOf(jobs.map(({ subject }) => subject.id)))
+    .where(isActiveJob)
+    .execute();
+
+export function systemJobStore(context: Context): SystemJobStore {
+  return {
+    begin: (subject) => inTransaction(context, (inside) => begin(inside, subject)),
+    async note(subject, error) {
+      await context.db
+        .updateTable("job")
+        .set({ error: error && storable(error), updated_at: sql<Date>`now()` })
+        .where(isAbout(subject))
+        .where("error", "is distinct from", error && storable(error))
+        .execute();
+    },
+    claim: (type, subjectIds, hold) => inTransaction(context, (inside) => claim(inside, type, subjectIds, hold)),
+    finish: ({ job_id, owner, attempt }, status, error) =>
+      inTransaction(context, async (inside) => {
+        const isHeld = sql<boolean>`job.id = ${job_id} and job.lease_owner = ${owner} and job.attempts = ${attempt}`;
+        return (await endJobs(inside, isHeld, status, error)).length > 0;
+      }),
+    async prune(keptDays) {
+      const { numDeletedRows } = await context.db
+        .deleteFrom("job")
+        .where(sql<boolean>`job.status in ('finished', 'failed')`)
+        .where("finished_at", "<", sql<Date>`now() - ${keptDays}::int * interval '1 day'`)
+        .executeTakeFirstOrThrow();
+      return Number(numDeletedRows);
+    },
+  };
+}
+
+/** Nothing is written while an attempt goes on: who looks after a removal calls it every few seconds. */
+async function begin(context: Context, subject: JobSubject): Promise<void> {
+  const before = await context.db
+    .selectFrom("job")
+    .select(["job.id", "job.status"])
+    .where(isAbout(subject))
+    .where(sql<boolean>`(job.status = 'queued' or job.error is not null)`)
+    .forNoKeyUpdate()
+    .executeTakeFirst();
+  if (before === undefined) return;
+  const job = await context.db
+    .updateTable("job")
+    .set({
+      status: "in_progress",
+      attempts: sql<number>`attempts + 1`,
+      started_at: sql<Date>`coalesce(started_at, now())`,
+      updated_at: sql<Date>`now()`,
+    })
+    .where("id", "=", before.id)
+    .returning(JOB_COLUMNS)
+    .executeTakeFirstOrThrow();
+  if (before.status === "queued") tellOfJob(context, job);
+}
+
+async function claim(
+  context: Context,
+  type: JobRecord["type"],
+  subjectIds: readonly number[],
+  { owner, leaseSeconds }: Parameters<SystemJobStore["claim"]>[2],
+): ReturnType<SystemJobStore["claim"]> {
+  const next = await context.db
+    .selectFrom("job")
+    .select(["job.id", "job.status"])
+    .where("job.type", "=", type)
+    .where("job.subject_id", "in", idsOf(subjectIds))
+    .where(isActiveJob)
+    .where(sql<boolean>`(job.lease_expires_at is null or job.lease_expires_at <= clock_timestamp())`)
+    .orderBy("job.id")
+    .limit(1)
+    .forNoKeyUpdate()
+    .skipLocked()
+    .executeTakeFirst();
+  if (next === undefined) return undefined;
+  const job = await context.db
+    .updateTable("job")
+    .set({
+      status: "in_progress",
+      attempts: sql<number>`attempts + 1`,
+      lease_owner: owner,
+      lease_expires_at: sql<Date>`clock_timestamp() + ${leaseSeconds}::float8 * interval '1 second'`,
+      started_at: sql<Date>`coalesce(started_at, now())`,
+      updated_at: sql<Date>`now()`,
+    })
+    .where("id", "=", next.id)
+    .returning(JOB_COLUMNS)
+    .executeTakeFirstOrThrow();
+  if (next.status === "queued") tellOfJob(context, job);
+  return { lease: { job_id: job.id, owner, attempt: job.attempts }, job };
+}
