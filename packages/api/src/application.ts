@@ -16,6 +16,8 @@ import { lifecycle } from "./lifecycle.ts";
 import { listed, paging } from "./list.ts";
 import { logs } from "./log.ts";
 import { operation } from "./operation.ts";
+import { scheduledTasks } from "./scheduled-task.ts";
+import { resourceTags } from "./tag.ts";
 
 const uuid = z.string().describe("The application's identifier.");
 
@@ -40,6 +42,8 @@ const DEPLOYS_AT_ONCE =
 export const applications = {
   envs: envs.application,
   logs: logs.application,
+  scheduledTasks: scheduledTasks.application,
+  tags: resourceTags.application,
   ...lifecycle.application,
 
   list: operation({

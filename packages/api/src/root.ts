@@ -6,11 +6,16 @@ import { jobs } from "./job.ts";
 import { privateKeys } from "./private-key.ts";
 import { projects } from "./project.ts";
 import { resources } from "./resource.ts";
+import { scheduledTasks } from "./scheduled-task.ts";
 import { servers } from "./server.ts";
+import { resourceTags, tags } from "./tag.ts";
 import { teams } from "./team.ts";
 import { tokens } from "./token.ts";
 import { router } from "./trpc.ts";
 import { version } from "./version.ts";
+
+const services = { scheduledTasks: scheduledTasks.service, tags: resourceTags.service };
+const databases = { tags: resourceTags.database };
 
 /** Every operation of Berth, for REST and tRPC. */
 export const appRouter = router({
@@ -25,7 +30,10 @@ export const appRouter = router({
   jobs,
   resources,
   applications,
+  services,
+  databases,
   deploy,
   deployments,
+  tags,
 });
 export type AppRouter = typeof appRouter;

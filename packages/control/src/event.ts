@@ -5,6 +5,9 @@ type ResourceChange =
   | "resource.updated"
   | "resource.variables_changed"
   | "resource.source_uploaded"
+  | "resource.storages_changed"
+  | "resource.scheduled_tasks_changed"
+  | "resource.tags_changed"
   | "resource.start_requested"
   | "resource.restart_requested"
   | "resource.stop_requested";

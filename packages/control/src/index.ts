@@ -12,7 +12,9 @@ import { logs } from "./log.ts";
 import { privateKeys } from "./private-key.ts";
 import { projects } from "./project.ts";
 import { resources } from "./resource.ts";
+import { scheduledTasks } from "./scheduled-task.ts";
 import { servers } from "./server.ts";
+import { tags } from "./tag.ts";
 import { teams } from "./team.ts";
 import { tokens } from "./token.ts";
 
@@ -36,6 +38,8 @@ export function control(deps: ControlDeps) {
       resources: resources(context),
       applications: applications(context),
       envs: envs(context),
+      scheduledTasks: scheduledTasks(context),
+      tags: tags(context),
       lifecycle: lifecycle(context),
       deploy: deploy(context),
       deployments: deployments(context),

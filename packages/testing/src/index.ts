@@ -10,3 +10,4 @@ export * from "./key-reader.ts";
 export * from "./printing-engine.ts";
 export * from "./records.ts";
 export * from "./webhook-payloads.ts";
+export * from "./resource.ts";

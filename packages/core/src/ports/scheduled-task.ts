@@ -15,6 +15,10 @@ export interface ScheduledTaskRecord extends Timestamps {
   readonly enabled: boolean;
 }
 export type ScheduledTaskFields = Omit<ScheduledTaskRecord, "id" | "uuid" | keyof Timestamps>;
+/** What is left out stays as it is. */
+export type ScheduledTaskChange = {
+  readonly [Field in keyof ScheduledTaskFields]?: ScheduledTaskFields[Field] | undefined;
+};
 
 export const TASK_EXECUTION_STATUSES = ["running", "success", "failed"] as const;
 export type TaskExecutionStatus = (typeof TASK_EXECUTION_STATUSES)[number];
@@ -37,11 +41,7 @@ export interface ScheduledTaskStore {
   list(resourceId: number, paging?: Paging): Promise<Page<ScheduledTaskRecord>>;
   find(resourceId: number, uuid: string): Promise<ScheduledTaskRecord | undefined>;
   insert(resourceId: number, uuid: string, task: ScheduledTaskFields): Promise<ScheduledTaskRecord>;
-  update(
-    resourceId: number,
-    uuid: string,
-    change: Partial<ScheduledTaskFields>,
-  ): Promise<ScheduledTaskRecord | undefined>;
+  update(resourceId: number, uuid: string, change: ScheduledTaskChange): Promise<ScheduledTaskRecord | undefined>;
   /** Its executions go with it. */
   delete(resourceId: number, uuid: string): Promise<boolean>;
   /** Newest first. */

@@ -1,0 +1,61 @@
+import { Message, Tag, TagAttach } from "@berth/core";
+import { z } from "zod";
+import { listed, paging } from "./list.ts";
+import { operation } from "./operation.ts";
+import { onResource, perKind } from "./per-kind.ts";
+
+/** Of a resource. */
+export const resourceTags = perKind(["application", "service", "database"], (kind) => ({
+  list: onResource(kind, {
+    method: "GET",
+    path: "/tags",
+    operationId: "list-tags-by-{kind}-uuid",
+    summary: `List the tags of ${kind === "application" ? "an" : "a"} ${kind}`,
+    ability: "read",
+    input: z.strictObject(paging),
+  })
+    .output(z.array(Tag))
+    .query(async ({ ctx, input: { uuid, ...page } }) => [
+      ...listed(ctx, await ctx.control.tags.listOf({ kind, uuid }, page), page),
+    ]),
+
+  attach: onResource(kind, {
+    method: "POST",
+    path: "/tags",
+    operationId: "create-tag-by-{kind}-uuid",
+    summary: "Add tags",
+    description: "Beside those that are there; one that the team does not know yet is made. Answers all of them.",
+    ability: "write",
+    status: 201,
+    input: TagAttach,
+  })
+    .output(z.array(Tag))
+    .mutation(async ({ ctx, input: { uuid, ...sent } }) => [...(await ctx.control.tags.attach({ kind, uuid }, sent))]),
+
+  detach: onResource(kind, {
+    method: "DELETE",
+    path: "/tags/{tag_uuid}",
+    operationId: "delete-tag-by-{kind}-uuid",
+    summary: "Remove a tag",
+    description: "From this one; a tag that nothing has any more is gone.",
+    ability: "write",
+    input: z.strictObject({ tag_uuid: z.string().describe("The tag's identifier.") }),
+  })
+    .output(Message)
+    .mutation(({ ctx, input: { uuid, tag_uuid } }) => ctx.control.tags.detach({ kind, uuid }, tag_uuid)),
+}));
+
+export const tags = {
+  list: operation({
+    method: "GET",
+    path: "/tags",
+    operationId: "list-tags",
+    tag: "System",
+    summary: "List tags",
+    description: "All that a resource of the team has, by name.",
+    ability: "read",
+  })
+    .input(z.strictObject(paging))
+    .output(z.array(Tag))
+    .query(async ({ ctx, input }) => [...listed(ctx, await ctx.control.tags.list(input), input)]),
+};

@@ -1,0 +1,98 @@
+import { KINDS_WITH_TASKS, type TaskOwnerRef } from "@berth/core";
+import { testResource, testUuid } from "@berth/testing";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { outcomes, type World, world } from "./world.fixture.ts";
+
+const task = { name: "Clean up", command: "rm -rf cache", frequency: "daily" };
+
+let at: World;
+beforeAll(async () => {
+  at = await world();
+});
+afterAll(() => at.db.close());
+
+describe.each(KINDS_WITH_TASKS)("[S17] scheduled tasks of an owner of the kind %s", (kind) => {
+  let ref: TaskOwnerRef;
+  beforeEach(async () => {
+    const { uuid } = await testResource(at.db, at.stores, kind, at.place);
+    ref = { kind, uuid };
+  });
+
+  test("are made with defaults, changed by what is sent, and deleted once", async () => {
+    const made = await at.own.scheduledTasks.create(ref, task);
+    expect(made).toMatchObject({ ...task, container: null, timeout: 300, enabled: true });
+    const changed = await at.own.scheduledTasks.update(ref, made.uuid, { timeout: 60, enabled: false });
+    expect(changed).toEqual({ ...made, timeout: 60, enabled: false, updated_at: changed.updated_at });
+    expect(await at.own.scheduledTasks.list(ref, {})).toEqual({ items: [changed], total: 1 });
+    expect(await at.own.scheduledTasks.delete(ref, made.uuid)).toEqual({ message: "Scheduled task deleted." });
+    await expect(at.own.scheduledTasks.delete(ref, made.uuid)).rejects.toThrow("Scheduled task not found.");
+  });
+
+  test("[S59] list their executions page by page, with the newest first", async () => {
+    const { uuid } = await at.own.scheduledTasks.create(ref, task);
+    const owner = await at.stores.resources.find(ref);
+    const { id = 0 } = (await at.stores.scheduledTasks.find(owner?.id ?? 0, uuid)) ?? {};
+    const uuids = [testUuid(), testUuid(), testUuid()];
+    const started_at = new Date();
+    for (const execution of uuids) {
+      await at.db.system.scheduledTasks.startExecution(id, { uuid: execution, retry_count: 0, started_at });
+    }
+    const { items, total } = await at.own.scheduledTasks.executions(ref, uuid, { skip: 1, take: 1 });
+    expect([items.map((execution) => execution.uuid), total]).toEqual([[uuids[1]], 3]);
+  });
+
+  test("[S51] [S68] are read and written by those only who may, and see to it before anything is looked up", async () => {
+    const { uuid } = await at.own.scheduledTasks.create(ref, task);
+    const team = at.place.server.team_id;
+    const writer = at.as(team, "write").scheduledTasks;
+    const reader = at.as(team, "read", "deploy").scheduledTasks;
+    const missing: TaskOwnerRef = { kind, uuid: "nowhere" };
+    const asked = [
+      writer.list(missing, {}),
+      writer.executions(missing, uuid, {}),
+      reader.create(missing, task),
+      reader.update(missing, uuid, { name: "x" }),
+      reader.delete(missing, uuid),
+    ];
+    const needed = ["read", "read", "write", "write", "write"];
+    expect(await outcomes(asked)).toEqual(needed.map((ability) => `Missing required permissions: ${ability}`));
+    expect((await reader.list(ref, {})).total).toBe(1);
+  });
+
+  test("[S51] [S67] of another team are not found, nor those of another resource", async () => {
+    const { uuid } = await at.own.scheduledTasks.create(ref, task);
+    const { scheduledTasks } = at.otherTeam.control;
+    const asked = [
+      scheduledTasks.list(ref, {}),
+      scheduledTasks.create(ref, task),
+      scheduledTasks.update(ref, uuid, { name: "x" }),
+      scheduledTasks.delete(ref, uuid),
+      scheduledTasks.executions(ref, uuid, {}),
+    ];
+    const title = kind === "application" ? "Application" : "Service";
+    expect(await outcomes(asked)).toEqual(asked.map(() => `${title} not found.`));
+    const sibling: TaskOwnerRef = { kind, uuid: (await testResource(at.db, at.stores, kind, at.place)).uuid };
+    const ofSibling = [
+      at.own.scheduledTasks.update(sibling, uuid, { name: "x" }),
+      at.own.scheduledTasks.delete(sibling, uuid),
+      at.own.scheduledTasks.executions(sibling, uuid, {}),
+    ];
+    expect(await outcomes(ofSibling)).toEqual(ofSibling.map(() => "Scheduled task not found."));
+    expect((await at.own.scheduledTasks.list(ref, {})).items).toMatchObject([{ uuid, name: "Clean up" }]);
+  });
+
+  test("refuse a change of nothing", async () => {
+    const { uuid } = await at.own.scheduledTasks.create(ref, task);
+    await expect(at.own.scheduledTasks.update(ref, uuid, {})).rejects.toMatchObject({
+      code: "request.invalid",
+      fields: { _: ["At least one field must be provided."] },
+    });
+  });
+
+  test("tell of themselves in events, never of their command", async () => {
+    const { uuid } = await at.own.scheduledTasks.create(ref, { ...task, command: "curl -H 'key: hush-hush'" });
+    const events = (await at.stores.events.list({})).filter(({ resource_uuid }) => resource_uuid === ref.uuid);
+    expect(events.at(-1)).toMatchObject({ type: "resource.scheduled_tasks_changed", payload: { created: uuid } });
+    expect(JSON.stringify(events)).not.toContain("hush-hush");
+  });
+});

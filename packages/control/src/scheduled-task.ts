@@ -1,0 +1,75 @@
+import {
+  invalid,
+  newScheduledTask,
+  notFound,
+  type Page,
+  type Paging,
+  requireAbility,
+  type ScheduledTask,
+  type ScheduledTaskCreate,
+  type ScheduledTaskExecution,
+  type ScheduledTaskUpdate,
+  scheduledTaskExecutionView,
+  scheduledTaskView,
+  type TaskOwnerRef,
+} from "@berth/core";
+import { findResource, type UseCaseContext } from "./context.ts";
+import { tellOfResource } from "./event.ts";
+import { mapPage } from "./page.ts";
+
+/** Commands that an application or a service runs by the clock. Commands may name secrets: events tell uuids only. */
+export function scheduledTasks({ scope, stores, ids }: UseCaseContext) {
+  return {
+    async list(ref: TaskOwnerRef, paging: Paging): Promise<Page<ScheduledTask>> {
+      requireAbility(scope, "read");
+      const owner = await findResource(stores, ref);
+      return mapPage(await stores.scheduledTasks.list(owner.id, paging), scheduledTaskView);
+    },
+
+    async create(ref: TaskOwnerRef, sent: ScheduledTaskCreate): Promise<ScheduledTask> {
+      requireAbility(scope, "write");
+      return stores.transaction(async (inside) => {
+        const owner = await findResource(inside, ref);
+        const made = await inside.scheduledTasks.insert(owner.id, ids.uuid(), newScheduledTask(sent));
+        await tellOfResource(inside, owner, "resource.scheduled_tasks_changed", { created: made.uuid });
+        return scheduledTaskView(made);
+      });
+    },
+
+    async update(ref: TaskOwnerRef, taskUuid: string, sent: ScheduledTaskUpdate): Promise<ScheduledTask> {
+      requireAbility(scope, "write");
+      if (Object.values(sent).every((value) => value === undefined)) {
+        throw invalid({ _: ["At least one field must be provided."] });
+      }
+      return stores.transaction(async (inside) => {
+        const owner = await findResource(inside, ref);
+        const changed = await inside.scheduledTasks.update(owner.id, taskUuid, sent);
+        if (changed === undefined) throw notFound(THING);
+        await tellOfResource(inside, owner, "resource.scheduled_tasks_changed", { updated: taskUuid });
+        return scheduledTaskView(changed);
+      });
+    },
+
+    /** With its executions. */
+    async delete(ref: TaskOwnerRef, taskUuid: string): Promise<{ message: string }> {
+      requireAbility(scope, "write");
+      await stores.transaction(async (inside) => {
+        const owner = await findResource(inside, ref);
+        if (!(await inside.scheduledTasks.delete(owner.id, taskUuid))) throw notFound(THING);
+        await tellOfResource(inside, owner, "resource.scheduled_tasks_changed", { deleted: taskUuid });
+      });
+      return { message: "Scheduled task deleted." };
+    },
+
+    /** Newest first. */
+    async executions(ref: TaskOwnerRef, taskUuid: string, paging: Paging): Promise<Page<ScheduledTaskExecution>> {
+      requireAbility(scope, "read");
+      const owner = await findResource(stores, ref);
+      const task = await stores.scheduledTasks.find(owner.id, taskUuid);
+      if (task === undefined) throw notFound(THING);
+      return mapPage(await stores.scheduledTasks.executions(task.id, paging), scheduledTaskExecutionView);
+    },
+  };
+}
+
+const THING = "Scheduled task";

@@ -1,0 +1,56 @@
+import {
+  notFound,
+  type Page,
+  type Paging,
+  type ResourceRef,
+  requireAbility,
+  type Tag,
+  type TagAttach,
+  tagNames,
+  tagView,
+} from "@berth/core";
+import { findResource, type UseCaseContext } from "./context.ts";
+import { tellOfResource } from "./event.ts";
+import { mapPage } from "./page.ts";
+
+/** Words by which resources of any kind are found and deployed together. */
+export function tags({ scope, stores, ids }: UseCaseContext) {
+  return {
+    /** Those that a resource of the team has. */
+    async list(paging: Paging): Promise<Page<Tag>> {
+      requireAbility(scope, "read");
+      return mapPage(await stores.tags.list(paging), tagView);
+    },
+
+    async listOf(ref: ResourceRef, paging: Paging): Promise<Page<Tag>> {
+      requireAbility(scope, "read");
+      const owner = await findResource(stores, ref);
+      return mapPage(await stores.tags.listByResource(owner.id, paging), tagView);
+    },
+
+    /** Answers all tags of the resource. Giving it one that it has changes nothing. */
+    async attach(ref: ResourceRef, sent: TagAttach): Promise<readonly Tag[]> {
+      requireAbility(scope, "write");
+      const names = tagNames(sent);
+      return stores.transaction(async (inside) => {
+        const owner = await findResource(inside, ref);
+        await inside.tags.attach(
+          owner.id,
+          names.map((name) => ({ uuid: ids.uuid(), name })),
+        );
+        await tellOfResource(inside, owner, "resource.tags_changed", { attached: names });
+        return (await inside.tags.listByResource(owner.id)).items.map(tagView);
+      });
+    },
+
+    async detach(ref: ResourceRef, tagUuid: string): Promise<{ message: string }> {
+      requireAbility(scope, "write");
+      await stores.transaction(async (inside) => {
+        const owner = await findResource(inside, ref);
+        if (!(await inside.tags.detach(owner.id, tagUuid))) throw notFound("Tag");
+        await tellOfResource(inside, owner, "resource.tags_changed", { detached: tagUuid });
+      });
+      return { message: "Tag removed." };
+    },
+  };
+}
