@@ -41,7 +41,9 @@ describe("the description of Berth", () => {
   });
 
   test("[S04] has no operation that runs a command", () => {
-    expect(operations().filter(({ name }) => /exec|command/i.test(name))).toEqual([]);
+    // What a scheduled task has run is read, not run.
+    const running = operations().filter(({ name }) => /exec(?!utions$)|command/i.test(name));
+    expect(running).toEqual([]);
   });
 
   test("[S12] knows no is_build_time", () => {

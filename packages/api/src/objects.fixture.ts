@@ -1,9 +1,16 @@
-import { testKey, testPrivateKey } from "@berth/testing";
+import { KINDS_WITH_TASKS, type ResourceKind } from "@berth/core";
+import { testKey, testPrivateKey, testResource } from "@berth/testing";
 import { createdApplication, type Served } from "./berth.fixture.ts";
 import type { Operation, Route } from "./rest/routes.ts";
 
 /** Path, or parameter in one, to what stands for its parameter. */
 export type Objects = Readonly<Record<string, string>>;
+
+/** The same body for an operation of several kinds. */
+const ofKinds = (kinds: readonly ResourceKind[], operationId: string, body: object) =>
+  Object.fromEntries(kinds.map((kind) => [operationId.replace("{kind}", kind), body]));
+
+const ALL_KINDS = ["application", "service", "database"] as const;
 
 /** Bodies that pass validation, for operations with a path parameter that need one. */
 export const EXAMPLE_BODIES: Readonly<Record<string, object>> = {
@@ -15,6 +22,13 @@ export const EXAMPLE_BODIES: Readonly<Record<string, object>> = {
   "create-env-by-application-uuid": { key: "MINE" },
   "update-env-by-application-uuid": { key: "THEIRS", value: "mine" },
   "update-envs-by-application-uuid": { data: [{ key: "MINE" }] },
+  ...ofKinds(KINDS_WITH_TASKS, "create-scheduled-task-by-{kind}-uuid", {
+    name: "mine",
+    command: "true",
+    frequency: "daily",
+  }),
+  ...ofKinds(KINDS_WITH_TASKS, "update-scheduled-task-by-{kind}-uuid", { name: "mine" }),
+  ...ofKinds(ALL_KINDS, "create-tag-by-{kind}-uuid", { tag_name: "mine" }),
 };
 
 /**
@@ -48,7 +62,11 @@ export async function madeObjects(api: Served): Promise<Objects> {
   const envs = await api.ask("GET", `/applications/${application}/envs`);
   const { json: validation } = await api.ask("POST", `/servers/${api.where.server_uuid}/validate`);
   const tokens = await api.ask("GET", "/tokens");
+  const task = { name: "theirs", command: "true", frequency: "daily" };
+  const scheduled = await api.ask("POST", `/applications/${application}/scheduled-tasks`, { body: task });
+  const tags = await api.ask("POST", `/applications/${application}/tags`, { body: { tag_name: "theirs" } });
   return {
+    ...(await madeResources(api)),
     "/applications/{uuid}": application,
     "/deployments/applications/{uuid}": application,
     "/deployments/{uuid}": json.deployments[0].deployment_uuid,
@@ -60,7 +78,15 @@ export async function madeObjects(api: Served): Promise<Objects> {
     "/tokens/{id}": String(tokens.json[0].id),
     "{env_uuid}": envs.json[0].uuid,
     "{environment_name_or_uuid}": "production",
+    "{tag_uuid}": tags.json[0].uuid,
+    "{task_uuid}": scheduled.json.uuid,
   };
+}
+
+async function madeResources({ db, stores, place }: Served): Promise<Objects> {
+  const service = await testResource(db, stores, "service", place);
+  const database = await testResource(db, stores, "database", place);
+  return { "/services/{uuid}": service.uuid, "/databases/{uuid}": database.uuid };
 }
 
 /** The route's path with the objects in it. The longest path that fits names the first parameter. */

@@ -9,5 +9,5 @@ export * from "./hetzner-server.ts";
 export * from "./key-reader.ts";
 export * from "./printing-engine.ts";
 export * from "./records.ts";
-export * from "./webhook-payloads.ts";
 export * from "./resource.ts";
+export * from "./webhook-payloads.ts";
