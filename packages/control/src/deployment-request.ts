@@ -78,6 +78,7 @@ async function newDeployment(uuid: string, inside: Stores, wish: DeploymentWish)
     is_webhook: false,
     is_api: true,
     git_type: null,
+    docker_registry_image_tag: null,
     is_instant: isInstant,
   };
 }

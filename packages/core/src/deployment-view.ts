@@ -83,7 +83,7 @@ export function deploymentView(deployment: DeploymentRecord, logs: string | null
     server_name: deployment.server_name,
     destination_id: String(deployment.destination_id),
     build_server_id: null,
-    docker_registry_image_tag: null,
+    docker_registry_image_tag: deployment.docker_registry_image_tag,
     deployment_url: null,
     current_process_id: null,
     horizon_job_id: null,

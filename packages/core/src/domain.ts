@@ -168,11 +168,12 @@ export function holderConflict(holder: DomainHolder, teamId: number): DomainConf
   }
   const domain = named(holder);
   const title = RESOURCE_KINDS[holder.resource_kind].title.toLowerCase();
+  const preview = holder.pull_request_id === 0 ? "" : `the preview of pull request ${holder.pull_request_id} of `;
   return {
     domain,
     resource_name: holder.resource_name,
     resource_uuid: holder.resource_uuid,
     resource_type,
-    message: `Domain ${domain} is already in use by ${title} '${holder.resource_name}'.`,
+    message: `Domain ${domain} is already in use by ${preview}${title} '${holder.resource_name}'.`,
   };
 }

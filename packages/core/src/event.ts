@@ -10,5 +10,9 @@ export const EVENT_TYPES = [
   "resource.removing",
   "resource.deleted",
   "resource.status_changed",
+  "preview.created",
+  "preview.removing",
+  "preview.deleted",
+  "preview.status_changed",
 ] as const;
 export type EventType = (typeof EVENT_TYPES)[number];

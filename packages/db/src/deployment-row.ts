@@ -25,6 +25,7 @@ export const DEPLOYMENT_COLUMNS = [
   "deployment.is_webhook",
   "deployment.is_api",
   "deployment.git_type",
+  "deployment.docker_registry_image_tag",
   "deployment.cancel_requested_at",
   "deployment.error",
   "deployment.started_at",

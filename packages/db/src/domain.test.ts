@@ -41,6 +41,7 @@ onEachBackend((database) => {
         resource_uuid: app.uuid,
         resource_name: "app-0",
         resource_kind: "application",
+        pull_request_id: 0,
       },
     ]);
     expect(await stores.domains.holders([a, b], app.id)).toEqual([]);

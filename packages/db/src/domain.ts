@@ -1,4 +1,5 @@
 import {
+  type ClaimHolder,
   DomainError,
   type DomainHolder,
   type DomainStore,
@@ -6,7 +7,7 @@ import {
   domainConflicts,
   notFound,
 } from "@berth/core";
-import { sql } from "kysely";
+import { type RawBuilder, sql } from "kysely";
 import { type Context, idsOf, inTransaction, type TeamContext } from "./context.ts";
 import { violates } from "./errors.ts";
 
@@ -14,36 +15,45 @@ type Claims = Parameters<DomainStore["claim"]>[1];
 
 export function domainStore(context: TeamContext): DomainStore {
   return {
-    holders: (claims, exceptResourceId) => holders(context, claims, exceptResourceId),
-    claim: (resourceId, claims, { takeFromOwnTeam }) =>
+    holders: (claims, except) => holders(context, claims, except === undefined ? undefined : holderOf(except)),
+    claim: (claimant, claims, { takeFromOwnTeam }) =>
       inTransaction(context, async (inside) => {
-        await lockApplication(inside, resourceId);
+        const holder = holderOf(claimant);
+        await lockApplication(inside, holder.resourceId);
         await lockHosts(inside, claims);
-        const overridden = await holders(inside, claims, resourceId);
+        const overridden = await holders(inside, claims, holder);
         const conflicts = domainConflicts({ claims, holders: overridden, teamId: inside.teamId, instanceUrl: null });
         const refusal = domainConflictError(conflicts, takeFromOwnTeam);
         if (refusal !== undefined) throw refusal;
-        await inside.db.deleteFrom("domain").where("resource_id", "=", resourceId).execute();
+        await inside.db
+          .deleteFrom("domain")
+          .where("resource_id", "=", holder.resourceId)
+          .where("pull_request_id", "=", holder.pullRequestId)
+          .execute();
         await take(inside, overridden);
-        await hold(inside, resourceId, claims);
-        await writeFqdn(inside, [resourceId]);
+        await hold(inside, holder, claims);
+        await writeFqdn(inside, [holder.resourceId]);
         return { overridden };
       }),
   };
 }
 
+const holderOf = (holder: number | ClaimHolder): ClaimHolder =>
+  typeof holder === "number" ? { resourceId: holder, pullRequestId: 0 } : holder;
+
 async function holders(
   { db, teamId }: TeamContext,
   claims: Claims,
-  exceptResourceId?: number,
+  except: ClaimHolder | undefined,
 ): Promise<readonly DomainHolder[]> {
   if (claims.length === 0) return [];
   const { rows } = await sql<DomainHolder>`
     select domain.host, domain.path, domain.url, resource.team_id, resource.uuid as resource_uuid,
-      resource.name as resource_name, resource.kind as resource_kind
+      resource.name as resource_name, resource.kind as resource_kind, domain.pull_request_id
     from unnest(${hostsOf(claims)}::text[]) as wanted (host) join domain on domain.host = wanted.host
     join resource on resource.id = domain.resource_id
-    where resource.id is distinct from ${exceptResourceId ?? null}::bigint
+    where (resource.id, domain.pull_request_id) is distinct from
+      (${except?.resourceId ?? null}::bigint, ${except?.pullRequestId ?? null}::bigint)
     and (
       resource.team_id <> ${teamId}
       or (domain.host, domain.path) in (select claim.host, claim.path from ${hostsAndPaths(claims)})
@@ -84,13 +94,13 @@ async function take(context: TeamContext, others: readonly DomainHolder[]): Prom
   await writeFqdn(context, [...new Set(rows.map(({ resource_id }) => resource_id))]);
 }
 
-async function hold({ db }: Context, resourceId: number, claims: Claims): Promise<void> {
+async function hold({ db }: Context, { resourceId, pullRequestId }: ClaimHolder, claims: Claims): Promise<void> {
   if (claims.length === 0) return;
   try {
     await sql`
-      insert into domain (resource_id, host, path, url, position)
+      insert into domain (resource_id, pull_request_id, host, path, url, position)
       select distinct on (claim.host, claim.path)
-        ${resourceId}::bigint, claim.host, claim.path, claim.url, claim.position
+        ${resourceId}::bigint, ${pullRequestId}::bigint, claim.host, claim.path, claim.url, claim.position
       from jsonb_to_recordset(${asRows(claims)}::jsonb) as claim (host text, path text, url text, position integer)
       order by claim.host, claim.path, claim.position`.execute(db);
   } catch (error) {
@@ -110,9 +120,12 @@ const hostsAndPaths = (claims: Claims) =>
 const asRows = (claims: Claims): string =>
   JSON.stringify(claims.map(({ host, path, url }, position) => ({ host, path, url, position })));
 
-/** The text column that answers carry: no join is needed to show an application. */
+/** The text columns that answers carry: no join is needed to show an application or a preview. */
 async function writeFqdn({ db }: Context, resourceIds: readonly number[]): Promise<void> {
-  await sql`update application set fqdn =
-      (select string_agg(url, ',' order by position) from domain where domain.resource_id = application.resource_id)
+  const urls = (pullRequestId: RawBuilder<number>) => sql`(select string_agg(url, ',' order by position) from domain
+    where domain.resource_id = holder.resource_id and domain.pull_request_id = ${pullRequestId})`;
+  await sql`update application as holder set fqdn = ${urls(sql.lit(0))}
+    where resource_id in ${idsOf(resourceIds)}`.execute(db);
+  await sql`update application_preview as holder set fqdn = ${urls(sql.ref("holder.pull_request_id"))}
     where resource_id in ${idsOf(resourceIds)}`.execute(db);
 }

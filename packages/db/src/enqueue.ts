@@ -75,7 +75,10 @@ function decide(
   return { decisions };
 }
 
-type Wanted = Pick<NewDeployment, "uuid" | "resource_id" | "pull_request_id" | "commit" | "restart_only"> &
+type Wanted = Pick<
+  NewDeployment,
+  "uuid" | "resource_id" | "pull_request_id" | "commit" | "docker_registry_image_tag" | "restart_only"
+> &
   Partial<Pick<DeploymentRecord, "status" | "cancel_requested_at">>;
 
 const mayBeDuplicate = ({ force_rebuild, rollback, is_instant }: NewDeployment) =>
@@ -85,6 +88,7 @@ const mayBeDuplicate = ({ force_rebuild, rollback, is_instant }: NewDeployment) 
 function covers(earlier: Wanted, later: NewDeployment): boolean {
   if (earlier.resource_id !== later.resource_id || earlier.pull_request_id !== later.pull_request_id) return false;
   if (earlier.commit !== later.commit || earlier.restart_only !== later.restart_only) return false;
+  if (earlier.docker_registry_image_tag !== later.docker_registry_image_tag) return false;
   // It ends without having done it.
   if (earlier.cancel_requested_at) return false;
   // Its fetch may have begun before the push that `later` is asked for.
@@ -158,6 +162,7 @@ const FIELDS = [
   "is_webhook",
   "is_api",
   "git_type",
+  "docker_registry_image_tag",
   "is_instant",
 ] as const;
 

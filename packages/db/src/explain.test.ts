@@ -40,6 +40,10 @@ const READS: Readonly<Record<string, (read: Read, tables: TeamTables) => Promise
   "a log behind a line": ({ stores }, { deploymentId }) =>
     stores.deployments.log(deploymentId, { after: 700, ...PAGE }),
   "the end of a log": ({ stores }, { deploymentId }) => stores.deployments.log(deploymentId, { last: 20 }),
+  previews: ({ stores }, { resourceId }) => stores.previews.list(resourceId, PAGE),
+  "a preview": ({ stores }, { resourceId }) => stores.previews.find(resourceId, 7),
+  "previews of a server": ({ system }) => system.previews.listByServer(-1),
+  "previews of an application": ({ system }, { resourceId }) => system.previews.listByApplication(resourceId),
   variables: ({ stores }, { resourceId }) => stores.envs.list(resourceId),
   storages: ({ stores }, { resourceId }) => stores.storages.list(resourceId, { take: 1 }),
   "scheduled tasks": ({ stores }, { resourceId }) => stores.scheduledTasks.list(resourceId, { take: 1 }),

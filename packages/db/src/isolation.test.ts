@@ -66,6 +66,7 @@ async function world(database: TestDatabase) {
   const app = await testApplication(stores, place);
   const host = `${testUuid()}.test`;
   await stores.domains.claim(app.id, [claim(host)], { takeFromOwnTeam: false });
+  await stores.previews.open(app.id, testUuid(), { pull_request_id: 7 });
   const variable = await stores.envs.insert(app.id, testUuid(), env);
   const volume = await stores.storages.insert(app.id, testUuid(), storage);
   const scheduled = await stores.scheduledTasks.insert(app.id, testUuid(), task);
@@ -210,6 +211,13 @@ const ATTEMPTS: Attempts = {
     claim: (stores, { app }) =>
       refused(stores.domains.claim(app.id, [claim(`${testUuid()}.test`)], { takeFromOwnTeam: true })),
   },
+  previews: {
+    list: (stores, { app }) =>
+      stores.previews.list(app.id, { take: 0 }).then(({ items, total }) => [...items, ...Array(total).keys()]),
+    find: (stores, { app }) => stores.previews.find(app.id, 7),
+    open: (stores, { app }) => refused(stores.previews.open(app.id, testUuid(), { pull_request_id: 8 })),
+    markRemoving: (stores, { app }) => stores.previews.markRemoving(app.id, 7),
+  },
   envs: {
     list: (stores, { app }) => stores.envs.list(app.id).then(({ items }) => items),
     findByKey: (stores, { app }) => stores.envs.findByKey(app.id, env.key, false),
@@ -301,10 +309,11 @@ async function snapshot({ database }: TestDatabase, teamId: number): Promise<str
       (select jsonb_agg(d order by d.id) from destination d join server s on s.id = d.server_id
         where s.team_id = ${teamId}) as destinations,
       (select jsonb_agg(array[to_jsonb(a), to_jsonb(e), to_jsonb(s), to_jsonb(d), to_jsonb(l),
-          to_jsonb(c), to_jsonb(x), to_jsonb(t)] order by r.id)
+          to_jsonb(c), to_jsonb(x), to_jsonb(t), to_jsonb(v)] order by r.id)
         from resource r left join application a on a.resource_id = r.id left join env e on e.resource_id = r.id
         left join storage s on s.resource_id = r.id left join domain d on d.resource_id = r.id
         left join release l on l.resource_id = r.id left join scheduled_task c on c.resource_id = r.id
+        left join application_preview v on v.resource_id = r.id
         left join scheduled_task_execution x on x.scheduled_task_id = c.id
         left join resource_tag rt on rt.resource_id = r.id left join tag t on t.id = rt.tag_id where r.team_id = ${teamId}) as children`.execute(
     database.kysely,

@@ -64,6 +64,10 @@ async function fillTeam(database: TestDatabase, { applications, deployments }: S
     select id, uuid || '.test', '/', 'https://' || uuid || '.test', 0 from resource
     where team_id = ${app.team_id}`.execute(kysely);
   await sql`
+    insert into application_preview (uuid, resource_id, pull_request_id)
+    select uuid || 'p' || n, id, n from resource, generate_series(1, 3) as n
+    where team_id = ${app.team_id}`.execute(kysely);
+  await sql`
     insert into storage (uuid, resource_id, type, mount_path, is_directory, is_preview_suffix_enabled)
     select uuid || 's', id, 'persistent', '/data', false, true from resource where team_id = ${app.team_id}`.execute(
     kysely,

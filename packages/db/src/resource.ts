@@ -105,6 +105,7 @@ export function systemResourceStore(context: Context): SystemResourceStore {
         .selectFrom("domain")
         .select(["host", "path", "url"])
         .where("resource_id", "=", id)
+        .where("pull_request_id", "=", 0)
         .orderBy("position")
         .execute(),
     setStatus: (id, status) => setStatus(context, id, status),
@@ -124,7 +125,7 @@ export function systemResourceStore(context: Context): SystemResourceStore {
         .select(
           sql<readonly DomainClaim[]>`coalesce((
             select jsonb_agg(jsonb_build_object('host', host, 'path', path, 'url', url) order by position)
-            from domain where domain.resource_id = resource.id), '[]')`.as("domains"),
+            from domain where domain.resource_id = resource.id and domain.pull_request_id = 0), '[]')`.as("domains"),
         )
         .where("server_id", "=", serverId)
         .orderBy("id")

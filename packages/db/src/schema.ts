@@ -183,6 +183,22 @@ interface DomainTable {
   url: string;
   /** Order in which the owner named them. */
   position: number;
+  /** Of the preview that claims it; 0: the resource itself. */
+  pull_request_id: Generated<number>;
+}
+
+interface ApplicationPreviewTable extends Timestamps {
+  id: Generated<number>;
+  uuid: string;
+  resource_id: number;
+  pull_request_id: number;
+  pull_request_html_url: Generated<string>;
+  fqdn: string | null;
+  status: Generated<string>;
+  git_type: string | null;
+  docker_registry_image_tag: string | null;
+  last_online_at: Date | null;
+  removing_at: Date | null;
 }
 
 interface EnvTable extends Timestamps {
@@ -282,6 +298,7 @@ interface DeploymentTable extends Timestamps {
   is_api: boolean;
   is_instant: boolean;
   git_type: string | null;
+  docker_registry_image_tag: string | null;
   cancel_requested_at: Date | null;
   error: string | null;
   started_at: Date | null;
@@ -387,6 +404,7 @@ export interface DB {
   database: DatabaseTable;
   service: ServiceTable;
   domain: DomainTable;
+  application_preview: ApplicationPreviewTable;
   env: EnvTable;
   storage: StorageTable;
   scheduled_task: ScheduledTaskTable;

@@ -11,6 +11,7 @@ import { environmentStore } from "./environment.ts";
 import { eventStore } from "./event.ts";
 import { jobStore, systemJobStore } from "./job.ts";
 import { leaseStore } from "./lease.ts";
+import { previewStore, systemPreviewStore } from "./preview.ts";
 import { privateKeyStore } from "./private-key.ts";
 import { projectStore } from "./project.ts";
 import { releaseStore, systemReleaseStore } from "./release.ts";
@@ -53,6 +54,7 @@ function teamStores(context: TeamContext): Stores {
     resources: resourceStore(context),
     applications: applicationStore(context),
     domains: domainStore(context),
+    previews: previewStore(context),
     envs: envStore(context),
     storages: storageStore(context),
     scheduledTasks: scheduledTaskStore(context),
@@ -73,6 +75,7 @@ function allStores(context: Context): SystemStores {
     releases: systemReleaseStore(context),
     resources: systemResourceStore(context),
     scheduledTasks: systemScheduledTaskStore(context),
+    previews: systemPreviewStore(context),
     leases: leaseStore(context),
     servers: systemServerStore(context),
     jobs: systemJobStore(context),

@@ -119,6 +119,7 @@ export function newDeployment(
     is_webhook: false,
     is_api: true,
     git_type: null,
+    docker_registry_image_tag: null,
     is_instant: false,
     ...fields,
   };

@@ -155,6 +155,8 @@ export interface DomainHolder extends DomainClaim {
   readonly resource_uuid: string;
   readonly resource_name: string;
   readonly resource_kind: ResourceKind;
+  /** Of the preview that holds it; 0: the resource itself. */
+  readonly pull_request_id: number;
 }
 
 export interface EnvRecord extends Timestamps {
@@ -195,7 +197,10 @@ export interface DeploymentRecord extends Timestamps {
   readonly rollback: boolean;
   readonly is_webhook: boolean;
   readonly is_api: boolean;
+  /** Of the host that the pull request lies at. */
   readonly git_type: string | null;
+  /** Of an image: another tag than the application is set to. */
+  readonly docker_registry_image_tag: string | null;
   /** Set when someone asked to cancel a deployment in progress; its worker sees it and ends the work. */
   readonly cancel_requested_at: Date | null;
   /** One sentence that says why it failed. */
@@ -219,6 +224,7 @@ export interface NewDeployment {
   readonly is_webhook: boolean;
   readonly is_api: boolean;
   readonly git_type: string | null;
+  readonly docker_registry_image_tag: string | null;
   /** Neither the duplicate nor the concurrency check applies; the queue limit does (RULES 4.29, D4). */
   readonly is_instant: boolean;
 }

@@ -5,6 +5,7 @@ import type { DesiredState, ResourceKind, ResourceRef } from "../resource.ts";
 import type { ServerSettings } from "../server.ts";
 import type { CloudTokenStore } from "./cloud-token.ts";
 import type { JobStore } from "./job.ts";
+import type { PreviewStore } from "./preview.ts";
 import type { PrivateKeyStore } from "./private-key.ts";
 import type {
   ApplicationRecord,
@@ -46,6 +47,7 @@ export interface Stores {
   readonly resources: ResourceStore;
   readonly applications: ApplicationStore;
   readonly domains: DomainStore;
+  readonly previews: PreviewStore;
   readonly envs: EnvStore;
   readonly storages: StorageStore;
   readonly scheduledTasks: ScheduledTaskStore;
@@ -205,19 +207,28 @@ export interface ApplicationStore {
   secretsOf(ids: readonly number[]): Promise<ReadonlyMap<number, ApplicationSecrets>>;
 }
 
+/** Who holds claims: a resource, or one of its previews. */
+export interface ClaimHolder {
+  readonly resourceId: number;
+  /** 0: the resource itself. */
+  readonly pullRequestId: number;
+}
+
 export interface DomainStore {
   /**
    * Who of the team holds any of these hosts and paths, and who of another team anything of these hosts; the holder
-   * `exceptResourceId` is left out.
+   * `except` is left out.
+   * @param except A number names a resource, and no preview of it.
    */
-  holders(claims: readonly DomainClaim[], exceptResourceId?: number): Promise<readonly DomainHolder[]>;
+  holders(claims: readonly DomainClaim[], except?: number | ClaimHolder): Promise<readonly DomainHolder[]>;
   /**
-   * Replaces the resource's claims and its `fqdn`. With `takeFromOwnTeam`, claims that resources of the same team hold
+   * Replaces the holder's claims and its `fqdn`. With `takeFromOwnTeam`, claims that others of the same team hold
    * move here (their `fqdn` loses them). Those who claim one host do so one after the other.
+   * @param holder A number names a resource, and no preview of it.
    * @throws DomainError `domain.conflict` when another holder remains.
    */
   claim(
-    resourceId: number,
+    holder: number | ClaimHolder,
     claims: readonly DomainClaim[],
     options: { readonly takeFromOwnTeam: boolean },
   ): Promise<{ readonly overridden: readonly DomainHolder[] }>;

@@ -4,6 +4,7 @@ import type { Upstream } from "../deploy/release.ts";
 import type { DeploymentLogLine, DeploymentStep, StepName, StepStatus } from "../deployment.ts";
 import type { ValidationResult } from "../server-validation.ts";
 import type { JobLease, SystemJobStore } from "./job.ts";
+import type { SystemPreviewStore } from "./preview.ts";
 import type {
   ApplicationRecord,
   DeploymentRecord,
@@ -34,6 +35,7 @@ export interface SystemStores {
   readonly releases: SystemReleaseStore;
   readonly resources: SystemResourceStore;
   readonly scheduledTasks: SystemScheduledTaskStore;
+  readonly previews: SystemPreviewStore;
   readonly leases: LeaseStore;
   readonly servers: SystemServerStore;
   readonly jobs: SystemJobStore;
@@ -144,7 +146,7 @@ export interface SystemResourceStore {
   application(
     id: number,
   ): Promise<{ readonly application: ApplicationRecord; readonly secrets: ApplicationSecrets } | undefined>;
-  /** Claims of a resource, for its routes. */
+  /** Claims of a resource itself, not of its previews, for its routes. */
   domains(id: number): Promise<readonly DomainClaim[]>;
   setStatus(id: number, status: string): Promise<void>;
   /** What was observed of restarts. */

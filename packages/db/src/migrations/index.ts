@@ -5,6 +5,7 @@ import { people } from "./0003-people.ts";
 import { scheduledTasks } from "./0004-scheduled-tasks.ts";
 import { servers } from "./0006-servers.ts";
 import { clouds } from "./0007-clouds.ts";
+import { applications } from "./0008-applications.ts";
 
 /** In the order of their names, which never change once released. */
 export const MIGRATIONS: Readonly<Record<string, Migration>> = {
@@ -14,4 +15,5 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   "0004-scheduled-tasks": scheduledTasks,
   "0006-servers": servers,
   "0007-clouds": clouds,
+  "0008-applications": applications,
 };

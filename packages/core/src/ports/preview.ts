@@ -1,0 +1,60 @@
+import type { DomainClaim, Page, Paging, Timestamps } from "./records.ts";
+
+/** The preview of one pull request of an application: what its deployments with that number make. */
+export interface PreviewRecord extends Timestamps {
+  readonly id: number;
+  readonly uuid: string;
+  /** The application. */
+  readonly resource_id: number;
+  readonly pull_request_id: number;
+  /** Empty when nobody has said. */
+  readonly pull_request_html_url: string;
+  readonly fqdn: string | null;
+  /** `state:health`, as last observed. */
+  readonly status: string;
+  /** Of the host that the pull request lies at: `github`, `gitlab`, `gitea`, `bitbucket`. */
+  readonly git_type: string | null;
+  /** Of an application made from an image: what the preview runs. */
+  readonly docker_registry_image_tag: string | null;
+  readonly last_online_at: Date | null;
+  /** Set once deletion was asked for; the row goes when the removal is done. */
+  readonly removing_at: Date | null;
+}
+
+/** What is said of a pull request. What is left out keeps its value. */
+export interface PreviewFields {
+  readonly pull_request_id: number;
+  readonly pull_request_html_url?: string | undefined;
+  readonly git_type?: string | undefined;
+  readonly docker_registry_image_tag?: string | undefined;
+}
+
+export interface PreviewStore {
+  /** By id. */
+  list(applicationId: number, paging?: Paging): Promise<Page<PreviewRecord>>;
+  find(applicationId: number, pullRequestId: number): Promise<PreviewRecord | undefined>;
+  /**
+   * The preview with what is said of it, made when there was none; nobody removes it before the transaction ends.
+   * `undefined` while one of this number is being removed.
+   * @param uuid Of a new one.
+   */
+  open(applicationId: number, uuid: string, fields: PreviewFields): Promise<PreviewRecord | undefined>;
+  /** Marks it for removal and wakes the workers. `false` when it was marked before, or there is none. */
+  markRemoving(applicationId: number, pullRequestId: number): Promise<boolean>;
+}
+
+/** With the URLs it claims, for its route. */
+export interface RoutedPreview extends PreviewRecord {
+  readonly domains: readonly DomainClaim[];
+}
+
+/** What the worker needs across teams. */
+export interface SystemPreviewStore {
+  find(applicationId: number, pullRequestId: number): Promise<RoutedPreview | undefined>;
+  /** Of all applications of a server, by id. */
+  listByServer(serverId: number): Promise<readonly RoutedPreview[]>;
+  listByApplication(applicationId: number): Promise<readonly RoutedPreview[]>;
+  setStatus(id: number, status: string): Promise<void>;
+  /** Removes the row and its claims, and writes its event. */
+  delete(id: number): Promise<void>;
+}

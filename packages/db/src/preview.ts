@@ -1,0 +1,208 @@
+import {
+  type DomainClaim,
+  notFound,
+  type PreviewFields,
+  type PreviewRecord,
+  type PreviewStore,
+  type SystemPreviewStore,
+} from "@berth/core";
+import { type Kysely, sql } from "kysely";
+import { type Context, inTransaction, type TeamContext, tell, wakeWorkers } from "./context.ts";
+import { countRows, ofOwner, page, within } from "./page.ts";
+import type { DB } from "./schema.ts";
+
+const COLUMNS = [
+  "application_preview.id",
+  "application_preview.uuid",
+  "application_preview.resource_id",
+  "application_preview.pull_request_id",
+  "application_preview.pull_request_html_url",
+  "application_preview.fqdn",
+  "application_preview.status",
+  "application_preview.git_type",
+  "application_preview.docker_registry_image_tag",
+  "application_preview.last_online_at",
+  "application_preview.removing_at",
+  "application_preview.created_at",
+  "application_preview.updated_at",
+] as const;
+
+const NOW = sql<Date>`now()`;
+
+export function previewStore(context: TeamContext): PreviewStore {
+  const { db, teamId } = context;
+  const ofApplication = (id: number) =>
+    db
+      .selectFrom("application_preview")
+      .where("application_preview.resource_id", "in", own(context, id).select("resource.id"));
+  return {
+    list: (applicationId, paging = {}) =>
+      page(
+        paging,
+        (window) => {
+          const query = ofOwner(ofApplication(applicationId).select(COLUMNS), {
+            owner: "application_preview.resource_id",
+            is: applicationId,
+            id: "application_preview.id",
+          });
+          return within(query, window).execute();
+        },
+        () => countRows(ofApplication(applicationId)),
+      ),
+    find: (applicationId, pullRequestId) =>
+      ofApplication(applicationId)
+        .select(COLUMNS)
+        .where("application_preview.pull_request_id", "=", pullRequestId)
+        .executeTakeFirst(),
+    open: (applicationId, uuid, fields) =>
+      inTransaction(context, async (inside) => {
+        const application = await own(inside, applicationId).select(["uuid", "name"]).executeTakeFirst();
+        if (application === undefined) throw notFound("Application");
+        const preview = await upsert(inside, applicationId, uuid, fields);
+        if (preview?.uuid === uuid) tellOfPreview(inside, { ...application, teamId }, preview, "preview.created");
+        return preview;
+      }),
+    markRemoving: (applicationId, pullRequestId) =>
+      inTransaction(context, async (inside) => {
+        const application = await own(inside, applicationId).select(["uuid", "name"]).executeTakeFirst();
+        if (application === undefined) return false;
+        const preview = await inside.db
+          .updateTable("application_preview")
+          .set({ removing_at: NOW })
+          .where("resource_id", "=", applicationId)
+          .where("pull_request_id", "=", pullRequestId)
+          .where("removing_at", "is", null)
+          .returning(COLUMNS)
+          .executeTakeFirst();
+        if (preview === undefined) return false;
+        tellOfPreview(inside, { ...application, teamId }, preview, "preview.removing");
+        wakeWorkers(inside);
+        return true;
+      }),
+  };
+}
+
+const own = ({ db, teamId }: TeamContext, applicationId: number) =>
+  db
+    .selectFrom("resource")
+    .where("resource.id", "=", applicationId)
+    .where("resource.team_id", "=", teamId)
+    .where("resource.kind", "=", "application");
+
+/** The row is locked until the transaction ends: a removal waits for the deployment that is asked for in it. */
+function upsert(
+  { db }: TeamContext,
+  resource_id: number,
+  uuid: string,
+  { pull_request_id, ...given }: PreviewFields,
+): Promise<PreviewRecord | undefined> {
+  return db
+    .insertInto("application_preview")
+    .values({ ...given, uuid, resource_id, pull_request_id })
+    .onConflict((conflict) =>
+      conflict
+        .columns(["resource_id", "pull_request_id"])
+        .doUpdateSet({ ...given, updated_at: NOW })
+        .where("application_preview.removing_at", "is", null),
+    )
+    .returning(COLUMNS)
+    .executeTakeFirst();
+}
+
+export function systemPreviewStore(context: Context): SystemPreviewStore {
+  const { db } = context;
+  return {
+    find: (applicationId, pullRequestId) =>
+      selectRouted(db)
+        .where("application_preview.resource_id", "=", applicationId)
+        .where("application_preview.pull_request_id", "=", pullRequestId)
+        .executeTakeFirst(),
+    listByServer: (serverId) =>
+      ofOwner(selectRouted(db).innerJoin("resource", "resource.id", "application_preview.resource_id"), {
+        owner: "resource.server_id",
+        is: serverId,
+        id: "application_preview.id",
+      }).execute(),
+    listByApplication: (applicationId) =>
+      selectRouted(db)
+        .where("application_preview.resource_id", "=", applicationId)
+        .orderBy("application_preview.id")
+        .execute(),
+    setStatus: (id, status) => setStatus(context, id, status),
+    delete: (id) =>
+      inTransaction(context, async (inside) => {
+        const preview = await inside.db
+          .deleteFrom("application_preview")
+          .where("id", "=", id)
+          .returning(COLUMNS)
+          .executeTakeFirst();
+        if (preview === undefined) return;
+        const { resource_id, pull_request_id } = preview;
+        await inside.db
+          .deleteFrom("domain")
+          .where("resource_id", "=", resource_id)
+          .where("pull_request_id", "=", pull_request_id)
+          .execute();
+        tellOfPreview(inside, await applicationOf(inside, preview), preview, "preview.deleted");
+      }),
+  };
+}
+
+const selectRouted = (db: Kysely<DB>) =>
+  db.selectFrom("application_preview").select([
+    ...COLUMNS,
+    sql<readonly DomainClaim[]>`coalesce((
+      select jsonb_agg(jsonb_build_object('host', host, 'path', path, 'url', url) order by position)
+      from domain where domain.resource_id = application_preview.resource_id
+        and domain.pull_request_id = application_preview.pull_request_id), '[]')`.as("domains"),
+  ]);
+
+/** What is observed every few seconds is written, and told of, only when it changed. */
+function setStatus(context: Context, id: number, status: string): Promise<void> {
+  return inTransaction(context, async (inside) => {
+    const before = await inside.db
+      .selectFrom("application_preview")
+      .select(COLUMNS)
+      .where("id", "=", id)
+      .where("status", "!=", status)
+      .forNoKeyUpdate()
+      .executeTakeFirst();
+    if (before === undefined) return;
+    const isOrWasOnline = [before.status, status].some((state) => state.startsWith("running"));
+    await inside.db
+      .updateTable("application_preview")
+      .set({ status, updated_at: NOW, ...(isOrWasOnline ? { last_online_at: NOW } : {}) })
+      .where("id", "=", id)
+      .execute();
+    const change = { status, previous_status: before.status };
+    tellOfPreview(inside, await applicationOf(inside, before), before, "preview.status_changed", change);
+  });
+}
+
+interface Application {
+  readonly uuid: string;
+  readonly name: string;
+  readonly teamId: number;
+}
+
+const applicationOf = ({ db }: Context, { resource_id }: PreviewRecord): Promise<Application> =>
+  db
+    .selectFrom("resource")
+    .select(["uuid", "name", "team_id as teamId"])
+    .where("id", "=", resource_id)
+    .executeTakeFirstOrThrow();
+
+function tellOfPreview(
+  context: Context,
+  { uuid, name, teamId }: Application,
+  { pull_request_id, fqdn }: PreviewRecord,
+  type: "preview.created" | "preview.removing" | "preview.deleted" | "preview.status_changed",
+  payload: Readonly<Record<string, unknown>> = {},
+): void {
+  tell(context, {
+    team_id: teamId,
+    type,
+    resource_uuid: uuid,
+    payload: { resource_kind: "application", resource_name: name, pull_request_id, fqdn, ...payload },
+  });
+}
