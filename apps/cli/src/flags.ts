@@ -22,19 +22,22 @@ export const flagName = (key: string): string =>
 /** Command-line flags for the fields of a schema, in their order. */
 export function flagsFor(schema: z.ZodObject): readonly Flag[] {
   const { properties = {}, required = [] } = z.toJSONSchema(schema, { io: "input", unrepresentable: "any" });
-  return Object.entries(properties).map(([key, property]) => {
-    const field = described(property);
-    const choices = field.enum?.filter((choice) => typeof choice === "string");
-    return {
-      key,
-      name: flagName(key),
-      type: typeOf(field),
-      isRequired: required.includes(key),
-      isNullable: isNullable(property),
-      help: helpOf(field),
-      ...(choices && choices.length > 0 ? { choices } : {}),
-    };
-  });
+  return Object.entries(properties).map(([key, property]) => flagOf(key, property, required.includes(key)));
+}
+
+/** @param property JSON Schema of the field. */
+export function flagOf(key: string, property: unknown, isRequired: boolean): Flag {
+  const field = described(property);
+  const choices = field.enum?.filter((choice) => typeof choice === "string");
+  return {
+    key,
+    name: flagName(key),
+    type: typeOf(field),
+    isRequired,
+    isNullable: isNullable(property),
+    help: helpOf(field),
+    ...(choices && choices.length > 0 ? { choices } : {}),
+  };
 }
 
 /** What is read of a field's JSON Schema. */

@@ -1,6 +1,8 @@
+import { VERSION } from "@berth/core";
 import { Command, CommanderError, Option } from "commander";
 import { explain, failureLines } from "./explain.ts";
 import { EXIT, type ExitCode } from "./failure.ts";
+import type { Operation } from "./operations/index.ts";
 import { output } from "./output.ts";
 import { type Session, session } from "./session.ts";
 import type { System } from "./system.ts";
@@ -36,7 +38,12 @@ const COMMANDS: readonly Entry[] = [
     summary: "deploy a folder, or a git repository",
     load: () => import("./commands/deploy.ts"),
   },
-  { name: "deployments", group: DEPLOY, summary: "list deployments", load: () => import("./commands/deployments.ts") },
+  {
+    name: "deployments",
+    group: DEPLOY,
+    summary: "list deployments, ask for one, show one",
+    load: () => import("./commands/deployments.ts"),
+  },
   { name: "cancel", group: DEPLOY, summary: "cancel a deployment", load: () => import("./commands/cancel.ts") },
   { name: "apps", group: RUN, summary: "list applications", load: () => import("./commands/apps.ts") },
   { name: "app", group: RUN, summary: "show an application", load: () => import("./commands/app.ts") },
@@ -73,10 +80,15 @@ const COMMANDS: readonly Entry[] = [
   {
     name: "projects",
     group: CONNECT,
-    summary: "list and create projects",
+    summary: "list, create, change and delete projects and environments",
     load: () => import("./commands/projects.ts"),
   },
-  { name: "servers", group: CONNECT, summary: "list servers", load: () => import("./commands/servers.ts") },
+  {
+    name: "servers",
+    group: CONNECT,
+    summary: "list, add, validate, change and delete servers",
+    load: () => import("./commands/servers.ts"),
+  },
   {
     name: "version",
     group: CONNECT,
@@ -106,6 +118,8 @@ export async function run(argv: readonly string[], system: System): Promise<Exit
       // Only the one that runs is loaded: the others are lines of the help.
       if (entry.name === wanted) (await entry.load()).define(command, bind);
     }
+    const isByHand = COMMANDS.some(({ name }) => name === wanted) && !SHARED.has(wanted ?? "");
+    if (!isByHand) await addEveryOperation(program, wanted, bind);
     await program.parseAsync([...argv], { from: "user" });
     return exitCode;
   } catch (error) {
@@ -120,9 +134,38 @@ export async function run(argv: readonly string[], system: System): Promise<Exit
   }
 }
 
+/** Commands made by hand whose group has others that are made from the API's operations. */
+const SHARED: ReadonlySet<string> = new Set(["deployments", "projects", "servers", "tokens"]);
+
+const EVERYTHING = "Everything the API offers:";
+
+/** Reading the description takes some 20 ms, so only where its commands are asked for or shown. */
+async function addEveryOperation(program: Command, wanted: string | undefined, bind: Bind): Promise<void> {
+  const { operations, addOperations, firstLower } = await import("./operations/index.ts");
+  const all = operations();
+  const groups = new Set(all.map(({ words: [first = ""] }) => first));
+  for (const group of groups) {
+    const made = program.commands.find((command) => command.name() === group);
+    const command = made ?? program.command(group).helpGroup(EVERYTHING).showSuggestionAfterError();
+    if (made === undefined) command.summary(firstLower(groupSummary(group, all)));
+    // The others are lines of the help, and suggestions for a word that is none.
+    if (group === wanted) addOperations(command, all, bind);
+  }
+}
+
+function groupSummary(group: string, all: readonly Operation[]): string {
+  const own = all.filter(({ words }) => words[0] === group);
+  const [only, ...others] = own;
+  if (only !== undefined && others.length === 0) return only.summary;
+  const verbs = [...new Set(own.map(({ words }) => words[1] ?? ""))];
+  return verbs.slice(0, SHOWN_VERBS_MAX).join(", ") + (verbs.length > SHOWN_VERBS_MAX ? ", ..." : "");
+}
+const SHOWN_VERBS_MAX = 6;
+
 function root(system: System): Command {
   return new Command("berth")
     .description("Deploys applications to servers of your own.")
+    .version(VERSION, "-V, --version", "print the version of berth")
     .addOption(new Option("--context <name>", "the connection to use instead of the chosen one"))
     .addOption(new Option("--json", "print what the API answers, and nothing else"))
     .addOption(new Option("--verbose", "print more: whole logs while following, details of errors"))
@@ -146,17 +189,19 @@ function outputOf(program: Command, system: System) {
   return output(system, { json, verbose, color });
 }
 
-/** The command's name: the first argument that is one, and is no value of the one option that takes one. */
+/** The command's name: the first word that is no option and no value of the one option that takes one. */
 function commandIn(argv: readonly string[]): string | undefined {
-  const names = new Set(COMMANDS.map(({ name }) => name));
+  const words = argv.filter((text, index) => !text.startsWith("-") && argv[index - 1] !== "--context");
   // `berth help deploy` needs its flags too.
-  return argv.find((text, index) => names.has(text) && argv[index - 1] !== "--context");
+  return words[0] === "help" ? words[1] : words[0];
 }
 
 function flagNamesOf(program: Command, argv: readonly string[]): ReadonlySet<string> {
-  const command = program.commands.find((each) => each.name() === commandIn(argv));
-  const all = [command, ...(command?.commands ?? [])].flatMap((each) => each?.options ?? []);
-  return new Set(all.map(({ long }) => long?.replace(/^--/, "") ?? ""));
+  const wanted = commandIn(argv);
+  const commands = program.commands.filter((each) => wanted === undefined || each.name() === wanted);
+  return new Set(commands.flatMap(optionsOf).map(({ long }) => long?.replace(/^--/, "") ?? ""));
 }
+
+const optionsOf = (command: Command): readonly Option[] => [...command.options, ...command.commands.flatMap(optionsOf)];
 
 const capital = (text: string) => `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;

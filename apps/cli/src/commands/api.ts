@@ -1,10 +1,7 @@
-import { createReadStream } from "node:fs";
-import { access, constants } from "node:fs/promises";
-import { resolve } from "node:path";
-import type { Readable } from "node:stream";
 import type { Command } from "commander";
 import { type RestRequest, rest } from "../connection/rest.ts";
-import { EXIT, type ExitCode, Failure, usage } from "../failure.ts";
+import { EXIT, type ExitCode, usage } from "../failure.ts";
+import { inputStream } from "../input-stream.ts";
 import type { Bind } from "../program.ts";
 import type { Session } from "../session.ts";
 
@@ -73,7 +70,7 @@ async function requestOf({ system }: Session, method: string, path: string, opti
       method,
       path: pathname,
       query,
-      body: await inputBody(system, options.input),
+      body: await inputStream(system, options.input),
       contentType: options.contentType,
     };
   }
@@ -97,13 +94,4 @@ function pairs(texts: readonly string[] = []): readonly (readonly [string, strin
 
 function typedValue(text: string): unknown {
   return /^(true|false|null|-?\d{1,15}(\.\d+)?)$/.test(text) ? JSON.parse(text) : text;
-}
-
-async function inputBody({ cwd, stdin }: Session["system"], file: string): Promise<Readable> {
-  if (file === "-") return stdin;
-  const path = resolve(cwd, file);
-  await access(path, constants.R_OK).catch((cause: unknown) => {
-    throw new Failure(`${path} cannot be read.`, { cause });
-  });
-  return createReadStream(path);
 }

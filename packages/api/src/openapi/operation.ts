@@ -21,6 +21,8 @@ export function describeOperation(route: Route, parts: GeneratedParts): Operatio
   return {
     // Names of operations are unique; the twin is told by what sets it apart.
     operationId: isTwin ? `${operationId}-${method === options.method ? "alias" : "by-get"}` : operationId,
+    // Its name for tRPC: `applications.envs.list`. The command line names its commands after it.
+    "x-berth-operation": operation.name,
     tags: [options.tag],
     summary: options.summary,
     description: [options.description, ability ? `Needs the ability \`${ability}\`.` : "Needs no token."]

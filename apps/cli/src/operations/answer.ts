@@ -1,0 +1,56 @@
+import type { Output } from "../output.ts";
+import { cell } from "../output.ts";
+import { printable } from "../printable.ts";
+
+/** Columns that tell most, first. */
+const PREFERRED = ["name", "key", "domain", "status", "type", "engine", "image", "frequency", "uuid", "id"];
+const COLUMNS_MAX = 6;
+
+/** An answer of the API as people read it: a table of a list, pairs of an object, the sentence of a message. */
+export function showAnswer(output: Output, answer: unknown): void {
+  output.show(answer, () => {
+    if (Array.isArray(answer)) showList(output, answer);
+    else if (isObject(answer)) showObject(output, answer);
+    else output.line(printable(String(answer ?? "Done.")));
+  });
+}
+
+function showObject(output: Output, answer: Readonly<Record<string, unknown>>): void {
+  const entries = Object.entries(answer);
+  if (entries.length === 1 && typeof answer.message === "string") {
+    output.line(printable(answer.message));
+    return;
+  }
+  output.details(entries.filter(([, value]) => !isEmpty(value)).map(([key, value]) => [key, textOf(value)]));
+}
+
+function showList(output: Output, items: readonly unknown[]): void {
+  if (items.length === 0) {
+    output.line("None.");
+    return;
+  }
+  const rows = items.filter(isObject);
+  if (rows.length < items.length) {
+    for (const item of items) output.line(textOf(item));
+    return;
+  }
+  const columns = columnsOf(rows);
+  output.table(
+    columns.map((key) => key.replaceAll("_", " ").toUpperCase()),
+    rows.map((row) => columns.map((key) => cell(isEmpty(row[key]) ? undefined : textOf(row[key])))),
+  );
+}
+
+/** What some row has a plain value for. */
+function columnsOf(rows: readonly Readonly<Record<string, unknown>>[]): readonly string[] {
+  const keys = [...new Set(rows.flatMap((row) => Object.keys(row)))];
+  const plain = keys.filter((key) => rows.some((row) => !isEmpty(row[key])) && rows.every((row) => isPlain(row[key])));
+  const rank = (key: string) => (PREFERRED.includes(key) ? PREFERRED.indexOf(key) : PREFERRED.length);
+  return [...plain].sort((a, b) => rank(a) - rank(b)).slice(0, COLUMNS_MAX);
+}
+
+const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+const isPlain = (value: unknown) => typeof value !== "object" || value === null;
+const isEmpty = (value: unknown) => value === null || value === undefined || value === "";
+const textOf = (value: unknown) => printable(isPlain(value) ? String(value) : JSON.stringify(value));

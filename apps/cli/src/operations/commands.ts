@@ -1,0 +1,57 @@
+import type { Command } from "commander";
+import { addFlags } from "../flags.ts";
+import type { Bind } from "../program.ts";
+import type { Operation } from "./description.ts";
+import { runOperation } from "./run.ts";
+
+/**
+ * Adds a command for each operation below `group`. Commands that are made by hand are there already and stay.
+ *
+ * @param group A command of the program, e.g. `databases`.
+ */
+export function addOperations(group: Command, operations: readonly Operation[], bind: Bind): void {
+  for (const operation of operations) {
+    const [first, ...rest] = operation.words;
+    if (first !== group.name()) continue;
+    const last = rest.at(-1);
+    if (last === undefined) {
+      defineOperation(group, operation, bind);
+      continue;
+    }
+    const parent = rest.slice(0, -1).reduce(subgroup, group);
+    if (parent === undefined || childOf(parent, last) !== undefined) continue;
+    defineOperation(parent.command(last).summary(firstLower(operation.summary)), operation, bind);
+  }
+  summarise(group);
+}
+
+/** A group within the group is told by its verbs. */
+function summarise(group: Command): void {
+  for (const command of group.commands) {
+    if (command.commands.length === 0) continue;
+    summarise(command);
+    if (command.summary() === "") command.summary(command.commands.map((each) => each.name()).join(", "));
+  }
+}
+
+function defineOperation(command: Command, operation: Operation, bind: Bind): void {
+  const { pathParameters, queryFlags, bodyFlags, method, path } = operation;
+  command.description(`${operation.summary}.\n\n${operation.description}\n\nIt is ${method} /api/v1${path}.`);
+  for (const { name, help } of pathParameters) command.argument(`<${name.replaceAll("_", "-")}>`, help);
+  const queryNames = new Set(queryFlags.map(({ name }) => name));
+  addFlags(command, [...queryFlags, ...bodyFlags.filter(({ name }) => !queryNames.has(name))], "Fields:");
+  if (operation.hasBody) command.option("--input <file>", "all fields as JSON: a file, or - for standard input");
+  if (operation.fileType !== undefined) command.requiredOption("--file <file>", "what to send; - for standard input");
+  if (method === "DELETE") command.option("--yes", "do not ask");
+  command.showSuggestionAfterError();
+  // Commander hands over the arguments, then the options, then the command.
+  command.action(bind((session, ...args: unknown[]) => runOperation(session, operation, args)));
+}
+
+const childOf = (parent: Command, name: string) => parent.commands.find((command) => command.name() === name);
+
+function subgroup(parent: Command, name: string): Command {
+  return childOf(parent, name) ?? parent.command(name).showSuggestionAfterError();
+}
+
+export const firstLower = (text: string) => `${text.charAt(0).toLowerCase()}${text.slice(1)}`;

@@ -1,0 +1,2 @@
+export { addOperations, firstLower } from "./commands.ts";
+export { type Operation, operations } from "./description.ts";

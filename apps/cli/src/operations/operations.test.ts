@@ -1,0 +1,91 @@
+import { Command } from "commander";
+import { describe, expect, test } from "vitest";
+import type { Output } from "../output.ts";
+import { showAnswer } from "./answer.ts";
+import { addOperations } from "./commands.ts";
+import { operations, wordsOf } from "./description.ts";
+
+const all = operations();
+
+/** The commands of a program that has nothing made by hand. */
+function programOf(): Command {
+  const program = new Command("berth");
+  for (const group of new Set(all.map(({ words: [first = ""] }) => first))) {
+    addOperations(program.command(group), all, () => async () => {});
+  }
+  return program;
+}
+
+const reached = (program: Command, words: readonly string[]) =>
+  words.reduce<Command | undefined>((parent, word) => parent?.commands.find((each) => each.name() === word), program);
+
+describe("the commands made from the API's description", () => {
+  test("are one for each operation, none hiding another", () => {
+    const names = all.map(({ words }) => words.join(" "));
+    expect(names.filter((name, index) => names.indexOf(name) !== index)).toEqual([]);
+    expect(names.length).toBeGreaterThan(40);
+  });
+
+  test.each(all.map((operation) => [operation.words.join(" "), operation] as const))("berth %s", (_, operation) => {
+    const command = reached(programOf(), operation.words);
+    expect(command?.registeredArguments.map((argument) => argument.name())).toEqual(
+      operation.pathParameters.map(({ name }) => name.replaceAll("_", "-")),
+    );
+    const flags = command?.options.map(({ long }) => long) ?? [];
+    for (const { name } of [...operation.queryFlags, ...operation.bodyFlags]) expect(flags).toContain(`--${name}`);
+    expect(command?.description()).toContain(operation.summary);
+  });
+
+  test.each([
+    ["applications.envs.updateBulk", "applications envs update-bulk"],
+    ["applications.createPublic", "applications create public"],
+    ["projects.list", "projects list"],
+    ["health", "health"],
+  ])("%s is %s", (name, words) => {
+    expect(wordsOf(name).join(" ")).toBe(words);
+  });
+});
+
+describe("an answer as people read it", () => {
+  const shown = (answer: unknown) => {
+    const seen: unknown[] = [];
+    const output = {
+      show: (_: unknown, forPeople: () => void) => forPeople(),
+      line: (text: string) => seen.push(text),
+      table: (head: unknown, rows: unknown) => seen.push(head, rows),
+      details: (pairs: unknown) => seen.push(pairs),
+    };
+    // Only these four are used.
+    showAnswer(output as unknown as Output, answer);
+    return seen;
+  };
+
+  test("is a table of what tells most for a list", () => {
+    const items = [
+      { id: 1, uuid: "a", name: "web", nested: { x: 1 }, note: null, status: "running" },
+      { id: 2, uuid: "b", name: "api", nested: null, note: null, status: "" },
+    ];
+    expect(shown(items)).toEqual([
+      ["NAME", "STATUS", "UUID", "ID"],
+      [
+        ["web", "running", "a", "1"],
+        ["api", "-", "b", "2"],
+      ],
+    ]);
+  });
+
+  test("is the sentence of a message, pairs of an object, and a word for nothing", () => {
+    expect(shown({ message: "Done so." })).toEqual(["Done so."]);
+    expect(shown({ uuid: "a", urls: ["b"], none: null })).toEqual([
+      [
+        ["uuid", "a"],
+        ["urls", '["b"]'],
+      ],
+    ]);
+    expect([shown([]), shown(undefined), shown("OK")]).toEqual([["None."], ["Done."], ["OK"]]);
+  });
+
+  test("holds nothing that moves the cursor", () => {
+    expect(shown([{ name: "a\u001b[2Jb\u0007" }])).toEqual([["NAME"], [["ab"]]]);
+  });
+});

@@ -1,0 +1,106 @@
+import { problemError } from "../connection/problem.ts";
+import { type RestRequest, rest } from "../connection/rest.ts";
+import { EXIT, type ExitCode, Failure, usage } from "../failure.ts";
+import { valuesOf } from "../flags.ts";
+import { inputStream } from "../input-stream.ts";
+import { printable } from "../printable.ts";
+import { ask, readInput } from "../prompt.ts";
+import type { Session } from "../session.ts";
+import { showAnswer } from "./answer.ts";
+import type { Operation } from "./description.ts";
+
+/** @param args As commander hands them over: the path's parameters, the options, the command. */
+export async function runOperation(
+  session: Session,
+  operation: Operation,
+  args: readonly unknown[],
+): Promise<ExitCode> {
+  const parameters = operation.pathParameters.map((_, n) => String(args[n]));
+  // What follows the arguments is an object of the options.
+  const options = (args[operation.pathParameters.length] ?? {}) as Readonly<Record<string, unknown>>;
+  if (operation.method === "DELETE" && options.yes !== true) await confirm(session, operation, parameters);
+  const request = await requestOf(session, operation, parameters, options);
+  const interruption = new AbortController();
+  const release = session.system.onInterrupt(() => interruption.abort());
+  try {
+    const response = await rest(await session.resolve(), { ...request, signal: interruption.signal });
+    if (!response.ok) throw problemError(response.status, await response.text());
+    if (operation.isStream) await showStream(session, response);
+    else showAnswer(session.output, answerOf(response, await response.text()));
+    return EXIT.ok;
+  } catch (cause) {
+    if (interruption.signal.aborted) return EXIT.interrupted;
+    throw cause;
+  } finally {
+    release();
+  }
+}
+
+async function confirm(
+  { system, output }: Session,
+  operation: Operation,
+  parameters: readonly string[],
+): Promise<void> {
+  const name = parameters.at(-1) ?? "";
+  if (!system.stdin.isTTY) throw usage(`${operation.summary}: confirm it with --yes.`);
+  output.line(`${operation.summary}: ${printable(name)}. There is no way back.`);
+  const typed = await ask(system, "Go on? [y/N] ");
+  if (!/^y(es)?$/i.test(typed)) throw new Failure("Nothing was done.");
+}
+
+async function requestOf(
+  { system }: Session,
+  operation: Operation,
+  parameters: readonly string[],
+  options: Readonly<Record<string, unknown>>,
+): Promise<RestRequest> {
+  const { method, queryFlags, bodyFlags, hasBody, fileType } = operation;
+  const path = operation.pathParameters.reduce(
+    (text, { name }, n) => text.replace(`{${name}}`, encodeURIComponent(parameters[n] ?? "")),
+    operation.path,
+  );
+  const query = new URLSearchParams();
+  for (const [key, value] of Object.entries(valuesOf(queryFlags, options))) {
+    for (const each of Array.isArray(value) ? value : [value]) query.append(key, String(each ?? ""));
+  }
+  const base = { method, path, query };
+  if (fileType !== undefined) {
+    return { ...base, body: await inputStream(system, String(options.file)), contentType: fileType };
+  }
+  if (!hasBody) return base;
+  const inQuery = new Set(queryFlags.map(({ key }) => key));
+  const fields = valuesOf(
+    bodyFlags.filter(({ key }) => !inQuery.has(key)),
+    options,
+  );
+  const given = options.input === undefined ? {} : await jsonInput(system, String(options.input));
+  const body = { ...given, ...fields };
+  if (Object.keys(body).length === 0) return base;
+  return { ...base, body: JSON.stringify(body), contentType: "application/json" };
+}
+
+/** Flags beside it win, field by field. */
+async function jsonInput(system: Session["system"], file: string): Promise<object> {
+  const text = await readInput({ stdin: await inputStream(system, file) });
+  try {
+    const parsed: unknown = JSON.parse(text);
+    if (typeof parsed === "object" && parsed !== null && !Array.isArray(parsed)) return parsed;
+  } catch {
+    // Told below.
+  }
+  throw usage(`${file === "-" ? "Standard input" : file} holds no JSON object.`);
+}
+
+function answerOf(response: Response, text: string): unknown {
+  return /json/.test(response.headers.get("content-type") ?? "") && text !== "" ? JSON.parse(text) : text || undefined;
+}
+
+/** The data of each event as a line of JSON, for people and programs alike. */
+async function showStream({ system: { stdout } }: Session, response: Response): Promise<void> {
+  let rest = "";
+  for await (const chunk of response.body?.pipeThrough(new TextDecoderStream()) ?? []) {
+    const lines = (rest + chunk).split("\n");
+    rest = lines.pop() ?? "";
+    for (const line of lines) if (line.startsWith("data:")) stdout.write(`${printable(line.slice(5).trim())}\n`);
+  }
+}
