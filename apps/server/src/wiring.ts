@@ -1,9 +1,11 @@
 import { createHash } from "node:crypto";
 import { hostname } from "node:os";
+import { setTimeout } from "node:timers/promises";
 import { type Control, control } from "@berth/control";
 import { type Clock, DomainError, type Scope, type ServerRecord, type Stores } from "@berth/core";
 import { authenticator, cipher, type Database, loadKeyFile, requireKey, stores, systemStores } from "@berth/db";
 import {
+  cloudProviders,
   type EmbeddedProxy,
   embeddedProxy,
   isRoot,
@@ -23,6 +25,7 @@ import type { Logger } from "./logger.ts";
 /** Of the embedded proxy when root starts it: below the applications' own ids, so that none of them has it. */
 const PROXY_USER_ID = 699_990;
 
+const wait = (seconds: number) => setTimeout(seconds * 1000);
 const clock: Clock = { now: () => new Date() };
 
 export const hashToken = (secret: string): string => createHash("sha256").update(secret).digest("hex");
@@ -82,6 +85,8 @@ export async function wire(config: Config, folder: DataFolder, database: Databas
       instanceUrl: config.publicUrl ?? null,
       reportedVersion: config.reportedVersion,
       keys: keyReader,
+      cloud: cloudProviders({ allowedPrivateHosts: config.allowedPrivateHosts }),
+      wait,
       clock,
       ids,
       hashToken,

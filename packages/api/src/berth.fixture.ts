@@ -1,9 +1,10 @@
 import { createHash } from "node:crypto";
-import { control } from "@berth/control";
+import { type ControlDeps, control } from "@berth/control";
 import { type Ability, type Stores, tokenText } from "@berth/core";
 import {
   type PrintingEngine,
   printingEngine,
+  refusingCloud,
   type TestDatabase,
   type TestPlace,
   testDatabase,
@@ -61,7 +62,7 @@ export interface Answer {
   readonly text: string;
 }
 
-export async function served(): Promise<Served> {
+export async function served(options: Partial<ControlDeps> = {}): Promise<Served> {
   const db = await testDatabase();
   const engine = printingEngine();
   const faults: unknown[] = [];
@@ -74,7 +75,7 @@ export async function served(): Promise<Served> {
   const place = await testPlace(stores);
   const otherPlace = await testPlace(db.stores(otherId));
   const token = await makeToken(db, ownId, EVERYTHING);
-  const app = application(db, engine, faults);
+  const app = application(db, engine, faults, options);
   await app.ready();
   return {
     app,
@@ -111,7 +112,12 @@ async function makeToken(db: TestDatabase, team_id: number, abilities: readonly 
   return tokenText(id, secret);
 }
 
-function application(db: TestDatabase, engine: PrintingEngine, faults: unknown[]): FastifyInstance {
+function application(
+  db: TestDatabase,
+  engine: PrintingEngine,
+  faults: unknown[],
+  options: Partial<ControlDeps>,
+): FastifyInstance {
   const app = Fastify({ ...serverOptions, forceCloseConnections: true });
   const shared = {
     router: appRouter,
@@ -123,10 +129,13 @@ function application(db: TestDatabase, engine: PrintingEngine, faults: unknown[]
       instanceUrl: null,
       reportedVersion: "4.0.0-test",
       keys: testKeyReader,
+      cloud: refusingCloud,
+      wait: async () => undefined,
       clock: { now: () => new Date() },
       ids: { uuid: testUuid, secret: (length) => testUuid().repeat(3).slice(0, length) },
       hashToken: hashOfSecret,
       source: { saveUpload: (_uuid, archive) => digest(archive) },
+      ...options,
     }),
     onFault: (error: unknown) => void faults.push(error),
   };

@@ -1,5 +1,5 @@
 import { KINDS_WITH_TASKS, type ResourceKind } from "@berth/core";
-import { testKey, testPrivateKey, testResource } from "@berth/testing";
+import { testKey, testPrivateKey, testResource, testUuid } from "@berth/testing";
 import { createdApplication, type Served } from "./berth.fixture.ts";
 import type { Operation, Route } from "./rest/routes.ts";
 
@@ -19,6 +19,7 @@ export const EXAMPLE_BODIES: Readonly<Record<string, object>> = {
   "update-private-key-by-uuid": { private_key: testKey("mine") },
   "update-server-by-uuid": { name: "mine" },
   "update-application-by-uuid": { name: "mine" },
+  "update-cloud-token-by-uuid": { name: "mine" },
   "create-env-by-application-uuid": { key: "MINE" },
   "update-env-by-application-uuid": { key: "THEIRS", value: "mine" },
   "update-envs-by-application-uuid": { data: [{ key: "MINE" }] },
@@ -65,12 +66,19 @@ export async function madeObjects(api: Served): Promise<Objects> {
   const task = { name: "theirs", command: "true", frequency: "daily" };
   const scheduled = await api.ask("POST", `/applications/${application}/scheduled-tasks`, { body: task });
   const tags = await api.ask("POST", `/applications/${application}/tags`, { body: { tag_name: "theirs" } });
+  const cloudToken = await api.stores.cloudTokens.insert({
+    uuid: testUuid(),
+    provider: "hetzner",
+    name: "cloud",
+    token: "t0ken",
+  });
   return {
     ...(await madeResources(api)),
     "/applications/{uuid}": application,
     "/deployments/applications/{uuid}": application,
     "/deployments/{uuid}": json.deployments[0].deployment_uuid,
     "/jobs/{uuid}": validation.job_uuid,
+    "/cloud-tokens/{uuid}": cloudToken.uuid,
     "/projects/{uuid}": api.where.project_uuid,
     "/security/keys/{uuid}": (await testPrivateKey(api.stores)).uuid,
     "/servers/{uuid}": api.where.server_uuid,

@@ -60,6 +60,8 @@ export const TAGS = {
   Servers: "Where things run.",
   "Private Keys": "Keys of SSH, for servers and repositories.",
   Jobs: "Work in the background.",
+  "Cloud Tokens": "Logins at providers that rent machines.",
+  Hetzner: "What can be rented at Hetzner Cloud.",
   Teams: "Who owns what.",
   Tokens: "What lets a program act for a team.",
   System: "The instance itself.",

@@ -1,6 +1,8 @@
 import { applications } from "./application.ts";
+import { cloudTokens } from "./cloud-token.ts";
 import { deploy, deployments } from "./deployment.ts";
 import { health } from "./health.ts";
+import { hetzner } from "./hetzner.ts";
 import { instance } from "./instance.ts";
 import { jobs } from "./job.ts";
 import { privateKeys } from "./private-key.ts";
@@ -35,5 +37,7 @@ export const appRouter = router({
   deploy,
   deployments,
   tags,
+  cloudTokens,
+  hetzner,
 });
 export type AppRouter = typeof appRouter;

@@ -1,5 +1,6 @@
 import {
   type Clock,
+  type CloudProviders,
   type Engine,
   type Ids,
   type KeyReader,
@@ -29,6 +30,9 @@ export interface ControlDeps {
   /** What `GET /version` answers. */
   readonly reportedVersion: string;
   readonly keys: KeyReader;
+  readonly cloud: CloudProviders;
+  /** For the rate limit of a cloud provider. */
+  readonly wait: (seconds: number) => Promise<void>;
   readonly clock: Clock;
   readonly ids: Ids;
   /** SHA-256, hexadecimal. */

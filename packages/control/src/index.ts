@@ -1,5 +1,7 @@
 import type { Scope } from "@berth/core";
 import { applications } from "./application.ts";
+import { cloudCatalogue } from "./cloud-catalogue.ts";
+import { cloudTokens } from "./cloud-token.ts";
 import type { ControlDeps, UseCaseContext } from "./context.ts";
 import { deploy } from "./deploy.ts";
 import { deployments } from "./deployment.ts";
@@ -44,6 +46,8 @@ export function control(deps: ControlDeps) {
       deploy: deploy(context),
       deployments: deployments(context),
       logs: logs(context),
+      cloudTokens: cloudTokens(context),
+      cloudCatalogue: cloudCatalogue(context),
     };
   };
 }

@@ -1,6 +1,12 @@
-import type { Page } from "@berth/core";
+import type { Page, Paging } from "@berth/core";
 
 export const mapPage = <From, To>({ items, total }: Page<From>, view: (item: From) => To): Page<To> => ({
   items: items.map(view),
   total,
+});
+
+/** Of a list that is there as a whole. */
+export const pageOf = <T>(all: readonly T[], { skip = 0, take = all.length }: Paging): Page<T> => ({
+  items: all.slice(skip, skip + take),
+  total: all.length,
 });

@@ -3,6 +3,7 @@ import type { Ability, ApplicationCreatePublic, Scope, ServerRecord, Stores, Tok
 import {
   type PrintingEngine,
   printingEngine,
+  refusingCloud,
   type TestDatabase,
   type TestPlace,
   testDatabase,
@@ -78,6 +79,8 @@ function deps(db: TestDatabase, engine: PrintingEngine, uploads: Map<string, num
     instanceUrl: "http://berth.example",
     reportedVersion: "4.0.0-test",
     keys: testKeyReader,
+    cloud: refusingCloud,
+    wait: async () => undefined,
     clock: { now: () => new Date() },
     ids: { uuid: testUuid, secret: (length) => testUuid().repeat(2).slice(0, length) },
     hashToken: (secret) => createHash("sha256").update(secret).digest("hex"),

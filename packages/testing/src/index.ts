@@ -9,5 +9,6 @@ export * from "./hetzner-server.ts";
 export * from "./key-reader.ts";
 export * from "./printing-engine.ts";
 export * from "./records.ts";
+export * from "./refusing-cloud.ts";
 export * from "./resource.ts";
 export * from "./webhook-payloads.ts";

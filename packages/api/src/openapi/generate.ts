@@ -61,8 +61,9 @@ function partsOf({ pathKeys, operation }: Route, index: number, paths: OpenAPIOb
     if (!("in" in parameter)) return parameter;
     const inPath = parameter.in === "path" && pathKeys.find(({ key }) => key === parameter.name);
     // The generator forgets what is said of an optional schema as a whole.
-    const { description } = (operation.input?.shape as Shape | undefined)?.[parameter.name] ?? {};
-    return { ...parameter, ...(description && { description }), ...(inPath && { name: inPath.name }) };
+    const { description, deprecated } = (operation.input?.shape as Shape | undefined)?.[parameter.name]?.meta() ?? {};
+    const about = { ...(description && { description }), ...(deprecated && { deprecated }) };
+    return { ...parameter, ...about, ...(inPath && { name: inPath.name }) };
   });
   return { parameters: parameters ?? [], body: schemaOf(post?.requestBody), answer: schemaOf(get?.responses?.["200"]) };
 }

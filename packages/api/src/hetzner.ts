@@ -1,0 +1,65 @@
+import { CloudCatalogueQuery, CloudImage, CloudLocation, CloudServerType, CloudSshKey } from "@berth/core";
+import { z } from "zod";
+import { listed, paging } from "./list.ts";
+import { type OperationOptions, operation } from "./operation.ts";
+
+const Query = CloudCatalogueQuery.extend(paging);
+
+const catalogue = {
+  method: "GET",
+  tag: "Hetzner",
+  ability: "read",
+  errors: ["resource.not_found", "cloud.refused", "cloud.rate_limited", "cloud.failed"],
+} as const satisfies Partial<OperationOptions>;
+
+export const hetzner = {
+  locations: operation({
+    ...catalogue,
+    path: "/hetzner/locations",
+    operationId: "get-hetzner-locations",
+    summary: "List Hetzner's locations",
+  })
+    .input(Query)
+    .output(z.array(CloudLocation))
+    .query(async ({ ctx, input: { skip, take, ...query } }) => [
+      ...listed(ctx, await ctx.control.cloudCatalogue.locations(query, { skip, take }), { skip, take }),
+    ]),
+
+  serverTypes: operation({
+    ...catalogue,
+    path: "/hetzner/server-types",
+    operationId: "get-hetzner-server-types",
+    summary: "List Hetzner's types of server with their prices",
+    description: "Without those that can no longer be rented.",
+  })
+    .input(Query)
+    .output(z.array(CloudServerType))
+    .query(async ({ ctx, input: { skip, take, ...query } }) => [
+      ...listed(ctx, await ctx.control.cloudCatalogue.serverTypes(query, { skip, take }), { skip, take }),
+    ]),
+
+  images: operation({
+    ...catalogue,
+    path: "/hetzner/images",
+    operationId: "get-hetzner-images",
+    summary: "List Hetzner's operating systems",
+    description: "Neither snapshots nor what is deprecated.",
+  })
+    .input(Query)
+    .output(z.array(CloudImage))
+    .query(async ({ ctx, input: { skip, take, ...query } }) => [
+      ...listed(ctx, await ctx.control.cloudCatalogue.images(query, { skip, take }), { skip, take }),
+    ]),
+
+  sshKeys: operation({
+    ...catalogue,
+    path: "/hetzner/ssh-keys",
+    operationId: "get-hetzner-ssh-keys",
+    summary: "List the SSH keys that Hetzner keeps",
+  })
+    .input(Query)
+    .output(z.array(CloudSshKey))
+    .query(async ({ ctx, input: { skip, take, ...query } }) => [
+      ...listed(ctx, await ctx.control.cloudCatalogue.sshKeys(query, { skip, take }), { skip, take }),
+    ]),
+};

@@ -1,0 +1,45 @@
+import { CLOUD_RETRY_AFTER_SECONDS, DomainError, isDomainError, nextCloudWait } from "@berth/core";
+
+/**
+ * A call to a cloud provider, with its failure told as what could not be done.
+ *
+ * @param failure A sentence for `cloud.failed`, e.g. `Failed to fetch Hetzner images.`
+ * @throws DomainError `cloud.rate_limited`, always with the seconds to wait
+ */
+export async function cloudCall<T>(failure: string, call: () => Promise<T>): Promise<T> {
+  try {
+    return await call();
+  } catch (error) {
+    if (isDomainError(error, "cloud.failed")) {
+      throw new DomainError(error.code, `${failure} ${error.message}`, { cause: error });
+    }
+    if (isDomainError(error, "cloud.rate_limited")) {
+      const { retryAfterSeconds = CLOUD_RETRY_AFTER_SECONDS } = error;
+      throw new DomainError(error.code, error.message, { cause: error, retryAfterSeconds });
+    }
+    throw error;
+  }
+}
+
+/**
+ * For the calls of one request: each is made again after a wait while the provider's rate limit refuses it, as far as
+ * `nextCloudWait` lets all of them together.
+ */
+export function patience(wait: (seconds: number) => Promise<void>): <T>(call: () => Promise<T>) => Promise<T> {
+  let retries = 0;
+  let waitedSeconds = 0;
+  return async (call) => {
+    for (;;) {
+      try {
+        return await call();
+      } catch (error) {
+        if (!isDomainError(error, "cloud.rate_limited")) throw error;
+        const seconds = nextCloudWait(retries, waitedSeconds, error.retryAfterSeconds);
+        if (seconds === undefined) throw error;
+        retries += 1;
+        waitedSeconds += seconds;
+        await wait(seconds);
+      }
+    }
+  };
+}

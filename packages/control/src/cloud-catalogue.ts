@@ -1,0 +1,54 @@
+import {
+  type CloudCatalogueQuery,
+  type CloudImage,
+  type CloudLocation,
+  type CloudServerType,
+  type CloudSshKey,
+  type CloudTokenRecord,
+  invalid,
+  type MachineProvider,
+  notFound,
+  type Page,
+  type Paging,
+  requireAbility,
+  type Stores,
+} from "@berth/core";
+import { cloudCall } from "./cloud-call.ts";
+import { cloudTokenSecret } from "./cloud-token.ts";
+import type { UseCaseContext } from "./context.ts";
+import { pageOf } from "./page.ts";
+
+/** The newer name counts. @throws DomainError `request.invalid` when there is neither */
+export function cloudTokenUuidOf(sent: CloudCatalogueQuery): string {
+  const uuid = sent.cloud_provider_token_uuid?.trim() || sent.cloud_provider_token_id?.trim();
+  if (uuid) return uuid;
+  throw invalid({ cloud_provider_token_uuid: [NEEDED], cloud_provider_token_id: [NEEDED] });
+}
+
+const NEEDED = "You need to provide cloud_provider_token_uuid.";
+
+/** @throws DomainError `resource.not_found`, also for another provider's token */
+export async function findHetznerToken(stores: Stores, uuid: string): Promise<CloudTokenRecord> {
+  const token = await stores.cloudTokens.find(uuid);
+  if (token?.provider !== "hetzner") throw notFound("Hetzner cloud provider token");
+  return token;
+}
+
+/** What can be rented, as the provider says it now. */
+export function cloudCatalogue({ scope, stores, cloud }: UseCaseContext) {
+  const list =
+    <T>(what: string, read: (provider: MachineProvider, token: string) => Promise<readonly T[]>) =>
+    async (query: CloudCatalogueQuery, paging: Paging): Promise<Page<T>> => {
+      requireAbility(scope, "read");
+      const { uuid } = await findHetznerToken(stores, cloudTokenUuidOf(query));
+      const token = await cloudTokenSecret(stores, uuid);
+      return pageOf(await cloudCall(`Failed to fetch Hetzner ${what}.`, () => read(cloud.hetzner, token)), paging);
+    };
+
+  return {
+    locations: list<CloudLocation>("locations", (provider, token) => provider.locations(token)),
+    serverTypes: list<CloudServerType>("server types", (provider, token) => provider.serverTypes(token)),
+    images: list<CloudImage>("images", (provider, token) => provider.images(token)),
+    sshKeys: list<CloudSshKey>("SSH keys", (provider, token) => provider.sshKeys(token)),
+  };
+}

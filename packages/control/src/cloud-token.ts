@@ -1,0 +1,97 @@
+import {
+  CLOUD_PROVIDERS,
+  type CloudToken,
+  type CloudTokenCreate,
+  type CloudTokenRecord,
+  type CloudTokenUpdate,
+  type CloudTokenValidity,
+  cloudTokenView,
+  DomainError,
+  notFound,
+  type Page,
+  type Paging,
+  requireAbility,
+  type Stores,
+} from "@berth/core";
+import { cloudCall } from "./cloud-call.ts";
+import type { UseCaseContext } from "./context.ts";
+import { mapPage } from "./page.ts";
+
+/** @throws DomainError `resource.not_found` */
+export async function findCloudToken(stores: Stores, uuid: string): Promise<CloudTokenRecord> {
+  const token = await stores.cloudTokens.find(uuid);
+  if (token === undefined) throw notFound("Cloud provider token");
+  return token;
+}
+
+/** The text that the provider knows. */
+export async function cloudTokenSecret(stores: Stores, uuid: string): Promise<string> {
+  const secret = await stores.cloudTokens.secret(uuid);
+  if (secret === undefined) throw notFound("Cloud provider token");
+  return secret;
+}
+
+export function cloudTokens({ scope, stores, ids, cloud }: UseCaseContext) {
+  const check = (provider: CloudTokenRecord["provider"], token: string) =>
+    cloudCall(`Failed to validate the token with ${CLOUD_PROVIDERS[provider].title}.`, () =>
+      cloud[provider].checkToken(token),
+    );
+
+  return {
+    async list(paging: Paging): Promise<Page<CloudToken>> {
+      requireAbility(scope, "read");
+      return mapPage(await stores.cloudTokens.list(paging), cloudTokenView);
+    },
+
+    async get(uuid: string): Promise<CloudToken> {
+      requireAbility(scope, "read");
+      return cloudTokenView(await findCloudToken(stores, uuid));
+    },
+
+    /** @throws DomainError `cloud.refused` for a token that the provider does not take */
+    async create({ provider, name, token }: CloudTokenCreate): Promise<{ uuid: string }> {
+      requireAbility(scope, "write");
+      const checked = await check(provider, token);
+      if (!checked.isValid) throw new DomainError("cloud.refused", checked.reason);
+      return stores.transaction(async (inside) => {
+        const { uuid } = await inside.cloudTokens.insert({ uuid: ids.uuid(), provider, name, token });
+        await inside.events.append({ type: "cloud_token.created", resource_uuid: uuid, payload: { name, provider } });
+        return { uuid };
+      });
+    },
+
+    async update(uuid: string, { name }: CloudTokenUpdate): Promise<{ uuid: string }> {
+      requireAbility(scope, "write");
+      return stores.transaction(async (inside) => {
+        if ((await inside.cloudTokens.update(uuid, { name })) === undefined) throw notFound("Cloud provider token");
+        await inside.events.append({ type: "cloud_token.updated", resource_uuid: uuid, payload: { name } });
+        return { uuid };
+      });
+    },
+
+    /** @throws DomainError `resource.in_use` */
+    async delete(uuid: string): Promise<{ message: string }> {
+      requireAbility(scope, "write");
+      await stores.transaction(async (inside) => {
+        const { name } = await findCloudToken(inside, uuid);
+        if (!(await inside.cloudTokens.deleteIfUnused(uuid))) throw inUse();
+        await inside.events.append({ type: "cloud_token.deleted", resource_uuid: uuid, payload: { name } });
+      });
+      return { message: "Cloud provider token deleted." };
+    },
+
+    /** Asks the provider now. */
+    async validate(uuid: string): Promise<CloudTokenValidity> {
+      requireAbility(scope, "write");
+      const { provider } = await findCloudToken(stores, uuid);
+      const checked = await check(provider, await cloudTokenSecret(stores, uuid));
+      return { valid: checked.isValid, message: checked.isValid ? "Token is valid." : checked.reason };
+    },
+  };
+}
+
+const inUse = () =>
+  new DomainError(
+    "resource.in_use",
+    "Cannot delete token that is used by servers. It is in use until the servers that were made with it are deleted.",
+  );
