@@ -197,3 +197,10 @@ export async function createdApplication(api: Served, fields: object = {}): Prom
   if (status !== 201) throw new Error(`It was not created: ${JSON.stringify(json)}`);
   return json.uuid;
 }
+
+/** Creates a PostgreSQL database, answers its uuid. */
+export async function createdDatabase(api: Served, fields: object = {}): Promise<string> {
+  const { status, json } = await api.ask("POST", "/databases/postgresql", { body: { ...api.where, ...fields } });
+  if (status !== 201) throw new Error(`It was not created: ${JSON.stringify(json)}`);
+  return json.uuid;
+}

@@ -1,4 +1,4 @@
-import type { FieldErrors } from "@berth/core";
+import { type FieldErrors, NOT_ALLOWED } from "@berth/core";
 import type { ZodError } from "zod";
 
 type Issue = ZodError["issues"][number];
@@ -21,7 +21,6 @@ export function fieldErrors({ issues }: ZodError, input: unknown): FieldErrors {
   return Object.fromEntries([...fields].map(([name, texts]) => [name, [...texts]]));
 }
 
-export const NOT_ALLOWED = "This field is not allowed.";
 export const REQUIRED = "This field is required.";
 
 function isMissing({ code, path }: Issue, input: unknown): boolean {

@@ -1,6 +1,6 @@
 import { KINDS_WITH_TASKS, type ResourceKind } from "@berth/core";
 import { testKey, testPrivateKey, testResource, testUuid } from "@berth/testing";
-import { createdApplication, type Served } from "./berth.fixture.ts";
+import { createdApplication, createdDatabase, type Served } from "./berth.fixture.ts";
 import type { Operation, Route } from "./rest/routes.ts";
 
 /** Path, or parameter in one, to what stands for its parameter. */
@@ -30,6 +30,10 @@ export const EXAMPLE_BODIES: Readonly<Record<string, object>> = {
   }),
   ...ofKinds(KINDS_WITH_TASKS, "update-scheduled-task-by-{kind}-uuid", { name: "mine" }),
   ...ofKinds(ALL_KINDS, "create-tag-by-{kind}-uuid", { tag_name: "mine" }),
+  "update-database-by-uuid": { name: "mine" },
+  "create-env-by-database-uuid": { key: "MINE" },
+  "update-env-by-database-uuid": { key: "THEIRS", value: "mine" },
+  "update-envs-by-database-uuid": { data: [{ key: "MINE" }] },
 };
 
 /**
@@ -72,9 +76,11 @@ export async function madeObjects(api: Served): Promise<Objects> {
     name: "cloud",
     token: "t0ken",
   });
+  const database = await createdDatabase(api);
   return {
     ...(await madeResources(api)),
     "/applications/{uuid}": application,
+    "/databases/{uuid}": database,
     "/deployments/applications/{uuid}": application,
     "/deployments/{uuid}": json.deployments[0].deployment_uuid,
     "/jobs/{uuid}": validation.job_uuid,
@@ -93,8 +99,7 @@ export async function madeObjects(api: Served): Promise<Objects> {
 
 async function madeResources({ db, stores, place }: Served): Promise<Objects> {
   const service = await testResource(db, stores, "service", place);
-  const database = await testResource(db, stores, "database", place);
-  return { "/services/{uuid}": service.uuid, "/databases/{uuid}": database.uuid };
+  return { "/services/{uuid}": service.uuid };
 }
 
 /** The route's path with the objects in it. The longest path that fits names the first parameter. */

@@ -1,5 +1,6 @@
 import { applications } from "./application.ts";
 import { cloudTokens } from "./cloud-token.ts";
+import { databases } from "./database.ts";
 import { deploy, deployments } from "./deployment.ts";
 import { health } from "./health.ts";
 import { hetzner } from "./hetzner.ts";
@@ -17,7 +18,6 @@ import { router } from "./trpc.ts";
 import { version } from "./version.ts";
 
 const services = { scheduledTasks: scheduledTasks.service, tags: resourceTags.service };
-const databases = { tags: resourceTags.database };
 
 /** Every operation of Berth, for REST and tRPC. */
 export const appRouter = router({

@@ -1,5 +1,4 @@
-import { DomainError, type FieldErrors, invalid } from "@berth/core";
-import { NOT_ALLOWED } from "./field-errors.ts";
+import { DomainError, type FieldErrors, invalid, NOT_ALLOWED } from "@berth/core";
 
 /** Deeper than any description of ours, far from what exhausts a stack. */
 export const DEPTH_MAX = 64;

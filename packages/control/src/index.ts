@@ -3,6 +3,7 @@ import { applications } from "./application.ts";
 import { cloudCatalogue } from "./cloud-catalogue.ts";
 import { cloudTokens } from "./cloud-token.ts";
 import type { ControlDeps, UseCaseContext } from "./context.ts";
+import { databases } from "./database.ts";
 import { deploy } from "./deploy.ts";
 import { deployments } from "./deployment.ts";
 import { envs } from "./env.ts";
@@ -39,6 +40,7 @@ export function control(deps: ControlDeps) {
       jobs: jobs(context),
       resources: resources(context),
       applications: applications(context),
+      databases: databases(context),
       envs: envs(context),
       scheduledTasks: scheduledTasks(context),
       tags: tags(context),

@@ -116,7 +116,7 @@ export async function requireEngineFor(
 }
 
 /** For kinds that the worker brings to the state that is wanted. */
-function engineStarter(context: UseCaseContext): Starter<Started> {
+export function engineStarter(context: UseCaseContext): Starter<Started> {
   async function begin(inside: Stores, resource: ResourceRecord, doing: "starting" | "restarting"): Promise<Started> {
     await requireEngineFor(context, inside, resource);
     await inside.resources.setDesiredState(resource.id, "running");

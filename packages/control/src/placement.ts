@@ -3,10 +3,10 @@ import {
   DomainError,
   type EnvironmentRecord,
   invalid,
+  notFound,
   type ServerRecord,
   type Stores,
 } from "@berth/core";
-import { findEnvironment } from "./environment.ts";
 import { findProject } from "./project.ts";
 import { findServer, requireStaying } from "./server.ts";
 
@@ -25,14 +25,23 @@ export interface Place {
   readonly destination: DestinationRecord;
 }
 
-/** @throws DomainError `resource.not_found`, `request.invalid`, `resource.state`, `destination.missing`, `destination.ambiguous` */
-export async function resolvePlace(stores: Stores, wanted: WantedPlace): Promise<Place> {
+/**
+ * @param unknownEnvironment What is thrown when the project has no such environment.
+ * @throws DomainError `resource.not_found`, `request.invalid`, `resource.state`, `destination.missing`,
+ *   `destination.ambiguous`
+ */
+export async function resolvePlace(
+  stores: Stores,
+  wanted: WantedPlace,
+  unknownEnvironment = () => notFound("Environment"),
+): Promise<Place> {
   const names = [wanted.environment_name, wanted.environment_uuid].filter((name) => name?.trim());
   if (names.length === 0) {
     throw invalid({ environment_name: [ENVIRONMENT_NEEDED], environment_uuid: [ENVIRONMENT_NEEDED] });
   }
   const project = await findProject(stores, wanted.project_uuid);
   const environment = await firstEnvironment(stores, project.id, names);
+  if (environment === undefined) throw unknownEnvironment();
   const server = await findServer(stores, wanted.server_uuid);
   requireStaying(server);
   if (server.settings.is_build_server) {
@@ -46,11 +55,11 @@ const ENVIRONMENT_NEEDED = "You need to provide at least one of environment_name
 
 /** The name counts first; the uuid when no environment has that name. */
 async function firstEnvironment(stores: Stores, projectId: number, names: readonly (string | null | undefined)[]) {
-  for (const name of names.slice(0, -1)) {
+  for (const name of names) {
     const environment = await stores.environments.find(projectId, name ?? "");
     if (environment !== undefined) return environment;
   }
-  return findEnvironment(stores, projectId, names.at(-1) ?? "");
+  return undefined;
 }
 
 /** @throws DomainError `destination.missing`, `destination.ambiguous`, `request.invalid` for one of another server */

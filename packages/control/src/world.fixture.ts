@@ -82,7 +82,7 @@ function deps(db: TestDatabase, engine: PrintingEngine, uploads: Map<string, num
     cloud: refusingCloud,
     wait: async () => undefined,
     clock: { now: () => new Date() },
-    ids: { uuid: testUuid, secret: (length) => testUuid().repeat(2).slice(0, length) },
+    ids: { uuid: testUuid, secret: (length) => testUuid().repeat(3).slice(0, length) },
     hashToken: (secret) => createHash("sha256").update(secret).digest("hex"),
     source: {
       async saveUpload(uuid, archive) {

@@ -5,6 +5,7 @@ import type { BuildPack } from "./build-pack.ts";
 import { DEFAULT_IMAGE_TAG, readDockerImage } from "./docker-image.ts";
 import { DomainError, isDomainError } from "./errors.ts";
 import { parseGitRef, parseGitRevision, parseGitUrl } from "./git-source.ts";
+import { sentFields } from "./input.ts";
 import { limitProblems } from "./limits.ts";
 
 export interface ApplicationChange {
@@ -29,12 +30,12 @@ type Sent = Omit<ApplicationCreate | ApplicationUpdate, "build_pack"> & {
  * @param current What is stored already, of an application that is changed.
  */
 export function applicationChange(sent: Sent, current: ApplicationSettings = DEFAULT_SETTINGS): ApplicationChange {
-  const decoded = decodeFields(picked(sent, DEFAULT_SETTINGS));
+  const decoded = decodeFields(sentFields(sent, DEFAULT_SETTINGS));
   const image = imageFields(decoded.settings, current);
   const settings = { ...decoded.settings, ...tidied(decoded.settings), ...image.settings };
   return {
     settings,
-    secrets: picked(sent, DEFAULT_SECRETS),
+    secrets: sentFields(sent, DEFAULT_SECRETS),
     problems: {
       ...decoded.problems,
       ...image.problems,
@@ -44,16 +45,6 @@ export function applicationChange(sent: Sent, current: ApplicationSettings = DEF
       ...domainsProblems(sent, settings),
     },
   };
-}
-
-/** The fields of `defaults` that were sent. */
-function picked<T extends object>(sent: object, defaults: T): Partial<T> {
-  const fields = Object.entries(sent)
-    .filter(([key, value]) => key in defaults && value !== undefined)
-    // The key is one of `defaults`, as the filter says.
-    .map(([key, value]) => [key, value ?? defaults[key as keyof T]]);
-  // The schema that read `sent` gives these keys the types they have in T.
-  return Object.fromEntries(fields) as Partial<T>;
 }
 
 const BASE64_FIELDS = ["dockerfile", "custom_labels", "docker_compose_raw", "custom_nginx_configuration"] as const;

@@ -2,6 +2,7 @@ import { z } from "zod";
 import { ApplicationSecrets, ApplicationSettings } from "./application.ts";
 import { inputShape, lenient } from "./input.ts";
 import { ResourceDescription, ResourceName } from "./name.ts";
+import { PLACE_INPUT } from "./place-input.ts";
 
 const { build_pack: _buildPack, ...settings } = ApplicationSettings.shape;
 const DEFAULTS = ApplicationSettings.parse({ build_pack: "nixpacks" });
@@ -26,16 +27,7 @@ const COMMON = {
 };
 
 const PLACE = {
-  project_uuid: z.string().max(255).describe("Project it belongs to."),
-  environment_name: z.string().max(255).nullable().optional().describe("This or environment_uuid is required."),
-  environment_uuid: z.string().max(255).nullable().optional().describe("This or environment_name is required."),
-  server_uuid: z.string().max(255).describe("Server it runs on."),
-  destination_uuid: z
-    .string()
-    .max(255)
-    .nullable()
-    .optional()
-    .describe("Required when the server has several destinations."),
+  ...PLACE_INPUT,
   autogenerate_domain: flag("Give it a URL when none is given. Default true."),
   type: z.string().max(255).optional().describe("Accepted and ignored."),
   private_key_uuid: z.string().max(255).optional().describe("Accepted and ignored."),

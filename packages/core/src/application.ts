@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { BUILD_PACKS } from "./build-pack.ts";
+import { LIMIT_SETTINGS } from "./limits.ts";
 
 const COMMAND_LENGTH_MAX = 1000;
 /** Run only inside the application's own build or container, as one argument of its shell: no whitelist is needed. */
@@ -81,13 +82,7 @@ export const ApplicationSettings = z.object({
   health_check_timeout: z.int().min(1).max(3600).default(5).describe("Seconds one check may take."),
   health_check_retries: z.int().min(1).max(1000).default(10).describe("Failed checks in a row that mean unhealthy."),
   health_check_start_period: z.int().min(0).max(3600).default(5).describe("Seconds in which failures do not count."),
-  limits_memory: z.string().max(32).default("0").describe("For example 512m or 1g; 0 is unlimited."),
-  limits_memory_swap: z.string().max(32).default("0"),
-  limits_memory_swappiness: z.int().min(0).max(100).default(60),
-  limits_memory_reservation: z.string().max(32).default("0"),
-  limits_cpus: z.string().max(32).default("0").describe("For example 0.5; 0 is unlimited."),
-  limits_cpuset: z.string().max(255).nullable().default(null),
-  limits_cpu_shares: z.int().min(0).max(262144).default(1024),
+  ...LIMIT_SETTINGS,
   custom_labels: z.string().max(65536).nullable().default(null),
   custom_docker_run_options: z.string().max(2000).nullable().default(null),
   custom_network_aliases: z.string().max(2000).nullable().default(null),

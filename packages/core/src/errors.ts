@@ -35,6 +35,7 @@ export const ERRORS = {
   "resource.state": "bad_request",
   "private_key.in_use": "invalid",
   "domain.conflict": "conflict",
+  "port.taken": "bad_request",
   "destination.ambiguous": "bad_request",
   "destination.missing": "bad_request",
   "queue.full": "too_many",
@@ -107,6 +108,9 @@ export class DomainError extends Error {
 
 /** @param thing With a capital, as in the answer: `Application`. Foreign and unknown objects read the same. */
 export const notFound = (thing: string) => new DomainError("resource.not_found", `${thing} not found.`);
+
+/** What is said of a field that an operation does not know. */
+export const NOT_ALLOWED = "This field is not allowed.";
 
 export const invalid = (fields: FieldErrors) => new DomainError("request.invalid", "Validation failed.", { fields });
 

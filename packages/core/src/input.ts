@@ -59,3 +59,13 @@ export function inputShape<Shape extends z.ZodRawShape>(
 // JSON Schema's own keyword is lost where a schema reads several spellings.
 const defaultText = (value: unknown): string =>
   value === undefined || value === null || value === "" ? "" : `Default \`${String(value)}\`.`;
+
+/** The fields of `defaults` that were sent; null asks for the default. */
+export function sentFields<T extends object>(sent: object, defaults: T): Partial<T> {
+  const fields = Object.entries(sent)
+    .filter(([key, value]) => key in defaults && value !== undefined)
+    // The key is one of `defaults`, as the filter says.
+    .map(([key, value]) => [key, value ?? defaults[key as keyof T]]);
+  // The schema that read `sent` gives these keys the types they have in T.
+  return Object.fromEntries(fields) as Partial<T>;
+}

@@ -1,3 +1,16 @@
+import { z } from "zod";
+
+/** How much of its server a resource may use. */
+export const LIMIT_SETTINGS = {
+  limits_memory: z.string().max(32).default("0").describe("For example 512m or 1g; 0 is unlimited."),
+  limits_memory_swap: z.string().max(32).default("0"),
+  limits_memory_swappiness: z.int().min(0).max(100).default(60),
+  limits_memory_reservation: z.string().max(32).default("0"),
+  limits_cpus: z.string().max(32).default("0").describe("For example 0.5; 0 is unlimited."),
+  limits_cpuset: z.string().max(255).nullable().default(null),
+  limits_cpu_shares: z.int().min(0).max(262144).default(1024),
+};
+
 /** Sentences for what is wrong with the limits that are sent, by field. */
 export function limitProblems(sent: LimitTexts): Record<string, readonly string[]> {
   const problems: Record<string, readonly string[]> = {};

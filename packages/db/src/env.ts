@@ -1,6 +1,6 @@
 import { DomainError, type EnvRecord, type EnvStore, notFound } from "@berth/core";
 import { type Selectable, sql } from "kysely";
-import type { Context, TeamContext } from "./context.ts";
+import { type Context, idsOf, type TeamContext } from "./context.ts";
 import { violates } from "./errors.ts";
 import { countRows, page, within } from "./page.ts";
 import { pick } from "./pick.ts";
@@ -70,6 +70,18 @@ export function envStore(context: TeamContext): EnvStore {
         .where("env.is_preview", "=", isPreview)
         .executeTakeFirst();
       return row && record(context, row);
+    },
+    async findByKeys(resourceIds, keys) {
+      const rows = await db
+        .selectFrom("env")
+        .innerJoin("resource", "resource.id", "env.resource_id")
+        .select([...COLUMNS, "env.resource_id"])
+        .where("resource.team_id", "=", teamId)
+        .where("env.resource_id", "in", idsOf(resourceIds))
+        .where("env.is_preview", "=", false)
+        .where("env.key", "in", keys)
+        .execute();
+      return rows.map(({ resource_id, ...row }) => ({ ...record(context, row), resource_id }));
     },
     async insert(resourceId, uuid, { value, ...fields }) {
       const owner = await ownResource(resourceId).executeTakeFirst();

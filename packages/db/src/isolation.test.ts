@@ -3,6 +3,7 @@ import {
   newDeployment,
   type TestDatabase,
   testApplication,
+  testDatabaseResource,
   testPlace,
   testPrivateKey,
   testTeam,
@@ -64,6 +65,7 @@ async function world(database: TestDatabase) {
   const place = await testPlace(stores);
   const key = await testPrivateKey(stores);
   const app = await testApplication(stores, place);
+  const own = await testDatabaseResource(stores, place);
   const host = `${testUuid()}.test`;
   await stores.domains.claim(app.id, [claim(host)], { takeFromOwnTeam: false });
   await stores.previews.open(app.id, testUuid(), { pull_request_id: 7 });
@@ -96,7 +98,7 @@ async function world(database: TestDatabase) {
   });
   const [job] = await stores.jobs.request([validation(place.server)]);
   if (job === undefined) throw new Error("No job was queued.");
-  const owned = { app, host, variable, volume, scheduled, label, deployment, job };
+  const owned = { app, database: own, host, variable, volume, scheduled, label, deployment, job };
   return { stores, team, token, cloudToken, key, ...place, ...owned };
 }
 const validation = (server: ServerRecord): NewJob => ({
@@ -202,6 +204,14 @@ const ATTEMPTS: Attempts = {
     secrets: (stores, { app }) => refused(stores.applications.secrets(app.id)),
     secretsOf: (stores, { app }) => stores.applications.secretsOf([app.id]).then((secrets) => [...secrets]),
   },
+  databases: {
+    list: (stores, { environment }) =>
+      stores.databases.list({ environment_id: environment.id }).then(({ items }) => items),
+    find: (stores, { database }) => stores.databases.find(database.uuid),
+    insert: (stores, place) => refused(testDatabaseResource(stores, place)),
+    update: (stores, { database }) => stores.databases.update(database.id, { name: "stolen", fields: { x: "y" } }),
+    secretsOf: (stores, { database }) => stores.databases.secretsOf([database.id]).then((secrets) => [...secrets]),
+  },
   domains: {
     // Whether a host is free must be known; whose it is stays with the caller, who knows the team.
     holders: async (stores, { host, app }) => {
@@ -221,6 +231,7 @@ const ATTEMPTS: Attempts = {
   envs: {
     list: (stores, { app }) => stores.envs.list(app.id).then(({ items }) => items),
     findByKey: (stores, { app }) => stores.envs.findByKey(app.id, env.key, false),
+    findByKeys: (stores, { app }) => stores.envs.findByKeys([app.id], [env.key]),
     insert: (stores, { app }) => refused(stores.envs.insert(app.id, testUuid(), { ...env, key: "STOLEN" })),
     update: (stores, { app, variable }) => stores.envs.update(app.id, variable.uuid, { value: "stolen" }),
     delete: (stores, { app, variable }) => stores.envs.delete(app.id, variable.uuid),

@@ -4,6 +4,7 @@ import type {
   ApplicationSource,
   Artifact,
   CloudProviderKind,
+  DatabaseEngine,
   DeploymentStatus,
   DesiredState,
   EngineKind,
@@ -166,7 +167,11 @@ interface KindTable {
 }
 
 interface DatabaseTable extends KindTable {
-  engine: string;
+  /** As in `resource`. */
+  server_id: number;
+  engine: DatabaseEngine;
+  is_public: Generated<boolean>;
+  public_port: number | null;
   started_at: Date | null;
 }
 

@@ -3,6 +3,7 @@ import { applicationStore } from "./application.ts";
 import type { Database } from "./client.ts";
 import { cloudTokenStore } from "./cloud-token.ts";
 import { type Context, inTransaction, type StoreDependencies, type TeamContext } from "./context.ts";
+import { databaseStore } from "./database.ts";
 import { deploymentStore } from "./deployment.ts";
 import { systemDeploymentStore } from "./deployment-queue.ts";
 import { domainStore } from "./domain.ts";
@@ -53,6 +54,7 @@ function teamStores(context: TeamContext): Stores {
     jobs: jobStore(context),
     resources: resourceStore(context),
     applications: applicationStore(context),
+    databases: databaseStore(context),
     domains: domainStore(context),
     previews: previewStore(context),
     envs: envStore(context),

@@ -1,6 +1,6 @@
 import { notFound, type ResourceKind, type ResourceRecord, type Stores } from "@berth/core";
 import type { TestDatabase } from "./database.ts";
-import { type TestPlace, testApplication, testUuid } from "./records.ts";
+import { type TestPlace, testApplication, testDatabaseResource, testUuid } from "./records.ts";
 
 /** A resource of any kind, for what all kinds share. Only an application has settings of its own. */
 export async function testResource(
@@ -10,6 +10,7 @@ export async function testResource(
   place: TestPlace,
 ): Promise<ResourceRecord> {
   if (kind === "application") return await testApplication(stores, place);
+  if (kind === "database") return await testDatabaseResource(stores, place);
   const { environment, server, destination } = place;
   const uuid = testUuid();
   await database.kysely

@@ -1,7 +1,7 @@
 import { isUtf8 } from "node:buffer";
-import { DomainError, invalid } from "@berth/core";
+import { DomainError, invalid, NOT_ALLOWED } from "@berth/core";
 import type { FastifyRequest } from "fastify";
-import { NOT_ALLOWED } from "../field-errors.ts";
+
 import type { Route } from "./routes.ts";
 
 type Input = Record<string, unknown>;

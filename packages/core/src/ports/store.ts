@@ -4,6 +4,7 @@ import type { Ability } from "../permission.ts";
 import type { DesiredState, ResourceKind, ResourceRef } from "../resource.ts";
 import type { ServerSettings } from "../server.ts";
 import type { CloudTokenStore } from "./cloud-token.ts";
+import type { DatabaseStore } from "./database.ts";
 import type { JobStore } from "./job.ts";
 import type { PreviewStore } from "./preview.ts";
 import type { PrivateKeyStore } from "./private-key.ts";
@@ -46,6 +47,7 @@ export interface Stores {
   readonly jobs: JobStore;
   readonly resources: ResourceStore;
   readonly applications: ApplicationStore;
+  readonly databases: DatabaseStore;
   readonly domains: DomainStore;
   readonly previews: PreviewStore;
   readonly envs: EnvStore;
@@ -238,6 +240,11 @@ export interface EnvStore {
   /** Normal ones, then preview ones, each by id. */
   list(resourceId: number, paging?: Paging): Promise<Page<EnvRecord>>;
   findByKey(resourceId: number, key: string, isPreview: boolean): Promise<EnvRecord | undefined>;
+  /** Those of several resources with one of these keys, without preview ones. */
+  findByKeys(
+    resourceIds: readonly number[],
+    keys: readonly string[],
+  ): Promise<readonly (EnvRecord & { readonly resource_id: number })[]>;
   /** @throws DomainError `resource.already_exists` when the key is taken. */
   insert(resourceId: number, uuid: string, env: EnvFields): Promise<EnvRecord>;
   update(resourceId: number, uuid: string, change: Partial<EnvFields>): Promise<EnvRecord | undefined>;

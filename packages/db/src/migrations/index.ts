@@ -6,6 +6,7 @@ import { scheduledTasks } from "./0004-scheduled-tasks.ts";
 import { servers } from "./0006-servers.ts";
 import { clouds } from "./0007-clouds.ts";
 import { applications } from "./0008-applications.ts";
+import { databases } from "./0009-databases.ts";
 
 /** In the order of their names, which never change once released. */
 export const MIGRATIONS: Readonly<Record<string, Migration>> = {
@@ -16,4 +17,5 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   "0006-servers": servers,
   "0007-clouds": clouds,
   "0008-applications": applications,
+  "0009-databases": databases,
 };

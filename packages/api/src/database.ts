@@ -1,0 +1,96 @@
+import {
+  CreatedDatabase,
+  DATABASE_CREATES,
+  DATABASE_ENGINE_NAMES,
+  Database,
+  type DatabaseCreate,
+  type DatabaseEngine,
+  DatabaseUpdate,
+  databaseEngine,
+  type ErrorCode,
+  Message,
+} from "@berth/core";
+import { z } from "zod";
+import { envs } from "./env.ts";
+import { lifecycle } from "./lifecycle.ts";
+import { listed, paging } from "./list.ts";
+import { operation } from "./operation.ts";
+import { resourceTags } from "./tag.ts";
+
+const uuid = z.string().describe("The database's identifier.");
+
+const CREATE_ERRORS = [
+  "resource.not_found",
+  "destination.missing",
+  "destination.ambiguous",
+  "port.taken",
+  "engine.unsupported",
+] satisfies ErrorCode[];
+
+const createOf = <E extends DatabaseEngine>(engine: E) =>
+  operation({
+    method: "POST",
+    path: `/databases/${engine}`,
+    operationId: `create-database-${engine}`,
+    tag: "Databases",
+    summary: `Create a database of ${databaseEngine(engine).title}`,
+    description: "With `instant_deploy` it is started too; where that is not possible, nothing is created.",
+    ability: "write",
+    status: 201,
+    errors: CREATE_ERRORS,
+  })
+    .input(DATABASE_CREATES[engine])
+    .output(CreatedDatabase)
+    // What one engine takes is an input of any: its own fields are all texts, and none is required.
+    .mutation(({ ctx, input }) => ctx.control.databases.create(engine, input as DatabaseCreate));
+
+type Creates = { readonly [E in DatabaseEngine]: ReturnType<typeof createOf<E>> };
+
+export const databases = {
+  envs: envs.database,
+  tags: resourceTags.database,
+  ...lifecycle.database,
+
+  list: operation({
+    method: "GET",
+    path: "/databases",
+    operationId: "list-databases",
+    tag: "Databases",
+    summary: "List databases",
+    ability: "read",
+  })
+    .input(z.strictObject(paging))
+    .output(z.array(Database))
+    .query(async ({ ctx, input }) => [...listed(ctx, await ctx.control.databases.list(input), input)]),
+
+  // One for each engine, as the type says.
+  create: Object.fromEntries(DATABASE_ENGINE_NAMES.map((engine) => [engine, createOf(engine)])) as unknown as Creates,
+
+  get: operation({
+    method: "GET",
+    path: "/databases/{uuid}",
+    operationId: "get-database-by-uuid",
+    tag: "Databases",
+    summary: "Get a database",
+    ability: "read",
+  })
+    .input(z.strictObject({ uuid }))
+    .output(Database)
+    .query(({ ctx, input }) => ctx.control.databases.get(input.uuid)),
+
+  update: operation({
+    method: "PATCH",
+    path: "/databases/{uuid}",
+    operationId: "update-database-by-uuid",
+    tag: "Databases",
+    summary: "Change a database",
+    description:
+      "What is not sent stays. Of the engines' own fields it takes those of its engine. Changes hold from its next " +
+      "start on; names and passwords inside it are made at the first start only, so change them there too.",
+    ability: "write",
+    errors: ["port.taken"],
+  })
+    .input(DatabaseUpdate.extend({ uuid }))
+    .output(Message)
+    .mutation(({ ctx, input: { uuid, ...change } }) => ctx.control.databases.update(uuid, change)),
+};

@@ -1,0 +1,149 @@
+import {
+  type CreatedDatabase,
+  type Database,
+  type DatabaseCreate,
+  type DatabaseEngine,
+  type DatabaseRecord,
+  type DatabaseUpdate,
+  databaseAccess,
+  databaseChange,
+  databaseEngine,
+  databaseUrls,
+  fieldValues,
+  invalid,
+  newDatabase,
+  newEnv,
+  notFound,
+  type Page,
+  type Paging,
+  requireAbility,
+  type StorageFields,
+  type Stores,
+} from "@berth/core";
+import type { UseCaseContext } from "./context.ts";
+import { databaseViews } from "./database-answer.ts";
+import { tellOfResource } from "./event.ts";
+import { engineStarter } from "./lifecycle.ts";
+import { resolvePlace } from "./placement.ts";
+
+const PASSWORD_LENGTH = 64;
+
+/** @throws DomainError `resource.not_found` */
+export async function findDatabase(stores: Stores, uuid: string): Promise<DatabaseRecord> {
+  const database = await stores.databases.find(uuid);
+  if (database === undefined) throw notFound("Database");
+  return database;
+}
+
+/** Databases of all engines: where they differ is their row of `DATABASE_ENGINES`. */
+export function databases(context: UseCaseContext) {
+  const { scope, stores } = context;
+  return {
+    async list(paging: Paging): Promise<Page<Database>> {
+      requireAbility(scope, "read");
+      const { items, total } = await stores.databases.list({}, paging);
+      return { items: await databaseViews(context, items), total };
+    },
+
+    async get(uuid: string): Promise<Database> {
+      requireAbility(scope, "read");
+      const [view] = await databaseViews(context, [await findDatabase(stores, uuid)]);
+      if (view === undefined) throw notFound("Database");
+      return view;
+    },
+
+    create: (engine: DatabaseEngine, sent: DatabaseCreate) => create(context, engine, sent),
+    update: (uuid: string, sent: DatabaseUpdate) => update(context, uuid, sent),
+  };
+}
+
+/**
+ * Makes a database with its variables and the storage of its data and, with `instant_deploy`, asks for its start: all
+ * of it or nothing.
+ *
+ * @throws DomainError `request.invalid`, `port.taken`, `engine.unsupported`
+ */
+async function create(context: UseCaseContext, engine: DatabaseEngine, sent: DatabaseCreate): Promise<CreatedDatabase> {
+  const { scope, stores, ids } = context;
+  requireAbility(scope, "write");
+  const { environment, server, destination } = await resolvePlace(stores, sent, unknownEnvironment);
+  const made = newDatabase(engine, sent, () => ids.secret(PASSWORD_LENGTH));
+  if (Object.keys(made.problems).length > 0) throw invalid(made.problems);
+  const { settings, fields, secrets, variables } = made;
+  const uuid = ids.uuid();
+  return stores.transaction(async (inside) => {
+    const database = await inside.databases.insert({
+      uuid,
+      environment_id: environment.id,
+      server_id: server.id,
+      destination_id: destination.id,
+      name: sent.name ?? `${engine}-database-${uuid}`,
+      description: sent.description ?? null,
+      engine,
+      settings,
+      fields,
+      secrets,
+      ...databaseAccess({ is_public: false, public_port: null }, sent),
+    });
+    await saveVariables(context, inside, database, variables);
+    await inside.storages.insert(database.id, ids.uuid(), dataStorage(database));
+    if (sent.instant_deploy) await engineStarter(context).start(inside, database, {});
+    const values = fieldValues(engine, { ...secrets, ...variables });
+    const { internal_db_url, external_db_url } = databaseUrls(database, values);
+    return { uuid, internal_db_url, ...(external_db_url === null ? {} : { external_db_url }) };
+  });
+}
+
+const unknownEnvironment = () => {
+  const text = "The project has no such environment.";
+  return invalid({ environment_name: [text], environment_uuid: [text] });
+};
+
+/** A volume that only its engine's row moves. */
+const dataStorage = ({ uuid, engine }: DatabaseRecord): StorageFields => ({
+  type: "persistent",
+  name: `${uuid}-data`,
+  mount_path: databaseEngine(engine).dataPath,
+  host_path: null,
+  fs_path: null,
+  content: null,
+  is_directory: false,
+  is_preview_suffix_enabled: false,
+  container: null,
+  is_managed: true,
+  is_read_only: false,
+});
+
+async function update(context: UseCaseContext, uuid: string, sent: DatabaseUpdate): Promise<{ message: string }> {
+  const { scope, stores } = context;
+  requireAbility(scope, "write");
+  await stores.transaction(async (inside) => {
+    const current = await findDatabase(inside, uuid);
+    const { problems, variables, ...change } = databaseChange(current.engine, sent);
+    if (Object.keys(problems).length > 0) throw invalid(problems);
+    const database = await inside.databases.update(current.id, {
+      ...change,
+      name: sent.name ?? undefined,
+      description: sent.description,
+      access: databaseAccess(current, sent),
+    });
+    if (database === undefined) throw notFound("Database");
+    await saveVariables(context, inside, database, variables);
+    await tellOfResource(inside, database, "resource.updated", { fields: Object.keys(sent).sort() });
+  });
+  return { message: "Database updated." };
+}
+
+/** The fields that live as environment variables. */
+async function saveVariables(
+  { ids }: UseCaseContext,
+  inside: Stores,
+  { id }: DatabaseRecord,
+  variables: Readonly<Record<string, string>>,
+): Promise<void> {
+  for (const [key, value] of Object.entries(variables)) {
+    const current = await inside.envs.findByKey(id, key, false);
+    if (current === undefined) await inside.envs.insert(id, ids.uuid(), newEnv({ key, value }));
+    else await inside.envs.update(id, current.uuid, { value });
+  }
+}

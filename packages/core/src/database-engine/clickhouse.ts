@@ -1,0 +1,32 @@
+import { engineRow, fixed, given, identifier, password } from "./row.ts";
+
+export const clickhouse = engineRow({
+  title: "ClickHouse",
+  collection: "clickhouses",
+  image: "clickhouse/clickhouse-server:25.11",
+  port: 9000,
+  dataPath: "/var/lib/clickhouse",
+  fields: {
+    clickhouse_admin_user: identifier("default", "Its administrator."),
+    clickhouse_admin_password: password("Of the administrator."),
+    clickhouse_db: fixed("default", "Database that is made first."),
+  },
+  address: ({ clickhouse_admin_user, clickhouse_admin_password, clickhouse_db }) => ({
+    scheme: "clickhouse",
+    user: clickhouse_admin_user,
+    password: clickhouse_admin_password,
+    path: `/${clickhouse_db}`,
+  }),
+  variables: ({ clickhouse_admin_user, clickhouse_admin_password, clickhouse_db }) =>
+    given({
+      CLICKHOUSE_USER: clickhouse_admin_user,
+      CLICKHOUSE_PASSWORD: clickhouse_admin_password,
+      CLICKHOUSE_DB: clickhouse_db,
+      CLICKHOUSE_DEFAULT_ACCESS_MANAGEMENT: "1",
+    }),
+  start: () => ({}),
+  // By its HTTP port, which answers this without a login.
+  health: () => ["wget", "--quiet", "--spider", "http://127.0.0.1:8123/ping"],
+  // Its own BACKUP writes to disks that its configuration names first.
+  dumps: null,
+});

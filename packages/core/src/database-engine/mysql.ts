@@ -1,0 +1,111 @@
+import {
+  configuration,
+  type DatabaseCommand,
+  type DumpCommands,
+  type EngineField,
+  type EngineValues,
+  engineRow,
+  fixed,
+  given,
+  identifier,
+  password,
+} from "./row.ts";
+
+const CONFIGURATION_PATH = "/etc/mysql/conf.d/berth.cnf";
+const DATA_PATH = "/var/lib/mysql";
+const PORT = 3306;
+// A snapshot without locks, row by row, with what is stored as code too.
+const DUMP_FLAGS = ["--single-transaction", "--quick", "--routines", "--events"];
+
+/** MariaDB reads and writes what MySQL does; its programs have names of their own. */
+function dumpsWith<const Root extends string, const Main extends string>(
+  programs: { readonly dump: string; readonly client: string },
+  names: { readonly rootPassword: Root; readonly mainDatabase: Main },
+): DumpCommands<Record<Root | Main, EngineField>> {
+  type Values = EngineValues<Record<Root | Main, EngineField>>;
+  const command = (values: Values, program: string, ...args: string[]): DatabaseCommand => ({
+    argv: [program, "--user=root", ...args],
+    variables: given({ MYSQL_PWD: values[names.rootPassword] }),
+  });
+  return {
+    separator: ",",
+    hasCollections: false,
+    mainDatabase: (values) => values[names.mainDatabase],
+    dump: (values, { database }) => command(values, programs.dump, ...DUMP_FLAGS, database),
+    dumpAll: (values) => command(values, programs.dump, ...DUMP_FLAGS, "--all-databases"),
+    restore: (values, database) => command(values, programs.client, database),
+    restoreAll: (values) => command(values, programs.client),
+  };
+}
+
+const startWith = (conf: string | null) => (conf === null ? {} : { file: { path: CONFIGURATION_PATH, text: conf } });
+
+export const mysql = engineRow({
+  title: "MySQL",
+  collection: "mysqls",
+  image: "mysql:8",
+  port: PORT,
+  dataPath: DATA_PATH,
+  fields: {
+    mysql_root_password: password("Of root."),
+    mysql_user: identifier("mysql", "A user with all rights on the first database."),
+    mysql_password: password("Of that user."),
+    mysql_database: identifier("default", "Database that is made first."),
+    mysql_conf: configuration("Text of a my.cnf."),
+    ssl_mode: fixed("REQUIRED", "How strict clients are where the database offers TLS."),
+  },
+  address: ({ mysql_user, mysql_password, mysql_database }) => ({
+    scheme: "mysql",
+    user: mysql_user,
+    password: mysql_password,
+    path: `/${mysql_database}`,
+  }),
+  variables: (values) =>
+    given({
+      MYSQL_ROOT_PASSWORD: values.mysql_root_password,
+      MYSQL_USER: values.mysql_user,
+      MYSQL_PASSWORD: values.mysql_password,
+      MYSQL_DATABASE: values.mysql_database,
+    }),
+  start: ({ mysql_conf }) => startWith(mysql_conf),
+  // By address: the server that the image runs while it is made has a socket only.
+  health: () => ["mysqladmin", "ping", "--host=127.0.0.1", "--silent"],
+  dumps: dumpsWith(
+    { dump: "mysqldump", client: "mysql" },
+    { rootPassword: "mysql_root_password", mainDatabase: "mysql_database" },
+  ),
+});
+
+export const mariadb = engineRow({
+  title: "MariaDB",
+  collection: "mariadbs",
+  image: "mariadb:11",
+  port: PORT,
+  dataPath: DATA_PATH,
+  fields: {
+    mariadb_root_password: password("Of root."),
+    mariadb_user: identifier("mariadb", "A user with all rights on the first database."),
+    mariadb_password: password("Of that user."),
+    mariadb_database: identifier("default", "Database that is made first."),
+    mariadb_conf: configuration("Text of a my.cnf."),
+  },
+  address: ({ mariadb_user, mariadb_password, mariadb_database }) => ({
+    scheme: "mysql",
+    user: mariadb_user,
+    password: mariadb_password,
+    path: `/${mariadb_database}`,
+  }),
+  variables: (values) =>
+    given({
+      MARIADB_ROOT_PASSWORD: values.mariadb_root_password,
+      MARIADB_USER: values.mariadb_user,
+      MARIADB_PASSWORD: values.mariadb_password,
+      MARIADB_DATABASE: values.mariadb_database,
+    }),
+  start: ({ mariadb_conf }) => startWith(mariadb_conf),
+  health: () => ["healthcheck.sh", "--connect", "--innodb_initialized"],
+  dumps: dumpsWith(
+    { dump: "mariadb-dump", client: "mariadb" },
+    { rootPassword: "mariadb_root_password", mainDatabase: "mariadb_database" },
+  ),
+});

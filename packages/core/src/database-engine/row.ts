@@ -1,0 +1,118 @@
+/** Program and arguments, to the last hop: no shell reads them. */
+export type Argv = readonly [program: string, ...args: string[]];
+
+/**
+ * - `identifier`: a name inside the database, made when it starts first
+ * - `password`: a secret; 64 random letters and digits when none is given
+ * - `text`: any text, or none
+ * - `configuration`: text of a file, plain or in base64
+ * - `fixed`: answered, never set
+ */
+type FieldType = "identifier" | "password" | "text" | "configuration" | "fixed";
+
+/** One of an engine's own fields, as requests and answers name it. */
+export interface EngineField<Type extends FieldType = FieldType, Variable extends string | null = string | null> {
+  readonly type: Type;
+  /** For `identifier` and `fixed`. */
+  readonly default: string | null;
+  readonly about: string;
+  /** The environment variable that is the field, where its owner may change it too. */
+  readonly variable: Variable;
+}
+export type EngineFields = Readonly<Record<string, EngineField>>;
+
+/** What the fields hold; `null` for nothing, also for a variable that its owner deleted. */
+export type EngineValues<Fields extends EngineFields = EngineFields> = {
+  readonly [Name in keyof Fields]: string | null;
+};
+
+/** How clients reach it, but for host and port. */
+export interface DatabaseAddress {
+  readonly scheme: string;
+  readonly user: string | null;
+  readonly password: string | null;
+  /** What follows the port, e.g. `/shop`. */
+  readonly path: string;
+}
+
+/** A file for the database's container, or for one command in it: written with mode 0600. */
+export interface DatabaseFile {
+  readonly path: string;
+  readonly text: string;
+}
+
+/** A command in the database's container. Secrets are in `variables` and `file`, never in `argv`. */
+export interface DatabaseCommand {
+  readonly argv: Argv;
+  readonly variables: Readonly<Record<string, string>>;
+  /** For this command only. */
+  readonly file?: DatabaseFile;
+}
+
+/** What the image is started with; no `argv` starts it as it is made. */
+export interface DatabaseStart {
+  readonly argv?: Argv;
+  readonly file?: DatabaseFile;
+}
+
+/** What of a database is saved. */
+export interface DumpTarget {
+  readonly database: string;
+  /** MongoDB only. */
+  readonly excludedCollections: readonly string[];
+}
+
+/** Dumps go to standard output, restores read standard input. */
+export interface DumpCommands<Fields extends EngineFields> {
+  /** Between the entries of `databases_to_backup`. */
+  readonly separator: "," | "|";
+  readonly hasCollections: boolean;
+  mainDatabase(values: EngineValues<Fields>): string | null;
+  dump(values: EngineValues<Fields>, target: DumpTarget): DatabaseCommand;
+  dumpAll(values: EngineValues<Fields>): DatabaseCommand;
+  restore(values: EngineValues<Fields>, database: string): DatabaseCommand;
+  restoreAll(values: EngineValues<Fields>): DatabaseCommand;
+}
+
+/** All that is known of an engine. The functions are methods, so that a row of some fields is a row of any. */
+export interface EngineRow<Fields extends EngineFields = EngineFields> {
+  readonly title: string;
+  /** Its databases in the answer about an environment. */
+  readonly collection: string;
+  readonly image: string;
+  readonly port: number;
+  /** Where it keeps its data: a storage of every database. */
+  readonly dataPath: string;
+  readonly fields: Fields;
+  address(values: EngineValues<Fields>, image: string): DatabaseAddress;
+  /** What the image reads when it starts, beside the owner's own variables. */
+  variables(values: EngineValues<Fields>): Readonly<Record<string, string>>;
+  start(values: EngineValues<Fields>): DatabaseStart;
+  /** Healthy when it exits with 0. */
+  health(values: EngineValues<Fields>): Argv;
+  /** `null`: it cannot be saved while it runs. */
+  readonly dumps: DumpCommands<NoInfer<Fields>> | null;
+}
+
+/** Infers the fields, so that the functions know their names. */
+export const engineRow = <const Fields extends EngineFields>(row: EngineRow<Fields>): EngineRow<Fields> => row;
+
+export const identifier = (byDefault: string, about: string) =>
+  ({ type: "identifier", default: byDefault, about, variable: null }) as const;
+export const password = (about: string) => ({ type: "password", default: null, about, variable: null }) as const;
+export const text = (about: string) => ({ type: "text", default: null, about, variable: null }) as const;
+export const configuration = (about: string) =>
+  ({ type: "configuration", default: null, about, variable: null }) as const;
+export const fixed = (value: string, about: string) =>
+  ({ type: "fixed", default: value, about, variable: null }) as const;
+
+/** The field is an environment variable of the database. */
+export const asVariable = <Type extends FieldType, const Variable extends string>(
+  field: EngineField<Type>,
+  variable: Variable,
+): EngineField<Type, Variable> => ({ ...field, variable });
+
+/** Without those that are `null`. */
+export const given = (variables: Readonly<Record<string, string | null>>): Readonly<Record<string, string>> =>
+  // The filter leaves texts only.
+  Object.fromEntries(Object.entries(variables).filter(([, value]) => value !== null)) as Record<string, string>;

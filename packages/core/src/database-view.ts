@@ -1,0 +1,212 @@
+import { z } from "zod";
+import { databaseType } from "./database.ts";
+import type { EngineField } from "./database-engine/row.ts";
+import {
+  DATABASE_ENGINES,
+  type DatabaseEngine,
+  databaseEngine,
+  databaseUrl,
+  engineFields,
+  engineValues,
+  homeOf,
+} from "./database-engine.ts";
+import type { DatabaseRecord } from "./ports/database.ts";
+import { shownStatus } from "./shown-status.ts";
+import { PlainTimestamp, plainTimestamp, Timestamp, timestamp, timestampOrNull } from "./timestamp.ts";
+
+const text = z.string();
+const textOrNull = z.string().nullable();
+const flag = z.boolean();
+const integer = z.int();
+const secretText = z.string().nullable().optional();
+
+/** How a field of an engine is answered: what lives in a variable is as secret as all variables are. */
+type FieldAnswer<Field extends EngineField> = Field["variable"] extends string
+  ? typeof secretText
+  : Field["type"] extends "password"
+    ? typeof secretText
+    : Field["type"] extends "identifier" | "fixed"
+      ? typeof text
+      : typeof textOrNull;
+
+type FieldsOf<E extends DatabaseEngine> = (typeof DATABASE_ENGINES)[E]["fields"];
+type FieldsAnswer<E extends DatabaseEngine> = {
+  [Name in keyof FieldsOf<E>]: FieldsOf<E>[Name] extends infer Field extends EngineField ? FieldAnswer<Field> : never;
+};
+
+function fieldsAnswer<E extends DatabaseEngine>(engine: E): FieldsAnswer<E> {
+  const answers = engineFields(engine).map(([name, field]) => {
+    if (isSecret(field)) return [name, secretText.describe(`${field.about} Absent without read:sensitive.`)];
+    const isAlwaysThere = field.type === "identifier" || field.type === "fixed";
+    return [name, (isAlwaysThere ? text : textOrNull).describe(field.about)];
+  });
+  // One for each field, chosen as the type says.
+  return Object.fromEntries(answers) as FieldsAnswer<E>;
+}
+
+const isSecret = (field: EngineField): boolean => ["secrets", "variables"].includes(homeOf(field));
+
+const COMMON = {
+  uuid: text,
+  name: text,
+  description: textOrNull,
+  status: text.describe("`state:health`, e.g. `running:healthy` or `exited:unhealthy`."),
+  image: text,
+  is_public: flag.describe("Reachable from outside its server."),
+  public_port: integer.nullable(),
+  public_port_timeout: integer.nullable().describe("Seconds."),
+  ports_mappings: textOrNull,
+  internal_db_url: secretText.describe("For what runs in the same network. Absent without read:sensitive."),
+  external_db_url: secretText.describe("Null unless it is public. Absent without read:sensitive."),
+  limits_memory: text,
+  limits_memory_swap: text,
+  limits_memory_swappiness: integer,
+  limits_memory_reservation: text,
+  limits_cpus: text,
+  limits_cpuset: textOrNull,
+  limits_cpu_shares: integer,
+  health_check_enabled: flag,
+  health_check_interval: integer.describe("Seconds."),
+  health_check_timeout: integer.describe("Seconds."),
+  health_check_retries: integer,
+  health_check_start_period: integer.describe("Seconds."),
+  enable_ssl: flag,
+  is_log_drain_enabled: flag,
+  is_include_timestamps: flag,
+  custom_docker_run_options: textOrNull,
+  config_hash: textOrNull,
+  project_uuid: text,
+  environment_id: integer,
+  environment_uuid: text,
+  environment_name: text,
+  server_uuid: text,
+  server_status: flag.describe("Its server can be used."),
+  destination_type: text,
+  destination_id: integer,
+  destination_uuid: text,
+  restart_count: integer,
+  last_restart_at: Timestamp.nullable(),
+  last_restart_type: textOrNull,
+  last_online_at: PlainTimestamp,
+  started_at: PlainTimestamp.nullable(),
+  created_at: Timestamp.nullable(),
+  updated_at: Timestamp.nullable(),
+  deleted_at: Timestamp.nullable(),
+};
+
+const databaseAnswer = <E extends DatabaseEngine>(engine: E) =>
+  z
+    .object({ database_type: z.literal(databaseType(engine)), ...COMMON, ...fieldsAnswer(engine) })
+    .meta({ id: `Database-${engine}`, description: `A database of ${DATABASE_ENGINES[engine].title}.` });
+
+export const Database = z
+  .discriminatedUnion("database_type", [
+    databaseAnswer("postgresql"),
+    databaseAnswer("mysql"),
+    databaseAnswer("mariadb"),
+    databaseAnswer("mongodb"),
+    databaseAnswer("redis"),
+    databaseAnswer("keydb"),
+    databaseAnswer("dragonfly"),
+    databaseAnswer("clickhouse"),
+  ])
+  .meta({ id: "Database", description: "A database of any engine." });
+export type Database = z.infer<typeof Database>;
+
+export const CreatedDatabase = z
+  .object({
+    uuid: text,
+    internal_db_url: text.describe("For what runs in the same network."),
+    external_db_url: text.optional().describe("Only for a public one."),
+  })
+  .meta({ id: "CreatedDatabase", description: "A new database and how to reach it." });
+export type CreatedDatabase = z.infer<typeof CreatedDatabase>;
+
+type KnownValues = Readonly<Record<string, string | null>>;
+
+/** How it is reached inside its network, by its uuid, and from outside, by its server's address. */
+export function databaseUrls(database: DatabaseRecord, secrets: KnownValues) {
+  const { uuid, engine, settings, fields, is_public, public_port, placement } = database;
+  const row = databaseEngine(engine);
+  const address = row.address(engineValues(engine, { ...fields, ...secrets }), settings.image);
+  const isReachable = is_public && public_port !== null;
+  return {
+    internal_db_url: databaseUrl(address, uuid, row.port),
+    external_db_url: isReachable ? databaseUrl(address, placement.server_ip, public_port) : null,
+  };
+}
+
+/** Secret fields by their name, whether they are kept by name or as a variable. */
+export const fieldValues = (engine: DatabaseEngine, kept: KnownValues): KnownValues =>
+  Object.fromEntries(
+    engineFields(engine).flatMap(([name, field]) => {
+      const value = kept[field.variable ?? name];
+      return isSecret(field) && value !== undefined ? [[name, value]] : [];
+    }),
+  );
+
+export interface DatabaseViewOptions {
+  /** Values of the fields that are secrets, by name; `undefined` for those who may not read secrets. */
+  readonly secrets: KnownValues | undefined;
+}
+
+export function databaseView(database: DatabaseRecord, { secrets }: DatabaseViewOptions): Database {
+  const { engine, placement, settings } = database;
+  const view = {
+    database_type: databaseType(engine),
+    uuid: database.uuid,
+    name: database.name,
+    description: database.description,
+    status: shownStatus(database),
+    is_public: database.is_public,
+    public_port: database.public_port,
+    ...settings,
+    ...openFields(database),
+    ...(secrets === undefined ? {} : secretFields(database, secrets)),
+    ...WITHOUT_MEANING_YET,
+    project_uuid: placement.project_uuid,
+    environment_id: database.environment_id,
+    environment_uuid: placement.environment_uuid,
+    environment_name: placement.environment_name,
+    server_uuid: placement.server_uuid,
+    server_status: placement.is_server_functional,
+    destination_id: database.destination_id,
+    destination_uuid: placement.destination_uuid,
+    restart_count: database.restart_count,
+    last_restart_at: timestampOrNull(database.last_restart_at),
+    last_restart_type: database.last_restart_at === null ? null : "crash",
+    last_online_at: plainTimestamp(database.last_online_at ?? database.created_at),
+    started_at: database.started_at && plainTimestamp(database.started_at),
+    created_at: timestamp(database.created_at),
+    updated_at: timestamp(database.updated_at),
+    deleted_at: timestampOrNull(database.removing_at),
+  };
+  // The fields are those of the engine's row, from which the schema is made too.
+  return view as unknown as Database;
+}
+
+const openFields = ({ engine, fields }: DatabaseRecord) =>
+  Object.fromEntries(
+    engineFields(engine)
+      .filter(([, field]) => !isSecret(field))
+      .map(([name, field]) => [name, homeOf(field) === "row" ? field.default : (fields[name] ?? null)]),
+  );
+
+function secretFields(database: DatabaseRecord, secrets: KnownValues) {
+  const names = engineFields(database.engine).flatMap(([name, field]) => (isSecret(field) ? [name] : []));
+  return {
+    ...Object.fromEntries(names.map((name) => [name, secrets[name] ?? null])),
+    ...databaseUrls(database, secrets),
+  };
+}
+
+/** Fields that clients of this API family read. */
+const WITHOUT_MEANING_YET = {
+  destination_type: "standalone",
+  ports_mappings: null,
+  enable_ssl: false,
+  is_log_drain_enabled: false,
+  is_include_timestamps: false,
+  custom_docker_run_options: null,
+  config_hash: null,
+};

@@ -1,0 +1,113 @@
+import {
+  type DatabaseRecord,
+  type DatabaseSecrets,
+  type DatabaseStore,
+  DomainError,
+  databaseDefaults,
+} from "@berth/core";
+import type { Kysely } from "kysely";
+import { inTransaction, type TeamContext } from "./context.ts";
+import { violates } from "./errors.ts";
+import { insertResource, listOfKind, sealSecrets, secretsOfKind, selectPlaced, updateResource } from "./kind-row.ts";
+import { prepared } from "./prepared.ts";
+import type { DB } from "./schema.ts";
+
+const DATABASE_COLUMNS = [
+  "database.engine",
+  "database.settings",
+  "database.is_public",
+  "database.public_port",
+  "database.restart_count",
+  "database.last_restart_at",
+  "database.last_online_at",
+  "database.started_at",
+] as const;
+
+/** Settings of all engines and the engine's own fields are one value: no name is in both. */
+type DatabaseRow = Omit<DatabaseRecord, "settings" | "fields"> & {
+  readonly settings: Readonly<Record<string, unknown>>;
+};
+
+const selectDatabases = (db: Kysely<DB>) =>
+  selectPlaced(db).innerJoin("database", "database.resource_id", "resource.id").select(DATABASE_COLUMNS);
+
+const findByUuid = prepared((db, teamId: number, uuid: string) =>
+  selectDatabases(db).where("resource.team_id", "=", teamId).where("resource.uuid", "=", uuid),
+);
+
+function databaseRecord({ settings, ...row }: DatabaseRow): DatabaseRecord {
+  const defaults = databaseDefaults(row.engine);
+  const isSetting = ([key]: readonly [string, unknown]) => key in defaults;
+  const entries = Object.entries(settings);
+  return {
+    ...row,
+    // Written by `insert` and `update` below from these types; what was added since reads as its default.
+    settings: {
+      ...defaults,
+      ...(Object.fromEntries(entries.filter(isSetting)) as Partial<DatabaseRecord["settings"]>),
+    },
+    fields: Object.fromEntries(entries.filter((entry) => !isSetting(entry))) as DatabaseRecord["fields"],
+  };
+}
+
+export function databaseStore(context: TeamContext): DatabaseStore {
+  const { db, teamId } = context;
+  return {
+    async list(filter, paging = {}) {
+      const { items, total } = await listOfKind(context, "database", selectDatabases(db), filter, paging);
+      return { items: items.map(databaseRecord), total };
+    },
+    async find(uuid) {
+      const row = await findByUuid(db, teamId, uuid);
+      return row && databaseRecord(row);
+    },
+    insert: (database) => inTransaction(context, (inside) => insert(inside, database)),
+    update: (id, change) => inTransaction(context, (inside) => update(inside, id, change)),
+    secretsOf: (ids) => secretsOfKind<DatabaseSecrets>(context, "database", ids, {}),
+  };
+}
+
+async function insert(context: TeamContext, database: Parameters<DatabaseStore["insert"]>[0]): Promise<DatabaseRecord> {
+  const { db } = context;
+  const { uuid, engine, settings, fields, secrets, is_public, public_port, server_id } = database;
+  const { id } = await insertResource(context, "database", database);
+  await db
+    .insertInto("database")
+    .values({
+      resource_id: id,
+      server_id,
+      engine,
+      is_public,
+      public_port,
+      settings: JSON.stringify({ ...settings, ...fields }),
+      secrets: sealSecrets(context, "database", uuid, secrets),
+    })
+    .execute()
+    .catch(explainTakenPort);
+  return databaseRecord(await selectDatabases(db).where("resource.id", "=", id).executeTakeFirstOrThrow());
+}
+
+async function update(
+  context: TeamContext,
+  id: number,
+  { settings, fields, access, ...change }: Parameters<DatabaseStore["update"]>[1],
+): Promise<DatabaseRecord | undefined> {
+  const { db } = context;
+  const resource = await updateResource(context, "database", id, { ...change, settings: { ...settings, ...fields } });
+  if (resource === undefined) return undefined;
+  if (access !== undefined) {
+    const { is_public, public_port } = access;
+    await db
+      .updateTable("database")
+      .set({ is_public, public_port })
+      .where("resource_id", "=", id)
+      .execute()
+      .catch(explainTakenPort);
+  }
+  return databaseStore(context).find(resource.uuid);
+}
+
+function explainTakenPort(cause: unknown): never {
+  if (!violates(cause, "database_public_port")) throw cause;
+  throw new DomainError("port.taken", "Public port already used by another database.", { cause });
+}
