@@ -22,7 +22,7 @@ import {
   requireAbility,
   type Stores,
 } from "@berth/core";
-import { findResource, type UseCaseContext } from "./context.ts";
+import { findResource, findResourceAlone, type UseCaseContext } from "./context.ts";
 import { tellOfResource } from "./event.ts";
 import { mapPage } from "./page.ts";
 
@@ -75,7 +75,7 @@ export function envs({ scope, stores, ids, reportedVersion }: UseCaseContext) {
     async create(ref: ResourceRef, sent: EnvCreate): Promise<EnvironmentVariable> {
       requireAbility(scope, "write");
       return stores.transaction(async (inside) => {
-        const owner = await findResource(inside, ref);
+        const owner = await findResourceAlone(inside, ref);
         if ((await find(inside, owner, sent)) !== undefined) throw exists();
         const made = await insert(inside, owner, sent).catch(explainExisting);
         await changedEvent(inside, owner, [sent.key]);
@@ -87,7 +87,7 @@ export function envs({ scope, stores, ids, reportedVersion }: UseCaseContext) {
     async update(ref: ResourceRef, sent: EnvUpdate): Promise<EnvironmentVariable> {
       requireAbility(scope, "write");
       return stores.transaction(async (inside) => {
-        const owner = await findResource(inside, ref);
+        const owner = await findResourceAlone(inside, ref);
         const current = await find(inside, owner, sent);
         if (current === undefined) throw notFound("Environment variable");
         const changed = await change(inside, owner, current, sent);
@@ -101,7 +101,7 @@ export function envs({ scope, stores, ids, reportedVersion }: UseCaseContext) {
       requireAbility(scope, "write");
       if (data.length === 0) throw new DomainError("request.malformed", "Bulk data is required.");
       return stores.transaction(async (inside) => {
-        const owner = await findResource(inside, ref);
+        const owner = await findResourceAlone(inside, ref);
         const saved: EnvRecord[] = [];
         for (const sent of data) {
           const current = await find(inside, owner, sent);
@@ -116,7 +116,7 @@ export function envs({ scope, stores, ids, reportedVersion }: UseCaseContext) {
     async delete(ref: ResourceRef, envUuid: string): Promise<{ message: string }> {
       requireAbility(scope, "write");
       await stores.transaction(async (inside) => {
-        const owner = await findResource(inside, ref);
+        const owner = await findResourceAlone(inside, ref);
         if (!(await inside.envs.delete(owner.id, envUuid))) throw notFound("Environment variable");
         await changedEvent(inside, owner, []);
       });

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import type { Ability, ApplicationCreatePublic, Scope, ServerRecord, Stores, Token } from "@berth/core";
 import {
+  type Backend,
   type PrintingEngine,
   printingEngine,
   refusingCloud,
@@ -32,11 +33,12 @@ export interface World {
 
 export const EVERYTHING: Ability[] = ["read", "read:sensitive", "write", "write:sensitive", "deploy"];
 
-export async function world(options: Partial<ControlDeps> = {}): Promise<World> {
-  const db = await testDatabase();
+export async function world(options: Partial<ControlDeps> & { readonly backend?: Backend } = {}): Promise<World> {
+  const { backend, ...changed } = options;
+  const db = await testDatabase(backend === undefined ? {} : { backend });
   const engine = printingEngine();
   const uploads = new Map<string, number>();
-  const use = control({ ...deps(db, engine, uploads), ...options });
+  const use = control({ ...deps(db, engine, uploads), ...changed });
   const as = (teamId: number, ...abilities: Ability[]) => use(scopeOf(teamId, abilities));
   const team = await db.stores().teams.insert({ name: "Own", description: null });
   const other = await db.stores().teams.insert({ name: "Other", description: null });

@@ -185,6 +185,7 @@ const ATTEMPTS: Attempts = {
   },
   resources: {
     find: (stores, { app }) => stores.resources.find(app),
+    findAlone: (stores, { app }) => stores.resources.findAlone(app),
     list: (stores, { environment }) =>
       stores.resources
         .list({ environment_id: environment.id }, { take: 0 })

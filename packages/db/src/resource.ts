@@ -12,6 +12,13 @@ export function resourceStore(context: TeamContext): ResourceStore {
   return {
     find: ({ kind, uuid }) =>
       own().select(RESOURCE_COLUMNS).where("uuid", "=", uuid).where("kind", "=", kind).executeTakeFirst(),
+    findAlone: ({ kind, uuid }) =>
+      own()
+        .select(RESOURCE_COLUMNS)
+        .where("uuid", "=", uuid)
+        .where("kind", "=", kind)
+        .forNoKeyUpdate()
+        .executeTakeFirst(),
     list(filter, paging = {}) {
       const { kind, environment_id: environmentId, server_id: serverId } = filter;
       return page(

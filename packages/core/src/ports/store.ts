@@ -160,6 +160,8 @@ export type NewServer = Pick<
 
 export interface ResourceStore {
   find(ref: ResourceRef): Promise<ResourceRecord | undefined>;
+  /** In a transaction: until its end, others who ask so for the same resource wait. */
+  findAlone(ref: ResourceRef): Promise<ResourceRecord | undefined>;
   list(
     filter: { readonly kind?: ResourceKind; readonly environment_id?: number; readonly server_id?: number },
     paging?: Paging,
