@@ -6,6 +6,7 @@ import { type Clock, DomainError, type Scope, type ServerRecord, type Stores } f
 import { authenticator, cipher, type Database, loadKeyFile, requireKey, stores, systemStores } from "@berth/db";
 import {
   cloudProviders,
+  diskSpace,
   type EmbeddedProxy,
   embeddedProxy,
   isRoot,
@@ -118,6 +119,7 @@ export async function wire(config: Config, folder: DataFolder, database: Databas
         credentialsFor: async () => undefined,
         redactor,
         clock,
+        diskOf: async (server) => (isLocal(server) ? await diskSpace(folder.apps) : undefined),
         owner: `${hostname()}-${process.pid}-${ids.secret(8)}`,
         ownsServer: isLocal,
         logger: log,

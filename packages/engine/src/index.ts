@@ -6,6 +6,7 @@ export { type GithubHostOptions, githubHost } from "./git-host/github.ts";
 export type { Argv } from "./host/argv.ts";
 export { toShell } from "./host/argv.ts";
 export { type DetachedOptions, type DetachedProcess, spawnDetached } from "./host/detached.ts";
+export { diskSpace } from "./host/disk.ts";
 export { endGroup, isAlive, type ProcessGroup, signalGroup } from "./host/group.ts";
 export { LINE_LENGTH_MAX, type LineSplitter, splitLines } from "./host/lines.ts";
 export { type RunOptions, type RunResult, run } from "./host/local.ts";

@@ -129,7 +129,10 @@ export function fakeEngine(points: Points): FakeEngine {
       await closeServer(release?.server);
     },
     inspect: async (ref) => releases.get(ref.deploymentUuid)?.state,
-    list: async () => [...releases.values()].map(({ state }) => state),
+    async list() {
+      await points.pass("list");
+      return [...releases.values()].map(({ state }) => state);
+    },
     async exec({ deploymentUuid }, script, { signal }) {
       executed.push({ deploymentUuid, script });
       await points.pass("exec", signal);

@@ -35,7 +35,10 @@ export function fakeProxy(points: Points): FakeProxy {
       await points.pass("delete");
       sites.delete(siteId);
     },
-    inFlight: async ({ port }) => busy.get(port) ?? 0,
+    async inFlight({ port }) {
+      await points.pass("inFlight");
+      return busy.get(port) ?? 0;
+    },
     publicUrl: (url) => url,
     async request(siteId) {
       const site = sites.get(siteId);

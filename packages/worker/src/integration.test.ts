@@ -73,6 +73,7 @@ function openWorker(): Worker {
     credentialsFor: async () => undefined,
     redactor,
     clock: { now: () => new Date() },
+    diskOf: async () => undefined,
     owner: testUuid(),
     ownsServer: ({ id }) => id === place.server.id,
     logger: { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined },

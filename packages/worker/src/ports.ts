@@ -1,6 +1,7 @@
 import type {
   ApplicationRecord,
   Clock,
+  DiskSpace,
   Engine,
   GitCredentials,
   ServerRecord,
@@ -27,6 +28,8 @@ export interface WorkerDeps {
   readonly clock: Clock;
   /** Names this worker among all that ever ran: a new one for every start. */
   readonly owner: string;
+  /** Of the disk that holds what the server runs; `undefined` when it cannot be read. */
+  diskOf(server: ServerRecord): Promise<DiskSpace | undefined>;
   /** Whether this instance can work on a server: its engine is here or within reach. */
   ownsServer(server: ServerRecord): boolean;
   readonly logger: Logger;

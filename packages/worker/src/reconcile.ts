@@ -1,10 +1,19 @@
-import { type Observed, type Operation, plan, type ServerRecord, siteOf, upstreamsOf } from "@berth/core";
+import {
+  isDomainError,
+  type Observed,
+  type Operation,
+  plan,
+  type ServerRecord,
+  siteOf,
+  upstreamsOf,
+} from "@berth/core";
 import type { ServerHands } from "./hands.ts";
 import { createHealthWatch, type HealthWatch } from "./health-watch.ts";
 import { createObserver, type Look } from "./observe.ts";
 import { carryOut, laneOf, type OperationDeps } from "./operations.ts";
 import type { WorkerDeps } from "./ports.ts";
 import type { Pulse } from "./pulse.ts";
+import { removeOutOfReach } from "./removal.ts";
 import { createResting } from "./resting.ts";
 import type { WorkerSettings } from "./settings.ts";
 import { pause, within } from "./wait.ts";
@@ -83,6 +92,15 @@ export function createReconciler(deps: ReconcilerDeps, pulse: Pulse): Reconciler
       if (await hold(hands.server, post)) await reconcile(hands, post);
     } catch (error) {
       logger.warn("A server could not be looked at.", { server: hands.server.name, error });
+      if (isDomainError(error, "engine.unreachable", "server.unreachable")) await removeUnreached(hands.server);
+    }
+  };
+
+  const removeUnreached = async (server: ServerRecord) => {
+    try {
+      await removeOutOfReach(deps, server);
+    } catch (error) {
+      logger.warn("What is on a server could not be removed.", { server: server.name, error });
     }
   };
 

@@ -1,7 +1,7 @@
-import type { ResourceRecord, SystemStores } from "@berth/core";
+import { DomainError, isDomainError, type ResourceRecord, type ServerRecord, type SystemStores } from "@berth/core";
 import type { ServerHands } from "./hands.ts";
 import type { WorkerDeps } from "./ports.ts";
-import { STOP_GRACE_SECONDS } from "./settings.ts";
+import { STOP_GRACE_SECONDS, type WorkerSettings } from "./settings.ts";
 
 /**
  * Removes a resource: its deployments end first, then it loses its route, its releases and what the engine and the
@@ -10,19 +10,97 @@ import { STOP_GRACE_SECONDS } from "./settings.ts";
  *
  * @returns `false` when a deployment has not ended yet: to be called again.
  */
-export async function removeResource(
-  { stores, source, logger }: WorkerDeps,
-  { server, engine, router }: ServerHands,
-  resourceId: number,
-): Promise<boolean> {
-  const resource = await stores.resources.find(resourceId);
+export async function removeResource(deps: WorkerDeps, hands: ServerHands, resourceId: number): Promise<boolean> {
+  const resource = await deps.stores.resources.find(resourceId);
   if (resource === undefined || resource.removing_at === null) return true;
-  if (!(await cancelDeployments(stores, server.id, resource))) return false;
+  return await attempt(deps, resource, async () => {
+    if (!(await cancelDeployments(deps.stores, resource))) return false;
+    await takeFromEngine(deps, hands, resource);
+    await removeRecord(deps, resource);
+    return true;
+  });
+}
 
+/**
+ * The same for what is on a server that nobody reaches. What an engine may hold something of waits until it answers,
+ * unless the server itself is given up: then it need not be tidied.
+ */
+export async function removeOutOfReach(
+  deps: WorkerDeps & { readonly settings: WorkerSettings },
+  server: ServerRecord,
+): Promise<void> {
+  const { stores, logger } = deps;
+  const resources = (await stores.resources.listRemoving()).filter(({ server_id }) => server_id === server.id);
+  for (const resource of resources) {
+    const hasRun = await stores.resources.hasRun(resource.id);
+    // It ran on the machine of another control plane, which removes it and tells of it.
+    if (hasRun && server.engine === "process" && !deps.ownsServer(server)) continue;
+    try {
+      await attempt(deps, resource, async () => {
+        if (!(await cancelDeployments(stores, resource))) return false;
+        if (hasRun && !isGivenUp(deps, server)) throw outOfReach(server);
+        await removeRecord(deps, resource);
+        return true;
+      });
+    } catch (error) {
+      const report = isDomainError(error, "engine.unreachable") ? logger.debug : logger.warn;
+      report("A resource could not be removed.", { resource: resource.uuid, error });
+    }
+  }
+}
+
+const outOfReach = ({ name }: ServerRecord) =>
+  new DomainError(
+    "engine.unreachable",
+    `Server ${name} is not within reach. What is on it is removed once it answers, or with the server.`,
+  );
+
+function isGivenUp(
+  { clock, settings }: { clock: WorkerDeps["clock"]; settings: WorkerSettings },
+  server: ServerRecord,
+) {
+  if (server.removing_at === null) return false;
+  return clock.now().getTime() - server.removing_at.getTime() >= settings.giveUpServerSeconds * 1000;
+}
+
+/** Tells of the attempt in the job of the removal, which ends with the row. */
+async function attempt(
+  { stores }: WorkerDeps,
+  { id }: ResourceRecord,
+  remove: () => Promise<boolean>,
+): Promise<boolean> {
+  const job = { type: "resource.delete", subject_id: id } as const;
+  await stores.jobs.begin(job);
+  try {
+    const isGone = await remove();
+    if (!isGone) await stores.jobs.note(job, null);
+    return isGone;
+  } catch (error) {
+    const sentence = isDomainError(error) ? error.message : "It failed for a reason that Berth's own log names.";
+    await stores.jobs.note(job, sentence).catch(() => undefined);
+    throw error;
+  }
+}
+
+/** Whether none is left. Those in progress are ended by whoever runs them. */
+async function cancelDeployments(stores: SystemStores, { id, team_id, server_id }: ResourceRecord): Promise<boolean> {
+  const activeOnes = async () =>
+    (await stores.deployments.listActive(server_id)).filter(({ resource_id }) => resource_id === id);
+  const { deployments } = stores.forTeam(team_id);
+  const active = await activeOnes();
+  for (const { uuid } of active) await deployments.requestCancel(uuid);
+  return active.length === 0 || (await activeOnes()).length === 0;
+}
+
+async function takeFromEngine(
+  { stores }: WorkerDeps,
+  { server, engine, router }: ServerHands,
+  resource: ResourceRecord,
+): Promise<void> {
   await router.unroute(resource.uuid);
   const graceSeconds = await graceOf(stores, resource);
   const records = (await stores.releases.listByServer(server.id)).filter(
-    ({ resource_id }) => resource_id === resourceId,
+    ({ resource_id }) => resource_id === resource.id,
   );
   const seen = (await engine.list()).filter(({ resourceUuid }) => resourceUuid === resource.uuid);
   const uuids = new Set([
@@ -32,22 +110,13 @@ export async function removeResource(
   const remove = (deploymentUuid: string) =>
     engine.remove({ resourceUuid: resource.uuid, deploymentUuid }, { graceSeconds });
   await Promise.all([...uuids].map(remove));
-
   await engine.removeResource(resource.uuid, { deleteVolumes: resource.delete_volumes });
-  await source.removeResource(resource.uuid);
-  await stores.resources.delete(resourceId);
-  logger.info("Resource removed.", { resource: resource.uuid, deletedVolumes: resource.delete_volumes });
-  return true;
 }
 
-/** Whether none is left. Those in progress are ended by whoever runs them. */
-async function cancelDeployments(stores: SystemStores, serverId: number, resource: ResourceRecord): Promise<boolean> {
-  const activeOnes = async () =>
-    (await stores.deployments.listActive(serverId)).filter(({ resource_id }) => resource_id === resource.id);
-  const { deployments } = stores.forTeam(resource.team_id);
-  const active = await activeOnes();
-  for (const { uuid } of active) await deployments.requestCancel(uuid);
-  return active.length === 0 || (await activeOnes()).length === 0;
+async function removeRecord({ stores, source, logger }: WorkerDeps, resource: ResourceRecord): Promise<void> {
+  await source.removeResource(resource.uuid);
+  await stores.resources.delete(resource.id);
+  logger.info("Resource removed.", { resource: resource.uuid, deletedVolumes: resource.delete_volumes });
 }
 
 async function graceOf(stores: SystemStores, { id }: ResourceRecord): Promise<number> {

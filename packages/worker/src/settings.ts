@@ -26,6 +26,13 @@ export interface WorkerSettings {
   /** How long requests in flight on a replaced release are waited for. */
   readonly drainSecondsMax: number;
 
+  /** How long a part of a validation may take to answer. */
+  readonly validationSeconds: number;
+  /** How long a server that is being deleted is tried to be reached, so that nothing stays behind on it. */
+  readonly giveUpServerSeconds: number;
+  /** How long jobs that have ended can be read. */
+  readonly jobKeptDays: number;
+
   readonly logFlushMs: number;
   readonly logBatchLines: number;
   readonly logLinesMax: number;
@@ -49,6 +56,10 @@ export const DEFAULT_SETTINGS: WorkerSettings = {
   restSeconds: 2,
   restSecondsMax: 300,
   drainSecondsMax: 30,
+
+  validationSeconds: 20,
+  giveUpServerSeconds: 60,
+  jobKeptDays: 30,
 
   logFlushMs: 100,
   logBatchLines: 200,

@@ -1,6 +1,7 @@
 import type { ServerRecord } from "@berth/core";
 import type { DeploymentDeps } from "./deploy/deployment.ts";
 import { serverHands } from "./hands.ts";
+import { createJobs } from "./job.ts";
 import type { WorkerDeps } from "./ports.ts";
 import { pulse } from "./pulse.ts";
 import { createQueue } from "./queue.ts";
@@ -33,6 +34,7 @@ export function worker(options: WorkerOptions): Worker {
   const handsOf: (server: ServerRecord) => ReturnType<ReturnType<typeof serverHands>> = serverHands(options);
   const reconciler = createReconciler({ ...options, settings, handsOf }, beat);
   const queue = createQueue({ ...options, settings, handsOf, onHealthy: (uuid) => reconciler.markHealthy(uuid) }, beat);
+  const jobs = createJobs({ ...options, settings, handsOf }, beat);
   const stopping = new AbortController();
   let listening: Promise<void> = Promise.resolve();
 
@@ -53,11 +55,12 @@ export function worker(options: WorkerOptions): Worker {
       listening = listen();
       queue.start();
       reconciler.start();
+      jobs.start();
     },
     async stop({ graceSeconds }) {
       await queue.stop({ graceSeconds });
       stopping.abort();
-      await Promise.all([listening, reconciler.stop()]);
+      await Promise.all([listening, reconciler.stop(), jobs.stop()]);
     },
     pause: () => queue.pause(),
     resume: () => queue.resume(),

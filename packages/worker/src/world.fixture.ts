@@ -3,8 +3,10 @@ import {
   type ApplicationSettings,
   type DeploymentRecord,
   type DeploymentStep,
+  type DiskSpace,
   isTerminal,
   type NewDeployment,
+  type ServerRecord,
   type ServerSettings,
   type Stores,
   type SystemStores,
@@ -27,6 +29,9 @@ export interface World {
   readonly stores: Stores;
   readonly system: SystemStores;
   readonly warnings: readonly string[];
+  readonly server: ServerRecord;
+  /** Of the server. */
+  disk: DiskSpace | undefined;
   application(settings?: Partial<ApplicationSettings>): Promise<ApplicationRecord>;
   /** Asks for a deployment, as a user does. */
   deploy(application: ApplicationRecord, fields?: Partial<NewDeployment>): Promise<DeploymentRecord>;
@@ -59,6 +64,8 @@ export interface TestWorker extends Worker {
   kill(): void;
 }
 
+const GIB = 1024 ** 3;
+
 /** As in the product, only quicker. */
 const QUICK: Partial<WorkerSettings> = {
   leaseSeconds: 1,
@@ -71,6 +78,8 @@ const QUICK: Partial<WorkerSettings> = {
   logFlushMs: 10,
   abortSecondsMax: 2,
   routeSecondsMax: 1,
+  validationSeconds: 1,
+  giveUpServerSeconds: 1,
 };
 
 export async function openWorld(database: TestDatabase, settings: Partial<ServerSettings> = {}): Promise<World> {
@@ -96,6 +105,8 @@ export async function openWorld(database: TestDatabase, settings: Partial<Server
     stores,
     system,
     warnings,
+    server: place.server,
+    disk: { totalBytes: 100 * GIB, freeBytes: 50 * GIB },
     async application(settings = {}) {
       const application = await testApplication(stores, place, { settings });
       const host = `${application.uuid}.example.com`;
@@ -121,6 +132,7 @@ export async function openWorld(database: TestDatabase, settings: Partial<Server
         redactor: options.redactor ?? redactAll,
         credentialsFor: options.credentialsFor ?? (async () => undefined),
         clock: { now: () => new Date() },
+        diskOf: async () => world.disk,
         owner: name,
         ownsServer: ({ id }) => id === place.server.id,
         logger: { debug: () => undefined, info: () => undefined, warn: tell, error: tell },

@@ -1,0 +1,13 @@
+import { statfs } from "node:fs/promises";
+import type { DiskSpace } from "@berth/core";
+
+/** Of the disk that holds the folder, as its own user may use it; `undefined` when it cannot be read. */
+export async function diskSpace(folder: string): Promise<DiskSpace | undefined> {
+  try {
+    const { bsize, blocks, bavail } = await statfs(folder);
+    return { totalBytes: blocks * bsize, freeBytes: bavail * bsize };
+  } catch {
+    // No such folder yet, or a file system that does not tell.
+    return undefined;
+  }
+}

@@ -1,0 +1,274 @@
+import { type ApplicationRecord, DomainError, type JobRecord, type NewJob, type ServerRecord } from "@berth/core";
+import { type TestDatabase, testApplication, testDatabase, testPlace, testUuid } from "@berth/testing";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { openWorld, until, type World } from "./world.fixture.ts";
+
+let database: TestDatabase;
+let world: World;
+beforeAll(async () => {
+  database = await testDatabase();
+});
+afterAll(() => database.close());
+beforeEach(async () => {
+  world = await openWorld(database);
+});
+afterEach(() => world.close());
+
+async function requested(type: NewJob["type"], subject: NewJob["subject"]): Promise<JobRecord> {
+  const [job] = await world.stores.jobs.request([{ uuid: testUuid(), type, subject }]);
+  if (job === undefined) throw new Error("No job was queued.");
+  return job;
+}
+
+async function validation(server: ServerRecord): Promise<JobRecord> {
+  await world.stores.servers.update(server.uuid, { is_validating: true });
+  return requested("server.validate", { ...server, type: "server" });
+}
+
+async function removal(application: ApplicationRecord): Promise<JobRecord> {
+  await world.stores.resources.markRemoving(application.id, { delete_volumes: true });
+  return requested("resource.delete", { ...application, type: "application" });
+}
+
+/** As a forced deletion asks for it. */
+async function deletion(server: ServerRecord): Promise<JobRecord> {
+  await world.stores.servers.markRemoving(server.id);
+  for (const resource of await world.stores.resources.markRemovingOn(server.id, { delete_volumes: true })) {
+    await requested("resource.delete", { ...resource, type: resource.kind });
+  }
+  return requested("server.delete", { ...server, type: "server" });
+}
+
+const find = async ({ uuid }: Pick<JobRecord, "uuid">) => {
+  const job = await world.stores.jobs.find(uuid);
+  if (job === undefined) throw new Error("The job is gone.");
+  return job;
+};
+const ended = (job: JobRecord) =>
+  until("the job ends", async () => {
+    const found = await find(job);
+    return found.finished_at === null ? undefined : found;
+  });
+const serverOf = async ({ uuid }: ServerRecord) => {
+  const server = await world.stores.servers.find(uuid);
+  if (server === undefined) throw new Error("The server is gone.");
+  return server;
+};
+
+/** A server that no worker can work on. */
+async function docker(): Promise<{ server: ServerRecord; application: ApplicationRecord }> {
+  const place = await testPlace(world.stores);
+  const ip = `${testUuid()}.example`;
+  const server = await world.stores.servers.insert({
+    ...place.server,
+    uuid: testUuid(),
+    engine: "docker",
+    ip,
+  });
+  const fields = { uuid: testUuid(), server_id: server.id, name: "berth", network: "berth" };
+  const destination = await world.stores.servers.insertDestination(fields);
+  return { server, application: await testApplication(world.stores, { ...place, server, destination }) };
+}
+
+/** An engine may hold something of it since. */
+async function ranOnce(application: ApplicationRecord): Promise<void> {
+  await world.deploy(application);
+  const claimed = await world.system.deployments.claimNext("dead", 60, [application.server_id]);
+  if (claimed) await world.system.deployments.finish(claimed.lease, "failed", "No luck.");
+}
+
+describe("validating a server", () => {
+  test("finds that engine, proxy and disk are well", async () => {
+    world.worker();
+    const { settings } = world.server;
+    await world.stores.servers.update(world.server.uuid, { settings: { ...settings, is_usable: false } });
+    const job = await validation(world.server);
+    expect(await ended(job)).toMatchObject({ status: "finished", error: null, attempts: 1 });
+    expect(await serverOf(world.server)).toMatchObject({
+      is_validating: false,
+      validation_logs: null,
+      settings: { is_reachable: true, is_usable: true },
+    });
+  });
+
+  test("says what does not work", async () => {
+    world.points.fail("list", new DomainError("engine.unreachable", "It sleeps."), 10_000);
+    world.points.fail("inFlight", new Error("socket /secret/path is gone"), 10_000);
+    world.disk = { totalBytes: 1000, freeBytes: 0 };
+    world.worker();
+    const error =
+      "Its engine does not work: It sleeps.\nIts proxy does not work.\nIts disk is full: 0 MB are free, 256 MB are needed.";
+    expect(await ended(await validation(world.server))).toMatchObject({ status: "failed", error });
+    expect(await serverOf(world.server)).toMatchObject({
+      is_validating: false,
+      validation_logs: error,
+      settings: { is_reachable: false, is_usable: false },
+    });
+  });
+
+  test("does not wait for ever", async () => {
+    const held = world.points.hold("inFlight");
+    world.worker();
+    const { status, error } = await ended(await validation(world.server));
+    expect([status, error]).toEqual(["failed", "Its proxy does not answer within 1 s."]);
+    held.open();
+  });
+
+  test("says plainly that Docker cannot be driven yet", async () => {
+    world.worker();
+    const { server } = await docker();
+    const { status, error } = await ended(await validation(server));
+    expect([status, error]).toEqual(["failed", expect.stringMatching(/cannot drive servers with Docker yet/)]);
+    expect(await serverOf(server)).toMatchObject({ validation_logs: error, settings: { is_usable: false } });
+  });
+
+  test("is finished by the next worker when one is killed in the middle", async () => {
+    const held = world.points.hold("inFlight");
+    const worker = world.worker();
+    const job = await validation(world.server);
+    await held.reached;
+    expect(await find(job)).toMatchObject({ status: "in_progress", attempts: 1 });
+    worker.kill();
+    world.worker();
+    expect(await ended(job)).toMatchObject({ status: "finished", attempts: 2 });
+    expect((await serverOf(world.server)).is_validating).toBe(false);
+    held.open();
+  });
+
+  test("is given up when it brought down one worker after the other", async () => {
+    const job = await validation(world.server);
+    for (let attempt = 1; attempt <= 10; attempt++) {
+      await world.system.jobs.claim("server.validate", [world.server.id], { owner: "dead", leaseSeconds: 0 });
+    }
+    world.worker();
+    const { status, error } = await ended(job);
+    expect([status, error]).toEqual(["failed", "The validation was interrupted too often. Start it again."]);
+  });
+});
+
+describe("the job of a removal", () => {
+  test("moves with it, and ends with it", async () => {
+    world.worker();
+    const application = await world.application();
+    await world.ended(await world.deploy(application));
+    const stop = world.points.hold("remove");
+    const job = await removal(application);
+    await stop.reached;
+    expect(await find(job)).toMatchObject({ status: "in_progress", attempts: 1, error: null });
+    stop.open();
+    expect(await ended(job)).toMatchObject({ status: "finished", error: null });
+    expect(await world.system.resources.find(application.id)).toBeUndefined();
+  });
+
+  test("says why the last attempt failed, and is tried again", async () => {
+    world.worker();
+    const application = await world.application();
+    await world.ended(await world.deploy(application));
+    world.points.fail("remove", new DomainError("engine.failed", "The folder is busy."));
+    const job = await removal(application);
+    await until("it has failed once", async () => (await find(job)).error === "The folder is busy.");
+    expect(await ended(job)).toMatchObject({ status: "finished", attempts: 2, error: null });
+  });
+
+  test.each(["unroute", "remove", "delete"])("is not stuck when a worker is killed at %s", async (step) => {
+    const names: Record<string, string> = {
+      unroute: "proxy.delete",
+      remove: "engine.removeResource",
+      delete: "resources.delete",
+    };
+    const application = await world.application();
+    const first = world.worker();
+    await world.ended(await world.deploy(application));
+    await first.stop({ graceSeconds: 1 });
+    const job = await removal(application);
+    const dying = world.worker({
+      watch: {
+        before: (name) => {
+          if (name === names[step]) dying.kill();
+        },
+      },
+    });
+    await until("it is killed", () => dying.life.isOver);
+    expect(await find(job)).toMatchObject({ status: "in_progress" });
+    world.worker();
+    expect(await ended(job)).toMatchObject({ status: "finished" });
+    expect(world.engine.releases()).toEqual([]);
+  });
+
+  test("ends for what never ran where no engine can be reached", async () => {
+    world.worker();
+    const { application } = await docker();
+    const job = await removal(application);
+    expect(await ended(job)).toMatchObject({ status: "finished" });
+    expect(world.source.removedResources).toContain(application.uuid);
+  });
+
+  test("ends for what never ran on a server whose engine is away", async () => {
+    const [never, ran] = [await world.application(), await world.application()];
+    await ranOnce(ran);
+    world.points.fail("list", new DomainError("engine.unreachable", "It sleeps."), 10_000);
+    world.worker();
+    const waiting = await removal(ran);
+    expect(await ended(await removal(never))).toMatchObject({ status: "finished" });
+    await until("it says why it waits", async () => /not within reach/.test((await find(waiting)).error ?? ""));
+    expect(await world.system.resources.find(ran.id)).toBeDefined();
+  });
+});
+
+describe("[S49] deleting a server with what is on it", () => {
+  test("removes every resource first, and then the server", async () => {
+    const { server, application } = await docker();
+    const job = await deletion(server);
+    world.worker();
+    expect(await ended(job)).toMatchObject({ status: "finished", attempts: 1 });
+    expect(await world.stores.servers.find(server.uuid)).toBeUndefined();
+    const { items } = await world.stores.jobs.list({ subject: application.uuid });
+    expect(items).toMatchObject([{ type: "resource.delete", status: "finished" }]);
+    const types = (await world.stores.events.list({}))
+      .filter(({ resource_uuid }) => resource_uuid === server.uuid || resource_uuid === application.uuid)
+      .map(({ type }) => type);
+    expect(types.indexOf("resource.deleted")).toBeLessThan(types.indexOf("server.deleted"));
+  });
+
+  test.each(["resources.delete", "servers.deleteIfEmpty"])("goes on after a kill before %s", async (call) => {
+    const { server } = await docker();
+    const job = await deletion(server);
+    const dying = world.worker({
+      watch: {
+        before: (name) => {
+          if (name === call) dying.kill();
+        },
+      },
+    });
+    await until("it is killed", () => dying.life.isOver);
+    expect(await world.stores.servers.find(server.uuid)).toMatchObject({ removing_at: expect.any(Date) });
+    world.worker();
+    expect(await ended(job)).toMatchObject({ status: "finished" });
+    expect(await world.stores.servers.find(server.uuid)).toBeUndefined();
+  });
+
+  test("waits a while for a server that does not answer, and says so", async () => {
+    const { server, application } = await docker();
+    await ranOnce(application);
+    world.worker();
+    const alone = await removal(application);
+    await until("it says why it waits", async () => /not within reach/.test((await find(alone)).error ?? ""));
+    expect(await find(alone)).toMatchObject({ status: "in_progress" });
+    const job = await deletion(server);
+    expect(await ended(job)).toMatchObject({ status: "finished" });
+    expect(await find(alone)).toMatchObject({ status: "finished", error: null });
+  });
+
+  test("ends its validation too", async () => {
+    const { server } = await docker();
+    const check = await validation(server);
+    // As if another worker held it.
+    await world.system.jobs.claim("server.validate", [server.id], { owner: "other", leaseSeconds: 600 });
+    world.worker();
+    await ended(await deletion(server));
+    expect(await find(check)).toMatchObject({
+      status: "failed",
+      error: "The server was deleted in the meantime.",
+    });
+  });
+});

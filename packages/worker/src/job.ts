@@ -1,0 +1,86 @@
+import { isDomainError, type ServerRecord } from "@berth/core";
+import type { Pulse } from "./pulse.ts";
+import { removeOutOfReach } from "./removal.ts";
+import { type ValidationDeps, validateServer } from "./server-validation.ts";
+import { pause } from "./wait.ts";
+
+/** Brings forward the background work that belongs to no deployment and to no engine's look. */
+export interface Jobs {
+  start(): void;
+  stop(): Promise<void>;
+}
+
+/**
+ * Validations are claimed one by one. Deletions are seen from what is marked for removal, so nothing is forgotten when
+ * a worker goes away in the middle: the next one sees the same.
+ */
+export function createJobs(deps: ValidationDeps, pulse: Pulse): Jobs {
+  const { stores, settings, logger, owner } = deps;
+  const stopping = new AbortController();
+  let loop: Promise<void> = Promise.resolve();
+  let prunedMs = Number.NEGATIVE_INFINITY;
+
+  const validateAll = async (servers: readonly ServerRecord[]) => {
+    // Another control plane's own machine is validated there.
+    const ids = servers.filter((server) => deps.ownsServer(server) || server.engine !== "process").map(({ id }) => id);
+    const hold = { owner, leaseSeconds: settings.validationSeconds + settings.leaseSeconds };
+    while (ids.length > 0 && !stopping.signal.aborted) {
+      const claimed = await stores.jobs.claim("server.validate", ids, hold);
+      if (claimed === undefined) return;
+      await validateServer(deps, claimed.lease, claimed.job.subject_id);
+    }
+  };
+
+  /** What is on servers within reach is removed by those who look after them. */
+  const removeFrom = async (servers: readonly ServerRecord[]) => {
+    const marked = new Set((await stores.resources.listRemoving()).map(({ server_id }) => server_id));
+    const others = servers.filter((server) => marked.has(server.id) && !deps.ownsServer(server));
+    if (others.length === 0 || !(await stores.leases.acquire(LEASE, owner, settings.serverLeaseSeconds))) return;
+    for (const server of others) await removeOutOfReach(deps, server);
+  };
+
+  const deleteServers = async () => {
+    for (const server of await stores.servers.listRemoving()) {
+      await stores.jobs.begin({ type: "server.delete", subject_id: server.id });
+      if (await stores.servers.deleteIfEmpty(server.id)) logger.info("Server deleted.", { server: server.name });
+    }
+  };
+
+  const prune = async () => {
+    if (performance.now() - prunedMs < PRUNE_INTERVAL_MS) return;
+    prunedMs = performance.now();
+    const count = await stores.jobs.prune(settings.jobKeptDays);
+    if (count > 0) logger.debug("Old jobs forgotten.", { count });
+  };
+
+  const workAll = async () => {
+    const follower = pulse.follow();
+    while (!stopping.signal.aborted) {
+      try {
+        const servers = await stores.servers.list();
+        await validateAll(servers);
+        await removeFrom(servers);
+        await deleteServers();
+        await prune();
+      } catch (error) {
+        const report = isDomainError(error, "database.unavailable") ? logger.debug : logger.warn;
+        report("Background work could not go on.", { error });
+        await pause(1, stopping.signal);
+      }
+      await follower.next(settings.reconcileSeconds, stopping.signal);
+    }
+  };
+
+  return {
+    start: () => {
+      loop = workAll();
+    },
+    async stop() {
+      stopping.abort();
+      await loop;
+    },
+  };
+}
+
+const LEASE = "removals";
+const PRUNE_INTERVAL_MS = 3_600_000;

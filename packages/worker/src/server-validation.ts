@@ -1,0 +1,71 @@
+import {
+  isDomainError,
+  type JobLease,
+  type ServerFindings,
+  type ServerRecord,
+  undrivenValidation,
+  type ValidationResult,
+  validationOf,
+} from "@berth/core";
+import type { ServerHands } from "./hands.ts";
+import type { WorkerDeps } from "./ports.ts";
+import type { WorkerSettings } from "./settings.ts";
+import { within } from "./wait.ts";
+
+export interface ValidationDeps extends WorkerDeps {
+  readonly settings: WorkerSettings;
+  readonly handsOf: (server: ServerRecord) => ServerHands;
+}
+
+/** Validates a server and writes down what was found. Of one that is gone the job ends too. */
+export async function validateServer(deps: ValidationDeps, lease: JobLease, serverId: number): Promise<void> {
+  const { stores, logger } = deps;
+  const server = await stores.servers.find(serverId);
+  if (server === undefined) {
+    await stores.jobs.finish(lease, "failed", "The server was deleted in the meantime.");
+    return;
+  }
+  const found = await resultOf(deps, lease, server);
+  await stores.servers.finishValidation(lease, serverId, found);
+  logger.info("Server validated.", { server: server.name, ...found });
+}
+
+async function resultOf(deps: ValidationDeps, lease: JobLease, server: ServerRecord): Promise<ValidationResult> {
+  if (lease.attempt > deps.settings.attemptsMax) return INTERRUPTED;
+  if (!deps.ownsServer(server)) return server.engine === "process" ? ELSEWHERE : undrivenValidation(server.engine);
+  const findings = await look(deps, server);
+  return validationOf(findings, server.settings.server_disk_usage_notification_threshold);
+}
+
+async function look(deps: ValidationDeps, server: ServerRecord): Promise<ServerFindings> {
+  const { engine, proxy } = deps.handsOf(server);
+  const answerOf = (what: string, work: () => Promise<unknown>) => problemOf(deps.settings, what, work);
+  const [engineProblem, proxyProblem, disk] = await Promise.all([
+    answerOf("engine", () => engine.list()),
+    // The cheapest thing that only a proxy which works can answer.
+    answerOf("proxy", () => proxy.inFlight({ host: "127.0.0.1", port: 1 })),
+    deps.diskOf(server).catch(() => undefined),
+  ]);
+  return { engineProblem, proxyProblem, disk: disk ?? null };
+}
+
+async function problemOf(
+  { validationSeconds }: WorkerSettings,
+  what: string,
+  work: () => Promise<unknown>,
+): Promise<string | null> {
+  try {
+    const answer = await within(validationSeconds, work());
+    return answer === undefined ? `Its ${what} does not answer within ${validationSeconds} s.` : null;
+  } catch (error) {
+    return isDomainError(error) ? `Its ${what} does not work: ${error.message}` : `Its ${what} does not work.`;
+  }
+}
+
+const failed = (sentence: string): ValidationResult => ({
+  is_reachable: false,
+  is_usable: false,
+  validation_logs: sentence,
+});
+const INTERRUPTED = failed("The validation was interrupted too often. Start it again.");
+const ELSEWHERE = failed("The server is the machine of another control plane, which does not answer.");
