@@ -5,9 +5,9 @@ import pg from "pg";
 
 const pool = new pg.Pool({ connectionString: process.env.DATABASE_URL, max: 10 });
 
-const TOKEN = `select t.id, t.team_id, t.name, t.abilities, t.expires_at, t.last_used_at, t.created_at,
+const TOKEN = `select t.id, t.team_id, t.user_id, t.name, t.abilities, t.expires_at, t.last_used_at, t.created_at, m.role,
   (select value from setting where key = 'is_api_enabled') as is_api_enabled
-  from token t where t.hash = $1 and (t.expires_at is null or t.expires_at > now())`;
+  from token t join team_member m on m.team_id = t.team_id and m.user_id = t.user_id where t.hash = $1 and (t.expires_at is null or t.expires_at > now())`;
 const APPLICATION = `select r.id, r.uuid, r.team_id, r.environment_id, r.server_id, r.destination_id, r.name,
   r.description, r.status, r.desired_state, r.removing_at, r.created_at, r.updated_at,
   a.source, a.fqdn, a.settings, a.restart_count, a.last_restart_at, a.last_online_at

@@ -25,7 +25,16 @@ async function served(control: object, port = 0) {
 const authenticator = {
   async findToken() {
     const dates = { expires_at: null, last_used_at: null, created_at: new Date(0) };
-    return { id: 1, team_id: 0, name: "test", abilities: ["root" as const], is_api_enabled: true, ...dates };
+    return {
+      id: 1,
+      team_id: 0,
+      name: "test",
+      abilities: ["root" as const],
+      user_id: 0,
+      role: "owner" as const,
+      is_api_enabled: true,
+      ...dates,
+    };
   },
   touchToken() {},
 };

@@ -24,7 +24,16 @@ function server(control: object = {}, options: Partial<HttpOptions> = {}) {
       async findToken(hash) {
         if (hash !== createHash("sha256").update("secret").digest("hex")) return undefined;
         const dates = { expires_at: null, last_used_at: null, created_at: new Date(0) };
-        return { id: 1, team_id: 0, name: "test", abilities: ["root"], is_api_enabled: true, ...dates };
+        return {
+          id: 1,
+          team_id: 0,
+          name: "test",
+          abilities: ["root"],
+          user_id: 0,
+          role: "owner" as const,
+          is_api_enabled: true,
+          ...dates,
+        };
       },
       touchToken() {},
     },

@@ -32,9 +32,9 @@ export async function identify(
   if (!token || (id !== undefined && id !== token.id)) return undefined;
   if (token.expires_at && token.expires_at <= now) return undefined;
   authenticator.touchToken(token.id, now);
-  const { team_id: teamId, abilities, name, expires_at: expiresAt } = token;
+  const { team_id: teamId, user_id: userId, abilities, name, expires_at: expiresAt, role } = token;
   return {
-    scope: { teamId, abilities, actor: { type: "token", id: token.id, name, expiresAt } },
+    scope: { teamId, abilities, actor: { type: "token", id: token.id, name, expiresAt, userId, role } },
     isApiEnabled: token.is_api_enabled,
   };
 }

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { type ControlDeps, control } from "@berth/control";
-import { type Ability, type Stores, tokenText } from "@berth/core";
+import { type Ability, ROOT_USER_ID, type Stores, tokenText } from "@berth/core";
 import {
   type PrintingEngine,
   printingEngine,
@@ -107,7 +107,14 @@ const whereOf = ({ project, environment, server }: TestPlace): Where => ({
 
 async function makeToken(db: TestDatabase, team_id: number, abilities: readonly Ability[]): Promise<string> {
   const secret = testUuid();
-  const made = { team_id, name: "test", abilities, hash: hashOfSecret(secret), expires_at: null };
+  const made = {
+    team_id,
+    user_id: ROOT_USER_ID,
+    name: "test",
+    abilities,
+    hash: hashOfSecret(secret),
+    expires_at: null,
+  };
   const { id } = await db.stores(team_id).tokens.insert(made);
   return tokenText(id, secret);
 }

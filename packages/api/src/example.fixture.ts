@@ -260,8 +260,9 @@ function tokens(look: { count: number }, isApiEnabled: boolean): Authenticator {
     async findToken(hash) {
       look.count++;
       const row = rows.find(({ secret }) => hashOfSecret(secret) === hash);
+      const owner = { user_id: 0, role: "owner" as const };
       const dates = { last_used_at: null, created_at: new Date(0) };
-      return row && { ...row, ...dates, team_id: 7, name: row.secret, is_api_enabled: isApiEnabled };
+      return row && { ...row, ...dates, ...owner, team_id: 7, name: row.secret, is_api_enabled: isApiEnabled };
     },
     touchToken() {},
   };

@@ -16,6 +16,8 @@ const ALL_KINDS = ["application", "service", "database"] as const;
 export const EXAMPLE_BODIES: Readonly<Record<string, object>> = {
   "update-project-by-uuid": { name: "Mine now" },
   "create-environment": { name: "mine" },
+  "create-member-by-team-id": { email: "mine@example.com" },
+  "update-member-by-team-id": { role: "owner" },
   "update-private-key-by-uuid": { private_key: testKey("mine") },
   "update-server-by-uuid": { name: "mine" },
   "update-application-by-uuid": { name: "mine" },
@@ -90,6 +92,7 @@ export async function madeObjects(api: Served): Promise<Objects> {
     "/servers/{uuid}": api.where.server_uuid,
     "/teams/{id}": String(api.place.server.team_id),
     "/tokens/{id}": String(tokens.json[0].id),
+    "{user_id}": "0",
     "{env_uuid}": envs.json[0].uuid,
     "{environment_name_or_uuid}": "production",
     "{tag_uuid}": tags.json[0].uuid,

@@ -1,9 +1,12 @@
 import { Team, TeamCreate } from "@berth/core";
 import { z } from "zod";
 import { listed, paging } from "./list.ts";
+import { members } from "./member.ts";
 import { operation } from "./operation.ts";
 
 export const teams = {
+  members,
+
   list: operation({
     method: "GET",
     path: "/teams",
@@ -47,7 +50,7 @@ export const teams = {
     operationId: "create-team",
     tag: "Teams",
     summary: "Create a team",
-    description: "For tokens of the root team.",
+    description: "For tokens of the root team. The caller owns it.",
     ability: "root",
     status: 201,
     errors: ["auth.root_team_only"],

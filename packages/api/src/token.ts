@@ -23,7 +23,8 @@ export const tokens = {
     operationId: "create-token",
     tag: "Tokens",
     summary: "Create a token",
-    description: "The answer is the only place where its text is shown. Nobody can give more abilities than they have.",
+    description:
+      "The answer is the only place where its text is shown. Nobody can give more abilities than they have, nor more than the user's role in the team allows.",
     ability: "write",
     status: 201,
     errors: ["auth.root_team_only", "resource.not_found"],

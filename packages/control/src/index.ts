@@ -12,6 +12,7 @@ import { instance } from "./instance.ts";
 import { jobs } from "./job.ts";
 import { lifecycle } from "./lifecycle.ts";
 import { logs } from "./log.ts";
+import { members } from "./member.ts";
 import { privateKeys } from "./private-key.ts";
 import { projects } from "./project.ts";
 import { resources } from "./resource.ts";
@@ -32,6 +33,7 @@ export function control(deps: ControlDeps) {
     return {
       instance: instance(context),
       teams: teams(context),
+      members: members(context),
       tokens: tokens(context),
       privateKeys: privateKeys(context),
       projects: projects(context),

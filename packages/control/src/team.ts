@@ -9,6 +9,7 @@ import {
   type Team,
   type TeamCreate,
   teamView,
+  userIdOf,
 } from "@berth/core";
 import type { UseCaseContext } from "./context.ts";
 import { mapPage } from "./page.ts";
@@ -34,14 +35,17 @@ export function teams({ scope, stores }: UseCaseContext) {
       return teamView(team);
     },
 
-    /** @throws DomainError `auth.root_team_only` */
+    /**
+     * The caller owns it.
+     * @throws DomainError `auth.root_team_only`
+     */
     async create({ name, description = null }: TeamCreate): Promise<Team> {
       requireAbility(scope, "root");
       if (scope.teamId !== ROOT_TEAM_ID || !can(scope, "root")) {
         throw new DomainError("auth.root_team_only", "Only the root team may create teams.");
       }
       return stores.transaction(async (inside) => {
-        const team = await inside.teams.insert({ name, description });
+        const team = await inside.teams.insert({ name, description, owner_id: userIdOf(scope) });
         await inside.events.append({ type: "team.created", resource_uuid: null, payload: { id: team.id, name } });
         return teamView(team);
       });

@@ -1,8 +1,11 @@
 import {
+  type Ability,
   type CreatedToken,
   covers,
   DomainError,
+  excessOf,
   invalid,
+  missingRole,
   notFound,
   type Page,
   type Paging,
@@ -14,8 +17,10 @@ import {
   tokenSecret,
   tokenText,
   tokenView,
+  userIdOf,
 } from "@berth/core";
 import type { UseCaseContext } from "./context.ts";
+import { requireManaging } from "./member.ts";
 import { mapPage } from "./page.ts";
 
 export function tokens({ scope, stores, clock, ids, hashToken }: UseCaseContext) {
@@ -41,6 +46,20 @@ export function tokens({ scope, stores, clock, ids, hashToken }: UseCaseContext)
     return at;
   }
 
+  /** A member of the team, whose role allows what the token is to do. */
+  async function userOf(inside: Stores, teamId: number, sent: TokenCreate, abilities: readonly Ability[]) {
+    const { user_id = userIdOf(scope) } = sent;
+    const member = await inside.members.find(teamId, user_id);
+    if (member === undefined && sent.user_id === undefined) {
+      throw invalid({ user_id: ["You are not a member of that team. Name one of its members."] });
+    }
+    if (member === undefined) throw notFound("User");
+    // Else an administrator would act as an owner.
+    if (user_id !== userIdOf(scope)) requireManaging(scope, teamId, member.role);
+    if (excessOf(member.role, abilities).length > 0) throw missingRole();
+    return user_id;
+  }
+
   return {
     async list(paging: Paging): Promise<Page<Token>> {
       requireAbility(scope, "read");
@@ -49,8 +68,8 @@ export function tokens({ scope, stores, clock, ids, hashToken }: UseCaseContext)
 
     /**
      * The answer is the only place where the token's text ever stands.
-     * @throws DomainError `auth.missing_ability` for more abilities than the caller has, `request.invalid` for a time
-     * behind the caller's own
+     * @throws DomainError `auth.missing_ability` for more abilities than the caller has, `auth.missing_role` for more
+     * than its user's role allows, `request.invalid` for a time behind the caller's own
      */
     async create(sent: TokenCreate): Promise<CreatedToken> {
       requireAbility(scope, "write");
@@ -61,7 +80,8 @@ export function tokens({ scope, stores, clock, ids, hashToken }: UseCaseContext)
       const wanted = { team_id, name, abilities: [...new Set(abilities)], hash: hashToken(secret), expires_at };
       const token = await stores.transaction(async (inside) => {
         await requireTeam(inside, team_id);
-        const made = await inside.tokens.insert(wanted);
+        const user_id = await userOf(inside, team_id, sent, abilities);
+        const made = await inside.tokens.insert({ ...wanted, user_id });
         await inside.events.append({ type: "token.created", resource_uuid: null, payload: { id: made.id, name } });
         return made;
       });

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { Ability, ApplicationCreatePublic, Scope, ServerRecord, Stores, Token } from "@berth/core";
+import type { Ability, ApplicationCreatePublic, Role, Scope, ServerRecord, Stores, Token } from "@berth/core";
 import {
   type Backend,
   type PrintingEngine,
@@ -24,8 +24,8 @@ export interface World {
   readonly where: { readonly project_uuid: string; readonly environment_name: string; readonly server_uuid: string };
   /** With all abilities unless others are named. */
   as(teamId: number, ...abilities: Ability[]): Control;
-  /** As whoever sends this token. */
-  asToken(token: Pick<Token, "id" | "team_id" | "abilities" | "expires_at">): Control;
+  /** As whoever sends this token; in the role `owner` unless another is named. */
+  asToken(token: Pick<Token, "id" | "team_id" | "user_id" | "abilities" | "expires_at">, role?: Role): Control;
   readonly own: Control;
   readonly otherTeam: { readonly id: number; readonly control: Control; readonly where: World["where"] };
   readonly uploads: Map<string, number>;
@@ -51,9 +51,12 @@ export async function world(options: Partial<ControlDeps> & { readonly backend?:
     place,
     where: whereOf(place),
     as,
-    asToken: ({ id, team_id, abilities, expires_at }) => {
+    asToken: ({ id, team_id, user_id: userId, abilities, expires_at }, role = "owner") => {
       const expiresAt = expires_at === null ? null : new Date(expires_at);
-      return use({ ...scopeOf(team_id, abilities), actor: { type: "token", id, name: "test", expiresAt } });
+      return use({
+        ...scopeOf(team_id, abilities),
+        actor: { type: "token", id, name: "test", expiresAt, userId, role },
+      });
     },
     own: as(team.id),
     otherTeam: { id: other.id, control: as(other.id), where: whereOf(otherPlace) },

@@ -24,6 +24,7 @@ export const ERRORS = {
   "request.unsupported_media_type": "unsupported_media_type",
   "auth.unauthenticated": "unauthenticated",
   "auth.missing_ability": "forbidden",
+  "auth.missing_role": "forbidden",
   "auth.api_disabled": "forbidden",
   "auth.root_team_only": "forbidden",
   "resource.not_found": "not_found",

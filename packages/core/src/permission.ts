@@ -4,8 +4,28 @@ import { DomainError } from "./errors.ts";
 export const ABILITIES = ["root", "read", "read:sensitive", "write", "write:sensitive", "deploy"] as const;
 export type Ability = (typeof ABILITIES)[number];
 
+/** What a user is in a team, the mightiest first. */
+export const ROLES = ["owner", "admin", "member"] as const;
+export type Role = (typeof ROLES)[number];
+
+/** The most that tokens of a role may do, whatever abilities they hold (D13). */
+export const ROLE_ABILITIES: Readonly<Record<Role, readonly Ability[]>> = {
+  owner: ABILITIES,
+  admin: ABILITIES,
+  member: ["read"],
+};
+
+export const roleAllows = (role: Role, ability: Ability): boolean => ROLE_ABILITIES[role].includes(ability);
+
+/** Whether this role may add, change and remove that one: nobody but an owner touches owners. */
+export const mayManage = (role: Role, other: Role): boolean =>
+  role === "owner" || (role === "admin" && other !== "owner");
+
 /** The team whose operators manage the instance itself. */
 export const ROOT_TEAM_ID = 0;
+
+/** The instance's own user: who acts for it where nobody else is named. */
+export const ROOT_USER_ID = 0;
 
 /** Who acts, for whom, and how far. Every store and use case is reached through one. */
 export interface Scope {
@@ -14,19 +34,38 @@ export interface Scope {
   readonly actor: Actor;
 }
 
-/** A token's `expiresAt` is when it stops working; `null` for never. */
+/** A token's `expiresAt` is when it stops working, `null` for never; its `role` is its user's in the team, now. */
 export type Actor =
-  | { readonly type: "token"; readonly id: number; readonly name: string; readonly expiresAt: Date | null }
+  | {
+      readonly type: "token";
+      readonly id: number;
+      readonly name: string;
+      readonly expiresAt: Date | null;
+      readonly userId: number;
+      readonly role: Role;
+    }
   | { readonly type: "system"; readonly name: string };
 
-export const can = ({ abilities }: Scope, ability: Ability): boolean =>
+/** The instance itself acts as an owner. */
+export const roleOf = ({ actor }: Scope): Role => (actor.type === "token" ? actor.role : "owner");
+
+export const userIdOf = ({ actor }: Scope): number => (actor.type === "token" ? actor.userId : ROOT_USER_ID);
+
+export const can = (scope: Scope, ability: Ability): boolean =>
+  holds(scope, ability) && roleAllows(roleOf(scope), ability);
+
+/** @throws DomainError `auth.missing_ability`, or `auth.missing_role` where the token has it and its user may not */
+export function requireAbility(scope: Scope, ability: Ability): void {
+  if (!holds(scope, ability)) {
+    throw new DomainError("auth.missing_ability", `Missing required permissions: ${ability}`);
+  }
+  if (!roleAllows(roleOf(scope), ability)) throw missingRole();
+}
+
+const holds = ({ abilities }: Scope, ability: Ability): boolean =>
   abilities.includes(ability) || abilities.includes("root");
 
-/** @throws DomainError `auth.missing_ability` */
-export function requireAbility(scope: Scope, ability: Ability): void {
-  if (can(scope, ability)) return;
-  throw new DomainError("auth.missing_ability", `Missing required permissions: ${ability}`);
-}
+export const missingRole = () => new DomainError("auth.missing_role", "Missing required team role.");
 
 /** Secrets are absent from answers without it. */
 export const maySeeSecrets = (scope: Scope): boolean => can(scope, "read:sensitive");

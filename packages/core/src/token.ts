@@ -49,6 +49,11 @@ export const TokenCreate = z.strictObject({
     .min(0)
     .optional()
     .describe("For the ability root of the root team only: whose token it is. Default: the caller's team."),
+  user_id: z
+    .int()
+    .min(0)
+    .optional()
+    .describe("Member of the team who acts by it, within what their role allows. Default: the caller."),
 });
 export type TokenCreate = z.infer<typeof TokenCreate>;
 
@@ -56,6 +61,7 @@ export const Token = z
   .object({
     id: z.int(),
     team_id: z.int(),
+    user_id: z.int().describe("Who acts by it. Their role in the team bounds what it may do."),
     name: z.string(),
     abilities: z.array(z.enum(ABILITIES)),
     expires_at: Timestamp.nullable(),
@@ -73,6 +79,7 @@ export type CreatedToken = z.infer<typeof CreatedToken>;
 export const tokenView = (token: TokenRecord): Token => ({
   id: token.id,
   team_id: token.team_id,
+  user_id: token.user_id,
   name: token.name,
   abilities: [...token.abilities],
   expires_at: timestampOrNull(token.expires_at),

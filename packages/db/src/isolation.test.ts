@@ -57,6 +57,7 @@ async function world(database: TestDatabase) {
   if (team === undefined) throw new Error("made above");
   const token = await stores.tokens.insert({
     team_id: team.id,
+    user_id: 0,
     name: "CI",
     abilities: ["read"],
     hash: testUuid(),
@@ -127,10 +128,30 @@ const ATTEMPTS: Attempts = {
     find: (stores, { team }) => stores.teams.find(team.id),
     insert: (stores) => refused(stores.teams.insert({ name: "x", description: null })),
   },
+  members: {
+    list: (stores, { team }) =>
+      stores.members.list(team.id, { take: 0 }).then(({ items, total }) => [...items, ...Array(total).keys()]),
+    find: (stores, { team }) => stores.members.find(team.id, 0),
+    insert: (stores, { team }) =>
+      refused(stores.members.insert(team.id, { email: "x@example.com", name: "x", role: "owner" })),
+    setRole: (stores, { team }) => stores.members.setRole(team.id, 0, "member"),
+    delete: (stores, { team }) => stores.members.delete(team.id, 0),
+    lockOwners: (stores, { team }) => stores.members.lockOwners(team.id),
+    tokens: (stores, { team }) => stores.members.tokens(team.id, 0),
+  },
   tokens: {
     list: (stores) => stores.tokens.list().then(({ items }) => items),
     insert: (stores, { team }) =>
-      refused(stores.tokens.insert({ team_id: team.id, name: "x", abilities: [], hash: testUuid(), expires_at: null })),
+      refused(
+        stores.tokens.insert({
+          team_id: team.id,
+          user_id: 0,
+          name: "x",
+          abilities: [],
+          hash: testUuid(),
+          expires_at: null,
+        }),
+      ),
     delete: (stores, { token }) => stores.tokens.delete(token.id),
     isValid: (stores, { token }) => stores.tokens.isValid(token.id),
   },
@@ -308,6 +329,7 @@ const isNothing = (answer: unknown) =>
 async function snapshot({ database }: TestDatabase, teamId: number): Promise<string> {
   const { rows } = await sql`
     select (select jsonb_agg(t order by t.id) from token t where team_id = ${teamId}) as tokens,
+      (select jsonb_agg(m order by m.user_id) from team_member m where team_id = ${teamId}) as members,
       (select jsonb_agg(k order by k.id) from private_key k where team_id = ${teamId}) as keys,
       (select jsonb_agg(p order by p.id) from project p where team_id = ${teamId}) as projects,
       (select jsonb_agg(s order by s.id) from server s where team_id = ${teamId}) as servers,
@@ -356,6 +378,8 @@ onEachBackend((database) => {
       destinations: await own.stores.servers.destinations(own.server.id),
       application: await own.stores.applications.find(own.app.uuid),
       secrets: await own.stores.applications.secretsOf([own.app.id]).then(({ size }) => size || undefined),
+      member: await own.stores.members.find(own.team.id, 0),
+      memberTokens: await own.stores.members.tokens(own.team.id, 0),
       key: await own.stores.privateKeys.find(own.key.uuid),
       keySecrets: await own.stores.privateKeys.secrets(own.key.id),
       env: await own.stores.envs.findByKey(own.app.id, env.key, false),

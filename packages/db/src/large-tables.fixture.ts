@@ -126,15 +126,23 @@ async function fillTeam(database: TestDatabase, { applications, deployments }: S
     insert into event (team_id, type, payload) select ${app.team_id}, 'test', '{}'
     from generate_series(1, ${Math.min(deployments, 50_000)}::int)`.execute(kysely);
   await sql`
-    with made as (insert into team (name) select 'Team ' || n from generate_series(1, 100) as n returning id)
-    insert into token (team_id, name, abilities, hash)
-    select team.id, 'token', '[]', ${app.uuid} || team.id || '-' || n
-    from (select id from made union all select ${app.team_id}) as team,
+    with made as (insert into team (name) select 'Team ' || n from generate_series(1, 100) as n returning id),
+    joined as (insert into team_member (team_id, user_id, role) select id, 0, 'owner' from made returning team_id)
+    insert into token (team_id, user_id, name, abilities, hash)
+    select team.id, 0, 'token', '[]', ${app.uuid} || team.id || '-' || n
+    from (select team_id as id from joined union all select ${app.team_id}) as team,
       generate_series(1, ${applications / 100}::int) as n`.execute(kysely);
   await sql`
     insert into cloud_token (uuid, team_id, provider, name, token)
     select token.hash || 'c' || n, team_id, 'hetzner', 'cloud', '' from token, generate_series(1, 2) as n
     where token.hash like ${app.uuid} || '%'`.execute(kysely);
+  await sql`
+    with made as (
+      insert into "user" (name, email) select 'User ' || n, ${app.uuid} || n || '@example.com'
+      from generate_series(1, 2000) as n returning id)
+    insert into team_member (team_id, user_id, role)
+    select team.id, made.id, 'member' from team join made on made.id % 10 = team.id % 10 or team.id = ${app.team_id}
+    on conflict do nothing`.execute(kysely);
   await sql`
     insert into private_key (uuid, team_id, name, public_key, fingerprint, is_http_basic_auth_enabled, secrets)
     select ${app.uuid} || team.id || 'k' || n, team.id, 'key ' || n, 'ssh-ed25519 AAAA', ${app.uuid} || team.id || '-' || n,

@@ -13,6 +13,7 @@ import type {
   JobType,
   ReleaseRole,
   ResourceKind,
+  Role,
   ServerSettings,
   StepName,
   StepStatus,
@@ -40,9 +41,23 @@ interface TeamTable extends Timestamps {
   show_boarding: Generated<boolean>;
 }
 
+interface UserTable extends Timestamps {
+  id: Generated<number>;
+  name: string;
+  email: string;
+}
+
+interface TeamMemberTable {
+  team_id: number;
+  user_id: number;
+  role: Role;
+  created_at: Generated<Date>;
+}
+
 interface TokenTable {
   id: Generated<number>;
   team_id: number;
+  user_id: number;
   name: string;
   abilities: Json<readonly Ability[]>;
   /** SHA-256 (hex) of the secret part. */
@@ -397,6 +412,8 @@ interface SettingTable {
 /** The tables. Column names are the names on the wire. */
 export interface DB {
   team: TeamTable;
+  user: UserTable;
+  team_member: TeamMemberTable;
   token: TokenTable;
   private_key: PrivateKeyTable;
   project: ProjectTable;

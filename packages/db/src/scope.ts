@@ -12,6 +12,7 @@ import { environmentStore } from "./environment.ts";
 import { eventStore } from "./event.ts";
 import { jobStore, systemJobStore } from "./job.ts";
 import { leaseStore } from "./lease.ts";
+import { memberStore } from "./member.ts";
 import { previewStore, systemPreviewStore } from "./preview.ts";
 import { privateKeyStore } from "./private-key.ts";
 import { projectStore } from "./project.ts";
@@ -46,6 +47,7 @@ function teamStores(context: TeamContext): Stores {
   return {
     transaction: (work) => inTransaction(context, (inside) => work(teamStores(inside))),
     teams: teamStore(context),
+    members: memberStore(context),
     tokens: tokenStore(context),
     privateKeys: privateKeyStore(context),
     projects: projectStore(context),

@@ -1,5 +1,5 @@
-import { DomainError, type TeamStore } from "@berth/core";
-import { isId, isRoot, type TeamContext } from "./context.ts";
+import { DomainError, ROOT_USER_ID, type TeamStore } from "@berth/core";
+import { inTransaction, isId, isRoot, type TeamContext } from "./context.ts";
 import { countRows, page, within } from "./page.ts";
 
 export const TEAM_COLUMNS = [
@@ -26,11 +26,16 @@ export function teamStore(context: TeamContext): TeamStore {
       ),
     find: async (id) =>
       isId(id) ? await visible().select(TEAM_COLUMNS).where("id", "=", id).executeTakeFirst() : undefined,
-    async insert(team) {
+    async insert({ owner_id = ROOT_USER_ID, ...team }) {
       if (!isRoot(context)) {
         throw new DomainError("auth.root_team_only", "Only the root team makes teams.");
       }
-      return await db.insertInto("team").values(team).returning(TEAM_COLUMNS).executeTakeFirstOrThrow();
+      return await inTransaction(context, async ({ db: inside }) => {
+        const made = await inside.insertInto("team").values(team).returning(TEAM_COLUMNS).executeTakeFirstOrThrow();
+        const owner = { team_id: made.id, user_id: owner_id, role: "owner" } as const;
+        await inside.insertInto("team_member").values(owner).execute();
+        return made;
+      });
     },
   };
 }

@@ -11,6 +11,7 @@ async function insertToken(stores: Stores, fields: { hash: string; expires_at?: 
   const { id = -1 } = (await stores.teams.current()) ?? {};
   return await stores.tokens.insert({
     team_id: id,
+    user_id: 0,
     name: "CI",
     abilities: ["read", "deploy"],
     expires_at: null,
@@ -24,7 +25,7 @@ onEachBackend((database) => {
     const secret = hash();
     const token = await insertToken(stores, { hash: secret });
     const found = await database().authenticator.findToken(secret);
-    expect(found).toEqual({ ...token, is_api_enabled: true });
+    expect(found).toEqual({ ...token, role: "owner", is_api_enabled: true });
     expect(found?.abilities).toEqual(["read", "deploy"]);
     expect(await database().authenticator.findToken(hash())).toBeUndefined();
   });

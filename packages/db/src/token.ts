@@ -8,7 +8,16 @@ import { prepared } from "./prepared.ts";
 import type { DB } from "./schema.ts";
 import { API_ENABLED } from "./setting.ts";
 
-const COLUMNS = ["id", "team_id", "name", "abilities", "expires_at", "last_used_at", "created_at"] as const;
+export const TOKEN_COLUMNS = [
+  "id",
+  "team_id",
+  "user_id",
+  "name",
+  "abilities",
+  "expires_at",
+  "last_used_at",
+  "created_at",
+] as const;
 
 export function tokenStore(context: TeamContext): TokenStore {
   const { db, teamId } = context;
@@ -17,7 +26,7 @@ export function tokenStore(context: TeamContext): TokenStore {
     list: (paging = {}) =>
       page(
         paging,
-        (window) => within(own().select(COLUMNS).orderBy("id"), window).execute(),
+        (window) => within(own().select(TOKEN_COLUMNS).orderBy("id"), window).execute(),
         () => countRows(own()),
       ),
     async insert({ abilities, ...token }) {
@@ -26,10 +35,10 @@ export function tokenStore(context: TeamContext): TokenStore {
         db
           .insertInto("token")
           .values({ ...token, abilities: JSON.stringify(abilities) })
-          .returning(COLUMNS)
+          .returning(TOKEN_COLUMNS)
           .executeTakeFirstOrThrow(),
       );
-      if (inserted === undefined) throw notFound("Team");
+      if (inserted === undefined) throw notFound("User");
       return inserted;
     },
     async delete(id) {
@@ -52,11 +61,27 @@ function isNotExpired(eb: ExpressionBuilder<DB, "token">) {
   return eb.or([eb("expires_at", "is", null), eb("expires_at", ">", sql<Date>`now()`)]);
 }
 
+// Beside another table that has columns of the same names.
+const OF_TOKEN = [
+  "token.id",
+  "token.team_id",
+  "token.user_id",
+  "token.name",
+  "token.abilities",
+  "token.expires_at",
+  "token.last_used_at",
+  "token.created_at",
+] as const;
+
 /** What every request asks first. */
 const findByHash = prepared((db, hash: string) =>
   db
     .selectFrom("token")
-    .select(COLUMNS)
+    .innerJoin("team_member", (join) =>
+      join.onRef("team_member.team_id", "=", "token.team_id").onRef("team_member.user_id", "=", "token.user_id"),
+    )
+    .select(OF_TOKEN)
+    .select("team_member.role")
     .select((eb) =>
       sql<boolean>`coalesce(${eb
         .selectFrom("setting")

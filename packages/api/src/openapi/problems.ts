@@ -14,7 +14,7 @@ const RESPONSES = {
   forbidden: [
     "Forbidden",
     "The token lacks the ability, or the API is switched off.",
-    ["auth.missing_ability", "auth.api_disabled"],
+    ["auth.missing_ability", "auth.missing_role", "auth.api_disabled"],
   ],
   not_found: ["NotFound", "There is no such object in the token's team.", ["resource.not_found"]],
   method_not_allowed: ["MethodNotAllowed", "The path is served with the methods in `Allow`.", []],

@@ -101,7 +101,7 @@ describe("who may ask", () => {
       {
         teamId: 7,
         abilities: ["read", "write", "deploy"],
-        actor: { type: "token", id: 1, name: "all", expiresAt: null },
+        actor: { type: "token", id: 1, name: "all", expiresAt: null, userId: 0, role: "owner" },
       },
     ]);
     expect(it.look.count).toBe(1);

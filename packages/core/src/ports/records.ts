@@ -34,6 +34,8 @@ export interface TeamRecord extends Timestamps {
 export interface TokenRecord {
   readonly id: number;
   readonly team_id: number;
+  /** Who acts by it: a member of the team. */
+  readonly user_id: number;
   readonly name: string;
   readonly abilities: readonly Ability[];
   readonly expires_at: Date | null;

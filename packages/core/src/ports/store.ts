@@ -6,6 +6,7 @@ import type { ServerSettings } from "../server.ts";
 import type { CloudTokenStore } from "./cloud-token.ts";
 import type { DatabaseStore } from "./database.ts";
 import type { JobStore } from "./job.ts";
+import type { MemberStore } from "./member.ts";
 import type { PreviewStore } from "./preview.ts";
 import type { PrivateKeyStore } from "./private-key.ts";
 import type {
@@ -39,6 +40,7 @@ export interface Stores {
   /** All or nothing. Nested calls join. Inside, use only the stores that are passed in. */
   transaction<T>(work: (stores: Stores) => Promise<T>): Promise<T>;
   readonly teams: TeamStore;
+  readonly members: MemberStore;
   readonly tokens: TokenStore;
   readonly privateKeys: PrivateKeyStore;
   readonly projects: ProjectStore;
@@ -66,14 +68,20 @@ export interface TeamStore {
   /** The scope's team; for the root team, all teams of the instance. */
   list(paging?: Paging): Promise<Page<TeamRecord>>;
   find(id: number): Promise<TeamRecord | undefined>;
-  insert(team: { readonly name: string; readonly description: string | null }): Promise<TeamRecord>;
+  /** @param team Its owner is its first member: the instance's own user when left out. */
+  insert(team: {
+    readonly name: string;
+    readonly description: string | null;
+    readonly owner_id?: number | undefined;
+  }): Promise<TeamRecord>;
 }
 
 export interface TokenStore {
   list(paging?: Paging): Promise<Page<TokenRecord>>;
-  /** @param teamId The root team makes tokens for any team; others for their own only. */
+  /** @param token The root team makes tokens for any team; others for their own only. Its user is a member of it. */
   insert(token: {
     readonly team_id: number;
+    readonly user_id: number;
     readonly name: string;
     readonly abilities: readonly Ability[];
     /** SHA-256 (hex) of the secret part. */

@@ -2,6 +2,7 @@ import type { ApplicationSecrets } from "../application.ts";
 import type { Artifact } from "../deploy/artifact.ts";
 import type { Upstream } from "../deploy/release.ts";
 import type { DeploymentLogLine, DeploymentStep, StepName, StepStatus } from "../deployment.ts";
+import type { Role } from "../permission.ts";
 import type { ValidationResult } from "../server-validation.ts";
 import type { JobLease, SystemJobStore } from "./job.ts";
 import type { SystemPreviewStore } from "./preview.ts";
@@ -21,7 +22,9 @@ import type { Stores } from "./store.ts";
 /** Token lookup of a request, before there is a scope. One query. */
 export interface Authenticator {
   /** @param hash SHA-256 (hex) of the secret part. Expired ones read as unknown. */
-  findToken(hash: string): Promise<(TokenRecord & { readonly is_api_enabled: boolean }) | undefined>;
+  findToken(
+    hash: string,
+  ): Promise<(TokenRecord & { readonly role: Role; readonly is_api_enabled: boolean }) | undefined>;
   /** Collected in memory and written in batches: no write per request. */
   touchToken(id: number, at: Date): void;
 }

@@ -26,8 +26,33 @@ const PRIVATE_KEY = [
   "create index server_private_key on server (private_key_id)",
 ];
 
+const MEMBER = [
+  `create table "user" (
+    ${ID},
+    name text not null,
+    email text not null,
+    ${TIMESTAMPS},
+    constraint user_email unique (email)
+  )`,
+  `insert into "user" (id, name, email) values (0, 'Root', 'root@localhost')`,
+  `create table team_member (
+    team_id bigint not null references team on delete cascade,
+    user_id bigint not null references "user",
+    role text not null,
+    created_at timestamptz(3) not null default now(),
+    primary key (team_id, user_id)
+  )`,
+  "create index team_member_user on team_member (user_id)",
+  "insert into team_member (team_id, user_id, role) select id, 0, 'owner' from team",
+  // No token outlives its user's membership.
+  `alter table token add column user_id bigint not null default 0,
+    add constraint token_member foreign key (team_id, user_id) references team_member on delete cascade`,
+  "alter table token alter column user_id drop default",
+  "create index token_user on token (team_id, user_id)",
+];
+
 export const people: Migration = {
   async up(db: Kysely<unknown>): Promise<void> {
-    for (const statement of PRIVATE_KEY) await sql.raw(statement).execute(db);
+    for (const statement of [...PRIVATE_KEY, ...MEMBER]) await sql.raw(statement).execute(db);
   },
 };

@@ -1,0 +1,79 @@
+import { MemberAdd, MemberUpdate, Message, User } from "@berth/core";
+import { z } from "zod";
+import { listed, paging } from "./list.ts";
+import { operation } from "./operation.ts";
+
+const id = z.int().min(0).describe("The team's number.");
+const user_id = z.int().min(0).describe("The user's number.");
+
+export const members = {
+  listCurrent: operation({
+    method: "GET",
+    path: "/teams/current/members",
+    operationId: "get-current-team-members",
+    tag: "Teams",
+    summary: "List the members of the token's team",
+    ability: "read",
+    errors: ["resource.not_found"],
+  })
+    .input(z.strictObject(paging))
+    .output(z.array(User))
+    .query(async ({ ctx, input }) => [...listed(ctx, await ctx.control.members.list(undefined, input), input)]),
+
+  list: operation({
+    method: "GET",
+    path: "/teams/{id}/members",
+    operationId: "get-members-by-team-id",
+    tag: "Teams",
+    summary: "List the members of a team",
+    ability: "read",
+  })
+    .input(z.strictObject({ id, ...paging }))
+    .output(z.array(User))
+    .query(async ({ ctx, input }) => [...listed(ctx, await ctx.control.members.list(input.id, input), input)]),
+
+  add: operation({
+    method: "POST",
+    path: "/teams/{id}/members",
+    operationId: "create-member-by-team-id",
+    tag: "Teams",
+    summary: "Add a user to a team",
+    description: "For its owners and administrators, who add nobody as an owner, and for those who run the instance.",
+    ability: "write",
+    status: 201,
+    errors: ["resource.already_exists"],
+  })
+    .input(MemberAdd.extend({ id }))
+    .output(User)
+    .mutation(({ ctx, input: { id: team, ...member } }) => ctx.control.members.add(team, member)),
+
+  update: operation({
+    method: "PATCH",
+    path: "/teams/{id}/members/{user_id}",
+    operationId: "update-member-by-team-id",
+    tag: "Teams",
+    summary: "Change what a user is in a team",
+    description: "Their tokens may do at once what the new role allows, and no more. A team keeps an owner.",
+    ability: "write",
+    errors: ["resource.state"],
+  })
+    .input(MemberUpdate.extend({ id, user_id }))
+    .output(User)
+    .mutation(({ ctx, input: { id: team, user_id: user, ...change } }) =>
+      ctx.control.members.update(team, user, change),
+    ),
+
+  remove: operation({
+    method: "DELETE",
+    path: "/teams/{id}/members/{user_id}",
+    operationId: "delete-member-by-team-id",
+    tag: "Teams",
+    summary: "Remove a user from a team",
+    description: "Their tokens of the team stop working at once. A team keeps an owner.",
+    ability: "write",
+    errors: ["resource.state"],
+  })
+    .input(z.strictObject({ id, user_id }))
+    .output(Message)
+    .mutation(({ ctx, input }) => ctx.control.members.remove(input.id, input.user_id)),
+};

@@ -1,0 +1,128 @@
+import {
+  can,
+  covers,
+  DomainError,
+  type MemberAdd,
+  type MemberRecord,
+  type MemberUpdate,
+  mayManage,
+  missingRole,
+  nameFromEmail,
+  notFound,
+  type Page,
+  type Paging,
+  ROOT_TEAM_ID,
+  type Role,
+  requireAbility,
+  requireDispensable,
+  roleOf,
+  type Scope,
+  type Stores,
+  type User,
+  userView,
+} from "@berth/core";
+import type { UseCaseContext } from "./context.ts";
+import { mapPage } from "./page.ts";
+
+export function members({ scope, stores }: UseCaseContext) {
+  return {
+    /** Of the caller's team where none is named. */
+    async list(teamId: number | undefined, paging: Paging): Promise<Page<User>> {
+      requireAbility(scope, "read");
+      const id = await findTeam(stores, teamId ?? scope.teamId);
+      return mapPage(await stores.members.list(id, paging), userView);
+    },
+
+    /** @throws DomainError `auth.missing_role` for a role above the caller's, `resource.already_exists` */
+    async add(teamId: number, { email, name = nameFromEmail(email), role = "member" }: MemberAdd): Promise<User> {
+      requireAbility(scope, "write");
+      return stores.transaction(async (inside) => {
+        await findTeam(inside, teamId);
+        requireManaging(scope, teamId, role);
+        const member = await inside.members.insert(teamId, { email, name, role });
+        await tell(inside, "added", teamId, member);
+        return userView(member);
+      });
+    },
+
+    /** @throws DomainError `auth.missing_role`, `resource.state` for the last owner */
+    async update(teamId: number, userId: number, { role }: MemberUpdate): Promise<User> {
+      requireAbility(scope, "write");
+      return stores.transaction(async (inside) => {
+        const owners = await inside.members.lockOwners(await findTeam(inside, teamId));
+        const before = await findMember(inside, teamId, userId);
+        requireManaging(scope, teamId, before.role);
+        requireManaging(scope, teamId, role);
+        if (role !== "owner") requireDispensable(teamId, userId, owners);
+        const member = await inside.members.setRole(teamId, userId, role);
+        if (member === undefined) throw notFound("User");
+        await tell(inside, "role_changed", teamId, member);
+        return userView(member);
+      });
+    },
+
+    /**
+     * With their tokens of the team.
+     * @throws DomainError `auth.missing_role`, `auth.missing_ability` where one of the tokens may do more than the
+     * caller's, `resource.state` for the last owner
+     */
+    async remove(teamId: number, userId: number): Promise<{ message: string }> {
+      requireAbility(scope, "write");
+      await stores.transaction(async (inside) => {
+        const owners = await inside.members.lockOwners(await findTeam(inside, teamId));
+        const member = await findMember(inside, teamId, userId);
+        requireManaging(scope, teamId, member.role);
+        requireDispensable(teamId, userId, owners);
+        const tokens = await inside.members.tokens(teamId, userId);
+        if (!tokens.every(({ abilities }) => covers(scope.abilities, abilities))) {
+          throw new DomainError(
+            "auth.missing_ability",
+            "A token of this user may do more than yours, so yours cannot revoke it by removing them.",
+          );
+        }
+        await inside.members.delete(teamId, userId);
+        await tell(inside, "removed", teamId, member);
+        for (const { id, name } of tokens) {
+          await inside.events.append({ type: "token.revoked", resource_uuid: null, payload: { id, name } });
+        }
+      });
+      return { message: "Member removed." };
+    },
+  };
+}
+
+/** @throws DomainError `resource.not_found` */
+async function findTeam(stores: Stores, teamId: number): Promise<number> {
+  if ((await stores.teams.find(teamId)) === undefined) throw notFound("Team");
+  return teamId;
+}
+
+/** @throws DomainError `resource.not_found` */
+export async function findMember(stores: Stores, teamId: number, userId: number): Promise<MemberRecord> {
+  const member = await stores.members.find(teamId, userId);
+  if (member === undefined) throw notFound("User");
+  return member;
+}
+
+/** What the caller is in a team: in another team than their own nothing, but who runs the instance owns all teams. */
+function roleIn(scope: Scope, teamId: number): Role {
+  if (teamId === scope.teamId) return roleOf(scope);
+  return scope.teamId === ROOT_TEAM_ID && can(scope, "root") ? "owner" : "member";
+}
+
+/** @throws DomainError `auth.missing_role` */
+export function requireManaging(scope: Scope, teamId: number, role: Role): void {
+  if (!mayManage(roleIn(scope, teamId), role)) throw missingRole();
+}
+
+const tell = (
+  inside: Stores,
+  change: "added" | "role_changed" | "removed",
+  teamId: number,
+  { id, name, role }: MemberRecord,
+) =>
+  inside.events.append({
+    type: `member.${change}`,
+    resource_uuid: null,
+    payload: { team_id: teamId, user_id: id, name, role },
+  });
