@@ -17,7 +17,7 @@ import {
   redactor,
   sourceFetcher,
 } from "@berth/engine";
-import { type Worker, type WorkerOptions, worker } from "@berth/worker";
+import { keyCredentials, type Worker, type WorkerOptions, worker } from "@berth/worker";
 import type { Config } from "./config.ts";
 import type { DataFolder } from "./data-folder.ts";
 import { ids } from "./ids.ts";
@@ -116,7 +116,7 @@ export async function wire(config: Config, folder: DataFolder, database: Databas
         engineFor,
         proxyFor,
         source,
-        credentialsFor: async () => undefined,
+        credentialsFor: keyCredentials(systemStores(database, secrets)),
         redactor,
         clock,
         diskOf: async (server) => (isLocal(server) ? await diskSpace(folder.apps) : undefined),

@@ -277,7 +277,10 @@ describe("DELETE /applications/{uuid}", () => {
     const uuid = await createdApplication(api);
     const path = `/applications/${uuid}?delete_volumes=false&docker_cleanup=0`;
     const { status, json } = await api.ask("DELETE", path);
-    expect([status, json]).toEqual([200, { message: "Application deletion request queued." }]);
+    expect([status, json]).toEqual([
+      200,
+      { message: "Application deletion request queued.", job_uuid: expect.any(String) },
+    ]);
     expect((await api.ask("GET", `/applications/${uuid}`)).json.status).toMatch(/^removing/);
     const record = await api.stores.applications.find(uuid);
     expect(record?.delete_volumes).toBe(false);

@@ -1,5 +1,6 @@
 import {
   Application,
+  ApplicationCreateDeployKey,
   ApplicationCreateDockerfile,
   ApplicationCreateImage,
   ApplicationCreatePublic,
@@ -68,6 +69,17 @@ export const applications = {
     .input(ApplicationCreatePublic)
     .output(CreatedApplication)
     .mutation(({ ctx, input }) => ctx.control.applications.createPublic(input)),
+
+  createDeployKey: operation({
+    ...CREATE,
+    path: "/applications/private-deploy-key",
+    operationId: "create-private-deploy-key-application",
+    summary: "Create an application from a private git repository, with a key",
+    description: `${DEPLOYS_AT_ONCE} An https address is read with the key's name and password; where it has none, the repository is read over ssh from the same host.`,
+  })
+    .input(ApplicationCreateDeployKey)
+    .output(CreatedApplication)
+    .mutation(({ ctx, input }) => ctx.control.applications.createDeployKey(input)),
 
   createDockerfile: operation({
     ...CREATE,

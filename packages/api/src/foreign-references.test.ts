@@ -9,7 +9,7 @@ import { appRouter } from "./root.ts";
 const isReference = (key: string) => /_uuids?$|^owner_uuid$/.test(key);
 
 /** Named by the caller's own text, which may be of no object at all. */
-const FREE = new Set(["job_uuid", "private_key_uuid", "github_app_uuid"]);
+const FREE = new Set(["job_uuid", "github_app_uuid"]);
 
 const routes = operationsOf(appRouter)
   .flatMap(routesOf)

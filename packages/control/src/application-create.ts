@@ -1,5 +1,6 @@
 import {
   type ApplicationCreate,
+  type ApplicationCreateDeployKey,
   type ApplicationCreateDockerfile,
   type ApplicationCreateImage,
   type ApplicationCreatePublic,
@@ -24,12 +25,14 @@ import type { UseCaseContext } from "./context.ts";
 import { requestDeployment } from "./deployment-request.ts";
 import { claimDomains, readDomains, requireFreeDomains } from "./domain.ts";
 import { type Place, resolvePlace } from "./placement.ts";
+import { findPrivateKey } from "./private-key.ts";
 
 /** One creation for each source; all follow the same way. */
 export function createApplication(context: UseCaseContext) {
   return {
     createPublic: (sent: ApplicationCreatePublic) => create(context, "git", sent, sent.build_pack),
     createUpload: (sent: ApplicationCreateUpload) => create(context, "upload", sent, sent.build_pack ?? "nixpacks"),
+    createDeployKey: (sent: ApplicationCreateDeployKey) => create(context, "git", sent, sent.build_pack),
     createDockerfile: (sent: ApplicationCreateDockerfile) => create(context, "dockerfile", sent, "dockerfile"),
     createImage: (sent: ApplicationCreateImage) => create(context, "image", sent, "dockerimage"),
   };
@@ -46,6 +49,7 @@ interface Draft {
   readonly source: ApplicationSource;
   readonly settings: ApplicationSettings;
   readonly secrets: ApplicationSecrets;
+  readonly privateKeyId: number | null;
   readonly isInstant: boolean;
 }
 
@@ -64,7 +68,8 @@ async function create(
   requireAbility(scope, "write");
   const claims = readDomains(sent.domains);
   const place = await resolvePlace(stores, sent);
-  const draft = drafted(context, source, sent, buildPack, place);
+  const key = sent.private_key_uuid ? await findPrivateKey(stores, sent.private_key_uuid) : undefined;
+  const draft = { ...drafted(context, source, sent, buildPack, place), privateKeyId: key?.id ?? null };
   requireReachableSource(scope, draft.settings.git_repository, place.server.ip);
   await requireBuildPack(context, buildPack, source, place.server);
   if (claims.length > 0) {
@@ -83,7 +88,7 @@ function drafted(
   sent: ApplicationCreate,
   buildPack: BuildPack,
   place: Place,
-): Draft {
+): Omit<Draft, "privateKeyId"> {
   const change = applicationChange({ ...sent, build_pack: buildPack });
   const settings: ApplicationSettings = { ...DEFAULT_SETTINGS, ...sourceDefaults(source), ...change.settings };
   const secrets: ApplicationSecrets = { ...DEFAULT_SECRETS, ...change.secrets };
@@ -135,7 +140,7 @@ function insert(
   wanted: { readonly claims: readonly DomainClaim[]; readonly isForced: boolean },
 ): Promise<CreatedApplication> {
   const { environment, server, destination } = draft.place;
-  const { uuid, name, description, source, settings, secrets } = draft;
+  const { uuid, name, description, source, settings, secrets, privateKeyId } = draft;
   return context.stores.transaction(async (inside) => {
     const application = await inside.applications.insert({
       uuid,
@@ -145,6 +150,7 @@ function insert(
       name,
       description,
       source,
+      private_key_id: privateKeyId,
       settings,
       secrets,
     });

@@ -22,6 +22,7 @@ import type { UseCaseContext } from "./context.ts";
 import { DUPLICATE_MESSAGE, requestDeployment } from "./deployment-request.ts";
 import { claimDomains, readDomains, requireFreeDomains } from "./domain.ts";
 import { tellOfResource } from "./event.ts";
+import { findPrivateKey } from "./private-key.ts";
 
 /** @throws DomainError `resource.not_found` */
 export async function findApplication(stores: Stores, uuid: string): Promise<ApplicationRecord> {
@@ -115,11 +116,18 @@ async function checkedChange(context: UseCaseContext, current: ApplicationRecord
     await requireBuildPack(context, next.build_pack, current.source, await stores.servers.findById(current.server_id));
   }
   return {
+    ...(await changedKey(stores, sent.private_key_uuid)),
     name: sent.name ?? undefined,
     description: sent.description,
     settings: { ...resetsOf(current.settings.build_pack, next.build_pack), ...settings },
     secrets,
   };
+}
+
+/** @throws DomainError `resource.not_found` */
+async function changedKey(stores: Stores, uuid: string | null | undefined) {
+  if (uuid === undefined) return {};
+  return { private_key_id: uuid === null ? null : (await findPrivateKey(stores, uuid)).id };
 }
 
 async function deployedAnswer(context: UseCaseContext, inside: Stores, application: ApplicationRecord) {

@@ -30,7 +30,7 @@ const PLACE = {
   ...PLACE_INPUT,
   autogenerate_domain: flag("Give it a URL when none is given. Default true."),
   type: z.string().max(255).optional().describe("Accepted and ignored."),
-  private_key_uuid: z.string().max(255).optional().describe("Accepted and ignored."),
+  private_key_uuid: lenient(z.string().max(255).nullable()).optional().describe("Key its repository is read with."),
   github_app_uuid: z.string().max(255).optional().describe("Accepted and ignored."),
 };
 
@@ -50,6 +50,15 @@ export const ApplicationCreatePublic = z.strictObject({
   build_pack: BuildPack,
 });
 export type ApplicationCreatePublic = z.infer<typeof ApplicationCreatePublic>;
+
+export const ApplicationCreateDeployKey = ApplicationCreatePublic.extend({
+  private_key_uuid: z
+    .string()
+    .min(1, "This field is required.")
+    .max(255)
+    .describe("Key its repository is read with: over ssh, or with the key's name and password over https."),
+});
+export type ApplicationCreateDeployKey = z.infer<typeof ApplicationCreateDeployKey>;
 
 export const ApplicationCreateDockerfile = z.strictObject({
   ...CREATE,
@@ -87,6 +96,9 @@ export const ApplicationUpdate = z.strictObject({
   ...COMMON,
   ...SETTINGS,
   name: ResourceName.nullable().optional().describe("Null keeps the name."),
+  private_key_uuid: lenient(z.string().max(255).nullable())
+    .optional()
+    .describe("Key its repository is read with; null for a public one."),
   build_pack: BuildPack.optional(),
 });
 export type ApplicationUpdate = z.infer<typeof ApplicationUpdate>;

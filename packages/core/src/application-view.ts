@@ -229,7 +229,7 @@ export function applicationView(application: ApplicationRecord, options: Applica
     destination_id: application.destination_id,
     destination: destinationView(application),
     ...settingsView(settings),
-    ...(options.secrets === undefined ? {} : secretsView(settings, options.secrets)),
+    ...(options.secrets === undefined ? {} : secretsView(application, options.secrets)),
     ...WITHOUT_MEANING_YET,
     restart_count: application.restart_count,
     last_restart_at: timestampOrNull(application.last_restart_at),
@@ -266,10 +266,10 @@ function composeDomainsText(domains: ApplicationSettings["docker_compose_domains
   return JSON.stringify(Object.fromEntries(domains.map(({ name, ...rest }) => [name, rest])));
 }
 
-const secretsView = (
-  { dockerfile, custom_labels, docker_compose_raw }: ApplicationSettings,
-  secrets: ApplicationSecrets,
-) => ({ ...secrets, dockerfile, custom_labels, docker_compose_raw, docker_compose: null, private_key_id: null });
+function secretsView({ settings, private_key_id }: ApplicationRecord, secrets: ApplicationSecrets) {
+  const { dockerfile, custom_labels, docker_compose_raw } = settings;
+  return { ...secrets, dockerfile, custom_labels, docker_compose_raw, docker_compose: null, private_key_id };
+}
 
 /** Of one application: the switches that a list leaves out. */
 export const settingView = (settings: ApplicationSettings): ApplicationSetting => ({

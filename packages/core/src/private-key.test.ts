@@ -1,7 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { DomainError } from "./errors.ts";
-import { credentialsFor, keyInUse, PrivateKeyCreate, privateKeyText } from "./private-key.ts";
+import type { GitCredentials } from "./ports/source.ts";
+import { credentialsFor, keyInUse, PrivateKeyCreate, privateKeyText, repositoryFor } from "./private-key.ts";
 
 const PEM = "-----BEGIN OPENSSH PRIVATE KEY-----\nYWJj\n-----END OPENSSH PRIVATE KEY-----\n";
 
@@ -82,11 +83,26 @@ describe("a repository", () => {
     expect(credentialsFor(repository, key, secrets)).toEqual(expected);
   });
 
-  test("over https is read without credentials where basic authentication is off or not whole", () => {
-    const url = "https://git.example/team/shop.git";
-    expect(credentialsFor(url, { ...key, is_http_basic_auth_enabled: false }, secrets)).toBeUndefined();
-    expect(credentialsFor(url, { ...key, http_basic_auth_username: null }, secrets)).toBeUndefined();
-    expect(credentialsFor(url, key, { ...secrets, http_basic_auth_password: null })).toBeUndefined();
+  test("over https is read over ssh where basic authentication is off or not whole", () => {
+    const url = "https://git.example:8443/team/shop.git";
+    expect(credentialsFor(url, { ...key, is_http_basic_auth_enabled: false }, secrets)).toEqual(ssh);
+    expect(credentialsFor(url, { ...key, http_basic_auth_username: null }, secrets)).toEqual(ssh);
+    expect(credentialsFor(url, key, { ...secrets, http_basic_auth_password: null })).toEqual(ssh);
+  });
+
+  test.each([
+    ["https://git.example:8443/team/shop.git", "ssh", "ssh://git@git.example/team/shop.git"],
+    ["https://git.example/team/shop.git", "basic", "https://git.example/team/shop.git"],
+    ["https://git.example/team/shop.git", undefined, "https://git.example/team/shop.git"],
+    ["git@git.example:team/shop.git", "ssh", "git@git.example:team/shop.git"],
+    ["ssh://me@git.example:2222/shop.git", "ssh", "ssh://me@git.example:2222/shop.git"],
+  ] as const)("at %s with credentials of the sort %s is read at %s", (repository, type, address) => {
+    const ways: readonly GitCredentials[] = [
+      { type: "ssh", privateKey: "k" },
+      { type: "basic", username: "robot", password: "hidden" },
+    ];
+    const credentials = ways.find((way) => way.type === type);
+    expect(repositoryFor(repository, credentials)).toBe(address);
   });
 });
 

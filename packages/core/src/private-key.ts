@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { decodeBase64Field } from "./base64.ts";
 import { DomainError, invalid } from "./errors.ts";
-import { parseGitUrl } from "./git-source.ts";
+import { formatGitUrl, parseGitUrl } from "./git-source.ts";
 import { lenient } from "./input.ts";
 import { ResourceName, ShortDescription } from "./name.ts";
 import type { PrivateKeyRecord, PrivateKeyUser } from "./ports/private-key.ts";
@@ -121,16 +121,26 @@ export function keyInUse(users: readonly Pick<PrivateKeyUser, "kind" | "name">[]
 
 const USERS_NAMED_MAX = 5;
 
-/** How a repository is read with a key: by name and password over https, by the key itself over ssh. */
+/**
+ * How a repository is read with a key: by its name and password over https, by the key itself over ssh. An https
+ * address is read over ssh too where the key has no name and password (`repositoryFor`).
+ */
 export function credentialsFor(
   repository: string,
   key: Pick<PrivateKeyRecord, "is_http_basic_auth_enabled" | "http_basic_auth_username">,
   secrets: PrivateKeySecrets,
 ): GitCredentials | undefined {
   const { scheme } = parseGitUrl(repository);
-  if (scheme === "ssh") return { type: "ssh", privateKey: secrets.ssh_key };
   const { http_basic_auth_username: username } = key;
   const { http_basic_auth_password: password } = secrets;
-  if (scheme !== "https" || !key.is_http_basic_auth_enabled || username === null || password === null) return undefined;
-  return { type: "basic", username, password };
+  const hasLogin = key.is_http_basic_auth_enabled && username !== null && password !== null;
+  if (scheme === "https" && hasLogin) return { type: "basic", username, password };
+  return scheme === "ssh" || scheme === "https" ? { type: "ssh", privateKey: secrets.ssh_key } : undefined;
+}
+
+/** The address at which these credentials open a repository. */
+export function repositoryFor(repository: string, credentials: GitCredentials | undefined): string {
+  const url = parseGitUrl(repository);
+  if (credentials?.type !== "ssh" || url.scheme !== "https") return repository;
+  return formatGitUrl({ ...url, scheme: "ssh", username: "git", password: null, port: null });
 }

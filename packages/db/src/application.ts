@@ -22,6 +22,7 @@ import type { DB } from "./schema.ts";
 const APPLICATION_COLUMNS = [
   "application.source",
   "application.fqdn",
+  "application.private_key_id",
   "application.settings",
   "application.restart_count",
   "application.last_restart_at",
@@ -63,7 +64,13 @@ export function applicationStore(context: TeamContext): ApplicationStore {
     update: (id, change) =>
       inTransaction(context, async (inside) => {
         const { uuid } = (await updateResource(inside, "application", id, change)) ?? {};
-        return uuid === undefined ? undefined : await applicationStore(inside).find(uuid);
+        if (uuid === undefined) return undefined;
+        const { private_key_id } = change;
+        if (private_key_id !== undefined) {
+          await holdKey(inside, private_key_id);
+          await inside.db.updateTable("application").set({ private_key_id }).where("resource_id", "=", id).execute();
+        }
+        return await applicationStore(inside).find(uuid);
       }),
     async secrets(id) {
       const secrets = (await secretsOf([id])).get(id);
@@ -79,18 +86,33 @@ async function insert(
   application: Parameters<ApplicationStore["insert"]>[0],
 ): Promise<ApplicationRecord> {
   const { db } = context;
-  const { uuid, source, settings, secrets } = application;
+  const { uuid, source, settings, secrets, private_key_id = null } = application;
+  await holdKey(context, private_key_id);
   const { id } = await insertResource(context, "application", application);
   await db
     .insertInto("application")
     .values({
       resource_id: id,
       source,
+      private_key_id,
       settings: JSON.stringify(settings),
       secrets: sealSecrets(context, "application", uuid, secrets),
     })
     .execute();
   return applicationRecord(await selectApplications(db).where("resource.id", "=", id).executeTakeFirstOrThrow());
+}
+
+/** The team's own, which nobody deletes before the transaction ends. */
+async function holdKey({ db, teamId }: TeamContext, id: number | null): Promise<void> {
+  if (id === null) return;
+  const held = await db
+    .selectFrom("private_key")
+    .select("id")
+    .where("id", "=", id)
+    .where("team_id", "=", teamId)
+    .forKeyShare()
+    .executeTakeFirst();
+  if (held === undefined) throw notFound("Private Key");
 }
 
 export const openApplicationSecrets = (context: Context, uuid: string, sealed: Uint8Array | null) =>

@@ -26,6 +26,12 @@ const COLUMNS = ["id", "uuid", "team_id", ...FIELDS, "created_at", "updated_at"]
 /** Who may use a key: a row for each table that refers to `private_key`, answering `uuid` and `name`. */
 const USERS: readonly KeyUse[] = [
   { kind: "server", isGit: false, of: (keyId) => sql`select uuid, name from server where private_key_id = ${keyId}` },
+  {
+    kind: "application",
+    isGit: true,
+    of: (keyId) =>
+      sql`select uuid, name from application join resource on resource.id = resource_id where private_key_id = ${keyId}`,
+  },
 ];
 
 interface KeyUse {

@@ -164,6 +164,7 @@ interface ApplicationTable {
   resource_id: number;
   source: ApplicationSource;
   fqdn: string | null;
+  private_key_id: number | null;
   settings: Json<Partial<ApplicationSettings>>;
   secrets: Sealed;
   restart_count: Generated<number>;

@@ -4,6 +4,7 @@ export * from "./database.ts";
 export * from "./digitalocean-server.ts";
 export * from "./git-repository.ts";
 export * from "./git-server.ts";
+export * from "./git-ssh-server.ts";
 export * from "./github-server.ts";
 export * from "./hetzner-server.ts";
 export * from "./key-reader.ts";

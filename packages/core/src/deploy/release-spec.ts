@@ -2,6 +2,7 @@ import type { ApplicationSettings } from "../application.ts";
 import type { ApplicationRecord, DeploymentRecord, DomainClaim, EnvRecord } from "../ports/records.ts";
 import type { GitCredentials, SourceSpec } from "../ports/source.ts";
 import type { StorageRecord } from "../ports/storage.ts";
+import { repositoryFor } from "../private-key.ts";
 import type { Artifact, BuildConfig, BuildRequest } from "./artifact.ts";
 import type { ReleaseLimits, ReleaseSpec, StorageMount } from "./release.ts";
 import { buildtimeEnv, runtimeEnv } from "./release-env.ts";
@@ -26,7 +27,7 @@ export function sourceSpec(
     case "git":
       return {
         type: "git",
-        repository: settings.git_repository,
+        repository: repositoryFor(settings.git_repository, credentials),
         branch: settings.git_branch,
         commit: commit === "HEAD" ? settings.git_commit_sha : commit,
         credentials,

@@ -136,6 +136,8 @@ export interface ApplicationRecord extends ResourceRecord {
   readonly source: ApplicationSource;
   /** Comma-separated URLs. Written together with the claims in the table `domain`, which decide who holds one. */
   readonly fqdn: string | null;
+  /** What its repository is read with. */
+  readonly private_key_id: number | null;
   readonly settings: ApplicationSettings;
   readonly restart_count: number;
   readonly last_restart_at: Date | null;

@@ -201,6 +201,8 @@ export interface ApplicationStore {
     readonly name: string;
     readonly description: string | null;
     readonly source: ApplicationSource;
+    /** @throws DomainError `resource.not_found` for one that the team has not. */
+    readonly private_key_id?: number | null | undefined;
     readonly settings: ApplicationSettings;
     readonly secrets: ApplicationSecrets;
   }): Promise<ApplicationRecord>;
@@ -212,6 +214,7 @@ export interface ApplicationStore {
       /** Merged into the stored settings, key by key. */
       readonly settings?: Partial<ApplicationSettings> | undefined;
       readonly secrets?: Partial<ApplicationSecrets> | undefined;
+      readonly private_key_id?: number | null | undefined;
     },
   ): Promise<ApplicationRecord | undefined>;
   secrets(id: number): Promise<ApplicationSecrets>;

@@ -29,9 +29,15 @@ const PREVIEWS = [
   "alter table deployment add column docker_registry_image_tag text",
 ];
 
+const KEYS = [
+  // A key is not deleted under its applications: the reference refuses it.
+  "alter table application add column private_key_id bigint references private_key",
+  "create index application_private_key on application (private_key_id)",
+];
+
 /** Previews of pull requests, and what else applications have of their own. */
 export const applications: Migration = {
   async up(db: Kysely<unknown>): Promise<void> {
-    for (const statement of PREVIEWS) await sql.raw(statement).execute(db);
+    for (const statement of [...PREVIEWS, ...KEYS]) await sql.raw(statement).execute(db);
   },
 };
