@@ -3,9 +3,10 @@ import {
   ApplicationSecrets,
   ApplicationSettings,
   type ApplicationStore,
+  type GithubSource,
   notFound,
 } from "@berth/core";
-import type { Kysely } from "kysely";
+import { type Kysely, sql } from "kysely";
 import { type Context, inTransaction, type TeamContext } from "./context.ts";
 import {
   insertResource,
@@ -29,6 +30,9 @@ const APPLICATION_COLUMNS = [
   "application.last_online_at",
 ] as const;
 
+const GITHUB_APP = sql<GithubSource | null>`case when github_app.id is not null then jsonb_build_object(
+  'id', github_app.id, 'html_url', github_app.html_url, 'repository_id', application.repository_project_id) end`;
+
 // What was stored before a setting existed lacks it and reads as its default; the build pack is always there.
 const SETTING_DEFAULTS = ApplicationSettings.parse({ build_pack: "nixpacks" });
 const SECRET_DEFAULTS = ApplicationSecrets.parse({});
@@ -36,7 +40,10 @@ const SECRET_DEFAULTS = ApplicationSecrets.parse({});
 type ApplicationRow = Omit<ApplicationRecord, "settings"> & { readonly settings: Partial<ApplicationSettings> };
 
 export const selectApplications = (db: Kysely<DB>) =>
-  selectPlaced(db).innerJoin("application", "application.resource_id", "resource.id").select(APPLICATION_COLUMNS);
+  selectPlaced(db)
+    .innerJoin("application", "application.resource_id", "resource.id")
+    .leftJoin("github_app", "github_app.id", "application.github_app_id")
+    .select([...APPLICATION_COLUMNS, GITHUB_APP.as("github_app")]);
 
 /** What every request about one application asks. */
 const findByUuid = prepared((db, teamId: number, uuid: string) =>
@@ -70,6 +77,7 @@ export function applicationStore(context: TeamContext): ApplicationStore {
           await holdKey(inside, private_key_id);
           await inside.db.updateTable("application").set({ private_key_id }).where("resource_id", "=", id).execute();
         }
+        await setRepository(inside, id, change.github_repository_id);
         return await applicationStore(inside).find(uuid);
       }),
     async secrets(id) {
@@ -86,8 +94,9 @@ async function insert(
   application: Parameters<ApplicationStore["insert"]>[0],
 ): Promise<ApplicationRecord> {
   const { db } = context;
-  const { uuid, source, settings, secrets, private_key_id = null } = application;
+  const { uuid, source, settings, secrets, private_key_id = null, github_app } = application;
   await holdKey(context, private_key_id);
+  await holdApp(context, github_app);
   const { id } = await insertResource(context, "application", application);
   await db
     .insertInto("application")
@@ -95,6 +104,8 @@ async function insert(
       resource_id: id,
       source,
       private_key_id,
+      github_app_id: github_app?.id ?? null,
+      repository_project_id: github_app?.repository_id ?? null,
       settings: JSON.stringify(settings),
       secrets: sealSecrets(context, "application", uuid, secrets),
     })
@@ -113,6 +124,32 @@ async function holdKey({ db, teamId }: TeamContext, id: number | null): Promise<
     .forKeyShare()
     .executeTakeFirst();
   if (held === undefined) throw notFound("Private Key");
+}
+
+/** As for a key. */
+async function holdApp(
+  { db, teamId }: TeamContext,
+  app: Parameters<ApplicationStore["insert"]>[0]["github_app"],
+): Promise<void> {
+  if (app === undefined) return;
+  const own = await db
+    .selectFrom("github_app")
+    .select("id")
+    .where("id", "=", app.id)
+    .where("team_id", "=", teamId)
+    .forKeyShare()
+    .executeTakeFirst();
+  if (own === undefined) throw notFound("GitHub app");
+}
+
+async function setRepository({ db }: Context, id: number, repositoryId: number | undefined): Promise<void> {
+  if (repositoryId === undefined) return;
+  await db
+    .updateTable("application")
+    .set({ repository_project_id: repositoryId })
+    .where("resource_id", "=", id)
+    .where("github_app_id", "is not", null)
+    .execute();
 }
 
 export const openApplicationSecrets = (context: Context, uuid: string, sealed: Uint8Array | null) =>

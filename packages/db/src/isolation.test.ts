@@ -4,6 +4,7 @@ import {
   type TestDatabase,
   testApplication,
   testDatabaseResource,
+  testGithubApp,
   testPlace,
   testPrivateKey,
   testTeam,
@@ -48,6 +49,7 @@ const task: ScheduledTaskFields = {
   enabled: true,
 };
 const SECRETS = { private_key: "stolen", ssh_key: "stolen", http_basic_auth_password: null };
+const APP_SECRETS = { client_secret: "stolen", webhook_secret: "stolen" };
 const claim = (host: string) => ({ host, path: "/", url: `http://${host}` });
 
 /** One of everything a team can own. */
@@ -99,7 +101,8 @@ async function world(database: TestDatabase) {
   });
   const [job] = await stores.jobs.request([validation(place.server)]);
   if (job === undefined) throw new Error("No job was queued.");
-  const owned = { app, database: own, host, variable, volume, scheduled, label, deployment, job };
+  const githubApp = await testGithubApp(stores, { private_key_id: key.id });
+  const owned = { githubApp, app, database: own, host, variable, volume, scheduled, label, deployment, job };
   return { stores, team, token, cloudToken, key, ...place, ...owned };
 }
 const validation = (server: ServerRecord): NewJob => ({
@@ -166,6 +169,21 @@ const ATTEMPTS: Attempts = {
     update: (stores, { key }) => stores.privateKeys.update(key.uuid, { ...key, secrets: SECRETS }),
     users: (stores, { key }) => stores.privateKeys.users(key.id),
     delete: (stores, { key }) => stores.privateKeys.delete(key.uuid),
+  },
+  githubApps: {
+    list: (stores) => stores.githubApps.list().then(({ items }) => items),
+    find: (stores, { githubApp }) => stores.githubApps.find(githubApp.id),
+    findByUuid: (stores, { githubApp }) => stores.githubApps.findByUuid(githubApp.uuid),
+    insert: (stores, { githubApp }) => refused(stores.githubApps.insert(githubApp, APP_SECRETS)),
+    update: async (stores, { githubApp }) => [
+      ...((await stores.githubApps.update(githubApp.id, { name: "stolen" }, APP_SECRETS)) === undefined ? [] : [1]),
+      ...((await refused(stores.githubApps.update(githubApp.id, { private_key_id: githubApp.private_key_id }, {}))) ===
+      REFUSED
+        ? []
+        : [1]),
+    ],
+    deleteIfUnused: (stores, { githubApp }) =>
+      stores.githubApps.deleteIfUnused(githubApp.id).then((outcome) => outcome !== "missing"),
   },
   projects: {
     list: (stores) => stores.projects.list().then(({ items }) => items),
@@ -380,6 +398,7 @@ onEachBackend((database) => {
       secrets: await own.stores.applications.secretsOf([own.app.id]).then(({ size }) => size || undefined),
       member: await own.stores.members.find(own.team.id, 0),
       memberTokens: await own.stores.members.tokens(own.team.id, 0),
+      githubApp: await own.stores.githubApps.find(own.githubApp.id),
       key: await own.stores.privateKeys.find(own.key.uuid),
       keySecrets: await own.stores.privateKeys.secrets(own.key.id),
       env: await own.stores.envs.findByKey(own.app.id, env.key, false),

@@ -32,6 +32,11 @@ const USERS: readonly KeyUse[] = [
     of: (keyId) =>
       sql`select uuid, name from application join resource on resource.id = resource_id where private_key_id = ${keyId}`,
   },
+  {
+    kind: "GitHub app",
+    isGit: true,
+    of: (keyId) => sql`select uuid, name from github_app where private_key_id = ${keyId}`,
+  },
 ];
 
 interface KeyUse {

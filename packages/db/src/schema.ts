@@ -19,6 +19,8 @@ import type {
   StepStatus,
   TaskExecutionStatus,
   Upstream,
+  WebhookAnswer,
+  WebhookProvider,
 } from "@berth/core";
 import type { ColumnType, Generated } from "kysely";
 
@@ -78,6 +80,32 @@ interface PrivateKeyTable extends Timestamps {
   is_http_basic_auth_enabled: boolean;
   http_basic_auth_username: string | null;
   secrets: Uint8Array;
+}
+
+interface GithubAppTable extends Timestamps {
+  id: Generated<number>;
+  uuid: string;
+  team_id: number;
+  name: string;
+  organization: string | null;
+  api_url: string;
+  html_url: string;
+  custom_user: string;
+  custom_port: number;
+  app_id: number;
+  installation_id: number;
+  client_id: string;
+  is_system_wide: boolean;
+  private_key_id: number;
+  secrets: Uint8Array;
+}
+
+interface WebhookDeliveryTable {
+  provider: WebhookProvider;
+  owner: string;
+  delivery_id: string;
+  answer: NullableJson<WebhookAnswer>;
+  created_at: Generated<Date>;
 }
 
 interface ProjectTable extends Timestamps {
@@ -163,6 +191,11 @@ interface ResourceCountTable {
 interface ApplicationTable {
   resource_id: number;
   source: ApplicationSource;
+  github_app_id: number | null;
+  /** Of the repository, at its GitHub app. */
+  repository_project_id: number | null;
+  /** Made from the settings by the database. */
+  repository_key: ColumnType<string | null, never, never>;
   fqdn: string | null;
   private_key_id: number | null;
   settings: Json<Partial<ApplicationSettings>>;
@@ -417,6 +450,8 @@ export interface DB {
   team_member: TeamMemberTable;
   token: TokenTable;
   private_key: PrivateKeyTable;
+  github_app: GithubAppTable;
+  webhook_delivery: WebhookDeliveryTable;
   project: ProjectTable;
   environment: EnvironmentTable;
   server: ServerTable;

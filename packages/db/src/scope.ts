@@ -10,6 +10,7 @@ import { domainStore } from "./domain.ts";
 import { envStore } from "./env.ts";
 import { environmentStore } from "./environment.ts";
 import { eventStore } from "./event.ts";
+import { githubAppStore } from "./github-app.ts";
 import { jobStore, systemJobStore } from "./job.ts";
 import { leaseStore } from "./lease.ts";
 import { memberStore } from "./member.ts";
@@ -25,6 +26,7 @@ import { storageStore } from "./storage.ts";
 import { tagStore } from "./tag.ts";
 import { teamStore } from "./team.ts";
 import { tokenStore } from "./token.ts";
+import { systemWebhookStore } from "./webhook.ts";
 
 /** The stores of a scope: its team's rows are all there is. */
 export const stores =
@@ -50,6 +52,7 @@ function teamStores(context: TeamContext): Stores {
     members: memberStore(context),
     tokens: tokenStore(context),
     privateKeys: privateKeyStore(context),
+    githubApps: githubAppStore(context),
     projects: projectStore(context),
     environments: environmentStore(context),
     servers: serverStore(context),
@@ -81,6 +84,7 @@ function allStores(context: Context): SystemStores {
     scheduledTasks: systemScheduledTaskStore(context),
     previews: systemPreviewStore(context),
     leases: leaseStore(context),
+    webhooks: systemWebhookStore(context),
     servers: systemServerStore(context),
     jobs: systemJobStore(context),
   };

@@ -7,6 +7,9 @@ import {
   type DestinationRecord,
   databaseDefaults,
   type EnvironmentRecord,
+  type GithubAppFields,
+  type GithubAppRecord,
+  type GithubAppSecrets,
   type NewDeployment,
   type PrivateKeyRecord,
   type ProjectRecord,
@@ -150,4 +153,30 @@ export function newDeployment(
     is_instant: false,
     ...fields,
   };
+}
+
+/** A GitHub app with a key of its own. */
+export async function testGithubApp(
+  stores: Stores,
+  { secrets, ...fields }: Partial<GithubAppFields> & { readonly secrets?: Partial<GithubAppSecrets> } = {},
+): Promise<GithubAppRecord> {
+  const app = {
+    name: "Berth",
+    organization: "team",
+    api_url: "https://api.github.test",
+    html_url: "https://github.test",
+    custom_user: "git",
+    custom_port: 22,
+    app_id: 4711,
+    installation_id: 815,
+    client_id: "Iv1.0123456789abcdef",
+    is_system_wide: false,
+    private_key_id: fields.private_key_id ?? (await testPrivateKey(stores)).id,
+    ...fields,
+  };
+  return await stores.githubApps.insert(app, {
+    client_secret: "client secret",
+    webhook_secret: "webhook secret",
+    ...secrets,
+  });
 }

@@ -131,9 +131,21 @@ export interface Placement {
   readonly destination_network: string;
 }
 
+/** The repository that an application has through a GitHub app. */
+export interface GithubSource {
+  /** The app. */
+  readonly id: number;
+  /** The site that the repository is at, e.g. `https://github.com`. */
+  readonly html_url: string;
+  /** The repository's number there, which stays when it is renamed. */
+  readonly repository_id: number;
+}
+
 export interface ApplicationRecord extends ResourceRecord {
   readonly placement: Placement;
   readonly source: ApplicationSource;
+  /** Through which its code is fetched; then `git_repository` is `owner/name`. */
+  readonly github_app: GithubSource | null;
   /** Comma-separated URLs. Written together with the claims in the table `domain`, which decide who holds one. */
   readonly fqdn: string | null;
   /** What its repository is read with. */

@@ -5,6 +5,7 @@ import type { DesiredState, ResourceKind, ResourceRef } from "../resource.ts";
 import type { ServerSettings } from "../server.ts";
 import type { CloudTokenStore } from "./cloud-token.ts";
 import type { DatabaseStore } from "./database.ts";
+import type { GithubAppStore } from "./github-app.ts";
 import type { JobStore } from "./job.ts";
 import type { MemberStore } from "./member.ts";
 import type { PreviewStore } from "./preview.ts";
@@ -20,6 +21,7 @@ import type {
   EnvironmentRecord,
   EnvRecord,
   EventRecord,
+  GithubSource,
   NewDeployment,
   Page,
   Paging,
@@ -43,6 +45,7 @@ export interface Stores {
   readonly members: MemberStore;
   readonly tokens: TokenStore;
   readonly privateKeys: PrivateKeyStore;
+  readonly githubApps: GithubAppStore;
   readonly projects: ProjectStore;
   readonly environments: EnvironmentStore;
   readonly servers: ServerStore;
@@ -203,6 +206,8 @@ export interface ApplicationStore {
     readonly source: ApplicationSource;
     /** @throws DomainError `resource.not_found` for one that the team has not. */
     readonly private_key_id?: number | null | undefined;
+    /** Of the team. */
+    readonly github_app?: Pick<GithubSource, "id" | "repository_id"> | undefined;
     readonly settings: ApplicationSettings;
     readonly secrets: ApplicationSecrets;
   }): Promise<ApplicationRecord>;
@@ -215,6 +220,8 @@ export interface ApplicationStore {
       readonly settings?: Partial<ApplicationSettings> | undefined;
       readonly secrets?: Partial<ApplicationSecrets> | undefined;
       readonly private_key_id?: number | null | undefined;
+      /** Another repository of the same GitHub app. */
+      readonly github_repository_id?: number | undefined;
     },
   ): Promise<ApplicationRecord | undefined>;
   secrets(id: number): Promise<ApplicationSecrets>;

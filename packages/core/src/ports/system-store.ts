@@ -18,6 +18,7 @@ import type {
 } from "./records.ts";
 import type { SystemScheduledTaskStore } from "./scheduled-task.ts";
 import type { Stores } from "./store.ts";
+import type { SystemWebhookStore } from "./webhook.ts";
 
 /** Token lookup of a request, before there is a scope. One query. */
 export interface Authenticator {
@@ -42,6 +43,7 @@ export interface SystemStores {
   readonly leases: LeaseStore;
   readonly servers: SystemServerStore;
   readonly jobs: SystemJobStore;
+  readonly webhooks: SystemWebhookStore;
 }
 
 export interface SystemServerStore {

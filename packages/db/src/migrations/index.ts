@@ -3,6 +3,7 @@ import { foundation } from "./0001-foundation.ts";
 import { kinds } from "./0002-kinds.ts";
 import { people } from "./0003-people.ts";
 import { scheduledTasks } from "./0004-scheduled-tasks.ts";
+import { gitHosts } from "./0005-git-hosts.ts";
 import { servers } from "./0006-servers.ts";
 import { clouds } from "./0007-clouds.ts";
 import { applications } from "./0008-applications.ts";
@@ -14,6 +15,7 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   "0002-kinds": kinds,
   "0003-people": people,
   "0004-scheduled-tasks": scheduledTasks,
+  "0005-git-hosts": gitHosts,
   "0006-servers": servers,
   "0007-clouds": clouds,
   "0008-applications": applications,

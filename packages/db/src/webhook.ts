@@ -1,0 +1,100 @@
+import type { SystemWebhookStore, WebhookDelivery } from "@berth/core";
+import { type Kysely, sql } from "kysely";
+import { applicationRecord, openApplicationSecrets, selectApplications } from "./application.ts";
+import { type Context, idsOf, isId } from "./context.ts";
+import { openSecrets } from "./github-app.ts";
+import type { DB } from "./schema.ts";
+
+export function systemWebhookStore(context: Context): SystemWebhookStore {
+  const { db } = context;
+  return {
+    async applicationsByRepository(keys) {
+      const rows = await candidates(db)
+        .select("application.secrets")
+        .where("application.repository_key", "in", sql<string>`(select unnest(${keys}::text[]))`)
+        .where("application.github_app_id", "is", null)
+        .execute();
+      return rows.map(({ secrets, ...row }) => ({
+        application: applicationRecord(row),
+        secrets: openApplicationSecrets(context, row.uuid, secrets),
+      }));
+    },
+    async githubApps(appId) {
+      if (!isId(appId)) return [];
+      const rows = await db
+        .selectFrom("github_app")
+        .select(["id", "uuid", "secrets"])
+        .where("app_id", "=", appId)
+        .orderBy("id")
+        .limit(CANDIDATES_MAX)
+        .execute();
+      return rows.map(({ id, uuid, secrets }) => {
+        const { webhook_secret } = openSecrets(context, uuid, secrets);
+        return { id, webhook_secret };
+      });
+    },
+    async applicationsByGithubApp(githubAppIds, repositoryId) {
+      if (!isId(repositoryId)) return [];
+      const rows = await candidates(db)
+        .where("application.github_app_id", "in", idsOf(githubAppIds))
+        .where("application.repository_project_id", "=", repositoryId)
+        .execute();
+      return rows.map(applicationRecord);
+    },
+    async begin(delivery) {
+      const begun = await db
+        .insertInto("webhook_delivery")
+        .values(keyOf(delivery))
+        // Waits for the end of whoever is at it.
+        .onConflict((conflict) => conflict.doNothing())
+        .returning("created_at")
+        .executeTakeFirst();
+      if (begun !== undefined) {
+        await forgetOld(db);
+        return undefined;
+      }
+      const { answer } = await rowOf(db, delivery).select("answer").executeTakeFirstOrThrow();
+      return answer ?? [];
+    },
+    async remember(delivery, answer) {
+      const { provider, owner, delivery_id } = keyOf(delivery);
+      await db
+        .updateTable("webhook_delivery")
+        .set({ answer: JSON.stringify(answer) })
+        .where("provider", "=", provider)
+        .where("owner", "=", owner)
+        .where("delivery_id", "=", delivery_id)
+        .execute();
+    },
+  };
+}
+
+/** Far more than one repository has. */
+const CANDIDATES_MAX = 1000;
+
+const candidates = (db: Kysely<DB>) =>
+  selectApplications(db)
+    .where("application.source", "=", sql.lit("git" as const))
+    .where("resource.removing_at", "is", null)
+    .orderBy("resource.id")
+    .limit(CANDIDATES_MAX);
+
+const keyOf = ({ provider, owner, id }: WebhookDelivery) => ({ provider, owner, delivery_id: id });
+
+function rowOf(db: Kysely<DB>, delivery: WebhookDelivery) {
+  const { provider, owner, delivery_id } = keyOf(delivery);
+  return db
+    .selectFrom("webhook_delivery")
+    .where("provider", "=", provider)
+    .where("owner", "=", owner)
+    .where("delivery_id", "=", delivery_id);
+}
+
+/** More than comes in at once, so that the table never grows beyond its week. */
+const FORGOTTEN_AT_ONCE = 100;
+
+async function forgetOld(db: Kysely<DB>): Promise<void> {
+  await sql`delete from webhook_delivery where ctid = any(array(
+    select ctid from webhook_delivery where created_at < now() - interval '7 days'
+    order by created_at limit ${FORGOTTEN_AT_ONCE} for update skip locked))`.execute(db);
+}
