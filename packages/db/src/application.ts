@@ -30,8 +30,11 @@ const APPLICATION_COLUMNS = [
   "application.last_online_at",
 ] as const;
 
-const GITHUB_APP = sql<GithubSource | null>`case when github_app.id is not null then jsonb_build_object(
-  'id', github_app.id, 'html_url', github_app.html_url, 'repository_id', application.repository_project_id) end`;
+// No join: with one more PostgreSQL would no longer try every order of them, and miss the indexes of some lists.
+const GITHUB_APP = sql<GithubSource | null>`(
+  select jsonb_build_object('id', github_app.id, 'html_url', github_app.html_url,
+    'repository_id', application.repository_project_id)
+  from github_app where github_app.id = application.github_app_id)`;
 
 // What was stored before a setting existed lacks it and reads as its default; the build pack is always there.
 const SETTING_DEFAULTS = ApplicationSettings.parse({ build_pack: "nixpacks" });
@@ -42,7 +45,6 @@ type ApplicationRow = Omit<ApplicationRecord, "settings"> & { readonly settings:
 export const selectApplications = (db: Kysely<DB>) =>
   selectPlaced(db)
     .innerJoin("application", "application.resource_id", "resource.id")
-    .leftJoin("github_app", "github_app.id", "application.github_app_id")
     .select([...APPLICATION_COLUMNS, GITHUB_APP.as("github_app")]);
 
 /** What every request about one application asks. */

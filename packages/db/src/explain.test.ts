@@ -66,6 +66,14 @@ const READS: Readonly<Record<string, (read: Read, tables: TeamTables) => Promise
   "cloud tokens": ({ stores }) => stores.cloudTokens.list(PAGE),
   "a cloud token": ({ stores }, { uuid }) => stores.cloudTokens.find(`${uuid}1c1`),
   "the live release": ({ stores }, { resourceId }) => stores.releases.live(resourceId, 0),
+  "GitHub apps": ({ stores }) => stores.githubApps.list(PAGE),
+  "applications of a pushed repository": ({ system }, { uuid }) =>
+    system.webhooks.applicationsByRepository([`team/${uuid}7`]),
+  "applications of a GitHub app's repository": ({ system }, { githubAppId }) =>
+    system.webhooks.applicationsByGithubApp([githubAppId], 7),
+  "GitHub apps by their number": ({ system }, { resourceId }) => system.webhooks.githubApps(resourceId),
+  "a delivery that was answered": ({ system }, { uuid }) =>
+    system.webhooks.begin({ provider: "github", owner: uuid, id: "7" }),
   "a token": ({ findToken }, { uuid }) => findToken(`${uuid}1-1`),
   "the next deployment to run": ({ system }) => system.deployments.claimNext("worker", 60, []),
   "an abandoned deployment": ({ system }) => system.deployments.claimAbandoned("worker", 60),

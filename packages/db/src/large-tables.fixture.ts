@@ -1,5 +1,5 @@
 import { ApplicationSettings, type Stores } from "@berth/core";
-import { type TestDatabase, testApplication, testPlace, testTeam } from "@berth/testing";
+import { type TestDatabase, testApplication, testGithubApp, testPlace, testTeam } from "@berth/testing";
 import { sql } from "kysely";
 
 export interface LargeTables {
@@ -11,6 +11,8 @@ export interface LargeTables {
 
 export interface TeamTables {
   readonly stores: Stores;
+  /** With a third of the applications, and the number of `resourceId` at its host. */
+  readonly githubAppId: number;
   readonly teamId: number;
   readonly environmentId: number;
   readonly serverId: number;
@@ -50,10 +52,10 @@ async function fillTeam(database: TestDatabase, { applications, deployments }: S
       insert into resource (uuid, kind, team_id, environment_id, server_id, destination_id, name, status)
       select ${app.uuid} || n, 'application', ${app.team_id}, ${app.environment_id}, ${app.server_id},
         ${app.destination_id}, 'app ' || n, 'running:healthy'
-      from generate_series(2, ${applications}::int) as n returning id)
-    insert into application (resource_id, source, settings) select id, 'git', ${settings}::jsonb from made`.execute(
-    kysely,
-  );
+      from generate_series(2, ${applications}::int) as n returning id, uuid)
+    insert into application (resource_id, source, settings)
+    select id, 'git', ${settings}::jsonb || jsonb_build_object('git_repository', 'https://git.example/team/' || uuid)
+    from made`.execute(kysely);
   await sql`
     insert into env (uuid, resource_id, key, is_preview, is_literal, is_multiline, is_shown_once, is_runtime,
       is_buildtime, is_required)
@@ -148,8 +150,23 @@ async function fillTeam(database: TestDatabase, { applications, deployments }: S
     select ${app.uuid} || team.id || 'k' || n, team.id, 'key ' || n, 'ssh-ed25519 AAAA', ${app.uuid} || team.id || '-' || n,
       false, ''
     from team, generate_series(1, 40) as n`.execute(kysely);
+  const githubApp = await testGithubApp(stores, { app_id: app.id });
+  await sql`
+    insert into github_app (uuid, team_id, name, api_url, html_url, custom_user, custom_port, app_id, installation_id,
+      client_id, is_system_wide, private_key_id, secrets)
+    select gen_random_uuid()::text, team_id, 'app', '', '', 'git', 22, 1000000 + id, 1, '', false, id, ''
+    from private_key`.execute(kysely);
+  await sql`
+    update application set github_app_id = ${githubApp.id}, repository_project_id = resource_id
+    from resource where resource.id = resource_id and team_id = ${app.team_id} and resource_id % 3 = 0`.execute(kysely);
+  await sql`
+    insert into webhook_delivery (provider, owner, delivery_id, answer)
+    select 'github', ${app.uuid}, n, '[]' from generate_series(1, ${Math.min(deployments, 20_000)}::int) as n`.execute(
+    kysely,
+  );
   return {
     stores,
+    githubAppId: githubApp.id,
     teamId: app.team_id,
     environmentId: place.environment.id,
     serverId: app.server_id,

@@ -4,6 +4,7 @@ import {
   ApplicationSecrets,
   ApplicationSettings,
   type DatabaseRecord,
+  type ApplicationSource,
   type DestinationRecord,
   databaseDefaults,
   type EnvironmentRecord,
@@ -91,7 +92,13 @@ export async function testPrivateKey(stores: Stores, text: string = testKey(test
 export async function testApplication(
   stores: Stores,
   { environment, server, destination }: Pick<TestPlace, "environment" | "server" | "destination">,
-  options: { readonly name?: string; readonly settings?: Partial<ApplicationSettings> } = {},
+  options: {
+    readonly name?: string;
+    readonly source?: ApplicationSource;
+    readonly github_app?: { readonly id: number; readonly repository_id: number };
+    readonly settings?: Partial<ApplicationSettings>;
+    readonly secrets?: Partial<ApplicationSecrets>;
+  } = {},
 ): Promise<ApplicationRecord> {
   return await stores.applications.insert({
     uuid: testUuid(),
@@ -100,9 +107,10 @@ export async function testApplication(
     destination_id: destination.id,
     name: options.name ?? "hello",
     description: null,
-    source: "git",
+    source: options.source ?? "git",
+    github_app: options.github_app,
     settings: ApplicationSettings.parse({ build_pack: "nixpacks", ...options.settings }),
-    secrets: ApplicationSecrets.parse({}),
+    secrets: ApplicationSecrets.parse({ ...options.secrets }),
   });
 }
 
