@@ -29,6 +29,7 @@ export const ENVIRONMENT = z.object({
     .optional()
     .describe("Which embedded database; default: the first that runs."),
   BERTH_RATE_LIMIT: whole("Requests per minute and token; 0 turns the limit off.").default(1200),
+  BERTH_TEAM_SERVERS: whole("Servers a team may have; 0 is no limit.").default(0),
   BERTH_REPORTED_VERSION: z.string().min(1).default(VERSION).describe("What GET /version answers."),
   BERTH_ALLOWED_PRIVATE_HOSTS: z
     .string()
@@ -52,6 +53,8 @@ export interface Config {
   readonly databaseUrl: string | undefined;
   readonly embedded: "postgres" | "pglite" | undefined;
   readonly requestsPerMinute: number;
+  /** `null` for any number. */
+  readonly teamServersMax: number | null;
   readonly reportedVersion: string;
   readonly allowedPrivateHosts: readonly string[];
   readonly publicUrl: string | undefined;
@@ -80,6 +83,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     databaseUrl: env.DATABASE_URL,
     embedded: env.BERTH_EMBEDDED,
     requestsPerMinute: env.BERTH_RATE_LIMIT,
+    teamServersMax: env.BERTH_TEAM_SERVERS === 0 ? null : env.BERTH_TEAM_SERVERS,
     reportedVersion: env.BERTH_REPORTED_VERSION,
     allowedPrivateHosts: env.BERTH_ALLOWED_PRIVATE_HOSTS.split(/[\s,]+/).filter(Boolean),
     publicUrl: env.BERTH_PUBLIC_URL,

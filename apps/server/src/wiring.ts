@@ -85,6 +85,7 @@ export async function wire(config: Config, folder: DataFolder, database: Databas
       publicUrl: (url, serverId) => (isLocal({ id: serverId }) && proxy ? proxy.publicUrl(url) : url),
       instanceUrl: config.publicUrl ?? null,
       reportedVersion: config.reportedVersion,
+      teamServersMax: config.teamServersMax,
       keys: keyReader,
       cloud: cloudProviders({ allowedPrivateHosts: config.allowedPrivateHosts }),
       wait,

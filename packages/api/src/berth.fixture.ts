@@ -136,6 +136,7 @@ function application(
       instanceUrl: null,
       reportedVersion: "4.0.0-test",
       keys: testKeyReader,
+      teamServersMax: null,
       cloud: refusingCloud,
       wait: async () => undefined,
       clock: { now: () => new Date() },

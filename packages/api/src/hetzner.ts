@@ -1,4 +1,12 @@
-import { CloudCatalogueQuery, CloudImage, CloudLocation, CloudServerType, CloudSshKey } from "@berth/core";
+import {
+  CloudCatalogueQuery,
+  CloudImage,
+  CloudLocation,
+  CloudServerType,
+  CloudSshKey,
+  HetznerServerCreate,
+  HetznerServerCreated,
+} from "@berth/core";
 import { z } from "zod";
 import { listed, paging } from "./list.ts";
 import { type OperationOptions, operation } from "./operation.ts";
@@ -62,4 +70,30 @@ export const hetzner = {
     .query(async ({ ctx, input: { skip, take, ...query } }) => [
       ...listed(ctx, await ctx.control.cloudCatalogue.sshKeys(query, { skip, take }), { skip, take }),
     ]),
+
+  createServer: operation({
+    method: "POST",
+    path: "/servers/hetzner",
+    operationId: "create-hetzner-server",
+    tag: "Hetzner",
+    summary: "Rent a machine at Hetzner and add it as a server",
+    description:
+      "The machine gets the public part of the key, and root logs in with it. When it cannot be added as a server, it is " +
+      "deleted again. A name that a machine of the project has is refused with 409, so a repeated request makes no " +
+      "second one. While Hetzner's rate limit is reached, the request waits for up to a minute before it answers 429.",
+    ability: "write",
+    status: 201,
+    errors: [
+      "resource.not_found",
+      "resource.already_exists",
+      "resource.in_use",
+      "resource.state",
+      "cloud.refused",
+      "cloud.rate_limited",
+      "cloud.failed",
+    ],
+  })
+    .input(HetznerServerCreate)
+    .output(HetznerServerCreated)
+    .mutation(({ ctx, input }) => ctx.control.cloudServers.createHetzner(input)),
 };

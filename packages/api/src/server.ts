@@ -49,7 +49,7 @@ export const servers = {
       "it cannot drive Docker yet, which a validation says too.",
     ability: "write",
     status: 201,
-    errors: ["resource.not_found", "resource.in_use"],
+    errors: ["resource.not_found", "resource.in_use", "resource.state"],
   })
     .input(ServerCreate)
     .output(CreatedUuid)

@@ -11,7 +11,8 @@ export async function cloudCall<T>(failure: string, call: () => Promise<T>): Pro
     return await call();
   } catch (error) {
     if (isDomainError(error, "cloud.failed")) {
-      throw new DomainError(error.code, `${failure} ${error.message}`, { cause: error });
+      const { code, message, details } = error;
+      throw new DomainError(code, `${failure} ${message}`, { cause: error, ...(details && { details }) });
     }
     if (isDomainError(error, "cloud.rate_limited")) {
       const { retryAfterSeconds = CLOUD_RETRY_AFTER_SECONDS } = error;

@@ -29,6 +29,8 @@ export interface ControlDeps {
   readonly instanceUrl: string | null;
   /** What `GET /version` answers. */
   readonly reportedVersion: string;
+  /** How many servers a team may have; `null` for any number. */
+  readonly teamServersMax: number | null;
   readonly keys: KeyReader;
   readonly cloud: CloudProviders;
   /** For the rate limit of a cloud provider. */

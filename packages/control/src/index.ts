@@ -1,6 +1,7 @@
 import type { Scope } from "@berth/core";
 import { applications } from "./application.ts";
 import { cloudCatalogue } from "./cloud-catalogue.ts";
+import { cloudServers } from "./cloud-server.ts";
 import { cloudTokens } from "./cloud-token.ts";
 import type { ControlDeps, UseCaseContext } from "./context.ts";
 import { databases } from "./database.ts";
@@ -51,6 +52,7 @@ export function control(deps: ControlDeps) {
       deployments: deployments(context),
       logs: logs(context),
       cloudTokens: cloudTokens(context),
+      cloudServers: cloudServers(context),
       cloudCatalogue: cloudCatalogue(context),
     };
   };

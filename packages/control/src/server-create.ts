@@ -22,18 +22,21 @@ export type ServerDraft = Omit<NewServer, "engine" | "settings" | "name" | "prox
 /**
  * Inserts a server that is reached by SSH, with its settings and its first destination, and tells of it. In the
  * caller's transaction.
- * @throws DomainError `resource.in_use` when some server of the instance has the address
+ * @throws DomainError `resource.in_use` when some server of the instance has the address, `resource.state` when the
+ * team may have no more
  */
 export async function createServer(
-  context: Pick<UseCaseContext, "ids">,
+  context: Pick<UseCaseContext, "ids" | "teamServersMax">,
   inside: Stores,
   draft: ServerDraft,
 ): Promise<ServerRecord> {
   const { name, proxy_type, settings = {}, isValidatedAtOnce, ...columns } = draft;
+  if (context.teamServersMax !== null) await inside.teams.alone();
+  await requireRoom(context, inside);
   await requireFreeAddress(inside, draft.ip);
   const server = await inside.servers.insert({
     ...columns,
-    name: name ?? `server-${draft.uuid.slice(0, 8)}`,
+    name: name ?? generatedName(draft.uuid),
     engine: "docker",
     proxy_type: (proxy_type ?? "traefik").toUpperCase(),
     settings: ServerSettings.parse(settings),
@@ -51,6 +54,16 @@ export async function createServer(
   });
   if (isValidatedAtOnce) await requestValidation(context, inside, server);
   return server;
+}
+
+export const generatedName = (uuid: string): string => `server-${uuid.slice(0, 8)}`;
+
+/** @throws DomainError `resource.state` when the team has as many servers as it may */
+export async function requireRoom({ teamServersMax }: Pick<UseCaseContext, "teamServersMax">, stores: Stores) {
+  if (teamServersMax === null) return;
+  const { total } = await stores.servers.list({ take: 0 });
+  if (total < teamServersMax) return;
+  throw new DomainError("resource.state", "Server limit reached for your subscription.");
 }
 
 /** @throws DomainError `resource.in_use` */

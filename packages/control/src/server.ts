@@ -175,7 +175,8 @@ export function requireStaying({ name, removing_at }: ServerRecord): void {
   throw new DomainError("resource.state", `Server ${name} is being deleted.`);
 }
 
-async function findKey(stores: Stores, uuid: string): Promise<PrivateKeyRecord> {
+/** @throws DomainError `resource.not_found` */
+export async function findKey(stores: Stores, uuid: string): Promise<PrivateKeyRecord> {
   const key = await stores.privateKeys.find(uuid);
   if (key === undefined) throw notFound("Private key");
   return key;

@@ -84,6 +84,7 @@ function deps(db: TestDatabase, engine: PrintingEngine, uploads: Map<string, num
     instanceUrl: "http://berth.example",
     reportedVersion: "4.0.0-test",
     keys: testKeyReader,
+    teamServersMax: null,
     cloud: refusingCloud,
     wait: async () => undefined,
     clock: { now: () => new Date() },

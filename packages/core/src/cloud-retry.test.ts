@@ -20,7 +20,7 @@ function waits(...delays: (number | undefined)[]): number[] {
 describe("waiting for a provider's rate limit", () => {
   test.each([
     ["as long as the provider says", [3, 3, 3, 3], [3, 3, 3]],
-    ["up to a minute in all", [50, 20], [50, 8]],
+    ["up to a minute in all", [50, 20, 20], [50, 8, 2]],
     ["shorter steps than a delay that is too long", [3600, 3600, 3600, 3600], [2, 8, 20]],
     ["in steps where no delay is named", [undefined, undefined, undefined, undefined], [2, 8, 20]],
     ["no longer when nothing is left", [60, 1], [60]],

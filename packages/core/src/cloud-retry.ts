@@ -20,8 +20,8 @@ export function nextCloudWait(
   if (step === undefined) return undefined;
   const leftSeconds = WAIT_SECONDS_MAX - waitedSeconds;
   const fits = retryAfterSeconds !== undefined && retryAfterSeconds <= leftSeconds;
-  const seconds = fits ? retryAfterSeconds : step;
-  return seconds <= leftSeconds ? seconds : undefined;
+  const seconds = fits ? retryAfterSeconds : Math.min(step, leftSeconds);
+  return seconds > 0 ? seconds : undefined;
 }
 
 /** What is told to wait when the provider does not say it. */

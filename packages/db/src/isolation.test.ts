@@ -130,6 +130,7 @@ const ATTEMPTS: Attempts = {
     list: (stores, { team }) => stores.teams.list().then(({ items }) => items.filter(({ id }) => id === team.id)),
     find: (stores, { team }) => stores.teams.find(team.id),
     insert: (stores) => refused(stores.teams.insert({ name: "x", description: null })),
+    alone: (stores) => stores.teams.alone(),
   },
   members: {
     list: (stores, { team }) =>

@@ -71,6 +71,8 @@ export interface TeamStore {
   /** The scope's team; for the root team, all teams of the instance. */
   list(paging?: Paging): Promise<Page<TeamRecord>>;
   find(id: number): Promise<TeamRecord | undefined>;
+  /** In a transaction: others that call it wait until this one has ended, so that what it counts stays as it is. */
+  alone(): Promise<void>;
   /** @param team Its owner is its first member: the instance's own user when left out. */
   insert(team: {
     readonly name: string;

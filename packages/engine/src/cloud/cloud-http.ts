@@ -59,7 +59,7 @@ export function cloudHttp(kind: CloudProviderKind, options: CloudHttpOptions): C
           ...(body === undefined ? {} : { body: JSON.stringify(body) }),
         }),
       );
-      if (status === 429) throw rateLimited(title, answered, now());
+      if (status === 429) throw rateLimited(answered, now());
       const isRefusal = status >= 400 && status < 500;
       if (!isRefusal && (status < 200 || status >= 300)) {
         return { error: failed(`${title} answered with status ${status}. Try again later.`), isUndone: false };
@@ -88,10 +88,10 @@ function parseJson(text: string): { readonly isJson: boolean; readonly value: un
   }
 }
 
-const rateLimited = (title: string, headers: { get(name: string): string | null }, now: Date) => {
+const rateLimited = (headers: { get(name: string): string | null }, now: Date) => {
   const named = { retryAfter: headers.get("retry-after"), reset: headers.get("ratelimit-reset") };
   const retryAfterSeconds = cloudRetryAfterSeconds(named, now);
-  return new DomainError("cloud.rate_limited", `${title} takes no more requests now. Please try again later.`, {
+  return new DomainError("cloud.rate_limited", "Rate limit exceeded. Please try again later.", {
     ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
   });
 };

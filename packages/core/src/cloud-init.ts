@@ -1,0 +1,22 @@
+import { isMap, parseDocument } from "yaml";
+
+const HEADER = "#cloud-config";
+const BYTES_MAX = 32_768; // Hetzner's own limit.
+
+/** What is wrong with a text that cloud-init shall run at a machine's first start; `undefined` for nothing. */
+export function cloudInitProblem(text: string): string | undefined {
+  if (new TextEncoder().encode(cloudInitText(text)).length > BYTES_MAX) return "At most 32 KiB.";
+  if (text.startsWith("#!")) return undefined;
+  const document = parseDocument(text);
+  const [error] = document.errors;
+  if (error !== undefined) return `Must be a script that begins with #!, or YAML: ${firstLine(error.message)}`;
+  return isMap(document.contents)
+    ? undefined
+    : "Must be a script that begins with #!, or YAML with keys of cloud-init.";
+}
+
+/** With the first line that tells cloud-init that it is its own YAML: it passes over what has none. */
+export const cloudInitText = (text: string): string =>
+  text.startsWith("#!") || text.startsWith(HEADER) ? text : `${HEADER}\n${text}`;
+
+const firstLine = (text: string): string => text.split("\n", 1)[0]?.replace(/:$/, ".") ?? "";
