@@ -18,6 +18,7 @@ import { listed, paging } from "./list.ts";
 import { logs } from "./log.ts";
 import { operation } from "./operation.ts";
 import { scheduledTasks } from "./scheduled-task.ts";
+import { storages } from "./storage.ts";
 import { resourceTags } from "./tag.ts";
 
 const uuid = z.string().describe("The application's identifier.");
@@ -43,6 +44,7 @@ const DEPLOYS_AT_ONCE =
 export const applications = {
   envs: envs.application,
   logs: logs.application,
+  storages: storages.application,
   scheduledTasks: scheduledTasks.application,
   tags: resourceTags.application,
   ...lifecycle.application,

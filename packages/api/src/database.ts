@@ -15,6 +15,7 @@ import { envs } from "./env.ts";
 import { lifecycle } from "./lifecycle.ts";
 import { listed, paging } from "./list.ts";
 import { operation } from "./operation.ts";
+import { storages } from "./storage.ts";
 import { resourceTags } from "./tag.ts";
 
 const uuid = z.string().describe("The database's identifier.");
@@ -48,6 +49,7 @@ type Creates = { readonly [E in DatabaseEngine]: ReturnType<typeof createOf<E>> 
 
 export const databases = {
   envs: envs.database,
+  storages: storages.database,
   tags: resourceTags.database,
   ...lifecycle.database,
 

@@ -36,6 +36,9 @@ export const EXAMPLE_BODIES: Readonly<Record<string, object>> = {
   "create-env-by-database-uuid": { key: "MINE" },
   "update-env-by-database-uuid": { key: "THEIRS", value: "mine" },
   "update-envs-by-database-uuid": { data: [{ key: "MINE" }] },
+  ...ofKinds(ALL_KINDS, "create-storage-by-{kind}-uuid", { type: "persistent", name: "mine", mount_path: "/mine" }),
+  "create-storage-by-service-uuid": { type: "persistent", name: "mine", mount_path: "/mine", resource_uuid: "x" },
+  ...ofKinds(ALL_KINDS, "update-storage-by-{kind}-uuid", { uuid: "x", name: "mine" }),
 };
 
 /**
@@ -78,6 +81,8 @@ export async function madeObjects(api: Served): Promise<Objects> {
   const tokens = await api.ask("GET", "/tokens");
   const task = { name: "theirs", command: "true", frequency: "daily" };
   const scheduled = await api.ask("POST", `/applications/${application}/scheduled-tasks`, { body: task });
+  const file = { type: "file", mount_path: "/theirs", content: "1" };
+  const storage = await api.ask("POST", `/applications/${application}/storages`, { body: file });
   const tags = await api.ask("POST", `/applications/${application}/tags`, { body: { tag_name: "theirs" } });
   const cloudToken = await api.stores.cloudTokens.insert({
     uuid: testUuid(),
@@ -102,6 +107,7 @@ export async function madeObjects(api: Served): Promise<Objects> {
     "{user_id}": "0",
     "{env_uuid}": envs.json[0].uuid,
     "{environment_name_or_uuid}": "production",
+    "{storage_uuid}": storage.json.uuid,
     "{tag_uuid}": tags.json[0].uuid,
     "{task_uuid}": scheduled.json.uuid,
   };

@@ -11,13 +11,14 @@ import { projects } from "./project.ts";
 import { resources } from "./resource.ts";
 import { scheduledTasks } from "./scheduled-task.ts";
 import { servers } from "./server.ts";
+import { storages } from "./storage.ts";
 import { resourceTags, tags } from "./tag.ts";
 import { teams } from "./team.ts";
 import { tokens } from "./token.ts";
 import { router } from "./trpc.ts";
 import { version } from "./version.ts";
 
-const services = { scheduledTasks: scheduledTasks.service, tags: resourceTags.service };
+const services = { storages: storages.service, scheduledTasks: scheduledTasks.service, tags: resourceTags.service };
 
 /** Every operation of Berth, for REST and tRPC. */
 export const appRouter = router({

@@ -19,6 +19,7 @@ import { projects } from "./project.ts";
 import { resources } from "./resource.ts";
 import { scheduledTasks } from "./scheduled-task.ts";
 import { servers } from "./server.ts";
+import { storages } from "./storage.ts";
 import { tags } from "./tag.ts";
 import { teams } from "./team.ts";
 import { tokens } from "./token.ts";
@@ -45,6 +46,7 @@ export function control(deps: ControlDeps) {
       applications: applications(context),
       databases: databases(context),
       envs: envs(context),
+      storages: storages(context),
       scheduledTasks: scheduledTasks(context),
       tags: tags(context),
       lifecycle: lifecycle(context),

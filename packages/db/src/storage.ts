@@ -103,8 +103,11 @@ export function storageStore(context: TeamContext): StorageStore {
   };
 }
 
-const isChosen = (key: StorageKey) =>
-  "uuid" in key ? sql<boolean>`storage.uuid = ${key.uuid}` : sql<boolean>`storage.id = ${isId(key.id) ? key.id : -1}`;
+function isChosen(key: StorageKey) {
+  if ("uuid" in key) return sql<boolean>`storage.uuid = ${key.uuid}`;
+  if ("id" in key) return sql<boolean>`storage.id = ${isId(key.id) ? key.id : -1}`;
+  return sql<boolean>`storage.name = ${key.name} and storage.container is not distinct from ${key.container}`;
+}
 
 const taken = (mountPath: string | undefined, cause?: unknown) =>
   new DomainError("resource.already_exists", `Something is mounted at ${mountPath} already. Choose another path.`, {

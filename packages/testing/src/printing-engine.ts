@@ -30,6 +30,7 @@ export function printingEngine(capabilities: Partial<Engine["capabilities"]> = {
       replicas: false,
       port_mappings: false,
       networks: false,
+      privileged_mounts: false,
       memory_limit: true,
       cpu_limit: true,
       ...capabilities,

@@ -83,6 +83,7 @@ export function fakeEngine(points: Points): FakeEngine {
       replicas: false,
       port_mappings: false,
       networks: false,
+      privileged_mounts: false,
       memory_limit: true,
       cpu_limit: true,
     },

@@ -11,6 +11,8 @@ export interface EngineCapabilities {
   readonly replicas: boolean;
   readonly port_mappings: boolean;
   readonly networks: boolean;
+  /** Mounts folders of the server with rights that the release's own user has not. */
+  readonly privileged_mounts: boolean;
   readonly memory_limit: boolean;
   readonly cpu_limit: boolean;
 }

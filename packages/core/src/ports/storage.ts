@@ -46,5 +46,8 @@ export interface StorageStore {
   containers(resourceId: number): Promise<readonly StorageContainer[]>;
 }
 
-/** Old clients know a storage by its number. */
-export type StorageKey = { readonly uuid: string } | { readonly id: number };
+/** Old clients know a storage by its number. A name is chosen once in a container. */
+export type StorageKey =
+  | { readonly uuid: string }
+  | { readonly id: number }
+  | { readonly name: string; readonly container: string | null };

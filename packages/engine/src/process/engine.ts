@@ -166,6 +166,7 @@ function capabilitiesOf(buildPacks: readonly string[], cgroups: Cgroups): Engine
     replicas: false,
     port_mappings: false,
     networks: false,
+    privileged_mounts: false,
     memory_limit: cgroups.hasMemory,
     cpu_limit: cgroups.hasCpu,
   };

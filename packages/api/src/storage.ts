@@ -1,0 +1,91 @@
+import {
+  ContainerStorageCreate,
+  type ErrorCode,
+  Message,
+  type ResourceKind,
+  Storage,
+  StorageCreate,
+  StorageList,
+  StorageUpdate,
+  storageList,
+} from "@berth/core";
+import { z } from "zod";
+import { listed, paging } from "./list.ts";
+import { onResource, perKind } from "./per-kind.ts";
+
+const CREATE = {
+  method: "POST",
+  path: "/storages",
+  operationId: "create-storage-by-{kind}-uuid",
+  summary: "Create a storage",
+  description:
+    "A persistent one is a folder that outlives deployments; a file has the content that is sent. It is mounted from " +
+    "the next deployment or start on.",
+  ability: "write",
+  status: 201,
+  errors: ["engine.unreachable"] satisfies ErrorCode[],
+} as const;
+
+/** A service has several containers, so it is said which one. */
+const create = {
+  ...perKind(["application", "database"], (kind) => ({
+    create: onResource(kind, { ...CREATE, input: StorageCreate })
+      .output(Storage)
+      .mutation(({ ctx, input: { uuid, ...storage } }) => ctx.control.storages.create({ kind, uuid }, storage)),
+  })),
+  service: {
+    create: onResource("service", { ...CREATE, input: ContainerStorageCreate })
+      .output(Storage)
+      .mutation(({ ctx, input: { uuid, resource_uuid, ...storage } }) =>
+        ctx.control.storages.create({ kind: "service", uuid }, storage, resource_uuid),
+      ),
+  },
+} satisfies Record<ResourceKind, object>;
+
+export const storages = perKind(["application", "service", "database"], (kind) => ({
+  ...create[kind],
+
+  list: onResource(kind, {
+    method: "GET",
+    path: "/storages",
+    operationId: "list-storages-by-{kind}-uuid",
+    summary: "List storages",
+    description: "Persistent ones, then files, whose content is there for tokens that may read secrets only.",
+    ability: "read",
+    input: z.strictObject(paging),
+  })
+    .output(StorageList)
+    .query(async ({ ctx, input: { uuid, ...page } }) =>
+      storageList(listed(ctx, await ctx.control.storages.list({ kind, uuid }, page), page)),
+    ),
+
+  update: onResource(kind, {
+    method: "PATCH",
+    path: "/storages",
+    operationId: "update-storage-by-{kind}-uuid",
+    summary: "Change a storage",
+    description:
+      "What is not sent stays as it is. Of a storage that a compose file or a service defines, only " +
+      "`is_preview_suffix_enabled` can be changed.",
+    ability: "write",
+    pathKeys: { uuid: "owner_uuid" },
+    errors: ["engine.unreachable"],
+    input: StorageUpdate,
+  })
+    .output(Storage)
+    .mutation(({ ctx, input: { owner_uuid, ...change } }) =>
+      ctx.control.storages.update({ kind, uuid: owner_uuid }, change),
+    ),
+
+  delete: onResource(kind, {
+    method: "DELETE",
+    path: "/storages/{storage_uuid}",
+    operationId: "delete-storage-by-{kind}-uuid",
+    summary: "Delete a storage",
+    description: "It is mounted no more from the next deployment on. Its data stays until the resource is deleted.",
+    ability: "write",
+    input: z.strictObject({ storage_uuid: z.string().describe("The storage's identifier.") }),
+  })
+    .output(Message)
+    .mutation(({ ctx, input: { uuid, storage_uuid } }) => ctx.control.storages.delete({ kind, uuid }, storage_uuid)),
+}));

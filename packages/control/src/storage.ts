@@ -1,0 +1,157 @@
+import {
+  DomainError,
+  invalid,
+  isDomainError,
+  isLocalHost,
+  maySeeSecrets,
+  newStorage,
+  notFound,
+  type Page,
+  type Paging,
+  type ResourceKind,
+  type ResourceRecord,
+  type ResourceRef,
+  requireAbility,
+  requireDeletable,
+  STORAGES_MAX,
+  type Storage,
+  type StorageContainer,
+  type StorageCreate,
+  type StorageFields,
+  type StorageRecord,
+  type StorageUpdate,
+  type Stores,
+  storageChange,
+  storageView,
+} from "@berth/core";
+import { findResource, type UseCaseContext } from "./context.ts";
+import { tellOfResource } from "./event.ts";
+import { mapPage } from "./page.ts";
+
+/** Persistent storages and files of a resource of any kind. Changes hold from its next deployment or start on. */
+export function storages(context: UseCaseContext) {
+  const { scope, stores, ids } = context;
+
+  const viewOf =
+    (owner: ResourceRecord, containers: readonly StorageContainer[]) =>
+    (storage: StorageRecord): Storage =>
+      storageView(storage, { owner, containers, maySeeSecrets: maySeeSecrets(scope) });
+
+  async function find(inside: Stores, owner: ResourceRecord, { uuid, id }: StorageUpdate): Promise<StorageRecord> {
+    const key = uuid === undefined ? { id: id ?? -1 } : { uuid };
+    const storage = await inside.storages.find(owner.id, key);
+    if (storage === undefined) throw notFound("Storage");
+    return storage;
+  }
+
+  return {
+    async list(ref: ResourceRef, paging: Paging): Promise<Page<Storage>> {
+      requireAbility(scope, "read");
+      const owner = await findResource(stores, ref);
+      const containers = await stores.storages.containers(owner.id);
+      return mapPage(await stores.storages.list(owner.id, paging), viewOf(owner, containers));
+    },
+
+    /** @param containerUuid The container that it is mounted into, where the resource has several. */
+    async create(ref: ResourceRef, sent: StorageCreate, containerUuid?: string): Promise<Storage> {
+      requireAbility(scope, "write");
+      return stores.transaction(async (inside) => {
+        const owner = await findResource(inside, ref);
+        await requireOwnStorages(inside, owner);
+        const containers = await inside.storages.containers(owner.id);
+        const container = containerUuid === undefined ? undefined : containerOf(containers, containerUuid);
+        const place = { resourceUuid: container?.uuid ?? owner.uuid, container: container?.name ?? null };
+        const fields = newStorage(sent, place);
+        await requireFree(inside, owner, fields);
+        await requireServerFolder(context, inside, owner, fields);
+        const made = await inside.storages.insert(owner.id, ids.uuid(), fields).catch(explainTaken);
+        await tellOfResource(inside, owner, "resource.storages_changed", { created: made.uuid });
+        return viewOf(owner, containers)(made);
+      });
+    },
+
+    /** The storage is chosen by its uuid, or by its number. */
+    async update(ref: ResourceRef, sent: StorageUpdate): Promise<Storage> {
+      requireAbility(scope, "write");
+      return stores.transaction(async (inside) => {
+        const owner = await findResource(inside, ref);
+        const current = await find(inside, owner, sent);
+        const change = storageChange(current, sent);
+        if (change.name !== undefined && change.name !== current.name) {
+          await requireFreeName(inside, owner, { ...current, ...change });
+        }
+        await requireServerFolder(context, inside, owner, change);
+        const changed = await inside.storages.update(owner.id, current.uuid, change).catch(explainTaken);
+        if (changed === undefined) throw notFound("Storage");
+        await tellOfResource(inside, owner, "resource.storages_changed", { updated: changed.uuid });
+        return viewOf(owner, await inside.storages.containers(owner.id))(changed);
+      });
+    },
+
+    /** Its data stays on the server until the resource itself is deleted. */
+    async delete(ref: ResourceRef, storageUuid: string): Promise<{ message: string }> {
+      requireAbility(scope, "write");
+      await stores.transaction(async (inside) => {
+        const owner = await findResource(inside, ref);
+        const { uuid } = requireDeletable(await find(inside, owner, { uuid: storageUuid }));
+        if (!(await inside.storages.delete(owner.id, uuid))) throw notFound("Storage");
+        await tellOfResource(inside, owner, "resource.storages_changed", { deleted: uuid });
+      });
+      return { message: "Storage deleted." };
+    },
+  };
+}
+
+/** Resources whose storages all come from their own definition take no others. */
+const DEFINED_ELSEWHERE: { readonly [Kind in ResourceKind]?: (inside: Stores, uuid: string) => Promise<boolean> } = {
+  application: async (inside, uuid) => (await inside.applications.find(uuid))?.settings.build_pack === "dockercompose",
+};
+
+async function requireOwnStorages(inside: Stores, { kind, uuid }: ResourceRecord): Promise<void> {
+  if ((await DEFINED_ELSEWHERE[kind]?.(inside, uuid)) !== true) return;
+  throw invalid({ _: ["The compose file names the storages of its containers. Add it there, then deploy."] });
+}
+
+function containerOf(containers: readonly StorageContainer[], uuid: string): StorageContainer {
+  const container = containers.find((one) => one.uuid === uuid);
+  if (container === undefined) throw notFound("Service resource");
+  return container;
+}
+
+async function requireFree(inside: Stores, owner: ResourceRecord, fields: StorageFields): Promise<void> {
+  const { total } = await inside.storages.list(owner.id, { take: 0 });
+  if (total >= STORAGES_MAX) throw invalid({ _: [`At most ${STORAGES_MAX} storages of one resource.`] });
+  await requireFreeName(inside, owner, fields);
+}
+
+async function requireFreeName(inside: Stores, owner: ResourceRecord, fields: StorageFields): Promise<void> {
+  const { name, container } = fields;
+  if (name === null) return;
+  const holder = await inside.storages.find(owner.id, { name, container });
+  if (holder !== undefined) throw invalid({ name: ["Another storage has this name. Choose another one."] });
+}
+
+/**
+ * Folders of this machine are Berth's own too: where an engine mounts them with more rights than the resource's own user
+ * has, only who may manage the instance gives them away.
+ * @throws DomainError `auth.missing_ability`, `engine.unreachable`
+ */
+async function requireServerFolder(
+  { scope, engineFor }: UseCaseContext,
+  inside: Stores,
+  owner: ResourceRecord,
+  { host_path, fs_path }: Partial<StorageFields>,
+): Promise<void> {
+  if ((host_path ?? fs_path ?? null) === null) return;
+  const server = await inside.servers.findById(owner.server_id);
+  if (server === undefined) throw notFound("Server");
+  if (!isLocalHost(server.ip)) return;
+  const { capabilities } = await engineFor(server);
+  if (capabilities.privileged_mounts) requireAbility(scope, "root");
+}
+
+function explainTaken(cause: unknown): never {
+  if (!isDomainError(cause, "resource.already_exists")) throw cause;
+  const sentence = "Another storage is mounted there. Choose another path.";
+  throw new DomainError("request.invalid", sentence, { cause, fields: { mount_path: [sentence] } });
+}
