@@ -98,7 +98,7 @@ async function findTeam(stores: Stores, teamId: number): Promise<number> {
 }
 
 /** @throws DomainError `resource.not_found` */
-export async function findMember(stores: Stores, teamId: number, userId: number): Promise<MemberRecord> {
+async function findMember(stores: Stores, teamId: number, userId: number): Promise<MemberRecord> {
   const member = await stores.members.find(teamId, userId);
   if (member === undefined) throw notFound("User");
   return member;

@@ -61,7 +61,7 @@ const ALONE = {
 
 describe("a token", () => {
   test.each(ROLES.flatMap((of) => ABILITIES.map((one) => [of, one] as const)))(
-    "of an %s with the ability %s may do what the table says",
+    "of the role %s with the ability %s may do what the table says",
     (of, one) => {
       expect(ABILITIES.filter((wanted) => can(scope(of, [one]), wanted))).toEqual(ALONE[of][one]);
     },
