@@ -1,10 +1,13 @@
 import { randomBytes } from "node:crypto";
 import { testDatabase, testPostgres } from "@berth/testing";
 import { sql } from "kysely";
+import { Migrator } from "kysely/migration";
 import pg from "pg";
 import { describe, expect, it } from "vitest";
 import { openDatabase } from "./client.ts";
 import { migrate } from "./migrate.ts";
+import { MIGRATIONS } from "./migrations/index.ts";
+import { authenticator } from "./token.ts";
 
 /** An empty database on the server of the run. */
 async function withEmptyDatabase(work: (url: string) => Promise<void>): Promise<void> {
@@ -40,6 +43,26 @@ describe("migrations", () => {
     await migrate(database);
     expect(await database.kysely.selectFrom("team").select("id").execute()).toEqual([{ id: 0 }]);
     await close();
+  });
+
+  it("make the instance's own user the owner of teams and tokens from before there were users", async () => {
+    await withEmptyDatabase(async (url) => {
+      const database = await openDatabase({ url });
+      const migrator = new Migrator({
+        db: database.kysely,
+        provider: { getMigrations: async () => ({ ...MIGRATIONS }) },
+        migrationTableName: "migration",
+        migrationLockTableName: "migration_lock",
+      });
+      expect((await migrator.migrateTo("0002-kinds")).error).toBeUndefined();
+      await sql`insert into team (id, name) values (7, 'Shop')`.execute(database.kysely);
+      await sql`insert into token (team_id, name, abilities, hash) values (7, 'CI', '["read"]', 'abc')`.execute(
+        database.kysely,
+      );
+      await migrate(database);
+      expect(await authenticator(database).findToken("abc")).toMatchObject({ team_id: 7, user_id: 0, role: "owner" });
+      await database.close();
+    });
   });
 
   it("refuse a database that a newer version has used", async () => {
