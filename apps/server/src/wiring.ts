@@ -9,6 +9,7 @@ import {
   diskSpace,
   type EmbeddedProxy,
   embeddedProxy,
+  githubHost,
   isRoot,
   keyReader,
   type ProcessEngine,
@@ -17,7 +18,7 @@ import {
   redactor,
   sourceFetcher,
 } from "@berth/engine";
-import { keyCredentials, type Worker, type WorkerOptions, worker } from "@berth/worker";
+import { gitCredentials, type Worker, type WorkerOptions, worker } from "@berth/worker";
 import type { Config } from "./config.ts";
 import type { DataFolder } from "./data-folder.ts";
 import { ids } from "./ids.ts";
@@ -62,6 +63,7 @@ export async function wire(config: Config, folder: DataFolder, database: Databas
     settings: { hostAddress: "127.0.0.1" },
     warn: (message, cause) => log.warn(message, { cause }),
   });
+  const gitHost = githubHost({ allowedPrivateHosts: config.allowedPrivateHosts });
   let proxy: EmbeddedProxy | undefined;
   let local: ServerRecord | undefined;
 
@@ -87,6 +89,7 @@ export async function wire(config: Config, folder: DataFolder, database: Databas
       reportedVersion: config.reportedVersion,
       teamServersMax: config.teamServersMax,
       keys: keyReader,
+      gitHost,
       cloud: cloudProviders({ allowedPrivateHosts: config.allowedPrivateHosts }),
       wait,
       clock,
@@ -117,7 +120,7 @@ export async function wire(config: Config, folder: DataFolder, database: Databas
         engineFor,
         proxyFor,
         source,
-        credentialsFor: keyCredentials(systemStores(database, secrets)),
+        credentialsFor: gitCredentials(systemStores(database, secrets), gitHost),
         redactor,
         clock,
         diskOf: async (server) => (isLocal(server) ? await diskSpace(folder.apps) : undefined),

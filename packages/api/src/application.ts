@@ -2,6 +2,7 @@ import {
   Application,
   ApplicationCreateDeployKey,
   ApplicationCreateDockerfile,
+  ApplicationCreateGithubApp,
   ApplicationCreateImage,
   ApplicationCreatePublic,
   ApplicationCreateUpload,
@@ -82,6 +83,18 @@ export const applications = {
     .input(ApplicationCreateDeployKey)
     .output(CreatedApplication)
     .mutation(({ ctx, input }) => ctx.control.applications.createDeployKey(input)),
+
+  createGithubApp: operation({
+    ...CREATE,
+    path: "/applications/private-github-app",
+    operationId: "create-private-github-app-application",
+    summary: "Create an application from a repository that a GitHub app may read",
+    description: `${DEPLOYS_AT_ONCE} GitHub is asked first whether the app may read the repository.`,
+    errors: [...CREATE.errors, "git_host.refused", "git_host.not_found", "git_host.failed", "rate.limited"],
+  })
+    .input(ApplicationCreateGithubApp)
+    .output(CreatedApplication)
+    .mutation(({ ctx, input }) => ctx.control.applications.createGithubApp(input)),
 
   createDockerfile: operation({
     ...CREATE,

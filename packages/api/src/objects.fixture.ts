@@ -1,5 +1,5 @@
 import { KINDS_WITH_TASKS, type ResourceKind } from "@berth/core";
-import { testKey, testPrivateKey, testResource, testUuid } from "@berth/testing";
+import { testGithubApp, testKey, testPrivateKey, testResource, testUuid } from "@berth/testing";
 import { createdApplication, createdDatabase, type Served } from "./berth.fixture.ts";
 import type { Operation, Route } from "./rest/routes.ts";
 
@@ -19,6 +19,7 @@ export const EXAMPLE_BODIES: Readonly<Record<string, object>> = {
   "create-member-by-team-id": { email: "mine@example.com" },
   "update-member-by-team-id": { role: "owner" },
   "update-private-key-by-uuid": { private_key: testKey("mine") },
+  updateGithubApp: { name: "mine" },
   "update-server-by-uuid": { name: "mine" },
   "update-application-by-uuid": { name: "mine" },
   "update-cloud-token-by-uuid": { name: "mine" },
@@ -54,6 +55,23 @@ const CREATIONS: Readonly<Record<string, object>> = {
     git_repository: "git@git.example:a/b.git",
     git_branch: "main",
     build_pack: "nixpacks",
+    private_key_uuid: "unknown",
+  },
+  "create-private-github-app-application": {
+    git_repository: "team/hello",
+    git_branch: "main",
+    build_pack: "nixpacks",
+    github_app_uuid: "unknown",
+  },
+  "create-github-app": {
+    name: "mine",
+    api_url: "https://api.github.test",
+    html_url: "https://github.test",
+    app_id: 1,
+    installation_id: 1,
+    client_id: "Iv1.1",
+    client_secret: "secret",
+    webhook_secret: "secret",
     private_key_uuid: "unknown",
   },
   "create-dockerfile-application": { dockerfile: "FROM scratch" },
@@ -99,12 +117,15 @@ export async function madeObjects(api: Served): Promise<Objects> {
     "/deployments/{uuid}": json.deployments[0].deployment_uuid,
     "/jobs/{uuid}": validation.job_uuid,
     "/cloud-tokens/{uuid}": cloudToken.uuid,
+    "/github-apps/{github_app_id}": String((await testGithubApp(api.stores)).id),
     "/projects/{uuid}": api.where.project_uuid,
     "/security/keys/{uuid}": (await testPrivateKey(api.stores)).uuid,
     "/servers/{uuid}": api.where.server_uuid,
     "/teams/{id}": String(api.place.server.team_id),
     "/tokens/{id}": String(tokens.json[0].id),
     "{user_id}": "0",
+    "{owner}": "team",
+    "{repo}": "hello",
     "{env_uuid}": envs.json[0].uuid,
     "{environment_name_or_uuid}": "production",
     "{storage_uuid}": storage.json.uuid,

@@ -2,6 +2,7 @@ import { applications } from "./application.ts";
 import { cloudTokens } from "./cloud-token.ts";
 import { databases } from "./database.ts";
 import { deploy, deployments } from "./deployment.ts";
+import { githubApps } from "./github-app.ts";
 import { health } from "./health.ts";
 import { hetzner } from "./hetzner.ts";
 import { instance } from "./instance.ts";
@@ -28,6 +29,7 @@ export const appRouter = router({
   teams,
   tokens,
   privateKeys,
+  githubApps,
   projects,
   servers,
   jobs,

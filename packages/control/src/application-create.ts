@@ -2,6 +2,7 @@ import {
   type ApplicationCreate,
   type ApplicationCreateDeployKey,
   type ApplicationCreateDockerfile,
+  type ApplicationCreateGithubApp,
   type ApplicationCreateImage,
   type ApplicationCreatePublic,
   type ApplicationCreateUpload,
@@ -13,6 +14,7 @@ import {
   basicAuthProblems,
   type CreatedApplication,
   type DomainClaim,
+  type GithubSource,
   generatedName,
   generatedUrls,
   invalid,
@@ -24,6 +26,7 @@ import { requireBuildPack, requireReachableSource } from "./application-support.
 import type { UseCaseContext } from "./context.ts";
 import { requestDeployment } from "./deployment-request.ts";
 import { claimDomains, readDomains, requireFreeDomains } from "./domain.ts";
+import { type GithubRepository, githubRepository } from "./github-repository.ts";
 import { type Place, resolvePlace } from "./placement.ts";
 import { findPrivateKey } from "./private-key.ts";
 
@@ -34,6 +37,7 @@ export function createApplication(context: UseCaseContext) {
     createUpload: (sent: ApplicationCreateUpload) => create(context, "upload", sent, sent.build_pack ?? "nixpacks"),
     createDeployKey: (sent: ApplicationCreateDeployKey) => create(context, "git", sent, sent.build_pack),
     createDockerfile: (sent: ApplicationCreateDockerfile) => create(context, "dockerfile", sent, "dockerfile"),
+    createGithubApp: (sent: ApplicationCreateGithubApp) => createGithubApp(context, sent),
     createImage: (sent: ApplicationCreateImage) => create(context, "image", sent, "dockerimage"),
   };
 }
@@ -50,6 +54,7 @@ interface Draft {
   readonly settings: ApplicationSettings;
   readonly secrets: ApplicationSecrets;
   readonly privateKeyId: number | null;
+  readonly github_app?: Pick<GithubSource, "id" | "repository_id">;
   readonly isInstant: boolean;
 }
 
@@ -63,15 +68,17 @@ async function create(
   source: ApplicationSource,
   sent: ApplicationCreate,
   buildPack: BuildPack,
+  repository?: GithubRepository,
 ): Promise<CreatedApplication> {
   const { scope, stores } = context;
   requireAbility(scope, "write");
   const claims = readDomains(sent.domains);
   const place = await resolvePlace(stores, sent);
   const key = sent.private_key_uuid ? await findPrivateKey(stores, sent.private_key_uuid) : undefined;
-  const draft = { ...drafted(context, source, sent, buildPack, place), privateKeyId: key?.id ?? null };
-  requireReachableSource(scope, draft.settings.git_repository, place.server.ip);
+  const local = { ...drafted(context, source, sent, buildPack, place), privateKeyId: key?.id ?? null };
+  requireReachableSource(scope, local.settings.git_repository, place.server.ip);
   await requireBuildPack(context, buildPack, source, place.server);
+  const draft = repository === undefined ? local : withRepository(local, await repository.verify());
   if (claims.length > 0) {
     const wanted = { claims, isForced: sent.force_domain_override ?? false };
     await requireFreeDomains(context, stores, wanted);
@@ -81,6 +88,18 @@ async function create(
   if (!isGenerated) return insert(context, draft, { claims: [], isForced: false });
   return insertWithGeneratedUrl(context, draft);
 }
+
+/** @throws DomainError `git_host.refused`, `git_host.not_found`, `git_host.failed`, `rate.limited` */
+async function createGithubApp(context: UseCaseContext, sent: ApplicationCreateGithubApp): Promise<CreatedApplication> {
+  requireAbility(context.scope, "write");
+  const repository = await githubRepository(context, sent);
+  return create(context, "git", { ...sent, git_repository: repository.url }, sent.build_pack, repository);
+}
+
+const withRepository = (
+  draft: Draft,
+  { github_app, settings }: Awaited<ReturnType<GithubRepository["verify"]>>,
+): Draft => ({ ...draft, github_app, settings: { ...draft.settings, ...settings } });
 
 function drafted(
   { ids }: UseCaseContext,

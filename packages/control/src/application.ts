@@ -22,6 +22,7 @@ import type { UseCaseContext } from "./context.ts";
 import { DUPLICATE_MESSAGE, requestDeployment } from "./deployment-request.ts";
 import { claimDomains, readDomains, requireFreeDomains } from "./domain.ts";
 import { tellOfResource } from "./event.ts";
+import { changedRepository } from "./github-repository.ts";
 import { findPrivateKey } from "./private-key.ts";
 
 /** @throws DomainError `resource.not_found` */
@@ -103,7 +104,9 @@ async function update(context: UseCaseContext, uuid: string, sent: ApplicationUp
 
 async function checkedChange(context: UseCaseContext, current: ApplicationRecord, sent: ApplicationUpdate) {
   const { scope, stores } = context;
-  const { settings, secrets, problems } = applicationChange(sent, current.settings);
+  const repository = await changedRepository(context, current, sent.git_repository);
+  const plain = repository === undefined ? sent : { ...sent, git_repository: repository.url };
+  const { settings, secrets, problems } = applicationChange(plain, current.settings);
   const next = { ...current.settings, ...settings };
   const authProblems = settings.is_http_basic_auth_enabled
     ? basicAuthProblems(next, { ...(await stores.applications.secrets(current.id)), ...secrets })
@@ -115,11 +118,13 @@ async function checkedChange(context: UseCaseContext, current: ApplicationRecord
   if (next.build_pack !== current.settings.build_pack) {
     await requireBuildPack(context, next.build_pack, current.source, await stores.servers.findById(current.server_id));
   }
+  const verified = await repository?.verify();
   return {
+    ...(verified === undefined ? {} : { github_repository_id: verified.github_app.repository_id }),
     ...(await changedKey(stores, sent.private_key_uuid)),
     name: sent.name ?? undefined,
     description: sent.description,
-    settings: { ...resetsOf(current.settings.build_pack, next.build_pack), ...settings },
+    settings: { ...resetsOf(current.settings.build_pack, next.build_pack), ...settings, ...verified?.settings },
     secrets,
   };
 }

@@ -2,6 +2,7 @@ import {
   type Clock,
   type CloudProviders,
   type Engine,
+  type GitHost,
   type Ids,
   type KeyReader,
   notFound,
@@ -32,6 +33,7 @@ export interface ControlDeps {
   /** How many servers a team may have; `null` for any number. */
   readonly teamServersMax: number | null;
   readonly keys: KeyReader;
+  readonly gitHost: Pick<GitHost, "repositories" | "repository" | "branches" | "mayCall">;
   readonly cloud: CloudProviders;
   /** For the rate limit of a cloud provider. */
   readonly wait: (seconds: number) => Promise<void>;

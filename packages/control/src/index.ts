@@ -9,6 +9,7 @@ import { deploy } from "./deploy.ts";
 import { deployments } from "./deployment.ts";
 import { envs } from "./env.ts";
 import { environments } from "./environment.ts";
+import { githubApps } from "./github-app.ts";
 import { instance } from "./instance.ts";
 import { jobs } from "./job.ts";
 import { lifecycle } from "./lifecycle.ts";
@@ -38,6 +39,7 @@ export function control(deps: ControlDeps) {
       members: members(context),
       tokens: tokens(context),
       privateKeys: privateKeys(context),
+      githubApps: githubApps(context),
       projects: projects(context),
       environments: environments(context),
       servers: servers(context),

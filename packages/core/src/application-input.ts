@@ -60,6 +60,19 @@ export const ApplicationCreateDeployKey = ApplicationCreatePublic.extend({
 });
 export type ApplicationCreateDeployKey = z.infer<typeof ApplicationCreateDeployKey>;
 
+export const ApplicationCreateGithubApp = ApplicationCreatePublic.extend({
+  github_app_uuid: z
+    .string()
+    .min(1, "This field is required.")
+    .max(255)
+    .describe("GitHub app of the team that may read the repository."),
+  git_repository: settings.git_repository
+    .unwrap()
+    .min(1, "This field is required.")
+    .describe("`owner/name`, or the repository's URL at the app's site."),
+});
+export type ApplicationCreateGithubApp = z.infer<typeof ApplicationCreateGithubApp>;
+
 export const ApplicationCreateDockerfile = z.strictObject({
   ...CREATE,
   dockerfile: settings.dockerfile

@@ -2,6 +2,7 @@ import { z } from "zod";
 import type { ApplicationSecrets, ApplicationSettings } from "./application.ts";
 import { BUILD_PACKS } from "./build-pack.ts";
 import { DomainConflict, splitUrls } from "./domain.ts";
+import { repositoryUrl } from "./hosted-repository.ts";
 import type { ApplicationRecord } from "./ports/records.ts";
 import { shownStatus } from "./shown-status.ts";
 import { PlainTimestamp, plainTimestamp, Timestamp, timestamp, timestampOrNull } from "./timestamp.ts";
@@ -230,6 +231,7 @@ export function applicationView(application: ApplicationRecord, options: Applica
     destination: destinationView(application),
     ...settingsView(settings),
     ...(options.secrets === undefined ? {} : secretsView(application, options.secrets)),
+    ...githubView(application),
     ...WITHOUT_MEANING_YET,
     restart_count: application.restart_count,
     last_restart_at: timestampOrNull(application.last_restart_at),
@@ -238,6 +240,16 @@ export function applicationView(application: ApplicationRecord, options: Applica
     created_at: timestamp(application.created_at),
     updated_at: timestamp(application.updated_at),
     deleted_at: timestampOrNull(application.removing_at),
+  };
+}
+
+function githubView(application: ApplicationRecord) {
+  const { github_app } = application;
+  return {
+    repository_project_id: github_app?.repository_id ?? null,
+    git_full_url: github_app === null ? null : repositoryUrl(application),
+    source_type: github_app === null ? null : "github_app",
+    source_id: github_app?.id ?? null,
   };
 }
 
@@ -294,10 +306,6 @@ const WITHOUT_MEANING_YET = {
   additional_servers: [],
   additional_servers_count: 0,
   additional_networks_count: 0,
-  repository_project_id: null,
-  git_full_url: null,
-  source_type: null,
-  source_id: null,
   custom_healthcheck_found: false,
   compose_parsing_version: "5",
   swarm_replicas: 1,

@@ -2,7 +2,9 @@ import { z } from "zod";
 import { HostedBranch, HostedRepository } from "./hosted-repository.ts";
 import { lenient } from "./input.ts";
 import { ResourceName } from "./name.ts";
+import type { GitHostLogin } from "./ports/git-host.ts";
 import type { GithubAppFields, GithubAppRecord, GithubAppSecrets } from "./ports/github-app.ts";
+import type { PrivateKeySecrets } from "./private-key.ts";
 import { Timestamp, timestamp } from "./timestamp.ts";
 
 /** A site or API that Berth calls: http or https, nothing behind the path. */
@@ -123,6 +125,18 @@ export const githubAppView = (app: GithubAppRecord): GithubApp => ({
   type: "github",
   created_at: timestamp(app.created_at),
   updated_at: timestamp(app.updated_at),
+});
+
+/** @param key Of the app. */
+export const githubLogin = (
+  { api_url, app_id, installation_id }: GithubAppRecord,
+  key: Pick<PrivateKeySecrets, "ssh_key">,
+): GitHostLogin => ({
+  apiUrl: api_url,
+  appId: app_id,
+  installationId: installation_id,
+  // An RSA key is kept in PKCS #1 there, whatever form it was sent in.
+  privateKey: key.ssh_key,
 });
 
 /** @param privateKeyId Of the key that `private_key_uuid` names. */

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import type { ApplicationRecord } from "./ports/records.ts";
 
 const text = z.string();
 const textOrNull = z.string().nullable();
@@ -86,5 +87,12 @@ export function parseRepositoryName(text: string, htmlUrl: string): RepositoryNa
 
 const withoutPrefix = (text: string, prefix: string): string =>
   text.toLowerCase().startsWith(prefix.toLowerCase()) ? text.slice(prefix.length) : text;
+
+/** Where an application's repository is: through a GitHub app it is known by its name there. */
+export const repositoryUrl = ({
+  github_app,
+  settings: { git_repository },
+}: Pick<ApplicationRecord, "github_app" | "settings">): string =>
+  github_app === null ? git_repository : `${github_app.html_url}/${git_repository}.git`;
 
 export const repositoryText = ({ owner, name }: RepositoryName): string => `${owner}/${name}`;

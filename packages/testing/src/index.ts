@@ -2,6 +2,7 @@ export * from "./cloud-server.ts";
 export { contents } from "./contents.ts";
 export * from "./database.ts";
 export * from "./digitalocean-server.ts";
+export * from "./git-host.ts";
 export * from "./git-repository.ts";
 export * from "./git-server.ts";
 export * from "./git-ssh-server.ts";

@@ -1,12 +1,51 @@
-import { type ApplicationRecord, credentialsFor, type GitCredentials, type SystemStores } from "@berth/core";
+import {
+  type ApplicationRecord,
+  credentialsFor,
+  DomainError,
+  type GitCredentials,
+  type GitHost,
+  githubLogin,
+  isDomainError,
+  type SystemStores,
+} from "@berth/core";
+
+type Credentials = (application: ApplicationRecord) => Promise<GitCredentials | undefined>;
+
+/** What the repository of an application is read with, whatever it has. */
+export function gitCredentials(
+  stores: Pick<SystemStores, "forTeam">,
+  gitHost: Pick<GitHost, "readToken">,
+): Credentials {
+  const [ofApp, ofKey] = [githubCredentials(stores, gitHost), keyCredentials(stores)];
+  return (application) => (application.github_app === null ? ofKey(application) : ofApp(application));
+}
 
 /** What the repository of an application is read with when it has a key: what the key says at this moment. */
 export const keyCredentials =
-  (stores: Pick<SystemStores, "forTeam">) =>
-  async ({ team_id, private_key_id, settings }: ApplicationRecord): Promise<GitCredentials | undefined> => {
+  (stores: Pick<SystemStores, "forTeam">): Credentials =>
+  async ({ team_id, private_key_id, settings }) => {
     if (private_key_id === null) return undefined;
     const { privateKeys } = stores.forTeam(team_id);
     const key = await privateKeys.findById(private_key_id);
     if (key === undefined) return undefined;
     return credentialsFor(settings.git_repository, key, await privateKeys.secrets(key.id));
+  };
+
+/** With a GitHub app: a token for this repository alone, made for this fetch. */
+const githubCredentials =
+  (stores: Pick<SystemStores, "forTeam">, gitHost: Pick<GitHost, "readToken">): Credentials =>
+  async ({ team_id, github_app }) => {
+    if (github_app === null) return undefined;
+    const { githubApps, privateKeys } = stores.forTeam(team_id);
+    const app = await githubApps.find(github_app.id);
+    if (app === undefined) return undefined;
+    const login = githubLogin(app, await privateKeys.secrets(app.private_key_id));
+    try {
+      const password = await gitHost.readToken(login, github_app.repository_id);
+      return { type: "basic", username: "x-access-token", password };
+    } catch (cause) {
+      if (!isDomainError(cause, "git_host.refused")) throw cause;
+      // The log of the deployment shows nothing but the message.
+      throw new DomainError("source.unauthorized", `${cause.message} ${cause.details?.reason ?? ""}`.trim(), { cause });
+    }
   };

@@ -1,4 +1,5 @@
 import type { ApplicationSettings } from "../application.ts";
+import { repositoryUrl } from "../hosted-repository.ts";
 import type { ApplicationRecord, DeploymentRecord, DomainClaim, EnvRecord } from "../ports/records.ts";
 import type { GitCredentials, SourceSpec } from "../ports/source.ts";
 import type { StorageRecord } from "../ports/storage.ts";
@@ -27,7 +28,7 @@ export function sourceSpec(
     case "git":
       return {
         type: "git",
-        repository: repositoryFor(settings.git_repository, credentials),
+        repository: repositoryFor(repositoryUrl(application), credentials),
         branch: settings.git_branch,
         commit: commit === "HEAD" ? settings.git_commit_sha : commit,
         credentials,

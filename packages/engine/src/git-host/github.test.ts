@@ -175,6 +175,8 @@ test.each([
   ["http://2130706434/", false],
   ["http://127.0.0.1:3000", true],
   ["https://api.github.com", true],
+  ["http://LOCALHOST:3000", true],
 ])("knows of %s before any call whether it may be called: %s", (url, isAllowed) => {
   expect(host.mayCall(url)).toBe(isAllowed);
+  expect(githubHost({ allowedPrivateHosts: [] }).mayCall(url)).toBe(url.includes("github.com"));
 });

@@ -65,7 +65,8 @@ export function githubHost({ allowedPrivateHosts, secondsMax = 20 }: GithubHostO
 
     mayCall(url) {
       const host = new URL(url).hostname.replace(/^\[|\]$/g, "");
-      return isIP(host) === 0 || mayConnect(host, host, allowedPrivateHosts);
+      if (isIP(host) !== 0) return mayConnect(host, host, allowedPrivateHosts);
+      return !/(^|\.)localhost$/.test(host) || mayConnect(host, "127.0.0.1", allowedPrivateHosts);
     },
   };
 }

@@ -1,0 +1,140 @@
+import {
+  DomainError,
+  type GitHostLogin,
+  type GithubApp,
+  type GithubAppChanged,
+  type GithubAppCreate,
+  type GithubAppRecord,
+  type GithubAppUpdate,
+  githubAppChange,
+  githubAppView,
+  githubLogin,
+  type HostedBranch,
+  type HostedRepository,
+  invalid,
+  newGithubApp,
+  notFound,
+  type Page,
+  type Paging,
+  type PrivateKeyRecord,
+  type RepositoryName,
+  requireAbility,
+  type Stores,
+} from "@berth/core";
+import type { UseCaseContext } from "./context.ts";
+import { mapPage } from "./page.ts";
+
+/** Apps at GitHub that give the team access to repositories. */
+export function githubApps(context: UseCaseContext) {
+  const { scope, stores, gitHost } = context;
+  return {
+    async list(paging: Paging): Promise<Page<GithubApp>> {
+      requireAbility(scope, "read");
+      return mapPage(await stores.githubApps.list(paging), githubAppView);
+    },
+
+    /** @throws DomainError `resource.not_found` for the key, `request.invalid` for an address that is not called */
+    async create(sent: GithubAppCreate): Promise<GithubApp> {
+      requireAbility(scope, "write");
+      requireCallable(context, sent);
+      return stores.transaction(async (inside) => {
+        const key = await findKey(inside, sent.private_key_uuid);
+        const { fields, secrets } = newGithubApp(sent, key.id);
+        const app = await inside.githubApps.insert(fields, secrets);
+        await tell(inside, "created", app);
+        return githubAppView(app);
+      });
+    },
+
+    /** @throws DomainError `resource.not_found`, `request.invalid` */
+    async update(id: number, sent: GithubAppUpdate): Promise<GithubAppChanged> {
+      requireAbility(scope, "write");
+      return stores.transaction(async (inside) => {
+        await findGithubApp(inside, id);
+        requireCallable(context, sent);
+        const { private_key_uuid: uuid } = sent;
+        const key = uuid === undefined ? undefined : await findKey(inside, uuid);
+        const { fields, secrets } = githubAppChange(sent, key?.id);
+        const app = await inside.githubApps.update(id, fields, secrets);
+        if (app === undefined) throw missing();
+        await tell(inside, "updated", app);
+        return { message: "GitHub app updated successfully", data: githubAppView(app) };
+      });
+    },
+
+    /** @throws DomainError `github_app.in_use` */
+    async delete(id: number): Promise<{ message: string }> {
+      requireAbility(scope, "write");
+      await stores.transaction(async (inside) => {
+        const app = await findGithubApp(inside, id);
+        if ((await inside.githubApps.deleteIfUnused(id)) === "used") throw inUse(app);
+        await tell(inside, "deleted", app);
+      });
+      return { message: "GitHub app deleted successfully" };
+    },
+
+    /** @throws DomainError `git_host.refused`, `git_host.failed`, `rate.limited` */
+    async repositories(id: number, paging: Paging): Promise<Page<HostedRepository>> {
+      requireAbility(scope, "read");
+      const login = await loginOf(stores, await findGithubApp(stores, id));
+      return cut(await gitHost.repositories(login), paging);
+    },
+
+    /** @throws DomainError `git_host.not_found`, `git_host.refused`, `git_host.failed`, `rate.limited` */
+    async branches(id: number, name: RepositoryName, paging: Paging): Promise<Page<HostedBranch>> {
+      requireAbility(scope, "read");
+      const login = await loginOf(stores, await findGithubApp(stores, id));
+      return cut(await gitHost.branches(login, name), paging);
+    },
+  };
+}
+
+/** @throws DomainError `resource.not_found` */
+async function findGithubApp(stores: Stores, id: number): Promise<GithubAppRecord> {
+  const app = await stores.githubApps.find(id);
+  if (app === undefined) throw missing();
+  return app;
+}
+
+/** With what Berth signs in as the app. */
+export const loginOf = async (
+  { privateKeys }: Pick<Stores, "privateKeys">,
+  app: GithubAppRecord,
+): Promise<GitHostLogin> => githubLogin(app, await privateKeys.secrets(app.private_key_id));
+
+async function findKey(stores: Stores, uuid: string): Promise<PrivateKeyRecord> {
+  const key = await stores.privateKeys.find(uuid);
+  if (key !== undefined) return key;
+  throw new DomainError("resource.not_found", "Private key not found or does not belong to your team.");
+}
+
+/** Of a name nobody knows what it leads to until it is called; then it is looked at again. */
+function requireCallable(
+  { gitHost }: Pick<UseCaseContext, "gitHost">,
+  sent: { readonly api_url?: string | null | undefined; readonly html_url?: string | undefined },
+): void {
+  const isRefused = (url: string | null | undefined) => url != null && !gitHost.mayCall(url);
+  const problems = {
+    ...(isRefused(sent.api_url) ? { api_url: [PRIVATE_ADDRESS] } : {}),
+    ...(isRefused(sent.html_url) ? { html_url: [PRIVATE_ADDRESS] } : {}),
+  };
+  if (Object.keys(problems).length > 0) throw invalid(problems);
+}
+
+const PRIVATE_ADDRESS = "This instance does not call private addresses. Ask its operator to allow the host.";
+
+const missing = () => notFound("GitHub app");
+
+const inUse = ({ name }: GithubAppRecord) =>
+  new DomainError(
+    "github_app.in_use",
+    `GitHub app ${name} is in use: applications get their code through it. Delete them first.`,
+  );
+
+const cut = <T>(all: readonly T[], { skip = 0, take = all.length }: Paging): Page<T> => ({
+  items: all.slice(skip, skip + take),
+  total: all.length,
+});
+
+const tell = (inside: Stores, change: "created" | "updated" | "deleted", { uuid, name }: GithubAppRecord) =>
+  inside.events.append({ type: `github_app.${change}`, resource_uuid: uuid, payload: { name } });

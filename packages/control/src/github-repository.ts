@@ -1,0 +1,75 @@
+import {
+  type ApplicationRecord,
+  type ApplicationSettings,
+  DomainError,
+  type GithubAppRecord,
+  type GithubSource,
+  invalid,
+  isDomainError,
+  notFound,
+  parseRepositoryName,
+  type RepositoryName,
+  repositoryText,
+} from "@berth/core";
+import type { UseCaseContext } from "./context.ts";
+import { loginOf } from "./github-app.ts";
+
+type Context = Pick<UseCaseContext, "stores" | "gitHost">;
+
+/** A repository that an application gets its code from through a GitHub app. */
+export interface GithubRepository {
+  /** Its address, to be checked as any other is. */
+  readonly url: string;
+  /** Asks GitHub whether the app may read it. Slow, so it comes last of what may refuse a request. */
+  verify(): Promise<{
+    readonly github_app: Pick<GithubSource, "id" | "repository_id">;
+    /** As GitHub calls it now. */
+    readonly settings: Pick<ApplicationSettings, "git_repository">;
+  }>;
+}
+
+/** @throws DomainError `resource.not_found`, `request.invalid` */
+export async function githubRepository(
+  context: Context,
+  sent: { readonly github_app_uuid: string; readonly git_repository: string },
+): Promise<GithubRepository> {
+  const app = await context.stores.githubApps.findByUuid(sent.github_app_uuid);
+  if (app === undefined) throw notFound("Github App");
+  return repositoryOf(context, app, sent.git_repository);
+}
+
+/** Another repository for an application that has one. @throws DomainError `request.invalid` */
+export async function changedRepository(
+  context: Context,
+  { github_app }: ApplicationRecord,
+  git_repository: string | null | undefined,
+): Promise<GithubRepository | undefined> {
+  if (github_app === null || git_repository === undefined) return undefined;
+  const app = await context.stores.githubApps.find(github_app.id);
+  if (app === undefined) throw notFound("Github App");
+  return repositoryOf(context, app, git_repository ?? "");
+}
+
+function repositoryOf(context: Context, app: GithubAppRecord, text: string): GithubRepository {
+  const name = parseRepositoryName(text, app.html_url);
+  if (name === undefined) {
+    const problem = `Must be owner/name, or the address of a repository at ${app.html_url}.`;
+    throw invalid({ git_repository: [problem] });
+  }
+  return {
+    url: `${app.html_url}/${repositoryText(name)}.git`,
+    async verify() {
+      const { id, full_name } = await find(context, app, name);
+      return { github_app: { id: app.id, repository_id: id }, settings: { git_repository: full_name } };
+    },
+  };
+}
+
+async function find({ stores, gitHost }: Context, app: GithubAppRecord, name: RepositoryName) {
+  try {
+    return await gitHost.repository(await loginOf(stores, app), name);
+  } catch (cause) {
+    if (!isDomainError(cause, "git_host.failed")) throw cause;
+    throw new DomainError("git_host.failed", `Failed to verify repository access: ${cause.message}`, { cause });
+  }
+}
