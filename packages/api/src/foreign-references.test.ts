@@ -1,4 +1,4 @@
-import { contents } from "@berth/testing";
+import { contents, testUuid } from "@berth/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type Served, served } from "./berth.fixture.ts";
 import { exampleBody, madeObjects, type Objects, pathOf } from "./objects.fixture.ts";
@@ -36,10 +36,14 @@ describe("[S67] another team's object that a request refers to", () => {
     const theirs = { token: api.otherTeam.token };
     const [environment] = (await api.ask("GET", `/projects/${api.otherTeam.where.project_uuid}/environments`, theirs))
       .json;
+    const { json: team } = await api.ask("GET", "/teams/current", theirs);
+    const cloudToken = { uuid: testUuid(), provider: "hetzner", name: "theirs", token: "t0ken" } as const;
+    await api.db.stores(team.id).cloudTokens.insert(cloudToken);
     foreign = {
       project_uuid: api.otherTeam.where.project_uuid,
       server_uuid: api.otherTeam.where.server_uuid,
       environment_uuid: environment.uuid,
+      cloud_provider_token_uuid: cloudToken.uuid,
       // Names and uuids of what no caller of these teams owns read the same as another team's.
       ...NOWHERE,
     };
