@@ -214,3 +214,13 @@ export async function createdDatabase(api: Served, fields: object = {}): Promise
   if (status !== 201) throw new Error(`It was not created: ${JSON.stringify(json)}`);
   return json.uuid;
 }
+
+export const COMPOSE = "services:\n  web:\n    image: nginx:1.27\n  db:\n    image: postgres:16\n";
+
+/** Creates a service, answers its uuid. */
+export async function createdService(api: Served, fields: object = {}): Promise<string> {
+  const body = { ...api.where, docker_compose: COMPOSE, ...fields };
+  const { status, json } = await api.ask("POST", "/services", { body });
+  if (status !== 201) throw new Error(`It was not created: ${JSON.stringify(json)}`);
+  return json.uuid;
+}

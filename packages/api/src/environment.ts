@@ -1,4 +1,12 @@
-import { Application, CreatedUuid, Environment, EnvironmentCreate, EnvironmentSummary, Message } from "@berth/core";
+import {
+  Application,
+  CreatedUuid,
+  Environment,
+  EnvironmentCreate,
+  EnvironmentSummary,
+  Message,
+  Service,
+} from "@berth/core";
 import { z } from "zod";
 import { listed, paging } from "./list.ts";
 import { operation } from "./operation.ts";
@@ -12,7 +20,7 @@ const EnvironmentContent = z
   .object({
     ...Environment.shape,
     applications: z.array(Application),
-    services: none,
+    services: z.array(Service),
     postgresqls: none,
     mysqls: none,
     mariadbs: none,

@@ -1,6 +1,6 @@
 import { KINDS_WITH_TASKS, type ResourceKind } from "@berth/core";
-import { testGithubApp, testKey, testPrivateKey, testResource, testUuid } from "@berth/testing";
-import { createdApplication, createdDatabase, type Served } from "./berth.fixture.ts";
+import { testGithubApp, testKey, testPrivateKey, testUuid } from "@berth/testing";
+import { COMPOSE, createdApplication, createdDatabase, createdService, type Served } from "./berth.fixture.ts";
 import type { Operation, Route } from "./rest/routes.ts";
 
 /** Path, or parameter in one, to what stands for its parameter. */
@@ -26,6 +26,9 @@ export const EXAMPLE_BODIES: Readonly<Record<string, object>> = {
   "create-env-by-application-uuid": { key: "MINE" },
   "update-env-by-application-uuid": { key: "THEIRS", value: "mine" },
   "update-envs-by-application-uuid": { data: [{ key: "MINE" }] },
+  "create-env-by-service-uuid": { key: "MINE" },
+  "update-env-by-service-uuid": { key: "THEIRS", value: "mine" },
+  "update-envs-by-service-uuid": { data: [{ key: "MINE" }] },
   ...ofKinds(KINDS_WITH_TASKS, "create-scheduled-task-by-{kind}-uuid", {
     name: "mine",
     command: "true",
@@ -85,6 +88,7 @@ const CREATIONS: Readonly<Record<string, object>> = {
     image: 1,
     private_key_uuid: "unknown",
   },
+  "create-service": { docker_compose: COMPOSE },
   "create-private-key": { private_key: testKey("new") },
   "create-team": { name: "mine" },
   "create-token": { name: "mine", abilities: ["read"] },
@@ -118,9 +122,9 @@ export async function madeObjects(api: Served): Promise<Objects> {
   });
   const database = await createdDatabase(api);
   return {
-    ...(await madeResources(api)),
     "/applications/{uuid}": application,
     "/databases/{uuid}": database,
+    "/services/{uuid}": await createdService(api),
     "/deployments/applications/{uuid}": application,
     "/deployments/{uuid}": json.deployments[0].deployment_uuid,
     "/jobs/{uuid}": validation.job_uuid,
@@ -140,11 +144,6 @@ export async function madeObjects(api: Served): Promise<Objects> {
     "{tag_uuid}": tags.json[0].uuid,
     "{task_uuid}": scheduled.json.uuid,
   };
-}
-
-async function madeResources({ db, stores, place }: Served): Promise<Objects> {
-  const service = await testResource(db, stores, "service", place);
-  return { "/services/{uuid}": service.uuid };
 }
 
 /** The route's path with the objects in it. The longest path that fits names the first parameter. */

@@ -10,16 +10,13 @@ import { jobs } from "./job.ts";
 import { privateKeys } from "./private-key.ts";
 import { projects } from "./project.ts";
 import { resources } from "./resource.ts";
-import { scheduledTasks } from "./scheduled-task.ts";
 import { servers } from "./server.ts";
-import { storages } from "./storage.ts";
-import { resourceTags, tags } from "./tag.ts";
+import { services } from "./service.ts";
+import { tags } from "./tag.ts";
 import { teams } from "./team.ts";
 import { tokens } from "./token.ts";
 import { router } from "./trpc.ts";
 import { version } from "./version.ts";
-
-const services = { storages: storages.service, scheduledTasks: scheduledTasks.service, tags: resourceTags.service };
 
 /** Every operation of Berth, for REST and tRPC. */
 export const appRouter = router({

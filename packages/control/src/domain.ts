@@ -22,6 +22,8 @@ export interface WantedDomains {
   readonly isForced: boolean;
   /** The resource that shall hold them; what it holds already is no conflict. */
   readonly resourceId?: number | undefined;
+  /** Of a service: its containers whose claims these replace. */
+  readonly containerIds?: readonly number[] | undefined;
 }
 
 type DomainContext = Pick<UseCaseContext, "scope" | "instanceUrl">;
@@ -30,10 +32,13 @@ type DomainContext = Pick<UseCaseContext, "scope" | "instanceUrl">;
 export async function requireFreeDomains(
   { scope, instanceUrl }: DomainContext,
   stores: Stores,
-  { claims, isForced, resourceId }: WantedDomains,
+  { claims, isForced, resourceId, containerIds }: WantedDomains,
 ): Promise<void> {
   if (claims.length === 0) return;
-  const holders = await stores.domains.holders(claims, resourceId);
+  const holders = await stores.domains.holders(
+    claims,
+    resourceId === undefined ? undefined : { resourceId, pullRequestId: 0, containerIds },
+  );
   const refusal = domainConflictError(
     domainConflicts({ claims, holders, teamId: scope.teamId, instanceUrl }),
     isForced,
@@ -49,8 +54,9 @@ export async function claimDomains(
   { scope }: DomainContext,
   inside: Stores,
   resourceId: number,
-  { claims, isForced }: WantedDomains,
+  { claims, isForced, containerIds }: WantedDomains,
 ): Promise<DomainConflict[]> {
-  const { overridden } = await inside.domains.claim(resourceId, claims, { takeFromOwnTeam: isForced });
+  const holder = { resourceId, pullRequestId: 0, containerIds };
+  const { overridden } = await inside.domains.claim(holder, claims, { takeFromOwnTeam: isForced });
   return overridden.map((holder) => holderConflict(holder, scope.teamId));
 }

@@ -10,12 +10,14 @@ import {
   type Page,
   type Paging,
   requireAbility,
+  type Service,
   type Stores,
 } from "@berth/core";
 import { applicationViews } from "./application-answer.ts";
 import type { UseCaseContext } from "./context.ts";
 import { mapPage } from "./page.ts";
 import { findProject } from "./project.ts";
+import { serviceViews } from "./service-answer.ts";
 
 /** @throws DomainError `resource.not_found` */
 export async function findEnvironment(
@@ -31,7 +33,7 @@ export async function findEnvironment(
 /** An environment with what lives in it, by kind. */
 export type EnvironmentContent = Environment & {
   applications: Application[];
-  services: never[];
+  services: Service[];
   postgresqls: never[];
   mysqls: never[];
   mariadbs: never[];
@@ -55,7 +57,11 @@ export function environments(context: UseCaseContext) {
       const environment = await findEnvironment(stores, project.id, nameOrUuid);
       const { items } = await stores.applications.list({ environment_id: environment.id });
       const applications = await applicationViews(context, items);
-      return { ...environmentView(environment), applications, ...NONE_YET };
+      const services = await serviceViews(
+        context,
+        (await stores.services.list({ environment_id: environment.id })).items,
+      );
+      return { ...environmentView(environment), ...NONE_YET, applications, services };
     },
 
     /** @throws DomainError `resource.already_exists` */
@@ -86,7 +92,7 @@ export function environments(context: UseCaseContext) {
   };
 }
 
-const NONE_YET = { services: [], postgresqls: [], mysqls: [], mariadbs: [], mongodbs: [], redis: [] };
+const NONE_YET = { postgresqls: [], mysqls: [], mariadbs: [], mongodbs: [], redis: [] };
 
 async function insert(stores: Stores, environment: Parameters<Stores["environments"]["insert"]>[0]): Promise<void> {
   try {

@@ -20,6 +20,7 @@ import { projects } from "./project.ts";
 import { resources } from "./resource.ts";
 import { scheduledTasks } from "./scheduled-task.ts";
 import { servers } from "./server.ts";
+import { services } from "./service.ts";
 import { storages } from "./storage.ts";
 import { tags } from "./tag.ts";
 import { teams } from "./team.ts";
@@ -47,6 +48,7 @@ export function control(deps: ControlDeps) {
       resources: resources(context),
       applications: applications(context),
       databases: databases(context),
+      services: services(context),
       envs: envs(context),
       storages: storages(context),
       scheduledTasks: scheduledTasks(context),

@@ -122,6 +122,7 @@ describe("a domain conflict", () => {
     resource_name: "shop",
     resource_kind: "application",
     pull_request_id: 0,
+    container_name: null,
   });
   const check = (urls: string, holders: DomainHolder[], instanceUrl: string | null = null) =>
     domainConflicts({ claims: parseUrlList(urls).claims, holders, teamId: 1, instanceUrl });

@@ -100,7 +100,7 @@ export const DomainConflict = z
     resource_name: z.string(),
     resource_uuid: z.string().nullable().describe("Null for the instance itself and for what is another team's."),
     resource_type: z.enum(["application", "service", "database", "instance"]),
-    service_name: z.string().optional().describe("Of a compose application: which of its services."),
+    service_name: z.string().optional().describe("Of a service: which of its containers."),
     message: z.string(),
   })
   .meta({ id: "DomainConflict", description: "Who holds a domain that was asked for." });
@@ -174,6 +174,7 @@ export function holderConflict(holder: DomainHolder, teamId: number): DomainConf
     resource_name: holder.resource_name,
     resource_uuid: holder.resource_uuid,
     resource_type,
+    ...(holder.container_name ? { service_name: holder.container_name } : {}),
     message: `Domain ${domain} is already in use by ${preview}${title} '${holder.resource_name}'.`,
   };
 }

@@ -10,3 +10,7 @@ export const isStopped = (status: string): boolean => /exited|stopped/.test(stat
 /** What an answer says of a resource: its removal goes before whatever was last observed. */
 export const shownStatus = (resource: { readonly status: string; readonly removing_at: Date | null }): string =>
   resource.removing_at === null ? withHealth(resource.status) : REMOVING_STATUS;
+
+/** Services name no health while they are down: `exited`. */
+export const shownServiceStatus = (resource: { readonly status: string; readonly removing_at: Date | null }): string =>
+  resource.removing_at === null ? resource.status.replace(/^exited:unhealthy$/, "exited") : REMOVING_STATUS;

@@ -42,6 +42,7 @@ onEachBackend((database) => {
         resource_name: "app-0",
         resource_kind: "application",
         pull_request_id: 0,
+        container_name: null,
       },
     ]);
     expect(await stores.domains.holders([a, b], app.id)).toEqual([]);

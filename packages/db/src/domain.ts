@@ -19,17 +19,13 @@ export function domainStore(context: TeamContext): DomainStore {
     claim: (claimant, claims, { takeFromOwnTeam }) =>
       inTransaction(context, async (inside) => {
         const holder = holderOf(claimant);
-        await lockApplication(inside, holder.resourceId);
+        await lockResource(inside, holder.resourceId);
         await lockHosts(inside, claims);
         const overridden = await holders(inside, claims, holder);
         const conflicts = domainConflicts({ claims, holders: overridden, teamId: inside.teamId, instanceUrl: null });
         const refusal = domainConflictError(conflicts, takeFromOwnTeam);
         if (refusal !== undefined) throw refusal;
-        await inside.db
-          .deleteFrom("domain")
-          .where("resource_id", "=", holder.resourceId)
-          .where("pull_request_id", "=", holder.pullRequestId)
-          .execute();
+        await sql`delete from domain where ${isHeldBy(holder)}`.execute(inside.db);
         await take(inside, overridden);
         await hold(inside, holder, claims);
         await writeFqdn(inside, [holder.resourceId]);
@@ -49,11 +45,11 @@ async function holders(
   if (claims.length === 0) return [];
   const { rows } = await sql<DomainHolder>`
     select domain.host, domain.path, domain.url, resource.team_id, resource.uuid as resource_uuid,
-      resource.name as resource_name, resource.kind as resource_kind, domain.pull_request_id
+      resource.name as resource_name, resource.kind as resource_kind, domain.pull_request_id,
+      (select name from service_container where id = domain.service_container_id) as container_name
     from unnest(${hostsOf(claims)}::text[]) as wanted (host) join domain on domain.host = wanted.host
     join resource on resource.id = domain.resource_id
-    where (resource.id, domain.pull_request_id) is distinct from
-      (${except?.resourceId ?? null}::bigint, ${except?.pullRequestId ?? null}::bigint)
+    where ${except === undefined ? sql`true` : sql`not ${isHeldBy(except)}`}
     and (
       resource.team_id <> ${teamId}
       or (domain.host, domain.path) in (select claim.host, claim.path from ${hostsAndPaths(claims)})
@@ -62,8 +58,15 @@ async function holders(
   return rows;
 }
 
-/** Claims of one application are made one after the other. */
-async function lockApplication({ db, teamId }: TeamContext, resourceId: number): Promise<void> {
+const isHeldBy = ({ resourceId, pullRequestId, containerIds }: ClaimHolder) => {
+  const isResource = sql<boolean>`(domain.resource_id, domain.pull_request_id)
+    = (${resourceId}::bigint, ${pullRequestId}::bigint)`;
+  if (containerIds === undefined) return sql<boolean>`(${isResource})`;
+  return sql<boolean>`(${isResource} and coalesce(domain.service_container_id = any(${containerIds}::bigint[]), false))`;
+};
+
+/** Claims of one resource are made one after the other. */
+async function lockResource({ db, teamId }: TeamContext, resourceId: number): Promise<void> {
   const locked = await db
     .selectFrom("resource")
     .select("id")
@@ -71,7 +74,7 @@ async function lockApplication({ db, teamId }: TeamContext, resourceId: number):
     .where("team_id", "=", teamId)
     .forNoKeyUpdate()
     .executeTakeFirst();
-  if (locked === undefined) throw notFound("Application");
+  if (locked === undefined) throw notFound("Resource");
 }
 
 /**
@@ -98,10 +101,13 @@ async function hold({ db }: Context, { resourceId, pullRequestId }: ClaimHolder,
   if (claims.length === 0) return;
   try {
     await sql`
-      insert into domain (resource_id, pull_request_id, host, path, url, position)
+      insert into domain (resource_id, pull_request_id, service_container_id, host, path, url, position)
       select distinct on (claim.host, claim.path)
-        ${resourceId}::bigint, ${pullRequestId}::bigint, claim.host, claim.path, claim.url, claim.position
-      from jsonb_to_recordset(${asRows(claims)}::jsonb) as claim (host text, path text, url text, position integer)
+        ${resourceId}::bigint, ${pullRequestId}::bigint,
+        (select id from service_container where id = claim.container and service_container.resource_id = ${resourceId}),
+        claim.host, claim.path, claim.url, claim.position
+      from jsonb_to_recordset(${asRows(claims)}::jsonb)
+        as claim (container bigint, host text, path text, url text, position integer)
       order by claim.host, claim.path, claim.position`.execute(db);
   } catch (error) {
     if (!violates(error, "domain_holder")) throw error;
@@ -118,14 +124,21 @@ const hostsAndPaths = (claims: Claims) =>
   sql`unnest(${claims.map(({ host }) => host)}::text[], ${claims.map(({ path }) => path)}::text[]) as claim (host, path)`;
 
 const asRows = (claims: Claims): string =>
-  JSON.stringify(claims.map(({ host, path, url }, position) => ({ host, path, url, position })));
+  JSON.stringify(
+    claims.map(({ service_container_id, host, path, url }, position) => {
+      return { container: service_container_id ?? null, host, path, url, position };
+    }),
+  );
 
-/** The text columns that answers carry: no join is needed to show an application or a preview. */
+/** The text columns that answers carry: no join is needed to show what has URLs. */
 async function writeFqdn({ db }: Context, resourceIds: readonly number[]): Promise<void> {
   const urls = (pullRequestId: RawBuilder<number>) => sql`(select string_agg(url, ',' order by position) from domain
     where domain.resource_id = holder.resource_id and domain.pull_request_id = ${pullRequestId})`;
   await sql`update application as holder set fqdn = ${urls(sql.lit(0))}
     where resource_id in ${idsOf(resourceIds)}`.execute(db);
   await sql`update application_preview as holder set fqdn = ${urls(sql.ref("holder.pull_request_id"))}
+    where resource_id in ${idsOf(resourceIds)}`.execute(db);
+  await sql`update service_container set fqdn =
+      (select string_agg(url, ',' order by position) from domain where service_container_id = service_container.id)
     where resource_id in ${idsOf(resourceIds)}`.execute(db);
 }

@@ -27,6 +27,14 @@ const READS: Readonly<Record<string, (read: Read, tables: TeamTables) => Promise
   "applications with a tag": ({ stores }) => stores.applications.list({ tag: "blue" }, PAGE),
   "an application": ({ stores }, { uuid }) => stores.applications.find(uuid),
   "an application's secrets": ({ stores }, { resourceId }) => stores.applications.secretsOf([resourceId]),
+  "services, first page": ({ stores }) => stores.services.list({}, PAGE),
+  "services of an environment": ({ stores }, { environmentId }) =>
+    stores.services.list({ environment_id: environmentId }, PAGE),
+  "services with a tag": ({ stores }) => stores.services.list({ tag: "blue" }, PAGE),
+  "a service": ({ stores }, { uuid }) => stores.services.find(`${uuid}v1`),
+  "a service's secrets": ({ stores }, { resourceId }) => stores.services.secretsOf([resourceId]),
+  "a service's containers": ({ stores }, { resourceId }) => stores.services.containers([resourceId]),
+  "a container": ({ stores }, { uuid }) => stores.services.findContainer(`${uuid}v1c0`),
   resources: ({ stores }) => stores.resources.list({}, PAGE),
   "resources of a server": ({ stores }, { serverId }) => stores.resources.list({ server_id: serverId }, PAGE),
   "a resource": ({ stores }, { uuid }) => stores.resources.find({ kind: "application", uuid }),
@@ -178,6 +186,7 @@ async function blocksOf(name: string, team: TeamTables): Promise<number> {
 it.each([
   "applications, first page",
   "applications, a later page",
+  "services, first page",
   "resources",
   "active deployments",
   "an application's deployments",

@@ -7,6 +7,7 @@ import {
   testGithubApp,
   testPlace,
   testPrivateKey,
+  testService,
   testTeam,
   testUuid,
 } from "@berth/testing";
@@ -102,7 +103,23 @@ async function world(database: TestDatabase) {
   const [job] = await stores.jobs.request([validation(place.server)]);
   if (job === undefined) throw new Error("No job was queued.");
   const githubApp = await testGithubApp(stores, { private_key_id: key.id });
-  const owned = { githubApp, app, database: own, host, variable, volume, scheduled, label, deployment, job };
+  const { service, containers } = await testService(stores, place);
+  const [container] = containers;
+  if (container === undefined) throw new Error("made above");
+  const owned = {
+    githubApp,
+    app,
+    service,
+    container,
+    database: own,
+    host,
+    variable,
+    volume,
+    scheduled,
+    label,
+    deployment,
+    job,
+  };
   return { stores, team, token, cloudToken, key, ...place, ...owned };
 }
 const validation = (server: ServerRecord): NewJob => ({
@@ -253,6 +270,19 @@ const ATTEMPTS: Attempts = {
     update: (stores, { database }) => stores.databases.update(database.id, { name: "stolen", fields: { x: "y" } }),
     secretsOf: (stores, { database }) => stores.databases.secretsOf([database.id]).then((secrets) => [...secrets]),
   },
+  services: {
+    list: (stores, { environment }) =>
+      stores.services.list({ environment_id: environment.id }).then(({ items }) => items),
+    find: (stores, { service }) => stores.services.find(service.uuid),
+    insert: (stores, place) => refused(testService(stores, place)),
+    update: (stores, { service }) => stores.services.update(service.id, { name: "stolen", settings: {}, secrets: {} }),
+    secrets: (stores, { service }) => refused(stores.services.secrets(service.id)),
+    secretsOf: (stores, { service }) => stores.services.secretsOf([service.id]).then((secrets) => [...secrets]),
+    containers: (stores, { service }) => stores.services.containers([service.id]),
+    findContainer: (stores, { container }) => stores.services.findContainer(container.uuid),
+    saveContainers: (stores, { service, container }) =>
+      refused(stores.services.saveContainers(service.id, [{ ...container, uuid: testUuid(), image: "stolen" }])),
+  },
   domains: {
     // Whether a host is free must be known; whose it is stays with the caller, who knows the team.
     holders: async (stores, { host, app }) => {
@@ -361,6 +391,9 @@ async function snapshot({ database }: TestDatabase, teamId: number): Promise<str
         where p.team_id = ${teamId}) as environments,
       (select jsonb_agg(d order by d.id) from destination d join server s on s.id = d.server_id
         where s.team_id = ${teamId}) as destinations,
+      (select jsonb_agg(array[to_jsonb(s), to_jsonb(c)] order by r.id, c.id) from resource r
+        left join service s on s.resource_id = r.id left join service_container c on c.resource_id = r.id
+        where r.team_id = ${teamId}) as services,
       (select jsonb_agg(array[to_jsonb(a), to_jsonb(e), to_jsonb(s), to_jsonb(d), to_jsonb(l),
           to_jsonb(c), to_jsonb(x), to_jsonb(t), to_jsonb(v)] order by r.id)
         from resource r left join application a on a.resource_id = r.id left join env e on e.resource_id = r.id
@@ -402,6 +435,10 @@ onEachBackend((database) => {
       githubApp: await own.stores.githubApps.find(own.githubApp.id),
       key: await own.stores.privateKeys.find(own.key.uuid),
       keySecrets: await own.stores.privateKeys.secrets(own.key.id),
+      service: await own.stores.services.find(own.service.uuid),
+      serviceSecrets: await own.stores.services.secretsOf([own.service.id]).then(({ size }) => size || undefined),
+      containers: await own.stores.services.containers([own.service.id]),
+      container: await own.stores.services.findContainer(own.container.uuid),
       env: await own.stores.envs.findByKey(own.app.id, env.key, false),
       storage: await own.stores.storages.find(own.app.id, own.volume),
       storages: (await own.stores.storages.list(own.app.id)).items,

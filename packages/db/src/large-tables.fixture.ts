@@ -1,5 +1,5 @@
-import { ApplicationSettings, type Stores } from "@berth/core";
-import { type TestDatabase, testApplication, testGithubApp, testPlace, testTeam } from "@berth/testing";
+import { ApplicationSettings, type ResourceRecord, type Stores } from "@berth/core";
+import { type TestDatabase, testApplication, testGithubApp, testPlace, testServer, testTeam } from "@berth/testing";
 import { sql } from "kysely";
 
 export interface LargeTables {
@@ -67,7 +67,7 @@ async function fillTeam(database: TestDatabase, { applications, deployments }: S
     where team_id = ${app.team_id}`.execute(kysely);
   await sql`
     insert into application_preview (uuid, resource_id, pull_request_id)
-    select uuid || 'p' || n, id, n from resource, generate_series(1, 3) as n
+    select uuid || 'p' || n, id, n from resource, generate_series(1, 6) as n
     where team_id = ${app.team_id}`.execute(kysely);
   await sql`
     insert into storage (uuid, resource_id, type, mount_path, is_directory, is_preview_suffix_enabled)
@@ -117,6 +117,7 @@ async function fillTeam(database: TestDatabase, { applications, deployments }: S
       artifact, built_by)
     select id, uuid, resource_id, resource_uuid, pull_request_id, server_id, 'retiring', '{}', uuid from deployment
     where team_id = ${app.team_id} and id % 50 = 0`.execute(kysely);
+  await fillServices(database, { ...app, ...(await elsewhere(stores)) }, applications / 2);
   const { rows } = await sql<{ id: number }>`select max(id) as id from deployment
     where team_id = ${app.team_id}`.execute(kysely);
   const deploymentId = rows[0]?.id ?? 0;
@@ -175,4 +176,36 @@ async function fillTeam(database: TestDatabase, { applications, deployments }: S
     deploymentId,
     taskId,
   };
+}
+
+/** Another server of the team. */
+async function elsewhere(stores: Stores): Promise<Pick<ResourceRecord, "server_id" | "destination_id">> {
+  const { server, destination } = await testServer(stores);
+  return { server_id: server.id, destination_id: destination.id };
+}
+
+/** Services of two containers, each of which claims a URL. */
+async function fillServices({ database }: TestDatabase, beside: ResourceRecord, services: number): Promise<void> {
+  const { kysely } = database;
+  await sql`
+    with made as (
+      insert into resource (uuid, kind, team_id, environment_id, server_id, destination_id, name)
+      select ${beside.uuid} || 'v' || n, 'service', ${beside.team_id}, ${beside.environment_id}, ${beside.server_id},
+        ${beside.destination_id}, 'service ' || n
+      from generate_series(1, ${services}::int) as n returning id)
+    insert into service (resource_id, settings) select id, '{}'::jsonb from made`.execute(kysely);
+  await sql`
+    insert into service_container (uuid, resource_id, kind, name, exclude_from_status, position)
+    select uuid || 'c' || n, id, 'application', 'c' || n, false, n from resource, generate_series(0, 1) as n
+    where team_id = ${beside.team_id} and kind = 'service'`.execute(kysely);
+  await sql`
+    insert into domain (resource_id, service_container_id, host, path, url, position)
+    select resource_id, id, uuid || '.test', '/', 'https://' || uuid || '.test', 0 from service_container
+    where uuid like ${`${beside.uuid}%`}`.execute(kysely);
+  await sql`
+    insert into resource_tag (tag_id, resource_id)
+    select tag.id, resource.id from tag join resource on resource.id % 100 = tag.id % 100
+    where tag.team_id = ${beside.team_id} and resource.team_id = ${beside.team_id} and kind = 'service'`.execute(
+    kysely,
+  );
 }

@@ -15,6 +15,7 @@ import type {
   ResourceKind,
   Role,
   ServerSettings,
+  ServiceContainerKind,
   StepName,
   StepStatus,
   TaskExecutionStatus,
@@ -229,9 +230,30 @@ interface ServiceTable extends KindTable {
   service_type: string | null;
 }
 
+interface ServiceContainerTable extends Timestamps {
+  id: Generated<number>;
+  uuid: string;
+  resource_id: number;
+  kind: ServiceContainerKind;
+  name: string;
+  human_name: string | null;
+  description: string | null;
+  image: string | null;
+  fqdn: string | null;
+  ports: string | null;
+  exposes: string | null;
+  status: Generated<string>;
+  exclude_from_status: boolean;
+  /** In the compose text. */
+  position: number;
+  last_online_at: Date | null;
+}
+
 interface DomainTable {
   id: Generated<number>;
   resource_id: number;
+  /** Of a service: which of its containers. */
+  service_container_id: number | null;
   host: string;
   path: string;
   url: string;
@@ -461,6 +483,7 @@ export interface DB {
   application: ApplicationTable;
   database: DatabaseTable;
   service: ServiceTable;
+  service_container: ServiceContainerTable;
   domain: DomainTable;
   application_preview: ApplicationPreviewTable;
   env: EnvTable;

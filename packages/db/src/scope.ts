@@ -21,6 +21,7 @@ import { releaseStore, systemReleaseStore } from "./release.ts";
 import { resourceStore, systemResourceStore } from "./resource.ts";
 import { scheduledTaskStore, systemScheduledTaskStore } from "./scheduled-task.ts";
 import { serverStore, systemServerStore } from "./server.ts";
+import { serviceStore } from "./service.ts";
 import { settingStore } from "./setting.ts";
 import { storageStore } from "./storage.ts";
 import { tagStore } from "./tag.ts";
@@ -60,6 +61,7 @@ function teamStores(context: TeamContext): Stores {
     resources: resourceStore(context),
     applications: applicationStore(context),
     databases: databaseStore(context),
+    services: serviceStore(context),
     domains: domainStore(context),
     previews: previewStore(context),
     envs: envStore(context),

@@ -16,6 +16,8 @@ import {
   type ProjectRecord,
   type ServerRecord,
   ServerSettings,
+  ServiceSecrets,
+  ServiceSettings,
   type Stores,
 } from "@berth/core";
 import type { TestDatabase } from "./database.ts";
@@ -137,6 +139,38 @@ export async function testDatabaseResource(
     public_port: null,
     ...options,
   });
+}
+
+/** A service with these containers, all of them applications. */
+export async function testService(
+  stores: Stores,
+  { environment, server, destination }: Pick<TestPlace, "environment" | "server" | "destination">,
+  names: readonly string[] = ["web"],
+) {
+  const service = await stores.services.insert({
+    uuid: testUuid(),
+    environment_id: environment.id,
+    server_id: server.id,
+    destination_id: destination.id,
+    name: "shop",
+    description: null,
+    service_type: null,
+    settings: ServiceSettings.parse({}),
+    secrets: ServiceSecrets.parse({}),
+  });
+  const containers = await stores.services.saveContainers(
+    service.id,
+    names.map((name) => ({
+      uuid: testUuid(),
+      kind: "application",
+      name,
+      image: "nginx",
+      ports: null,
+      exposes: null,
+      exclude_from_status: false,
+    })),
+  );
+  return { service, containers };
 }
 
 /** A deployment of the application, ready for `enqueue`; of another commit each time. */

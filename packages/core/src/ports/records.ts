@@ -164,6 +164,8 @@ export interface DomainClaim {
   readonly path: string;
   /** The URL as it is shown. */
   readonly url: string;
+  /** Of a service: which of its containers gets what comes for it. */
+  readonly service_container_id?: number | null | undefined;
 }
 
 export interface DomainHolder extends DomainClaim {
@@ -173,6 +175,8 @@ export interface DomainHolder extends DomainClaim {
   readonly resource_kind: ResourceKind;
   /** Of the preview that holds it; 0: the resource itself. */
   readonly pull_request_id: number;
+  /** Of a service: which of its containers. */
+  readonly container_name: string | null;
 }
 
 export interface EnvRecord extends Timestamps {

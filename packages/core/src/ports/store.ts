@@ -34,6 +34,7 @@ import type {
   TokenRecord,
 } from "./records.ts";
 import type { ScheduledTaskStore } from "./scheduled-task.ts";
+import type { ServiceStore } from "./service.ts";
 import type { StorageStore } from "./storage.ts";
 import type { TagStore } from "./tag.ts";
 
@@ -53,6 +54,7 @@ export interface Stores {
   readonly resources: ResourceStore;
   readonly applications: ApplicationStore;
   readonly databases: DatabaseStore;
+  readonly services: ServiceStore;
   readonly domains: DomainStore;
   readonly previews: PreviewStore;
   readonly envs: EnvStore;
@@ -231,11 +233,13 @@ export interface ApplicationStore {
   secretsOf(ids: readonly number[]): Promise<ReadonlyMap<number, ApplicationSecrets>>;
 }
 
-/** Who holds claims: a resource, or one of its previews. */
+/** Who holds claims: a resource, one of its previews, or some containers of a service. */
 export interface ClaimHolder {
   readonly resourceId: number;
   /** 0: the resource itself. */
   readonly pullRequestId: number;
+  /** Only claims of these. */
+  readonly containerIds?: readonly number[] | undefined;
 }
 
 export interface DomainStore {

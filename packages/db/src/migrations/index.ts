@@ -8,6 +8,7 @@ import { servers } from "./0006-servers.ts";
 import { clouds } from "./0007-clouds.ts";
 import { applications } from "./0008-applications.ts";
 import { databases } from "./0009-databases.ts";
+import { services } from "./0010-services.ts";
 
 /** In the order of their names, which never change once released. */
 export const MIGRATIONS: Readonly<Record<string, Migration>> = {
@@ -20,4 +21,5 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   "0007-clouds": clouds,
   "0008-applications": applications,
   "0009-databases": databases,
+  "0010-services": services,
 };

@@ -1,0 +1,70 @@
+import { type ErrorCode, SavedService, Service, ServiceCreate } from "@berth/core";
+import { z } from "zod";
+import { envs } from "./env.ts";
+import { lifecycle } from "./lifecycle.ts";
+import { listed, paging } from "./list.ts";
+import { operation } from "./operation.ts";
+import { scheduledTasks } from "./scheduled-task.ts";
+import { storages } from "./storage.ts";
+import { resourceTags } from "./tag.ts";
+
+const uuid = z.string().describe("The service's identifier.");
+
+const CREATE = {
+  method: "POST",
+  tag: "Services",
+  ability: "write",
+  status: 201,
+  errors: [
+    "resource.not_found",
+    "destination.missing",
+    "destination.ambiguous",
+    "domain.conflict",
+    "engine.unsupported",
+  ] satisfies ErrorCode[],
+} as const;
+
+export const services = {
+  envs: envs.service,
+  scheduledTasks: scheduledTasks.service,
+  storages: storages.service,
+  tags: resourceTags.service,
+  ...lifecycle.service,
+
+  list: operation({
+    method: "GET",
+    path: "/services",
+    operationId: "list-services",
+    tag: "Services",
+    summary: "List services",
+    ability: "read",
+  })
+    .input(z.strictObject(paging))
+    .output(z.array(Service))
+    .query(async ({ ctx, input }) => [...listed(ctx, await ctx.control.services.list(input), input)]),
+
+  create: operation({
+    ...CREATE,
+    path: "/services",
+    operationId: "create-service",
+    summary: "Create a service from a compose file",
+    description:
+      "Give exactly one of `docker_compose`, `docker_compose_raw` and `type`. When one of its URLs is taken, nothing is " +
+      "created.",
+  })
+    .input(ServiceCreate)
+    .output(SavedService)
+    .mutation(({ ctx, input }) => ctx.control.services.create(input)),
+
+  get: operation({
+    method: "GET",
+    path: "/services/{uuid}",
+    operationId: "get-service-by-uuid",
+    tag: "Services",
+    summary: "Get a service with its containers",
+    ability: "read",
+  })
+    .input(z.strictObject({ uuid }))
+    .output(Service)
+    .query(({ ctx, input }) => ctx.control.services.get(input.uuid)),
+};

@@ -1,0 +1,22 @@
+import { maySeeSecrets, type Service, type ServiceRecord, serviceView } from "@berth/core";
+import type { UseCaseContext } from "./context.ts";
+
+type AnswerContext = Pick<UseCaseContext, "scope" | "stores" | "publicUrl">;
+
+/** What the caller may see of these services. */
+export async function serviceViews(
+  { scope, stores, publicUrl }: AnswerContext,
+  services: readonly ServiceRecord[],
+): Promise<Service[]> {
+  if (services.length === 0) return [];
+  const ids = services.map(({ id }) => id);
+  const secrets = maySeeSecrets(scope) ? await stores.services.secretsOf(ids) : undefined;
+  const containers = Map.groupBy(await stores.services.containers(ids), ({ resource_id }) => resource_id);
+  return services.map((service) =>
+    serviceView(service, {
+      containers: containers.get(service.id) ?? [],
+      secrets: secrets?.get(service.id),
+      publicUrl: (url) => publicUrl(url, service.server_id),
+    }),
+  );
+}

@@ -1,0 +1,98 @@
+/** One `${...}` or `$NAME` of a compose text. */
+export interface Reference {
+  readonly key: string;
+  /** What is used without a value; may hold further references. `null`: nothing is said. */
+  readonly fallback: string | null;
+  /** Without a value the compose tool refuses to start: `${NAME:?message}`. */
+  readonly isRequired: boolean;
+}
+
+/** References in fallbacks of references. */
+const NESTED_MAX = 8;
+
+/** The references of a text, each before those in its fallback. What is none, such as `$$` or `${1}`, is passed over. */
+export function referencesOf(text: string, depth = 0): readonly Reference[] {
+  if (depth > NESTED_MAX) return [];
+  return partsOf(text).flatMap((part) => {
+    if (typeof part === "string") return [];
+    const { key, operator, rest } = part;
+    const fallback = operator === "-" ? rest : null;
+    const reference = { key, fallback, isRequired: operator === "?" };
+    return operator === "-" || operator === "+" ? [reference, ...referencesOf(rest, depth + 1)] : [reference];
+  });
+}
+
+/** The text as the compose tool reads it when no variable has a value. */
+export const withDefaults = (text: string): string => interpolate(text, () => undefined);
+
+/** The text as the compose tool reads it. @param lookUp `undefined` for a variable that is not set. */
+export function interpolate(text: string, lookUp: (key: string) => string | undefined, depth = 0): string {
+  if (depth > NESTED_MAX) return "";
+  const read = (part: Part): string => {
+    const value = lookUp(part.key);
+    const isThere = value !== undefined && (value !== "" || !part.isEmptyNone);
+    if (isThere) return part.operator === "+" ? interpolate(part.rest, lookUp, depth + 1) : value;
+    return part.operator === "-" ? interpolate(part.rest, lookUp, depth + 1) : "";
+  };
+  return partsOf(text)
+    .map((part) => (typeof part === "string" ? part : read(part)))
+    .join("");
+}
+
+interface Part {
+  readonly key: string;
+  readonly operator: string | undefined;
+  /** Behind the operator. */
+  readonly rest: string;
+  /** With a colon, `${NAME:-...}`: an empty value counts as none. */
+  readonly isEmptyNone: boolean;
+}
+
+function partsOf(text: string): readonly (string | Part)[] {
+  const parts: (string | Part)[] = [];
+  const closing = closingBraces(text);
+  let at = 0;
+  for (let dollar = text.indexOf("$"); dollar !== -1; dollar = text.indexOf("$", at)) {
+    parts.push(text.slice(at, dollar));
+    const read = text[dollar + 1] === "$" ? { part: "$", end: dollar + 2 } : partAt(text, dollar, closing);
+    parts.push(read.part);
+    at = read.end;
+  }
+  parts.push(text.slice(at));
+  return parts;
+}
+
+function partAt(text: string, dollar: number, closing: ReadonlyMap<number, number>) {
+  const isBraced = text[dollar + 1] === "{";
+  const start = dollar + (isBraced ? 2 : 1);
+  NAME.lastIndex = start;
+  const key = NAME.exec(text)?.[0];
+  const none = { part: "$", end: dollar + 1 };
+  if (key === undefined) return none;
+  if (!isBraced) return { part: { key, operator: undefined, rest: "", isEmptyNone: false }, end: start + key.length };
+  const close = closing.get(dollar);
+  if (close === undefined) return none;
+  const behind = text.slice(start + key.length, close);
+  const [, colon, operator, rest = ""] = /^(:?)([-?+])([\s\S]*)$/.exec(behind) ?? [];
+  if (operator === undefined && behind !== "") return none;
+  return { part: { key, operator, rest, isEmptyNone: colon === ":" }, end: close + 1 };
+}
+
+const NAME = /[A-Za-z_][A-Za-z0-9_]*/y;
+
+/** Where each `${` ends, by where it begins; in one pass, so that a text of many open ones costs no more. */
+function closingBraces(text: string): ReadonlyMap<number, number> {
+  const closing = new Map<number, number>();
+  const open: number[] = [];
+  for (let at = 0; at < text.length; at += 1) {
+    const next = text[at + 1];
+    if (text[at] === "}") {
+      const begin = open.pop();
+      if (begin !== undefined) closing.set(begin, at);
+    } else if (text[at] === "$" && (next === "$" || next === "{")) {
+      if (next === "{") open.push(at);
+      at += 1;
+    }
+  }
+  return closing;
+}

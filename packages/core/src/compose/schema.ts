@@ -1,0 +1,49 @@
+import { z } from "zod";
+
+// What Berth reads of a compose file. The compose tool itself reads all of it, so unknown keys are kept.
+
+const Scalar = z.union([z.string(), z.number(), z.boolean(), z.null()]);
+const PortNumber = z.union([z.string(), z.number()]);
+
+const Port = z.union([
+  PortNumber,
+  z.looseObject({ target: PortNumber, published: PortNumber.nullish(), host_ip: z.string().nullish() }),
+]);
+
+const Volume = z.union([
+  z.string(),
+  z.looseObject({
+    type: z.string().nullish(),
+    source: z.string().nullish(),
+    target: z.string(),
+    // Not of the compose specification: what this API family lets a file be made of.
+    content: z.string().nullish(),
+    is_directory: z.boolean().nullish(),
+    isDirectory: z.boolean().nullish(),
+  }),
+]);
+
+export const ComposeService = z.looseObject({
+  image: z.string().max(1024).nullish(),
+  build: z.union([z.string(), z.looseObject({})]).nullish(),
+  extends: z.union([z.string(), z.looseObject({})]).nullish(),
+  restart: z.union([z.string(), z.boolean()]).nullish(),
+  /** Not of the compose specification: leaves the container out of the service's status. */
+  exclude_from_hc: z.boolean().nullish(),
+  environment: z.union([z.array(Scalar), z.record(z.string(), Scalar)]).nullish(),
+  ports: z.array(Port).nullish(),
+  expose: z.array(PortNumber).nullish(),
+  volumes: z.array(Volume).nullish(),
+  networks: z.union([z.array(z.string()), z.record(z.string(), z.unknown())]).nullish(),
+  network_mode: z.string().nullish(),
+});
+export type ComposeService = z.infer<typeof ComposeService>;
+
+const Named = z.record(z.string(), z.looseObject({ name: z.string().nullish() }).nullable()).nullish();
+
+export const ComposeDocument = z.looseObject({
+  services: z.record(z.string(), ComposeService),
+  volumes: Named,
+  networks: Named,
+});
+export type ComposeDocument = z.infer<typeof ComposeDocument>;

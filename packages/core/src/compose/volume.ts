@@ -1,0 +1,77 @@
+import type { ComposeService } from "./schema.ts";
+
+/** What a compose file mounts into a container. */
+export interface ComposeVolume {
+  /** Of a named volume; `null` for a folder or file of the server. */
+  readonly name: string | null;
+  /** On the server; `null` for a named volume. Relative ones are below the service's own folder. */
+  readonly hostPath: string | null;
+  readonly mountPath: string;
+  readonly isReadOnly: boolean;
+  /** Of a file that the definition itself holds. */
+  readonly content: string | null;
+  readonly isDirectory: boolean;
+}
+
+type Volume = NonNullable<ComposeService["volumes"]>[number];
+
+/** Of a source that is one variable, perhaps with what follows it. */
+const VARIABLE_SOURCE = /^\$\{[A-Za-z_][A-Za-z0-9_]*(?::?-[^${}]*)?\}(?:\/[^${}]*)?$/;
+
+/** Mounts that are kept; anonymous volumes and memory are not. */
+export function volumesOf(volumes: readonly Volume[]): readonly ComposeVolume[] {
+  return volumes.flatMap((volume) => {
+    const read = typeof volume === "string" ? short(volume) : long(volume);
+    return read === undefined ? [] : [read];
+  });
+}
+
+/** What must not be in a source or target, in a sentence; `undefined`: all is well. */
+export function volumeProblem(volume: Volume): string | undefined {
+  const [source, target] = endsOf(volume);
+  if (source !== undefined && !VARIABLE_SOURCE.test(source) && isDangerous(source)) return `source ${quoted(source)}`;
+  return isDangerous(target) ? `target ${quoted(target)}` : undefined;
+}
+
+/** Characters with which a shell would begin something of its own. */
+export const isDangerous = (text: string): boolean => /[`|&;<>\r\n\t]|\$[({]/.test(text);
+
+const quoted = (text: string): string => `'${text.slice(0, 100).replace(/\p{C}/gu, "?")}'`;
+
+function endsOf(volume: Volume): readonly [string | undefined, string] {
+  if (typeof volume !== "string") return [volume.source ?? undefined, volume.target];
+  const [first = "", second] = partsOf(volume);
+  return second === undefined ? [undefined, first] : [first, second];
+}
+
+/** At colons that are not inside `${...}`. */
+const partsOf = (text: string): readonly string[] => text.match(/(?:\$\{[^}]*\}|[^:])+/g) ?? [];
+
+function short(text: string): ComposeVolume | undefined {
+  const [source, target, mode] = partsOf(text);
+  if (source === undefined || target === undefined) return undefined;
+  const isReadOnly = mode?.split(",").includes("ro") ?? false;
+  const isPath = /^[./~$]/.test(source);
+  return {
+    name: isPath ? null : source,
+    hostPath: isPath ? source : null,
+    mountPath: target,
+    isReadOnly,
+    content: null,
+    isDirectory: false,
+  };
+}
+
+function long(volume: Exclude<Volume, string>): ComposeVolume | undefined {
+  const { type, source, target, content } = volume;
+  if (!source || (type && type !== "volume" && type !== "bind")) return undefined;
+  const isPath = type === "bind" || (!type && /^[./~$]/.test(source));
+  return {
+    name: isPath ? null : source,
+    hostPath: isPath ? source : null,
+    mountPath: target,
+    isReadOnly: volume.read_only === true,
+    content: content ?? null,
+    isDirectory: volume.is_directory ?? volume.isDirectory ?? false,
+  };
+}

@@ -1,0 +1,187 @@
+import { Composer, type Document, isAlias, isMap, isScalar, isSeq, Lexer, LineCounter, type Pair, Parser } from "yaml";
+
+/** As compose files are deep, not as attackers nest: what walks them next does so by recursion. */
+const DEPTH_MAX = 32;
+/** Of the text's smallest parts. A compose file of a hundred containers has some thousands. */
+const TOKENS_MAX = 40_000;
+/** Of values, once every alias is replaced by what it stands for. */
+const EXPANDED_MAX = 60_000;
+
+export interface YamlValue {
+  /** Plain objects, lists, texts, numbers, flags and null. What an alias stands for is there as one shared object. */
+  readonly value: unknown;
+  /** What the value of an entry loses: by its key in a map, by its index in a list. */
+  readonly notes: WeakMap<object, ReadonlyMap<string | number, EntryNote>>;
+}
+
+export interface EntryNote {
+  /** What follows `#` behind it. */
+  readonly comment: string | undefined;
+  /** As it was written: `1.10`, of which a number would make `1.1`. */
+  readonly source: string | undefined;
+}
+
+/**
+ * Reads one YAML document. Never throws, and its work is bounded whatever the text: nesting, the number of parts and
+ * what aliases come to are limited before anything walks them.
+ */
+export function readYaml(text: string): YamlValue | { readonly problem: string } {
+  const lines = new LineCounter();
+  try {
+    const { contents } = oneDocument(text, lines);
+    const reading: Reading = { lines, anchors: new Map(), size: 0, notes: new WeakMap() };
+    return { value: readNode(contents, reading, 0), notes: reading.notes };
+  } catch (refusal) {
+    if (refusal instanceof Problem) return { problem: refusal.message };
+    throw refusal;
+  }
+}
+
+class Problem extends Error {}
+
+function oneDocument(text: string, lines: LineCounter): Document.Parsed {
+  // The package compares each key of a map with each other one, which takes minutes for many: `mapOf` does it at once.
+  const composer = new Composer({ prettyErrors: false, uniqueKeys: false, logLevel: "silent" });
+  const documents = [...composer.compose(tokensOf(text, lines), true, text.length)];
+  const [document] = documents;
+  const error = document?.errors[0];
+  if (error !== undefined) throw new Problem(`Not valid YAML${at(lines, error.pos[0])}: ${sentence(error.message)}`);
+  if (document === undefined || documents.length > 1) throw new Problem("Must be exactly one YAML document.");
+  // Those that come from a composer have been parsed; its type allows for documents made by hand.
+  return document as Document.Parsed;
+}
+
+/** The lexer and the parser need no stack, but what comes after them does. */
+function tokensOf(text: string, lines: LineCounter) {
+  const parser = new Parser(lines.addNewLine);
+  lines.addNewLine(0);
+  const tokens = [];
+  let count = 0;
+  for (const lexeme of new Lexer().lex(text)) {
+    count += 1;
+    if (count > TOKENS_MAX) throw new Problem(`Has more than ${TOKENS_MAX} parts.`);
+    tokens.push(...parser.next(lexeme));
+    // A level takes up to two places on it.
+    if (parser.stack.length > DEPTH_MAX * 2) throw new Problem(TOO_DEEP);
+  }
+  tokens.push(...parser.end());
+  return tokens;
+}
+
+const TOO_DEEP = `Nested deeper than ${DEPTH_MAX} levels.`;
+
+interface Reading {
+  readonly lines: LineCounter;
+  /** What has an anchor and is read to its end. */
+  readonly anchors: Map<string, { readonly value: unknown; readonly size: number }>;
+  readonly notes: WeakMap<object, ReadonlyMap<string | number, EntryNote>>;
+  /** Values so far, with those of aliases. */
+  size: number;
+}
+
+function readNode(node: unknown, reading: Reading, depth: number): unknown {
+  if (depth > DEPTH_MAX) throw new Problem(TOO_DEEP);
+  const before = reading.size;
+  grow(reading, 1);
+  if (isAlias(node)) return aliasOf(node, reading);
+  const value = isMap(node)
+    ? mapOf(node.items, reading, depth)
+    : isSeq(node)
+      ? listOf(node.items, reading, depth)
+      : scalarOf(node, reading);
+  const hasAnchor = (isMap(node) || isSeq(node) || isScalar(node)) && node.anchor !== undefined;
+  if (hasAnchor) reading.anchors.set(node.anchor ?? "", { value, size: reading.size - before });
+  return value;
+}
+
+function aliasOf(node: { readonly source: string }, reading: Reading): unknown {
+  const anchor = reading.anchors.get(node.source);
+  if (anchor === undefined)
+    throw new Problem(`The alias *${node.source} stands for nothing${at(reading.lines, node)}.`);
+  grow(reading, anchor.size);
+  return anchor.value;
+}
+
+function grow(reading: Reading, by: number): void {
+  reading.size += by;
+  if (reading.size > EXPANDED_MAX) throw new Problem(`Comes to more than ${EXPANDED_MAX} values with its aliases.`);
+}
+
+function listOf(items: readonly unknown[], reading: Reading, depth: number): unknown[] {
+  const list = items.map((item) => readNode(item, reading, depth + 1));
+  const notes = items.flatMap((item, index) => entryNote(index, item));
+  if (notes.length > 0) reading.notes.set(list, new Map(notes));
+  return list;
+}
+
+function mapOf(pairs: readonly Pair[], reading: Reading, depth: number): Record<string, unknown> {
+  const entries = new Map<string, unknown>();
+  const notes = new Map<string | number, EntryNote>();
+  const merged: unknown[] = [];
+  for (const { key, value } of pairs) {
+    const name = keyOf(key, reading);
+    if (entries.has(name)) throw new Problem(`The key ${name} is there twice${at(reading.lines, key)}.`);
+    const read = readNode(value, reading, depth + 1);
+    if (name === "<<") merged.push(...(Array.isArray(read) ? read : [read]));
+    else entries.set(name, read);
+    for (const [, note] of entryNote(name, value)) notes.set(name, note);
+  }
+  for (const map of merged) mergeInto(entries, notes, map, reading);
+  const object = Object.fromEntries(entries);
+  if (notes.size > 0) reading.notes.set(object, notes);
+  return object;
+}
+
+/** What a map says itself goes before what it merges, and an earlier map before a later one. */
+function mergeInto(entries: Map<string, unknown>, notes: Map<string | number, EntryNote>, map: unknown, from: Reading) {
+  if (typeof map !== "object" || map === null || Array.isArray(map)) {
+    throw new Problem("Only maps can be merged with <<.");
+  }
+  const theirNotes = from.notes.get(map);
+  for (const [key, value] of Object.entries(map)) {
+    if (entries.has(key)) continue;
+    entries.set(key, value);
+    const note = theirNotes?.get(key);
+    if (note !== undefined) notes.set(key, note);
+  }
+}
+
+function keyOf(key: unknown, reading: Reading): string {
+  if (!isScalar(key)) throw new Problem(`A key must be plain text${at(reading.lines, key)}.`);
+  const name = String(key.value);
+  requireText(name, key, reading);
+  // It would become the prototype of an object.
+  if (name === "__proto__") throw new Problem(`The key ${name} is not allowed${at(reading.lines, key)}.`);
+  return name;
+}
+
+function scalarOf(node: unknown, reading: Reading): unknown {
+  if (!isScalar(node)) return null;
+  const { value } = node;
+  if (typeof value === "string") requireText(value, node, reading);
+  return typeof value === "bigint" ? Number(value) : (value ?? null);
+}
+
+function requireText(text: string, node: unknown, { lines }: Reading): void {
+  if (!text.includes("\0") && text.isWellFormed()) return;
+  throw new Problem(`Holds a character that cannot be stored${at(lines, node)}.`);
+}
+
+function entryNote<Key>(key: Key, node: unknown): readonly (readonly [Key, EntryNote])[] {
+  if (!isScalar(node)) return [];
+  const comment = node.comment?.split("\n", 1)[0]?.trim() || undefined;
+  const source = typeof node.value === "string" ? undefined : node.source;
+  return comment === undefined && source === undefined ? [] : [[key, { comment, source }]];
+}
+
+function at(lines: LineCounter, where: unknown): string {
+  const offset = typeof where === "number" ? where : offsetOf(where);
+  if (offset === undefined) return "";
+  const { line, col } = lines.linePos(offset);
+  return ` at line ${line}, column ${col}`;
+}
+
+const offsetOf = (node: unknown): number | undefined =>
+  isScalar(node) || isAlias(node) || isMap(node) || isSeq(node) ? node.range?.[0] : undefined;
+
+const sentence = (message: string): string => (message.endsWith(".") ? message : `${message}.`);

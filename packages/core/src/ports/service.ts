@@ -1,0 +1,79 @@
+import type { ServiceContainerKind, ServiceSecrets, ServiceSettings } from "../service.ts";
+import type { Page, Paging, Placement, ResourceRecord, Timestamps } from "./records.ts";
+
+export interface ServiceRecord extends ResourceRecord {
+  readonly placement: Placement;
+  /** Of a one-click service: the key of its template. */
+  readonly service_type: string | null;
+  readonly settings: ServiceSettings;
+  readonly last_online_at: Date | null;
+}
+
+/** One entry of `services` in the compose text of a service. */
+export interface ServiceContainerRecord extends Timestamps {
+  readonly id: number;
+  readonly uuid: string;
+  /** Of the service. */
+  readonly resource_id: number;
+  readonly kind: ServiceContainerKind;
+  /** Its key in the compose text. */
+  readonly name: string;
+  readonly human_name: string | null;
+  readonly description: string | null;
+  readonly image: string | null;
+  /** Comma-separated URLs. Written together with the claims in the table `domain`, which decide who holds one. */
+  readonly fqdn: string | null;
+  readonly ports: string | null;
+  readonly exposes: string | null;
+  /** `state:health`, as last observed. */
+  readonly status: string;
+  readonly exclude_from_status: boolean;
+  readonly last_online_at: Date | null;
+}
+
+/** What the compose text says of a container. */
+export type ServiceContainerFields = Pick<
+  ServiceContainerRecord,
+  "kind" | "name" | "image" | "ports" | "exposes" | "exclude_from_status"
+>;
+
+export interface ServiceStore {
+  list(
+    filter: { readonly tag?: string | undefined; readonly environment_id?: number | undefined },
+    paging?: Paging,
+  ): Promise<Page<ServiceRecord>>;
+  find(uuid: string): Promise<ServiceRecord | undefined>;
+  insert(service: {
+    readonly uuid: string;
+    readonly environment_id: number;
+    readonly server_id: number;
+    readonly destination_id: number;
+    readonly name: string;
+    readonly description: string | null;
+    readonly service_type: string | null;
+    readonly settings: ServiceSettings;
+    readonly secrets: ServiceSecrets;
+  }): Promise<ServiceRecord>;
+  /** Holds the service's row until the transaction ends, so that changes of one service follow one another. */
+  update(
+    id: number,
+    change: {
+      readonly name?: string | undefined;
+      readonly description?: string | null | undefined;
+      /** Merged into the stored settings, key by key. */
+      readonly settings?: Partial<ServiceSettings> | undefined;
+      readonly secrets?: Partial<ServiceSecrets> | undefined;
+    },
+  ): Promise<ServiceRecord | undefined>;
+  secrets(id: number): Promise<ServiceSecrets>;
+  /** Of several at once, by id. */
+  secretsOf(ids: readonly number[]): Promise<ReadonlyMap<number, ServiceSecrets>>;
+  /** Of these services, each in the order of its compose text. */
+  containers(ids: readonly number[]): Promise<readonly ServiceContainerRecord[]>;
+  findContainer(uuid: string): Promise<ServiceContainerRecord | undefined>;
+  /** Makes the service's containers these: those with a known name are changed, others are added, the rest goes. */
+  saveContainers(
+    id: number,
+    containers: readonly (ServiceContainerFields & { /** Of a new one. */ readonly uuid: string })[],
+  ): Promise<readonly ServiceContainerRecord[]>;
+}

@@ -1,0 +1,20 @@
+import { z } from "zod";
+
+/** What a user may set of a service and nobody searches for: one `jsonb` column. */
+export const ServiceSettings = z.object({
+  connect_to_docker_network: z.boolean().default(false).describe("Join the network of its destination too."),
+  is_container_label_escape_enabled: z.boolean().default(true).describe("Escape $ in container labels."),
+});
+export type ServiceSettings = z.infer<typeof ServiceSettings>;
+
+/** A compose text may hold passwords, so all of it is a secret: encrypted at rest, absent without `read:sensitive`. */
+export const ServiceSecrets = z.object({
+  /** As its owner wrote it. */
+  docker_compose_raw: z.string().default(""),
+  /** As it is started: with the names and networks that Berth gives. */
+  docker_compose: z.string().nullable().default(null),
+});
+export type ServiceSecrets = z.infer<typeof ServiceSecrets>;
+
+/** Only applications have URLs. */
+export type ServiceContainerKind = "application" | "database";

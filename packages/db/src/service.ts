@@ -1,0 +1,140 @@
+import {
+  notFound,
+  type ServiceContainerRecord,
+  type ServiceRecord,
+  ServiceSecrets,
+  ServiceSettings,
+  type ServiceStore,
+} from "@berth/core";
+import { type Kysely, type SelectQueryBuilder, sql } from "kysely";
+import { idsOf, inTransaction, type TeamContext } from "./context.ts";
+import { insertResource, listOfKind, sealSecrets, secretsOfKind, selectPlaced, updateResource } from "./kind-row.ts";
+import { prepared } from "./prepared.ts";
+import type { DB } from "./schema.ts";
+
+const SERVICE_COLUMNS = ["service.service_type", "service.settings", "service.last_online_at"] as const;
+
+const CONTAINER_COLUMNS = [
+  "service_container.id",
+  "service_container.uuid",
+  "service_container.resource_id",
+  "service_container.kind",
+  "service_container.name",
+  "service_container.human_name",
+  "service_container.description",
+  "service_container.image",
+  "service_container.fqdn",
+  "service_container.ports",
+  "service_container.exposes",
+  "service_container.status",
+  "service_container.exclude_from_status",
+  "service_container.last_online_at",
+  "service_container.created_at",
+  "service_container.updated_at",
+] as const;
+
+// What was stored before a setting existed lacks it and reads as its default.
+const SETTING_DEFAULTS = ServiceSettings.parse({});
+const SECRET_DEFAULTS = ServiceSecrets.parse({});
+
+const selectServices = (db: Kysely<DB>) =>
+  selectPlaced(db).innerJoin("service", "service.resource_id", "resource.id").select(SERVICE_COLUMNS);
+
+/** What every request about one service asks. */
+const findByUuid = prepared((db, teamId: number, uuid: string) =>
+  selectServices(db).where("resource.team_id", "=", teamId).where("resource.uuid", "=", uuid),
+);
+
+type ServiceRow = Omit<ServiceRecord, "settings"> & { readonly settings: Readonly<Record<string, unknown>> };
+
+const serviceRecord = (row: ServiceRow): ServiceRecord => ({
+  ...row,
+  // Written by us from the same type.
+  settings: { ...SETTING_DEFAULTS, ...(row.settings as Partial<ServiceSettings>) },
+});
+
+export function serviceStore(context: TeamContext): ServiceStore {
+  const { db, teamId } = context;
+  const secretsOf = (ids: readonly number[]) => secretsOfKind(context, "service", ids, SECRET_DEFAULTS);
+  const ownContainers = () =>
+    db
+      .selectFrom("service_container")
+      .innerJoin("resource", "resource.id", "service_container.resource_id")
+      .where("resource.team_id", "=", teamId)
+      .select(CONTAINER_COLUMNS);
+  return {
+    async list(filter, paging = {}) {
+      const { items, total } = await listOfKind(context, "service", selectServices(db), filter, paging);
+      return { items: items.map(serviceRecord), total };
+    },
+    async find(uuid) {
+      const row = await findByUuid(db, teamId, uuid);
+      return row && serviceRecord(row);
+    },
+    insert: (service) => inTransaction(context, (inside) => insert(inside, service)),
+    update: (id, change) =>
+      inTransaction(context, async (inside) => {
+        const { uuid } = (await updateResource(inside, "service", id, change)) ?? {};
+        return uuid === undefined ? undefined : await serviceStore(inside).find(uuid);
+      }),
+    async secrets(id) {
+      const secrets = (await secretsOf([id])).get(id);
+      if (secrets === undefined) throw notFound("Service");
+      return secrets;
+    },
+    secretsOf,
+    containers: (ids) => inOrder(ownContainers().where("service_container.resource_id", "in", idsOf(ids))),
+    findContainer: (uuid) => ownContainers().where("service_container.uuid", "=", uuid).executeTakeFirst(),
+    saveContainers: (id, containers) => inTransaction(context, (inside) => saveContainers(inside, id, containers)),
+  };
+}
+
+const inOrder = <Row>(query: SelectQueryBuilder<DB, "service_container" | "resource", Row>) =>
+  query.orderBy("service_container.resource_id").orderBy("service_container.position").execute();
+
+async function insert(context: TeamContext, service: Parameters<ServiceStore["insert"]>[0]): Promise<ServiceRecord> {
+  const { db } = context;
+  const { uuid, service_type, settings, secrets } = service;
+  const { id } = await insertResource(context, "service", service);
+  await db
+    .insertInto("service")
+    .values({
+      resource_id: id,
+      service_type,
+      settings: JSON.stringify(settings),
+      secrets: sealSecrets(context, "service", uuid, secrets),
+    })
+    .execute();
+  return serviceRecord(await selectServices(db).where("resource.id", "=", id).executeTakeFirstOrThrow());
+}
+
+async function saveContainers(
+  context: TeamContext,
+  id: number,
+  containers: Parameters<ServiceStore["saveContainers"]>[1],
+): Promise<readonly ServiceContainerRecord[]> {
+  const { db, teamId } = context;
+  const owner = await db
+    .selectFrom("resource")
+    .select("id")
+    .where("id", "=", id)
+    .where("team_id", "=", teamId)
+    .where("kind", "=", "service")
+    .forNoKeyUpdate()
+    .executeTakeFirst();
+  if (owner === undefined) throw notFound("Service");
+  const rows = JSON.stringify(containers.map((container, position) => ({ ...container, position })));
+  await sql`delete from service_container where resource_id = ${id}
+    and name <> all(${containers.map(({ name }) => name)}::text[])`.execute(db);
+  await sql`
+    insert into service_container
+      (uuid, resource_id, kind, name, image, ports, exposes, exclude_from_status, position)
+    select given.uuid, ${id}::bigint, given.kind, given.name, given.image, given.ports, given.exposes,
+      given.exclude_from_status, given.position
+    from jsonb_to_recordset(${rows}::jsonb) as given (uuid text, kind text, name text, image text, ports text,
+      exposes text, exclude_from_status boolean, position integer)
+    on conflict on constraint service_container_name do update set kind = excluded.kind, image = excluded.image,
+      ports = excluded.ports, exposes = excluded.exposes, exclude_from_status = excluded.exclude_from_status,
+      position = excluded.position, updated_at = now()`.execute(db);
+  return await serviceStore(context).containers([id]);
+}
