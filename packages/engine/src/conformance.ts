@@ -1,4 +1,13 @@
-import type { Artifact, Engine, LogLine, LogQuery, ReleaseRef, ReleaseSpec, ReleaseState } from "@berth/core";
+import type {
+  Artifact,
+  Engine,
+  LogLine,
+  LogQuery,
+  ReleaseRef,
+  ReleaseSpec,
+  ReleaseState,
+  StorageMount,
+} from "@berth/core";
 import { afterAll, beforeAll, describe, expect, type TestContext, test, vi } from "vitest";
 
 /** One engine on one machine, as the conformance suite needs it. */
@@ -142,7 +151,7 @@ export function engineConformance(name: string, makeWorld: () => Promise<EngineW
         const spec = await started({
           name: attack,
           env: { ATTACK: attack, PS4: `$(touch ${world.marker})`, IFS: "/" },
-          storages: [{ uuid: `storage-${process.pid}`, name: attack, mountPath: "/app/data" }],
+          storages: [{ type: "volume", uuid: `storage-${process.pid}`, name: attack, mountPath: "/app/data" }],
         });
         await engine.exec(spec, "true", { timeoutSeconds: 20 });
         await engine.stop(spec, { graceSeconds: 5 });
@@ -293,7 +302,9 @@ export function engineConformance(name: string, makeWorld: () => Promise<EngineW
 
     describe("storages", () => {
       test("outlive their releases, and their resource unless asked otherwise", async () => {
-        const storages = [{ uuid: `kept-${process.pid}`, name: "data", mountPath: "/app/data" }];
+        const storages: StorageMount[] = [
+          { type: "volume", uuid: `kept-${process.pid}`, name: "data", mountPath: "/app/data" },
+        ];
         const one = await started({ storages });
         await ask(one, "append", { file: "data/file", text: "kept" });
         await engine.remove(one, { graceSeconds: 5 });
@@ -307,6 +318,24 @@ export function engineConformance(name: string, makeWorld: () => Promise<EngineW
         const four = await started(same);
         await ask(four, "append", { file: "data/file", text: "new" });
         expect(await ask(four, "read", { file: "data/file" })).toBe("new");
+      });
+
+      test("that are files have their content whenever the release starts, and each release its own", async () => {
+        const mount = (content: string): StorageMount => ({
+          ...{ type: "file", uuid: `file-${process.pid}`, name: "conf", mountPath: "/app/conf/app.conf" },
+          content,
+        });
+        const first = " a=1\r\n$(id) `é` 🚢";
+        const one = await started({ storages: [mount(first)] });
+        expect(await ask(one, "read", { file: "conf/app.conf" })).toBe(first);
+        const { resourceUuid, resourceNumber } = one;
+        const two = await started({ resourceUuid, resourceNumber, storages: [mount("")] });
+        expect(await ask(two, "read", { file: "conf/app.conf" })).toBe("");
+        expect(await ask(one, "read", { file: "conf/app.conf" })).toBe(first);
+        await ask(one, "append", { file: "conf/app.conf", text: "x" });
+        await engine.stop(one, { graceSeconds: 5 });
+        await engine.start(one, io);
+        await vi.waitFor(async () => expect(await ask(one, "read", { file: "conf/app.conf" })).toBe(first), WAIT);
       });
     });
 

@@ -1,5 +1,8 @@
 import { describe, expect, test } from "vitest";
-import { limitsOf, memoryBytes, portsOf } from "./release-spec.ts";
+import type { StorageRecord } from "../ports/storage.ts";
+import { newStorage } from "../storage.ts";
+import type { StorageCreate } from "../storage-input.ts";
+import { limitsOf, memoryBytes, mountsOf, portsOf } from "./release-spec.ts";
 
 describe("limits and ports", () => {
   test.each<[string, number | null]>([
@@ -33,5 +36,35 @@ describe("limits and ports", () => {
     expect(portsOf("3000,80", true)).toEqual([3000, 80]);
     expect(portsOf(null, true)).toEqual([3000]);
     expect(portsOf(null, false)).toEqual([]);
+  });
+});
+
+describe("storages", () => {
+  const record = (uuid: string, sent: StorageCreate): StorageRecord => ({
+    id: 1,
+    uuid,
+    ...newStorage(sent, { resourceUuid: "app1", container: null }),
+    created_at: new Date(0),
+    updated_at: new Date(0),
+  });
+
+  test("are mounted as volumes, folders of the server and files, outer ones first", () => {
+    const storages = [
+      record("s1", { type: "file", mount_path: "/app/data/app.conf", content: "a=1" }),
+      record("s2", { type: "file", mount_path: "/app/conf", is_directory: true, fs_path: "/srv/conf" }),
+      record("s3", { type: "persistent", name: "disk", mount_path: "/mnt", host_path: "/srv/disk" }),
+      record("s4", { type: "persistent", name: "data", mount_path: "/app/data" }),
+    ];
+    expect(mountsOf("app1", storages)).toEqual([
+      { type: "folder", uuid: "s2", name: "app/conf", mountPath: "/app/conf", hostPath: "/srv/conf" },
+      { type: "volume", uuid: "s4", name: "data", mountPath: "/app/data" },
+      { type: "file", uuid: "s1", name: "app/data/app.conf", mountPath: "/app/data/app.conf", content: "a=1" },
+      { type: "folder", uuid: "s3", name: "disk", mountPath: "/mnt", hostPath: "/srv/disk" },
+    ]);
+  });
+
+  test("keep a name that their owner has given them later", () => {
+    const renamed = { ...record("s1", { type: "persistent", name: "data", mount_path: "/data" }), name: "app2-data" };
+    expect(mountsOf("app1", [renamed])).toMatchObject([{ name: "app2-data" }]);
   });
 });

@@ -64,7 +64,7 @@ export function releaseSpec(subject: DeploySubject, artifact: Artifact): Release
     artifact,
     env: runtimeEnv(subject),
     ports: portsOf(application.settings.ports_exposes, subject.domains.length > 0),
-    storages: mountsOf(subject.storages),
+    storages: mountsOf(application.uuid, subject.storages),
     limits: limitsOf(application.settings),
   };
 }
@@ -95,10 +95,23 @@ export function portsOf(exposed: string | null, hasUrl: boolean): readonly numbe
   return named.length === 0 && hasUrl ? [WEB_PORT] : named;
 }
 
-const mountsOf = (storages: readonly StorageRecord[]): readonly StorageMount[] =>
+/** Outer paths first. */
+export const mountsOf = (resourceUuid: string, storages: readonly StorageRecord[]): readonly StorageMount[] =>
   storages
-    .filter(({ type }) => type === "persistent")
-    .map(({ uuid, name, mount_path }) => ({ uuid, name: name ?? uuid, mountPath: mount_path }));
+    .map((storage) => mountOf(resourceUuid, storage))
+    .sort((a, b) => (a.mountPath < b.mountPath ? -1 : Number(a.mountPath > b.mountPath)));
+
+function mountOf(resourceUuid: string, storage: StorageRecord): StorageMount {
+  const { uuid, name, type, mount_path, host_path, fs_path, content, is_directory } = storage;
+  const hostPath = host_path ?? (is_directory ? fs_path : null);
+  const mount = { uuid, name: labelOf(resourceUuid, name) ?? mount_path.slice(1), mountPath: mount_path };
+  if (hostPath !== null) return { ...mount, type: "folder", hostPath };
+  return type === "file" ? { ...mount, type: "file", content: content ?? "" } : { ...mount, type: "volume" };
+}
+
+/** As its owner called it: what stands before it is the resource's uuid. */
+const labelOf = (resourceUuid: string, name: string | null): string | null =>
+  name?.startsWith(`${resourceUuid}-`) ? name.slice(resourceUuid.length + 1) : name;
 
 export function limitsOf(settings: Pick<ApplicationSettings, "limits_memory" | "limits_cpus">): ReleaseLimits {
   const cpus = Number(settings.limits_cpus);

@@ -15,14 +15,37 @@ export interface ReleaseSpec extends ReleaseRef {
   readonly env: Readonly<Record<string, string>>;
   /** The ports the application says it listens on. The first is the one that gets traffic. */
   readonly ports: readonly number[];
+  /** Outer paths first: what is mounted inside of another mount comes after it. */
   readonly storages: readonly StorageMount[];
   readonly limits: ReleaseLimits;
 }
 
-export interface StorageMount {
+/** What a release finds at a path although it was not built into it. Paths are absolute and normalised. */
+export type StorageMount = VolumeMount | FolderMount | FileMount;
+
+interface Mount {
   readonly uuid: string;
+  /** For people. What an engine keeps is named by `uuid`: another team's storage may have the same name. */
   readonly name: string;
   readonly mountPath: string;
+}
+
+/** A folder of its own that outlives the release, and the resource unless its storages are deleted with it. */
+export interface VolumeMount extends Mount {
+  readonly type: "volume";
+}
+
+/** A folder of the server. */
+export interface FolderMount extends Mount {
+  readonly type: "folder";
+  readonly hostPath: string;
+}
+
+/** A file with this content whenever the release starts. */
+export interface FileMount extends Mount {
+  readonly type: "file";
+  /** May be a secret: kept only in files that nobody but the release's user reads. */
+  readonly content: string;
 }
 
 /** `null`: unlimited. */

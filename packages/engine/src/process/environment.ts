@@ -1,5 +1,5 @@
 import type { ReleaseRef, ReleaseSpec } from "@berth/core";
-import { type ResourcePaths, storageFolder } from "./paths.ts";
+import { mountedAt, type ResourcePaths } from "./paths.ts";
 import type { Runtime } from "./runtime.ts";
 
 /** What a shell finds on any Linux. */
@@ -18,7 +18,10 @@ export function releaseEnv(
   spec: ReleaseSpec,
   place: { readonly port: number; readonly host: string; readonly paths: ResourcePaths; readonly runtime: Runtime },
 ): Record<string, string> {
-  const storages = spec.storages.map(({ name, uuid }) => [storageVariable(name), storageFolder(place.paths, uuid)]);
+  const storages = spec.storages.map((mount) => [
+    storageVariable(mount.name),
+    mountedAt(mount, place.paths, spec.deploymentUuid),
+  ]);
   return {
     HOST: place.host,
     HOME: place.paths.home,

@@ -1,18 +1,9 @@
-import {
-  existsSync,
-  lstatSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  statSync,
-  symlinkSync,
-  writeFileSync,
-} from "node:fs";
+import { existsSync, lstatSync, readdirSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { type BuildRequest, DomainError, type ReleaseSpec } from "@berth/core";
+import { type BuildRequest, DomainError, type ReleaseSpec, type StorageMount } from "@berth/core";
 import { describe, expect, test } from "vitest";
 import { CONFIG } from "../builder/plan.fixture.ts";
-import { resourcePaths, storageFolder } from "./paths.ts";
+import { resourcePaths } from "./paths.ts";
 import { io, newRef } from "./process.fixture.ts";
 import { processSuite } from "./suite.fixture.ts";
 
@@ -33,69 +24,6 @@ const request = (change: Partial<BuildRequest> = {}): BuildRequest => ({
   env: {},
   isForced: false,
   ...change,
-});
-
-describe("storages", () => {
-  const mounted = (mountPath: string, files: Readonly<Record<string, string>> = { "index.js": "" }) =>
-    newSpec({ run: RUN, files, storages: [{ uuid: "s-1", name: "My data", mountPath }] });
-  const storage = () => storageFolder(resourcePaths(suite.world.dataFolder, "app"), "s-1");
-
-  test.each(["/app/data", "data", "./data/", "/app/deep/er/data"])("are linked at %s", async (mountPath) => {
-    const spec = await mounted(mountPath);
-    await suite.engine.start(spec, io());
-    const inside = mountPath.replace(/^\/app\//, "");
-    const { exitCode } = await suite.engine.exec(spec, `echo kept >'${inside}/file'`, { timeoutSeconds: 20 });
-    expect(exitCode).toBe(0);
-    expect(readFileSync(join(storage(), "file"), "utf8")).toBe("kept\n");
-  });
-
-  test.each(["/var/lib/data", "/app", "/", "../outside", "/app/../../outside", "."])(
-    "at %s are found by their variable only",
-    async (mountPath) => {
-      const spec = await mounted(mountPath);
-      await suite.engine.start(spec, io());
-      const script = 'echo kept >"$BERTH_STORAGE_MY_DATA/file"';
-      expect(await suite.engine.exec(spec, script, { timeoutSeconds: 20 })).toMatchObject({ exitCode: 0 });
-      expect(readFileSync(join(storage(), "file"), "utf8")).toBe("kept\n");
-      expect(readdirSync(folderOf(spec))).toEqual(["index.js"]);
-    },
-  );
-
-  test("begin with what the repository has there, and hide it from then on", async () => {
-    const one = await mounted("/app/data", { "data/seed.txt": "first" });
-    await suite.engine.start(one, io());
-    expect(readFileSync(join(storage(), "seed.txt"), "utf8")).toBe("first");
-    await suite.engine.exec(one, "echo mine >data/seed.txt", { timeoutSeconds: 20 });
-    const two = await mounted("/app/data", { "data/seed.txt": "second", "data/new.txt": "" });
-    await suite.engine.start(two, io());
-    expect(readFileSync(join(folderOf(two), "data/seed.txt"), "utf8")).toBe("mine\n");
-    expect(readdirSync(storage())).toEqual(["seed.txt"]);
-    await suite.engine.stop(two, { graceSeconds: 1 });
-    await suite.engine.start(two, io());
-    expect(readFileSync(join(folderOf(two), "data/seed.txt"), "utf8")).toBe("mine\n");
-  });
-
-  test("follow no link of the repository's", async () => {
-    const victim = join(suite.world.root, "victim");
-    mkdirSync(victim);
-    writeFileSync(join(victim, "file"), "keep");
-    const onTheWay = await mounted("/app/link/data");
-    symlinkSync(victim, join(folderOf(onTheWay), "link"));
-    await expect(suite.engine.start(onTheWay, io())).rejects.toMatchObject({ code: "deploy.start_failed" });
-    const inPlace = await mounted("/app/link");
-    symlinkSync(victim, join(folderOf(inPlace), "link"));
-    await suite.engine.start(inPlace, io());
-    expect(readdirSync(victim)).toEqual(["file"]);
-    expect(readdirSync(storage())).toEqual([]);
-  });
-
-  test("are refused where a file of the application is", async () => {
-    const spec = await mounted("/app/data", { data: "file" });
-    await expect(suite.engine.start(spec, io())).rejects.toMatchObject({
-      code: "deploy.start_failed",
-      message: expect.stringContaining("My data"),
-    });
-  });
 });
 
 describe("what was built", () => {
@@ -203,7 +131,7 @@ test("takes no identifier that could lead out of its folder", async () => {
 });
 
 test("removes all of a resource, but its storages only when asked", async () => {
-  const storages = [{ uuid: "s-1", name: "data", mountPath: "data" }];
+  const storages: StorageMount[] = [{ type: "volume", uuid: "s-1", name: "data", mountPath: "data" }];
   for (const ref of [newRef(), newRef()]) await suite.engine.start(await newSpec({ run: RUN, ref, storages }), io());
   await suite.engine.removeResource("app", { deleteVolumes: false });
   expect(await suite.engine.list()).toEqual([]);

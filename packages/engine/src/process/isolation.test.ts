@@ -1,12 +1,12 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import type { ReleaseSpec } from "@berth/core";
+import type { ReleaseSpec, StorageMount } from "@berth/core";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { spawnDetached } from "../host/detached.ts";
 import { pidsOfUser, pidsWithEnv } from "../host/procfs.ts";
 import { isRoot } from "../host/user.ts";
 import { markerOf } from "./environment.ts";
-import { resourcePaths, runPaths, storageFolder } from "./paths.ts";
+import { filesFolder, resourcePaths, runPaths, storageFolder } from "./paths.ts";
 import { io, newRef } from "./process.fixture.ts";
 import { PROCESS_SETTINGS } from "./settings.ts";
 import { processSuite, WAIT } from "./suite.fixture.ts";
@@ -23,12 +23,20 @@ async function attempt(spec: ReleaseSpec, script: string): Promise<{ exitCode: n
   return suite.engine.exec(spec, script, { timeoutSeconds: 20 });
 }
 
+const mountedFile = (spec: ReleaseSpec) => {
+  const paths = resourcePaths(suite.world.dataFolder, spec.resourceUuid);
+  return join(filesFolder(paths, spec.deploymentUuid), "file-of-other", "conf");
+};
+
 describe.skipIf(!isRoot())("an application (of a server started by root)", () => {
   let own: ReleaseSpec;
   let other: ReleaseSpec;
 
   beforeEach(async () => {
-    const storages = [{ uuid: "storage-of-other", name: "data", mountPath: "/app/data" }];
+    const storages: StorageMount[] = [
+      { type: "volume", uuid: "storage-of-other", name: "data", mountPath: "/app/data" },
+      { type: "file", uuid: "file-of-other", name: "conf", mountPath: "/app/conf", content: SECRET },
+    ];
     const options = { files: { "private.txt": SECRET }, run: "exec sleep 300", env: { SECRET } };
     own = await newSpec({ ref: newRef("own"), resourceNumber: OWN_NUMBER, run: "exec sleep 300" });
     other = await newSpec({ ref: newRef("other"), resourceNumber: OTHER_NUMBER, storages, ...options });
@@ -49,6 +57,7 @@ describe.skipIf(!isRoot())("an application (of a server started by root)", () =>
   test.each<[string, () => string]>([
     ["another's files", () => join(artifactFolder(other), "private.txt")],
     ["another's storage", () => storageFolder(resourcePaths(suite.world.dataFolder, "other"), "storage-of-other")],
+    ["another's mounted file", () => mountedFile(other)],
     ["another's home", () => resourcePaths(suite.world.dataFolder, "other").home],
     ["another's log", () => runPaths(suite.world.dataFolder, other).log],
     ["another's variables, as they are kept", () => runPaths(suite.world.dataFolder, other).spec],

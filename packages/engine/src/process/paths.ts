@@ -1,6 +1,6 @@
 import { chmod, chown, mkdir } from "node:fs/promises";
-import { isAbsolute, join, relative } from "node:path";
-import { DomainError, type ReleaseRef } from "@berth/core";
+import { basename, isAbsolute, join, relative } from "node:path";
+import { DomainError, type ReleaseRef, type StorageMount } from "@berth/core";
 import type { HostUser } from "../host/user.ts";
 
 /** The folders of one resource. */
@@ -9,6 +9,8 @@ export interface ResourcePaths {
   readonly releases: string;
   readonly run: string;
   readonly storages: string;
+  /** Of files that are mounted into releases. */
+  readonly files: string;
   readonly cache: string;
   readonly home: string;
   readonly temporary: string;
@@ -31,6 +33,7 @@ export function resourcePaths(dataFolder: string, resourceUuid: string): Resourc
     releases: join(folder, "releases"),
     run: join(folder, "run"),
     storages: join(folder, "storages"),
+    files: join(folder, "files"),
     cache: join(folder, "cache"),
     home: join(folder, "home"),
     temporary: join(folder, "tmp"),
@@ -54,6 +57,17 @@ export const releaseFolder = (dataFolder: string, ref: ReleaseRef): string =>
 export const storageFolder = (paths: ResourcePaths, storageUuid: string): string =>
   join(paths.storages, checkedUuid(storageUuid));
 
+/** Each release has its files for itself: the next one's may differ while both run. */
+export const filesFolder = (paths: ResourcePaths, deploymentUuid: string): string =>
+  join(paths.files, checkedUuid(deploymentUuid));
+
+/** Where the release finds what is mounted, whether or not its path leads there. */
+export function mountedAt(mount: StorageMount, paths: ResourcePaths, deploymentUuid: string): string {
+  if (mount.type === "volume") return storageFolder(paths, mount.uuid);
+  if (mount.type === "folder") return mount.hostPath;
+  return join(filesFolder(paths, deploymentUuid), checkedUuid(mount.uuid), basename(mount.mountPath));
+}
+
 export const isUuid = (name: string): boolean => /^[a-z0-9-]{1,64}$/.test(name);
 
 /** An identifier becomes a part of a path only when it cannot lead anywhere else. */
@@ -73,7 +87,7 @@ export function isBelow(folder: string, path: string): boolean {
  * belongs to us, so that the user can put no link in the place of a folder that we work in.
  */
 export async function makeResourceFolders(paths: ResourcePaths, user: HostUser | undefined): Promise<void> {
-  for (const folder of [paths.folder, paths.releases, paths.storages]) await makePassage(folder, user);
+  for (const folder of [paths.folder, paths.releases, paths.storages, paths.files]) await makePassage(folder, user);
   await makeFolder(paths.run, undefined);
   for (const folder of [paths.cache, paths.home, paths.temporary]) await makeFolder(folder, user);
 }
@@ -84,7 +98,8 @@ export async function makeFolder(folder: string, user: HostUser | undefined): Pr
   if (user !== undefined) await chown(folder, user.uid, user.gid);
 }
 
-async function makePassage(folder: string, user: HostUser | undefined): Promise<void> {
+/** A folder that its user gets through to what is the user's own in it, and does not change. */
+export async function makePassage(folder: string, user: HostUser | undefined): Promise<void> {
   await mkdir(folder, { recursive: true, mode: 0o700 });
   if (user === undefined) return;
   await chown(folder, process.getuid?.() ?? 0, user.gid);

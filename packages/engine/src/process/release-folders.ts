@@ -4,7 +4,7 @@ import type { ReleaseRef, ReleaseSpec } from "@berth/core";
 import { endGroup } from "../host/group.ts";
 import { pidsOfUser } from "../host/procfs.ts";
 import { removeFolder } from "./folder-removal.ts";
-import { isUuid, releaseFolder, resourcePaths, runPaths } from "./paths.ts";
+import { filesFolder, isUuid, releaseFolder, resourcePaths, runPaths } from "./paths.ts";
 import { isOwnUid, type ReleaseHost } from "./settings.ts";
 import type { SupervisedRelease } from "./supervisor.ts";
 
@@ -39,6 +39,7 @@ export async function removeReleaseFolders(
     const builders = siblings.map((sibling) => join(parent, sibling.deploymentUuid));
     if (!builders.includes(borrowed)) await removeFolder(dataFolder, borrowed);
   }
+  await removeFolder(dataFolder, filesFolder(resourcePaths(dataFolder, ref.resourceUuid), ref.deploymentUuid));
   await removeFolder(dataFolder, runPaths(dataFolder, ref).folder);
 }
 
@@ -60,7 +61,7 @@ export async function removeResourceFolders(
   deleteStorages: boolean,
 ): Promise<void> {
   const paths = resourcePaths(dataFolder, resourceUuid);
-  const shared = [paths.releases, paths.run, paths.cache, paths.home, paths.temporary];
+  const shared = [paths.releases, paths.run, paths.files, paths.cache, paths.home, paths.temporary];
   for (const folder of deleteStorages ? [...shared, paths.storages] : shared) await removeFolder(dataFolder, folder);
   if ((await names(paths.storages)).length === 0) await removeFolder(dataFolder, paths.folder);
 }

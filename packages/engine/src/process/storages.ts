@@ -1,71 +1,111 @@
 import { lstat, readdir, readlink } from "node:fs/promises";
 import { dirname, join, posix, relative, resolve } from "node:path";
-import { DomainError, type FolderArtifact, type StorageMount } from "@berth/core";
+import { DomainError, type FileMount, type FolderArtifact, type ReleaseSpec, type StorageMount } from "@berth/core";
 import type { Argv } from "../host/argv.ts";
 import { run } from "../host/local.ts";
 import type { HostUser } from "../host/user.ts";
 import { SYSTEM_PATH } from "./environment.ts";
-import { isBelow, makeFolder, type ResourcePaths, storageFolder } from "./paths.ts";
+import {
+  filesFolder,
+  isBelow,
+  makeFolder,
+  makePassage,
+  mountedAt,
+  type ResourcePaths,
+  storageFolder,
+} from "./paths.ts";
 
 /**
- * Makes each storage's folder, and a link to it where the application looks for it: at `mountPath` when that is relative
- * or below `/app`, which stands for the folder the application starts in. What the repository has at that place is the
- * first content of an empty storage, as with a container's new volume; later it is hidden by the storage.
+ * Makes what is mounted, and a link to it where the application looks for it: at `mountPath` when that is relative or
+ * below `/app`, which stands for the folder the application starts in, or below a volume. What the repository has at
+ * that place is the first content of an empty volume, as with a container's; otherwise it is hidden.
  *
- * Everything inside the release is done as its user, so that a link made by the repository leads nowhere else.
+ * Everything inside the release is done as its user, so that a link made by the repository leads nowhere else, and a
+ * folder of the server shows only what that user may see.
  *
  * @throws DomainError `deploy.start_failed`
  */
-export async function linkStorages(
-  storages: readonly StorageMount[],
+export async function mountStorages(
+  { storages, deploymentUuid }: Pick<ReleaseSpec, "storages" | "deploymentUuid">,
   artifact: FolderArtifact,
   paths: ResourcePaths,
   user: HostUser | undefined,
 ): Promise<void> {
-  for (const storage of storages) {
-    const folder = storageFolder(paths, storage.uuid);
-    await makeFolder(folder, user);
-    const place = placeOf(storage.mountPath, artifact.workingFolder);
-    if (place !== undefined) await linkStorage(storage, folder, { place, workingFolder: artifact.workingFolder, user });
+  const volumes = storages.filter(({ type }) => type === "volume");
+  for (const mount of storages) {
+    const target = mountedAt(mount, paths, deploymentUuid);
+    if (mount.type === "volume") await makeFolder(target, user);
+    if (mount.type === "folder") await requireFolder(mount, target, user);
+    if (mount.type === "file") await writeMounted(mount, target, { paths, deploymentUuid, user });
+    const outer = volumes.findLast((volume) => isBelow(pathOf(volume), pathOf(mount)));
+    const place =
+      outer === undefined
+        ? placeIn(artifact.workingFolder, "/app", mount)
+        : placeIn(storageFolder(paths, outer.uuid), pathOf(outer), mount);
+    if (place !== undefined) await linkMount(mount, target, { ...place, user });
   }
 }
 
-/** `undefined`: the application finds the storage only by its variable. */
-function placeOf(mountPath: string, workingFolder: string): string | undefined {
-  const path = posix.normalize(mountPath);
-  const inside = path.startsWith("/") ? posix.relative("/app", path) : path;
-  const place = resolve(workingFolder, inside);
-  return isBelow(workingFolder, place) ? place : undefined;
+const pathOf = ({ mountPath }: StorageMount): string => posix.resolve("/app", mountPath);
+
+interface Place {
+  readonly top: string;
+  readonly path: string;
 }
 
-interface LinkPlace {
-  readonly place: string;
-  readonly workingFolder: string;
+/** @param mountedTop Path at which the release sees `top`. @returns `undefined`: it is found by its variable only. */
+function placeIn(top: string, mountedTop: string, mount: StorageMount): Place | undefined {
+  const path = resolve(top, posix.relative(mountedTop, pathOf(mount)));
+  return isBelow(top, path) ? { top, path } : undefined;
+}
+
+async function requireFolder(mount: StorageMount, folder: string, user: HostUser | undefined): Promise<void> {
+  const reason = `the server's folder ${folder} is not there, or closed to the application's user`;
+  await runAs(user, mount, ["test", "-x", `${folder}/.`], reason);
+}
+
+interface FilePlace {
+  readonly paths: ResourcePaths;
+  readonly deploymentUuid: string;
   readonly user: HostUser | undefined;
 }
 
-async function linkStorage(storage: StorageMount, folder: string, { place, workingFolder, user }: LinkPlace) {
-  const act = (...argv: Argv) => runAs(user, storage, argv);
-  await refuseLinks(storage, workingFolder, dirname(place));
-  const found = await kindOf(place);
-  if (found === "link" && (await readlink(place)) === folder) return;
-  if (found === "file") throw failed(storage, "a file of the application is in its place");
+async function writeMounted(mount: FileMount, file: string, { paths, deploymentUuid, user }: FilePlace): Promise<void> {
+  await makePassage(filesFolder(paths, deploymentUuid), user);
+  await makeFolder(dirname(file), user);
+  await runAs(user, mount, ["rm", "-rf", "--", file]);
+  // By its standard input: an argument could be read by every process of the machine.
+  await runAs(user, mount, ["dd", "status=none", `of=${file}`], undefined, mount.content);
+  await runAs(user, mount, ["chmod", "0600", "--", file]);
+}
+
+interface LinkPlace extends Place {
+  readonly user: HostUser | undefined;
+}
+
+async function linkMount(mount: StorageMount, target: string, { top, path, user }: LinkPlace): Promise<void> {
+  const act = (...argv: Argv) => runAs(user, mount, argv);
+  await refuseLinks(mount, top, dirname(path));
+  const found = await kindOf(path);
+  if (found === "link" && (await readlink(path)) === target) return;
+  const isFile = mount.type === "file";
+  if (found === (isFile ? "folder" : "file")) throw failed(mount, `a ${found} of the application is in its place`);
   if (found === "folder") {
-    if ((await readdir(folder)).length === 0) await act("cp", "-a", `${place}/.`, folder);
-    await act("rm", "-rf", "--", place);
+    if (mount.type === "volume" && (await readdir(target)).length === 0) await act("cp", "-a", `${path}/.`, target);
+    await act("rm", "-rf", "--", path);
   }
-  await act("mkdir", "-p", "--", dirname(place));
-  await act("ln", "-sfn", "--", folder, place);
+  await act("mkdir", "-p", "--", dirname(path));
+  await act("ln", "-sfn", "--", target, path);
 }
 
 /** A link on the way could lead out of the application's folder. */
-async function refuseLinks(storage: StorageMount, top: string, folder: string): Promise<void> {
+async function refuseLinks(mount: StorageMount, top: string, folder: string): Promise<void> {
   let current = top;
   for (const segment of relative(top, folder).split("/").filter(Boolean)) {
     current = join(current, segment);
     const kind = await kindOf(current);
     if (kind === "none") return;
-    if (kind !== "folder") throw failed(storage, "a link or file of the application stands on the way to it");
+    if (kind !== "folder") throw failed(mount, "a link or file of the application stands on the way to it");
   }
 }
 
@@ -80,12 +120,18 @@ async function kindOf(path: string): Promise<"none" | "link" | "folder" | "file"
   }
 }
 
-async function runAs(user: HostUser | undefined, storage: StorageMount, argv: Argv): Promise<void> {
-  const { exitCode, output } = await run(argv, { env: { PATH: SYSTEM_PATH }, cwd: "/", user });
-  if (exitCode !== 0) throw failed(storage, "its folder cannot be linked", new Error(output));
+async function runAs(
+  user: HostUser | undefined,
+  mount: StorageMount,
+  argv: Argv,
+  reason = "it cannot be put there",
+  stdin?: string,
+): Promise<void> {
+  const { exitCode, output } = await run(argv, { env: { PATH: SYSTEM_PATH }, cwd: "/", user, stdin });
+  if (exitCode !== 0) throw failed(mount, reason, new Error(output));
 }
 
-function failed(storage: StorageMount, reason: string, cause?: Error): DomainError {
-  const message = `The storage ${storage.name} cannot be mounted at ${storage.mountPath}: ${reason}. Choose another mount path.`;
+function failed(mount: StorageMount, reason: string, cause?: Error): DomainError {
+  const message = `The storage ${mount.name} cannot be mounted at ${mount.mountPath}: ${reason}. Choose another path.`;
   return new DomainError("deploy.start_failed", message, { cause });
 }

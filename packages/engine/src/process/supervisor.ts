@@ -15,7 +15,7 @@ import { type ReleaseRecord, writeRecord, writeSpec } from "./record.ts";
 import { endRelease, folderOf, hasEnded, launch, logWriters, releasePids } from "./release-process.ts";
 import { serial } from "./serial.ts";
 import { type ReleaseHost, userOf } from "./settings.ts";
-import { linkStorages } from "./storages.ts";
+import { mountStorages } from "./storages.ts";
 
 /** One release under supervision: kept running until it is stopped, whatever it does. */
 export interface SupervisedRelease {
@@ -159,7 +159,7 @@ export function superviseRelease(
     await makeResourceFolders(resource, user);
     await makeFolder(paths.folder, undefined);
     await writeSpec(paths, spec);
-    await linkStorages(spec.storages, await folderOf(host, spec), resource, user);
+    await mountStorages(spec, await folderOf(host, spec), resource, user);
   }
 
   return {

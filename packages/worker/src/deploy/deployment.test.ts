@@ -1,5 +1,5 @@
-import { type DeploymentRecord, DomainError } from "@berth/core";
-import { type TestDatabase, testDatabase } from "@berth/testing";
+import { type DeploymentRecord, DomainError, newStorage } from "@berth/core";
+import { type TestDatabase, testDatabase, testUuid } from "@berth/testing";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { openWorld, until, type World } from "../world.fixture.ts";
 
@@ -105,8 +105,19 @@ describe("a deployment", () => {
       comment: null,
       order: null,
     });
+    const place = { resourceUuid: application.uuid, container: null };
+    for (const sent of [
+      { type: "persistent", name: "data", mount_path: "/app/data" },
+      { type: "file", mount_path: "/app/app.conf", content: "key=geheim" },
+    ] as const) {
+      await world.stores.storages.insert(application.id, testUuid(), newStorage(sent, place));
+    }
     const deployment = await world.deploy(application);
     await world.ended(deployment);
+    expect(world.engine.specs.get(deployment.uuid)?.storages).toMatchObject([
+      { type: "file", mountPath: "/app/app.conf", content: "key=geheim" },
+      { type: "volume", name: "data", mountPath: "/app/data" },
+    ]);
     expect(world.engine.specs.get(deployment.uuid)?.env).toMatchObject({
       GREETING: "good morning",
       SOURCE_COMMIT: world.source.commit,
