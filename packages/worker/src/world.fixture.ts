@@ -108,7 +108,8 @@ export async function openWorld(database: TestDatabase, settings: Partial<Server
     server: place.server,
     disk: { totalBytes: 100 * GIB, freeBytes: 50 * GIB },
     async application(settings = {}) {
-      const application = await testApplication(stores, place, { settings });
+      const git_repository = "https://git.example/team/hello.git";
+      const application = await testApplication(stores, place, { settings: { git_repository, ...settings } });
       const host = `${application.uuid}.example.com`;
       await stores.domains.claim(application.id, [{ host, path: "/", url: `https://${host}` }], {
         takeFromOwnTeam: false,
