@@ -159,6 +159,17 @@ describe("a server on a rented machine", () => {
     expect([hetzner.machines.length, (await serversOf()).length]).toEqual([1, 1]);
   });
 
+  test("is never more than the team may have, however many are added at once", async () => {
+    await close();
+    await open({ teamServersMax: 3 });
+    const added = ["a", "b", "c", "d", "e", "f"].map((name) =>
+      at.own.servers.create({ name, ip: `${name}.example`, private_key_uuid: sent.private_key_uuid }),
+    );
+    const results = await outcomes(added);
+    expect(results.filter((result) => result === "done")).toHaveLength(2);
+    expect((await at.own.servers.list({})).total).toBe(3);
+  });
+
   test("is refused by field where Hetzner refuses a field", async () => {
     expect(await refusalOf(create({ server_type: "huge" }))).toMatchObject({
       code: "request.invalid",
@@ -170,10 +181,11 @@ describe("a server on a rented machine", () => {
 
 describe("[S71] Hetzner's rate limit", () => {
   test("is waited for as it says, and the server is made", async () => {
-    hetzner.fail("GET /ssh_keys", limited(3));
-    hetzner.fail("POST /servers", limited(4), limited(5));
+    hetzner.fail("GET /ssh_keys", limited(50));
+    hetzner.fail("POST /servers", limited(4), limited(20));
     await create();
-    expect(waits).toEqual([3, 4, 5]);
+    // A minute for all calls together: of the last delay no more is left.
+    expect(waits).toEqual([50, 4, 6]);
   });
 
   test("ends the request with its delay after three retries, and nothing is made", async () => {

@@ -60,6 +60,14 @@ onEachBackend((database) => {
     expect(await stores.cloudTokens.deleteIfUnused(token.uuid)).toBe(false);
   });
 
+  it("goes with its team, together with the servers that use it", async () => {
+    const stores = await testTeam(database());
+    const token = await insertToken(stores);
+    await rentServer(stores, token.id);
+    await sql`delete from team where id = ${token.team_id}`.execute(database().database.kysely);
+    expect(await stores.cloudTokens.find(token.uuid)).toBeUndefined();
+  });
+
   it("gives no server another team's token", async () => {
     const [own, other] = [await testTeam(database()), await testTeam(database())];
     const { id } = await insertToken(other);

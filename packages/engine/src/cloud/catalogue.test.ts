@@ -51,6 +51,19 @@ describe("Hetzner's catalogue", () => {
     expect((await bench.hetzner.images(TOKEN)).map(({ id }) => id)).toEqual([161_547_269, 161_547_270]);
   });
 
+  test("does without what it can do without", async () => {
+    bench = await cloudBench();
+    const price = { net: "1", gross: "2" };
+    const prices = [{ location: "fsn1", price_hourly: price, price_monthly: price, included_traffic: null }];
+    const type = { id: 1, name: "cx1", description: "CX1", cores: 1, memory: 0.5, disk: 10, prices, cpu_type: null };
+    bench.hetznerServer.fail("GET /server_types", {
+      kind: "garbage",
+      text: JSON.stringify({ server_types: [type, { ...type, name: "old", deprecation: { unavailable_after: "x" } }] }),
+    });
+    const [only, ...others] = await bench.hetzner.serverTypes(TOKEN);
+    expect([CloudServerType.parse(only).name, others]).toEqual(["cx1", []]);
+  });
+
   test("says when Hetzner takes no more requests, and for how long", async () => {
     bench = await cloudBench();
     const reset = String(NOW.getTime() / 1000 + 41);

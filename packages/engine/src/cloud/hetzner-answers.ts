@@ -6,8 +6,21 @@ import { z } from "zod";
 export const Location = CloudLocation;
 export const SshKey = CloudSshKey;
 
+// What a list can do without must not spoil it.
+const { element: Price } = CloudServerType.shape.prices;
+const { cpu_type, architecture } = CloudServerType.shape;
+
 export const ServerType = z.object({
   ...CloudServerType.shape,
+  cpu_type: cpu_type.catch(undefined),
+  architecture: architecture.catch(undefined),
+  prices: z.array(
+    z.object({
+      ...Price.shape,
+      included_traffic: Price.shape.included_traffic.catch(undefined),
+      price_per_tb_traffic: Price.shape.price_per_tb_traffic.catch(undefined),
+    }),
+  ),
   // Absent once Hetzner has moved it into `deprecation`.
   deprecated: z.boolean().nullish(),
   deprecation: z.object({ unavailable_after: z.string() }).nullish(),
