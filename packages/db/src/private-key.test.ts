@@ -1,5 +1,5 @@
 import { isDomainError, type PrivateKeyFields, type Stores } from "@berth/core";
-import { testPlace, testPrivateKey, testTeam, testUuid } from "@berth/testing";
+import { testApplication, testPlace, testPrivateKey, testTeam, testUuid } from "@berth/testing";
 import { sql } from "kysely";
 import { expect, it } from "vitest";
 import { onEachBackend } from "./backends.fixture.ts";
@@ -96,6 +96,23 @@ onEachBackend((database) => {
     await use(null);
     expect(await stores.privateKeys.delete(key.uuid)).toBe(true);
     expect(await stores.privateKeys.delete(key.uuid)).toBe(false);
+  });
+
+  it("is related to git while an application uses it", async () => {
+    const stores = await testTeam(database());
+    const app = await testApplication(stores, await testPlace(stores));
+    const key = await testPrivateKey(stores);
+    const use = (id: number | null) =>
+      sql`update application set private_key_id = ${id}::bigint where resource_id = ${app.id}`.execute(
+        database().database.kysely,
+      );
+    expect(key.is_git_related).toBe(false);
+    await use(key.id);
+    expect(await stores.privateKeys.find(key.uuid)).toMatchObject({ is_git_related: true });
+    expect((await stores.privateKeys.list()).items).toMatchObject([{ is_git_related: true }]);
+    expect(await stores.privateKeys.users(key.id)).toEqual([{ kind: "application", uuid: app.uuid, name: app.name }]);
+    await use(null);
+    expect(await stores.privateKeys.find(key.uuid)).toMatchObject({ is_git_related: false });
   });
 
   it("counts all keys whatever page is asked for", async () => {
