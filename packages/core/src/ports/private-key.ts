@@ -62,7 +62,7 @@ export interface ReadKey {
   readonly fingerprint: string;
   /** MD5 of the public key, 16 pairs of hexadecimal digits separated by colons: what cloud providers name keys by. */
   readonly fingerprintMd5: string;
-  /** The key in a form that every `ssh` and library reads. */
+  /** The key in a form that every `ssh` and library reads; RSA in PKCS #1. */
   readonly sshKey: string;
 }
 

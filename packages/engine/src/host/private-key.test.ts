@@ -90,7 +90,13 @@ describe("a key", () => {
     expect(keyReader.read(first.sshKey)).toEqual(first);
   });
 
-  it("keeps OpenSSH's form byte for byte", () => {
+  it("of RSA is in PKCS #1 afterwards, which also what signs tokens reads", () => {
+    const { sshKey } = keyReader.read(made("rsa-openssh", "-t", "rsa", "-b", "2048").text);
+    expect(sshKey).toMatch(/^-----BEGIN RSA PRIVATE KEY-----/);
+    expect(createPrivateKey(sshKey).asymmetricKeyType).toBe("rsa");
+  });
+
+  it("keeps OpenSSH's form byte for byte, for Ed25519", () => {
     const { text } = made("kept", "-t", "ed25519");
     expect(keyReader.read(text).sshKey).toBe(text);
   });

@@ -7,11 +7,11 @@ export const keyReader: KeyReader = { read };
 
 function read(text: string): ReadKey {
   refuseByLabel(text);
-  const sshKey = sshForm(text);
-  const key = parsed(sshKey);
+  const readable = sshForm(text);
+  const key = parsed(readable);
   const type = TYPES[key.type];
   if (type === undefined) throw unsupported();
-  if (type === "rsa") requireLength(createPrivateKey(key.getPrivatePEM()));
+  const sshKey = type === "rsa" ? rsaForm(createPrivateKey(key.getPrivatePEM())) : readable;
   const publicKey = key.getPublicSSH();
   return {
     type,
@@ -42,7 +42,7 @@ function refuseByLabel(text: string): void {
 function sshForm(text: string): string {
   if (text.includes("-----BEGIN OPENSSH PRIVATE KEY-----")) return text;
   const key = keyObject(text);
-  if (key.asymmetricKeyType === "rsa") return key.export({ type: "pkcs1", format: "pem" }).toString();
+  if (key.asymmetricKeyType === "rsa") return rsaForm(key);
   if (key.asymmetricKeyType === "ec") return key.export({ type: "sec1", format: "pem" }).toString();
   if (key.asymmetricKeyType === "ed25519") return openSshForm(key);
   throw unsupported();
@@ -81,9 +81,11 @@ function isWhole(key: ParsedKey): boolean {
   }
 }
 
-function requireLength(key: KeyObject): void {
+/** What also signs for others than ssh, e.g. for an app of GitHub, reads no form of OpenSSH's. */
+function rsaForm(key: KeyObject): string {
   const { modulusLength = 0 } = key.asymmetricKeyDetails ?? {};
   if (modulusLength < RSA_BITS_MIN) throw invalidKey(`An RSA key needs ${RSA_BITS_MIN} bits or more.`);
+  return key.export({ type: "pkcs1", format: "pem" }).toString();
 }
 
 const RSA_BITS_MIN = 1024; // OpenSSH's `RequiredRSASize`
