@@ -11,6 +11,7 @@ import {
   Message,
 } from "@berth/core";
 import { z } from "zod";
+import { backups } from "./backup.ts";
 import { envs } from "./env.ts";
 import { lifecycle } from "./lifecycle.ts";
 import { listed, paging } from "./list.ts";
@@ -48,6 +49,7 @@ const createOf = <E extends DatabaseEngine>(engine: E) =>
 type Creates = { readonly [E in DatabaseEngine]: ReturnType<typeof createOf<E>> };
 
 export const databases = {
+  backups,
   envs: envs.database,
   storages: storages.database,
   tags: resourceTags.database,
@@ -59,6 +61,7 @@ export const databases = {
     operationId: "list-databases",
     tag: "Databases",
     summary: "List databases",
+    description: "With their backup schedules.",
     ability: "read",
   })
     .input(z.strictObject(paging))

@@ -1,6 +1,7 @@
 import {
   Application,
   CreatedUuid,
+  DatabaseCollections,
   Environment,
   EnvironmentCreate,
   EnvironmentSummary,
@@ -14,18 +15,12 @@ import { operation } from "./operation.ts";
 const uuid = z.string().describe("The project's identifier.");
 const environment_name_or_uuid = z.string().describe("The environment's name, or its identifier.");
 
-// Kinds that cannot be created yet have no schema of their own either.
-const none = z.array(z.never());
 const EnvironmentContent = z
   .object({
     ...Environment.shape,
     applications: z.array(Application),
     services: z.array(Service),
-    postgresqls: none,
-    mysqls: none,
-    mariadbs: none,
-    mongodbs: none,
-    redis: none,
+    ...DatabaseCollections.shape,
   })
   .meta({ id: "EnvironmentContent", description: "An environment with its resources." });
 

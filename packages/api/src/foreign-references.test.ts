@@ -75,6 +75,7 @@ describe("[S67] another team's object that a request refers to", () => {
 });
 
 const NOWHERE = {
+  s3_storage_uuid: "s00000000000000000000000",
   destination_uuid: "d00000000000000000000000",
   private_key_uuid: "k00000000000000000000000",
   github_app_uuid: "00000000-0000-4000-8000-000000000000",

@@ -1,6 +1,6 @@
 import { KINDS_WITH_TASKS, type ResourceKind } from "@berth/core";
-import { testGithubApp, testKey, testPrivateKey, testUuid } from "@berth/testing";
-import { COMPOSE, createdApplication, createdDatabase, createdService, type Served } from "./berth.fixture.ts";
+import { testBackup, testGithubApp, testKey, testPrivateKey, testUuid } from "@berth/testing";
+import { COMPOSE, createdApplication, createdService, type Served } from "./berth.fixture.ts";
 import type { Operation, Route } from "./rest/routes.ts";
 
 /** Path, or parameter in one, to what stands for its parameter. */
@@ -37,6 +37,9 @@ export const EXAMPLE_BODIES: Readonly<Record<string, object>> = {
   ...ofKinds(KINDS_WITH_TASKS, "update-scheduled-task-by-{kind}-uuid", { name: "mine" }),
   ...ofKinds(ALL_KINDS, "create-tag-by-{kind}-uuid", { tag_name: "mine" }),
   "update-database-by-uuid": { name: "mine" },
+  "create-database-backup": { frequency: "daily" },
+  "update-database-backup": { enabled: false },
+  "update-s3-storage-by-uuid": { name: "mine" },
   "create-env-by-database-uuid": { key: "MINE" },
   "update-env-by-database-uuid": { key: "THEIRS", value: "mine" },
   "update-envs-by-database-uuid": { data: [{ key: "MINE" }] },
@@ -89,6 +92,9 @@ const CREATIONS: Readonly<Record<string, object>> = {
     private_key_uuid: "unknown",
   },
   "create-service": { docker_compose: COMPOSE },
+  "create-s3-storage": {
+    ...{ name: "mine", endpoint: "https://s3.example", bucket: "mine", region: "eu", key: "key", secret: "secret" },
+  },
   "create-private-key": { private_key: testKey("new") },
   "create-team": { name: "mine" },
   "create-token": { name: "mine", abilities: ["read"] },
@@ -120,10 +126,9 @@ export async function madeObjects(api: Served): Promise<Objects> {
     name: "cloud",
     token: "t0ken",
   });
-  const database = await createdDatabase(api);
   return {
+    ...(await madeBackup(api)),
     "/applications/{uuid}": application,
-    "/databases/{uuid}": database,
     "/services/{uuid}": await createdService(api),
     "/deployments/applications/{uuid}": application,
     "/deployments/{uuid}": json.deployments[0].deployment_uuid,
@@ -143,6 +148,16 @@ export async function madeObjects(api: Served): Promise<Objects> {
     "{storage_uuid}": storage.json.uuid,
     "{tag_uuid}": tags.json[0].uuid,
     "{task_uuid}": scheduled.json.uuid,
+  };
+}
+
+async function madeBackup({ db, stores, place }: Served): Promise<Objects> {
+  const { schedule, database, execution, storage } = await testBackup(db, stores, place);
+  return {
+    "/databases/{uuid}": database.uuid,
+    "/s3-storages/{uuid}": storage.uuid,
+    "{scheduled_backup_uuid}": schedule.uuid,
+    "{execution_uuid}": execution.uuid,
   };
 }
 

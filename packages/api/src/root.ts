@@ -10,6 +10,7 @@ import { jobs } from "./job.ts";
 import { privateKeys } from "./private-key.ts";
 import { projects } from "./project.ts";
 import { resources } from "./resource.ts";
+import { s3Storages } from "./s3-storage.ts";
 import { servers } from "./server.ts";
 import { services } from "./service.ts";
 import { tags } from "./tag.ts";
@@ -34,6 +35,7 @@ export const appRouter = router({
   applications,
   services,
   databases,
+  s3Storages,
   deploy,
   deployments,
   tags,

@@ -5,9 +5,23 @@ import {
   engineFields,
   fieldValues,
   maySeeSecrets,
+  notFound,
   type Stores,
 } from "@berth/core";
-import type { UseCaseContext } from "./context.ts";
+import { findResourceAlone, type UseCaseContext } from "./context.ts";
+
+/** @throws DomainError `resource.not_found` */
+export async function findDatabase(stores: Stores, uuid: string): Promise<DatabaseRecord> {
+  const database = await stores.databases.find(uuid);
+  if (database === undefined) throw notFound("Database");
+  return database;
+}
+
+/** For changes, which follow one after the other. @throws DomainError `resource.not_found` */
+export async function findDatabaseAlone(inside: Stores, uuid: string): Promise<DatabaseRecord> {
+  await findResourceAlone(inside, { kind: "database", uuid });
+  return findDatabase(inside, uuid);
+}
 
 type AnswerContext = Pick<UseCaseContext, "scope" | "stores">;
 

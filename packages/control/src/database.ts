@@ -20,20 +20,14 @@ import {
   type StorageFields,
   type Stores,
 } from "@berth/core";
+import { backupConfigurations } from "./backup.ts";
 import type { UseCaseContext } from "./context.ts";
-import { databaseViews } from "./database-answer.ts";
+import { databaseViews, findDatabase, findDatabaseAlone } from "./database-answer.ts";
 import { tellOfResource } from "./event.ts";
 import { engineStarter } from "./lifecycle.ts";
 import { resolvePlace } from "./placement.ts";
 
 const PASSWORD_LENGTH = 64;
-
-/** @throws DomainError `resource.not_found` */
-export async function findDatabase(stores: Stores, uuid: string): Promise<DatabaseRecord> {
-  const database = await stores.databases.find(uuid);
-  if (database === undefined) throw notFound("Database");
-  return database;
-}
 
 /** Databases of all engines: where they differ is their row of `DATABASE_ENGINES`. */
 export function databases(context: UseCaseContext) {
@@ -42,7 +36,9 @@ export function databases(context: UseCaseContext) {
     async list(paging: Paging): Promise<Page<Database>> {
       requireAbility(scope, "read");
       const { items, total } = await stores.databases.list({}, paging);
-      return { items: await databaseViews(context, items), total };
+      const views = await databaseViews(context, items);
+      const configurations = await backupConfigurations(stores, items);
+      return { items: views.map((view) => ({ ...view, backup_configs: configurations.get(view.uuid) ?? [] })), total };
     },
 
     async get(uuid: string): Promise<Database> {
@@ -118,7 +114,7 @@ async function update(context: UseCaseContext, uuid: string, sent: DatabaseUpdat
   const { scope, stores } = context;
   requireAbility(scope, "write");
   await stores.transaction(async (inside) => {
-    const current = await findDatabase(inside, uuid);
+    const current = await findDatabaseAlone(inside, uuid);
     const { problems, variables, ...change } = databaseChange(current.engine, sent);
     if (Object.keys(problems).length > 0) throw invalid(problems);
     const database = await inside.databases.update(current.id, {

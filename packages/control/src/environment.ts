@@ -1,6 +1,8 @@
 import {
   type Application,
+  type DatabaseCollections,
   DomainError,
+  databaseCollections,
   type Environment,
   type EnvironmentCreate,
   type EnvironmentRecord,
@@ -15,6 +17,7 @@ import {
 } from "@berth/core";
 import { applicationViews } from "./application-answer.ts";
 import type { UseCaseContext } from "./context.ts";
+import { databaseViews } from "./database-answer.ts";
 import { mapPage } from "./page.ts";
 import { findProject } from "./project.ts";
 import { serviceViews } from "./service-answer.ts";
@@ -31,15 +34,11 @@ export async function findEnvironment(
 }
 
 /** An environment with what lives in it, by kind. */
-export type EnvironmentContent = Environment & {
-  applications: Application[];
-  services: Service[];
-  postgresqls: never[];
-  mysqls: never[];
-  mariadbs: never[];
-  mongodbs: never[];
-  redis: never[];
-};
+export type EnvironmentContent = Environment &
+  DatabaseCollections & {
+    applications: Application[];
+    services: Service[];
+  };
 
 export function environments(context: UseCaseContext) {
   const { scope, stores, ids } = context;
@@ -55,13 +54,14 @@ export function environments(context: UseCaseContext) {
       requireAbility(scope, "read");
       const project = await findProject(stores, projectUuid);
       const environment = await findEnvironment(stores, project.id, nameOrUuid);
-      const { items } = await stores.applications.list({ environment_id: environment.id });
-      const applications = await applicationViews(context, items);
-      const services = await serviceViews(
-        context,
-        (await stores.services.list({ environment_id: environment.id })).items,
-      );
-      return { ...environmentView(environment), ...NONE_YET, applications, services };
+      const here = { environment_id: environment.id };
+      const { applications, services, databases } = stores;
+      return {
+        ...environmentView(environment),
+        applications: await applicationViews(context, (await applications.list(here)).items),
+        services: await serviceViews(context, (await services.list(here)).items),
+        ...databaseCollections(await databaseViews(context, (await databases.list(here)).items)),
+      };
     },
 
     /** @throws DomainError `resource.already_exists` */
@@ -91,8 +91,6 @@ export function environments(context: UseCaseContext) {
     },
   };
 }
-
-const NONE_YET = { postgresqls: [], mysqls: [], mariadbs: [], mongodbs: [], redis: [] };
 
 async function insert(stores: Stores, environment: Parameters<Stores["environments"]["insert"]>[0]): Promise<void> {
   try {

@@ -8,6 +8,7 @@ type ResourceChange =
   | "resource.storages_changed"
   | "resource.scheduled_tasks_changed"
   | "resource.tags_changed"
+  | "resource.backups_changed"
   | "resource.start_requested"
   | "resource.restart_requested"
   | "resource.stop_requested";

@@ -1,5 +1,6 @@
 import type { Scope } from "@berth/core";
 import { applications } from "./application.ts";
+import { backups } from "./backup.ts";
 import { cloudCatalogue } from "./cloud-catalogue.ts";
 import { cloudServers } from "./cloud-server.ts";
 import { cloudTokens } from "./cloud-token.ts";
@@ -18,6 +19,7 @@ import { members } from "./member.ts";
 import { privateKeys } from "./private-key.ts";
 import { projects } from "./project.ts";
 import { resources } from "./resource.ts";
+import { s3Storages } from "./s3-storage.ts";
 import { scheduledTasks } from "./scheduled-task.ts";
 import { servers } from "./server.ts";
 import { services } from "./service.ts";
@@ -49,6 +51,8 @@ export function control(deps: ControlDeps) {
       applications: applications(context),
       databases: databases(context),
       services: services(context),
+      backups: backups(context),
+      s3Storages: s3Storages(context),
       envs: envs(context),
       storages: storages(context),
       scheduledTasks: scheduledTasks(context),

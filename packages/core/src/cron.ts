@@ -1,4 +1,5 @@
 import { Cron } from "croner";
+import { z } from "zod";
 
 /** Words that stand for an expression. */
 const FREQUENCIES: Readonly<Record<string, string>> = {
@@ -30,3 +31,10 @@ export function isFrequency(text: string): boolean {
 }
 
 export const FREQUENCY_PROBLEM = "Invalid cron expression or frequency format.";
+
+/** When something happens again, as its owner writes it. */
+export const Frequency = z
+  .string()
+  .max(255, FREQUENCY_PROBLEM)
+  .refine(isFrequency, FREQUENCY_PROBLEM)
+  .describe("Cron expression with five fields, or a word such as `every_minute`, `daily`, `@weekly`.");

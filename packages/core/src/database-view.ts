@@ -1,7 +1,9 @@
 import { z } from "zod";
+import { BackupConfiguration } from "./backup-view.ts";
 import { databaseType } from "./database.ts";
 import type { EngineField } from "./database-engine/row.ts";
 import {
+  DATABASE_ENGINE_NAMES,
   DATABASE_ENGINES,
   type DatabaseEngine,
   databaseEngine,
@@ -84,6 +86,7 @@ const COMMON = {
   destination_type: text,
   destination_id: integer,
   destination_uuid: text,
+  backup_configs: z.array(BackupConfiguration).optional().describe("In the list of databases only."),
   restart_count: integer,
   last_restart_at: Timestamp.nullable(),
   last_restart_type: textOrNull,
@@ -99,19 +102,42 @@ const databaseAnswer = <E extends DatabaseEngine>(engine: E) =>
     .object({ database_type: z.literal(databaseType(engine)), ...COMMON, ...fieldsAnswer(engine) })
     .meta({ id: `Database-${engine}`, description: `A database of ${DATABASE_ENGINES[engine].title}.` });
 
+type DatabaseAnswers = { readonly [E in DatabaseEngine]: ReturnType<typeof databaseAnswer<E>> };
+
+const ANSWERS = Object.fromEntries(
+  DATABASE_ENGINE_NAMES.map((engine) => [engine, databaseAnswer(engine)]),
+  // One for each engine, as the type says; `map` gives all of them one type.
+) as unknown as DatabaseAnswers;
+
+type AnyAnswer = DatabaseAnswers[DatabaseEngine];
+
 export const Database = z
-  .discriminatedUnion("database_type", [
-    databaseAnswer("postgresql"),
-    databaseAnswer("mysql"),
-    databaseAnswer("mariadb"),
-    databaseAnswer("mongodb"),
-    databaseAnswer("redis"),
-    databaseAnswer("keydb"),
-    databaseAnswer("dragonfly"),
-    databaseAnswer("clickhouse"),
-  ])
+  // There are several of them.
+  .discriminatedUnion("database_type", Object.values(ANSWERS) as unknown as readonly [AnyAnswer, ...AnyAnswer[]])
   .meta({ id: "Database", description: "A database of any engine." });
 export type Database = z.infer<typeof Database>;
+
+type CollectionShape = {
+  [E in DatabaseEngine as (typeof DATABASE_ENGINES)[E]["collection"]]: z.ZodArray<DatabaseAnswers[E]>;
+};
+
+/** The databases of an environment, by engine. */
+export const DatabaseCollections = z.object(
+  Object.fromEntries(
+    DATABASE_ENGINE_NAMES.map((engine) => [databaseEngine(engine).collection, z.array(ANSWERS[engine])]),
+    // One for each engine, as the type says.
+  ) as CollectionShape,
+);
+export type DatabaseCollections = z.infer<typeof DatabaseCollections>;
+
+export const databaseCollections = (databases: readonly Database[]): DatabaseCollections =>
+  Object.fromEntries(
+    DATABASE_ENGINE_NAMES.map((engine) => [
+      databaseEngine(engine).collection,
+      databases.filter(({ database_type }) => database_type === databaseType(engine)),
+    ]),
+    // One for each engine, with what its type says it is.
+  ) as DatabaseCollections;
 
 export const CreatedDatabase = z
   .object({

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { HostedBranch, HostedRepository } from "./hosted-repository.ts";
+import { isPlainHttpUrl, PLAIN_HTTP_URL_PROBLEM } from "./http-url.ts";
 import { lenient } from "./input.ts";
 import { ResourceName } from "./name.ts";
 import type { GitHostLogin } from "./ports/git-host.ts";
@@ -12,7 +13,7 @@ const HostUrl = z
   .string()
   .trim()
   .max(2048, "At most 2048 characters.")
-  .refine(isPlainHttpUrl, "Must be an http or https URL without login, query and fragment.")
+  .refine(isPlainHttpUrl, PLAIN_HTTP_URL_PROBLEM)
   .transform((url) => url.replace(/\/+$/, ""));
 
 const Organization = lenient(
@@ -183,10 +184,4 @@ function given<T extends object>(fields: T): { [K in keyof T]?: Exclude<T[K], un
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as {
     [K in keyof T]?: Exclude<T[K], undefined>;
   };
-}
-
-function isPlainHttpUrl(text: string): boolean {
-  if (!URL.canParse(text) || /[\s\p{C}\\]/u.test(text)) return false;
-  const { protocol, username, password, search, hash } = new URL(text);
-  return /^https?:$/.test(protocol) && [username, password, search, hash].every((part) => part === "");
 }

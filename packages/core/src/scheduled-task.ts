@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { FREQUENCY_PROBLEM, isFrequency } from "./cron.ts";
+import { Frequency } from "./cron.ts";
 import { lenient } from "./input.ts";
 import { ResourceName } from "./name.ts";
 import {
@@ -26,11 +26,7 @@ const FIELDS = {
     .min(1, "This field is required.")
     .max(COMMAND_LENGTH_MAX, `At most ${COMMAND_LENGTH_MAX} characters.`)
     .describe("Run by the container's own shell."),
-  frequency: z
-    .string()
-    .max(255, FREQUENCY_PROBLEM)
-    .refine(isFrequency, FREQUENCY_PROBLEM)
-    .describe("Cron expression with five fields, or a word such as `every_minute`, `daily`, `@weekly`."),
+  frequency: Frequency,
 };
 
 const OPTIONAL = {

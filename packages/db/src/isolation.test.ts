@@ -1,8 +1,18 @@
-import type { EnvFields, NewJob, ScheduledTaskFields, ServerRecord, StorageFields, Stores } from "@berth/core";
+import {
+  BACKUP_DEFAULTS,
+  type BackupScheduleFields,
+  type EnvFields,
+  type NewJob,
+  type ScheduledTaskFields,
+  type ServerRecord,
+  type StorageFields,
+  type Stores,
+} from "@berth/core";
 import {
   newDeployment,
   type TestDatabase,
   testApplication,
+  testBackup,
   testDatabaseResource,
   testGithubApp,
   testPlace,
@@ -51,6 +61,13 @@ const task: ScheduledTaskFields = {
 };
 const SECRETS = { private_key: "stolen", ssh_key: "stolen", http_basic_auth_password: null };
 const APP_SECRETS = { client_secret: "stolen", webhook_secret: "stolen" };
+const backup: BackupScheduleFields = {
+  enabled: true,
+  frequency: "daily",
+  s3_storage_id: null,
+  settings: BACKUP_DEFAULTS,
+};
+const login = { key: "key", secret: "secret" };
 const claim = (host: string) => ({ host, path: "/", url: `http://${host}` });
 
 /** One of everything a team can own. */
@@ -69,7 +86,7 @@ async function world(database: TestDatabase) {
   const place = await testPlace(stores);
   const key = await testPrivateKey(stores);
   const app = await testApplication(stores, place);
-  const own = await testDatabaseResource(stores, place);
+  const { database: own, storage: bucket, schedule, execution } = await testBackup(database, stores, place);
   const host = `${testUuid()}.test`;
   await stores.domains.claim(app.id, [claim(host)], { takeFromOwnTeam: false });
   await stores.previews.open(app.id, testUuid(), { pull_request_id: 7 });
@@ -106,20 +123,9 @@ async function world(database: TestDatabase) {
   const { service, containers } = await testService(stores, place);
   const [container] = containers;
   if (container === undefined) throw new Error("made above");
-  const owned = {
-    githubApp,
-    app,
-    service,
-    container,
-    database: own,
-    host,
-    variable,
-    volume,
-    scheduled,
-    label,
-    deployment,
-    job,
-  };
+  const saved = { database: own, bucket, schedule, execution };
+  const resources = { app, service, container, ...saved };
+  const owned = { githubApp, ...resources, host, variable, volume, scheduled, label, deployment, job };
   return { stores, team, token, cloudToken, key, ...place, ...owned };
 }
 const validation = (server: ServerRecord): NewJob => ({
@@ -282,6 +288,27 @@ const ATTEMPTS: Attempts = {
     findContainer: (stores, { container }) => stores.services.findContainer(container.uuid),
     saveContainers: (stores, { service, container }) =>
       refused(stores.services.saveContainers(service.id, [{ ...container, uuid: testUuid(), image: "stolen" }])),
+  },
+  backups: {
+    list: (stores, { database }) => stores.backups.list(database.id).then(({ items }) => items),
+    listOf: (stores, { database }) => stores.backups.listOf([database.id]),
+    find: (stores, { database, schedule }) => stores.backups.find(database.id, schedule.uuid),
+    insert: (stores, { database }) => refused(stores.backups.insert(database.id, testUuid(), backup)),
+    update: (stores, { database, schedule }) =>
+      stores.backups.update(database.id, schedule.uuid, { ...backup, frequency: "stolen" }),
+    request: (stores, { database, schedule }) => stores.backups.request(database.id, schedule.uuid),
+    delete: (stores, { database, schedule }) => stores.backups.delete(database.id, schedule.uuid),
+    executions: (stores, { schedule }) => stores.backups.executions(schedule.id).then(({ items }) => items),
+    newestExecutions: (stores, { schedule }) => stores.backups.newestExecutions([schedule.id], 1),
+    deleteExecution: (stores, { schedule, execution }) => stores.backups.deleteExecution(schedule.id, execution.uuid),
+  },
+  s3Storages: {
+    list: (stores) => stores.s3Storages.list().then(({ items }) => items),
+    find: (stores, { bucket }) => stores.s3Storages.find(bucket.uuid),
+    insert: (stores, { bucket }) => refused(stores.s3Storages.insert(bucket.uuid, { ...bucket, ...login })),
+    update: (stores, { bucket }) => stores.s3Storages.update(bucket.uuid, { name: "stolen", secret: "x" }),
+    credentialsOf: (stores, { bucket }) => stores.s3Storages.credentialsOf([bucket.id]).then((all) => [...all]),
+    deleteIfUnused: (stores, { bucket }) => stores.s3Storages.deleteIfUnused(bucket.uuid),
   },
   domains: {
     // Whether a host is free must be known; whose it is stays with the caller, who knows the team.

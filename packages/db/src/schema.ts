@@ -3,6 +3,8 @@ import type {
   ApplicationSettings,
   ApplicationSource,
   Artifact,
+  BackupSettings,
+  BackupStatus,
   CloudProviderKind,
   DatabaseEngine,
   DeploymentStatus,
@@ -223,6 +225,45 @@ interface DatabaseTable extends KindTable {
   is_public: Generated<boolean>;
   public_port: number | null;
   started_at: Date | null;
+}
+
+interface S3StorageTable extends Timestamps {
+  id: Generated<number>;
+  uuid: string;
+  team_id: number;
+  name: string;
+  description: string | null;
+  endpoint: string;
+  bucket: string;
+  region: string;
+  is_usable: boolean;
+  credentials: Uint8Array;
+}
+
+interface ScheduledBackupTable extends Timestamps {
+  id: Generated<number>;
+  uuid: string;
+  resource_id: number;
+  enabled: boolean;
+  frequency: string;
+  s3_storage_id: number | null;
+  settings: Json<Partial<BackupSettings>>;
+  requested_at: Date | null;
+}
+
+interface BackupExecutionTable extends Timestamps {
+  id: Generated<number>;
+  uuid: string;
+  scheduled_backup_id: number;
+  status: Generated<BackupStatus>;
+  message: string | null;
+  size_bytes: number | null;
+  filename: string | null;
+  database_name: string | null;
+  local_storage_deleted: Generated<boolean>;
+  s3_storage_deleted: Generated<boolean>;
+  s3_uploaded: boolean | null;
+  finished_at: Date | null;
 }
 
 interface ServiceTable extends KindTable {
@@ -484,6 +525,9 @@ export interface DB {
   database: DatabaseTable;
   service: ServiceTable;
   service_container: ServiceContainerTable;
+  s3_storage: S3StorageTable;
+  scheduled_backup: ScheduledBackupTable;
+  backup_execution: BackupExecutionTable;
   domain: DomainTable;
   application_preview: ApplicationPreviewTable;
   env: EnvTable;

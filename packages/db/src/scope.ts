@@ -1,5 +1,6 @@
 import type { Scope, Stores, SystemStores } from "@berth/core";
 import { applicationStore } from "./application.ts";
+import { backupStore, systemBackupStore } from "./backup.ts";
 import type { Database } from "./client.ts";
 import { cloudTokenStore } from "./cloud-token.ts";
 import { type Context, inTransaction, type StoreDependencies, type TeamContext } from "./context.ts";
@@ -19,6 +20,7 @@ import { privateKeyStore } from "./private-key.ts";
 import { projectStore } from "./project.ts";
 import { releaseStore, systemReleaseStore } from "./release.ts";
 import { resourceStore, systemResourceStore } from "./resource.ts";
+import { s3StorageStore } from "./s3-storage.ts";
 import { scheduledTaskStore, systemScheduledTaskStore } from "./scheduled-task.ts";
 import { serverStore, systemServerStore } from "./server.ts";
 import { serviceStore } from "./service.ts";
@@ -62,6 +64,8 @@ function teamStores(context: TeamContext): Stores {
     applications: applicationStore(context),
     databases: databaseStore(context),
     services: serviceStore(context),
+    backups: backupStore(context),
+    s3Storages: s3StorageStore(context),
     domains: domainStore(context),
     previews: previewStore(context),
     envs: envStore(context),
@@ -85,6 +89,7 @@ function allStores(context: Context): SystemStores {
     resources: systemResourceStore(context),
     scheduledTasks: systemScheduledTaskStore(context),
     previews: systemPreviewStore(context),
+    backups: systemBackupStore(context),
     leases: leaseStore(context),
     webhooks: systemWebhookStore(context),
     servers: systemServerStore(context),

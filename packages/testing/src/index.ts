@@ -1,6 +1,7 @@
 export * from "./cloud-server.ts";
 export { contents } from "./contents.ts";
 export * from "./database.ts";
+export * from "./database-records.ts";
 export * from "./digitalocean-server.ts";
 export * from "./git-host.ts";
 export * from "./git-repository.ts";

@@ -4,9 +4,7 @@ import {
   ApplicationSecrets,
   ApplicationSettings,
   type ApplicationSource,
-  type DatabaseRecord,
   type DestinationRecord,
-  databaseDefaults,
   type EnvironmentRecord,
   type GithubAppFields,
   type GithubAppRecord,
@@ -113,31 +111,6 @@ export async function testApplication(
     github_app: options.github_app,
     settings: ApplicationSettings.parse({ build_pack: "nixpacks", ...options.settings }),
     secrets: ApplicationSecrets.parse({ ...options.secrets }),
-  });
-}
-
-/** A private PostgreSQL database. */
-export async function testDatabaseResource(
-  stores: Stores,
-  { environment, server, destination }: Pick<TestPlace, "environment" | "server" | "destination">,
-  options: Partial<Parameters<Stores["databases"]["insert"]>[0]> = {},
-): Promise<DatabaseRecord> {
-  const engine = options.engine ?? "postgresql";
-  const uuid = testUuid();
-  return await stores.databases.insert({
-    uuid,
-    environment_id: environment.id,
-    server_id: server.id,
-    destination_id: destination.id,
-    name: `${engine}-database-${uuid}`,
-    description: null,
-    engine,
-    settings: databaseDefaults(engine),
-    fields: { postgres_user: "postgres", postgres_db: "postgres" },
-    secrets: { postgres_password: "hunter2" },
-    is_public: false,
-    public_port: null,
-    ...options,
   });
 }
 

@@ -1,6 +1,7 @@
 import { notFound, type ResourceKind, type ResourceRecord, type Stores } from "@berth/core";
 import type { TestDatabase } from "./database.ts";
-import { type TestPlace, testApplication, testDatabaseResource, testUuid } from "./records.ts";
+import { testDatabaseResource } from "./database-records.ts";
+import { type TestPlace, testApplication, testUuid } from "./records.ts";
 
 /** A resource of any kind, for what all kinds share. Only an application has settings of its own. */
 export async function testResource(

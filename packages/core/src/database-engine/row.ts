@@ -75,10 +75,10 @@ export interface DumpCommands<Fields extends EngineFields> {
 }
 
 /** All that is known of an engine. The functions are methods, so that a row of some fields is a row of any. */
-export interface EngineRow<Fields extends EngineFields = EngineFields> {
+export interface EngineRow<Fields extends EngineFields = EngineFields, Collection extends string = string> {
   readonly title: string;
   /** Its databases in the answer about an environment. */
-  readonly collection: string;
+  readonly collection: Collection;
   readonly image: string;
   readonly port: number;
   /** Where it keeps its data: a storage of every database. */
@@ -95,7 +95,9 @@ export interface EngineRow<Fields extends EngineFields = EngineFields> {
 }
 
 /** Infers the fields, so that the functions know their names. */
-export const engineRow = <const Fields extends EngineFields>(row: EngineRow<Fields>): EngineRow<Fields> => row;
+export const engineRow = <const Fields extends EngineFields, const Collection extends string>(
+  row: EngineRow<Fields, Collection>,
+): EngineRow<Fields, Collection> => row;
 
 export const identifier = (byDefault: string, about: string) =>
   ({ type: "identifier", default: byDefault, about, variable: null }) as const;

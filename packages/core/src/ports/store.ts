@@ -3,6 +3,7 @@ import type { DeploymentLogLine, DeploymentStep } from "../deployment.ts";
 import type { Ability } from "../permission.ts";
 import type { DesiredState, ResourceKind, ResourceRef } from "../resource.ts";
 import type { ServerSettings } from "../server.ts";
+import type { BackupStore } from "./backup.ts";
 import type { CloudTokenStore } from "./cloud-token.ts";
 import type { DatabaseStore } from "./database.ts";
 import type { GithubAppStore } from "./github-app.ts";
@@ -33,6 +34,7 @@ import type {
   Timestamps,
   TokenRecord,
 } from "./records.ts";
+import type { S3StorageStore } from "./s3-storage.ts";
 import type { ScheduledTaskStore } from "./scheduled-task.ts";
 import type { ServiceStore } from "./service.ts";
 import type { StorageStore } from "./storage.ts";
@@ -55,6 +57,8 @@ export interface Stores {
   readonly applications: ApplicationStore;
   readonly databases: DatabaseStore;
   readonly services: ServiceStore;
+  readonly backups: BackupStore;
+  readonly s3Storages: S3StorageStore;
   readonly domains: DomainStore;
   readonly previews: PreviewStore;
   readonly envs: EnvStore;

@@ -4,6 +4,7 @@ import type { Upstream } from "../deploy/release.ts";
 import type { DeploymentLogLine, DeploymentStep, StepName, StepStatus } from "../deployment.ts";
 import type { Role } from "../permission.ts";
 import type { ValidationResult } from "../server-validation.ts";
+import type { SystemBackupStore } from "./backup.ts";
 import type { JobLease, SystemJobStore } from "./job.ts";
 import type { SystemPreviewStore } from "./preview.ts";
 import type {
@@ -40,6 +41,7 @@ export interface SystemStores {
   readonly resources: SystemResourceStore;
   readonly scheduledTasks: SystemScheduledTaskStore;
   readonly previews: SystemPreviewStore;
+  readonly backups: SystemBackupStore;
   readonly leases: LeaseStore;
   readonly servers: SystemServerStore;
   readonly jobs: SystemJobStore;

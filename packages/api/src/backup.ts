@@ -1,0 +1,101 @@
+import {
+  BackupCreate,
+  BackupCreated,
+  BackupExecutionSummary,
+  BackupScheduleDetails,
+  BackupUpdate,
+  lenient,
+  Message,
+} from "@berth/core";
+import { z } from "zod";
+import { listed, paging } from "./list.ts";
+import { onResource } from "./per-kind.ts";
+
+const scheduled_backup_uuid = z.string().describe("The schedule's identifier.");
+const execution_uuid = z.string().describe("The backup's identifier.");
+const delete_s3 = lenient(z.boolean()).optional().describe("Delete it from the S3 storage too. Default false.");
+
+/** Of databases. */
+export const backups = {
+  list: onResource("database", {
+    method: "GET",
+    path: "/backups",
+    operationId: "get-database-backups-by-uuid",
+    summary: "List a database's backup schedules",
+    description: "Each with its newest executions.",
+    ability: "read",
+    input: z.strictObject(paging),
+  })
+    .output(z.array(BackupScheduleDetails))
+    .query(async ({ ctx, input: { uuid, ...page } }) => [
+      ...listed(ctx, await ctx.control.backups.list(uuid, page), page),
+    ]),
+
+  create: onResource("database", {
+    method: "POST",
+    path: "/backups",
+    operationId: "create-database-backup",
+    summary: "Create a backup schedule",
+    description: "Of PostgreSQL, MySQL, MariaDB and MongoDB; the others cannot be saved while they run.",
+    ability: "write",
+    status: 201,
+    errors: ["engine.unsupported"],
+    input: BackupCreate,
+  })
+    .output(BackupCreated)
+    .mutation(({ ctx, input: { uuid, ...backup } }) => ctx.control.backups.create(uuid, backup)),
+
+  update: onResource("database", {
+    method: "PATCH",
+    path: "/backups/{scheduled_backup_uuid}",
+    operationId: "update-database-backup",
+    summary: "Change a backup schedule",
+    description: "What is not sent stays as it is.",
+    ability: "write",
+    errors: ["engine.unsupported"],
+    input: BackupUpdate.extend({ scheduled_backup_uuid }),
+  })
+    .output(Message)
+    .mutation(({ ctx, input: { uuid, scheduled_backup_uuid, ...change } }) =>
+      ctx.control.backups.update(uuid, scheduled_backup_uuid, change),
+    ),
+
+  delete: onResource("database", {
+    method: "DELETE",
+    path: "/backups/{scheduled_backup_uuid}",
+    operationId: "delete-backup-configuration-by-uuid",
+    summary: "Delete a backup schedule",
+    description: "With its executions.",
+    ability: "write",
+    input: z.strictObject({ scheduled_backup_uuid, delete_s3 }),
+  })
+    .output(Message)
+    .mutation(({ ctx, input }) => ctx.control.backups.delete(input.uuid, input.scheduled_backup_uuid)),
+
+  executions: onResource("database", {
+    method: "GET",
+    path: "/backups/{scheduled_backup_uuid}/executions",
+    operationId: "list-backup-executions",
+    summary: "List the executions of a backup schedule",
+    description: "Newest first.",
+    ability: "read",
+    input: z.strictObject({ scheduled_backup_uuid, ...paging }),
+  })
+    .output(z.object({ executions: z.array(BackupExecutionSummary) }))
+    .query(async ({ ctx, input: { uuid, scheduled_backup_uuid, ...page } }) => ({
+      executions: [...listed(ctx, await ctx.control.backups.executions(uuid, scheduled_backup_uuid, page), page)],
+    })),
+
+  deleteExecution: onResource("database", {
+    method: "DELETE",
+    path: "/backups/{scheduled_backup_uuid}/executions/{execution_uuid}",
+    operationId: "delete-backup-execution-by-uuid",
+    summary: "Delete a backup",
+    ability: "write",
+    input: z.strictObject({ scheduled_backup_uuid, execution_uuid, delete_s3 }),
+  })
+    .output(Message)
+    .mutation(({ ctx, input }) =>
+      ctx.control.backups.deleteExecution(input.uuid, input.scheduled_backup_uuid, input.execution_uuid),
+    ),
+};

@@ -1,0 +1,73 @@
+import { CreatedUuid, Message, S3Storage, S3StorageCreate, S3StorageUpdate } from "@berth/core";
+import { z } from "zod";
+import { listed, paging } from "./list.ts";
+import { operation } from "./operation.ts";
+
+const uuid = z.string().describe("The S3 storage's identifier.");
+
+export const s3Storages = {
+  list: operation({
+    method: "GET",
+    path: "/s3-storages",
+    operationId: "list-s3-storages",
+    tag: "S3 storages",
+    summary: "List S3 storages",
+    description: "With their keys for tokens that may read secrets only.",
+    ability: "read",
+  })
+    .input(z.strictObject(paging))
+    .output(z.array(S3Storage))
+    .query(async ({ ctx, input }) => [...listed(ctx, await ctx.control.s3Storages.list(input), input)]),
+
+  create: operation({
+    method: "POST",
+    path: "/s3-storages",
+    operationId: "create-s3-storage",
+    tag: "S3 storages",
+    summary: "Create an S3 storage",
+    ability: "write",
+    status: 201,
+  })
+    .input(S3StorageCreate)
+    .output(CreatedUuid)
+    .mutation(({ ctx, input }) => ctx.control.s3Storages.create(input)),
+
+  get: operation({
+    method: "GET",
+    path: "/s3-storages/{uuid}",
+    operationId: "get-s3-storage-by-uuid",
+    tag: "S3 storages",
+    summary: "Get an S3 storage",
+    ability: "read",
+  })
+    .input(z.strictObject({ uuid }))
+    .output(S3Storage)
+    .query(({ ctx, input }) => ctx.control.s3Storages.get(input.uuid)),
+
+  update: operation({
+    method: "PATCH",
+    path: "/s3-storages/{uuid}",
+    operationId: "update-s3-storage-by-uuid",
+    tag: "S3 storages",
+    summary: "Change an S3 storage",
+    description: "What is not sent stays.",
+    ability: "write",
+  })
+    .input(S3StorageUpdate.extend({ uuid }))
+    .output(CreatedUuid)
+    .mutation(({ ctx, input: { uuid, ...change } }) => ctx.control.s3Storages.update(uuid, change)),
+
+  delete: operation({
+    method: "DELETE",
+    path: "/s3-storages/{uuid}",
+    operationId: "delete-s3-storage-by-uuid",
+    tag: "S3 storages",
+    summary: "Delete an S3 storage",
+    description: "Refused while backups use it.",
+    ability: "write",
+    errors: ["resource.in_use"],
+  })
+    .input(z.strictObject({ uuid }))
+    .output(Message)
+    .mutation(({ ctx, input }) => ctx.control.s3Storages.delete(input.uuid)),
+};

@@ -1,0 +1,163 @@
+import {
+  type BackupConfiguration,
+  type BackupCreate,
+  type BackupExecutionSummary,
+  type BackupPlan,
+  type BackupScheduleDetails,
+  type BackupScheduleFields,
+  type BackupUpdate,
+  backupExecutionSummary,
+  backupExecutionView,
+  backupPlan,
+  backupScheduleView,
+  type DatabaseRecord,
+  invalid,
+  newBackup,
+  notFound,
+  type Page,
+  type Paging,
+  requireAbility,
+  type Stores,
+} from "@berth/core";
+import type { UseCaseContext } from "./context.ts";
+import { findDatabase, findDatabaseAlone } from "./database-answer.ts";
+import { tellOfResource } from "./event.ts";
+import { requireEngineFor } from "./lifecycle.ts";
+import { mapPage } from "./page.ts";
+
+/** Of each schedule, where it is answered with its executions. */
+const EXECUTIONS_SHOWN = 100;
+
+/** When databases are saved, and how that went. */
+export function backups(context: UseCaseContext) {
+  const { scope, stores, ids } = context;
+  return {
+    async list(databaseUuid: string, paging: Paging): Promise<Page<BackupScheduleDetails>> {
+      requireAbility(scope, "read");
+      const { id, engine } = await findDatabase(stores, databaseUuid);
+      const page = await stores.backups.list(id, paging);
+      const schedules = page.items.map((schedule) => schedule.id);
+      const executions = await stores.backups.newestExecutions(schedules, EXECUTIONS_SHOWN);
+      return mapPage(page, (schedule) => ({
+        ...backupScheduleView(schedule, engine),
+        executions: executions
+          .filter(({ scheduled_backup_id }) => scheduled_backup_id === schedule.id)
+          .map(backupExecutionView),
+      }));
+    },
+
+    /** @throws DomainError `request.invalid`, `engine.unsupported` */
+    async create(databaseUuid: string, sent: BackupCreate): Promise<{ uuid: string; message: string }> {
+      requireAbility(scope, "write");
+      return stores.transaction(async (inside) => {
+        const database = await findDatabaseAlone(inside, databaseUuid);
+        const fields = await fieldsOf(inside, database, { ...newBackup(sent), s3_storage_id: null }, sent);
+        const { uuid } = await inside.backups.insert(database.id, ids.uuid(), fields);
+        if (sent.backup_now) await runNow(context, inside, database, uuid);
+        await tellOfResource(inside, database, "resource.backups_changed", { created: uuid });
+        return { uuid, message: "Backup configuration created successfully." };
+      });
+    },
+
+    /** @throws DomainError `request.invalid`, `engine.unsupported` */
+    async update(databaseUuid: string, uuid: string, sent: BackupUpdate): Promise<{ message: string }> {
+      requireAbility(scope, "write");
+      await stores.transaction(async (inside) => {
+        const database = await findDatabaseAlone(inside, databaseUuid);
+        const current = await inside.backups.find(database.id, uuid);
+        if (current === undefined) throw notFound("Backup config");
+        await inside.backups.update(database.id, uuid, await fieldsOf(inside, database, current, sent));
+        if (sent.backup_now) await runNow(context, inside, database, uuid);
+        await tellOfResource(inside, database, "resource.backups_changed", { updated: uuid });
+      });
+      return { message: "Database backup configuration updated" };
+    },
+
+    /** With its executions. */
+    async delete(databaseUuid: string, uuid: string): Promise<{ message: string }> {
+      requireAbility(scope, "write");
+      await stores.transaction(async (inside) => {
+        const database = await findDatabaseAlone(inside, databaseUuid);
+        if (!(await inside.backups.delete(database.id, uuid))) throw notFound(THING);
+        await tellOfResource(inside, database, "resource.backups_changed", { deleted: uuid });
+      });
+      return { message: "Backup configuration and all executions deleted." };
+    },
+
+    /** Newest first. */
+    async executions(databaseUuid: string, uuid: string, paging: Paging): Promise<Page<BackupExecutionSummary>> {
+      requireAbility(scope, "read");
+      const database = await findDatabase(stores, databaseUuid);
+      const schedule = await stores.backups.find(database.id, uuid);
+      if (schedule === undefined) throw notFound(THING);
+      return mapPage(await stores.backups.executions(schedule.id, paging), backupExecutionSummary);
+    },
+
+    async deleteExecution(databaseUuid: string, uuid: string, executionUuid: string): Promise<{ message: string }> {
+      requireAbility(scope, "write");
+      await stores.transaction(async (inside) => {
+        const database = await findDatabaseAlone(inside, databaseUuid);
+        const schedule = await inside.backups.find(database.id, uuid);
+        if (schedule === undefined) throw notFound(THING);
+        const isDeleted = await inside.backups.deleteExecution(schedule.id, executionUuid);
+        if (!isDeleted) throw notFound("Backup execution");
+        await tellOfResource(inside, database, "resource.backups_changed", { updated: uuid });
+      });
+      return { message: "Backup execution deleted." };
+    },
+  };
+}
+
+const THING = "Backup configuration";
+
+/** The schedules of these databases with their newest execution, by the database's uuid. */
+export async function backupConfigurations(
+  stores: Stores,
+  databases: readonly DatabaseRecord[],
+): Promise<ReadonlyMap<string, BackupConfiguration[]>> {
+  const schedules = databases.length === 0 ? [] : await stores.backups.listOf(databases.map(({ id }) => id));
+  const newest = await stores.backups.newestExecutions(
+    schedules.map(({ id }) => id),
+    1,
+  );
+  const executions = new Map(newest.map((execution) => [execution.scheduled_backup_id, execution]));
+  return new Map(
+    databases.map(({ id, uuid, engine }) => {
+      const own = schedules.filter(({ resource_id }) => resource_id === id);
+      return [uuid, own.map((schedule) => configuration(schedule))];
+
+      function configuration(schedule: (typeof schedules)[number]): BackupConfiguration {
+        const execution = executions.get(schedule.id);
+        const latest_log = execution === undefined ? null : backupExecutionView(execution);
+        return { ...backupScheduleView(schedule, engine), latest_log };
+      }
+    }),
+  );
+}
+
+type Current = BackupPlan & Pick<BackupScheduleFields, "s3_storage_id">;
+
+async function fieldsOf(
+  inside: Stores,
+  { engine, fields }: DatabaseRecord,
+  current: Current,
+  sent: BackupUpdate,
+): Promise<BackupScheduleFields> {
+  const s3_storage_id = await storageOf(inside, current, sent);
+  const { problems, ...plan } = backupPlan({ engine, fields, hasStorage: s3_storage_id !== null }, current, sent);
+  if (Object.keys(problems).length > 0) throw invalid(problems);
+  return { ...plan, s3_storage_id };
+}
+
+async function storageOf(inside: Stores, current: Current, { s3_storage_uuid }: BackupUpdate): Promise<number | null> {
+  if (s3_storage_uuid === undefined) return current.s3_storage_id;
+  if (s3_storage_uuid === null) return null;
+  const storage = await inside.s3Storages.find(s3_storage_uuid);
+  if (storage === undefined) throw invalid({ s3_storage_uuid: ["The team has no such S3 storage."] });
+  return storage.id;
+}
+
+async function runNow(context: UseCaseContext, inside: Stores, database: DatabaseRecord, uuid: string): Promise<void> {
+  await requireEngineFor(context, inside, database);
+  await inside.backups.request(database.id, uuid);
+}

@@ -1,0 +1,88 @@
+import {
+  DomainError,
+  maySeeSecrets,
+  notFound,
+  type Page,
+  type Paging,
+  requireAbility,
+  type S3Storage,
+  type S3StorageCreate,
+  type S3StorageRecord,
+  type S3StorageUpdate,
+  type Stores,
+  s3StorageView,
+} from "@berth/core";
+import type { UseCaseContext } from "./context.ts";
+
+/** @throws DomainError `resource.not_found` */
+async function findS3Storage(stores: Stores, uuid: string): Promise<S3StorageRecord> {
+  const storage = await stores.s3Storages.find(uuid);
+  if (storage === undefined) throw notFound(THING);
+  return storage;
+}
+
+/** Buckets that backups are sent to. */
+export function s3Storages({ scope, stores, ids }: UseCaseContext) {
+  async function views(storages: readonly S3StorageRecord[]): Promise<S3Storage[]> {
+    const isOpen = maySeeSecrets(scope) && storages.length > 0;
+    const credentials = isOpen ? await stores.s3Storages.credentialsOf(storages.map(({ id }) => id)) : undefined;
+    return storages.map((storage) => s3StorageView(storage, credentials?.get(storage.id)));
+  }
+
+  return {
+    async list(paging: Paging): Promise<Page<S3Storage>> {
+      requireAbility(scope, "read");
+      const { items, total } = await stores.s3Storages.list(paging);
+      return { items: await views(items), total };
+    },
+
+    async get(uuid: string): Promise<S3Storage> {
+      requireAbility(scope, "read");
+      const [view] = await views([await findS3Storage(stores, uuid)]);
+      if (view === undefined) throw notFound(THING);
+      return view;
+    },
+
+    async create({ description = null, is_usable = false, ...sent }: S3StorageCreate): Promise<{ uuid: string }> {
+      requireAbility(scope, "write");
+      return stores.transaction(async (inside) => {
+        const { uuid, name } = await inside.s3Storages.insert(ids.uuid(), { ...sent, description, is_usable });
+        await inside.events.append({ type: "s3_storage.created", resource_uuid: uuid, payload: { name } });
+        return { uuid };
+      });
+    },
+
+    async update(uuid: string, change: S3StorageUpdate): Promise<{ uuid: string }> {
+      requireAbility(scope, "write");
+      return stores.transaction(async (inside) => {
+        const changed = await inside.s3Storages.update(uuid, change);
+        if (changed === undefined) throw notFound(THING);
+        await inside.events.append({
+          type: "s3_storage.updated",
+          resource_uuid: uuid,
+          payload: { name: changed.name, fields: Object.keys(change).sort() },
+        });
+        return { uuid };
+      });
+    },
+
+    /** @throws DomainError `resource.in_use` */
+    async delete(uuid: string): Promise<{ message: string }> {
+      requireAbility(scope, "write");
+      await stores.transaction(async (inside) => {
+        const { name } = await findS3Storage(inside, uuid);
+        if (!(await inside.s3Storages.deleteIfUnused(uuid))) throw inUse();
+        await inside.events.append({ type: "s3_storage.deleted", resource_uuid: uuid, payload: { name } });
+      });
+      return { message: "S3 storage deleted." };
+    },
+  };
+}
+
+const THING = "S3 storage";
+
+const inUse = () =>
+  new DomainError(
+    "resource.in_use",
+    "S3 storage is in use by backups of databases. Change or delete these backups first.",
+  );

@@ -1,0 +1,35 @@
+import type { Page, Paging, Timestamps } from "./records.ts";
+
+/** A bucket for backups, without the login to it. */
+export interface S3StorageRecord extends Timestamps {
+  readonly id: number;
+  readonly uuid: string;
+  readonly team_id: number;
+  readonly name: string;
+  readonly description: string | null;
+  readonly endpoint: string;
+  readonly bucket: string;
+  readonly region: string;
+  readonly is_usable: boolean;
+}
+export type S3StorageFields = Omit<S3StorageRecord, "id" | "uuid" | "team_id" | keyof Timestamps>;
+
+/** Kept encrypted. */
+export interface S3Credentials {
+  readonly key: string;
+  readonly secret: string;
+}
+
+type Given<T> = { readonly [K in keyof T]?: T[K] | undefined };
+
+export interface S3StorageStore {
+  list(paging?: Paging): Promise<Page<S3StorageRecord>>;
+  find(uuid: string): Promise<S3StorageRecord | undefined>;
+  insert(uuid: string, storage: S3StorageFields & S3Credentials): Promise<S3StorageRecord>;
+  /** What is not given stays. */
+  update(uuid: string, change: Given<S3StorageFields & S3Credentials>): Promise<S3StorageRecord | undefined>;
+  /** Of several at once, by id. */
+  credentialsOf(ids: readonly number[]): Promise<ReadonlyMap<number, S3Credentials>>;
+  /** `false` when backups use it. */
+  deleteIfUnused(uuid: string): Promise<boolean>;
+}

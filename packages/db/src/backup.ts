@@ -1,0 +1,257 @@
+import {
+  BACKUP_DEFAULTS,
+  type BackupExecutionRecord,
+  type BackupScheduleFields,
+  type BackupScheduleRecord,
+  type BackupSettings,
+  type BackupStore,
+  notFound,
+  type SystemBackupStore,
+} from "@berth/core";
+import { type Kysely, sql } from "kysely";
+import { type Context, idsOf, inTransaction, type TeamContext, wakeWorkers } from "./context.ts";
+import { countRows, ofOwner, page, within } from "./page.ts";
+import { pick } from "./pick.ts";
+import type { DB } from "./schema.ts";
+import { storable } from "./storable.ts";
+
+const SCHEDULE_COLUMNS = [
+  "scheduled_backup.id",
+  "scheduled_backup.uuid",
+  "scheduled_backup.resource_id",
+  "resource.team_id",
+  "scheduled_backup.enabled",
+  "scheduled_backup.frequency",
+  "scheduled_backup.s3_storage_id",
+  "s3_storage.uuid as s3_storage_uuid",
+  "scheduled_backup.settings",
+  "scheduled_backup.requested_at",
+  "scheduled_backup.created_at",
+  "scheduled_backup.updated_at",
+] as const;
+
+const EXECUTION_COLUMNS = [
+  "backup_execution.id",
+  "backup_execution.uuid",
+  "backup_execution.scheduled_backup_id",
+  "backup_execution.status",
+  "backup_execution.message",
+  "backup_execution.size_bytes",
+  "backup_execution.filename",
+  "backup_execution.database_name",
+  "backup_execution.local_storage_deleted",
+  "backup_execution.s3_storage_deleted",
+  "backup_execution.s3_uploaded",
+  "backup_execution.finished_at",
+  "backup_execution.created_at",
+  "backup_execution.updated_at",
+] as const;
+
+const selectSchedules = (db: Kysely<DB>) =>
+  db
+    .selectFrom("scheduled_backup")
+    .innerJoin("resource", "resource.id", "scheduled_backup.resource_id")
+    .leftJoin("s3_storage", "s3_storage.id", "scheduled_backup.s3_storage_id")
+    .select(SCHEDULE_COLUMNS);
+
+type ScheduleRow = Omit<BackupScheduleRecord, "settings"> & { readonly settings: Partial<BackupSettings> };
+// What was stored before a setting existed lacks it and reads as its default.
+const scheduleRecord = (row: ScheduleRow): BackupScheduleRecord => ({
+  ...row,
+  settings: { ...BACKUP_DEFAULTS, ...row.settings },
+});
+
+export function backupStore(context: TeamContext): BackupStore {
+  const { db, teamId } = context;
+  const own = () => selectSchedules(db).where("resource.team_id", "=", teamId);
+  const find = async (resourceId: number, uuid: string) => {
+    const row = await own()
+      .where("scheduled_backup.resource_id", "=", resourceId)
+      .where("scheduled_backup.uuid", "=", uuid)
+      .executeTakeFirst();
+    return row && scheduleRecord(row);
+  };
+  return {
+    list: (resourceId, paging = {}) =>
+      page(
+        paging,
+        async (window) => {
+          const owned = { owner: "scheduled_backup.resource_id", is: resourceId, id: "scheduled_backup.id" } as const;
+          return (await within(ofOwner(own(), owned), window).execute()).map(scheduleRecord);
+        },
+        () => countRows(db.selectFrom("scheduled_backup").where("resource_id", "in", ownResource(context, resourceId))),
+      ),
+    async listOf(resourceIds) {
+      const rows = await own()
+        .where("scheduled_backup.resource_id", "in", idsOf(resourceIds))
+        .orderBy("scheduled_backup.id")
+        .execute();
+      return rows.map(scheduleRecord);
+    },
+    find,
+    insert: (resourceId, uuid, fields) =>
+      inTransaction(context, async (inside) => {
+        const owner = await ownResource(inside, resourceId).executeTakeFirst();
+        if (owner === undefined) throw notFound("Database");
+        const values = { ...(await columnsOf(inside, fields)), uuid, resource_id: owner.id };
+        await inside.db.insertInto("scheduled_backup").values(values).execute();
+        const made = await backupStore(inside).find(resourceId, uuid);
+        if (made === undefined) throw notFound("Backup configuration");
+        return made;
+      }),
+    update: (resourceId, uuid, fields) =>
+      inTransaction(context, async (inside) => {
+        await inside.db
+          .updateTable("scheduled_backup")
+          .set({ ...(await columnsOf(inside, fields)), updated_at: sql<Date>`now()` })
+          .where("uuid", "=", uuid)
+          .where("resource_id", "in", ownResource(context, resourceId))
+          .execute();
+        return await backupStore(inside).find(resourceId, uuid);
+      }),
+    request: (resourceId, uuid) =>
+      inTransaction(context, async (inside) => {
+        const asked = await inside.db
+          .updateTable("scheduled_backup")
+          .set({ requested_at: sql<Date>`coalesce(requested_at, now())` })
+          .where("uuid", "=", uuid)
+          .where("resource_id", "in", ownResource(context, resourceId))
+          .executeTakeFirst();
+        if (asked.numUpdatedRows > 0n) wakeWorkers(inside);
+      }),
+    async delete(resourceId, uuid) {
+      const deleted = await db
+        .deleteFrom("scheduled_backup")
+        .where("uuid", "=", uuid)
+        .where("resource_id", "in", ownResource(context, resourceId))
+        .executeTakeFirst();
+      return deleted.numDeletedRows > 0n;
+    },
+    ...executionStore(context),
+  };
+}
+
+const ownResource = ({ db, teamId }: TeamContext, resourceId: number) =>
+  db.selectFrom("resource").select("resource.id").where("id", "=", resourceId).where("team_id", "=", teamId);
+
+/** @throws DomainError `resource.not_found` for an S3 storage of another team */
+async function columnsOf({ db, teamId }: TeamContext, { settings, ...fields }: BackupScheduleFields) {
+  const { s3_storage_id } = fields;
+  if (s3_storage_id !== null) {
+    const storage = await db
+      .selectFrom("s3_storage")
+      .select("id")
+      .where("id", "=", s3_storage_id)
+      .where("team_id", "=", teamId)
+      .executeTakeFirst();
+    if (storage === undefined) throw notFound("S3 storage");
+  }
+  return { ...pick(fields, ["enabled", "frequency", "s3_storage_id"]), settings: JSON.stringify(settings) };
+}
+
+function executionStore({
+  db,
+  teamId,
+}: TeamContext): Pick<BackupStore, "executions" | "newestExecutions" | "deleteExecution"> {
+  const ownSchedules = (ids: readonly number[]) =>
+    db
+      .selectFrom("scheduled_backup")
+      .innerJoin("resource", "resource.id", "scheduled_backup.resource_id")
+      .select("scheduled_backup.id")
+      .where("scheduled_backup.id", "in", idsOf(ids))
+      .where("resource.team_id", "=", teamId);
+  return {
+    async executions(scheduleId, paging = {}) {
+      const schedule = await ownSchedules([scheduleId]).executeTakeFirst();
+      if (schedule === undefined) return { items: [], total: 0 };
+      const order = {
+        owner: "backup_execution.scheduled_backup_id",
+        is: schedule.id,
+        id: "backup_execution.id",
+        direction: "desc",
+      } as const;
+      const all = () => db.selectFrom("backup_execution");
+      return page(
+        paging,
+        (window) => within(ofOwner(all().select(EXECUTION_COLUMNS), order), window).execute(),
+        () => countRows(all().where("scheduled_backup_id", "=", schedule.id)),
+      );
+    },
+    newestExecutions: (scheduleIds, take) =>
+      db
+        .selectFrom(ownSchedules(scheduleIds).as("schedule"))
+        .innerJoinLateral(
+          (eb) =>
+            eb
+              .selectFrom("backup_execution")
+              .select(EXECUTION_COLUMNS)
+              .whereRef("backup_execution.scheduled_backup_id", "=", "schedule.id")
+              .orderBy("backup_execution.scheduled_backup_id", "desc")
+              .orderBy("backup_execution.id", "desc")
+              .limit(take)
+              .as("newest"),
+          (join) => join.onTrue(),
+        )
+        .selectAll("newest")
+        .orderBy("newest.id", "desc")
+        .execute(),
+    async deleteExecution(scheduleId, uuid) {
+      const deleted = await db
+        .deleteFrom("backup_execution")
+        .where("uuid", "=", uuid)
+        .where("scheduled_backup_id", "in", ownSchedules([scheduleId]))
+        .executeTakeFirst();
+      return deleted.numDeletedRows > 0n;
+    },
+  };
+}
+
+export function systemBackupStore(context: Context): SystemBackupStore {
+  return {
+    async listRequested(serverIds) {
+      const rows = await selectSchedules(context.db)
+        .where("scheduled_backup.requested_at", "is not", null)
+        .where("resource.server_id", "in", idsOf(serverIds))
+        .where("resource.removing_at", "is", null)
+        .orderBy("scheduled_backup.requested_at")
+        .orderBy("scheduled_backup.id")
+        .execute();
+      return rows.map(scheduleRecord);
+    },
+    startExecution: (scheduleId, execution) =>
+      inTransaction(context, (inside) => startExecution(inside, scheduleId, execution)),
+    async finishExecution(uuid, { message, filename, ...end }) {
+      const ended = await context.db
+        .updateTable("backup_execution")
+        .set({
+          ...pick(end, ["status", "size_bytes", "s3_uploaded", "finished_at"]),
+          message: message === null ? null : storable(message),
+          filename: filename === null ? null : storable(filename),
+          updated_at: sql<Date>`now()`,
+        })
+        .where("uuid", "=", uuid)
+        .where("status", "=", "running")
+        .executeTakeFirst();
+      return ended.numUpdatedRows > 0n;
+    },
+  };
+}
+
+async function startExecution(
+  { db }: Context,
+  scheduleId: number,
+  { uuid, database_name }: Parameters<SystemBackupStore["startExecution"]>[1],
+): Promise<BackupExecutionRecord | undefined> {
+  const asked = await db
+    .updateTable("scheduled_backup")
+    .set({ requested_at: null })
+    .where("id", "=", scheduleId)
+    .executeTakeFirst();
+  // The row is locked now: it stays until the execution is written.
+  if (asked.numUpdatedRows === 0n) return undefined;
+  return await db
+    .insertInto("backup_execution")
+    .values({ uuid, scheduled_backup_id: scheduleId, database_name })
+    .returning(EXECUTION_COLUMNS)
+    .executeTakeFirstOrThrow();
+}
