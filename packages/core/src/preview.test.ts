@@ -79,7 +79,7 @@ describe("a template", () => {
 });
 
 describe("a preview's storage", () => {
-  const storage = { uuid: "s1", name: "app-data", is_preview_suffix_enabled: true };
+  const storage = { uuid: "s1", name: "app-data", host_path: null, is_preview_suffix_enabled: true };
   test("is its own, with the pull request in its name", () => {
     expect(storageOf(storage, 7)).toEqual({ ...storage, uuid: "s1-pr-7", name: "app-data-pr-7" });
   });

@@ -98,14 +98,19 @@ export const previewName = (applicationUuid: string, pullRequestId: number): str
 
 const previewSuffix = (pullRequestId: number) => `-pr-${pullRequestId}`;
 
+type Suffixed = Pick<StorageRecord, "uuid" | "name" | "host_path" | "is_preview_suffix_enabled">;
+
 /** A storage as a deployment uses it: a preview has its own, unless the storage is shared with previews on purpose. */
-export function storageOf<S extends Pick<StorageRecord, "uuid" | "name" | "is_preview_suffix_enabled">>(
-  storage: S,
-  pullRequestId: number,
-): S {
+export function storageOf<S extends Suffixed>(storage: S, pullRequestId: number): S {
   if (!isOwnOfPreview(storage, pullRequestId)) return storage;
-  const suffix = previewSuffix(pullRequestId);
-  return { ...storage, uuid: `${storage.uuid}${suffix}`, name: storage.name && `${storage.name}${suffix}` };
+  const suffixed = (text: string | null) => text && `${text}${previewSuffix(pullRequestId)}`;
+  const { uuid, name, host_path } = storage;
+  return {
+    ...storage,
+    uuid: `${uuid}${previewSuffix(pullRequestId)}`,
+    name: suffixed(name),
+    host_path: suffixed(host_path),
+  };
 }
 
 export const isOwnOfPreview = (

@@ -140,7 +140,8 @@ export function credentialsFor(
 
 /** The address at which these credentials open a repository. */
 export function repositoryFor(repository: string, credentials: GitCredentials | undefined): string {
+  if (credentials?.type !== "ssh") return repository;
   const url = parseGitUrl(repository);
-  if (credentials?.type !== "ssh" || url.scheme !== "https") return repository;
+  if (url.scheme !== "https") return repository;
   return formatGitUrl({ ...url, scheme: "ssh", username: "git", password: null, port: null });
 }

@@ -339,6 +339,24 @@ export function engineConformance(name: string, makeWorld: () => Promise<EngineW
       });
     });
 
+    describe("single volumes", () => {
+      test("are removed with what is in them, and the others stay", async () => {
+        const volume = (name: string) =>
+          ({ type: "volume", uuid: `${name}-${process.pid}`, name, mountPath: `/app/${name}` }) as const;
+        const gone = volume("gone");
+        const storages = [gone, volume("kept")];
+        const one = await started({ storages });
+        for (const { name } of storages) await ask(one, "append", { file: `${name}/file`, text: "old" });
+        await engine.remove(one, { graceSeconds: 5 });
+        await engine.removeVolumes(one.resourceUuid, [gone]);
+        await engine.removeVolumes(one.resourceUuid, [gone]);
+        const two = await started({ resourceUuid: one.resourceUuid, resourceNumber: one.resourceNumber, storages });
+        for (const { name } of storages) await ask(two, "append", { file: `${name}/file`, text: "new" });
+        expect(await ask(two, "read", { file: "gone/file" })).toBe("new");
+        expect(await ask(two, "read", { file: "kept/file" })).toBe("oldnew");
+      });
+    });
+
     describe("limits", () => {
       test("ends an application that takes more memory than it may", async (context) => {
         if (!engine.capabilities.memory_limit) return notSupported(context, "memory_limit");

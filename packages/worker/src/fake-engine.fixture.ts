@@ -35,6 +35,8 @@ export interface FakeEngine {
   artifacts(): readonly string[];
   releases(): readonly ReleaseState[];
   readonly removedResources: readonly { readonly uuid: string; readonly deleteVolumes: boolean }[];
+  /** `resource/storage`. */
+  readonly removedVolumes: readonly string[];
   readonly executed: readonly { readonly deploymentUuid: string; readonly script: string }[];
   /** What must never happen, and did. */
   readonly violations: readonly string[];
@@ -59,6 +61,7 @@ export function fakeEngine(points: Points): FakeEngine {
   const starts = new Map<string, number>();
   const specs = new Map<string, ReleaseSpec>();
   const removedResources: { uuid: string; deleteVolumes: boolean }[] = [];
+  const removedVolumes: string[] = [];
   const executed: { deploymentUuid: string; script: string }[] = [];
   const violations: string[] = [];
   const listeners = new Set<(state: ReleaseState) => void>();
@@ -145,6 +148,9 @@ export function fakeEngine(points: Points): FakeEngine {
       for (const [cursor, line] of lines.entries()) yield { cursor: String(cursor), line };
     },
     listeningPorts: async (ref) => portsOf(releases.get(ref.deploymentUuid)),
+    async removeVolumes(resourceUuid, volumes) {
+      removedVolumes.push(...volumes.map(({ uuid }) => `${resourceUuid}/${uuid}`));
+    },
     async removeResource(uuid, { deleteVolumes }) {
       removedResources.push({ uuid, deleteVolumes });
     },
@@ -166,6 +172,7 @@ export function fakeEngine(points: Points): FakeEngine {
     artifacts: () => [...artifacts],
     releases: () => [...releases.values()].map(({ state }) => state),
     removedResources,
+    removedVolumes,
     executed,
     violations,
     async crash(deploymentUuid, exitCode, restartCount = 0) {

@@ -4,9 +4,11 @@ import type {
   Observed,
   ReleaseRecord,
   ResourceRecord,
+  RoutedPreview,
   SiteSubject,
   SystemStores,
   Wanted,
+  WantedPreview,
   WantedRelease,
   WantedResource,
 } from "@berth/core";
@@ -47,19 +49,25 @@ export function createObserver(stores: SystemStores): Observer {
       // that a running deployment makes can look as if it belonged to no one.
       const releases = await engine.list();
       const active = await stores.deployments.listActive(server.id);
-      const [records, resources] = await Promise.all([
+      const [records, resources, previews] = await Promise.all([
         stores.releases.listByServer(server.id),
         stores.resources.listByServer(server.id),
+        stores.previews.listByServer(server.id),
       ]);
       const activeIds = new Set(active.map(({ id }) => id));
       const applications = new Map<number, ApplicationRecord>();
       const byResource = Map.groupBy(records, (record) => record.resource_id);
+      const previewsOf = Map.groupBy(previews, (preview) => preview.resource_id);
       const wantedResources: WantedResource[] = [];
       for (const resource of resources) {
         const found = await settingsOf(resource);
         if (found !== undefined) applications.set(resource.id, found.application);
         const releases = (byResource.get(resource.id) ?? []).map((record) => wantedRelease(record, activeIds));
-        wantedResources.push(wantedResource(resource, found, releases));
+        const own = previewsOf.get(resource.id) ?? [];
+        wantedResources.push({
+          ...wantedResource(resource, found, releases),
+          previews: own.map((preview) => wantedPreview(preview, found)),
+        });
       }
       const present = new Set(resources.map(({ id }) => id));
       for (const id of byServer.get(server.id) ?? []) if (!present.has(id)) known.delete(id);
@@ -75,7 +83,7 @@ function wantedResource(
   resource: ResourceRecord & { readonly domains: SiteSubject["domains"] },
   found: Known | undefined,
   releases: readonly WantedRelease[],
-): WantedResource {
+): Omit<WantedResource, "previews"> {
   const { domains } = resource;
   return {
     id: resource.id,
@@ -88,6 +96,17 @@ function wantedResource(
     site: found && domains.length > 0 ? { ...found, domains } : undefined,
   };
 }
+
+const wantedPreview = (preview: RoutedPreview, found: Known | undefined): WantedPreview => ({
+  id: preview.id,
+  pullRequestId: preview.pull_request_id,
+  status: preview.status,
+  isRemoving: preview.removing_at !== null,
+  site:
+    found && preview.domains.length > 0
+      ? { ...found, domains: preview.domains, pullRequestId: preview.pull_request_id }
+      : undefined,
+});
 
 const wantedRelease = (record: ReleaseRecord, active: ReadonlySet<number>): WantedRelease => ({
   deploymentId: record.deployment_id,

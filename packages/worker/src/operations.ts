@@ -1,6 +1,8 @@
 import { isTerminal, type Operation, type ReleaseRef, releaseSpec, type SystemStores, type WorkIO } from "@berth/core";
+import { claimsOf } from "./claims.ts";
 import type { ServerHands } from "./hands.ts";
 import type { WorkerDeps } from "./ports.ts";
+import { removePreview } from "./preview-removal.ts";
 import { removeResource } from "./removal.ts";
 import { retire } from "./retire.ts";
 import { STOP_GRACE_SECONDS, type WorkerSettings } from "./settings.ts";
@@ -23,6 +25,10 @@ export function laneOf(operation: Operation): string {
       return `deployment ${operation.deploymentId}`;
     case "unroute":
       return `site ${operation.siteId}`;
+    case "set_preview_status":
+      return `preview ${operation.previewId}`;
+    case "remove_preview":
+      return `preview ${operation.pullRequestId} of resource ${operation.resourceId}`;
     case "stop":
       return operation.resourceId === null
         ? `release ${operation.release.deploymentUuid}`
@@ -52,7 +58,7 @@ export async function carryOut(
     case "retire":
       return await retire(deps, hands, operation, signal);
     case "route":
-      return await hands.router.route(operation.resourceId);
+      return await hands.router.route(operation.resourceId, operation.pullRequestId);
     case "unroute":
       return await hands.router.unroute(operation.siteId);
     case "set_upstream":
@@ -63,6 +69,10 @@ export async function carryOut(
       return await setRestarts(deps, operation);
     case "remove_resource":
       return void (await removeResource(deps, hands, operation.resourceId));
+    case "set_preview_status":
+      return await stores.previews.setStatus(operation.previewId, operation.status);
+    case "remove_preview":
+      return void (await removePreview(deps, hands, operation.resourceId, operation.pullRequestId));
   }
 }
 
@@ -73,14 +83,15 @@ async function startLive(
   signal: AbortSignal,
 ): Promise<void> {
   onStart(release.deploymentUuid);
-  const [record, deployment, found, domains] = await Promise.all([
+  const [record, deployment, found] = await Promise.all([
     stores.releases.find(deploymentId),
     stores.deployments.find(deploymentId),
     stores.resources.application(resourceId),
-    stores.resources.domains(resourceId),
   ]);
-  const isWanted = found?.application.desired_state === "running" && found.application.removing_at === null;
-  if (record?.role !== "live" || deployment === undefined || found === undefined || !isWanted) return;
+  if (record?.role !== "live" || deployment === undefined || found?.application.removing_at !== null) return;
+  const isPreview = record.pull_request_id !== 0;
+  const domains = await claimsOf(stores, resourceId, record.pull_request_id);
+  if (domains === undefined || (found.application.desired_state !== "running" && !isPreview)) return;
   const team = stores.forTeam(found.application.team_id);
   const [envs, storages] = await Promise.all([team.envs.list(resourceId), team.storages.list(resourceId)]);
   const { application } = found;

@@ -1,12 +1,4 @@
-import {
-  isDomainError,
-  type Observed,
-  type Operation,
-  plan,
-  type ServerRecord,
-  siteOf,
-  upstreamsOf,
-} from "@berth/core";
+import { isDomainError, type Observed, type Operation, plan, type ServerRecord, sitesOf } from "@berth/core";
 import type { ServerHands } from "./hands.ts";
 import { createHealthWatch, type HealthWatch } from "./health-watch.ts";
 import { createObserver, type Look } from "./observe.ts";
@@ -145,7 +137,10 @@ export function createReconciler(deps: ReconcilerDeps, pulse: Pulse): Reconciler
     const isDue = performance.now() - post.syncedMs > settings.resyncSeconds * 1000;
     if (!isDue && !hands.router.isUncertain()) return;
     try {
-      await hands.router.sync(async () => sitesOf(await observer.look(hands)));
+      await hands.router.sync(async () => {
+        const { wanted, releases } = await observer.look(hands);
+        return sitesOf(wanted, releases);
+      });
       post.syncedMs = performance.now();
     } catch (error) {
       // Releases are looked after even while their proxy is away.
@@ -202,19 +197,11 @@ export function createReconciler(deps: ReconcilerDeps, pulse: Pulse): Reconciler
 function watchedOf({ wanted, releases, applications }: Look) {
   const states = new Map(releases.map((state) => [state.deploymentUuid, state]));
   return wanted.resources.flatMap(({ id, releases: records }) => {
-    const live = records.find(({ role, pullRequestId }) => role === "live" && pullRequestId === 0);
-    const state = live && states.get(live.deploymentUuid);
     const settings = applications.get(id)?.settings;
-    return state && settings ? [{ state, settings }] : [];
-  });
-}
-
-function sitesOf({ wanted, releases }: Look) {
-  const states = new Map(releases.map((state) => [state.deploymentUuid, state]));
-  return wanted.resources.flatMap(({ site, isRemoving, desiredState, releases: records }) => {
-    if (site === undefined || isRemoving) return [];
-    const live = records.find(({ role, pullRequestId }) => role === "live" && pullRequestId === 0);
-    return [siteOf(site, upstreamsOf(desiredState, live, live && states.get(live.deploymentUuid)))];
+    return records.flatMap(({ role, deploymentUuid }) => {
+      const state = role === "live" ? states.get(deploymentUuid) : undefined;
+      return state && settings ? [{ state, settings }] : [];
+    });
   });
 }
 

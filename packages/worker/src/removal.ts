@@ -1,4 +1,11 @@
-import { DomainError, isDomainError, type ResourceRecord, type ServerRecord, type SystemStores } from "@berth/core";
+import {
+  DomainError,
+  isDomainError,
+  type ResourceRecord,
+  type ServerRecord,
+  type SystemStores,
+  siteIdOf,
+} from "@berth/core";
 import type { ServerHands } from "./hands.ts";
 import type { WorkerDeps } from "./ports.ts";
 import { STOP_GRACE_SECONDS, type WorkerSettings } from "./settings.ts";
@@ -97,7 +104,10 @@ async function takeFromEngine(
   { server, engine, router }: ServerHands,
   resource: ResourceRecord,
 ): Promise<void> {
-  await router.unroute(resource.uuid);
+  const previews = await stores.previews.listByApplication(resource.id);
+  for (const pullRequestId of [0, ...previews.map(({ pull_request_id }) => pull_request_id)]) {
+    await router.unroute(siteIdOf(resource.uuid, pullRequestId));
+  }
   const graceSeconds = await graceOf(stores, resource);
   const records = (await stores.releases.listByServer(server.id)).filter(
     ({ resource_id }) => resource_id === resource.id,

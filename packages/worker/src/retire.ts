@@ -13,12 +13,12 @@ export type Retirement = Extract<Operation, { type: "retire" }>;
 export async function retire(
   deps: WorkerDeps & { readonly settings: WorkerSettings },
   { engine, proxy, router }: ServerHands,
-  { release, deploymentId, resourceId, keepsArtifact }: Retirement,
+  { release, deploymentId, resourceId, pullRequestId, keepsArtifact }: Retirement,
   signal: AbortSignal,
 ): Promise<void> {
   const { stores, settings } = deps;
   // From here on the proxy sends it nothing new, whatever it was told before.
-  await router.route(resourceId);
+  await router.route(resourceId, pullRequestId);
   const record = await stores.releases.find(deploymentId);
   if (record === undefined || record.role !== "retiring") return;
   const successorId = record.replaced_by_deployment_id;

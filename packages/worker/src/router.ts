@@ -1,5 +1,6 @@
 import type { Engine, ReleaseRef, Site, Proxy as SiteProxy, SystemStores } from "@berth/core";
-import { siteOf, upstreamsOf } from "@berth/core";
+import { siteIdOf, siteOf, upstreamsOf } from "@berth/core";
+import { claimsOf } from "./claims.ts";
 import { lane } from "./wait.ts";
 
 /**
@@ -7,8 +8,11 @@ import { lane } from "./wait.ts";
  * turn comes: what was read earlier would route to a release that has been replaced since.
  */
 export interface Router {
-  /** Routes a resource as it is recorded now. @throws DomainError when the proxy or the engine does not answer. */
-  route(resourceId: number): Promise<void>;
+  /**
+   * Routes a resource, or one of its previews, as it is recorded now.
+   * @throws DomainError when the proxy or the engine does not answer.
+   */
+  route(resourceId: number, pullRequestId: number): Promise<void>;
   unroute(siteId: string): Promise<void>;
   /** Replaces all sites by what `read` answers when the turn comes. */
   sync(read: () => Promise<readonly Site[]>): Promise<void>;
@@ -46,7 +50,8 @@ export function createRouter(stores: SystemStores, engine: Engine, proxy: SitePr
   };
 
   return {
-    route: (resourceId) => inTurn(() => settle(() => readSite(stores, engine, resourceId), tellSite)),
+    route: (resourceId, pullRequestId) =>
+      inTurn(() => settle(() => readSite(stores, engine, resourceId, pullRequestId), tellSite)),
     unroute: (siteId) => inTurn(() => tellSite({ siteId })),
     sync: (read) => inTurn(() => settle(read, tellAll)),
     sites: () => sites,
@@ -68,25 +73,32 @@ async function settle<T>(read: () => Promise<T>, write: (value: T) => Promise<vo
   }
 }
 
-/** `site` is missing when the resource claims no URL, both are when it is gone. */
+/** `site` is missing when the resource claims no URL or the preview is gone, both are when the resource is gone. */
 interface Routed {
   readonly siteId?: string;
   readonly site?: Site;
 }
 
-async function readSite(stores: SystemStores, engine: Engine, resourceId: number): Promise<Routed> {
-  const [found, domains, live] = await Promise.all([
+async function readSite(
+  stores: SystemStores,
+  engine: Engine,
+  resourceId: number,
+  pullRequestId: number,
+): Promise<Routed> {
+  const [found, claims, live] = await Promise.all([
     stores.resources.application(resourceId),
-    stores.resources.domains(resourceId),
-    stores.releases.live(resourceId, 0),
+    claimsOf(stores, resourceId, pullRequestId),
+    stores.releases.live(resourceId, pullRequestId),
   ]);
   if (found === undefined) return {};
   const { application, secrets } = found;
-  if (domains.length === 0) return { siteId: application.uuid };
+  const siteId = siteIdOf(application.uuid, pullRequestId);
+  if (claims === undefined || claims.length === 0) return { siteId };
   const ref: ReleaseRef | undefined = live && { resourceUuid: application.uuid, deploymentUuid: live.deployment_uuid };
   const state = ref && (await engine.inspect(ref));
-  const upstreams = application.removing_at ? [] : upstreamsOf(application.desired_state, live, state);
-  return { siteId: application.uuid, site: siteOf({ application, secrets, domains }, upstreams) };
+  const desiredState = pullRequestId === 0 ? application.desired_state : "running";
+  const upstreams = application.removing_at ? [] : upstreamsOf(desiredState, live, state);
+  return { siteId, site: siteOf({ application, secrets, domains: claims, pullRequestId }, upstreams) };
 }
 
 const SETTLE_ATTEMPTS_MAX = 5;

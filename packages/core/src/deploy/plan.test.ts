@@ -1,71 +1,25 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { Health } from "../status.ts";
-import { type Observed, type Operation, plan, type Wanted, type WantedRelease, type WantedResource } from "./plan.ts";
-import type { ContainerState, ReleaseState } from "./release.ts";
-import { siteOf, upstreamsOf } from "./site.ts";
-
-const UPSTREAM = { host: "127.0.0.1", port: 4000 };
-
-const release = (deploymentUuid: string, change: Partial<WantedRelease> = {}): WantedRelease => ({
-  deploymentId: Number(deploymentUuid.replace(/\D/g, "") || 0),
-  deploymentUuid,
-  pullRequestId: 0,
-  role: "live",
-  builtBy: deploymentUuid,
-  upstream: UPSTREAM,
-  isSuccessorActive: false,
-  ...change,
-});
-
-const resource = (change: Partial<WantedResource> = {}): WantedResource => ({
-  id: 1,
-  uuid: "app1",
-  status: "running:healthy",
-  desiredState: "running",
-  isRemoving: false,
-  restartCount: 0,
-  releases: [release("d1")],
-  site: undefined,
-  ...change,
-});
-
-const seen = (deploymentUuid: string, change: Partial<ReleaseState> = {}): ReleaseState => ({
-  resourceUuid: "app1",
-  deploymentUuid,
-  state: "running",
-  upstream: change.state === "exited" ? null : UPSTREAM,
-  restartCount: 0,
-  exitCode: null,
-  startedAt: null,
-  ...change,
-});
-
-const site = (uuid: string): WantedResource["site"] => ({
-  application: {
-    uuid,
-    name: uuid,
-    settings: { redirect: "both", is_http_basic_auth_enabled: false, http_basic_auth_username: null },
-  },
-  secrets: { http_basic_auth_password: null },
-  domains: [{ host: `${uuid}.example.com`, path: "/", url: `https://${uuid}.example.com` }],
-});
-
-const wanted = (resources: readonly WantedResource[], active: readonly string[] = []): Wanted => ({
-  resources,
-  activeDeployments: new Set(active),
-});
-
-const observed = (releases: readonly ReleaseState[], change: Partial<Observed> = {}): Observed => ({
-  releases,
-  health: new Map<string, Health>(releases.map(({ deploymentUuid }) => [deploymentUuid, "healthy"])),
-  sites: new Map(),
-  resting: new Set(),
-  ...change,
-});
-
-const types = (operations: readonly Operation[]) => operations.map(({ type }) => type);
-const ref = (deploymentUuid: string) => ({ resourceUuid: "app1", deploymentUuid });
+import { sitesOf } from "./parts.ts";
+import {
+  observed,
+  preview,
+  ref,
+  release,
+  resource,
+  seen,
+  site,
+  siteFor,
+  types,
+  UPSTREAM,
+  wanted,
+} from "./plan.fixture.ts";
+import { type Operation, plan } from "./plan.ts";
+import { carryOut, worlds } from "./plan-world.fixture.ts";
+import type { ReleaseState } from "./release.ts";
+import { siteOf } from "./site.ts";
+import type { WantedResource } from "./wanted.ts";
 
 describe("a server that is as recorded", () => {
   test("needs nothing", () => {
@@ -170,7 +124,7 @@ describe("a replaced release", () => {
   ])("is retired %s", (_title, builtBy, keepsArtifact) => {
     const subject = resource({ releases: [release("d1", { role: "retiring" }), release("d2", { builtBy })] });
     expect(plan(wanted([subject]), observed([seen("d1"), seen("d2")]))).toEqual([
-      { type: "retire", resourceId: 1, release: ref("d1"), deploymentId: 1, keepsArtifact },
+      { type: "retire", resourceId: 1, pullRequestId: 0, release: ref("d1"), deploymentId: 1, keepsArtifact },
     ]);
   });
 });
@@ -188,7 +142,9 @@ describe("the route", () => {
   const up = { ...siteFor(routed), upstreams: [UPSTREAM] };
 
   test("is told when the proxy does not have it", () => {
-    expect(plan(wanted([routed]), observed([seen("d1")]))).toEqual([{ type: "route", resourceId: 1 }]);
+    expect(plan(wanted([routed]), observed([seen("d1")]))).toEqual([
+      { type: "route", resourceId: 1, pullRequestId: 0 },
+    ]);
   });
 
   test("is not told again", () => {
@@ -208,6 +164,63 @@ describe("the route", () => {
     ]);
     expect(plan(wanted([]), observed([], { sites }))).toEqual([{ type: "unroute", siteId: "app1" }]);
   });
+});
+
+describe("a preview", () => {
+  const of7 = release("d7", { pullRequestId: 7 });
+  const routed = preview(7, { site: site("app1", 7) });
+  const subject = resource({ releases: [release("d1"), of7], previews: [routed] });
+  const both = [seen("d1"), seen("d7")];
+  const up = new Map([["app1-pr-7", { ...previewSite(), upstreams: [UPSTREAM] }]]);
+
+  test("has a route, a live release and a status of its own", () => {
+    expect(plan(wanted([subject]), observed(both))).toEqual([{ type: "route", resourceId: 1, pullRequestId: 7 }]);
+    expect(plan(wanted([subject]), observed(both, { sites: up }))).toEqual([]);
+    expect(sitesOf(wanted([subject]), both)).toEqual([{ ...previewSite(), upstreams: [UPSTREAM] }]);
+    const down = observed([seen("d1")], { sites: up });
+    expect(plan(wanted([subject]), down)).toEqual([
+      { type: "route", resourceId: 1, pullRequestId: 7 },
+      { type: "set_preview_status", previewId: 7, status: "exited:unhealthy" },
+      { type: "start", resourceId: 1, release: ref("d7"), deploymentId: 7 },
+    ]);
+  });
+
+  test("runs on while its application is stopped", () => {
+    const stopped = { ...subject, desiredState: "stopped" as const };
+    expect(plan(wanted([stopped]), observed(both, { sites: up }))).toEqual([
+      { type: "stop", resourceId: 1, release: ref("d1") },
+    ]);
+  });
+
+  test("that is closed is removed and nothing else is done with its releases", () => {
+    const closed = { ...subject, previews: [{ ...routed, isRemoving: true }] };
+    expect(plan(wanted([closed]), observed([seen("d1")], { sites: up }))).toEqual([
+      { type: "set_preview_status", previewId: 7, status: "removing:unhealthy" },
+      { type: "remove_preview", resourceId: 1, pullRequestId: 7 },
+    ]);
+    expect(sitesOf(wanted([closed]), both)).toEqual([]);
+  });
+
+  test("loses its route when it loses its URL, and with its application", () => {
+    const sites = up;
+    const unroute = { type: "unroute", siteId: "app1-pr-7" };
+    const bare = { ...subject, previews: [preview(7)] };
+    expect(plan(wanted([bare]), observed(both, { sites }))).toEqual([unroute]);
+    expect(plan(wanted([]), observed([], { sites }))).toEqual([unroute]);
+  });
+
+  test("does not count for its application's status", () => {
+    const only = { ...subject, releases: [of7] };
+    expect(plan(wanted([only]), observed([seen("d7")], { sites: up }))).toEqual([
+      { type: "set_status", resourceId: 1, status: "exited:unhealthy" },
+    ]);
+  });
+
+  function previewSite() {
+    const made = site("app1", 7);
+    if (made === undefined) throw new Error("It has a URL.");
+    return siteOf(made, []);
+  }
 });
 
 describe("the status", () => {
@@ -286,133 +299,3 @@ describe("for every record and every observation", () => {
     );
   });
 });
-
-interface World {
-  readonly wanted: Wanted;
-  readonly observed: Observed;
-}
-
-const STATES: readonly ContainerState[] = ["created", "starting", "running", "restarting", "exited", "paused", "dead"];
-const uuids = ["d1", "d2", "d3", "d4", "d5", "d6"];
-
-/** Two resources that share six deployments, each with at most one live release, seen in any state or not at all. */
-const worlds: fc.Arbitrary<World> = fc
-  .record({
-    roles: fc.array(fc.constantFrom("none", "live", "candidate", "retiring", "active"), { minLength: 6, maxLength: 6 }),
-    states: fc.array(fc.option(fc.constantFrom(...STATES)), { minLength: 6, maxLength: 6 }),
-    builtBy: fc.array(fc.constantFrom(0, 1, 2, 3), { minLength: 6, maxLength: 6 }),
-    stopped: fc.array(fc.boolean(), { minLength: 2, maxLength: 2 }),
-    removing: fc.array(fc.boolean(), { minLength: 2, maxLength: 2 }),
-    restarts: fc.nat({ max: 3 }),
-  })
-  .map(({ roles, states, builtBy, stopped, removing, restarts }) => {
-    const resources = [0, 1].map((index): WantedResource => {
-      const own = uuids.flatMap((uuid, at) => (at % 2 === index ? [{ uuid, at, role: roles[at] }] : []));
-      const lives = own.filter(({ role }) => role === "live");
-      return resource({
-        id: index + 1,
-        uuid: `app${index + 1}`,
-        desiredState: stopped[index] ? "stopped" : "running",
-        isRemoving: removing[index] === true,
-        site: site(`app${index + 1}`),
-        releases: own.flatMap(({ uuid, at, role }) => {
-          if (role === "none" || (role === "live" && lives[0]?.uuid !== uuid)) return [];
-          const builder = own[builtBy[at] ?? 0]?.uuid ?? uuid;
-          return [release(uuid, { role: role === "active" ? "candidate" : role, builtBy: builder } as WantedRelease)];
-        }),
-      });
-    });
-    const active = uuids.filter((_uuid, at) => roles[at] === "active");
-    const releases = uuids.flatMap((uuid, at) => {
-      const state = states[at];
-      if (!state) return [];
-      return [seen(uuid, { resourceUuid: `app${(at % 2) + 1}`, state, restartCount: restarts })];
-    });
-    return { wanted: wanted(resources, active), observed: observed(releases) };
-  });
-
-function siteFor(subject: WantedResource) {
-  if (!subject.site) throw new Error("The resource has no site.");
-  return siteOf(subject.site, []);
-}
-
-/** What an engine, a proxy and a database would have become. */
-function carryOut({ wanted, observed }: World, operations: readonly Operation[]): World {
-  let resources = [...wanted.resources];
-  let releases = [...observed.releases];
-  const sites = new Map(observed.sites);
-  const change = (id: number, edit: (current: WantedResource) => WantedResource) => {
-    resources = resources.map((current) => (current.id === id ? edit(current) : current));
-  };
-  const drop = (deploymentUuid: string) => {
-    releases = releases.filter((state) => state.deploymentUuid !== deploymentUuid);
-  };
-  const forget = (deploymentId: number) => {
-    resources = resources.map((current) => ({
-      ...current,
-      releases: current.releases.filter((each) => each.deploymentId !== deploymentId),
-    }));
-  };
-  const become = (deploymentUuid: string, resourceUuid: string, state: ContainerState) => {
-    const restartCount = releases.find((each) => each.deploymentUuid === deploymentUuid)?.restartCount ?? 0;
-    drop(deploymentUuid);
-    releases.push(seen(deploymentUuid, { resourceUuid, state, restartCount }));
-  };
-
-  for (const operation of operations) {
-    switch (operation.type) {
-      case "start":
-        become(operation.release.deploymentUuid, operation.release.resourceUuid, "running");
-        break;
-      case "stop":
-        become(operation.release.deploymentUuid, operation.release.resourceUuid, "exited");
-        break;
-      case "remove":
-        drop(operation.release.deploymentUuid);
-        break;
-      case "discard":
-        drop(operation.release.deploymentUuid);
-        forget(operation.deploymentId);
-        break;
-      case "retire":
-        if (operation.keepsArtifact) become(operation.release.deploymentUuid, operation.release.resourceUuid, "exited");
-        else drop(operation.release.deploymentUuid);
-        forget(operation.deploymentId);
-        break;
-      case "route": {
-        const subject = resources.find(({ id }) => id === operation.resourceId);
-        if (!subject?.site) break;
-        const live = subject.releases.find(({ role }) => role === "live");
-        const state = releases.find(({ deploymentUuid }) => deploymentUuid === live?.deploymentUuid);
-        sites.set(subject.uuid, siteOf(subject.site, upstreamsOf(subject.desiredState, live, state)));
-        break;
-      }
-      case "unroute":
-        sites.delete(operation.siteId);
-        break;
-      case "set_upstream":
-        resources = resources.map((current) => ({
-          ...current,
-          releases: current.releases.map((each) =>
-            each.deploymentId === operation.deploymentId ? { ...each, upstream: operation.upstream } : each,
-          ),
-        }));
-        break;
-      case "set_status":
-        change(operation.resourceId, (current) => ({ ...current, status: operation.status }));
-        break;
-      case "set_restarts":
-        change(operation.resourceId, (current) => ({ ...current, restartCount: operation.restartCount }));
-        break;
-      case "remove_resource": {
-        const gone = resources.find(({ id }) => id === operation.resourceId);
-        resources = resources.filter(({ id }) => id !== operation.resourceId);
-        releases = releases.filter(({ resourceUuid }) => resourceUuid !== gone?.uuid);
-        if (gone) sites.delete(gone.uuid);
-        break;
-      }
-    }
-  }
-  const health = new Map<string, Health>(releases.map(({ deploymentUuid }) => [deploymentUuid, "healthy"]));
-  return { wanted: { ...wanted, resources }, observed: { ...observed, releases, sites, health } };
-}

@@ -1,57 +1,8 @@
 import type { Site } from "../ports/proxy.ts";
-import type { ReleaseRole } from "../ports/records.ts";
-import type { DesiredState } from "../resource.ts";
-import {
-  aggregateStatus,
-  type ContainerStatus,
-  type Health,
-  REMOVING_STATUS,
-  STARTING_STATUS,
-  STOPPED_STATUS,
-} from "../status.ts";
+import { liveOf, ownPart, type Part, partsOf, type Seen, statusOf, wantedSite } from "./parts.ts";
 import type { ReleaseRef, ReleaseState, Upstream } from "./release.ts";
-import { type SiteSubject, siteOf, upstreamsOf } from "./site.ts";
-
-/** What is recorded of one server. */
-export interface Wanted {
-  readonly resources: readonly WantedResource[];
-  /** Uuids of the deployments that are queued or in progress: what they are making is theirs. */
-  readonly activeDeployments: ReadonlySet<string>;
-}
-
-export interface WantedResource {
-  readonly id: number;
-  readonly uuid: string;
-  readonly status: string;
-  readonly desiredState: DesiredState;
-  readonly isRemoving: boolean;
-  readonly restartCount: number;
-  readonly releases: readonly WantedRelease[];
-  /** What its site is made of; `undefined`: it claims no URL. */
-  readonly site: SiteSubject | undefined;
-}
-
-export interface WantedRelease {
-  readonly deploymentId: number;
-  readonly deploymentUuid: string;
-  readonly pullRequestId: number;
-  readonly role: ReleaseRole;
-  readonly builtBy: string;
-  readonly upstream: Upstream | null;
-  /** Of a retiring one: the deployment that took its place has not ended yet. */
-  readonly isSuccessorActive: boolean;
-}
-
-/** What is seen of the same server. It must have been read before what is recorded: a release follows its record. */
-export interface Observed {
-  readonly releases: readonly ReleaseState[];
-  /** By the deployment's uuid; what is missing is unknown. */
-  readonly health: ReadonlyMap<string, Health>;
-  /** What the proxy was last told, by the site's id. */
-  readonly sites: ReadonlyMap<string, Site>;
-  /** Deployments' uuids whose release failed to start lately and must wait for its next try. */
-  readonly resting: ReadonlySet<string>;
-}
+import { siteIdOf } from "./site.ts";
+import type { Observed, Wanted, WantedPreview, WantedRelease, WantedResource } from "./wanted.ts";
 
 export type Operation =
   | { readonly type: "start"; readonly resourceId: number; readonly release: ReleaseRef; readonly deploymentId: number }
@@ -64,16 +15,19 @@ export type Operation =
   | {
       readonly type: "retire";
       readonly resourceId: number;
+      readonly pullRequestId: number;
       readonly release: ReleaseRef;
       readonly deploymentId: number;
       readonly keepsArtifact: boolean;
     }
-  | { readonly type: "route"; readonly resourceId: number }
+  | { readonly type: "route"; readonly resourceId: number; readonly pullRequestId: number }
   | { readonly type: "unroute"; readonly siteId: string }
   | { readonly type: "set_upstream"; readonly deploymentId: number; readonly upstream: Upstream }
   | { readonly type: "set_status"; readonly resourceId: number; readonly status: string }
   | { readonly type: "set_restarts"; readonly resourceId: number; readonly restartCount: number }
-  | { readonly type: "remove_resource"; readonly resourceId: number };
+  | { readonly type: "remove_resource"; readonly resourceId: number }
+  | { readonly type: "set_preview_status"; readonly previewId: number; readonly status: string }
+  | { readonly type: "remove_preview"; readonly resourceId: number; readonly pullRequestId: number };
 
 /**
  * What is to be done on a server so that it becomes what is recorded. Every operation may be repeated; when nothing
@@ -88,39 +42,58 @@ export function plan(wanted: Wanted, observed: Observed): readonly Operation[] {
   ];
 }
 
-type Seen = ReadonlyMap<string, ReleaseState>;
-
 function planResource(resource: WantedResource, seen: Seen, wanted: Wanted, observed: Observed): Operation[] {
-  const status = setStatus(resource, statusOf(resource, seen, wanted, observed));
+  const status = setStatus(resource, statusOf(resource, ownPart(resource), seen, wanted, observed));
   // The removal stops, unroutes and removes in its own order.
   if (resource.isRemoving) return [...status, { type: "remove_resource", resourceId: resource.id }];
+  const parts = partsOf(resource);
   return [
     // As it was seen, before anything changes it; then the route, before what it led to goes.
     ...status,
     ...setRestarts(resource, seen),
-    ...planRoute(resource, seen, observed),
-    ...resource.releases.flatMap((release) => planRelease(resource, release, seen, wanted, observed)),
+    ...parts.flatMap((part) => planRoute(resource, part, seen, observed)),
+    ...resource.previews.flatMap((preview) => planPreview(resource, preview, seen, wanted, observed)),
+    ...resource.releases.flatMap((release) => {
+      const part = parts.find(({ pullRequestId }) => pullRequestId === release.pullRequestId);
+      return part?.isRemoving ? [] : planRelease(resource, part, release, seen, wanted, observed);
+    }),
   ];
 }
 
+function planPreview(
+  resource: WantedResource,
+  preview: WantedPreview,
+  seen: Seen,
+  wanted: Wanted,
+  observed: Observed,
+): Operation[] {
+  const { id, pullRequestId, isRemoving } = preview;
+  const status = statusOf(resource, { ...preview, desiredState: "running" }, seen, wanted, observed);
+  return [
+    ...(status === preview.status ? [] : [{ type: "set_preview_status", previewId: id, status } as const]),
+    ...(isRemoving ? [{ type: "remove_preview", resourceId: resource.id, pullRequestId } as const] : []),
+  ];
+}
+
+/** @param part `undefined`: of a preview that is gone. */
 function planRelease(
   resource: WantedResource,
+  part: Part | undefined,
   release: WantedRelease,
   seen: Seen,
   wanted: Wanted,
   observed: Observed,
 ): Operation[] {
-  const { deploymentId, deploymentUuid } = release;
+  const { deploymentId, deploymentUuid, pullRequestId } = release;
   const ref: ReleaseRef = { resourceUuid: resource.uuid, deploymentUuid };
-  const state = seen.get(deploymentUuid);
   switch (release.role) {
     case "live":
-      return planLive(resource, release, ref, state, observed);
+      return part === undefined ? [] : planLive(resource, part, release, ref, seen.get(deploymentUuid), observed);
     case "retiring": {
       // Its removal is the last part of that deployment's story, also where people read it.
       if (release.isSuccessorActive) return [];
       const keepsArtifact = resource.releases.some((other) => other !== release && other.builtBy === deploymentUuid);
-      return [{ type: "retire", resourceId: resource.id, release: ref, deploymentId, keepsArtifact }];
+      return [{ type: "retire", resourceId: resource.id, pullRequestId, release: ref, deploymentId, keepsArtifact }];
     }
     case "candidate":
       return wanted.activeDeployments.has(deploymentUuid) ? [] : [{ type: "discard", release: ref, deploymentId }];
@@ -129,6 +102,7 @@ function planRelease(
 
 function planLive(
   resource: WantedResource,
+  { desiredState }: Part,
   release: WantedRelease,
   ref: ReleaseRef,
   state: ReleaseState | undefined,
@@ -136,7 +110,7 @@ function planLive(
 ): Operation[] {
   const { deploymentId } = release;
   const isDown = state === undefined || DOWN.has(state.state);
-  if (resource.desiredState === "stopped") {
+  if (desiredState === "stopped") {
     return isDown ? [] : [{ type: "stop", resourceId: resource.id, release: ref }];
   }
   if (isDown) {
@@ -147,17 +121,14 @@ function planLive(
   return [{ type: "set_upstream", deploymentId, upstream: state.upstream }];
 }
 
-function planRoute(resource: WantedResource, seen: Seen, { sites }: Observed): Operation[] {
-  const wanted = wantedSite(resource, seen);
-  const current = sites.get(resource.uuid);
-  if (wanted === undefined) return current === undefined ? [] : [{ type: "unroute", siteId: resource.uuid }];
-  return isSameSite(wanted, current) ? [] : [{ type: "route", resourceId: resource.id }];
-}
-
-function wantedSite(resource: WantedResource, seen: Seen): Site | undefined {
-  if (resource.site === undefined) return undefined;
-  const live = liveOf(resource);
-  return siteOf(resource.site, upstreamsOf(resource.desiredState, live, live && seen.get(live.deploymentUuid)));
+function planRoute(resource: WantedResource, part: Part, seen: Seen, { sites }: Observed): Operation[] {
+  if (part.isRemoving) return [];
+  const { pullRequestId } = part;
+  const siteId = siteIdOf(resource.uuid, pullRequestId);
+  const wanted = wantedSite(resource, part, seen);
+  const current = sites.get(siteId);
+  if (wanted === undefined) return current === undefined ? [] : [{ type: "unroute", siteId }];
+  return isSameSite(wanted, current) ? [] : [{ type: "route", resourceId: resource.id, pullRequestId }];
 }
 
 function planUnrecorded({ resources, activeDeployments }: Wanted, { releases }: Observed): Operation[] {
@@ -174,28 +145,12 @@ function planUnrecorded({ resources, activeDeployments }: Wanted, { releases }: 
 }
 
 function planGoneSites({ resources }: Wanted, { sites }: Observed): Operation[] {
-  const uuids = new Set(resources.map(({ uuid }) => uuid));
-  return [...sites.keys()].filter((siteId) => !uuids.has(siteId)).map((siteId) => ({ type: "unroute", siteId }));
-}
-
-function statusOf(resource: WantedResource, seen: Seen, { activeDeployments }: Wanted, { health }: Observed): string {
-  if (resource.isRemoving) return REMOVING_STATUS;
-  const live = liveOf(resource);
-  const state = live && seen.get(live.deploymentUuid);
-  if (live && state) {
-    const container: ContainerStatus = {
-      state: state.state,
-      health: health.get(live.deploymentUuid) ?? "unknown",
-      // What was stopped on purpose is no crash loop, however often it restarted before.
-      restartCount: resource.desiredState === "stopped" ? 0 : state.restartCount,
-    };
-    return aggregateStatus([container]);
-  }
-  const isFirstStart = resource.releases.some(
-    ({ role, pullRequestId, deploymentUuid }) =>
-      role === "candidate" && pullRequestId === 0 && activeDeployments.has(deploymentUuid) && seen.has(deploymentUuid),
+  const known = new Set(
+    resources.flatMap((resource) =>
+      partsOf(resource).map(({ pullRequestId }) => siteIdOf(resource.uuid, pullRequestId)),
+    ),
   );
-  return isFirstStart && !live ? STARTING_STATUS : STOPPED_STATUS;
+  return [...sites.keys()].filter((siteId) => !known.has(siteId)).map((siteId) => ({ type: "unroute", siteId }));
 }
 
 function setStatus({ id, status: current }: WantedResource, status: string): Operation[] {
@@ -203,14 +158,11 @@ function setStatus({ id, status: current }: WantedResource, status: string): Ope
 }
 
 function setRestarts(resource: WantedResource, seen: Seen): Operation[] {
-  const live = liveOf(resource);
+  const live = liveOf(resource, 0);
   const restartCount = (live && seen.get(live.deploymentUuid)?.restartCount) ?? 0;
   if (restartCount === resource.restartCount) return [];
   return [{ type: "set_restarts", resourceId: resource.id, restartCount }];
 }
-
-const liveOf = ({ releases }: WantedResource): WantedRelease | undefined =>
-  releases.find(({ role, pullRequestId }) => role === "live" && pullRequestId === 0);
 
 const isSameUpstream = (one: Upstream, other: Upstream | null): boolean =>
   one.host === other?.host && one.port === other.port;

@@ -27,9 +27,10 @@ const subject = (envs: readonly EnvRecord[], pullRequestId = 0): EnvSubject => (
   application: {
     uuid: "app1",
     name: "shop",
+    github_app: null,
     settings: ApplicationSettings.parse({ build_pack: "nixpacks", git_branch: "main" }),
   },
-  deployment: { uuid: "dep1", commit: "abc123", pull_request_id: pullRequestId },
+  deployment: { uuid: "dep1", commit: "abc123", pull_request_id: pullRequestId, git_type: null },
   domains: [
     { host: "shop.example.com", path: "/", url: "https://shop.example.com" },
     { host: "example.com", path: "/shop", url: "https://example.com/shop" },

@@ -1,9 +1,11 @@
 import { interpolate, type SharedVariables } from "../env-value.ts";
+import { repositoryUrl } from "../hosted-repository.ts";
 import type { ApplicationRecord, DeploymentRecord, DomainClaim, EnvRecord } from "../ports/records.ts";
+import { pullRequestRef } from "../preview.ts";
 
 export interface EnvSubject {
-  readonly application: Pick<ApplicationRecord, "uuid" | "name" | "settings">;
-  readonly deployment: Pick<DeploymentRecord, "uuid" | "commit" | "pull_request_id">;
+  readonly application: Pick<ApplicationRecord, "uuid" | "name" | "github_app" | "settings">;
+  readonly deployment: Pick<DeploymentRecord, "uuid" | "commit" | "pull_request_id" | "git_type">;
   readonly domains: readonly DomainClaim[];
   readonly envs: readonly EnvRecord[];
   /** What references such as `{{ team.KEY }}` mean; those to nothing stay as they are. */
@@ -27,15 +29,24 @@ export function buildtimeEnv(subject: EnvSubject): EnvValues {
 export const containerName = (resourceUuid: string, deploymentUuid: string): string =>
   `${resourceUuid}-${deploymentUuid}`;
 
-function givenEnv({ application, deployment, domains }: EnvSubject): EnvValues {
+function givenEnv(subject: EnvSubject): EnvValues {
+  const { application, deployment, domains } = subject;
   return {
     BERTH_RESOURCE_UUID: application.uuid,
     BERTH_CONTAINER_NAME: containerName(application.uuid, deployment.uuid),
     BERTH_APP_NAME: application.name,
     BERTH_FQDN: domains.map(({ host }) => host).join(","),
     BERTH_URL: domains.map(({ url }) => url).join(","),
-    BERTH_BRANCH: application.settings.git_branch,
+    BERTH_BRANCH: branchOf(subject),
   };
+}
+
+function branchOf({ application, deployment }: EnvSubject): string {
+  const { git_branch } = application.settings;
+  const { pull_request_id, git_type } = deployment;
+  if (pull_request_id === 0) return git_branch;
+  const ref = pullRequestRef(git_type, repositoryUrl(application), pull_request_id);
+  return ref?.replace(/^refs\//, "") ?? git_branch;
 }
 
 function withUserValues(subject: EnvSubject, given: EnvValues, isWanted: (env: EnvRecord) => boolean): EnvValues {

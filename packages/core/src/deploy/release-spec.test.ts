@@ -1,8 +1,65 @@
 import { describe, expect, test } from "vitest";
+import { ApplicationSettings } from "../application.ts";
 import type { StorageRecord } from "../ports/storage.ts";
 import { newStorage } from "../storage.ts";
 import type { StorageCreate } from "../storage-input.ts";
-import { limitsOf, memoryBytes, mountsOf, portsOf } from "./release-spec.ts";
+import { buildConfig, limitsOf, memoryBytes, mountsOf, portsOf, sourceSpec } from "./release-spec.ts";
+
+const settings = (fields: Partial<ApplicationSettings> = {}) =>
+  ApplicationSettings.parse({
+    build_pack: "nixpacks",
+    git_repository: "https://git.example/me/app.git",
+    git_branch: "main",
+    ...fields,
+  });
+
+describe("what is fetched", () => {
+  const SHA = "a".repeat(40);
+  const spec = (fields: object, deployment: object = {}) =>
+    sourceSpec(
+      { uuid: "app1", source: "git", github_app: null, settings: settings(fields) },
+      { commit: "HEAD", pull_request_id: 0, git_type: null, ...deployment },
+    );
+
+  test.each([
+    [{}, {}, "main", "HEAD"],
+    [{ git_commit_sha: "v1.2" }, {}, "main", "v1.2"],
+    [{ git_commit_sha: "v1.2" }, { commit: SHA }, "main", SHA],
+    [{ git_commit_sha: "v1.2" }, { pull_request_id: 7 }, "refs/pull/7/head", "HEAD"],
+    [{}, { pull_request_id: 7, commit: SHA }, "refs/pull/7/head", SHA],
+    [{}, { pull_request_id: 7, git_type: "gitlab" }, "refs/merge-requests/7/head", "HEAD"],
+    [{}, { pull_request_id: 7, git_type: "bitbucket", commit: SHA }, "main", SHA],
+  ])("of an application with %j for a deployment with %j is %s at %s", (fields, deployment, branch, commit) => {
+    expect(spec(fields, deployment)).toMatchObject({ type: "git", branch, commit });
+  });
+
+  test("of a pull request that the host keeps no ref of needs a commit", () => {
+    expect(() => spec({}, { pull_request_id: 7, git_type: "bitbucket" })).toThrow("which commit pull request 7 is at");
+  });
+
+  test("with a key goes over ssh", () => {
+    const key = { type: "ssh", privateKey: "k" } as const;
+    const application = { uuid: "app1", source: "git", github_app: null, settings: settings() } as const;
+    const deployment = { commit: "HEAD", pull_request_id: 0, git_type: null };
+    expect(sourceSpec(application, deployment, key)).toMatchObject({
+      repository: "ssh://git@git.example/me/app.git",
+      credentials: key,
+    });
+  });
+});
+
+describe("an image", () => {
+  const config = (name: string, tag: string, ofDeployment: string | null) => {
+    const image = { docker_registry_image_name: name, docker_registry_image_tag: tag };
+    const read = buildConfig(settings({ build_pack: "dockerimage", ...image }), ofDeployment);
+    return [read.docker_registry_image_name, read.docker_registry_image_tag];
+  };
+  test("is the application's, unless the deployment names another tag", () => {
+    expect(config("nginx", "1.27", null)).toEqual(["nginx", "1.27"]);
+    expect(config("nginx", "1.27", "pr-7")).toEqual(["nginx", "pr-7"]);
+    expect(config("nginx@sha256", "c".repeat(64), "pr-7")).toEqual(["nginx", "pr-7"]);
+  });
+});
 
 describe("limits and ports", () => {
   test.each<[string, number | null]>([
@@ -55,7 +112,7 @@ describe("storages", () => {
       record("s3", { type: "persistent", name: "disk", mount_path: "/mnt", host_path: "/srv/disk" }),
       record("s4", { type: "persistent", name: "data", mount_path: "/app/data" }),
     ];
-    expect(mountsOf("app1", storages)).toEqual([
+    expect(mountsOf("app1", storages, 0)).toEqual([
       { type: "folder", uuid: "s2", name: "app/conf", mountPath: "/app/conf", hostPath: "/srv/conf" },
       { type: "volume", uuid: "s4", name: "data", mountPath: "/app/data" },
       { type: "file", uuid: "s1", name: "app/data/app.conf", mountPath: "/app/data/app.conf", content: "a=1" },
@@ -63,8 +120,27 @@ describe("storages", () => {
     ]);
   });
 
+  test("of a preview are its own, unless they are shared with previews", () => {
+    const of = (uuid: string, fields: Partial<StorageRecord>) => ({
+      ...record(uuid, { type: "persistent", name: uuid, mount_path: `/app/${uuid}` }),
+      ...fields,
+    });
+    const storages = [
+      of("a", {}),
+      of("b", { is_preview_suffix_enabled: false }),
+      of("c", { host_path: "/srv/disk" }),
+      of("d", { host_path: "/srv/disk", is_preview_suffix_enabled: false }),
+    ];
+    expect(mountsOf("app1", storages, 7)).toMatchObject([
+      { type: "volume", uuid: "a-pr-7", name: "a-pr-7" },
+      { type: "volume", uuid: "b", name: "b" },
+      { type: "folder", uuid: "c-pr-7", hostPath: "/srv/disk-pr-7" },
+      { type: "folder", uuid: "d", hostPath: "/srv/disk" },
+    ]);
+  });
+
   test("keep a name that their owner has given them later", () => {
     const renamed = { ...record("s1", { type: "persistent", name: "data", mount_path: "/data" }), name: "app2-data" };
-    expect(mountsOf("app1", [renamed])).toMatchObject([{ name: "app2-data" }]);
+    expect(mountsOf("app1", [renamed], 0)).toMatchObject([{ name: "app2-data" }]);
   });
 });

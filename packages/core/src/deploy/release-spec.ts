@@ -1,8 +1,11 @@
 import type { ApplicationSettings } from "../application.ts";
+import { readDockerImage } from "../docker-image.ts";
+import { DomainError } from "../errors.ts";
 import { repositoryUrl } from "../hosted-repository.ts";
 import type { ApplicationRecord, DeploymentRecord, DomainClaim, EnvRecord } from "../ports/records.ts";
 import type { GitCredentials, SourceSpec } from "../ports/source.ts";
 import type { StorageRecord } from "../ports/storage.ts";
+import { pullRequestRef, storageOf } from "../preview.ts";
 import { repositoryFor } from "../private-key.ts";
 import type { Artifact, BuildConfig, BuildRequest } from "./artifact.ts";
 import type { ReleaseLimits, ReleaseSpec, StorageMount } from "./release.ts";
@@ -17,10 +20,16 @@ export interface DeploySubject {
   readonly storages: readonly StorageRecord[];
 }
 
-/** What is fetched. @param commit Of the deployment; `HEAD` means what the application is set to. */
+type SourceOwner = Pick<ApplicationRecord, "uuid" | "source" | "github_app" | "settings">;
+type DeployedSource = Pick<DeploymentRecord, "commit" | "pull_request_id" | "git_type">;
+
+/**
+ * What is fetched. The commit `HEAD` means what the application is set to; of a pull request, its newest.
+ * @throws DomainError `source.not_found` for a pull request whose host does not say which commit is its newest
+ */
 export function sourceSpec(
-  application: ApplicationRecord,
-  commit: string,
+  application: SourceOwner,
+  deployment: DeployedSource,
   credentials?: GitCredentials | undefined,
 ): SourceSpec {
   const { settings } = application;
@@ -29,16 +38,29 @@ export function sourceSpec(
       return {
         type: "git",
         repository: repositoryFor(repositoryUrl(application), credentials),
-        branch: settings.git_branch,
-        commit: commit === "HEAD" ? settings.git_commit_sha : commit,
+        ...(deployment.pull_request_id === 0
+          ? wantedCommit(settings, deployment)
+          : pullRequestHead(application, deployment)),
         credentials,
       };
     case "upload":
-      return { type: "upload", resourceUuid: application.uuid, commit };
+      return { type: "upload", resourceUuid: application.uuid, commit: deployment.commit };
     case "dockerfile":
     case "image":
       return { type: "none" };
   }
+}
+
+const wantedCommit = ({ git_branch, git_commit_sha }: ApplicationSettings, { commit }: DeployedSource) => ({
+  branch: git_branch,
+  commit: commit === "HEAD" ? git_commit_sha : commit,
+});
+
+function pullRequestHead(application: SourceOwner, { commit, pull_request_id, git_type }: DeployedSource) {
+  const branch = pullRequestRef(git_type, repositoryUrl(application), pull_request_id);
+  if (branch !== undefined || commit !== "HEAD") return { branch: branch ?? application.settings.git_branch, commit };
+  const message = `The repository's host does not say which commit pull request ${pull_request_id} is at. Push to it, so that its webhook does.`;
+  throw new DomainError("source.not_found", message);
 }
 
 export function buildRequest(subject: DeploySubject, sourceFolder: string): BuildRequest {
@@ -48,7 +70,7 @@ export function buildRequest(subject: DeploySubject, sourceFolder: string): Buil
     deploymentUuid: deployment.uuid,
     resourceNumber: application.id,
     sourceFolder,
-    config: buildConfig(application.settings),
+    config: buildConfig(application.settings, deployment.docker_registry_image_tag),
     env: buildtimeEnv(subject),
     isForced: deployment.force_rebuild,
   };
@@ -64,12 +86,12 @@ export function releaseSpec(subject: DeploySubject, artifact: Artifact): Release
     artifact,
     env: runtimeEnv(subject),
     ports: portsOf(application.settings.ports_exposes, subject.domains.length > 0),
-    storages: mountsOf(application.uuid, subject.storages),
+    storages: mountsOf(application.uuid, subject.storages, deployment.pull_request_id),
     limits: limitsOf(application.settings),
   };
 }
 
-function buildConfig(settings: ApplicationSettings): BuildConfig {
+export function buildConfig(settings: ApplicationSettings, imageTag: string | null): BuildConfig {
   return {
     build_pack: settings.build_pack,
     base_directory: settings.base_directory,
@@ -82,9 +104,18 @@ function buildConfig(settings: ApplicationSettings): BuildConfig {
     dockerfile: settings.dockerfile,
     dockerfile_location: settings.dockerfile_location,
     dockerfile_target_build: settings.dockerfile_target_build,
-    docker_registry_image_name: settings.docker_registry_image_name,
-    docker_registry_image_tag: settings.docker_registry_image_tag,
+    ...imageOf(settings, imageTag),
   };
+}
+
+/** @param tag Of the deployment, in the place of the one that the application is set to. */
+function imageOf(settings: ApplicationSettings, tag: string | null) {
+  const { docker_registry_image_name: name, docker_registry_image_tag } = settings;
+  const read = name === null || tag === null ? undefined : readDockerImage(name.replace(/@sha256$/, ""), tag);
+  if (read === undefined || "problems" in read) {
+    return { docker_registry_image_name: name, docker_registry_image_tag };
+  }
+  return { docker_registry_image_name: read.image.name, docker_registry_image_tag: read.image.tag };
 }
 
 const WEB_PORT = 3000; // What most frameworks' own documentation listens on.
@@ -95,10 +126,14 @@ export function portsOf(exposed: string | null, hasUrl: boolean): readonly numbe
   return named.length === 0 && hasUrl ? [WEB_PORT] : named;
 }
 
-/** Outer paths first. */
-export const mountsOf = (resourceUuid: string, storages: readonly StorageRecord[]): readonly StorageMount[] =>
+/** Outer paths first. A preview has its own of those that it does not share. */
+export const mountsOf = (
+  resourceUuid: string,
+  storages: readonly StorageRecord[],
+  pullRequestId: number,
+): readonly StorageMount[] =>
   storages
-    .map((storage) => mountOf(resourceUuid, storage))
+    .map((storage) => mountOf(resourceUuid, storageOf(storage, pullRequestId)))
     .sort((a, b) => (a.mountPath < b.mountPath ? -1 : Number(a.mountPath > b.mountPath)));
 
 function mountOf(resourceUuid: string, storage: StorageRecord): StorageMount {

@@ -51,6 +51,18 @@ describe("the site of an application", () => {
     expect(site.routes.map(({ redirectToHost }) => redirectToHost)).toEqual(targets);
   });
 
+  test("of a preview is one of its own, with its own URL and the application's protection", () => {
+    const protectedBy = { is_http_basic_auth_enabled: true, http_basic_auth_username: "me" };
+    const preview = { ...subject(protectedBy, [claim("7.a.com")], "secret"), pullRequestId: 7 };
+    expect(siteOf(preview, [upstream])).toEqual({
+      id: "app1-pr-7",
+      name: "shop, pull request 7",
+      routes: [{ host: "7.a.com", path: "/" }],
+      upstreams: [upstream],
+      basicAuth: { username: "me", password: "secret" },
+    });
+  });
+
   test("is protected when asked for", () => {
     const protectedBy = { is_http_basic_auth_enabled: true, http_basic_auth_username: "me" };
     const site = siteOf(subject(protectedBy, [], "secret"), []);

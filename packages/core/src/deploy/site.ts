@@ -1,6 +1,7 @@
 import type { ApplicationSecrets, ApplicationSettings } from "../application.ts";
 import type { Site, SiteRoute } from "../ports/proxy.ts";
 import type { DomainClaim } from "../ports/records.ts";
+import { previewName } from "../preview.ts";
 import type { DesiredState } from "../resource.ts";
 import type { ReleaseState, Upstream } from "./release.ts";
 
@@ -11,16 +12,25 @@ export interface SiteSubject {
   readonly application: { readonly uuid: string; readonly name: string; readonly settings: SiteSettings };
   readonly secrets: Pick<ApplicationSecrets, "http_basic_auth_password">;
   readonly domains: readonly DomainClaim[];
+  /** Of a preview: the site is one of its own. */
+  readonly pullRequestId?: number | undefined;
 }
 
+/** Names a site for ever: what an application, or one of its previews, is for the proxy. */
+export const siteIdOf = (applicationUuid: string, pullRequestId: number): string =>
+  pullRequestId === 0 ? applicationUuid : previewName(applicationUuid, pullRequestId);
+
 /** What the proxy must know of an application. Without upstreams it answers that it is down. */
-export function siteOf({ application, secrets, domains }: SiteSubject, upstreams: readonly Upstream[]): Site {
+export function siteOf(
+  { application, secrets, domains, pullRequestId = 0 }: SiteSubject,
+  upstreams: readonly Upstream[],
+): Site {
   const { settings } = application;
   const isProtected = settings.is_http_basic_auth_enabled;
   const password = secrets.http_basic_auth_password;
   return {
-    id: application.uuid,
-    name: application.name,
+    id: siteIdOf(application.uuid, pullRequestId),
+    name: pullRequestId === 0 ? application.name : `${application.name}, pull request ${pullRequestId}`,
     routes: routesOf(domains, settings.redirect),
     // Protection without a password would open the site to whoever knows the name: it stays down until there is one.
     upstreams: isProtected && password === null ? [] : upstreams,

@@ -1,5 +1,5 @@
 import type { Artifact, BuildRequest } from "../deploy/artifact.ts";
-import type { ReleaseRef, ReleaseSpec, ReleaseState } from "../deploy/release.ts";
+import type { ReleaseRef, ReleaseSpec, ReleaseState, StorageMount } from "../deploy/release.ts";
 import type { ResourceKind } from "../resource.ts";
 
 /** What an engine can do. Shared code asks these, never the engine's name. */
@@ -93,6 +93,12 @@ export interface Engine {
 
   /** Ports on which the release's processes listen, for the sentence that explains a failed health check. */
   listeningPorts(ref: ReleaseRef): Promise<readonly number[]>;
+
+  /**
+   * Removes these volumes with what is in them. No release may use them any more. Idempotent.
+   * @param volumes As they were mounted.
+   */
+  removeVolumes(resourceUuid: string, volumes: readonly Pick<StorageMount, "uuid" | "name">[]): Promise<void>;
 
   /** Removes what belongs to the resource as a whole: its build cache and, when asked, its storages. Idempotent. */
   removeResource(resourceUuid: string, options: { readonly deleteVolumes: boolean }): Promise<void>;

@@ -23,6 +23,10 @@ describe("what git says is told as", () => {
       "remote: Repository not found.\nfatal: repository 'https://git.example/team/app.git/' not found",
       "source.not_found There is no repository at https://git.example/team/app.git.",
     ],
+    [
+      "fatal: couldn't find remote ref refs/pull/7/head",
+      "source.not_found https://git.example/team/app.git has no refs/pull/7/head.",
+    ],
     ["ERROR: Repository not found.\nfatal: Could not read from remote repository.", "source.not_found"],
     [
       "fatal: '/x' does not appear to be a git repository\nfatal: Could not read from remote repository.",

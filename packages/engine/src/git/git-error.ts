@@ -41,6 +41,8 @@ interface Rule {
 
 const shown = (url: GitUrl) => formatGitUrl(url);
 
+const MISSING_REF = /couldn't find remote ref (\S{1,255})/;
+
 const RULES: readonly Rule[] = [
   {
     pattern: /No space left on device|Disk quota exceeded/,
@@ -87,6 +89,14 @@ const RULES: readonly Rule[] = [
       /repository .* not found|Repository not found|does not appear to be a git repository|access denied or repository not exported|returned error: (404|410)|project you were looking for could not be found/i,
     code: "source.not_found",
     say: ({ url }) => `There is no repository at ${shown(url)}. Check the address and who may read it.`,
+  },
+  {
+    pattern: MISSING_REF,
+    code: "source.not_found",
+    say: ({ url, stderr }) => {
+      const ref = MISSING_REF.exec(stderr.join("\n"))?.[1] ?? "ref";
+      return `${shown(url)} has no ${ref}. Check that the branch or pull request is there.`;
+    },
   },
   {
     pattern: /SSL certificate problem|certificate verify|server verification failed|SSL_ERROR|gnutls/i,

@@ -17,7 +17,7 @@ import { listeningPorts } from "./network.ts";
 import { openEngine } from "./opened.ts";
 import { runPaths } from "./paths.ts";
 import { NEW_RECORD } from "./record.ts";
-import { endLeftovers, removeResourceFolders } from "./release-folders.ts";
+import { endLeftovers, removeResourceFolders, removeVolumeFolders } from "./release-folders.ts";
 import { PROCESS_SETTINGS, type ProcessSettings } from "./settings.ts";
 import { type SupervisedRelease, superviseRelease } from "./supervisor.ts";
 import { type ReleaseUsage, usageOf } from "./usage.ts";
@@ -137,6 +137,14 @@ export function processEngine(options: ProcessEngineOptions): ProcessEngine {
       yield* readLogLines(source, query);
     },
     listeningPorts: async (ref) => listeningPorts((await find(ref))?.pids() ?? []),
+    async removeVolumes(resourceUuid, volumes) {
+      await opened();
+      await removeVolumeFolders(
+        dataFolder,
+        resourceUuid,
+        volumes.map(({ uuid }) => uuid),
+      );
+    },
     async removeResource(resourceUuid, { deleteVolumes }) {
       const { host, releases, remove } = await opened();
       const own = [...releases.values()]
@@ -195,6 +203,7 @@ function withDomainErrors(engine: ProcessEngine): ProcessEngine {
     list: wrapped(engine.list),
     exec: wrapped(engine.exec),
     listeningPorts: wrapped(engine.listeningPorts),
+    removeVolumes: wrapped(engine.removeVolumes),
     removeResource: wrapped(engine.removeResource),
     usage: wrapped(engine.usage),
     async *logs(ref, query) {

@@ -4,7 +4,7 @@ import type { ReleaseRef, ReleaseSpec } from "@berth/core";
 import { endGroup } from "../host/group.ts";
 import { pidsOfUser } from "../host/procfs.ts";
 import { removeFolder } from "./folder-removal.ts";
-import { filesFolder, isUuid, releaseFolder, resourcePaths, runPaths } from "./paths.ts";
+import { filesFolder, isUuid, releaseFolder, resourcePaths, runPaths, storageFolder } from "./paths.ts";
 import { isOwnUid, type ReleaseHost } from "./settings.ts";
 import type { SupervisedRelease } from "./supervisor.ts";
 
@@ -64,6 +64,15 @@ export async function removeResourceFolders(
   const shared = [paths.releases, paths.run, paths.files, paths.cache, paths.home, paths.temporary];
   for (const folder of deleteStorages ? [...shared, paths.storages] : shared) await removeFolder(dataFolder, folder);
   if ((await names(paths.storages)).length === 0) await removeFolder(dataFolder, paths.folder);
+}
+
+export async function removeVolumeFolders(
+  dataFolder: string,
+  resourceUuid: string,
+  storageUuids: readonly string[],
+): Promise<void> {
+  const paths = resourcePaths(dataFolder, resourceUuid);
+  for (const uuid of storageUuids) await removeFolder(dataFolder, storageFolder(paths, uuid));
 }
 
 const isSibling = (spec: ReleaseSpec, ref: ReleaseRef) =>

@@ -6,6 +6,7 @@ import {
   STEP_NAMES,
   type StepName,
 } from "@berth/core";
+import { claimsOf } from "../claims.ts";
 import type { ServerHands } from "../hands.ts";
 import type { WorkerDeps } from "../ports.ts";
 import type { WorkerSettings } from "../settings.ts";
@@ -80,7 +81,7 @@ async function open(
   if (attempt > deps.settings.attemptsMax + 1) return await endUnopened(deps, claim, hold, stoppedTooOften(attempt));
   try {
     const ctx = await readContext(deps, claim, hold);
-    if (ctx === undefined) return await endWithoutApplication(deps, claim);
+    if (ctx === undefined) return await endWithoutSubject(deps, claim);
     const log = openLog(deps, ctx);
     return { ctx, log, rows: await readRows(deps, claim.lease) };
   } catch (error) {
@@ -102,11 +103,11 @@ async function readContext(deps: DeploymentDeps, claim: Claim, hold: Hold): Prom
   const [found, server, domains, envs, storages] = await Promise.all([
     stores.resources.application(deployment.resource_id),
     stores.servers.find(deployment.server_id),
-    stores.resources.domains(deployment.resource_id),
+    claimsOf(stores, deployment.resource_id, deployment.pull_request_id),
     team.envs.list(deployment.resource_id),
     team.storages.list(deployment.resource_id),
   ]);
-  if (found === undefined || server === undefined) return undefined;
+  if (found === undefined || server === undefined || domains === undefined) return undefined;
   // Counted from here: the time in which the control plane was down is not the deployment's.
   hold.limit(server.settings.dynamic_timeout);
   return {
@@ -154,7 +155,8 @@ async function readRows({ stores }: DeploymentDeps, lease: Lease): Promise<Map<S
   return rows;
 }
 
-async function endWithoutApplication({ stores }: DeploymentDeps, { lease }: Claim): Promise<DeploymentOutcome> {
-  const isEnded = await stores.deployments.finish(lease, "failed", "The application is gone.");
+async function endWithoutSubject({ stores }: DeploymentDeps, { lease, deployment }: Claim): Promise<DeploymentOutcome> {
+  const subject = deployment.pull_request_id === 0 ? "application" : "preview";
+  const isEnded = await stores.deployments.finish(lease, "failed", `The ${subject} is gone.`);
   return isEnded ? "failed" : "left";
 }

@@ -59,7 +59,7 @@ async function fetchSource({ ctx, log }: Run, commit: string, io: WorkIO): Promi
   const { application, source, deployment } = ctx;
   const credentials = application.source === "git" ? await ctx.credentialsFor(application) : undefined;
   if (credentials !== undefined) log.hide([secretOf(credentials)]);
-  return await source.checkout(sourceSpec(application, commit, credentials), deployment.uuid, io);
+  return await source.checkout(sourceSpec(application, { ...deployment, commit }, credentials), deployment.uuid, io);
 }
 
 const secretOf = (credentials: GitCredentials): string =>

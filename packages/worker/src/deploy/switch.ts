@@ -49,7 +49,10 @@ export const switchTraffic: Step<StepContext, Started, Switched> = {
 /** The step before has seen it: whoever waits for the deployment should not read an older status after it. */
 async function tellHealthy({ stores, deployment, onHealthy }: StepContext): Promise<void> {
   onHealthy(deployment.uuid);
-  if (deployment.pull_request_id === 0) await stores.resources.setStatus(deployment.resource_id, "running:healthy");
+  const { resource_id, pull_request_id } = deployment;
+  if (pull_request_id === 0) return await stores.resources.setStatus(resource_id, "running:healthy");
+  const preview = await stores.previews.find(resource_id, pull_request_id);
+  if (preview !== undefined) await stores.previews.setStatus(preview.id, "running:healthy");
 }
 
 type Keep = (change: Progress) => Promise<void>;
@@ -108,7 +111,7 @@ async function route(ctx: StepContext): Promise<void> {
   const endMs = performance.now() + ctx.settings.routeSecondsMax * 1000;
   for (let attempt = 1; ; attempt++) {
     try {
-      return await ctx.hands.router.route(ctx.deployment.resource_id);
+      return await ctx.hands.router.route(ctx.deployment.resource_id, ctx.deployment.pull_request_id);
     } catch (error) {
       if (!isDomainError(error) || ctx.hold.leaving.aborted) throw error;
       if (performance.now() > endMs) {

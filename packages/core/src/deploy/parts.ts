@@ -1,0 +1,81 @@
+import type { Site } from "../ports/proxy.ts";
+import type { DesiredState } from "../resource.ts";
+import { aggregateStatus, type ContainerStatus, REMOVING_STATUS, STARTING_STATUS, STOPPED_STATUS } from "../status.ts";
+import type { ReleaseState } from "./release.ts";
+import { type SiteSubject, siteOf, upstreamsOf } from "./site.ts";
+import type { Observed, Wanted, WantedRelease, WantedResource } from "./wanted.ts";
+
+/** Releases as they are seen, by their deployment's uuid. */
+export type Seen = ReadonlyMap<string, ReleaseState>;
+
+/** What has a live release and a site: the resource itself, and each of its previews. */
+export interface Part {
+  readonly pullRequestId: number;
+  readonly desiredState: DesiredState;
+  readonly isRemoving: boolean;
+  readonly status: string;
+  readonly site: SiteSubject | undefined;
+}
+
+export const ownPart = ({ desiredState, isRemoving, status, site }: WantedResource): Part => ({
+  pullRequestId: 0,
+  desiredState,
+  isRemoving,
+  status,
+  site,
+});
+
+export const partsOf = (resource: WantedResource): readonly Part[] => [
+  ownPart(resource),
+  ...resource.previews.map((preview): Part => ({ ...preview, desiredState: "running" })),
+];
+
+export function wantedSite(resource: WantedResource, { pullRequestId, desiredState, site }: Part, seen: Seen) {
+  if (site === undefined) return undefined;
+  const live = liveOf(resource, pullRequestId);
+  return siteOf(site, upstreamsOf(desiredState, live, live && seen.get(live.deploymentUuid)));
+}
+
+/** All sites of a server, for a proxy that is told everything anew. */
+export function sitesOf({ resources }: Wanted, releases: Observed["releases"]): readonly Site[] {
+  const seen = new Map(releases.map((release) => [release.deploymentUuid, release]));
+  return resources
+    .filter(({ isRemoving }) => !isRemoving)
+    .flatMap((resource) =>
+      partsOf(resource)
+        .filter(({ isRemoving }) => !isRemoving)
+        .flatMap((part) => wantedSite(resource, part, seen) ?? []),
+    );
+}
+
+export function statusOf(
+  resource: WantedResource,
+  { pullRequestId, desiredState, isRemoving }: Part,
+  seen: Seen,
+  { activeDeployments }: Wanted,
+  { health }: Observed,
+): string {
+  if (isRemoving) return REMOVING_STATUS;
+  const live = liveOf(resource, pullRequestId);
+  const state = live && seen.get(live.deploymentUuid);
+  if (live && state) {
+    const container: ContainerStatus = {
+      state: state.state,
+      health: health.get(live.deploymentUuid) ?? "unknown",
+      // What was stopped on purpose is no crash loop, however often it restarted before.
+      restartCount: desiredState === "stopped" ? 0 : state.restartCount,
+    };
+    return aggregateStatus([container]);
+  }
+  const isFirstStart = resource.releases.some(
+    (release) =>
+      release.role === "candidate" &&
+      release.pullRequestId === pullRequestId &&
+      activeDeployments.has(release.deploymentUuid) &&
+      seen.has(release.deploymentUuid),
+  );
+  return isFirstStart && !live ? STARTING_STATUS : STOPPED_STATUS;
+}
+
+export const liveOf = ({ releases }: WantedResource, pullRequest: number): WantedRelease | undefined =>
+  releases.find(({ role, pullRequestId }) => role === "live" && pullRequestId === pullRequest);

@@ -1,0 +1,83 @@
+import type { Health } from "../status.ts";
+import type { Operation } from "./plan.ts";
+import type { ReleaseState } from "./release.ts";
+import { siteOf } from "./site.ts";
+import type { Observed, Wanted, WantedPreview, WantedRelease, WantedResource } from "./wanted.ts";
+
+export const UPSTREAM = { host: "127.0.0.1", port: 4000 };
+
+export const release = (deploymentUuid: string, change: Partial<WantedRelease> = {}): WantedRelease => ({
+  deploymentId: Number(deploymentUuid.replace(/\D/g, "") || 0),
+  deploymentUuid,
+  pullRequestId: 0,
+  role: "live",
+  builtBy: deploymentUuid,
+  upstream: UPSTREAM,
+  isSuccessorActive: false,
+  ...change,
+});
+
+export const resource = (change: Partial<WantedResource> = {}): WantedResource => ({
+  id: 1,
+  uuid: "app1",
+  status: "running:healthy",
+  desiredState: "running",
+  isRemoving: false,
+  restartCount: 0,
+  releases: [release("d1")],
+  site: undefined,
+  previews: [],
+  ...change,
+});
+
+export const preview = (pullRequestId: number, change: Partial<WantedPreview> = {}): WantedPreview => ({
+  id: pullRequestId,
+  pullRequestId,
+  status: "running:healthy",
+  isRemoving: false,
+  site: undefined,
+  ...change,
+});
+
+export const seen = (deploymentUuid: string, change: Partial<ReleaseState> = {}): ReleaseState => ({
+  resourceUuid: "app1",
+  deploymentUuid,
+  state: "running",
+  upstream: change.state === "exited" ? null : UPSTREAM,
+  restartCount: 0,
+  exitCode: null,
+  startedAt: null,
+  ...change,
+});
+
+export const site = (uuid: string, pullRequestId = 0): WantedResource["site"] => ({
+  application: {
+    uuid,
+    name: uuid,
+    settings: { redirect: "both", is_http_basic_auth_enabled: false, http_basic_auth_username: null },
+  },
+  secrets: { http_basic_auth_password: null },
+  domains: [{ host: `${uuid}.example.com`, path: "/", url: `https://${uuid}.example.com` }],
+  pullRequestId,
+});
+
+export const wanted = (resources: readonly WantedResource[], active: readonly string[] = []): Wanted => ({
+  resources,
+  activeDeployments: new Set(active),
+});
+
+export const observed = (releases: readonly ReleaseState[], change: Partial<Observed> = {}): Observed => ({
+  releases,
+  health: new Map<string, Health>(releases.map(({ deploymentUuid }) => [deploymentUuid, "healthy"])),
+  sites: new Map(),
+  resting: new Set(),
+  ...change,
+});
+
+export const types = (operations: readonly Operation[]) => operations.map(({ type }) => type);
+export const ref = (deploymentUuid: string) => ({ resourceUuid: "app1", deploymentUuid });
+
+export function siteFor(subject: WantedResource) {
+  if (!subject.site) throw new Error("The resource has no site.");
+  return siteOf(subject.site, []);
+}

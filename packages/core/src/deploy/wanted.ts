@@ -1,0 +1,57 @@
+import type { Site } from "../ports/proxy.ts";
+import type { ReleaseRole } from "../ports/records.ts";
+import type { DesiredState } from "../resource.ts";
+import type { Health } from "../status.ts";
+import type { ReleaseState, Upstream } from "./release.ts";
+import type { SiteSubject } from "./site.ts";
+
+/** What is recorded of one server. */
+export interface Wanted {
+  readonly resources: readonly WantedResource[];
+  /** Uuids of the deployments that are queued or in progress: what they are making is theirs. */
+  readonly activeDeployments: ReadonlySet<string>;
+}
+
+export interface WantedResource {
+  readonly id: number;
+  readonly uuid: string;
+  readonly status: string;
+  readonly desiredState: DesiredState;
+  readonly isRemoving: boolean;
+  readonly restartCount: number;
+  readonly releases: readonly WantedRelease[];
+  /** What its site is made of; `undefined`: it claims no URL. */
+  readonly site: SiteSubject | undefined;
+  readonly previews: readonly WantedPreview[];
+}
+
+/** One pull request of an application: a live release and a site of its own. It runs until it is removed. */
+export interface WantedPreview {
+  readonly id: number;
+  readonly pullRequestId: number;
+  readonly status: string;
+  readonly isRemoving: boolean;
+  readonly site: SiteSubject | undefined;
+}
+
+export interface WantedRelease {
+  readonly deploymentId: number;
+  readonly deploymentUuid: string;
+  readonly pullRequestId: number;
+  readonly role: ReleaseRole;
+  readonly builtBy: string;
+  readonly upstream: Upstream | null;
+  /** Of a retiring one: the deployment that took its place has not ended yet. */
+  readonly isSuccessorActive: boolean;
+}
+
+/** What is seen of the same server. It must have been read before what is recorded: a release follows its record. */
+export interface Observed {
+  readonly releases: readonly ReleaseState[];
+  /** By the deployment's uuid; what is missing is unknown. */
+  readonly health: ReadonlyMap<string, Health>;
+  /** What the proxy was last told, by the site's id. */
+  readonly sites: ReadonlyMap<string, Site>;
+  /** Deployments' uuids whose release failed to start lately and must wait for its next try. */
+  readonly resting: ReadonlySet<string>;
+}

@@ -1,0 +1,12 @@
+import type { DomainClaim, SystemStores } from "@berth/core";
+
+/** The URLs of an application, or of one of its previews; `undefined` for a preview that is gone or going. */
+export async function claimsOf(
+  stores: Pick<SystemStores, "resources" | "previews">,
+  resourceId: number,
+  pullRequestId: number,
+): Promise<readonly DomainClaim[] | undefined> {
+  if (pullRequestId === 0) return await stores.resources.domains(resourceId);
+  const preview = await stores.previews.find(resourceId, pullRequestId);
+  return preview === undefined || preview.removing_at !== null ? undefined : preview.domains;
+}

@@ -1,0 +1,73 @@
+import { isOwnOfPreview, mountsOf, type ResourceRecord, siteIdOf } from "@berth/core";
+import type { ServerHands } from "./hands.ts";
+import type { WorkerDeps } from "./ports.ts";
+import { STOP_GRACE_SECONDS } from "./settings.ts";
+
+/**
+ * Removes the preview of a pull request: its deployments end first, then it loses its route, its releases and the
+ * storages of its own, and its row goes last, with its URL. Each part may be done again.
+ *
+ * @returns `false` when a deployment has not ended yet: to be called again.
+ */
+export async function removePreview(
+  deps: WorkerDeps,
+  hands: ServerHands,
+  resourceId: number,
+  pullRequestId: number,
+): Promise<boolean> {
+  const { stores, logger } = deps;
+  const [resource, preview] = await Promise.all([
+    stores.resources.find(resourceId),
+    stores.previews.find(resourceId, pullRequestId),
+  ]);
+  // An application that is being removed takes its previews with it.
+  if (
+    preview === undefined ||
+    preview.removing_at === null ||
+    resource === undefined ||
+    resource.removing_at !== null
+  ) {
+    return true;
+  }
+  if (!(await haveDeploymentsEnded(deps, resource, pullRequestId))) return false;
+  await takeFromEngine(deps, hands, resource, pullRequestId);
+  await stores.previews.delete(preview.id);
+  logger.info("Preview removed.", { resource: resource.uuid, pullRequestId });
+  return true;
+}
+
+/** Those in progress are ended by whoever runs them. */
+async function haveDeploymentsEnded({ stores }: WorkerDeps, resource: ResourceRecord, pullRequestId: number) {
+  const activeOnes = async () =>
+    (await stores.deployments.listActive(resource.server_id)).filter(
+      (each) => each.resource_id === resource.id && each.pull_request_id === pullRequestId,
+    );
+  const { deployments } = stores.forTeam(resource.team_id);
+  const active = await activeOnes();
+  for (const { uuid } of active) await deployments.requestCancel(uuid);
+  return active.length === 0 || (await activeOnes()).length === 0;
+}
+
+async function takeFromEngine(
+  { stores }: WorkerDeps,
+  { server, engine, router }: ServerHands,
+  { id, uuid, team_id }: ResourceRecord,
+  pullRequestId: number,
+): Promise<void> {
+  await router.unroute(siteIdOf(uuid, pullRequestId));
+  const found = await stores.resources.application(id);
+  const graceSeconds = found?.application.settings.stop_grace_period ?? STOP_GRACE_SECONDS;
+  const releases = (await stores.releases.listByServer(server.id)).filter(
+    (release) => release.resource_id === id && release.pull_request_id === pullRequestId,
+  );
+  await Promise.all(
+    releases.map(async ({ deployment_id, deployment_uuid }) => {
+      await engine.remove({ resourceUuid: uuid, deploymentUuid: deployment_uuid }, { graceSeconds });
+      await stores.releases.delete(deployment_id);
+    }),
+  );
+  const { items } = await stores.forTeam(team_id).storages.list(id);
+  const own = items.filter((storage) => isOwnOfPreview(storage, pullRequestId));
+  const volumes = mountsOf(uuid, own, pullRequestId).filter(({ type }) => type === "volume");
+  if (volumes.length > 0) await engine.removeVolumes(uuid, volumes);
+}
