@@ -17,7 +17,7 @@ describe.each(KINDS_WITH_TASKS)("scheduled tasks of an owner of the kind %s", (k
   let path: string;
   let ownerId: number;
   beforeEach(async () => {
-    const owner = await testResource(api.db, api.stores, kind, api.place);
+    const owner = await testResource(api.stores, kind, api.place);
     ownerId = owner.id;
     path = `/${RESOURCE_KINDS[kind].plural}/${owner.uuid}/scheduled-tasks`;
   });
@@ -129,7 +129,7 @@ describe.each(KINDS_WITH_TASKS)("scheduled tasks of an owner of the kind %s", (k
 });
 
 test("[S17] belong to applications and services only", async () => {
-  const { uuid } = await testResource(api.db, api.stores, "database", api.place);
+  const { uuid } = await testResource(api.stores, "database", api.place);
   const { status, json } = await api.ask("GET", `/databases/${uuid}/scheduled-tasks`);
   expect([status, json.message]).toEqual([404, "Not found."]);
 });

@@ -14,7 +14,7 @@ afterAll(() => api.close());
 let owner: ResourceRecord;
 let path: string;
 const ownerOf = async (kind: ResourceKind) => {
-  owner = await testResource(api.db, api.stores, kind, api.place);
+  owner = await testResource(api.stores, kind, api.place);
   path = `/${RESOURCE_KINDS[kind].plural}/${owner.uuid}/storages`;
 };
 
@@ -153,23 +153,50 @@ describe.each(["application", "database"] as const)("storages of a resource of t
 });
 
 describe("storages of a service", () => {
-  beforeEach(() => ownerOf("service"));
-
-  test("[S16] [S56] are created for one of its containers", async () => {
-    const nameless = await api.ask("POST", path, { body: volume });
-    expect([nameless.status, nameless.json.errors]).toEqual([422, { resource_uuid: ["This field is required."] }]);
-    const unknown = await api.ask("POST", path, { body: { ...volume, resource_uuid: "nothing" } });
-    expect([unknown.status, unknown.json.message]).toEqual([404, "Service resource not found."]);
+  let container: string;
+  beforeEach(async () => {
+    await ownerOf("service");
+    const [web] = await api.stores.services.containers([owner.id]);
+    container = web?.uuid ?? "";
   });
 
-  test("[S42] [S56] are listed, and changed in the suffix of previews", async () => {
+  test("[S16] [S56] are created for one of its containers, listed, changed and deleted", async () => {
+    const created = await api.ask("POST", path, { body: { ...volume, resource_uuid: container } });
+    expect([created.status, created.json]).toMatchObject([
+      201,
+      { name: `${container}-data`, mount_path: "/data", resource_uuid: container, resource_type: "application" },
+    ]);
+    const file = { type: "file", mount_path: "/etc/app.conf", content: "a=1", resource_uuid: container };
+    const config = await api.ask("POST", path, { body: file });
+    expect(config.json).toMatchObject({ content: "a=1", fs_path: `services/${container}/etc/app.conf` });
+    const changed = await api.ask("PATCH", path, { body: { uuid: created.json.uuid, mount_path: "/srv" } });
+    expect([changed.status, changed.json.mount_path, changed.json.resource_uuid]).toEqual([200, "/srv", container]);
+    const { json } = await api.ask("GET", path);
+    expect(json).toEqual({ persistent_storages: [changed.json], file_storages: [config.json] });
+    const deleted = await api.ask("DELETE", `${path}/${config.json.uuid}`);
+    expect([deleted.status, deleted.json]).toEqual([200, { message: "Storage deleted." }]);
+  });
+
+  test("[S56] are refused without a container, and for another service's", async () => {
+    const nameless = await api.ask("POST", path, { body: volume });
+    expect([nameless.status, nameless.json.errors]).toEqual([422, { resource_uuid: ["This field is required."] }]);
+    await ownerOf("service");
+    for (const resource_uuid of ["nothing", container, owner.uuid]) {
+      const unknown = await api.ask("POST", path, { body: { ...volume, resource_uuid } });
+      expect([unknown.status, unknown.json.message]).toEqual([404, "Service resource not found."]);
+    }
+    expect((await api.ask("GET", path)).json.persistent_storages).toEqual([]);
+  });
+
+  test("[S42] [S56] that its definition names change in the suffix of previews only", async () => {
     const { uuid } = await defined({ container: "web" });
     const { json } = await api.ask("GET", path);
-    expect(json).toMatchObject({ persistent_storages: [{ uuid, resource_type: "service" }], file_storages: [] });
+    expect(json).toMatchObject({ persistent_storages: [{ uuid, resource_uuid: container }], file_storages: [] });
     const changed = await api.ask("PATCH", path, { body: { uuid, is_preview_suffix_enabled: false } });
     expect([changed.status, changed.json.is_preview_suffix_enabled]).toEqual([200, false]);
     const refused = await api.ask("PATCH", path, { body: { uuid, host_path: "/srv" } });
     expect([refused.status, refused.json.read_only_fields]).toEqual([422, ["host_path"]]);
+    expect((await api.ask("DELETE", `${path}/${uuid}`)).status).toBe(422);
   });
 });
 

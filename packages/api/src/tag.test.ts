@@ -19,7 +19,7 @@ const tag = (name: string) => ({
 // Its keys are the kinds.
 describe.each(Object.keys(RESOURCE_KINDS) as ResourceKind[])("tags of a resource of the kind %s", (kind) => {
   test("are added, listed and removed", async () => {
-    const { uuid } = await testResource(api.db, api.stores, kind, api.place);
+    const { uuid } = await testResource(api.stores, kind, api.place);
     const path = `/${RESOURCE_KINDS[kind].plural}/${uuid}/tags`;
     const added = await api.ask("POST", path, { body: { tag_names: ["<b>Web</b>", "blue"] } });
     expect([added.status, added.json]).toEqual([201, [tag("blue"), tag("web")]]);
@@ -38,7 +38,7 @@ describe.each(Object.keys(RESOURCE_KINDS) as ResourceKind[])("tags of a resource
   });
 
   test("are refused when they are none", async () => {
-    const { uuid } = await testResource(api.db, api.stores, kind, api.place);
+    const { uuid } = await testResource(api.stores, kind, api.place);
     const path = `/${RESOURCE_KINDS[kind].plural}/${uuid}/tags`;
     for (const [body, errors] of [
       [{ tag_name: "x" }, { tag_name: ["At least 2 characters."] }],

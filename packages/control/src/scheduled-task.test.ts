@@ -14,7 +14,7 @@ afterAll(() => at.db.close());
 describe.each(KINDS_WITH_TASKS)("[S17] scheduled tasks of an owner of the kind %s", (kind) => {
   let ref: TaskOwnerRef;
   beforeEach(async () => {
-    const { uuid } = await testResource(at.db, at.stores, kind, at.place);
+    const { uuid } = await testResource(at.stores, kind, at.place);
     ref = { kind, uuid };
   });
 
@@ -71,7 +71,7 @@ describe.each(KINDS_WITH_TASKS)("[S17] scheduled tasks of an owner of the kind %
     ];
     const title = kind === "application" ? "Application" : "Service";
     expect(await outcomes(asked)).toEqual(asked.map(() => `${title} not found.`));
-    const sibling: TaskOwnerRef = { kind, uuid: (await testResource(at.db, at.stores, kind, at.place)).uuid };
+    const sibling: TaskOwnerRef = { kind, uuid: (await testResource(at.stores, kind, at.place)).uuid };
     const ofSibling = [
       at.own.scheduledTasks.update(sibling, uuid, { name: "x" }),
       at.own.scheduledTasks.delete(sibling, uuid),

@@ -38,7 +38,7 @@ describe.each(Object.keys(RESOURCE_KINDS) as ResourceKind[])("[S16] storages of 
   let owner: ResourceRecord;
   let ref: ResourceRef;
   beforeEach(async () => {
-    owner = await testResource(at.db, at.stores, kind, at.place);
+    owner = await testResource(at.stores, kind, at.place);
     ref = { kind, uuid: owner.uuid };
   });
   /** As its definition makes one. */
@@ -141,7 +141,7 @@ describe.each(Object.keys(RESOURCE_KINDS) as ResourceKind[])("[S16] storages of 
       storages.delete(ref, uuid),
     ];
     expect(await outcomes(asked)).toEqual(asked.map(() => `${RESOURCE_KINDS[kind].title} not found.`));
-    const sibling: ResourceRef = { kind, uuid: (await testResource(at.db, at.stores, kind, at.place)).uuid };
+    const sibling: ResourceRef = { kind, uuid: (await testResource(at.stores, kind, at.place)).uuid };
     const ofSibling = [
       at.own.storages.update(sibling, { uuid, name: "x" }),
       at.own.storages.update(sibling, { id, name: "x" }),

@@ -48,7 +48,7 @@ export function storages(context: UseCaseContext) {
     async list(ref: ResourceRef, paging: Paging): Promise<Page<Storage>> {
       requireAbility(scope, "read");
       const owner = await findResource(stores, ref);
-      const containers = await stores.storages.containers(owner.id);
+      const containers = await containersOf(stores, owner);
       return mapPage(await stores.storages.list(owner.id, paging), viewOf(owner, containers));
     },
 
@@ -58,7 +58,7 @@ export function storages(context: UseCaseContext) {
       return stores.transaction(async (inside) => {
         const owner = await findResource(inside, ref);
         await requireOwnStorages(inside, owner);
-        const containers = await inside.storages.containers(owner.id);
+        const containers = await containersOf(inside, owner);
         const container = containerUuid === undefined ? undefined : containerOf(containers, containerUuid);
         const place = { resourceUuid: container?.uuid ?? owner.uuid, container: container?.name ?? null };
         const fields = newStorage(sent, place);
@@ -84,7 +84,7 @@ export function storages(context: UseCaseContext) {
         const changed = await inside.storages.update(owner.id, current.uuid, change).catch(explainTaken);
         if (changed === undefined) throw notFound("Storage");
         await tellOfResource(inside, owner, "resource.storages_changed", { updated: changed.uuid });
-        return viewOf(owner, await inside.storages.containers(owner.id))(changed);
+        return viewOf(owner, await containersOf(inside, owner))(changed);
       });
     },
 
@@ -111,6 +111,16 @@ async function requireOwnStorages(inside: Stores, { kind, uuid }: ResourceRecord
   if ((await DEFINED_ELSEWHERE[kind]?.(inside, uuid)) !== true) return;
   throw invalid({ _: ["The compose file names the storages of its containers. Add it there, then deploy."] });
 }
+
+/** Of kinds whose resources are several containers. */
+const CONTAINERS: {
+  readonly [Kind in ResourceKind]?: (inside: Stores, id: number) => Promise<readonly StorageContainer[]>;
+} = {
+  service: (inside, id) => inside.services.containers([id]),
+};
+
+const containersOf = async (inside: Stores, { kind, id }: ResourceRecord) =>
+  (await CONTAINERS[kind]?.(inside, id)) ?? [];
 
 function containerOf(containers: readonly StorageContainer[], uuid: string): StorageContainer {
   const container = containers.find((one) => one.uuid === uuid);

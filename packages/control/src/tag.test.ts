@@ -15,7 +15,7 @@ const namesOf = (tags: readonly { readonly name: string }[]) => tags.map(({ name
 describe.each(Object.keys(RESOURCE_KINDS) as ResourceKind[])("tags of a resource of the kind %s", (kind) => {
   let ref: ResourceRef;
   beforeEach(async () => {
-    const { uuid } = await testResource(at.db, at.stores, kind, at.place);
+    const { uuid } = await testResource(at.stores, kind, at.place);
     ref = { kind, uuid };
   });
 

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import type { ResourceRecord } from "./ports/records.ts";
-import type { StorageContainer, StorageRecord } from "./ports/storage.ts";
+import type { ServiceContainerRecord } from "./ports/service.ts";
+import type { StorageRecord } from "./ports/storage.ts";
 import { RESOURCE_KINDS } from "./resource.ts";
 import { Timestamp, timestamp } from "./timestamp.ts";
 
@@ -50,6 +51,9 @@ export const StorageList = z
   .meta({ id: "StorageList", description: "The storages of a resource, each list by id." });
 export type StorageList = z.infer<typeof StorageList>;
 
+/** One of the containers of a resource that has several. */
+export type StorageContainer = Pick<ServiceContainerRecord, "uuid" | "name" | "kind">;
+
 export interface StorageViewOptions {
   readonly owner: Pick<ResourceRecord, "id" | "uuid" | "kind">;
   /** Of a resource that has several. */
@@ -90,7 +94,7 @@ const ownView = ({ id, uuid, mount_path, is_preview_suffix_enabled, created_at, 
 function resourceView({ container }: StorageRecord, { owner, containers }: StorageViewOptions) {
   if (container === null) return { resource_type: owner.kind, resource_id: owner.id, resource_uuid: owner.uuid };
   const found = containers.find(({ name }) => name === container);
-  return { resource_type: found?.type ?? owner.kind, resource_id: owner.id, resource_uuid: found?.uuid ?? null };
+  return { resource_type: found?.kind ?? owner.kind, resource_id: owner.id, resource_uuid: found?.uuid ?? null };
 }
 
 const keptAt = ({ mount_path }: StorageRecord, uuid: string, { owner }: StorageViewOptions): string =>

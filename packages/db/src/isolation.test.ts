@@ -340,7 +340,6 @@ const ATTEMPTS: Attempts = {
     insert: (stores, { app }) => refused(stores.storages.insert(app.id, testUuid(), storage)),
     update: (stores, { app, volume }) => stores.storages.update(app.id, volume.uuid, { name: "stolen" }),
     delete: (stores, { app, volume }) => stores.storages.delete(app.id, volume.uuid),
-    containers: (stores, { app }) => stores.storages.containers(app.id),
   },
   scheduledTasks: {
     list: (stores, { app }) => stores.scheduledTasks.list(app.id).then(({ items }) => items),

@@ -98,8 +98,6 @@ export function storageStore(context: TeamContext): StorageStore {
         .executeTakeFirst();
       return deleted.numDeletedRows > 0n;
     },
-    // Every resource is one container so far.
-    containers: async () => [],
   };
 }
 

@@ -25,14 +25,6 @@ export interface StorageRecord extends Timestamps {
 }
 export type StorageFields = Omit<StorageRecord, "id" | "uuid" | keyof Timestamps>;
 
-/** One of the containers of a resource that has several. */
-export interface StorageContainer {
-  readonly uuid: string;
-  /** As its definition calls it. */
-  readonly name: string;
-  readonly type: "application" | "database";
-}
-
 export interface StorageStore {
   /** Persistent ones, then files, each by id. */
   list(resourceId: number, paging?: Paging): Promise<Page<StorageRecord>>;
@@ -42,8 +34,6 @@ export interface StorageStore {
   /** @throws DomainError `resource.already_exists` when something else is mounted at its path. */
   update(resourceId: number, uuid: string, change: Partial<StorageFields>): Promise<StorageRecord | undefined>;
   delete(resourceId: number, uuid: string): Promise<boolean>;
-  /** What a storage of the resource can be mounted into; none when the resource is one container. */
-  containers(resourceId: number): Promise<readonly StorageContainer[]>;
 }
 
 /** Old clients know a storage by its number. A name is chosen once in a container. */
