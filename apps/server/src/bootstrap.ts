@@ -54,7 +54,7 @@ export async function ensureLocalServer({ file, stores, control, ids }: LocalSer
       proxy_type: "NONE",
       settings: ServerSettings.parse({ is_reachable: true, is_usable: true }),
     });
-    await inside.servers.insertDestination({
+    await inside.destinations.insert({
       uuid: ids.uuid(),
       server_id: inserted.id,
       name: "default",

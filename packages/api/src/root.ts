@@ -3,6 +3,7 @@ import { cloudTokens } from "./cloud-token.ts";
 import { databases } from "./database.ts";
 import { deploy, deployments } from "./deployment.ts";
 import { githubApps } from "./github-app.ts";
+import { destinations } from "./destination.ts";
 import { health } from "./health.ts";
 import { hetzner } from "./hetzner.ts";
 import { instance } from "./instance.ts";
@@ -30,6 +31,7 @@ export const appRouter = router({
   githubApps,
   projects,
   servers,
+  destinations,
   jobs,
   resources,
   applications,

@@ -206,7 +206,7 @@ describe("URLs", () => {
       gitApplication(at.otherTeam, {
         name: "Hidden",
         domains: "http://foreign.example",
-        destination_uuid: (await at.db.stores(at.otherTeam.id).servers.destinations(2))[0]?.uuid ?? null,
+        destination_uuid: (await at.db.stores(at.otherTeam.id).destinations.list({})).items[0]?.uuid ?? null,
       }),
     );
     const asked = gitApplication(at, { domains: "http://foreign.example", force_domain_override: true });

@@ -8,6 +8,7 @@ import type { ControlDeps, UseCaseContext } from "./context.ts";
 import { databases } from "./database.ts";
 import { deploy } from "./deploy.ts";
 import { deployments } from "./deployment.ts";
+import { destinations } from "./destination.ts";
 import { envs } from "./env.ts";
 import { environments } from "./environment.ts";
 import { githubApps } from "./github-app.ts";
@@ -46,6 +47,7 @@ export function control(deps: ControlDeps) {
       projects: projects(context),
       environments: environments(context),
       servers: servers(context),
+      destinations: destinations(context),
       jobs: jobs(context),
       resources: resources(context),
       applications: applications(context),

@@ -47,7 +47,8 @@ export async function resolvePlace(
   if (server.settings.is_build_server) {
     throw invalid({ server_uuid: ["This server only builds. Choose another one to run on."] });
   }
-  const destination = chooseDestination(await stores.servers.destinations(server.id), wanted.destination_uuid);
+  const { items: destinations } = await stores.destinations.list({ server_id: server.id });
+  const destination = chooseDestination(destinations, wanted.destination_uuid);
   return { environment, server, destination };
 }
 

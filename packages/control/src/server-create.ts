@@ -41,7 +41,7 @@ export async function createServer(
     proxy_type: (proxy_type ?? "traefik").toUpperCase(),
     settings: ServerSettings.parse(settings),
   });
-  await inside.servers.insertDestination({
+  await inside.destinations.insert({
     uuid: context.ids.uuid(),
     server_id: server.id,
     name: FIRST_NETWORK,

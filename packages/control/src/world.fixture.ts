@@ -117,7 +117,7 @@ export const gitApplication = (
 
 /** Another destination on the server. */
 export const secondDestination = (stores: Stores, server: ServerRecord) =>
-  stores.servers.insertDestination({ uuid: testUuid(), server_id: server.id, name: "second", network: "second" });
+  stores.destinations.insert({ uuid: testUuid(), server_id: server.id, name: "second", network: "second" });
 
 /** What each is refused with; `done` for what is not refused. All of them run at once. */
 export async function outcomes(works: readonly Promise<unknown>[]): Promise<string[]> {

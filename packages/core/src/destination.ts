@@ -1,7 +1,8 @@
 import { z } from "zod";
 import { lenient } from "./input.ts";
 import { ResourceName } from "./name.ts";
-import type { DestinationRecord, ServerRecord } from "./ports/records.ts";
+import type { DestinationRecord } from "./ports/destination.ts";
+import type { EngineKind } from "./server.ts";
 import { Timestamp, timestamp } from "./timestamp.ts";
 
 /** Name of the network of a server's first destination. */
@@ -37,18 +38,15 @@ export const Destination = z
   .meta({ id: "Destination", description: "A network of a server, which resources are put on." });
 export type Destination = z.infer<typeof Destination>;
 
-export const destinationType = ({ engine }: Pick<ServerRecord, "engine">): DestinationType =>
-  engine === "swarm" ? "swarm" : "standalone";
+/** The one that a server with this engine has. */
+export const destinationType = (engine: EngineKind): DestinationType => (engine === "swarm" ? "swarm" : "standalone");
 
-export const destinationView = (
-  destination: DestinationRecord,
-  server: Pick<ServerRecord, "uuid" | "engine">,
-): Destination => ({
+export const destinationView = (destination: DestinationRecord): Destination => ({
   uuid: destination.uuid,
   name: destination.name,
   network: destination.network,
-  type: destinationType(server),
-  server_uuid: server.uuid,
+  type: destinationType(destination.server_engine),
+  server_uuid: destination.server_uuid,
   created_at: timestamp(destination.created_at),
   updated_at: timestamp(destination.updated_at),
 });

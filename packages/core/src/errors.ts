@@ -39,6 +39,7 @@ export const ERRORS = {
   "port.taken": "bad_request",
   "destination.ambiguous": "bad_request",
   "destination.missing": "bad_request",
+  "destination.in_use": "conflict",
   "queue.full": "too_many",
   "rate.limited": "too_many",
   "deployment.not_cancellable": "bad_request",

@@ -61,6 +61,7 @@ export * from "./ports/clock.ts";
 export * from "./ports/cloud-provider.ts";
 export * from "./ports/cloud-token.ts";
 export * from "./ports/database.ts";
+export * from "./ports/destination.ts";
 export * from "./ports/engine.ts";
 export * from "./ports/git-host.ts";
 export * from "./ports/github-app.ts";

@@ -8,7 +8,7 @@ const PROXY_TYPES = ["traefik", "caddy", "nginx", "none"] as const;
 
 const ProxyType = z.preprocess(
   (value) => (typeof value === "string" ? value.toLowerCase() : value),
-  z.enum(PROXY_TYPES, "Invalid proxy type."),
+  z.enum(PROXY_TYPES),
 );
 
 const Address = z

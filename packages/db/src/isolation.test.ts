@@ -234,9 +234,15 @@ const ATTEMPTS: Attempts = {
     findAlone: (stores, { server }) => stores.servers.findAlone(server.uuid),
     markRemoving: (stores, { server }) => stores.servers.markRemoving(server.id),
     hosts: (stores, { server }) => stores.servers.hosts(server.id),
-    destinations: (stores, { server }) => stores.servers.destinations(server.id),
-    insertDestination: (stores, { server }) =>
-      refused(stores.servers.insertDestination({ uuid: testUuid(), server_id: server.id, name: "x", network: "x" })),
+  },
+  destinations: {
+    list: (stores, { server }) => stores.destinations.list({ server_id: server.id }).then(({ items }) => items),
+    find: (stores, { destination }) => stores.destinations.find(destination.uuid),
+    insert: (stores, { server }) =>
+      refused(stores.destinations.insert({ uuid: testUuid(), server_id: server.id, name: "x", network: "x" })),
+    update: (stores, { destination }) => stores.destinations.update(destination.uuid, { name: "stolen" }),
+    users: (stores, { destination }) => stores.destinations.users(destination.id, 10),
+    deleteIfUnused: (stores, { destination }) => stores.destinations.deleteIfUnused(destination.id),
   },
   jobs: {
     list: (stores, { job }) =>
@@ -453,7 +459,7 @@ onEachBackend((database) => {
     const answers = {
       project: await own.stores.projects.find(own.project.uuid),
       server: await own.stores.servers.findById(own.server.id),
-      destinations: await own.stores.servers.destinations(own.server.id),
+      destinations: (await own.stores.destinations.list({ server_id: own.server.id })).items,
       application: await own.stores.applications.find(own.app.uuid),
       secrets: await own.stores.applications.secretsOf([own.app.id]).then(({ size }) => size || undefined),
       member: await own.stores.members.find(own.team.id, 0),

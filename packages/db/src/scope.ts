@@ -7,6 +7,7 @@ import { type Context, inTransaction, type StoreDependencies, type TeamContext }
 import { databaseStore } from "./database.ts";
 import { deploymentStore } from "./deployment.ts";
 import { systemDeploymentStore } from "./deployment-queue.ts";
+import { destinationStore } from "./destination.ts";
 import { domainStore } from "./domain.ts";
 import { envStore } from "./env.ts";
 import { environmentStore } from "./environment.ts";
@@ -59,6 +60,7 @@ function teamStores(context: TeamContext): Stores {
     projects: projectStore(context),
     environments: environmentStore(context),
     servers: serverStore(context),
+    destinations: destinationStore(context),
     jobs: jobStore(context),
     resources: resourceStore(context),
     applications: applicationStore(context),

@@ -13,7 +13,7 @@ onEachBackend((database) => {
     expect(server.settings).toEqual(
       ServerSettings.parse({ concurrent_builds: 7, is_reachable: true, is_usable: true }),
     );
-    expect(await stores.servers.destinations(server.id)).toEqual([destination]);
+    expect(await stores.destinations.list({ server_id: server.id })).toEqual({ items: [destination], total: 1 });
     expect(await stores.servers.list()).toEqual({ items: [server], total: 1 });
     expect(await database().system.servers.find(server.id)).toEqual(server);
     expect(await database().system.servers.list()).toContainEqual(server);
@@ -43,6 +43,6 @@ onEachBackend((database) => {
     const [one, other] = [await testTeam(database()), await testTeam(database())];
     const { server } = await testPlace(one);
     const destination = { uuid: testUuid(), server_id: server.id, name: "x", network: "x" };
-    await expect(other.servers.insertDestination(destination)).rejects.toMatchObject({ code: "resource.not_found" });
+    await expect(other.destinations.insert(destination)).rejects.toMatchObject({ code: "resource.not_found" });
   });
 });

@@ -1,12 +1,4 @@
-import {
-  type DestinationRecord,
-  DomainError,
-  notFound,
-  type ServerRecord,
-  ServerSettings,
-  type ServerStore,
-  type SystemServerStore,
-} from "@berth/core";
+import { DomainError, type ServerRecord, ServerSettings, type ServerStore, type SystemServerStore } from "@berth/core";
 import { type Selectable, sql } from "kysely";
 import { type Context, inTransaction, isId, type TeamContext, tell, undefinedOn, wakeWorkers } from "./context.ts";
 import { isForeignKeyViolation, violates } from "./errors.ts";
@@ -53,7 +45,6 @@ const FIELDS = [
   "validation_logs",
 ] as const;
 const RENTED_FIELDS = ["cloud_provider_token_id", "hetzner_server_id"] as const;
-const DESTINATION_COLUMNS = ["id", "uuid", "server_id", "name", "network", "created_at", "updated_at"] as const;
 
 // What was stored before a setting existed lacks it and reads as its default.
 const DEFAULTS = ServerSettings.parse({});
@@ -133,32 +124,6 @@ export function serverStore(context: TeamContext): ServerStore {
         .orderBy("domain.host")
         .execute();
       return rows.map(({ host }) => host);
-    },
-    destinations: (serverId): Promise<readonly DestinationRecord[]> =>
-      db
-        .selectFrom("destination")
-        .select(DESTINATION_COLUMNS)
-        .where("server_id", "in", own().where("id", "=", serverId).select("id"))
-        .orderBy("id")
-        .execute(),
-    async insertDestination({ uuid, server_id, name, network }) {
-      const row = await db
-        .insertInto("destination")
-        .columns(["uuid", "server_id", "name", "network"])
-        .expression(
-          own()
-            .where("id", "=", server_id)
-            .select([
-              sql<string>`${uuid}::text`.as("uuid"),
-              "server.id",
-              sql<string>`${name}::text`.as("name"),
-              sql<string>`${network}::text`.as("network"),
-            ]),
-        )
-        .returning(DESTINATION_COLUMNS)
-        .executeTakeFirst();
-      if (row === undefined) throw notFound("Server");
-      return row;
     },
   };
 }

@@ -65,7 +65,7 @@ export async function testServer(
     proxy_type: "none",
     settings: ServerSettings.parse({ is_reachable: true, is_usable: true, ...settings }),
   });
-  const destination = await stores.servers.insertDestination({
+  const destination = await stores.destinations.insert({
     uuid: testUuid(),
     server_id: server.id,
     name: "berth",

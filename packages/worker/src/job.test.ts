@@ -66,7 +66,7 @@ async function docker(): Promise<{ server: ServerRecord; application: Applicatio
     ip,
   });
   const fields = { uuid: testUuid(), server_id: server.id, name: "berth", network: "berth" };
-  const destination = await world.stores.servers.insertDestination(fields);
+  const destination = await world.stores.destinations.insert(fields);
   return { server, application: await testApplication(world.stores, { ...place, server, destination }) };
 }
 

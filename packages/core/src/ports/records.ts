@@ -88,14 +88,6 @@ export interface ServerRecord extends Timestamps {
 /** What only a server on a rented machine has. */
 export type RentedFields = Pick<ServerRecord, "cloud_provider_token_id" | "hetzner_server_id">;
 
-export interface DestinationRecord extends Timestamps {
-  readonly id: number;
-  readonly uuid: string;
-  readonly server_id: number;
-  readonly name: string;
-  readonly network: string;
-}
-
 /** What all kinds of resource have: one row of the table `resource`. */
 export interface ResourceRecord extends Timestamps {
   readonly id: number;

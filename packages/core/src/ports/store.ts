@@ -6,6 +6,7 @@ import type { ServerSettings } from "../server.ts";
 import type { BackupStore } from "./backup.ts";
 import type { CloudTokenStore } from "./cloud-token.ts";
 import type { DatabaseStore } from "./database.ts";
+import type { DestinationStore } from "./destination.ts";
 import type { GithubAppStore } from "./github-app.ts";
 import type { JobStore } from "./job.ts";
 import type { MemberStore } from "./member.ts";
@@ -14,7 +15,6 @@ import type { PrivateKeyStore } from "./private-key.ts";
 import type {
   ApplicationRecord,
   DeploymentRecord,
-  DestinationRecord,
   DomainClaim,
   DomainHolder,
   EnqueueOutcome,
@@ -52,6 +52,7 @@ export interface Stores {
   readonly projects: ProjectStore;
   readonly environments: EnvironmentStore;
   readonly servers: ServerStore;
+  readonly destinations: DestinationStore;
   readonly jobs: JobStore;
   readonly resources: ResourceStore;
   readonly applications: ApplicationStore;
@@ -160,13 +161,6 @@ export interface ServerStore {
   markRemoving(id: number): Promise<boolean>;
   /** Hosts of the resources on it, without repetition, by name. */
   hosts(id: number): Promise<readonly string[]>;
-  destinations(serverId: number): Promise<readonly DestinationRecord[]>;
-  insertDestination(destination: {
-    readonly uuid: string;
-    readonly server_id: number;
-    readonly name: string;
-    readonly network: string;
-  }): Promise<DestinationRecord>;
 }
 
 type ServerColumns = Omit<ServerRecord, "id" | "team_id" | "removing_at" | keyof Timestamps>;

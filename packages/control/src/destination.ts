@@ -1,0 +1,104 @@
+import {
+  type Destination,
+  type DestinationCreate,
+  type DestinationRecord,
+  type DestinationUpdate,
+  DomainError,
+  destinationType,
+  destinationView,
+  invalid,
+  notFound,
+  type Page,
+  type Paging,
+  RESOURCE_KINDS,
+  requireAbility,
+  type Stores,
+} from "@berth/core";
+import type { UseCaseContext } from "./context.ts";
+import { mapPage } from "./page.ts";
+import { findServer, requireStaying } from "./server.ts";
+
+/** @throws DomainError `resource.not_found` */
+async function findDestination(stores: Stores, uuid: string): Promise<DestinationRecord> {
+  const destination = await stores.destinations.find(uuid);
+  if (destination === undefined) throw notFound("Destination");
+  return destination;
+}
+
+/** The networks of servers, which resources are put on. */
+export function destinations({ scope, stores, ids }: UseCaseContext) {
+  const tell = (inside: Stores, { uuid, name }: DestinationRecord, change: "created" | "updated" | "deleted") =>
+    inside.events.append({ type: `destination.${change}`, resource_uuid: uuid, payload: { name } });
+
+  return {
+    async list(paging: Paging): Promise<Page<Destination>> {
+      requireAbility(scope, "read");
+      return mapPage(await stores.destinations.list({}, paging), destinationView);
+    },
+
+    async listOfServer(serverUuid: string, paging: Paging): Promise<Page<Destination>> {
+      requireAbility(scope, "read");
+      const server = await findServer(stores, serverUuid);
+      return mapPage(await stores.destinations.list({ server_id: server.id }, paging), destinationView);
+    },
+
+    async get(uuid: string): Promise<Destination> {
+      requireAbility(scope, "read");
+      return destinationView(await findDestination(stores, uuid));
+    },
+
+    /** @throws DomainError `request.invalid`, `resource.already_exists`, `resource.state` */
+    async create(serverUuid: string, sent: DestinationCreate): Promise<Destination> {
+      requireAbility(scope, "write");
+      return stores.transaction(async (inside) => {
+        const server = await findServer(inside, serverUuid);
+        requireStaying(server);
+        const type = destinationType(server.engine);
+        if (sent.type && sent.type !== type) throw invalid({ type: [`The destinations of this server are ${type}.`] });
+        const destination = await inside.destinations.insert({
+          uuid: ids.uuid(),
+          server_id: server.id,
+          name: sent.name ?? sent.network,
+          network: sent.network,
+        });
+        await tell(inside, destination, "created");
+        return destinationView(destination);
+      });
+    },
+
+    async update(uuid: string, { name }: DestinationUpdate): Promise<Destination> {
+      requireAbility(scope, "write");
+      return stores.transaction(async (inside) => {
+        const destination = await inside.destinations.update(uuid, { name });
+        if (destination === undefined) throw notFound("Destination");
+        await tell(inside, destination, "updated");
+        return destinationView(destination);
+      });
+    },
+
+    /** @throws DomainError `destination.in_use` */
+    async delete(uuid: string): Promise<{ message: string }> {
+      requireAbility(scope, "write");
+      await stores.transaction(async (inside) => {
+        const destination = await findDestination(inside, uuid);
+        await requireUnused(inside, destination);
+        // What was created on it since then is refused by the reference.
+        if (!(await inside.destinations.deleteIfUnused(destination.id))) throw inUse("a resource");
+        await tell(inside, destination, "deleted");
+      });
+      return { message: "Deleted." };
+    },
+  };
+}
+
+const NAMED_USERS_MAX = 3;
+
+async function requireUnused(inside: Stores, { id }: DestinationRecord): Promise<void> {
+  const users = await inside.destinations.users(id, NAMED_USERS_MAX + 1);
+  if (users.length === 0) return;
+  const names = users.slice(0, NAMED_USERS_MAX).map(({ kind, name }) => `${RESOURCE_KINDS[kind].title} ${name}`);
+  throw inUse([...names, ...(users.length > NAMED_USERS_MAX ? ["others"] : [])].join(", "));
+}
+
+const inUse = (users: string) =>
+  new DomainError("destination.in_use", `Destination has resources, so it is in use: ${users}. Delete them first.`);

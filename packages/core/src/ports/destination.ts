@@ -1,0 +1,40 @@
+import type { ResourceKind } from "../resource.ts";
+import type { EngineKind } from "../server.ts";
+import type { Page, Paging, Timestamps } from "./records.ts";
+
+export interface DestinationRecord extends Timestamps {
+  readonly id: number;
+  readonly uuid: string;
+  readonly server_id: number;
+  readonly server_uuid: string;
+  readonly server_engine: EngineKind;
+  readonly name: string;
+  readonly network: string;
+}
+
+/** A resource that is put on a destination. */
+export interface DestinationUser {
+  readonly kind: ResourceKind;
+  readonly name: string;
+}
+
+export interface DestinationStore {
+  /** Of all servers, or of one; by id. */
+  list(filter: { readonly server_id?: number | undefined }, paging?: Paging): Promise<Page<DestinationRecord>>;
+  find(uuid: string): Promise<DestinationRecord | undefined>;
+  /**
+   * @throws DomainError `resource.not_found` when there is no such server, or it is being deleted;
+   * `resource.already_exists` when it has a destination with this network
+   */
+  insert(destination: {
+    readonly uuid: string;
+    readonly server_id: number;
+    readonly name: string;
+    readonly network: string;
+  }): Promise<DestinationRecord>;
+  update(uuid: string, change: { readonly name: string }): Promise<DestinationRecord | undefined>;
+  /** At most `take` of them. */
+  users(id: number, take: number): Promise<readonly DestinationUser[]>;
+  /** `false` when resources are on it. */
+  deleteIfUnused(id: number): Promise<boolean>;
+}
