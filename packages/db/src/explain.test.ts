@@ -88,6 +88,20 @@ const READS: Readonly<Record<string, (read: Read, tables: TeamTables) => Promise
   "active deployments of a server": ({ system }, { serverId }) => system.deployments.listActive(serverId),
   "releases that retire": ({ system }, { serverId }) => system.releases.listByRole("candidate", serverId),
   "releases of a server": ({ system }) => system.releases.listByServer(-1),
+  "whether anything stays on a server": ({ stores }, { serverId }) => stores.resources.hasStaying(serverId),
+  "whether a resource has run": ({ system }, { resourceId }) => system.resources.hasRun(resourceId),
+  "who uses a destination": ({ stores }, { destinationId }) => stores.destinations.users(destinationId, 3),
+  jobs: ({ stores }) => stores.jobs.list({}, PAGE),
+  "jobs, a later page": ({ stores }) => stores.jobs.list({}, { ...PAGE, skip: 40 }),
+  "jobs that failed": ({ stores }) => stores.jobs.list({ status: "failed" }, PAGE),
+  "jobs that wait": ({ stores }) => stores.jobs.list({ status: "queued", type: "resource.delete" }, PAGE),
+  "jobs of a type": ({ stores }) => stores.jobs.list({ type: "server.validate" }, PAGE),
+  "jobs of a resource": ({ stores }, { uuid }) => stores.jobs.list({ subject: uuid }, PAGE),
+  "a job": ({ stores }, { uuid }) => stores.jobs.find(`${uuid}j1`),
+  "a job to do": ({ system }) => system.jobs.claim("server.validate", [-1], { owner: "worker", leaseSeconds: 60 }),
+  "the job of a removal": ({ system }) => system.jobs.begin({ type: "resource.delete", subject_id: -1 }),
+  "jobs that are old": ({ system }) => system.jobs.prune(1000),
+  "servers that are being deleted": ({ system }) => system.servers.listRemoving(),
   "what is being removed": ({ system }) => system.resources.listRemoving(),
   "a resource's claims": ({ system }, { resourceId }) => system.resources.domains(resourceId),
 };
@@ -142,6 +156,7 @@ async function queriesOf(name: string, team: TeamTables): Promise<readonly Compi
 interface PlanNode {
   readonly "Node Type": string;
   readonly "Relation Name"?: string;
+  readonly "Rows Removed by Filter"?: number;
   readonly "Shared Hit Blocks"?: number;
   readonly "Shared Read Blocks"?: number;
   readonly Plans?: readonly PlanNode[];
@@ -165,7 +180,7 @@ it.each(Object.keys(READS))("reads %s by an index, with and without knowing the 
     const queries = await queriesOf(name, team);
     expect(queries.length).toBeGreaterThan(0);
     for (const query of queries) {
-      if (!/^\s*(select|with|update)/i.test(query.sql)) continue;
+      if (!/^\s*(\(?select|with|update|delete)/i.test(query.sql)) continue;
       expect(scannedWhole(await explain(query, "costs off")), query.sql).toEqual([]);
       // What a prepared statement comes to after five uses.
       expect(scannedWhole(await explain(query, "generic_plan", [])), query.sql).toEqual([]);
@@ -205,6 +220,24 @@ it.each([
   const [small, large] = [await blocksOf(name, tables.small), await blocksOf(name, tables.large)];
   // A larger index is a level or two deeper.
   expect(large).toBeLessThanOrEqual(small * 2 + 6);
+});
+
+it("finds a server's resources without passing over those of other servers", async () => {
+  for (const team of [tables.large, tables.small]) {
+    for (const query of await queriesOf("resources of a server", team)) {
+      for (const node of nodesOf(await explain(query, "analyze, buffers"))) {
+        if (node["Relation Name"] === "resource") expect(node["Rows Removed by Filter"] ?? 0).toBe(0);
+      }
+    }
+  }
+});
+
+it("reads the hosts of a server by indexes", async () => {
+  const { teamId, serverId } = tables.small;
+  logged = [];
+  const { servers } = storesOf(loggedDatabase, { cipher: testCipher() })({ teamId });
+  expect(await servers.hosts(serverId)).toHaveLength(100);
+  for (const query of logged) expect(scannedWhole(await explain(query, "costs off"))).toEqual([]);
 });
 
 it("knows the totals of long lists without counting", async () => {

@@ -16,6 +16,7 @@ export interface TeamTables {
   readonly teamId: number;
   readonly environmentId: number;
   readonly serverId: number;
+  readonly destinationId: number;
   /** The application with the deployments. */
   readonly resourceId: number;
   readonly uuid: string;
@@ -126,6 +127,13 @@ async function fillTeam(database: TestDatabase, { applications, deployments }: S
     select ${deploymentId}::bigint, n, 'stdout', 'line ' || n, false, now()
     from generate_series(1, ${Math.min(deployments, 50_000)}::int) as n`.execute(kysely);
   await sql`
+    insert into job (uuid, team_id, type, subject_type, subject_id, subject_uuid, subject_name, status, finished_at)
+    select ${app.uuid} || 'j' || n, ${app.team_id}, case when n % 100 = 0 then 'server.validate' else 'resource.delete' end,
+      'application', ${app.id} * 1000000::bigint + n, ${app.uuid} || n, 'app',
+      case when n % 50 = 0 then 'failed' when n % 1000 = 1 then 'queued' else 'finished' end,
+      case when n % 1000 = 1 then null else now() - n * interval '1 second' end
+    from generate_series(1, ${Math.min(deployments, 50_000)}::int) as n`.execute(kysely);
+  await sql`
     insert into event (team_id, type, payload) select ${app.team_id}, 'test', '{}'
     from generate_series(1, ${Math.min(deployments, 50_000)}::int)`.execute(kysely);
   await sql`
@@ -171,6 +179,7 @@ async function fillTeam(database: TestDatabase, { applications, deployments }: S
     teamId: app.team_id,
     environmentId: place.environment.id,
     serverId: app.server_id,
+    destinationId: app.destination_id,
     resourceId: app.id,
     uuid: app.uuid,
     deploymentId,

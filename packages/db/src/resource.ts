@@ -26,8 +26,8 @@ export function resourceStore(context: TeamContext): ResourceStore {
         (window) => {
           let query = own().select(RESOURCE_COLUMNS);
           if (kind !== undefined) query = query.where("kind", "=", kind);
-          if (environmentId !== undefined) query = query.where("environment_id", "=", environmentId);
-          if (serverId !== undefined) query = query.where("server_id", "=", serverId);
+          // Where there is no environment, the server is the owner, whose range says the same.
+          if (environmentId !== undefined && serverId !== undefined) query = query.where("server_id", "=", serverId);
           return within(ofOwner(query, { ...ownerOf(filter, teamId), id: "resource.id" }), window).execute();
         },
         () => keptTotal(context, filter),
@@ -48,8 +48,9 @@ export function resourceStore(context: TeamContext): ResourceStore {
     markRemovingOn: (serverId, options) =>
       markRemoving(context, sql<boolean>`resource.server_id = ${serverId}`, options),
     async hasStaying(serverId) {
-      const staying = own().select("resource.id").where("server_id", "=", serverId).where("removing_at", "is", null);
-      return (await staying.limit(1).executeTakeFirst()) !== undefined;
+      const staying = own().select("resource.id").where("removing_at", "is", null);
+      const first = ofOwner(staying, { owner: "resource.server_id", is: serverId, id: "resource.id" }).limit(1);
+      return (await first.executeTakeFirst()) !== undefined;
     },
   };
 }
@@ -121,10 +122,12 @@ export function systemResourceStore(context: Context): SystemResourceStore {
     },
     listRemoving: () => all().where("removing_at", "is not", null).orderBy("id").execute(),
     async hasRun(id) {
+      // In the order of the indexes: without it, all of both tables are read to find one row.
+      const isOf = sql`resource_id between ${id}::bigint and ${id}::bigint`;
       const { rows } = await sql`
-        select from release where resource_id = ${id}
-        union all select from deployment where resource_id = ${id} and started_at is not null
-        limit 1`.execute(db);
+        (select deployment_id as id from release where ${isOf} order by resource_id limit 1)
+        union all
+        (select id from deployment where ${isOf} and attempt > 0 order by resource_id, id limit 1)`.execute(db);
       return rows.length > 0;
     },
     async listByServer(serverId) {

@@ -165,8 +165,11 @@ describe("the job of a removal", () => {
     const application = await world.application();
     await world.ended(await world.deploy(application));
     world.points.fail("remove", new DomainError("engine.failed", "The folder is busy."));
+    const second = world.points.hold("remove");
     const job = await removal(application);
-    await until("it has failed once", async () => (await find(job)).error === "The folder is busy.");
+    await second.reached;
+    expect(await find(job)).toMatchObject({ status: "in_progress", error: "The folder is busy." });
+    second.open();
     expect(await ended(job)).toMatchObject({ status: "finished", attempts: 2, error: null });
   });
 

@@ -10,6 +10,7 @@ const SERVER = [
   // Whose server is reached by SSH is reached at one address; machines that run Berth itself all call themselves
   // 127.0.0.1. The index decides a race.
   "create unique index server_address on server (lower(ip)) where engine <> 'process'",
+  "create index resource_server_all on resource (server_id, id)",
   "update server set proxy_type = upper(proxy_type)",
 ];
 
