@@ -11,6 +11,7 @@ afterEach(async () => {
 /** @param control The use cases that the test asks for. */
 async function served(control: object, port = 0) {
   const app = httpServer({
+    webhooks: { receive: async () => "pong" },
     controlFor: () => control as ReturnType<HttpOptions["controlFor"]>,
     authenticator,
     requestsPerMinute: 0,

@@ -19,6 +19,7 @@ function server(control: object = {}, options: Partial<HttpOptions> = {}) {
   const faults: unknown[] = [];
   const app = httpServer({
     // A test asks only for the operations whose use cases it gives.
+    webhooks: { receive: async () => "pong" },
     controlFor: () => control as ReturnType<HttpOptions["controlFor"]>,
     authenticator: {
       async findToken(hash) {

@@ -1,4 +1,13 @@
-import { admission, appRouter, type Control, restPlugin, serverOptions, trpcPlugin } from "@berth/api";
+import {
+  admission,
+  appRouter,
+  type Control,
+  restPlugin,
+  serverOptions,
+  trpcPlugin,
+  type WebhookOptions,
+  webhookPlugin,
+} from "@berth/api";
 import { type Authenticator, DomainError, type Scope } from "@berth/core";
 import fastifyCors from "@fastify/cors";
 import Fastify, { type FastifyInstance, type FastifyReply } from "fastify";
@@ -9,6 +18,7 @@ import type { Logger } from "./logger.ts";
 export interface HttpOptions {
   readonly controlFor: (scope: Scope) => Control;
   readonly authenticator: Authenticator;
+  readonly webhooks: WebhookOptions["webhooks"];
   /** Of a token, or of an address without one. 0 is unlimited. */
   readonly requestsPerMinute: number;
   readonly log: Pick<Logger, "error">;
@@ -20,8 +30,8 @@ export interface HttpOptions {
 }
 
 /**
- * Everything that is served over HTTP: REST at `/api/v1`, tRPC at `/trpc`, health at `/api/health`, the description, its
- * interactive documentation at `/docs`. `close()` stops accepting, cuts event streams (their readers resume elsewhere)
+ * Everything that is served over HTTP: REST at `/api/v1`, tRPC at `/trpc`, git hosts' deliveries at `/webhooks`, health
+ * at `/api/health`, the description, its interactive documentation at `/docs`. `close()` stops accepting, cuts event streams (their readers resume elsewhere)
  * and waits for the other answers.
  */
 export function httpServer(options: HttpOptions): FastifyInstance {
@@ -72,6 +82,7 @@ export function httpServer(options: HttpOptions): FastifyInstance {
     },
     { prefix: "/trpc" },
   );
+  app.register(webhookPlugin, { prefix: "/webhooks", ...shared, webhooks: options.webhooks });
   app.register(docsPlugin);
   return app;
 }

@@ -72,6 +72,7 @@ async function start(
   const app = httpServer({
     controlFor: inside.controlFor,
     authenticator: inside.authenticator,
+    webhooks: inside.webhooks,
     requestsPerMinute: config.requestsPerMinute,
     log,
   });

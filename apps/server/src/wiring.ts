@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { hostname } from "node:os";
 import { setTimeout } from "node:timers/promises";
-import { type Control, control } from "@berth/control";
+import { type Control, control, type Webhooks, webhooks } from "@berth/control";
 import { type Clock, DomainError, type Scope, type ServerRecord, type Stores } from "@berth/core";
 import { authenticator, cipher, type Database, loadKeyFile, requireKey, stores, systemStores } from "@berth/db";
 import {
@@ -36,6 +36,7 @@ export const hashToken = (secret: string): string => createHash("sha256").update
 export interface Inside {
   readonly controlFor: (scope: Scope) => Control;
   readonly storesFor: (scope: Scope) => Stores;
+  readonly webhooks: Webhooks;
   readonly authenticator: ReturnType<typeof authenticator>;
   /** This machine. Set once its record is known; nothing is deployed before. */
   useLocalServer(server: ServerRecord): void;
@@ -80,6 +81,7 @@ export async function wire(config: Config, folder: DataFolder, database: Databas
   return {
     storesFor,
     authenticator: authenticator(database),
+    webhooks: webhooks({ stores: systemStores(database, secrets), ids }),
     controlFor: control({
       stores: storesFor,
       source,

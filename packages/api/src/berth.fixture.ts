@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { type ControlDeps, control } from "@berth/control";
+import { type ControlDeps, control, webhooks } from "@berth/control";
 import { type Ability, ROOT_USER_ID, type Stores, tokenText } from "@berth/core";
 import {
   type PrintingEngine,
@@ -21,6 +21,7 @@ import { restPlugin } from "./rest/plugin.ts";
 import { serverOptions } from "./rest/server-options.ts";
 import { appRouter } from "./root.ts";
 import { trpcPlugin } from "./trpc-plugin.ts";
+import { webhookPlugin } from "./webhook/plugin.ts";
 
 /** Berth's whole API on a database with two teams. No worker runs: what is queued stays queued. */
 export interface Served {
@@ -151,6 +152,8 @@ function application(
   };
   app.register(restPlugin, { prefix: "/api/v1", ...shared, bodyLimit: 1_048_576, pingSeconds: 15, docsUrl: "/docs" });
   app.register(trpcPlugin, { prefix: "/trpc", ...shared });
+  const received = webhooks({ stores: db.system, ids: { uuid: testUuid, secret: testUuid } });
+  app.register(webhookPlugin, { prefix: "/webhooks", ...shared, webhooks: received });
   return app;
 }
 

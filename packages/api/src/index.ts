@@ -6,3 +6,4 @@ export { serverOptions } from "./rest/server-options.ts";
 export { type AppRouter, appRouter } from "./root.ts";
 export type { Control } from "./trpc.ts";
 export { type TrpcOptions, trpcPlugin } from "./trpc-plugin.ts";
+export { type WebhookOptions, webhookPlugin } from "./webhook/plugin.ts";

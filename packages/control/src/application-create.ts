@@ -159,7 +159,7 @@ function insert(
   wanted: { readonly claims: readonly DomainClaim[]; readonly isForced: boolean },
 ): Promise<CreatedApplication> {
   const { environment, server, destination } = draft.place;
-  const { uuid, name, description, source, settings, secrets, privateKeyId } = draft;
+  const { uuid, name, description, source, github_app, settings, secrets, privateKeyId } = draft;
   return context.stores.transaction(async (inside) => {
     const application = await inside.applications.insert({
       uuid,
@@ -169,6 +169,7 @@ function insert(
       name,
       description,
       source,
+      github_app,
       private_key_id: privateKeyId,
       settings,
       secrets,

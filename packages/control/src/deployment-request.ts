@@ -15,6 +15,12 @@ export interface DeploymentWish {
   readonly isRestart?: boolean | undefined;
   /** At once, whatever else is under way; only the queue's limit holds. */
   readonly isInstant?: boolean | undefined;
+  /** What a webhook told of, instead of what the application is set to. */
+  readonly commit?: string | undefined;
+  /** 0 for none. */
+  readonly pullRequestId?: number | undefined;
+  /** The host whose webhook asks for it. */
+  readonly gitType?: string | undefined;
 }
 
 export interface Requested {
@@ -40,7 +46,8 @@ export async function requestDeployments(
     if (outcome.outcome === "full") throw queueFull();
     return { deployment: outcome.deployment, isDuplicate: outcome.outcome === "duplicate" };
   });
-  for (const { application } of wishes) {
+  for (const { application, pullRequestId = 0 } of wishes) {
+    if (pullRequestId !== 0) continue;
     // Who deploys wants it to run: also after a restart of the control plane in the middle.
     if (application.desired_state !== "running") await inside.resources.setDesiredState(application.id, "running");
   }
@@ -61,7 +68,7 @@ export async function requestDeployment(
 export const DUPLICATE_MESSAGE = "Deployment already queued for this commit.";
 
 async function newDeployment(uuid: string, inside: Stores, wish: DeploymentWish): Promise<NewDeployment> {
-  const { application, isForced = false, isRestart = false, isInstant = false } = wish;
+  const { application, isForced = false, isRestart = false, isInstant = false, gitType } = wish;
   requireDeployable(application);
   // Nothing to start again: it is built as if it were deployed.
   const hasRelease = isRestart && (await inside.releases.live(application.id, 0)) !== undefined;
@@ -70,14 +77,14 @@ async function newDeployment(uuid: string, inside: Stores, wish: DeploymentWish)
     resource_id: application.id,
     server_id: application.server_id,
     destination_id: application.destination_id,
-    pull_request_id: 0,
-    commit: application.settings.git_commit_sha,
+    pull_request_id: wish.pullRequestId ?? 0,
+    commit: wish.commit ?? application.settings.git_commit_sha,
     force_rebuild: isForced,
     restart_only: hasRelease,
     rollback: false,
-    is_webhook: false,
-    is_api: true,
-    git_type: null,
+    is_webhook: gitType !== undefined,
+    is_api: gitType === undefined,
+    git_type: gitType ?? null,
     docker_registry_image_tag: null,
     is_instant: isInstant,
   };

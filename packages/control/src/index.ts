@@ -32,6 +32,7 @@ import { tokens } from "./token.ts";
 export type { ControlDeps, ControlEngine } from "./context.ts";
 export type { FollowedEvent } from "./deployment.ts";
 export type { FollowedLine } from "./log.ts";
+export { type ReceivedWebhook, unsigned, type Webhooks, webhooks } from "./webhook.ts";
 
 /** The use cases: wired once with what they need of the world, then given to each caller in their own scope. */
 export function control(deps: ControlDeps) {

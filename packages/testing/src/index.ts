@@ -1,5 +1,5 @@
 export * from "./cloud-server.ts";
-export { contents } from "./contents.ts";
+export { contents, emptyTables } from "./contents.ts";
 export * from "./database.ts";
 export * from "./database-records.ts";
 export * from "./digitalocean-server.ts";

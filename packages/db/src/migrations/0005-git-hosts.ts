@@ -41,12 +41,12 @@ const GIT_HOSTS = [
   ) stored`,
   "create index application_repository on application (repository_key)",
 
-  // Deliveries that were answered, so that a repeated one does nothing twice.
+  // Deliveries that were answered, so that a repeated one does nothing twice and is answered to the byte.
   `create table webhook_delivery (
     provider text not null,
     owner text not null,
     delivery_id text not null,
-    answer jsonb,
+    answer json,
     created_at timestamptz(3) not null default now(),
     primary key (provider, owner, delivery_id)
   )`,

@@ -1,0 +1,27 @@
+import { DomainError } from "@berth/core";
+import type { FastifyReply, FastifyRequest } from "fastify";
+
+/** Most deliveries are smaller; only larger ones could fill the memory. */
+const SMALL_BYTES = 1_048_576;
+const LARGE_AT_ONCE = 8;
+const RETRY_AFTER_SECONDS = 10; // As long as hosts wait for an answer.
+
+/** Bodies that are read before anybody knows whether they are signed: few large ones at once, none for long. */
+export function bodyAdmission(secondsMax: number): (request: FastifyRequest, reply: FastifyReply) => void {
+  let large = 0;
+  return (request, reply) => {
+    const timer = setTimeout(() => request.raw.destroy(), secondsMax * 1000).unref();
+    request.raw.once("end", () => clearTimeout(timer));
+    reply.raw.once("close", () => clearTimeout(timer));
+    const length = Number(request.headers["content-length"] ?? Number.POSITIVE_INFINITY);
+    if (length <= SMALL_BYTES) return;
+    if (large >= LARGE_AT_ONCE) {
+      const message = "Too many large deliveries at once. Send it again in a moment.";
+      throw new DomainError("rate.limited", message, { retryAfterSeconds: RETRY_AFTER_SECONDS });
+    }
+    large += 1;
+    reply.raw.once("close", () => {
+      large -= 1;
+    });
+  };
+}

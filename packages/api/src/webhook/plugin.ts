@@ -1,0 +1,129 @@
+import { isUtf8 } from "node:buffer";
+import { unsigned, type Webhooks } from "@berth/control";
+import { DomainError, type SignatureScheme, WEBHOOK_PROVIDERS, type WebhookProvider } from "@berth/core";
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { Admission } from "../admission.ts";
+import { problemOf } from "../errors.ts";
+import { malformed } from "../rest/input.ts";
+import { asRequestError } from "../rest/request-error.ts";
+import { bodyAdmission } from "./admission.ts";
+import { isSignedWith } from "./signature.ts";
+
+export interface WebhookOptions {
+  readonly webhooks: Webhooks;
+  readonly admission: Pick<Admission, "count">;
+  /** Told once of every answer that is our fault (5xx), with what caused it. */
+  readonly onFault: (error: unknown, request: { readonly id: string; readonly operation: string | undefined }) => void;
+  /** In which a body must have come. */
+  readonly bodySecondsMax?: number;
+}
+
+interface Place {
+  readonly path: string;
+  readonly provider: WebhookProvider;
+  /** Sent for a GitHub app, with the app's own secret, instead of an application's. */
+  readonly isForApp?: true;
+}
+
+const PLACES: readonly Place[] = [
+  { path: "/source/github/events", provider: "github", isForApp: true },
+  { path: "/source/github/events/manual", provider: "github" },
+  { path: "/source/gitlab/events/manual", provider: "gitlab" },
+  { path: "/source/bitbucket/events/manual", provider: "bitbucket" },
+  { path: "/source/gitea/events/manual", provider: "gitea" },
+];
+
+const BODY_LIMIT_BYTES = 26_214_400; // GitHub sends no more than 25 MB.
+const BODY_SECONDS_MAX = 30;
+
+/** Where git hosts tell of pushes and pull requests. Registered under a prefix. */
+export function webhookPlugin(app: FastifyInstance, options: WebhookOptions, done: () => void): void {
+  const admitBody = bodyAdmission(options.bodySecondsMax ?? BODY_SECONDS_MAX);
+  app.setErrorHandler((error, request, reply) => fail(error, request, reply, options));
+  app.removeAllContentTypeParsers();
+  // Bytes: they are what was signed.
+  app.addContentTypeParser("*", { parseAs: "buffer", bodyLimit: BODY_LIMIT_BYTES }, (_request, body, parsed) =>
+    parsed(null, body),
+  );
+  for (const place of PLACES) {
+    app.post(place.path, {
+      onRequest: async (request, reply) => {
+        const { headers, ip } = request;
+        const setHeader = (name: string, value: string) => void reply.header(name, value);
+        options.admission.count({ authorization: undefined, ip, calls: 1, setHeader });
+        requireSignature(place, headers);
+        admitBody(request, reply);
+      },
+      handler: (request, reply) => answer(place, request, reply, options),
+    });
+  }
+  done();
+}
+
+type Headers = FastifyRequest["headers"];
+
+/** What cannot be signed is refused before its body is read. A ping does nothing, whoever sends it. */
+function requireSignature({ provider }: Place, headers: Headers): void {
+  const { signature, eventHeader }: ProviderHeaders = WEBHOOK_PROVIDERS[provider];
+  const isPing = eventHeader !== undefined && headers[eventHeader] === "ping";
+  if (!isPing && !textOf(headers, signature.header)) throw unsigned();
+}
+
+interface ProviderHeaders {
+  readonly signature: SignatureScheme;
+  readonly eventHeader?: string;
+  readonly deliveryHeaders: readonly string[];
+}
+
+async function answer(
+  { provider, isForApp }: Place,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { webhooks }: WebhookOptions,
+): Promise<FastifyReply> {
+  const { headers } = request;
+  const { signature, eventHeader, deliveryHeaders }: ProviderHeaders = WEBHOOK_PROVIDERS[provider];
+  // As the content type parser left it.
+  const body = (request.body as Buffer | undefined) ?? Buffer.alloc(0);
+  const result = await webhooks.receive({
+    provider,
+    ...(isForApp ? { githubAppId: Number(textOf(headers, "x-github-hook-installation-target-id") ?? Number.NaN) } : {}),
+    event: eventHeader && textOf(headers, eventHeader),
+    deliveryId: deliveryHeaders.map((name) => textOf(headers, name)).find(isDeliveryId),
+    payload: payloadOf(headers["content-type"], body),
+    isSignedWith: (secret) => isSignedWith(signature.type, secret, textOf(headers, signature.header), body),
+  });
+  if (result === "pong") return reply.type("text/plain; charset=utf-8").send(result);
+  return reply.type("application/json; charset=utf-8").send(JSON.stringify(result));
+}
+
+function textOf(headers: Headers, name: string): string | undefined {
+  const value = headers[name];
+  return typeof value === "string" ? value : undefined;
+}
+
+const isDeliveryId = (text: string | undefined): boolean => text !== undefined && /^[\x21-\x7e]{1,128}$/.test(text);
+
+/** JSON, as it is or in the field `payload` of a form. */
+function payloadOf(contentType: string | undefined, body: Buffer): unknown {
+  const [type = ""] = (contentType ?? "").toLowerCase().split(";", 1);
+  const isForm = type.trim() === "application/x-www-form-urlencoded";
+  if (!isForm && !/[/+]json$/.test(type.trim())) {
+    const message = "Content-Type must be application/json or application/x-www-form-urlencoded.";
+    throw new DomainError("request.unsupported_media_type", message);
+  }
+  if (!isUtf8(body)) throw malformed("Invalid JSON.");
+  const text = isForm ? (new URLSearchParams(body.toString()).get("payload") ?? "") : body.toString();
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw malformed("Invalid JSON.");
+  }
+}
+
+function fail(thrown: unknown, request: FastifyRequest, reply: FastifyReply, options: WebhookOptions): FastifyReply {
+  const error = asRequestError(thrown);
+  const { status, headers, body } = problemOf(error, request.id);
+  if (status >= 500) options.onFault(error, { id: request.id, operation: request.routeOptions.url });
+  return reply.code(status).headers(headers).type("application/json; charset=utf-8").send(JSON.stringify(body));
+}

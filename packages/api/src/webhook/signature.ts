@@ -1,0 +1,32 @@
+import { createHash, createHmac, timingSafeEqual } from "node:crypto";
+import type { SignatureScheme } from "@berth/core";
+
+/**
+ * Whether what a host presented proves that it knows the secret. Compared in constant time, whatever is wrong.
+ *
+ * @param body As it came in, byte for byte.
+ */
+export function isSignedWith(
+  type: SignatureScheme["type"],
+  secret: string,
+  presented: string | undefined,
+  body: Uint8Array,
+): boolean {
+  if (presented === undefined || presented === "" || secret === "") return false;
+  return SCHEMES[type](secret, presented, body);
+}
+
+const SCHEMES: Readonly<
+  Record<SignatureScheme["type"], (secret: string, presented: string, body: Uint8Array) => boolean>
+> = {
+  "hmac-sha256": (secret, presented, body) => {
+    // Another algorithm in front, such as sha1, is no proof.
+    const hex = /^sha256=([0-9a-f]{64})$/i.exec(presented)?.[1] ?? "0".repeat(64);
+    const digest = createHmac("sha256", secret).update(body).digest();
+    return timingSafeEqual(digest, Buffer.from(hex, "hex"));
+  },
+  // Digests have one length, so not even that of the secret is told.
+  token: (secret, presented) => timingSafeEqual(digestOf(secret), digestOf(presented)),
+};
+
+const digestOf = (text: string): Buffer => createHash("sha256").update(text).digest();

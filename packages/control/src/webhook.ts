@@ -1,0 +1,164 @@
+import {
+  type ApplicationRecord,
+  DomainError,
+  followsBranch,
+  type Ids,
+  type PushedRepository,
+  type SystemStores,
+  WEBHOOK_PROVIDERS,
+  type WebhookAnswer,
+  type WebhookDelivery,
+  type WebhookIntent,
+  type WebhookProvider,
+  type WebhookResult,
+  webhookEvent,
+  webhookIntents,
+  webhookRepository,
+} from "@berth/core";
+import { carryOut, type WebhookTask } from "./webhook-task.ts";
+
+export interface WebhookDeps {
+  readonly stores: SystemStores;
+  readonly ids: Ids;
+}
+
+/** A delivery as it came in. */
+export interface ReceivedWebhook {
+  readonly provider: WebhookProvider;
+  /** For GitHub: the number of the app that it was sent for. Others prove an application's own secret. */
+  readonly githubAppId?: number | undefined;
+  /** The event's name where the provider sends it in a header. */
+  readonly event: string | undefined;
+  /** The same when the delivery is repeated; `undefined` when the provider sends none. */
+  readonly deliveryId: string | undefined;
+  readonly payload: unknown;
+  /** Whether the body as it came was signed with the secret. Takes as long whatever is wrong. */
+  isSignedWith(secret: string): boolean;
+}
+
+export interface Webhooks {
+  /**
+   * Acts for each application of the repository whose secret the delivery was signed with, in its own team: all of it
+   * or nothing. One that was answered before is answered the same again.
+   *
+   * @throws DomainError `webhook.unsigned`, `queue.full`, `request.malformed`
+   */
+  receive(received: ReceivedWebhook): Promise<WebhookAnswer | "pong">;
+}
+
+/** Pushes and pull requests that git hosts tell of. */
+export function webhooks({ stores, ids }: WebhookDeps): Webhooks {
+  return {
+    async receive(received) {
+      const { provider, payload } = received;
+      const event = webhookEvent(provider, received.event, payload);
+      if (event === "ping") return "pong";
+      const { title, events } = WEBHOOK_PROVIDERS[provider];
+      if (!Object.hasOwn(events, event))
+        return nothing(`Nothing to do for the event ${event.slice(0, 100)} of ${title}.`);
+
+      const repository = webhookRepository(provider, payload);
+      const found =
+        received.githubAppId === undefined
+          ? await ownersOf(stores, received, repository)
+          : await appsOf(stores, received, received.githubAppId, repository);
+      if (found === undefined) return nothing(`No application gets its code from ${repository.name}.`);
+
+      const intents = webhookIntents(provider, event, payload);
+      const tasks = tasksOf(found.applications, intents, repository);
+      const { deliveryId: id } = received;
+      const delivery = id === undefined ? undefined : { provider, owner: found.owner, id };
+      return once(stores, delivery, async (inside) => {
+        if (tasks.length === 0) return nothing(`No application follows what happened in ${repository.name}.`);
+        return carryOut({ stores: inside, ids }, provider, tasks);
+      });
+    },
+  };
+}
+
+/** For whom the delivery speaks. */
+interface Found {
+  readonly applications: readonly ApplicationRecord[];
+  /** Whose secret it was signed with. The first one stays it when further applications share the secret. */
+  readonly owner: string;
+}
+
+async function ownersOf(
+  stores: SystemStores,
+  received: ReceivedWebhook,
+  { keys }: PushedRepository,
+): Promise<Found | undefined> {
+  const field = WEBHOOK_PROVIDERS[received.provider].secret;
+  const candidates = await stores.webhooks.applicationsByRepository(keys);
+  const signed = signedBy(received, candidates, ({ secrets }) => secrets[field]);
+  if (signed === undefined) return undefined;
+  const applications = signed.map(({ application }) => application);
+  return { applications, owner: `application ${applications[0]?.id}` };
+}
+
+async function appsOf(
+  stores: SystemStores,
+  received: ReceivedWebhook,
+  appId: number,
+  repository: PushedRepository,
+): Promise<Found | undefined> {
+  const apps = signedBy(received, await stores.webhooks.githubApps(appId), ({ webhook_secret }) => webhook_secret);
+  if (apps === undefined || repository.id === null) return undefined;
+  const ids = apps.map(({ id }) => id);
+  const applications = await stores.webhooks.applicationsByGithubApp(ids, repository.id);
+  return { applications, owner: `github_app ${ids[0]}` };
+}
+
+/**
+ * Those whose secret it was signed with; `undefined` when there is nobody to ask.
+ * @throws DomainError `webhook.unsigned` when it is the secret of none of them
+ */
+function signedBy<T>(
+  { isSignedWith }: ReceivedWebhook,
+  candidates: readonly T[],
+  secretOf: (candidate: T) => string | null,
+): readonly T[] | undefined {
+  if (candidates.length === 0) return undefined;
+  const known = new Map<string, boolean>();
+  const isSigned = (secret: string | null) => {
+    // An empty secret is everybody's.
+    if (!secret) return false;
+    const isRight = known.get(secret) ?? isSignedWith(secret);
+    known.set(secret, isRight);
+    return isRight;
+  };
+  const signed = candidates.filter((candidate) => isSigned(secretOf(candidate)));
+  if (signed.length === 0) throw unsigned();
+  return signed;
+}
+
+export const unsigned = () => new DomainError("webhook.unsigned", "Invalid signature.");
+
+function tasksOf(
+  applications: readonly ApplicationRecord[],
+  intents: readonly WebhookIntent[],
+  repository: PushedRepository,
+): readonly WebhookTask[] {
+  return intents.flatMap((intent) => {
+    const branch = intent.type === "push" ? intent.branch : intent.base;
+    return applications
+      .filter(({ settings }) => followsBranch(settings, branch, repository))
+      .map((application) => ({ application, intent }));
+  });
+}
+
+function once(
+  stores: SystemStores,
+  delivery: WebhookDelivery | undefined,
+  work: (inside: SystemStores) => Promise<WebhookAnswer>,
+): Promise<WebhookAnswer> {
+  return stores.transaction(async (inside) => {
+    const earlier = delivery && (await inside.webhooks.begin(delivery));
+    if (earlier !== undefined) return earlier;
+    const answer = await work(inside);
+    if (delivery !== undefined) await inside.webhooks.remember(delivery, answer);
+    return answer;
+  });
+}
+
+const nothing = (message: string): readonly WebhookResult[] => [{ status: "skipped", message }];
