@@ -119,13 +119,14 @@ async function checkedChange(context: UseCaseContext, current: ApplicationRecord
     await requireBuildPack(context, next.build_pack, current.source, await stores.servers.findById(current.server_id));
   }
   const verified = await repository?.verify();
+  const resets = resetsOf(current.settings.build_pack, next.build_pack);
   return {
     ...(verified === undefined ? {} : { github_repository_id: verified.github_app.repository_id }),
     ...(await changedKey(stores, sent.private_key_uuid)),
     name: sent.name ?? undefined,
     description: sent.description,
-    settings: { ...resetsOf(current.settings.build_pack, next.build_pack), ...settings, ...verified?.settings },
-    secrets,
+    settings: { ...resets.settings, ...settings, ...verified?.settings },
+    secrets: { ...resets.secrets, ...secrets },
   };
 }
 

@@ -30,10 +30,9 @@ describe("a change of an application", () => {
 
   test("decodes base64 and takes plain text", () => {
     const sent = { dockerfile: base64("FROM a"), custom_labels: "a=b\nc=d", custom_nginx_configuration: base64("x") };
-    expect(change(sent).settings).toEqual({
-      dockerfile: "FROM a",
-      custom_labels: "a=b\nc=d",
-      custom_nginx_configuration: "x",
+    expect(change(sent)).toMatchObject({
+      settings: { custom_nginx_configuration: "x" },
+      secrets: { dockerfile: "FROM a", custom_labels: "a=b\nc=d" },
     });
     expect(change({ dockerfile: btoa("\xff\xff\xff") }).problems).toHaveProperty("dockerfile");
     expect(change({ dockerfile: btoa("a\0b") }).problems).toHaveProperty("dockerfile");
@@ -102,12 +101,15 @@ describe("a change of an application", () => {
 
   test("away from a Dockerfile or a compose file forgets what belonged to it", () => {
     expect(resetsOf("dockerfile", "static")).toEqual({
-      dockerfile: null,
-      dockerfile_location: null,
-      dockerfile_target_build: null,
+      settings: { dockerfile_location: null, dockerfile_target_build: null },
+      secrets: { dockerfile: null },
     });
-    expect(resetsOf("dockercompose", "nixpacks")).toEqual({ docker_compose_raw: null, docker_compose_domains: null });
-    expect([resetsOf("static", "nixpacks"), resetsOf("dockerfile", "dockerfile")]).toEqual([{}, {}]);
+    expect(resetsOf("dockercompose", "nixpacks")).toEqual({
+      settings: { docker_compose_domains: null },
+      secrets: { docker_compose_raw: null },
+    });
+    const nothing = { settings: {}, secrets: {} };
+    expect([resetsOf("static", "nixpacks"), resetsOf("dockerfile", "dockerfile")]).toEqual([nothing, nothing]);
   });
 
   test("to basic authentication needs a name and a password, sent or stored", () => {

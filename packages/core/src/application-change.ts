@@ -30,14 +30,20 @@ type Sent = Omit<ApplicationCreate | ApplicationUpdate, "build_pack"> & {
  * @param current What is stored already, of an application that is changed.
  */
 export function applicationChange(sent: Sent, current: ApplicationSettings = DEFAULT_SETTINGS): ApplicationChange {
-  const decoded = decodeFields(sentFields(sent, DEFAULT_SETTINGS));
-  const image = imageFields(decoded.settings, current);
-  const settings = { ...decoded.settings, ...tidied(decoded.settings), ...image.settings };
+  const decoded = decodeFields(sentFields(sent, DEFAULT_SETTINGS), ["custom_nginx_configuration"]);
+  const secrets = decodeFields(sentFields(sent, DEFAULT_SECRETS), [
+    "dockerfile",
+    "custom_labels",
+    "docker_compose_raw",
+  ]);
+  const image = imageFields(decoded.fields, current);
+  const settings = { ...decoded.fields, ...tidied(decoded.fields), ...image.settings };
   return {
     settings,
-    secrets: sentFields(sent, DEFAULT_SECRETS),
+    secrets: secrets.fields,
     problems: {
       ...decoded.problems,
+      ...secrets.problems,
       ...image.problems,
       ...gitProblems(settings),
       ...portProblems(settings),
@@ -47,19 +53,18 @@ export function applicationChange(sent: Sent, current: ApplicationSettings = DEF
   };
 }
 
-const BASE64_FIELDS = ["dockerfile", "custom_labels", "docker_compose_raw", "custom_nginx_configuration"] as const;
-
-function decodeFields(sent: Partial<ApplicationSettings>) {
-  const settings = { ...sent };
+/** @param keys Texts that may come as base64. */
+function decodeFields<Fields extends object>(sent: Fields, keys: readonly (keyof Fields & string)[]) {
+  const fields = { ...sent };
   const problems: Record<string, readonly string[]> = {};
-  for (const field of BASE64_FIELDS) {
-    const text = sent[field];
+  for (const key of keys) {
+    const text = sent[key];
     if (typeof text !== "string") continue;
     const decoded = decodeBase64Field(text);
-    if (decoded === undefined || decoded.includes("\0")) problems[field] = [BASE64_PROBLEM];
-    else settings[field] = decoded;
+    if (decoded === undefined || decoded.includes("\0")) problems[key] = [BASE64_PROBLEM];
+    else Object.assign(fields, { [key]: decoded });
   }
-  return { settings, problems };
+  return { fields, problems };
 }
 
 function tidied({ custom_network_aliases: aliases }: Partial<ApplicationSettings>): Partial<ApplicationSettings> {
@@ -150,11 +155,13 @@ function domainsProblems(
 }
 
 /** What goes when an application is built in another way from now on. */
-export function resetsOf(before: BuildPack, after: BuildPack): Partial<ApplicationSettings> {
-  if (before === after) return {};
-  if (before === "dockercompose") return { docker_compose_raw: null, docker_compose_domains: null };
-  if (before !== "dockerfile") return {};
-  return { dockerfile: null, dockerfile_location: null, dockerfile_target_build: null };
+export function resetsOf(before: BuildPack, after: BuildPack): Pick<ApplicationChange, "settings" | "secrets"> {
+  if (before === after) return { settings: {}, secrets: {} };
+  if (before === "dockercompose") {
+    return { settings: { docker_compose_domains: null }, secrets: { docker_compose_raw: null } };
+  }
+  if (before !== "dockerfile") return { settings: {}, secrets: {} };
+  return { settings: { dockerfile_location: null, dockerfile_target_build: null }, secrets: { dockerfile: null } };
 }
 
 /** Basic authentication needs both a name and a password, stored or sent. */

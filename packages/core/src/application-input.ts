@@ -75,7 +75,7 @@ export type ApplicationCreateGithubApp = z.infer<typeof ApplicationCreateGithubA
 
 export const ApplicationCreateDockerfile = z.strictObject({
   ...CREATE,
-  dockerfile: settings.dockerfile
+  dockerfile: ApplicationSecrets.shape.dockerfile
     .unwrap()
     .unwrap()
     .min(1, "This field is required.")

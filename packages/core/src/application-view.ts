@@ -263,11 +263,10 @@ function destinationView({ placement }: ApplicationRecord): Application["destina
 }
 
 function settingsView(settings: ApplicationSettings) {
-  // The rest of the settings are secrets or belong to the object `settings`; the answer's schema leaves them out.
-  const { dockerfile: _d, custom_labels: _l, docker_compose_raw: _c, ...open } = settings;
   const port = settings.health_check_port;
   return {
-    ...open,
+    // Some belong to the object `settings`; the answer's schema leaves them out.
+    ...settings,
     health_check_port: port === null ? null : String(port),
     docker_compose_domains: composeDomainsText(settings.docker_compose_domains),
   };
@@ -278,10 +277,11 @@ function composeDomainsText(domains: ApplicationSettings["docker_compose_domains
   return JSON.stringify(Object.fromEntries(domains.map(({ name, ...rest }) => [name, rest])));
 }
 
-function secretsView({ settings, private_key_id }: ApplicationRecord, secrets: ApplicationSecrets) {
-  const { dockerfile, custom_labels, docker_compose_raw } = settings;
-  return { ...secrets, dockerfile, custom_labels, docker_compose_raw, docker_compose: null, private_key_id };
-}
+const secretsView = ({ private_key_id }: ApplicationRecord, secrets: ApplicationSecrets) => ({
+  ...secrets,
+  docker_compose: null,
+  private_key_id,
+});
 
 /** Of one application: the switches that a list leaves out. */
 export const settingView = (settings: ApplicationSettings): ApplicationSetting => ({

@@ -83,7 +83,6 @@ export const ApplicationSettings = z.object({
   health_check_retries: z.int().min(1).max(1000).default(10).describe("Failed checks in a row that mean unhealthy."),
   health_check_start_period: z.int().min(0).max(3600).default(5).describe("Seconds in which failures do not count."),
   ...LIMIT_SETTINGS,
-  custom_labels: z.string().max(65536).nullable().default(null),
   custom_docker_run_options: z.string().max(2000).nullable().default(null),
   custom_network_aliases: z.string().max(2000).nullable().default(null),
   custom_nginx_configuration: z.string().max(65536).nullable().default(null),
@@ -99,11 +98,9 @@ export const ApplicationSettings = z.object({
     .regex(/^\w[\w.-]{0,127}$/)
     .nullable()
     .default(null),
-  dockerfile: z.string().max(262144).nullable().default(null),
   dockerfile_location: file("Dockerfile inside the repository.").default(null),
   dockerfile_target_build: containerName.default(null),
   docker_compose_location: file("Compose file inside the repository.").default("/docker-compose.yaml"),
-  docker_compose_raw: z.string().max(1048576).nullable().default(null),
   docker_compose_domains: z
     .array(
       z.strictObject({
@@ -134,8 +131,11 @@ export const ApplicationSettings = z.object({
 });
 export type ApplicationSettings = z.infer<typeof ApplicationSettings>;
 
-/** Settings that are secrets: encrypted at rest, absent without `read:sensitive`. */
+/** Settings that are secrets, or texts that hold some: encrypted at rest, absent without `read:sensitive`. */
 export const ApplicationSecrets = z.object({
+  custom_labels: z.string().max(65536).nullable().default(null),
+  dockerfile: z.string().max(262144).nullable().default(null),
+  docker_compose_raw: z.string().max(1048576).nullable().default(null),
   http_basic_auth_password: z.string().max(255).nullable().default(null),
   manual_webhook_secret_github: z.string().max(255).nullable().default(null),
   manual_webhook_secret_gitlab: z.string().max(255).nullable().default(null),

@@ -51,7 +51,7 @@ onEachBackend((database) => {
     const changes: Partial<ApplicationSettings>[] = [
       { git_branch: "main" },
       { ports_exposes: "8080" },
-      { custom_labels: "a=b" },
+      { custom_nginx_configuration: "a=b" },
       { start_command: "node ." },
     ];
     await Promise.all(changes.map((settings) => stores.applications.update(id, { settings })));

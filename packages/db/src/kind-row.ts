@@ -114,11 +114,11 @@ export async function updateResource<Settings, Secrets extends object>(
     await sql`update ${sql.table(kind)} set settings = settings || ${JSON.stringify(settings)}::jsonb
       where resource_id = ${id}`.execute(db);
   }
-  if (secrets !== undefined) {
+  const given = Object.fromEntries(Object.entries(secrets ?? {}).filter(([, value]) => value !== undefined));
+  if (Object.keys(given).length > 0) {
     // The resource's row is locked by the update above, so nobody changes the other secrets in between.
     const { rows } = await sql<{ secrets: Uint8Array | null }>`select secrets from ${sql.table(kind)}
       where resource_id = ${id}`.execute(db);
-    const given = Object.fromEntries(Object.entries(secrets).filter(([, value]) => value !== undefined));
     const stored = openSecrets(context, kind, resource.uuid, rows[0]?.secrets ?? null, {});
     const merged = sealSecrets(context, kind, resource.uuid, { ...stored, ...given });
     await sql`update ${sql.table(kind)} set secrets = ${merged} where resource_id = ${id}`.execute(db);

@@ -94,9 +94,9 @@ async function startLive(
   if (domains === undefined || (found.application.desired_state !== "running" && !isPreview)) return;
   const team = stores.forTeam(found.application.team_id);
   const [envs, storages] = await Promise.all([team.envs.list(resourceId), team.storages.list(resourceId)]);
-  const { application } = found;
+  const { application, secrets } = found;
   const spec = releaseSpec(
-    { application, deployment, domains, envs: envs.items, storages: storages.items },
+    { application, secrets, deployment, domains, envs: envs.items, storages: storages.items },
     record.artifact,
   );
   const { upstream } = await engine.start(spec, quietIo(signal));

@@ -51,7 +51,7 @@ describe("what is fetched", () => {
 describe("an image", () => {
   const config = (name: string, tag: string, ofDeployment: string | null) => {
     const image = { docker_registry_image_name: name, docker_registry_image_tag: tag };
-    const read = buildConfig(settings({ build_pack: "dockerimage", ...image }), ofDeployment);
+    const read = buildConfig(settings({ build_pack: "dockerimage", ...image }), { dockerfile: null }, ofDeployment);
     return [read.docker_registry_image_name, read.docker_registry_image_tag];
   };
   test("is the application's, unless the deployment names another tag", () => {

@@ -1,4 +1,4 @@
-import type { ApplicationSettings } from "../application.ts";
+import type { ApplicationSecrets, ApplicationSettings } from "../application.ts";
 import { readDockerImage } from "../docker-image.ts";
 import { DomainError } from "../errors.ts";
 import { repositoryUrl } from "../hosted-repository.ts";
@@ -14,6 +14,7 @@ import { buildtimeEnv, runtimeEnv } from "./release-env.ts";
 /** Everything a deployment is derived from, read at one moment. */
 export interface DeploySubject {
   readonly application: ApplicationRecord;
+  readonly secrets: ApplicationSecrets;
   readonly deployment: DeploymentRecord;
   readonly domains: readonly DomainClaim[];
   readonly envs: readonly EnvRecord[];
@@ -70,7 +71,7 @@ export function buildRequest(subject: DeploySubject, sourceFolder: string): Buil
     deploymentUuid: deployment.uuid,
     resourceNumber: application.id,
     sourceFolder,
-    config: buildConfig(application.settings, deployment.docker_registry_image_tag),
+    config: buildConfig(application.settings, subject.secrets, deployment.docker_registry_image_tag),
     env: buildtimeEnv(subject),
     isForced: deployment.force_rebuild,
   };
@@ -91,7 +92,11 @@ export function releaseSpec(subject: DeploySubject, artifact: Artifact): Release
   };
 }
 
-export function buildConfig(settings: ApplicationSettings, imageTag: string | null): BuildConfig {
+export function buildConfig(
+  settings: ApplicationSettings,
+  secrets: Pick<ApplicationSecrets, "dockerfile">,
+  imageTag: string | null,
+): BuildConfig {
   return {
     build_pack: settings.build_pack,
     base_directory: settings.base_directory,
@@ -101,7 +106,7 @@ export function buildConfig(settings: ApplicationSettings, imageTag: string | nu
     start_command: settings.start_command,
     is_static: settings.is_static,
     is_spa: settings.is_spa,
-    dockerfile: settings.dockerfile,
+    dockerfile: secrets.dockerfile,
     dockerfile_location: settings.dockerfile_location,
     dockerfile_target_build: settings.dockerfile_target_build,
     ...imageOf(settings, imageTag),
