@@ -79,4 +79,5 @@ const NOWHERE = {
   destination_uuid: "d00000000000000000000000",
   private_key_uuid: "k00000000000000000000000",
   github_app_uuid: "00000000-0000-4000-8000-000000000000",
+  resource_uuid: "r00000000000000000000000",
 };
