@@ -43,6 +43,14 @@ describe("[S67] another team's object reads as not found", () => {
       ["THEIRS", "1"],
       ["THEIRS", "1"],
     ]);
+    const tasks = await api.ask("GET", `/applications/${application}/scheduled-tasks`);
+    const storages = await api.ask("GET", `/applications/${application}/storages`);
+    expect([tasks.json, storages.json.persistent_storages, storages.json.file_storages]).toMatchObject([
+      [{ name: "theirs" }],
+      [],
+      [{ mount_path: "/theirs" }],
+    ]);
+    expect((await api.ask("GET", `/applications/${application}/tags`)).json).toMatchObject([{ name: "theirs" }]);
     expect((await api.ask("GET", `/projects/${api.where.project_uuid}`)).json.environments).toHaveLength(1);
   });
 });

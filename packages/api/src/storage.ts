@@ -66,7 +66,7 @@ export const storages = perKind(["application", "service", "database"], (kind) =
     summary: "Change a storage",
     description:
       "What is not sent stays as it is. Of a storage that a compose file or a service defines, only " +
-      "`is_preview_suffix_enabled` can be changed.",
+      "`is_preview_suffix_enabled` can be changed: the refusal of others names them in `read_only_fields` too.",
     ability: "write",
     pathKeys: { uuid: "owner_uuid" },
     errors: ["engine.unreachable"],

@@ -42,7 +42,7 @@ export function storageChange(current: StorageRecord, sent: StorageUpdate): Part
   return {
     ...(isGiven(name) ? { name } : {}),
     ...(mount_path === undefined ? {} : { mount_path: normalPath(mount_path) }),
-    ...(host_path === undefined || isFile ? {} : { host_path: pathOrNull(host_path) }),
+    ...(host_path === undefined ? {} : { host_path: pathOrNull(host_path) }),
     ...(content === undefined || !isFile || current.is_directory ? {} : { content: content ?? "" }),
     ...(is_preview_suffix_enabled === undefined ? {} : { is_preview_suffix_enabled }),
   };

@@ -24,10 +24,13 @@ onEachBackend((database) => {
     const place = await testPlace(stores);
     const [one, two] = [await testApplication(stores, place), await testApplication(stores, place)];
     for (const { id } of [one, two]) await stores.tags.attach(id, [tag("blue")]);
-    const [blue] = (await stores.tags.list()).items;
+    await stores.tags.attach(one.id, [tag("web")]);
+    const [blue, web] = (await stores.tags.list()).items;
     const uuid = blue?.uuid ?? "";
     expect(await stores.tags.detach(one.id, uuid)).toBe(true);
     expect(await stores.tags.detach(one.id, uuid)).toBe(false);
+    expect((await stores.tags.listByResource(one.id)).items).toEqual([web]);
+    expect(await stores.tags.detach(one.id, web?.uuid ?? "")).toBe(true);
     expect((await stores.tags.list()).items).toEqual([blue]);
     await database().system.resources.delete(two.id);
     expect(await stores.tags.list()).toEqual({ items: [], total: 0 });
