@@ -1,14 +1,18 @@
 // Writes openapi.json and openapi.yaml at the repository's root; with --check only says whether they are as generated.
+// A folder as last argument is used instead of the root.
 import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { appRouter, describe, jsonOf, yamlOf } from "../../packages/api/src/index.ts";
 
 const isCheck = process.argv.includes("--check");
+const folder =
+  process.argv.slice(2).find((argument) => argument !== "--check") ?? fileURLToPath(new URL("../..", import.meta.url));
 const description = await describe(appRouter);
 const texts = { "openapi.json": jsonOf(description), "openapi.yaml": await yamlOf(description) };
 
 for (const [name, text] of Object.entries(texts)) {
-  const file = fileURLToPath(new URL(`../../${name}`, import.meta.url));
+  const file = join(folder, name);
   if (!isCheck) {
     await writeFile(file, text);
     continue;
