@@ -30,13 +30,16 @@ const ServerPath = z
   .regex(/^[A-Za-z0-9._\-/~@+]*$/, "Only letters, digits and . _ - / ~ @ + are allowed.")
   .refine((path) => !leadsUp(path), LEADS_UP);
 
-const StorageName = z
-  .string()
-  .max(255, "At most 255 characters.")
-  .regex(
-    /^[A-Za-z0-9][A-Za-z0-9._-]*$/,
-    "Only letters, digits, . _ - are allowed, and a letter or digit at the beginning.",
-  );
+const storageName = (lengthMax: number) =>
+  z
+    .string()
+    .max(lengthMax, `At most ${lengthMax} characters.`)
+    .regex(
+      /^[A-Za-z0-9][A-Za-z0-9._-]*$/,
+      "Only letters, digits, . _ - are allowed, and a letter or digit at the beginning.",
+    );
+const NAME_LENGTH_MAX = 255;
+const OWN_NAME_LENGTH_MAX = 200; // A uuid comes before it, and the whole must be a name still.
 
 const StorageType = z.enum(["persistent", "file"]);
 
@@ -55,7 +58,7 @@ const CREATE = {
   type: StorageType.describe(
     "`persistent`: a folder that outlives deployments. `file`: a file or folder from outside.",
   ),
-  name: lenient(StorageName.nullable())
+  name: lenient(storageName(OWN_NAME_LENGTH_MAX).nullable())
     .optional()
     .describe("Of a persistent storage, which needs one. Kept with the resource's uuid before it."),
   mount_path: MountPath,
@@ -84,7 +87,9 @@ export const StorageUpdate = z
     uuid: z.string().optional().describe("The storage's identifier."),
     id: lenient(z.int()).optional().describe("Its number, for clients that know no uuid. Used without `uuid` only."),
     type: StorageType.optional().describe("Must be the storage's own."),
-    name: lenient(StorageName.nullable()).optional().describe("Of a persistent storage. Kept as it is sent."),
+    name: lenient(storageName(NAME_LENGTH_MAX).nullable())
+      .optional()
+      .describe("Of a persistent storage. Kept as it is sent."),
     mount_path: MountPath.optional(),
     host_path: HostPath.optional(),
     content: Content.optional(),

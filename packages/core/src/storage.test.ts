@@ -242,7 +242,7 @@ describe("a new storage", () => {
     { type: "volume" },
     { name: "-data" },
     { name: "a b" },
-    { name: "x".repeat(256) },
+    { name: "x".repeat(201) },
     { content: "x".repeat(524_289) },
     { is_managed: true },
     { resource_uuid: "c1" },
