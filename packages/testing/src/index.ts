@@ -14,4 +14,5 @@ export * from "./printing-engine.ts";
 export * from "./records.ts";
 export * from "./refusing-cloud.ts";
 export * from "./resource.ts";
-export * from "./webhook-payloads.ts";
+export * from "./webhook/delivery.ts";
+export type { TestEvent, TestPullRequest, TestPush } from "./webhook/facts.ts";
