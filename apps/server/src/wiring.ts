@@ -81,7 +81,11 @@ export async function wire(config: Config, folder: DataFolder, database: Databas
   return {
     storesFor,
     authenticator: authenticator(database),
-    webhooks: webhooks({ stores: systemStores(database, secrets), ids }),
+    webhooks: webhooks({
+      stores: systemStores(database, secrets),
+      ids,
+      instanceUrl: config.publicUrl ?? null,
+    }),
     controlFor: control({
       stores: storesFor,
       source,

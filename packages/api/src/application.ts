@@ -18,6 +18,7 @@ import { lifecycle } from "./lifecycle.ts";
 import { listed, paging } from "./list.ts";
 import { logs } from "./log.ts";
 import { operation } from "./operation.ts";
+import { previews } from "./preview.ts";
 import { scheduledTasks } from "./scheduled-task.ts";
 import { storages } from "./storage.ts";
 import { resourceTags } from "./tag.ts";
@@ -48,6 +49,7 @@ export const applications = {
   storages: storages.application,
   scheduledTasks: scheduledTasks.application,
   tags: resourceTags.application,
+  previews,
   ...lifecycle.application,
 
   list: operation({

@@ -152,7 +152,7 @@ function application(
   };
   app.register(restPlugin, { prefix: "/api/v1", ...shared, bodyLimit: 1_048_576, pingSeconds: 15, docsUrl: "/docs" });
   app.register(trpcPlugin, { prefix: "/trpc", ...shared });
-  const received = webhooks({ stores: db.system, ids: { uuid: testUuid, secret: testUuid } });
+  const received = webhooks({ stores: db.system, ids: { uuid: testUuid, secret: testUuid }, instanceUrl: null });
   app.register(webhookPlugin, { prefix: "/webhooks", ...shared, webhooks: received });
   return app;
 }

@@ -25,11 +25,12 @@ export const deploy = operation({
   summary: "Deploy resources by uuid or by tag",
   description:
     "Give `uuid` or `tag`, each a list separated by commas. Either all of them are queued or, when the queue is full, " +
-    "none. A resource whose commit is queued or being deployed already is not queued again, unless `force` is set.",
+    "none. A resource whose commit is queued or being deployed already is not queued again, unless `force` is set. With " +
+    "`pull_request_id` its preview is made and deployed, where is_preview_deployments_enabled is on.",
   ability: "deploy",
   alsoByGet: true,
   query: ["uuid", "tag", "force", "pr", "pull_request_id", "docker_tag"],
-  errors: ["request.malformed", "resource.not_found", "queue.full"],
+  errors: ["request.malformed", "resource.not_found", "resource.state", "domain.conflict", "queue.full"],
 })
   .input(
     z.strictObject({
@@ -41,7 +42,11 @@ export const deploy = operation({
       force: z.boolean().optional().describe("Build without any cache, and queue it also when it is queued already."),
       pr: pullRequest.optional().describe("The same as pull_request_id."),
       pull_request_id: pullRequest.optional().describe("Deploy the preview of this pull request. 0: none."),
-      docker_tag: z.string().max(128).optional().describe("Image tag of the preview."),
+      docker_tag: z
+        .string()
+        .regex(/^\w[\w.-]{0,127}$/, "Not a tag of an image.")
+        .optional()
+        .describe("Of an application made from an image: tag of what the pull request runs."),
     }),
   )
   .output(DeployRequestResult)

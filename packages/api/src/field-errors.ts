@@ -65,7 +65,8 @@ function limit(side: "least" | "most", origin: string, bound: number | bigint, i
   return `be ${side === "least" ? "greater" : "less"} than ${bound}`;
 }
 
-const ZOD_TEXT = /^(Invalid|Too (small|big))/;
+/** Unlike ours, zod's own texts are no sentences: none ends with a full stop. */
+const ZOD_TEXT = /^(Invalid|Too (small|big)).*[^.]$/s;
 const TYPES: Readonly<Record<string, string>> = {
   string: "a text",
   number: "a number",

@@ -115,6 +115,8 @@ export async function madeObjects(api: Served): Promise<Objects> {
   const { json } = await api.ask("GET", `/deployments/applications/${application}`);
   await api.ask("POST", `/applications/${application}/envs`, { body: { key: "THEIRS", value: "1" } });
   const envs = await api.ask("GET", `/applications/${application}/envs`);
+  const { id = 0 } = (await api.stores.applications.find(application)) ?? {};
+  await api.stores.previews.open(id, testUuid(), { pull_request_id: 7 });
   const { json: validation } = await api.ask("POST", `/servers/${api.where.server_uuid}/validate`);
   const tokens = await api.ask("GET", "/tokens");
   const task = { name: "theirs", command: "true", frequency: "daily" };
@@ -144,6 +146,7 @@ export async function madeObjects(api: Served): Promise<Objects> {
     "/teams/{id}": String(api.place.server.team_id),
     "/tokens/{id}": String(tokens.json[0].id),
     "{user_id}": "0",
+    "{pull_request_id}": "7",
     "{owner}": "team",
     "{repo}": "hello",
     "{env_uuid}": envs.json[0].uuid,

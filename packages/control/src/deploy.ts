@@ -3,10 +3,13 @@ import {
   type DeployRequestEntry,
   type DeployRequestResult,
   DomainError,
+  previewRefusal,
   requireAbility,
+  type Stores,
 } from "@berth/core";
 import type { UseCaseContext } from "./context.ts";
-import { DUPLICATE_MESSAGE, type Requested, requestDeployments } from "./deployment-request.ts";
+import { type DeploymentWish, DUPLICATE_MESSAGE, type Requested, requestDeployments } from "./deployment-request.ts";
+import { openPreview } from "./preview.ts";
 
 export interface DeployRequest {
   /** Separated by commas, as tags are; at most 100 of either. */
@@ -31,11 +34,38 @@ export function deploy(context: UseCaseContext) {
         if (application !== undefined) applications.push(application);
       }
       if (applications.length === 0) throw new DomainError("resource.not_found", "No resources found.");
-      if (pullRequest > 0)
-        return { deployments: applications.map((application) => noPreview(application, pullRequest)) };
+      if (pullRequest > 0) return { deployments: await deployPreviews(inside, applications, pullRequest, request) };
       const wishes = applications.map((application) => ({ application, isForced: request.force }));
       const requested = await requestDeployments(context, inside, wishes);
       return { deployments: requested.map(entryOf) };
+    });
+  }
+
+  /** In the order of the applications; those that have no pull requests are told so. */
+  async function deployPreviews(
+    inside: Stores,
+    applications: readonly ApplicationRecord[],
+    pullRequest: number,
+    { force, docker_tag }: DeployRequest,
+  ): Promise<DeployRequestEntry[]> {
+    const refused = new Map<string, string>();
+    const wishes: DeploymentWish[] = [];
+    for (const application of applications) {
+      const known = await inside.previews.find(application.id, pullRequest);
+      const tag = application.source === "image" ? (docker_tag ?? known?.docker_registry_image_tag) : undefined;
+      const refusal = previewRefusal(application, pullRequest, tag);
+      if (refusal !== undefined) refused.set(application.uuid, refusal);
+      else {
+        const fields = { pull_request_id: pullRequest, docker_registry_image_tag: tag ?? undefined };
+        wishes.push({ application, isForced: force, preview: await openPreview(context, inside, application, fields) });
+      }
+    }
+    const requested = new Map(
+      (await requestDeployments(context, inside, wishes)).map((one) => [one.deployment.resource_uuid, one]),
+    );
+    return applications.map(({ uuid }) => {
+      const one = requested.get(uuid);
+      return one === undefined ? { message: refused.get(uuid) ?? "", resource_uuid: uuid } : entryOf(one);
     });
   }
 
@@ -59,7 +89,7 @@ export function deploy(context: UseCaseContext) {
     });
   }
 
-  /** @throws DomainError `request.malformed`, `resource.not_found`, `queue.full` */
+  /** @throws DomainError `request.malformed`, `resource.not_found`, `queue.full`; of previews also `domain.conflict` */
   return async function request(asked: DeployRequest): Promise<DeployRequestResult> {
     requireAbility(scope, "deploy");
     const refusal = contradictionOf(asked);
@@ -99,10 +129,4 @@ const entryOf = ({ deployment, isDuplicate }: Requested): DeployRequestEntry & {
   message: isDuplicate ? DUPLICATE_MESSAGE : `Application ${deployment.resource_name} deployment queued.`,
   resource_uuid: deployment.resource_uuid,
   deployment_uuid: deployment.uuid,
-});
-
-/** Applications have no previews yet, so none is found. */
-const noPreview = ({ name, uuid }: ApplicationRecord, pullRequest: number): DeployRequestEntry => ({
-  message: `Application ${name} has no preview of pull request ${pullRequest}.`,
-  resource_uuid: uuid,
 });

@@ -3,6 +3,7 @@ import {
   type DeploymentRecord,
   DomainError,
   type NewDeployment,
+  type PreviewRecord,
   queueFull,
   type Stores,
 } from "@berth/core";
@@ -15,10 +16,10 @@ export interface DeploymentWish {
   readonly isRestart?: boolean | undefined;
   /** At once, whatever else is under way; only the queue's limit holds. */
   readonly isInstant?: boolean | undefined;
-  /** What a webhook told of, instead of what the application is set to. */
+  /** Default: what the application is set to; of a pull request, its newest. */
   readonly commit?: string | undefined;
-  /** 0 for none. */
-  readonly pullRequestId?: number | undefined;
+  /** Deploys this preview of the application, opened in the same transaction, instead of the application itself. */
+  readonly preview?: PreviewRecord | undefined;
   /** The host whose webhook asks for it. */
   readonly gitType?: string | undefined;
 }
@@ -46,10 +47,11 @@ export async function requestDeployments(
     if (outcome.outcome === "full") throw queueFull();
     return { deployment: outcome.deployment, isDuplicate: outcome.outcome === "duplicate" };
   });
-  for (const { application, pullRequestId = 0 } of wishes) {
-    if (pullRequestId !== 0) continue;
-    // Who deploys wants it to run: also after a restart of the control plane in the middle.
-    if (application.desired_state !== "running") await inside.resources.setDesiredState(application.id, "running");
+  for (const { application, preview } of wishes) {
+    // Who deploys wants it to run: also after a restart of the control plane in the middle. A preview runs in any case,
+    // and does not bring back an application that was stopped.
+    if (preview === undefined && application.desired_state !== "running")
+      await inside.resources.setDesiredState(application.id, "running");
   }
   return requested;
 }
@@ -68,7 +70,7 @@ export async function requestDeployment(
 export const DUPLICATE_MESSAGE = "Deployment already queued for this commit.";
 
 async function newDeployment(uuid: string, inside: Stores, wish: DeploymentWish): Promise<NewDeployment> {
-  const { application, isForced = false, isRestart = false, isInstant = false, gitType } = wish;
+  const { application, preview, isForced = false, isRestart = false, isInstant = false, gitType } = wish;
   requireDeployable(application);
   // Nothing to start again: it is built as if it were deployed.
   const hasRelease = isRestart && (await inside.releases.live(application.id, 0)) !== undefined;
@@ -77,15 +79,15 @@ async function newDeployment(uuid: string, inside: Stores, wish: DeploymentWish)
     resource_id: application.id,
     server_id: application.server_id,
     destination_id: application.destination_id,
-    pull_request_id: wish.pullRequestId ?? 0,
-    commit: wish.commit ?? application.settings.git_commit_sha,
+    pull_request_id: preview?.pull_request_id ?? 0,
+    commit: wish.commit ?? (preview === undefined ? application.settings.git_commit_sha : "HEAD"),
     force_rebuild: isForced,
     restart_only: hasRelease,
     rollback: false,
     is_webhook: gitType !== undefined,
     is_api: gitType === undefined,
-    git_type: gitType ?? null,
-    docker_registry_image_tag: null,
+    git_type: gitType ?? preview?.git_type ?? null,
+    docker_registry_image_tag: preview?.docker_registry_image_tag ?? null,
     is_instant: isInstant,
   };
 }

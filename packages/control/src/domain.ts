@@ -6,6 +6,7 @@ import {
   holderConflict,
   invalid,
   parseUrlList,
+  type Scope,
   type Stores,
 } from "@berth/core";
 import type { UseCaseContext } from "./context.ts";
@@ -22,22 +23,24 @@ export interface WantedDomains {
   readonly isForced: boolean;
   /** The resource that shall hold them; what it holds already is no conflict. */
   readonly resourceId?: number | undefined;
+  /** Of a preview of the resource. */
+  readonly pullRequestId?: number | undefined;
   /** Of a service: its containers whose claims these replace. */
   readonly containerIds?: readonly number[] | undefined;
 }
 
-type DomainContext = Pick<UseCaseContext, "scope" | "instanceUrl">;
+type DomainContext = Pick<UseCaseContext, "instanceUrl"> & { readonly scope: Pick<Scope, "teamId"> };
 
 /** @throws DomainError `domain.conflict` that tells who holds what */
 export async function requireFreeDomains(
   { scope, instanceUrl }: DomainContext,
   stores: Stores,
-  { claims, isForced, resourceId, containerIds }: WantedDomains,
+  { claims, isForced, resourceId, pullRequestId = 0, containerIds }: WantedDomains,
 ): Promise<void> {
   if (claims.length === 0) return;
   const holders = await stores.domains.holders(
     claims,
-    resourceId === undefined ? undefined : { resourceId, pullRequestId: 0, containerIds },
+    resourceId === undefined ? undefined : { resourceId, pullRequestId, containerIds },
   );
   const refusal = domainConflictError(
     domainConflicts({ claims, holders, teamId: scope.teamId, instanceUrl }),
@@ -54,9 +57,9 @@ export async function claimDomains(
   { scope }: DomainContext,
   inside: Stores,
   resourceId: number,
-  { claims, isForced, containerIds }: WantedDomains,
+  { claims, isForced, pullRequestId = 0, containerIds }: WantedDomains,
 ): Promise<DomainConflict[]> {
-  const holder = { resourceId, pullRequestId: 0, containerIds };
+  const holder = { resourceId, pullRequestId, containerIds };
   const { overridden } = await inside.domains.claim(holder, claims, { takeFromOwnTeam: isForced });
   return overridden.map((holder) => holderConflict(holder, scope.teamId));
 }

@@ -17,6 +17,7 @@ import { jobs } from "./job.ts";
 import { lifecycle } from "./lifecycle.ts";
 import { logs } from "./log.ts";
 import { members } from "./member.ts";
+import { previews } from "./preview.ts";
 import { privateKeys } from "./private-key.ts";
 import { projects } from "./project.ts";
 import { resources } from "./resource.ts";
@@ -43,6 +44,7 @@ export function control(deps: ControlDeps) {
       teams: teams(context),
       members: members(context),
       tokens: tokens(context),
+      previews: previews(context),
       privateKeys: privateKeys(context),
       githubApps: githubApps(context),
       projects: projects(context),

@@ -146,15 +146,6 @@ describe("deploying a list", () => {
   ])("%j is refused: %s", async (request, message) => {
     await expect(at.own.deploy(request)).rejects.toThrow(message);
   });
-
-  test("of a pull request without a preview tells so and queues nothing", async () => {
-    const app = await created({ name: "Previewed" });
-    const before = await queued();
-    expect(await at.own.deploy({ uuid: app.uuid, pull_request_id: 7 })).toEqual({
-      deployments: [{ message: "Application Previewed has no preview of pull request 7.", resource_uuid: app.uuid }],
-    });
-    expect(await queued()).toBe(before);
-  });
 });
 
 describe("a full queue", () => {

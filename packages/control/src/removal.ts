@@ -1,4 +1,4 @@
-import type { JobRecord, ResourceRecord, ServerRecord, Stores } from "@berth/core";
+import type { DeploymentRecord, JobRecord, ResourceRecord, ServerRecord, Stores } from "@berth/core";
 import type { UseCaseContext } from "./context.ts";
 import { requestJob } from "./job.ts";
 
@@ -39,9 +39,9 @@ export async function requestRemovalOfAll(
   );
 }
 
-type Deployment = { readonly resource_id: number; readonly server_id: number };
+type Deployment = Pick<DeploymentRecord, "resource_id" | "server_id" | "pull_request_id">;
 
-async function cancelDeployments(inside: Stores, isMeant: (deployment: Deployment) => boolean): Promise<void> {
+export async function cancelDeployments(inside: Stores, isMeant: (deployment: Deployment) => boolean): Promise<void> {
   const { items } = await inside.deployments.listActive();
   for (const deployment of items) if (isMeant(deployment)) await inside.deployments.requestCancel(deployment.uuid);
 }

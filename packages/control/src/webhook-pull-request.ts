@@ -1,18 +1,30 @@
-import type { ApplicationRecord, Ids, PullRequestChange, Stores, WebhookProvider } from "@berth/core";
+import {
+  type ApplicationRecord,
+  isDomainError,
+  type PreviewRecord,
+  type PullRequestChange,
+  type Stores,
+  type WebhookProvider,
+} from "@berth/core";
+import { openPreview, type PreviewContext } from "./preview.ts";
 
-/** Inside the transaction that queues its deployment. Answers what stands in the way. */
+/** Inside the transaction that queues its deployment. Answers what stands in the way, with nothing written. */
 export async function openPullRequest(
-  { team, ids }: { readonly team: Stores; readonly ids: Ids },
+  { team, ...context }: PreviewContext & { readonly team: Stores },
   provider: WebhookProvider,
-  { id }: ApplicationRecord,
+  application: ApplicationRecord,
   { number, url }: PullRequestChange,
-): Promise<string | undefined> {
-  const preview = await team.previews.open(id, ids.uuid(), {
-    pull_request_id: number,
-    git_type: provider,
-    ...(url === null ? {} : { pull_request_html_url: url }),
-  });
-  return preview === undefined ? "The preview is being removed. Deploy again in a moment." : undefined;
+): Promise<PreviewRecord | string> {
+  try {
+    return await openPreview(context, team, application, {
+      pull_request_id: number,
+      git_type: provider,
+      ...(url === null ? {} : { pull_request_html_url: url }),
+    });
+  } catch (error) {
+    if (isDomainError(error, "domain.conflict") || isDomainError(error, "resource.state")) return error.message;
+    throw error;
+  }
 }
 
 /** Cancels what is still to be deployed of it, and asks for the removal of its preview. */

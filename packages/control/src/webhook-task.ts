@@ -1,6 +1,7 @@
 import {
   type ApplicationRecord,
   type Ids,
+  type PreviewRecord,
   pullRequestDecision,
   pushDecision,
   type Stores,
@@ -11,6 +12,7 @@ import {
   type WebhookResult,
 } from "@berth/core";
 import { DUPLICATE_MESSAGE, type Requested, requestDeployments } from "./deployment-request.ts";
+import type { PreviewContext } from "./preview.ts";
 import { closePullRequest, isDeployed, openPullRequest } from "./webhook-pull-request.ts";
 
 /** What a delivery asks of one application. */
@@ -22,6 +24,7 @@ export interface WebhookTask {
 interface Context {
   readonly stores: SystemStores;
   readonly ids: Ids;
+  readonly instanceUrl: string | null;
 }
 
 /**
@@ -29,7 +32,7 @@ interface Context {
  * @throws DomainError `queue.full`
  */
 export async function carryOut(
-  { stores, ids }: Context,
+  { stores, ...context }: Context,
   provider: WebhookProvider,
   tasks: readonly WebhookTask[],
 ): Promise<readonly WebhookResult[]> {
@@ -38,65 +41,67 @@ export async function carryOut(
   const teamIds = [...new Set(tasks.map(({ application }) => application.team_id))].sort((a, b) => a - b);
   for (const teamId of teamIds) {
     const own = tasks.filter(({ application }) => application.team_id === teamId);
-    const done = await carryOutInTeam({ team: stores.forTeam(teamId), ids }, provider, own);
+    const done = await carryOutInTeam({ ...context, scope: { teamId }, team: stores.forTeam(teamId) }, provider, own);
     for (const [task, result] of done) results.set(task, result);
   }
   return tasks.flatMap((task) => results.get(task) ?? []);
 }
 
-interface TeamContext {
+interface TeamContext extends PreviewContext {
   readonly team: Stores;
-  readonly ids: Ids;
 }
 
 async function carryOutInTeam(
-  { team, ids }: TeamContext,
+  context: TeamContext,
   provider: WebhookProvider,
   tasks: readonly WebhookTask[],
 ): Promise<ReadonlyMap<WebhookTask, WebhookResult>> {
   const results = new Map<WebhookTask, WebhookResult>();
-  const deployed: WebhookTask[] = [];
+  const deployed: { readonly task: WebhookTask; readonly preview: PreviewRecord | undefined }[] = [];
   for (const task of tasks) {
-    const result = await settledAtOnce({ team, ids }, provider, task);
-    if (result === undefined) deployed.push(task);
-    else results.set(task, result);
+    const next = await prepared(context, provider, task);
+    if ("result" in next) results.set(task, next.result);
+    else deployed.push({ task, preview: next.preview });
   }
-  const wishes = deployed.map(({ application, intent }) => ({
+  const wishes = deployed.map(({ task: { application, intent }, preview }) => ({
     application,
     commit: intent.commit,
-    pullRequestId: intent.type === "push" ? 0 : intent.number,
+    preview,
     gitType: provider,
   }));
-  const requested = await requestDeployments({ ids }, team, wishes);
-  for (const [index, task] of deployed.entries()) {
+  const requested = await requestDeployments(context, context.team, wishes);
+  for (const [index, { task }] of deployed.entries()) {
     const one = requested[index];
     if (one !== undefined) results.set(task, queued(task, one));
   }
   return results;
 }
 
-/** Answers `undefined` for a task that is to be deployed. */
-async function settledAtOnce(
-  { team, ids }: TeamContext,
+/** What was settled at once, or what is to be deployed: the application itself when there is no preview. */
+type Prepared = { readonly result: WebhookResult } | { readonly preview: PreviewRecord | undefined };
+
+async function prepared(
+  context: TeamContext,
   provider: WebhookProvider,
   { application, intent }: WebhookTask,
-): Promise<WebhookResult | undefined> {
+): Promise<Prepared> {
+  const { team } = context;
   const decision = decide(application, intent);
   if (decision.action === "skip") {
     const { message, details } = decision;
-    return { ...named(application), status: "skipped", message, ...(details ? { details } : {}) };
+    return { result: { ...named(application), status: "skipped", message, ...(details ? { details } : {}) } };
   }
-  if (intent.type === "push") return undefined;
+  if (intent.type === "push") return { preview: undefined };
   const result = { ...named(application), pull_request_id: intent.number };
   if (decision.action === "close") {
     const message = await closePullRequest(team, application, intent);
-    return { ...result, status: "success", message };
+    return { result: { ...result, status: "success", message } };
   }
   if (await isDeployed(team, application, intent)) {
-    return { ...result, status: "skipped", message: "This commit is deployed already." };
+    return { result: { ...result, status: "skipped", message: "This commit is deployed already." } };
   }
-  const problem = await openPullRequest({ team, ids }, provider, application, intent);
-  return problem === undefined ? undefined : { ...result, status: "failed", message: problem };
+  const preview = await openPullRequest(context, provider, application, intent);
+  return typeof preview === "string" ? { result: { ...result, status: "failed", message: preview } } : { preview };
 }
 
 function decide({ settings }: ApplicationRecord, intent: WebhookIntent): WebhookDecision {

@@ -20,6 +20,8 @@ import { carryOut, type WebhookTask } from "./webhook-task.ts";
 export interface WebhookDeps {
   readonly stores: SystemStores;
   readonly ids: Ids;
+  /** The instance's own URL, which no preview can take. */
+  readonly instanceUrl: string | null;
 }
 
 /** A delivery as it came in. */
@@ -47,7 +49,7 @@ export interface Webhooks {
 }
 
 /** Pushes and pull requests that git hosts tell of. */
-export function webhooks({ stores, ids }: WebhookDeps): Webhooks {
+export function webhooks({ stores, ids, instanceUrl }: WebhookDeps): Webhooks {
   return {
     async receive(received) {
       const { provider, payload } = received;
@@ -70,7 +72,7 @@ export function webhooks({ stores, ids }: WebhookDeps): Webhooks {
       const delivery = id === undefined ? undefined : { provider, owner: found.owner, id };
       return once(stores, delivery, async (inside) => {
         if (tasks.length === 0) return nothing(`No application follows what happened in ${repository.name}.`);
-        return carryOut({ stores: inside, ids }, provider, tasks);
+        return carryOut({ stores: inside, ids, instanceUrl }, provider, tasks);
       });
     },
   };

@@ -89,6 +89,7 @@ describe("a change of an application", () => {
     [{ git_branch: "-x" }, "git_branch"],
     [{ docker_registry_image_name: "Not An Image" }, "docker_registry_image_name"],
     [{ docker_registry_image_name: "nginx:1", docker_registry_image_tag: "2" }, "docker_registry_image_tag"],
+    [{ preview_url_template: "{{domain}}" }, "preview_url_template"],
     [{ ports_exposes: "0" }, "ports_exposes"],
     [{ ports_exposes: "80,70000" }, "ports_exposes"],
     [{ ports_mappings: "80:80,80:81" }, "ports_mappings"],

@@ -7,6 +7,7 @@ import { DomainError, isDomainError } from "./errors.ts";
 import { parseGitRef, parseGitRevision, parseGitUrl } from "./git-source.ts";
 import { sentFields } from "./input.ts";
 import { limitProblems } from "./limits.ts";
+import { previewTemplateProblems } from "./preview.ts";
 
 export interface ApplicationChange {
   readonly settings: Partial<ApplicationSettings>;
@@ -49,6 +50,7 @@ export function applicationChange(sent: Sent, current: ApplicationSettings = DEF
       ...portProblems(settings),
       ...limitProblems(settings),
       ...domainsProblems(sent, settings),
+      ...templateProblems(settings),
     },
   };
 }
@@ -152,6 +154,11 @@ function domainsProblems(
 ) {
   if (settings.build_pack !== "dockercompose" || !sent.domains) return {};
   return { domains: ["Use docker_compose_domains for the build pack dockercompose."] };
+}
+
+function templateProblems({ preview_url_template: template }: Partial<ApplicationSettings>) {
+  const problems = template === undefined ? [] : previewTemplateProblems(template);
+  return problems.length === 0 ? {} : { preview_url_template: problems };
 }
 
 /** What goes when an application is built in another way from now on. */

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { parseDomainUrl, splitUrls } from "./domain.ts";
 import type { PreviewRecord } from "./ports/preview.ts";
-import type { DomainClaim } from "./ports/records.ts";
+import type { ApplicationRecord, DomainClaim } from "./ports/records.ts";
 import type { StorageRecord } from "./ports/storage.ts";
 import { shownStatus } from "./shown-status.ts";
 import { PlainTimestamp, plainTimestamp, Timestamp, timestamp, timestampOrNull } from "./timestamp.ts";
@@ -51,6 +51,24 @@ export function previewView(preview: PreviewRecord, publicUrl: (url: string) => 
     updated_at: timestamp(preview.updated_at),
     deleted_at: timestampOrNull(preview.removing_at),
   };
+}
+
+/**
+ * Why a pull request of an application cannot be deployed; `undefined` when it can.
+ * @param imageTag Of an application made from an image: what the pull request's own build is called.
+ */
+export function previewRefusal(
+  { name, source, settings }: Pick<ApplicationRecord, "name" | "source" | "settings">,
+  pullRequestId: number,
+  imageTag: string | null | undefined,
+): string | undefined {
+  if (source !== "git" && source !== "image")
+    return `Application ${name} has no pull requests: its source is ${source}.`;
+  if (!settings.is_preview_deployments_enabled) {
+    return `Application ${name} has no preview of pull request ${pullRequestId}: is_preview_deployments_enabled is off.`;
+  }
+  if (source === "git" || imageTag) return undefined;
+  return `Application ${name} is made from an image: name that of pull request ${pullRequestId} with docker_tag.`;
 }
 
 export interface PreviewUrlRequest {

@@ -1,0 +1,114 @@
+import {
+  type ApplicationPreview,
+  type ApplicationRecord,
+  type DomainClaim,
+  DomainError,
+  isDomainError,
+  notFound,
+  type Page,
+  type Paging,
+  type PreviewFields,
+  type PreviewRecord,
+  previewClaim,
+  previewView,
+  requireAbility,
+  type Scope,
+  type Stores,
+} from "@berth/core";
+import { findApplication } from "./application.ts";
+import type { UseCaseContext } from "./context.ts";
+import { claimDomains, requireFreeDomains } from "./domain.ts";
+import { mapPage } from "./page.ts";
+import { cancelDeployments } from "./removal.ts";
+
+/** What the pull requests of an application run as. They are made when one is deployed. */
+export function previews(context: UseCaseContext) {
+  const { scope, stores, publicUrl } = context;
+  return {
+    async list(uuid: string, paging: Paging): Promise<Page<ApplicationPreview>> {
+      requireAbility(scope, "read");
+      const { id, server_id } = await findApplication(stores, uuid);
+      const page = await stores.previews.list(id, paging);
+      return mapPage(page, (preview) => previewView(preview, (url) => publicUrl(url, server_id)));
+    },
+
+    /** Marks it; the worker removes it within seconds. Asking again changes nothing. */
+    async delete(uuid: string, pullRequestId: number): Promise<{ message: string }> {
+      requireAbility(scope, "write");
+      await stores.transaction(async (inside) => {
+        const application = await findApplication(inside, uuid);
+        const preview = await inside.previews.find(application.id, pullRequestId);
+        if (preview === undefined) throw notFound("Preview");
+        await closePreview(inside, application, pullRequestId);
+      });
+      return { message: "Preview deletion request queued." };
+    },
+  };
+}
+
+export interface PreviewContext extends Pick<UseCaseContext, "ids" | "instanceUrl"> {
+  readonly scope: Pick<Scope, "teamId">;
+}
+
+/**
+ * The preview of a pull request with what is said of it, made with its URL when there was none. Must run in the
+ * transaction that asks for its deployment. When it is refused, nothing has been written.
+ *
+ * @throws DomainError `resource.state` while one of this number is being removed, `domain.conflict`
+ */
+export async function openPreview(
+  context: PreviewContext,
+  inside: Stores,
+  application: ApplicationRecord,
+  fields: PreviewFields,
+): Promise<PreviewRecord> {
+  const { pull_request_id } = fields;
+  const before = await inside.previews.find(application.id, pull_request_id);
+  // One that has its URL keeps it, whatever becomes of the application's.
+  const claim = before?.fqdn ? undefined : claimFor(context, application, pull_request_id);
+  const wanted = {
+    claims: claim === undefined ? [] : [claim],
+    isForced: false,
+    resourceId: application.id,
+    pullRequestId: pull_request_id,
+  };
+  await naming(claim, requireFreeDomains(context, inside, wanted));
+  const preview = await inside.previews.open(application.id, context.ids.uuid(), fields);
+  if (preview === undefined) {
+    const message = `The preview of pull request ${pull_request_id} of application ${application.name} is being removed. Try again in a moment.`;
+    throw new DomainError("resource.state", message);
+  }
+  if (claim === undefined) return preview;
+  await naming(claim, claimDomains(context, inside, application.id, wanted));
+  return { ...preview, fqdn: claim.url };
+}
+
+function claimFor({ ids }: PreviewContext, { settings, fqdn }: ApplicationRecord, pullRequestId: number) {
+  const random = ids.uuid().slice(0, RANDOM_LENGTH);
+  return previewClaim({ template: settings.preview_url_template, fqdn, pullRequestId, random });
+}
+
+/** Enough to be guessed by nobody who was not told. */
+const RANDOM_LENGTH = 12;
+
+/** A conflict says which URL it is about: nobody has sent it. */
+async function naming(claim: DomainClaim | undefined, work: Promise<unknown>): Promise<void> {
+  try {
+    await work;
+  } catch (error) {
+    if (claim === undefined || !isDomainError(error, "domain.conflict")) throw error;
+    const message = `The URL of the preview, ${claim.url}, is taken. Change preview_url_template of the application, or free the URL.`;
+    throw new DomainError("domain.conflict", message, { details: error.details ?? {}, cause: error });
+  }
+}
+
+/** Ends the deployments of a pull request and has its preview removed. `false` when there is nothing to remove. */
+export async function closePreview(
+  inside: Stores,
+  { id }: Pick<ApplicationRecord, "id">,
+  pullRequestId: number,
+): Promise<boolean> {
+  if (!(await inside.previews.markRemoving(id, pullRequestId))) return false;
+  await cancelDeployments(inside, (each) => each.resource_id === id && each.pull_request_id === pullRequestId);
+  return true;
+}
