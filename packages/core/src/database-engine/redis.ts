@@ -77,7 +77,8 @@ const addressOf = (secret: string | null) => ({ scheme: "redis", user: null, pas
 
 /** Older versions know a password and no users. A tag that names no version is a newer one. */
 function hasUsers(image: string): boolean {
-  const major = /:v?(\d+)/.exec(image.slice(image.lastIndexOf("/") + 1))?.[1];
+  const [name = ""] = image.slice(image.lastIndexOf("/") + 1).split("@");
+  const major = /:v?(\d+)/.exec(name)?.[1];
   return major === undefined || Number(major) >= 6;
 }
 
