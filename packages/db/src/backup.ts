@@ -170,11 +170,18 @@ function executionStore({
         id: "backup_execution.id",
         direction: "desc",
       } as const;
-      const all = () => db.selectFrom("backup_execution");
       return page(
         paging,
-        (window) => within(ofOwner(all().select(EXECUTION_COLUMNS), order), window).execute(),
-        () => countRows(all().where("scheduled_backup_id", "=", schedule.id)),
+        (window) =>
+          within(ofOwner(db.selectFrom("backup_execution").select(EXECUTION_COLUMNS), order), window).execute(),
+        async () => {
+          const kept = await db
+            .selectFrom("backup_execution_count")
+            .select("total")
+            .where("scheduled_backup_id", "=", schedule.id)
+            .executeTakeFirst();
+          return kept?.total ?? 0;
+        },
       );
     },
     newestExecutions: (scheduleIds, take) =>

@@ -1,6 +1,7 @@
 import { ApplicationSettings, type ResourceRecord, type Stores } from "@berth/core";
 import { type TestDatabase, testApplication, testGithubApp, testPlace, testServer, testTeam } from "@berth/testing";
 import { sql } from "kysely";
+import { fillDatabases, type LargeDatabases } from "./large-databases.fixture.ts";
 
 export interface LargeTables {
   /** A team with many applications, of which one has nearly all deployments. */
@@ -9,7 +10,7 @@ export interface LargeTables {
   readonly small: TeamTables;
 }
 
-export interface TeamTables {
+export interface TeamTables extends LargeDatabases {
   readonly stores: Stores;
   /** With a third of the applications, and the number of `resourceId` at its host. */
   readonly githubAppId: number;
@@ -119,6 +120,8 @@ async function fillTeam(database: TestDatabase, { applications, deployments }: S
     select id, uuid, resource_id, resource_uuid, pull_request_id, server_id, 'retiring', '{}', uuid from deployment
     where team_id = ${app.team_id} and id % 50 = 0`.execute(kysely);
   await fillServices(database, { ...app, ...(await elsewhere(stores)) }, applications / 2);
+  const sizes = { databases: applications / 2, executions: Math.min(deployments, 50_000) };
+  const largeDatabases = await fillDatabases(database, { ...app, ...(await elsewhere(stores)) }, sizes);
   const { rows } = await sql<{ id: number }>`select max(id) as id from deployment
     where team_id = ${app.team_id}`.execute(kysely);
   const deploymentId = rows[0]?.id ?? 0;
@@ -184,6 +187,7 @@ async function fillTeam(database: TestDatabase, { applications, deployments }: S
     uuid: app.uuid,
     deploymentId,
     taskId,
+    ...largeDatabases,
   };
 }
 

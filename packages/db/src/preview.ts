@@ -118,11 +118,14 @@ export function systemPreviewStore(context: Context): SystemPreviewStore {
         .where("application_preview.pull_request_id", "=", pullRequestId)
         .executeTakeFirst(),
     listByServer: (serverId) =>
-      ofOwner(selectRouted(db).innerJoin("resource", "resource.id", "application_preview.resource_id"), {
-        owner: "resource.server_id",
-        is: serverId,
-        id: "application_preview.id",
-      }).execute(),
+      selectRouted(db)
+        // Of a join, PostgreSQL believes that it is cheaper to read all previews once there are many resources.
+        .where(
+          sql<boolean>`application_preview.resource_id = any(array(
+            select id from resource where server_id between ${serverId}::bigint and ${serverId}::bigint))`,
+        )
+        .orderBy("application_preview.id")
+        .execute(),
     listByApplication: (applicationId) =>
       selectRouted(db)
         .where("application_preview.resource_id", "=", applicationId)

@@ -266,6 +266,12 @@ interface BackupExecutionTable extends Timestamps {
   finished_at: Date | null;
 }
 
+/** Kept by triggers, as `resource_count`. */
+interface BackupExecutionCountTable {
+  scheduled_backup_id: number;
+  total: number;
+}
+
 interface ServiceTable extends KindTable {
   /** Of a one-click service: the key of its template. */
   service_type: string | null;
@@ -528,6 +534,7 @@ export interface DB {
   s3_storage: S3StorageTable;
   scheduled_backup: ScheduledBackupTable;
   backup_execution: BackupExecutionTable;
+  backup_execution_count: BackupExecutionCountTable;
   domain: DomainTable;
   application_preview: ApplicationPreviewTable;
   env: EnvTable;

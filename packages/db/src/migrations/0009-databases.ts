@@ -10,7 +10,8 @@ const PUBLIC_PORTS = [
   `alter table database
     add column server_id bigint not null references server,
     add column is_public boolean not null default false,
-    add column public_port integer`,
+    add column public_port integer,
+    add constraint database_access check (not is_public or public_port is not null)`,
   // One public database for each port of a server: the index decides a race.
   "create unique index database_public_port on database (server_id, public_port) where is_public",
   "create index database_server on database (server_id)",
@@ -61,6 +62,28 @@ const BACKUPS = [
     ${TIMESTAMPS}
   )`,
   "create index backup_execution_schedule on backup_execution (scheduled_backup_id, id)",
+
+  // A database that is saved every minute has half a million executions a year: their total is kept, not counted.
+  `create table backup_execution_count (
+    scheduled_backup_id bigint primary key references scheduled_backup on delete cascade,
+    total bigint not null
+  )`,
+  `create function count_backup_executions() returns trigger language plpgsql as $$ begin
+    if tg_op = 'INSERT' then
+      insert into backup_execution_count as counted (scheduled_backup_id, total)
+        select scheduled_backup_id, count(*) from changed group by scheduled_backup_id order by scheduled_backup_id
+        on conflict (scheduled_backup_id) do update set total = counted.total + excluded.total;
+    else
+      update backup_execution_count counted set total = counted.total - gone.total
+        from (select scheduled_backup_id, count(*) as total from changed group by scheduled_backup_id) gone
+        where counted.scheduled_backup_id = gone.scheduled_backup_id;
+    end if;
+    return null;
+  end $$`,
+  `create trigger backup_execution_inserted after insert on backup_execution
+    referencing new table as changed for each statement execute function count_backup_executions()`,
+  `create trigger backup_execution_deleted after delete on backup_execution
+    referencing old table as changed for each statement execute function count_backup_executions()`,
 ];
 
 /** Public ports of databases, their backups and where these are sent. */

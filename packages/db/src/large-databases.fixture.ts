@@ -1,0 +1,53 @@
+import type { ResourceRecord } from "@berth/core";
+import type { TestDatabase } from "@berth/testing";
+import { sql } from "kysely";
+
+export interface LargeDatabases {
+  readonly databaseId: number;
+  /** Of that database, with most of the executions. */
+  readonly scheduleId: number;
+}
+
+/** Databases that are public and saved, the first of them very often. */
+export async function fillDatabases(
+  { database }: TestDatabase,
+  beside: ResourceRecord,
+  { databases, executions }: { readonly databases: number; readonly executions: number },
+): Promise<LargeDatabases> {
+  const { kysely } = database;
+  await sql`
+    with made as (
+      insert into resource (uuid, kind, team_id, environment_id, server_id, destination_id, name)
+      select ${beside.uuid} || 'b' || n, 'database', ${beside.team_id}, ${beside.environment_id}, ${beside.server_id},
+        ${beside.destination_id}, 'database ' || n
+      from generate_series(1, ${databases}::int) as n returning id, server_id)
+    insert into database (resource_id, server_id, engine, settings, is_public, public_port)
+    select id, server_id, 'redis', '{}'::jsonb, true, 1024 + row_number() over () from made`.execute(kysely);
+  await sql`
+    insert into env (uuid, resource_id, key, is_preview, is_literal, is_multiline, is_shown_once, is_runtime,
+      is_buildtime, is_required)
+    select uuid || 'e', id, 'REDIS_PASSWORD', false, false, false, false, true, true, false from resource
+    where team_id = ${beside.team_id} and kind = 'database'`.execute(kysely);
+  await sql`
+    insert into s3_storage (uuid, team_id, name, endpoint, bucket, region, is_usable, credentials)
+    select ${beside.uuid} || team.id || 's' || n, team.id, 'storage ' || n, '', '', '', true, ''
+    from team, generate_series(1, 40) as n`.execute(kysely);
+  await sql`
+    insert into scheduled_backup (uuid, resource_id, enabled, frequency, settings, s3_storage_id, requested_at)
+    select resource.uuid || 'u', resource.id, true, 'daily', '{}',
+      (select min(id) from s3_storage where team_id = ${beside.team_id}),
+      case when resource.id % 100 = 0 then now() end
+    from resource where team_id = ${beside.team_id} and kind = 'database'`.execute(kysely);
+  const { rows } = await sql<{ id: number; resource_id: number }>`select id, resource_id from scheduled_backup
+    where uuid = ${`${beside.uuid}b1u`}`.execute(kysely);
+  const { id = 0, resource_id = 0 } = rows[0] ?? {};
+  await sql`
+    insert into backup_execution (uuid, scheduled_backup_id)
+    select uuid || 'x' || n, id from scheduled_backup, generate_series(1, 2) as n
+    where uuid like ${`${beside.uuid}%`}`.execute(kysely);
+  await sql`
+    insert into backup_execution (uuid, scheduled_backup_id, status)
+    select ${beside.uuid} || 'y' || n, ${id}::bigint, 'success'
+    from generate_series(1, ${executions}::int) as n`.execute(kysely);
+  return { databaseId: resource_id, scheduleId: id };
+}
