@@ -35,7 +35,7 @@ export interface ReceivedWebhook {
   readonly deliveryId: string | undefined;
   readonly payload: unknown;
   /** Whether the body as it came was signed with the secret. Takes as long whatever is wrong. */
-  isSignedWith(secret: string): boolean;
+  isSignedWith(secret: string): Promise<boolean>;
 }
 
 export interface Webhooks {
@@ -92,7 +92,7 @@ async function ownersOf(
 ): Promise<Found | undefined> {
   const field = WEBHOOK_PROVIDERS[received.provider].secret;
   const candidates = await stores.webhooks.applicationsByRepository(keys);
-  const signed = signedBy(received, candidates, ({ secrets }) => secrets[field]);
+  const signed = await signedBy(received, candidates, ({ secrets }) => secrets[field]);
   if (signed === undefined) return undefined;
   const applications = signed.map(({ application }) => application);
   return { applications, owner: `application ${applications[0]?.id}` };
@@ -104,7 +104,11 @@ async function appsOf(
   appId: number,
   repository: PushedRepository,
 ): Promise<Found | undefined> {
-  const apps = signedBy(received, await stores.webhooks.githubApps(appId), ({ webhook_secret }) => webhook_secret);
+  const apps = await signedBy(
+    received,
+    await stores.webhooks.githubApps(appId),
+    ({ webhook_secret }) => webhook_secret,
+  );
   if (apps === undefined || repository.id === null) return undefined;
   const ids = apps.map(({ id }) => id);
   const applications = await stores.webhooks.applicationsByGithubApp(ids, repository.id);
@@ -115,21 +119,17 @@ async function appsOf(
  * Those whose secret it was signed with; `undefined` when there is nobody to ask.
  * @throws DomainError `webhook.unsigned` when it is the secret of none of them
  */
-function signedBy<T>(
+async function signedBy<T>(
   { isSignedWith }: ReceivedWebhook,
   candidates: readonly T[],
   secretOf: (candidate: T) => string | null,
-): readonly T[] | undefined {
+): Promise<readonly T[] | undefined> {
   if (candidates.length === 0) return undefined;
-  const known = new Map<string, boolean>();
-  const isSigned = (secret: string | null) => {
-    // An empty secret is everybody's.
-    if (!secret) return false;
-    const isRight = known.get(secret) ?? isSignedWith(secret);
-    known.set(secret, isRight);
-    return isRight;
-  };
-  const signed = candidates.filter((candidate) => isSigned(secretOf(candidate)));
+  // An empty secret is everybody's.
+  const secrets = new Set(candidates.map(secretOf).filter((secret) => secret !== null && secret !== ""));
+  const right = new Set<string | null>();
+  for (const secret of secrets) if (secret !== null && (await isSignedWith(secret))) right.add(secret);
+  const signed = candidates.filter((candidate) => right.has(secretOf(candidate)));
   if (signed.length === 0) throw unsigned();
   return signed;
 }

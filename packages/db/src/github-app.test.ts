@@ -131,6 +131,13 @@ onEachBackend((database) => {
       expect(found.map(({ uuid }) => uuid)).toEqual([own.uuid]);
     });
 
+    it("are found by an address of any length and script", async () => {
+      const letters = Array.from({ length: 1900 }, (_, n) => String.fromCodePoint(0x4e00 + ((n * 7919) % 20_000)));
+      const { uuid } = await made(`https://git.example/${letters.join("")}`);
+      const found = await database().system.webhooks.applicationsByRepository([letters.join("")]);
+      expect(found.map(({ application }) => application.uuid)).toEqual([uuid]);
+    });
+
     it("is found by the very key that core makes", async () => {
       const { id } = await made("");
       const beginnings = [

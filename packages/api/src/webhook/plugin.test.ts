@@ -70,8 +70,8 @@ describe("deliveries", () => {
     const spaced = { ...delivery(), body: '{ "a":  1 }\n' };
     await post(app, spaced);
     await post(app, delivery());
-    expect(received.map(({ isSignedWith: isSigned }) => isSigned("s3cret"))).toEqual([false, true]);
-    expect(received[1]?.isSignedWith("other")).toBe(false);
+    expect(await Promise.all(received.map((one) => one.isSignedWith("s3cret")))).toEqual([false, true]);
+    expect(await received[1]?.isSignedWith("other")).toBe(false);
   });
 
   test.each(["", " ", "x".repeat(129), "a b", "ä"])("with the identifier %j have none", async (id) => {

@@ -39,7 +39,8 @@ const GIT_HOSTS = [
       ), '\\.git$', '', 'i'
     ))
   ) stored`,
-  "create index application_repository on application (repository_key)",
+  // An address may be longer than an ordered index takes.
+  "create index application_repository on application using hash (repository_key)",
 
   // Deliveries that were answered, so that a repeated one does nothing twice and is answered to the byte.
   `create table webhook_delivery (
