@@ -161,6 +161,32 @@ describe("GET /servers/{uuid}/domains", () => {
   });
 });
 
+describe("GET /servers/{uuid}/resources", () => {
+  test("lists every kind, and the deletion of each is a job", async () => {
+    const where = { ...api.where, server_uuid: await createdServer() };
+    const docker_compose = "services:\n  web:\n    image: nginx\n";
+    const made = [
+      ["applications", await createdApplication(api, { server_uuid: where.server_uuid })],
+      ["databases", (await api.ask("POST", "/databases/postgresql", { body: where })).json.uuid],
+      ["services", (await api.ask("POST", "/services", { body: { ...where, docker_compose } })).json.uuid],
+    ] as const;
+    const { status, json, headers } = await api.ask("GET", `/servers/${where.server_uuid}/resources`);
+    expect([status, headers["x-total-count"]]).toEqual([200, "3"]);
+    expect(json.map((each: Record<string, unknown>) => [each.uuid, each.type, each.status])).toEqual([
+      [made[0][1], "application", "exited:unhealthy"],
+      [made[1][1], "standalone-postgresql", "exited:unhealthy"],
+      [made[2][1], "service", "exited"],
+    ]);
+    const detailed = await api.ask("GET", `/servers/${where.server_uuid}?resources=true`);
+    expect(detailed.json.resources).toEqual(json);
+    for (const [plural, uuid] of made) {
+      const answer = await api.ask("DELETE", `/${plural}/${uuid}`);
+      const job = await api.ask("GET", `/jobs/${answer.json.job_uuid}`);
+      expect(job.json).toMatchObject({ type: "resource.delete", subject_uuid: uuid, status: "queued" });
+    }
+  });
+});
+
 describe("/destinations", () => {
   test("can be listed, made, renamed and deleted", async () => {
     const uuid = await createdServer();

@@ -1,8 +1,10 @@
 import { z } from "zod";
 import { cronOf } from "./cron.ts";
-import type { ResourceRecord, ServerRecord } from "./ports/records.ts";
+import { databaseType } from "./database.ts";
+import type { ListedResource, ServerRecord } from "./ports/records.ts";
+import type { ResourceKind } from "./resource.ts";
 import { ENGINE_KINDS, type ServerSettings } from "./server.ts";
-import { shownStatus } from "./shown-status.ts";
+import { shownServiceStatus, shownStatus } from "./shown-status.ts";
 import { PlainTimestamp, plainTimestamp, Timestamp, timestamp, timestampOrNull } from "./timestamp.ts";
 
 const text = z.string();
@@ -82,7 +84,7 @@ export const ServerResource = z
     id: integer,
     uuid: text,
     name: text,
-    type: text,
+    type: text.describe("`application`, `service`, or `standalone-` with the engine of a database."),
     status: text,
     created_at: Timestamp,
     updated_at: Timestamp,
@@ -132,7 +134,7 @@ export const Server = z
   .meta({ id: "Server", description: "A machine that resources run on." });
 export type Server = z.infer<typeof Server>;
 
-export function serverView(server: ServerRecord, resources?: readonly ResourceRecord[]): Server {
+export function serverView(server: ServerRecord, resources?: readonly ListedResource[]): Server {
   const { settings } = server;
   return {
     uuid: server.uuid,
@@ -170,15 +172,21 @@ function proxyView({ proxy_type, settings }: ServerRecord) {
   return { type, status: isOn ? "running" : "exited", redirect_enabled: true };
 }
 
-export const serverResourceView = (resource: ResourceRecord): ServerResource => ({
+export const serverResourceView = (resource: ListedResource): ServerResource => ({
   id: resource.id,
   uuid: resource.uuid,
   name: resource.name,
-  type: resource.kind,
-  status: shownStatus(resource),
+  type: resource.database_engine === null ? resource.kind : databaseType(resource.database_engine),
+  status: STATUS_OF[resource.kind](resource),
   created_at: timestamp(resource.created_at),
   updated_at: timestamp(resource.updated_at),
 });
+
+const STATUS_OF = {
+  application: shownStatus,
+  database: shownStatus,
+  service: shownServiceStatus,
+} as const satisfies Record<ResourceKind, unknown>;
 
 function settingsView({ id, settings, created_at, updated_at }: ServerRecord): Server["settings"] {
   return {

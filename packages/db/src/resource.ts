@@ -1,4 +1,4 @@
-import type { DomainClaim, ResourceRecord, ResourceStore, SystemResourceStore } from "@berth/core";
+import type { DatabaseEngine, DomainClaim, ResourceRecord, ResourceStore, SystemResourceStore } from "@berth/core";
 import { type RawBuilder, sql } from "kysely";
 import { applicationRecord, openApplicationSecrets, selectApplications } from "./application.ts";
 import { type Context, idsOf, inTransaction, type TeamContext, wakeWorkers } from "./context.ts";
@@ -24,7 +24,7 @@ export function resourceStore(context: TeamContext): ResourceStore {
       return page(
         paging,
         (window) => {
-          let query = own().select(RESOURCE_COLUMNS);
+          let query = own().select([...RESOURCE_COLUMNS, DATABASE_ENGINE.as("database_engine")]);
           if (kind !== undefined) query = query.where("kind", "=", kind);
           // Where there is no environment, the server is the owner, whose range says the same.
           if (environmentId !== undefined && serverId !== undefined) query = query.where("server_id", "=", serverId);
@@ -83,6 +83,9 @@ function markRemoving(
     return marked.sort((a, b) => a.id - b.id);
   });
 }
+
+/** Looked up for the rows that are answered, not for those that a page passes over. */
+const DATABASE_ENGINE = sql<DatabaseEngine | null>`(select engine from database where resource_id = resource.id)`;
 
 /** The narrowest of what is asked for: its index is read. */
 function ownerOf({ environment_id, server_id }: Parameters<ResourceStore["list"]>[0], teamId: number) {

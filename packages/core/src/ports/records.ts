@@ -1,4 +1,5 @@
 import type { ApplicationSettings, ApplicationSource } from "../application.ts";
+import type { DatabaseEngine } from "../database-engine.ts";
 import type { Artifact } from "../deploy/artifact.ts";
 import type { Upstream } from "../deploy/release.ts";
 import type { DeploymentStatus } from "../deployment.ts";
@@ -106,6 +107,12 @@ export interface ResourceRecord extends Timestamps {
   readonly removing_at: Date | null;
   /** With `removing_at`: whether its storages go with it. */
   readonly delete_volumes: boolean;
+}
+
+/** A resource in a list of all kinds, with what its type is made of. */
+export interface ListedResource extends ResourceRecord {
+  /** Of a database. */
+  readonly database_engine: DatabaseEngine | null;
 }
 
 /** The names of what a resource lives in, read together with it: every answer about it carries them. */

@@ -23,6 +23,7 @@ import type {
   EnvRecord,
   EventRecord,
   GithubSource,
+  ListedResource,
   NewDeployment,
   Page,
   Paging,
@@ -178,7 +179,7 @@ export interface ResourceStore {
   list(
     filter: { readonly kind?: ResourceKind; readonly environment_id?: number; readonly server_id?: number },
     paging?: Paging,
-  ): Promise<Page<ResourceRecord>>;
+  ): Promise<Page<ListedResource>>;
   /** Wakes the workers. */
   setDesiredState(id: number, state: DesiredState): Promise<void>;
   /**
