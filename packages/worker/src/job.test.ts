@@ -1,4 +1,11 @@
-import { type ApplicationRecord, DomainError, type JobRecord, type NewJob, type ServerRecord } from "@berth/core";
+import {
+  type ApplicationRecord,
+  DomainError,
+  type JobRecord,
+  type NewJob,
+  type ServerRecord,
+  type Stores,
+} from "@berth/core";
 import { type TestDatabase, testApplication, testDatabase, testPlace, testUuid } from "@berth/testing";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { openWorld, until, type World } from "./world.fixture.ts";
@@ -14,30 +21,33 @@ beforeEach(async () => {
 });
 afterEach(() => world.close());
 
-async function requested(type: NewJob["type"], subject: NewJob["subject"]): Promise<JobRecord> {
-  const [job] = await world.stores.jobs.request([{ uuid: testUuid(), type, subject }]);
+async function requested(inside: Stores, type: NewJob["type"], subject: NewJob["subject"]): Promise<JobRecord> {
+  const [job] = await inside.jobs.request([{ uuid: testUuid(), type, subject }]);
   if (job === undefined) throw new Error("No job was queued.");
   return job;
 }
 
-async function validation(server: ServerRecord): Promise<JobRecord> {
-  await world.stores.servers.update(server.uuid, { is_validating: true });
-  return requested("server.validate", { ...server, type: "server" });
-}
+const validation = (server: ServerRecord): Promise<JobRecord> =>
+  world.stores.transaction(async (inside) => {
+    await inside.servers.update(server.uuid, { is_validating: true });
+    return requested(inside, "server.validate", { ...server, type: "server" });
+  });
 
-async function removal(application: ApplicationRecord): Promise<JobRecord> {
-  await world.stores.resources.markRemoving(application.id, { delete_volumes: true });
-  return requested("resource.delete", { ...application, type: "application" });
-}
+const removal = (application: ApplicationRecord): Promise<JobRecord> =>
+  world.stores.transaction(async (inside) => {
+    await inside.resources.markRemoving(application.id, { delete_volumes: true });
+    return requested(inside, "resource.delete", { ...application, type: "application" });
+  });
 
 /** As a forced deletion asks for it. */
-async function deletion(server: ServerRecord): Promise<JobRecord> {
-  await world.stores.servers.markRemoving(server.id);
-  for (const resource of await world.stores.resources.markRemovingOn(server.id, { delete_volumes: true })) {
-    await requested("resource.delete", { ...resource, type: resource.kind });
-  }
-  return requested("server.delete", { ...server, type: "server" });
-}
+const deletion = (server: ServerRecord): Promise<JobRecord> =>
+  world.stores.transaction(async (inside) => {
+    await inside.servers.markRemoving(server.id);
+    for (const resource of await inside.resources.markRemovingOn(server.id, { delete_volumes: true })) {
+      await requested(inside, "resource.delete", { ...resource, type: resource.kind });
+    }
+    return requested(inside, "server.delete", { ...server, type: "server" });
+  });
 
 const find = async ({ uuid }: Pick<JobRecord, "uuid">) => {
   const job = await world.stores.jobs.find(uuid);
@@ -138,7 +148,8 @@ describe("validating a server", () => {
   test("is given up when it brought down one worker after the other", async () => {
     const job = await validation(world.server);
     for (let attempt = 1; attempt <= 10; attempt++) {
-      await world.system.jobs.claim("server.validate", [world.server.id], { owner: "dead", leaseSeconds: 0 });
+      const { claim } = world.system.jobs;
+      await until("it is claimed", () => claim("server.validate", [world.server.id], { owner: "x", leaseSeconds: 0 }));
     }
     world.worker();
     const { status, error } = await ended(job);
@@ -159,6 +170,35 @@ describe("the job of a removal", () => {
     expect(await ended(job)).toMatchObject({ status: "finished", error: null });
     expect(await world.system.resources.find(application.id)).toBeUndefined();
   });
+
+  test.each(["build", "start", "put"])(
+    "ends a deployment that is at %s, once, and leaves nothing of it",
+    async (point) => {
+      world.worker();
+      const application = await world.application();
+      const live = await world.ended(await world.deploy(application));
+      const held = world.points.hold(point);
+      const deployment = await world.deploy(application);
+      await held.reached;
+      const job = await removal(application);
+      held.open();
+      expect(await ended(job)).toMatchObject({ status: "finished", error: null });
+      expect(await world.system.resources.find(application.id)).toBeUndefined();
+      expect(await world.system.deployments.find(deployment.id)).toBeUndefined();
+      expect(world.engine.releases().filter(({ resourceUuid }) => resourceUuid === application.uuid)).toEqual([]);
+      expect(world.engine.artifacts()).toEqual([]);
+      expect(await world.proxy.request(application.uuid)).toBe("404");
+      expect(world.engine.violations).toEqual([]);
+      const told = (await world.stores.events.list({})).filter(
+        ({ resource_uuid }) => resource_uuid === application.uuid,
+      );
+      const ends = told.filter(({ payload }) => payload.deployment_uuid === deployment.uuid).map(({ type }) => type);
+      expect(ends.filter((type) => type === "deployment.cancelled" || type === "deployment.finished")).toHaveLength(1);
+      expect(ends).not.toContain("deployment.failed");
+      expect(told.at(-1)?.type).toBe("job.finished");
+      expect(live.status).toBe("finished");
+    },
+  );
 
   test("says why the last attempt failed, and is tried again", async () => {
     world.worker();
