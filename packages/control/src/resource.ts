@@ -1,17 +1,49 @@
-import { type Page, type Paging, type Resource, requireAbility } from "@berth/core";
+import { type Page, type Paging, RESOURCE_KINDS, type Resource, type ResourceKind, requireAbility } from "@berth/core";
 import { applicationViews } from "./application-answer.ts";
 import type { UseCaseContext } from "./context.ts";
+import { databaseViews } from "./database-answer.ts";
+import { serviceViews } from "./service-answer.ts";
+
+type WithoutId<R> = R extends unknown ? Omit<R, "id"> : never;
+type Views = readonly WithoutId<Resource>[];
 
 /** All resources of the team, whatever their kind. */
 export function resources(context: UseCaseContext) {
   const { scope, stores } = context;
+
+  /** Each as its kind answers it, and what it is. */
+  const viewsOf: { readonly [K in ResourceKind]: (ids: readonly number[]) => Promise<Views> } = {
+    async application(ids) {
+      const views = await applicationViews(context, (await stores.applications.list({ ids })).items);
+      return views.map((view) => ({ ...view, type: "application" }));
+    },
+    async service(ids) {
+      const views = await serviceViews(context, (await stores.services.list({ ids })).items);
+      return views.map((view) => ({ ...view, type: "service" }));
+    },
+    async database(ids) {
+      const views = await databaseViews(context, (await stores.databases.list({ ids })).items);
+      return views.map((view) => ({ ...view, type: view.database_type }));
+    },
+  };
+
   return {
     async list(paging: Paging): Promise<Page<Resource>> {
       requireAbility(scope, "read");
-      const { items, total } = await stores.applications.list({}, paging);
-      const views = await applicationViews(context, items);
-      const ids = new Map(items.map(({ uuid, id }) => [uuid, id]));
-      return { items: views.map((view) => ({ ...view, id: ids.get(view.uuid) ?? 0, type: "application" })), total };
+      const { items, total } = await stores.resources.list({}, paging);
+      const views = new Map<string, WithoutId<Resource>>();
+      // The table's keys, which `keys` forgets.
+      for (const kind of Object.keys(RESOURCE_KINDS) as ResourceKind[]) {
+        const ids = items.flatMap((item) => (item.kind === kind ? [item.id] : []));
+        const ofKind = ids.length === 0 ? [] : await viewsOf[kind](ids);
+        for (const view of ofKind) views.set(view.uuid, view);
+      }
+      // What was removed between the two reads is left out.
+      const listed = items.flatMap(({ id, uuid }) => {
+        const view = views.get(uuid);
+        return view === undefined ? [] : [{ ...view, id }];
+      });
+      return { items: listed, total };
     },
   };
 }

@@ -198,12 +198,6 @@ export const UploadedSource = z
   })
   .meta({ id: "UploadedSource", description: "Source code that was uploaded." });
 
-/** A resource of any kind, in a list of all. */
-export const Resource = z
-  .object({ ...Application.shape, id: integer, type: z.literal("application") })
-  .meta({ id: "Resource", description: "A resource of the team, with what kind it is." });
-export type Resource = z.infer<typeof Resource>;
-
 export interface ApplicationViewOptions {
   /** `undefined` for those who may not read secrets. */
   readonly secrets: ApplicationSecrets | undefined;

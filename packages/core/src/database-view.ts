@@ -104,7 +104,8 @@ const databaseAnswer = <E extends DatabaseEngine>(engine: E) =>
 
 type DatabaseAnswers = { readonly [E in DatabaseEngine]: ReturnType<typeof databaseAnswer<E>> };
 
-const ANSWERS = Object.fromEntries(
+/** What is answered about a database, by engine. */
+export const DATABASE_ANSWERS = Object.fromEntries(
   DATABASE_ENGINE_NAMES.map((engine) => [engine, databaseAnswer(engine)]),
   // One for each engine, as the type says; `map` gives all of them one type.
 ) as unknown as DatabaseAnswers;
@@ -113,7 +114,10 @@ type AnyAnswer = DatabaseAnswers[DatabaseEngine];
 
 export const Database = z
   // There are several of them.
-  .discriminatedUnion("database_type", Object.values(ANSWERS) as unknown as readonly [AnyAnswer, ...AnyAnswer[]])
+  .discriminatedUnion(
+    "database_type",
+    Object.values(DATABASE_ANSWERS) as unknown as readonly [AnyAnswer, ...AnyAnswer[]],
+  )
   .meta({ id: "Database", description: "A database of any engine." });
 export type Database = z.infer<typeof Database>;
 
@@ -124,7 +128,7 @@ type CollectionShape = {
 /** The databases of an environment, by engine. */
 export const DatabaseCollections = z.object(
   Object.fromEntries(
-    DATABASE_ENGINE_NAMES.map((engine) => [databaseEngine(engine).collection, z.array(ANSWERS[engine])]),
+    DATABASE_ENGINE_NAMES.map((engine) => [databaseEngine(engine).collection, z.array(DATABASE_ANSWERS[engine])]),
     // One for each engine, as the type says.
   ) as CollectionShape,
 );

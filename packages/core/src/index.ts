@@ -85,6 +85,7 @@ export * from "./private-key.ts";
 export * from "./project.ts";
 export * from "./queue.ts";
 export * from "./resource.ts";
+export * from "./resource-view.ts";
 export * from "./s3-storage.ts";
 export * from "./scheduled-task.ts";
 export * from "./server.ts";

@@ -1,4 +1,12 @@
-import { notFound, type Page, type Paging, type Placement, type ResourceKind, type ResourceRecord } from "@berth/core";
+import {
+  type KindFilter,
+  notFound,
+  type Page,
+  type Paging,
+  type Placement,
+  type ResourceKind,
+  type ResourceRecord,
+} from "@berth/core";
 import { type Kysely, type SelectQueryBuilder, sql } from "kysely";
 import { type Context, idsOf, type TeamContext } from "./context.ts";
 import { countRows, ofOwner, page, within } from "./page.ts";
@@ -126,17 +134,12 @@ export async function updateResource<Settings, Secrets extends object>(
   return resource;
 }
 
-export interface KindFilter {
-  readonly environment_id?: number | undefined;
-  readonly tag?: string | undefined;
-}
-
 /** A list of the team's resources of a kind, by id. @param select `selectPlaced` with the kind's own table. */
 export function listOfKind<TB extends keyof DB, Row>(
   context: TeamContext,
   kind: ResourceKind,
   select: SelectQueryBuilder<DB, TB | "resource", Row>,
-  { environment_id, tag }: KindFilter,
+  { ids, environment_id, tag }: KindFilter & { readonly tag?: string | undefined },
   paging: Paging,
 ): Promise<Page<Row>> {
   const conditions = [
@@ -144,6 +147,7 @@ export function listOfKind<TB extends keyof DB, Row>(
     sql<boolean>`resource.kind = ${kind}`,
     ...(environment_id === undefined ? [] : [sql<boolean>`resource.environment_id = ${environment_id}`]),
     ...(tag === undefined ? [] : [sql<boolean>`resource.id in (${tagged(context, tag)})`]),
+    ...(ids === undefined ? [] : [sql<boolean>`resource.id in ${idsOf(ids)}`]),
   ];
   const isMatching = sql<boolean>`${sql.join(conditions, sql` and `)}`;
   return page(
@@ -156,7 +160,7 @@ export function listOfKind<TB extends keyof DB, Row>(
       return within(ofOwner(select.where(isMatching), { ...owner, id: sql.ref("resource.id") }), window).execute();
     },
     () =>
-      tag === undefined
+      tag === undefined && ids === undefined
         ? keptTotal(context, { kind, ...(environment_id === undefined ? {} : { environment_id }) })
         : countRows(context.db.selectFrom("resource").where(isMatching)),
   );

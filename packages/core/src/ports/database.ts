@@ -1,6 +1,6 @@
 import type { DatabaseSettings } from "../database.ts";
 import type { DatabaseEngine } from "../database-engine.ts";
-import type { Page, Paging, Placement, ResourceRecord } from "./records.ts";
+import type { KindFilter, Page, Paging, Placement, ResourceRecord } from "./records.ts";
 
 export interface DatabaseRecord extends ResourceRecord {
   readonly placement: Placement;
@@ -28,7 +28,7 @@ export interface DatabaseAccess {
 }
 
 export interface DatabaseStore {
-  list(filter: { readonly environment_id?: number | undefined }, paging?: Paging): Promise<Page<DatabaseRecord>>;
+  list(filter: KindFilter, paging?: Paging): Promise<Page<DatabaseRecord>>;
   find(uuid: string): Promise<DatabaseRecord | undefined>;
   /** @throws DomainError `port.taken` when another public database of the server has the port */
   insert(

@@ -19,6 +19,12 @@ export interface Page<T> {
   readonly total: number;
 }
 
+/** Which resources of a kind a list shall have. */
+export interface KindFilter {
+  readonly ids?: readonly number[] | undefined;
+  readonly environment_id?: number | undefined;
+}
+
 export interface Timestamps {
   readonly created_at: Date;
   readonly updated_at: Date;

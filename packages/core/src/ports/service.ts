@@ -1,5 +1,5 @@
 import type { ServiceContainerKind, ServiceSecrets, ServiceSettings } from "../service.ts";
-import type { Page, Paging, Placement, ResourceRecord, Timestamps } from "./records.ts";
+import type { KindFilter, Page, Paging, Placement, ResourceRecord, Timestamps } from "./records.ts";
 
 export interface ServiceRecord extends ResourceRecord {
   readonly placement: Placement;
@@ -38,10 +38,7 @@ export type ServiceContainerFields = Pick<
 >;
 
 export interface ServiceStore {
-  list(
-    filter: { readonly tag?: string | undefined; readonly environment_id?: number | undefined },
-    paging?: Paging,
-  ): Promise<Page<ServiceRecord>>;
+  list(filter: KindFilter & { readonly tag?: string | undefined }, paging?: Paging): Promise<Page<ServiceRecord>>;
   find(uuid: string): Promise<ServiceRecord | undefined>;
   insert(service: {
     readonly uuid: string;

@@ -23,6 +23,7 @@ import type {
   EnvRecord,
   EventRecord,
   GithubSource,
+  KindFilter,
   ListedResource,
   NewDeployment,
   Page,
@@ -194,10 +195,7 @@ export interface ResourceStore {
 }
 
 export interface ApplicationStore {
-  list(
-    filter: { readonly tag?: string | undefined; readonly environment_id?: number | undefined },
-    paging?: Paging,
-  ): Promise<Page<ApplicationRecord>>;
+  list(filter: KindFilter & { readonly tag?: string | undefined }, paging?: Paging): Promise<Page<ApplicationRecord>>;
   find(uuid: string): Promise<ApplicationRecord | undefined>;
   insert(application: {
     readonly uuid: string;
