@@ -27,19 +27,6 @@ export async function openPullRequest(
   }
 }
 
-/** Cancels what is still to be deployed of it, and asks for the removal of its preview. */
-export async function closePullRequest(
-  team: Stores,
-  { id }: ApplicationRecord,
-  { number }: PullRequestChange,
-): Promise<string> {
-  for (const { uuid, resource_id, pull_request_id } of (await team.deployments.listActive()).items) {
-    if (resource_id === id && pull_request_id === number) await team.deployments.requestCancel(uuid);
-  }
-  const isClosed = await team.previews.markRemoving(id, number);
-  return isClosed ? "Preview deployment closed." : "There is no preview deployment to close.";
-}
-
 /** Whether a change that may be of no code, such as a new title, has nothing to deploy. */
 export async function isDeployed(
   team: Stores,

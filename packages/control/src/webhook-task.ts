@@ -12,8 +12,8 @@ import {
   type WebhookResult,
 } from "@berth/core";
 import { DUPLICATE_MESSAGE, type Requested, requestDeployments } from "./deployment-request.ts";
-import type { PreviewContext } from "./preview.ts";
-import { closePullRequest, isDeployed, openPullRequest } from "./webhook-pull-request.ts";
+import { closePreview, type PreviewContext } from "./preview.ts";
+import { isDeployed, openPullRequest } from "./webhook-pull-request.ts";
 
 /** What a delivery asks of one application. */
 export interface WebhookTask {
@@ -94,8 +94,7 @@ async function prepared(
   if (intent.type === "push") return { preview: undefined };
   const result = { ...named(application), pull_request_id: intent.number };
   if (decision.action === "close") {
-    const message = await closePullRequest(team, application, intent);
-    return { result: { ...result, status: "success", message } };
+    return { result: { ...result, ...((await closePreview(team, application, intent.number)) ? CLOSED : NOT_OPEN) } };
   }
   if (await isDeployed(team, application, intent)) {
     return { result: { ...result, status: "skipped", message: "This commit is deployed already." } };
@@ -103,6 +102,9 @@ async function prepared(
   const preview = await openPullRequest(context, provider, application, intent);
   return typeof preview === "string" ? { result: { ...result, status: "failed", message: preview } } : { preview };
 }
+
+const CLOSED = { status: "success", message: "Preview deployment closed." } as const;
+const NOT_OPEN = { status: "skipped", message: "There is no preview deployment to close." } as const;
 
 function decide({ settings }: ApplicationRecord, intent: WebhookIntent): WebhookDecision {
   return intent.type === "push" ? pushDecision(settings, intent) : pullRequestDecision(settings, intent);

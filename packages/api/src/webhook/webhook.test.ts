@@ -354,6 +354,27 @@ describe.each(PROVIDERS)("a pull request at %s", (provider) => {
     expect(await deploymentsOf(uuid)).toHaveLength(1);
   });
 
+  test("that is closed without a preview changes nothing", async () => {
+    await made(provider, previews);
+    const { json } = await pullRequest(provider, { action: "close" });
+    expect(json).toMatchObject([{ status: "skipped", message: "There is no preview deployment to close." }]);
+  });
+
+  test("whose commit is deployed is not deployed again for a new title, but for a new commit", async () => {
+    if (provider === "github" || provider === "gitea") return; // They tell of new commits only.
+    const uuid = await made(provider, previews);
+    await pullRequest(provider);
+    const running = await api.db.system.deployments.claimNext("worker", 60);
+    if (running === undefined) throw new Error("It was queued above.");
+    await api.db.system.deployments.saveCommit(running.lease, COMMIT, null);
+    await api.db.system.deployments.finish(running.lease, "finished", null);
+    const titled = await pullRequest(provider, { action: "update" });
+    expect(titled.json).toMatchObject([{ status: "skipped", message: "This commit is deployed already." }]);
+    const pushed = await pullRequest(provider, { action: "update", commit: "b".repeat(40) });
+    expect(pushed.json).toMatchObject([{ status: "queued" }]);
+    expect(await deploymentsOf(uuid)).toHaveLength(2);
+  });
+
   test("that is closed has its deployments cancelled and its preview removed, and leaves the others", async () => {
     const uuid = await made(provider, previews);
     await push(provider);

@@ -50,14 +50,17 @@ export const bitbucketPullRequest = (action: PullRequestChange["action"]) =>
     .object({
       pullrequest: z.object({
         id: PullRequestNumber,
+        state: Text.nullish(),
         source: End,
         destination: End,
         links: z.object({ html: z.object({ href: Url }).nullish() }).nullish(),
       }),
     })
     .transform(({ pullrequest }): PullRequestChange[] => {
-      const { id, source, destination, links } = pullrequest;
-      if (!source.commit) return [];
+      const { id, state, source, destination, links } = pullrequest;
+      // A title may change long after the end.
+      const hasEnded = action === "update" && (state ?? "OPEN") !== "OPEN";
+      if (!source.commit || hasEnded) return [];
       return [
         {
           type: "pull_request",

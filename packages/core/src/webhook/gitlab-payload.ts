@@ -71,6 +71,7 @@ export const GitlabMergeRequest = z
     object_attributes: z.object({
       iid: PullRequestNumber,
       action: Text.nullish(),
+      state: Text.nullish(),
       target_branch: Text,
       source_project_id: z.int().nullish(),
       target_project_id: z.int().nullish(),
@@ -80,7 +81,9 @@ export const GitlabMergeRequest = z
   })
   .transform(({ object_attributes: request }): PullRequestChange[] => {
     const action = Object.hasOwn(ACTIONS, request.action ?? "") ? ACTIONS[request.action ?? ""] : undefined;
-    if (action === undefined) return [];
+    // A title may change long after the end.
+    const hasEnded = action === "update" && (request.state ?? "opened") !== "opened";
+    if (action === undefined || hasEnded) return [];
     return [
       {
         type: "pull_request",

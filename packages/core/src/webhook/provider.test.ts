@@ -112,6 +112,25 @@ describe("a pull request", () => {
     expect(webhookIntents("gitea", "pull_request", request({ head }))).toMatchObject([{ isTrusted }]);
   });
 
+  test.each([
+    ["opened", 1],
+    ["merged", 0],
+    ["closed", 0],
+  ])("of GitLab that is %s and gets a new title leads to %s deployments", (state, count) => {
+    const object_attributes = { iid: 7, action: "update", state, target_branch: "main", last_commit: { id: COMMIT } };
+    expect(webhookIntents("gitlab", "merge_request", { object_attributes })).toHaveLength(count);
+  });
+
+  test.each([
+    ["OPEN", 1],
+    ["MERGED", 0],
+    ["DECLINED", 0],
+  ])("of Bitbucket that is %s and gets a new title leads to %s deployments", (state, count) => {
+    const end = { branch: { name: "main" }, commit: { hash: COMMIT } };
+    const pullrequest = { id: 7, state, source: end, destination: end };
+    expect(webhookIntents("bitbucket", "pullrequest:updated", { pullrequest })).toHaveLength(count);
+  });
+
   test.each(["labeled", "edited", "assigned", "constructor", "__proto__"])("that was %s leads to nothing", (action) => {
     expect(webhookIntents("github", "pull_request", { ...request(), action })).toEqual([]);
   });
