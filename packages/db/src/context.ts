@@ -105,11 +105,17 @@ const EVENT_LOCK = 20_211;
 async function insertEvents(db: Kysely<DB>, events: readonly NewEvent[]): Promise<void> {
   const teamIds = [...new Set(events.map((event) => event.team_id))].sort((a, b) => a - b);
   for (const teamId of teamIds) await sql`select pg_advisory_xact_lock(${EVENT_LOCK}, ${teamId}::int)`.execute(db);
-  await db
-    .insertInto("event")
-    .values(events.map((event) => ({ ...event, payload: storableJson(event.payload) })))
-    .execute();
+  for (let from = 0; from < events.length; from += EVENTS_AT_ONCE_MAX) {
+    const batch = events.slice(from, from + EVENTS_AT_ONCE_MAX);
+    await db
+      .insertInto("event")
+      .values(batch.map((event) => ({ ...event, payload: storableJson(event.payload) })))
+      .execute();
+  }
 }
+
+/** A statement has 65,535 parameters at most. */
+const EVENTS_AT_ONCE_MAX = 5000;
 
 /** For a `where id = `: what is no possible id is nobody's. */
 export const isId = (id: number): boolean => Number.isSafeInteger(id) && id >= 0;

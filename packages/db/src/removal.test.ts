@@ -111,6 +111,28 @@ test("a server's deletion does not wait for what only uses it, nor for itself", 
   expect(await stores.resources.hasStaying(place.server.id)).toBe(false);
 });
 
+test("any number of resources is marked, with a job for each, in one transaction", async () => {
+  const { stores, place, application } = await world();
+  await sql`insert into resource (uuid, kind, team_id, environment_id, server_id, destination_id, name)
+    select ${application.uuid} || n, 'application', ${application.team_id}, ${application.environment_id},
+      ${application.server_id}, ${application.destination_id}, 'app ' || n from generate_series(2, 17000) as n`.execute(
+    database.database.kysely,
+  );
+  const jobs = await stores.transaction(async (inside) => {
+    const marked = await inside.resources.markRemovingOn(place.server.id, { delete_volumes: true });
+    return await inside.jobs.request(
+      marked.map((resource) => ({
+        uuid: testUuid(),
+        type: "resource.delete",
+        subject: { ...resource, type: resource.kind },
+      })),
+    );
+  });
+  expect(new Set(jobs.map(({ subject_uuid }) => subject_uuid)).size).toBe(17_000);
+  expect((await stores.jobs.list({ status: "queued" }, { take: 1 })).total).toBe(17_000);
+  expect(await stores.resources.hasStaying(place.server.id)).toBe(false);
+});
+
 test("a server goes with its destinations, and not before its last resource", async () => {
   const { stores, place, application } = await world();
   const { servers, resources } = database.system;

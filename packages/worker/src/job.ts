@@ -2,7 +2,7 @@ import { isDomainError, type ServerRecord } from "@berth/core";
 import type { Pulse } from "./pulse.ts";
 import { removeOutOfReach } from "./removal.ts";
 import { type ValidationDeps, validateServer } from "./server-validation.ts";
-import { pause } from "./wait.ts";
+import { pause, within } from "./wait.ts";
 
 /** Brings forward the background work that belongs to no deployment and to no engine's look. */
 export interface Jobs {
@@ -17,7 +17,7 @@ export interface Jobs {
 export function createJobs(deps: ValidationDeps, pulse: Pulse): Jobs {
   const { stores, settings, logger, owner } = deps;
   const stopping = new AbortController();
-  let loop: Promise<void> = Promise.resolve();
+  const loops: Promise<void>[] = [];
   let prunedMs = Number.NEGATIVE_INFINITY;
 
   const validateAll = async (servers: readonly ServerRecord[]) => {
@@ -36,7 +36,7 @@ export function createJobs(deps: ValidationDeps, pulse: Pulse): Jobs {
     const marked = new Set((await stores.resources.listRemoving()).map(({ server_id }) => server_id));
     const others = servers.filter((server) => marked.has(server.id) && !deps.ownsServer(server));
     if (others.length === 0 || !(await stores.leases.acquire(LEASE, owner, settings.serverLeaseSeconds))) return;
-    for (const server of others) await removeOutOfReach(deps, server);
+    for (const server of others) await removeOutOfReach(deps, server, stopping.signal);
   };
 
   const deleteServers = async () => {
@@ -53,34 +53,41 @@ export function createJobs(deps: ValidationDeps, pulse: Pulse): Jobs {
     if (count > 0) logger.debug("Old jobs forgotten.", { count });
   };
 
-  const workAll = async () => {
+  /** Each by itself, so that what takes long holds up nothing else. */
+  const repeat = async (what: string, work: () => Promise<void>) => {
     const follower = pulse.follow();
     while (!stopping.signal.aborted) {
       try {
-        const servers = await stores.servers.list();
-        await validateAll(servers);
-        await removeFrom(servers);
-        await deleteServers();
-        await prune();
+        await work();
       } catch (error) {
         const report = isDomainError(error, "database.unavailable") ? logger.debug : logger.warn;
-        report("Background work could not go on.", { error });
+        report(`${what} could not go on.`, { error });
         await pause(1, stopping.signal);
       }
+      await pause(LOOK_SECONDS_MIN, stopping.signal);
       await follower.next(settings.reconcileSeconds, stopping.signal);
     }
   };
 
   return {
-    start: () => {
-      loop = workAll();
+    start() {
+      loops.push(
+        repeat("Validations", async () => validateAll(await stores.servers.list())),
+        repeat("Removals", async () => removeFrom(await stores.servers.list())),
+        repeat("Deletions of servers", deleteServers),
+        repeat("The tidying of jobs", prune),
+      );
     },
     async stop() {
       stopping.abort();
-      await loop;
+      // A validation that is under way is left to whoever claims it next.
+      await within(STOP_SECONDS_MAX, Promise.all(loops));
     },
   };
 }
 
 const LEASE = "removals";
 const PRUNE_INTERVAL_MS = 3_600_000;
+/** Changes that come together are looked at together. */
+const LOOK_SECONDS_MIN = 0.05;
+const STOP_SECONDS_MAX = 5;

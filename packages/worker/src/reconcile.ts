@@ -90,7 +90,7 @@ export function createReconciler(deps: ReconcilerDeps, pulse: Pulse): Reconciler
 
   const removeUnreached = async (server: ServerRecord) => {
     try {
-      await removeOutOfReach(deps, server);
+      await removeOutOfReach(deps, server, stopping.signal);
     } catch (error) {
       logger.warn("What is on a server could not be removed.", { server: server.name, error });
     }

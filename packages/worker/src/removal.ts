@@ -35,10 +35,12 @@ export async function removeResource(deps: WorkerDeps, hands: ServerHands, resou
 export async function removeOutOfReach(
   deps: WorkerDeps & { readonly settings: WorkerSettings },
   server: ServerRecord,
+  signal: AbortSignal,
 ): Promise<void> {
   const { stores, logger } = deps;
   const resources = (await stores.resources.listRemoving()).filter(({ server_id }) => server_id === server.id);
   for (const resource of resources) {
+    if (signal.aborted) return;
     const hasRun = await stores.resources.hasRun(resource.id);
     // It ran on the machine of another control plane, which removes it and tells of it.
     if (hasRun && server.engine === "process" && !deps.ownsServer(server)) continue;
