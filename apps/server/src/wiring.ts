@@ -23,6 +23,8 @@ import type { Config } from "./config.ts";
 import type { DataFolder } from "./data-folder.ts";
 import { ids } from "./ids.ts";
 import type { Logger } from "./logger.ts";
+import { magic } from "./magic.ts";
+import { readTemplates, TEMPLATES_FOLDER } from "./templates.ts";
 
 /** Of the embedded proxy when root starts it: below the applications' own ids, so that none of them has it. */
 const PROXY_USER_ID = 699_990;
@@ -48,6 +50,7 @@ export interface Inside {
 /** The only place where ports meet their adapters: plain calls, in the order in which one needs the other. */
 export async function wire(config: Config, folder: DataFolder, database: Database, log: Logger): Promise<Inside> {
   const secrets = { cipher: cipher(await loadKeyFile(folder.keyFile)) };
+  const templates = await readTemplates(TEMPLATES_FOLDER);
   await requireKey(database, secrets.cipher);
   const storesFor = stores(database, secrets);
   const source = sourceFetcher({
@@ -100,6 +103,8 @@ export async function wire(config: Config, folder: DataFolder, database: Databas
       wait,
       clock,
       ids,
+      magic,
+      templates,
       hashToken,
     }),
     useLocalServer: (server) => {

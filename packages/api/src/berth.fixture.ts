@@ -10,7 +10,9 @@ import {
   testDatabase,
   testGitHost,
   testKeyReader,
+  testMagic,
   testPlace,
+  testTemplates,
   testUuid,
 } from "@berth/testing";
 import Fastify, { type FastifyInstance } from "fastify";
@@ -143,7 +145,9 @@ function application(
       cloud: refusingCloud,
       wait: async () => undefined,
       clock: { now: () => new Date() },
-      ids: { uuid: testUuid, secret: (length) => testUuid().repeat(3).slice(0, length) },
+      ids: { uuid: testUuid, secret: (length) => testUuid().repeat(6).slice(0, length) },
+      magic: testMagic,
+      templates: testTemplates,
       hashToken: hashOfSecret,
       source: { saveUpload: (_uuid, archive) => digest(archive) },
       ...options,

@@ -1,6 +1,6 @@
 import { contents, testUuid } from "@berth/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type Served, served } from "./berth.fixture.ts";
+import { COMPOSE, type Served, served } from "./berth.fixture.ts";
 import { exampleBody, madeObjects, type Objects, pathOf } from "./objects.fixture.ts";
 import { operationsOf, type Route, routesOf } from "./rest/routes.ts";
 import { appRouter } from "./root.ts";
@@ -39,11 +39,15 @@ describe("[S67] another team's object that a request refers to", () => {
     const { json: team } = await api.ask("GET", "/teams/current", theirs);
     const cloudToken = { uuid: testUuid(), provider: "hetzner", name: "theirs", token: "t0ken" } as const;
     await api.db.stores(team.id).cloudTokens.insert(cloudToken);
+    const made = { ...api.otherTeam.where, docker_compose: COMPOSE };
+    const { json: created } = await api.ask("POST", "/services", { ...theirs, body: made });
+    const { json: service } = await api.ask("GET", `/services/${created.uuid}`, theirs);
     foreign = {
       project_uuid: api.otherTeam.where.project_uuid,
       server_uuid: api.otherTeam.where.server_uuid,
       environment_uuid: environment.uuid,
       cloud_provider_token_uuid: cloudToken.uuid,
+      resource_uuid: service.applications[0].uuid,
       // Names and uuids of what no caller of these teams owns read the same as another team's.
       ...NOWHERE,
     };
@@ -79,5 +83,4 @@ const NOWHERE = {
   destination_uuid: "d00000000000000000000000",
   private_key_uuid: "k00000000000000000000000",
   github_app_uuid: "00000000-0000-4000-8000-000000000000",
-  resource_uuid: "r00000000000000000000000",
 };

@@ -28,6 +28,7 @@ export const EXAMPLE_BODIES: Readonly<Record<string, object>> = {
   "create-env-by-application-uuid": { key: "MINE" },
   "update-env-by-application-uuid": { key: "THEIRS", value: "mine" },
   "update-envs-by-application-uuid": { data: [{ key: "MINE" }] },
+  "update-service-by-uuid": { name: "mine" },
   "create-env-by-service-uuid": { key: "MINE" },
   "update-env-by-service-uuid": { key: "THEIRS", value: "mine" },
   "update-envs-by-service-uuid": { data: [{ key: "MINE" }] },
@@ -93,6 +94,7 @@ const CREATIONS: Readonly<Record<string, object>> = {
     image: 1,
     private_key_uuid: "unknown",
   },
+  "create-one-click-service": { type: "notes" },
   "create-service": { docker_compose: COMPOSE },
   "create-s3-storage": {
     ...{ name: "mine", endpoint: "https://s3.example", bucket: "mine", region: "eu", key: "key", secret: "secret" },

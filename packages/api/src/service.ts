@@ -1,4 +1,13 @@
-import { type ErrorCode, SavedService, Service, ServiceCreate } from "@berth/core";
+import {
+  type ErrorCode,
+  SavedService,
+  Service,
+  ServiceCreate,
+  ServiceCreateOneClick,
+  ServiceTemplate,
+  ServiceTemplateFilter,
+  ServiceUpdate,
+} from "@berth/core";
 import { z } from "zod";
 import { envs } from "./env.ts";
 import { lifecycle } from "./lifecycle.ts";
@@ -47,7 +56,7 @@ export const services = {
     ...CREATE,
     path: "/services",
     operationId: "create-service",
-    summary: "Create a service from a compose file",
+    summary: "Create a service from a compose file or a template",
     description:
       "Give exactly one of `docker_compose`, `docker_compose_raw` and `type`. When one of its URLs is taken, nothing is " +
       "created.",
@@ -55,6 +64,45 @@ export const services = {
     .input(ServiceCreate)
     .output(SavedService)
     .mutation(({ ctx, input }) => ctx.control.services.create(input)),
+
+  createOneClick: operation({
+    ...CREATE,
+    path: "/services/one-click",
+    operationId: "create-one-click-service",
+    summary: "Create a one-click service",
+    description: "`GET /services/templates` lists the types. When one of its URLs is taken, nothing is created.",
+  })
+    .input(ServiceCreateOneClick)
+    .output(SavedService)
+    .mutation(({ ctx, input }) => ctx.control.services.createOneClick(input)),
+
+  templates: operation({
+    method: "GET",
+    path: "/services/templates",
+    operationId: "list-service-templates",
+    tag: "Services",
+    summary: "List the one-click services there are",
+    ability: "read",
+  })
+    .input(z.strictObject({ ...ServiceTemplateFilter.shape, ...paging }))
+    .output(z.array(ServiceTemplate))
+    .query(async ({ ctx, input }) => [...listed(ctx, await ctx.control.services.templates(input), input)]),
+
+  update: operation({
+    method: "PATCH",
+    path: "/services/{uuid}",
+    operationId: "update-service-by-uuid",
+    tag: "Services",
+    summary: "Change a service",
+    description:
+      "What is not sent stays. With a new compose file its containers, storages and variables follow: values that are " +
+      "there are kept. All of it is changed, or nothing. Changes hold from the next start on.",
+    ability: "write",
+    errors: ["domain.conflict", "engine.unsupported"],
+  })
+    .input(ServiceUpdate.extend({ uuid }))
+    .output(SavedService)
+    .mutation(({ ctx, input: { uuid, ...change } }) => ctx.control.services.update(uuid, change)),
 
   get: operation({
     method: "GET",

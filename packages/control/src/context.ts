@@ -5,6 +5,7 @@ import {
   type GitHost,
   type Ids,
   type KeyReader,
+  type MagicSource,
   notFound,
   RESOURCE_KINDS,
   type ResourceRecord,
@@ -13,6 +14,7 @@ import {
   type ServerRecord,
   type SourceFetcher,
   type Stores,
+  type TemplateRecord,
 } from "@berth/core";
 
 /** What the use cases ask of a server's engine; the worker does the rest. */
@@ -39,6 +41,10 @@ export interface ControlDeps {
   readonly wait: (seconds: number) => Promise<void>;
   readonly clock: Clock;
   readonly ids: Ids;
+  /** For the variables that a service makes by itself. */
+  readonly magic: Omit<MagicSource, "secret">;
+  /** The one-click services, by their types. */
+  readonly templates: readonly TemplateRecord[];
   /** SHA-256, hexadecimal. */
   readonly hashToken: (secret: string) => string;
 }

@@ -1,59 +1,83 @@
 import {
   type ComposeText,
+  chosenTemplate,
   generatedServiceName,
-  notFound,
+  readServiceUrls,
+  renderCompose,
   requireAbility,
   type SavedService,
   type ServiceCreate,
+  type ServiceCreateOneClick,
   ServiceSettings,
   serviceSource,
   serviceUrls,
 } from "@berth/core";
 import type { UseCaseContext } from "./context.ts";
+import { engineStarter } from "./lifecycle.ts";
 import { resolvePlace } from "./placement.ts";
+import { applyDefinition, requireHostAccess } from "./service-definition.ts";
 
 export function createService(context: UseCaseContext) {
+  const { scope, templates } = context;
+
+  function ofTemplate(sent: ServiceCreate, type: string): Promise<SavedService> {
+    const template = chosenTemplate(templates, type);
+    return create(context, sent, template.compose, type);
+  }
+
   return {
-    create: (sent: ServiceCreate) => {
-      requireAbility(context.scope, "write");
+    /** @throws DomainError `request.invalid`, `domain.conflict`, `engine.unsupported` */
+    async create(sent: ServiceCreate): Promise<SavedService> {
+      requireAbility(scope, "write");
       const source = serviceSource(sent);
-      if ("type" in source) throw notFound("Service type");
-      return create(context, sent, source);
+      return "type" in source ? ofTemplate(sent, source.type) : create(context, sent, source, null);
+    },
+
+    /** @throws DomainError `resource.not_found` with the types there are */
+    async createOneClick(sent: ServiceCreateOneClick): Promise<SavedService> {
+      requireAbility(scope, "write");
+      return ofTemplate(sent, sent.type);
     },
   };
 }
 
-async function create(context: UseCaseContext, sent: ServiceCreate, compose: ComposeText): Promise<SavedService> {
+/** Makes a service with its containers, URLs, variables and storages: all of it or nothing. */
+async function create(
+  context: UseCaseContext,
+  sent: ServiceCreate,
+  compose: ComposeText,
+  type: string | null,
+): Promise<SavedService> {
   const { stores, ids } = context;
+  const isForced = sent.force_domain_override ?? false;
+  const requested = readServiceUrls(sent.urls, compose.containers, isForced);
   const { environment, server, destination } = await resolvePlace(stores, sent);
+  await requireHostAccess(context, server, compose);
   const uuid = ids.uuid();
+  const { connect_to_docker_network, is_container_label_escape_enabled } = sent;
+  const settings = ServiceSettings.parse({ connect_to_docker_network, is_container_label_escape_enabled });
   return stores.transaction(async (inside) => {
     const service = await inside.services.insert({
       uuid,
       environment_id: environment.id,
       server_id: server.id,
       destination_id: destination.id,
-      name: sent.name ?? generatedServiceName(null, uuid),
+      name: sent.name ?? generatedServiceName(type, uuid),
       description: sent.description ?? null,
-      service_type: null,
-      settings: ServiceSettings.parse({
-        connect_to_docker_network: sent.connect_to_docker_network,
-        is_container_label_escape_enabled: sent.is_container_label_escape_enabled,
-      }),
-      secrets: { docker_compose_raw: compose.text, docker_compose: null },
+      service_type: type,
+      settings,
+      secrets: {
+        docker_compose_raw: compose.text,
+        docker_compose: renderCompose(compose, { uuid, settings, network: destination.network }),
+      },
     });
-    const containers = await inside.services.saveContainers(
-      service.id,
-      compose.containers.map((container) => ({
-        uuid: ids.uuid(),
-        kind: container.kind,
-        name: container.name,
-        image: container.image,
-        ports: container.ports,
-        exposes: container.exposes,
-        exclude_from_status: container.isExcluded,
-      })),
-    );
-    return { uuid, domains: serviceUrls(containers) };
+    const definition = { compose, isNewCompose: true, requested, isForced };
+    const { containers, overridden } = await applyDefinition(context, inside, service, server, definition);
+    if (sent.instant_deploy) await engineStarter(context).start(inside, service, {});
+    return {
+      uuid,
+      domains: serviceUrls(containers),
+      ...(overridden.length > 0 ? { overridden: [...overridden] } : {}),
+    };
   });
 }

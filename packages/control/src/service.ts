@@ -1,15 +1,33 @@
 import {
+  type Compose,
+  type ComposeText,
+  changedCompose,
+  DomainError,
+  filterTemplates,
   notFound,
   type Page,
   type Paging,
+  parseCompose,
+  readServiceUrls,
+  renderCompose,
   requireAbility,
+  type SavedService,
+  type ServerRecord,
   type Service,
   type ServiceRecord,
+  type ServiceTemplate,
+  type ServiceTemplateFilter,
+  type ServiceUpdate,
   type Stores,
+  serviceUrls,
+  templateView,
 } from "@berth/core";
 import type { UseCaseContext } from "./context.ts";
+import { tellOfResource } from "./event.ts";
+import { engineStarter } from "./lifecycle.ts";
 import { serviceViews } from "./service-answer.ts";
 import { createService } from "./service-create.ts";
+import { type Applied, applyDefinition, requireHostAccess } from "./service-definition.ts";
 
 /** @throws DomainError `resource.not_found` */
 export async function findService(stores: Stores, uuid: string): Promise<ServiceRecord> {
@@ -19,7 +37,7 @@ export async function findService(stores: Stores, uuid: string): Promise<Service
 }
 
 export function services(context: UseCaseContext) {
-  const { scope, stores } = context;
+  const { scope, stores, templates } = context;
   return {
     async list(paging: Paging): Promise<Page<Service>> {
       requireAbility(scope, "read");
@@ -34,6 +52,87 @@ export function services(context: UseCaseContext) {
       return view;
     },
 
+    /** What can be created by its type. */
+    async templates({ skip = 0, take, ...filter }: ServiceTemplateFilter & Paging): Promise<Page<ServiceTemplate>> {
+      requireAbility(scope, "read");
+      const found = filterTemplates(templates, filter).map(templateView);
+      return { items: found.slice(skip, take === undefined ? undefined : skip + take), total: found.length };
+    },
+
     ...createService(context),
+
+    update: (uuid: string, sent: ServiceUpdate) => update(context, uuid, sent),
   };
 }
+
+/**
+ * Changes a service, with its containers, URLs, variables and storages: all of it or nothing.
+ * @throws DomainError `request.invalid`, `domain.conflict`, `engine.unsupported`
+ */
+async function update(context: UseCaseContext, uuid: string, sent: ServiceUpdate): Promise<SavedService> {
+  const { scope, stores } = context;
+  requireAbility(scope, "write");
+  const { id, server_id } = await findService(stores, uuid);
+  const server = await stores.servers.findById(server_id);
+  if (server === undefined) throw notFound("Server");
+  const changed = changedCompose(sent);
+  if (changed !== undefined) await requireHostAccess(context, server, changed);
+  return stores.transaction(async (inside) => {
+    // First, so that the next change of this service waits and reads what this one made.
+    const service = await inside.services.update(id, changeOf(sent));
+    if (service === undefined) throw notFound("Service");
+    const { containers, overridden } = await redefine(context, inside, service, server, sent, changed);
+    await tellOfResource(inside, service, "resource.updated", { fields: Object.keys(sent).sort() });
+    if (sent.instant_deploy) await engineStarter(context).start(inside, service, {});
+    return {
+      uuid,
+      domains: serviceUrls(containers),
+      ...(overridden.length > 0 ? { overridden: [...overridden] } : {}),
+    };
+  });
+}
+
+async function redefine(
+  context: UseCaseContext,
+  inside: Stores,
+  service: ServiceRecord,
+  server: ServerRecord,
+  sent: ServiceUpdate,
+  changed: ComposeText | undefined,
+): Promise<Applied> {
+  const hasUrls = (sent.urls ?? []).length > 0;
+  const isRendered = changed !== undefined || Object.keys(changeOf(sent).settings).length > 0;
+  if (!hasUrls && !isRendered) return { containers: await inside.services.containers([service.id]), overridden: [] };
+  const compose = changed ?? (await storedCompose(inside, service));
+  if (isRendered) await inside.services.update(service.id, { secrets: composeTexts(service, compose, changed?.text) });
+  const isForced = sent.force_domain_override ?? false;
+  const requested = readServiceUrls(sent.urls, compose.containers, isForced);
+  const definition = { compose, isNewCompose: changed !== undefined, requested, isForced };
+  return applyDefinition(context, inside, service, server, definition);
+}
+
+function changeOf({ name, description, ...sent }: ServiceUpdate) {
+  const { connect_to_docker_network, is_container_label_escape_enabled } = sent;
+  return {
+    name: name ?? undefined,
+    description,
+    settings: {
+      ...(connect_to_docker_network === undefined ? {} : { connect_to_docker_network }),
+      ...(is_container_label_escape_enabled === undefined ? {} : { is_container_label_escape_enabled }),
+    },
+  };
+}
+
+async function storedCompose(inside: Stores, { id, name }: ServiceRecord): Promise<Compose> {
+  const { docker_compose_raw } = await inside.services.secrets(id);
+  const compose = parseCompose(docker_compose_raw);
+  if (!("problems" in compose)) return compose;
+  // It was stored by an older version, which allowed more.
+  const sentence = `The compose file of service ${name} must be changed first: ${compose.problems.join(" ")}`;
+  throw new DomainError("request.invalid", sentence, { fields: { docker_compose: compose.problems } });
+}
+
+const composeTexts = ({ uuid, settings, placement }: ServiceRecord, compose: Compose, text: string | undefined) => ({
+  ...(text === undefined ? {} : { docker_compose_raw: text }),
+  docker_compose: renderCompose(compose, { uuid, settings, network: placement.destination_network }),
+});

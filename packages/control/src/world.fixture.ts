@@ -10,7 +10,9 @@ import {
   testDatabase,
   testGitHost,
   testKeyReader,
+  testMagic,
   testPlace,
+  testTemplates,
   testUuid,
 } from "@berth/testing";
 import { type Control, type ControlDeps, control } from "./index.ts";
@@ -90,7 +92,9 @@ function deps(db: TestDatabase, engine: PrintingEngine, uploads: Map<string, num
     cloud: refusingCloud,
     wait: async () => undefined,
     clock: { now: () => new Date() },
-    ids: { uuid: testUuid, secret: (length) => testUuid().repeat(3).slice(0, length) },
+    ids: { uuid: testUuid, secret: (length) => testUuid().repeat(6).slice(0, length) },
+    magic: testMagic,
+    templates: testTemplates,
     hashToken: (secret) => createHash("sha256").update(secret).digest("hex"),
     source: {
       async saveUpload(uuid, archive) {

@@ -4,7 +4,7 @@ import { lenient } from "./input.ts";
 import type { EnvFields, EnvRecord } from "./ports/records.ts";
 import { Timestamp, timestamp } from "./timestamp.ts";
 
-const VALUE_LENGTH_MAX = 131_072; // Linux allows no longer string in an environment (MAX_ARG_STRLEN).
+export const ENV_VALUE_LENGTH_MAX = 131_072; // Linux allows no longer string in an environment (MAX_ARG_STRLEN).
 /** Of one bulk request. */
 const BULK_MAX = 1000;
 
@@ -18,7 +18,7 @@ const EnvKey = z
 // Never trimmed, and an empty text stays one: the value is kept byte for byte.
 const EnvValue = z
   .string()
-  .max(VALUE_LENGTH_MAX, `At most ${VALUE_LENGTH_MAX} characters.`)
+  .max(ENV_VALUE_LENGTH_MAX, `At most ${ENV_VALUE_LENGTH_MAX} characters.`)
   .nullable()
   .describe("Kept byte for byte. May hold references such as {{ project.KEY }}.");
 

@@ -5,6 +5,11 @@ const LOCAL_HOSTS: readonly string[] = ["localhost", "127.0.0.1", "::1", "host.d
 
 export const isLocalHost = (ip: string): boolean => LOCAL_HOSTS.includes(ip.toLowerCase());
 
+interface ServerHost {
+  readonly ip: string;
+  readonly settings: { readonly wildcard_domain: string | null };
+}
+
 /** Shown after the name when the name alone is taken. */
 const SHORT_UUID_LENGTH = 6;
 
@@ -15,19 +20,24 @@ const SHORT_UUID_LENGTH = 6;
  * which every browser resolves, and there the name is tried first.
  */
 export function generatedUrls(
-  server: { readonly ip: string; readonly settings: { readonly wildcard_domain: string | null } },
+  server: ServerHost,
   resource: { readonly name: string; readonly uuid: string },
 ): readonly [string, ...string[]] {
   const { uuid, name } = resource;
-  const wildcard = wildcardOf(server.settings.wildcard_domain);
-  if (wildcard !== undefined) return [`${wildcard.scheme}://${uuid}.${wildcard.host}${wildcard.path}`];
-  if (!isLocalHost(server.ip)) return [`http://${uuid}.${publicHost(server.ip)}`];
+  const ofUuid = generatedUrl(server, uuid);
+  const hasName = wildcardOf(server.settings.wildcard_domain) === undefined && isLocalHost(server.ip);
   const suffix = uuid.slice(0, SHORT_UUID_LENGTH);
   const label = slug(name);
-  const fallback = `http://${uuid}.localhost`;
-  if (label === "") return [fallback];
+  if (!hasName || label === "") return [ofUuid];
   const longer = `${slug(name, 63 - 1 - SHORT_UUID_LENGTH)}-${suffix}`;
-  return [`http://${label}.localhost`, `http://${longer}.localhost`, fallback];
+  return [`http://${label}.localhost`, `http://${longer}.localhost`, ofUuid];
+}
+
+/** The URL of one label below the server's wildcard domain, else below its address. */
+export function generatedUrl(server: ServerHost, label: string): string {
+  const wildcard = wildcardOf(server.settings.wildcard_domain);
+  if (wildcard !== undefined) return `${wildcard.scheme}://${label}.${wildcard.host}${wildcard.path}`;
+  return `http://${label}.${isLocalHost(server.ip) ? "localhost" : publicHost(server.ip)}`;
 }
 
 function wildcardOf(text: string | null) {

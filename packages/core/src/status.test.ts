@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { aggregateStatus, type ContainerStatus } from "./status.ts";
+import { shownServiceStatus } from "./shown-status.ts";
+import { aggregateServiceStatus, aggregateStatus, type ContainerStatus } from "./status.ts";
 
 const container = (
   state: ContainerStatus["state"],
@@ -39,5 +40,41 @@ describe("the status of several containers", () => {
   ])("%s", (_title, expected, containers) => {
     expect(aggregateStatus(containers)).toBe(expected);
     expect(aggregateStatus([...containers].reverse())).toBe(expected);
+  });
+});
+
+describe("the status of a service", () => {
+  const counted = (status: ContainerStatus) => ({ ...status, isExcluded: false });
+  const excluded = (status: ContainerStatus) => ({ ...status, isExcluded: true });
+  const healthy = container("running", "healthy");
+  type Member = ReturnType<typeof counted>;
+
+  test.each<[string, string, readonly Member[]]>([
+    ["[S30] one that restarts makes all of it degraded", "degraded:unhealthy", [counted(container("restarting"))]],
+    ["[S30] a stopped one is exited, without a health", "exited", [counted(container("exited"))]],
+    ["a running one has a health", "running:healthy", [counted(healthy), counted(healthy)]],
+    ["[S30] running beside exited is degraded", "degraded:unhealthy", [counted(healthy), counted(container("exited"))]],
+    ["an excluded one does not count", "running:healthy", [counted(healthy), excluded(container("exited"))]],
+    ["all excluded: running", "running:healthy:excluded", [excluded(healthy)]],
+    ["all excluded: running, not probed", "running:unknown:excluded", [excluded(container("running"))]],
+    ["all excluded: degraded", "degraded:excluded", [excluded(healthy), excluded(container("exited"))]],
+    ["all excluded: paused", "paused:excluded", [excluded(container("paused"))]],
+    ["all excluded: starting", "starting:excluded", [excluded(container("created"))]],
+    ["all excluded: exited", "exited", [excluded(container("exited"))]],
+    ["no container at all", "unknown:unknown:excluded", []],
+  ])("%s", (_title, expected, containers) => {
+    expect(aggregateServiceStatus(containers, { isStarting: false })).toBe(expected);
+    expect(aggregateServiceStatus([...containers].reverse(), { isStarting: false })).toBe(expected);
+    expect(aggregateServiceStatus(containers, { isStarting: true })).toBe("starting:unhealthy");
+  });
+
+  test("is shown without a health while it is down, and as removing while it goes", () => {
+    const shown = (status: string, removing_at: Date | null = null) => shownServiceStatus({ status, removing_at });
+    expect(["exited:unhealthy", "exited", "running:healthy:excluded"].map((status) => shown(status))).toEqual([
+      "exited",
+      "exited",
+      "running:healthy:excluded",
+    ]);
+    expect(shown("running:healthy", new Date(0))).toBe("removing:unhealthy");
   });
 });

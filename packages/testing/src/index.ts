@@ -14,5 +14,6 @@ export * from "./printing-engine.ts";
 export * from "./records.ts";
 export * from "./refusing-cloud.ts";
 export * from "./resource.ts";
+export * from "./service-templates.ts";
 export * from "./webhook/delivery.ts";
 export type { TestEvent, TestPullRequest, TestPush } from "./webhook/facts.ts";

@@ -1,11 +1,17 @@
+import { ENV_VALUE_LENGTH_MAX } from "../env.ts";
 import { isDatabaseImage } from "./database-image.ts";
+import { type EnvironmentEntry, environmentOf } from "./environment.ts";
+import { foreignFiles } from "./host-access.ts";
 import { ComposeDocument, type ComposeService } from "./schema.ts";
+import { type UsedVariables, usedVariables } from "./variables.ts";
 import { type ComposeVolume, volumeProblem, volumesOf } from "./volume.ts";
-import { readYaml } from "./yaml.ts";
+import { readYaml, type YamlValue } from "./yaml.ts";
 
 /** Characters of a compose text. */
 export const COMPOSE_LENGTH_MAX = 1_048_576;
 const CONTAINERS_MAX = 100;
+const VOLUMES_MAX = 500;
+const VARIABLES_MAX = 1000;
 /** With `-` and a uuid behind it, a container's name is also a host name. */
 const NAME_LENGTH_MAX = 63;
 
@@ -22,9 +28,11 @@ export interface ComposeContainer {
   readonly volumes: readonly ComposeVolume[];
 }
 
-export interface Compose {
+export interface Compose extends UsedVariables {
   readonly document: ComposeDocument;
   readonly containers: readonly ComposeContainer[];
+  /** What each container is given, by its name. */
+  readonly environments: ReadonlyMap<string, readonly EnvironmentEntry[]>;
 }
 
 /** Reads a compose text. Never throws; `problems` are sentences that say what to change. */
@@ -39,7 +47,39 @@ export function parseCompose(text: string): Compose | { readonly problems: reado
   const problems = problemsOf(document);
   if (problems.length > 0) return { problems: problems.slice(0, PROBLEMS_MAX) };
   const containers = Object.entries(document.services).map(([name, service]) => containerOf(name, service));
-  return { document, containers };
+  const environments = environmentsOf(yaml);
+  const applications = containers.filter(({ kind }) => kind === "application").map(({ name }) => name);
+  const used = usedVariables({ environments, texts: textsOf(document), applications });
+  const tooMuch = excessOf(containers, used);
+  return tooMuch === undefined ? { document, containers, environments, ...used } : { problems: [tooMuch] };
+}
+
+function excessOf(containers: readonly ComposeContainer[], { variables }: UsedVariables): string | undefined {
+  const volumes = containers.reduce((sum, container) => sum + container.volumes.length, 0);
+  if (volumes > VOLUMES_MAX) return `Has more than ${VOLUMES_MAX} volumes.`;
+  if (variables.length > VARIABLES_MAX) return `Uses more than ${VARIABLES_MAX} variables.`;
+  const long = variables.find(({ fallback }) => (fallback?.length ?? 0) > ENV_VALUE_LENGTH_MAX);
+  return long && `The default of the variable ${long.key} is longer than ${ENV_VALUE_LENGTH_MAX} characters.`;
+}
+
+/** From the text as it was read, which still has the comments. */
+function environmentsOf({ value, notes }: YamlValue) {
+  // It has passed the schema, which copies it.
+  const { services } = value as { readonly services: Readonly<Record<string, { readonly environment?: unknown }>> };
+  return new Map(
+    Object.entries(services).map(([name, { environment }]) => [name, environmentOf(environment, notes)] as const),
+  );
+}
+
+/** All that the compose tool interpolates but what containers are given. */
+function textsOf({ services, volumes, networks, configs, secrets }: ComposeDocument): readonly string[] {
+  const others = Object.values(services).map(({ environment: _, ...rest }) => rest);
+  return textsIn([others, volumes, networks, configs, secrets]);
+}
+
+function textsIn(value: unknown): readonly string[] {
+  if (typeof value === "string") return value.includes("$") ? [value] : [];
+  return typeof value === "object" && value !== null ? Object.values(value).flatMap(textsIn) : [];
 }
 
 /** Told at once. */
@@ -51,11 +91,11 @@ function issueText({ path, message }: { readonly path: readonly PropertyKey[]; r
   return `${path.map(String).join(".").slice(0, 200)}: ${message}`;
 }
 
-function problemsOf({ services }: ComposeDocument): readonly string[] {
-  const entries = Object.entries(services);
+function problemsOf(document: ComposeDocument): readonly string[] {
+  const entries = Object.entries(document.services);
   if (entries.length === 0) return ["Needs a map named services with at least one container."];
   if (entries.length > CONTAINERS_MAX) return [`Has more than ${CONTAINERS_MAX} services.`];
-  return entries.flatMap(([name, service]) => serviceProblems(name, service));
+  return [...entries.flatMap(([name, service]) => serviceProblems(name, service)), ...foreignFiles(document)];
 }
 
 function serviceProblems(name: string, service: ComposeService): readonly string[] {

@@ -23,16 +23,16 @@ export function referencesOf(text: string, depth = 0): readonly Reference[] {
 }
 
 /** The text as the compose tool reads it when no variable has a value. */
-export const withDefaults = (text: string): string => interpolate(text, () => undefined);
+export const withDefaults = (text: string): string => interpolateCompose(text, () => undefined);
 
 /** The text as the compose tool reads it. @param lookUp `undefined` for a variable that is not set. */
-export function interpolate(text: string, lookUp: (key: string) => string | undefined, depth = 0): string {
+export function interpolateCompose(text: string, lookUp: (key: string) => string | undefined, depth = 0): string {
   if (depth > NESTED_MAX) return "";
   const read = (part: Part): string => {
     const value = lookUp(part.key);
     const isThere = value !== undefined && (value !== "" || !part.isEmptyNone);
-    if (isThere) return part.operator === "+" ? interpolate(part.rest, lookUp, depth + 1) : value;
-    return part.operator === "-" ? interpolate(part.rest, lookUp, depth + 1) : "";
+    if (isThere) return part.operator === "+" ? interpolateCompose(part.rest, lookUp, depth + 1) : value;
+    return part.operator === "-" ? interpolateCompose(part.rest, lookUp, depth + 1) : "";
   };
   return partsOf(text)
     .map((part) => (typeof part === "string" ? part : read(part)))

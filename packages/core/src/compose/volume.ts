@@ -62,10 +62,13 @@ function short(text: string): ComposeVolume | undefined {
   };
 }
 
+const NO_FOLDER: ReadonlySet<string> = new Set(["tmpfs", "image", "cluster", "npipe"]);
+
 function long(volume: Exclude<Volume, string>): ComposeVolume | undefined {
   const { type, source, target, content } = volume;
-  if (!source || (type && type !== "volume" && type !== "bind")) return undefined;
-  const isPath = type === "bind" || (!type && /^[./~$]/.test(source));
+  if (!source || NO_FOLDER.has(type ?? "")) return undefined;
+  // Whatever another type may come to mean, it is not one of our volumes.
+  const isPath = type ? type !== "volume" : /^[./~$]/.test(source);
   return {
     name: isPath ? null : source,
     hostPath: isPath ? source : null,

@@ -159,7 +159,9 @@ function scalarOf(node: unknown, reading: Reading): unknown {
   if (!isScalar(node)) return null;
   const { value } = node;
   if (typeof value === "string") requireText(value, node, reading);
-  return typeof value === "bigint" ? Number(value) : (value ?? null);
+  // As the compose tool reads it: `mode: 0644` is octal.
+  if (typeof value === "number" && /^0[0-7]+$/.test(node.source ?? "")) return Number.parseInt(node.source ?? "", 8);
+  return value ?? null;
 }
 
 function requireText(text: string, node: unknown, { lines }: Reading): void {

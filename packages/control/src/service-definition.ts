@@ -1,0 +1,151 @@
+import {
+  type Compose,
+  type ContainerClaims,
+  composeStorages,
+  type DomainConflict,
+  hostPowers,
+  isLocalHost,
+  parseUrlList,
+  planStorages,
+  planUrls,
+  planVariables,
+  requireAbility,
+  type ServerRecord,
+  type ServiceContainerRecord,
+  type ServiceRecord,
+  type Stores,
+} from "@berth/core";
+import type { UseCaseContext } from "./context.ts";
+import { claimDomains, requireFreeDomains } from "./domain.ts";
+
+export interface Definition {
+  readonly compose: Compose;
+  /** Of the service; `false` when only URLs change. */
+  readonly isNewCompose: boolean;
+  readonly requested: ContainerClaims;
+  readonly isForced: boolean;
+}
+
+export interface Applied {
+  readonly containers: readonly ServiceContainerRecord[];
+  readonly overridden: readonly DomainConflict[];
+}
+
+/**
+ * Makes a service what its compose text and the URLs asked for say: containers, URLs, variables, storages. In the
+ * transaction that made or changed the service, which keeps others from changing it meanwhile.
+ * @throws DomainError `domain.conflict`
+ */
+export async function applyDefinition(
+  context: UseCaseContext,
+  inside: Stores,
+  service: Pick<ServiceRecord, "id" | "uuid">,
+  server: ServerRecord,
+  definition: Definition,
+): Promise<Applied> {
+  const { compose, isNewCompose } = definition;
+  const containers = isNewCompose
+    ? await inside.services.saveContainers(service.id, containerFields(context, compose))
+    : await inside.services.containers([service.id]);
+  const { items: existing } = await inside.envs.list(service.id);
+  const keys = new Set(existing.map(({ key }) => key));
+  const plan = planUrls(
+    compose,
+    { uuid: service.uuid, server },
+    {
+      requested: definition.requested,
+      current: new Map(containers.map(({ name, fqdn }) => [name, parseUrlList(fqdn ?? "").claims])),
+      isNamedBefore: (name) => !isNewCompose || keys.has(`SERVICE_URL_${name}`) || keys.has(`SERVICE_FQDN_${name}`),
+    },
+  );
+  const overridden = await claimUrls(context, inside, service.id, containers, plan.claims, definition.isForced);
+  const variables = planVariables({
+    variables: compose.variables,
+    existing,
+    urls: plan.urls,
+    source: { ...context.magic, secret: context.ids.secret },
+    now: context.clock.now(),
+    isNewCompose,
+  });
+  await write(context, inside.envs, service.id, variables);
+  if (isNewCompose) await saveStorages(context, inside, service, definition);
+  return { containers: await inside.services.containers([service.id]), overridden };
+}
+
+const containerFields = ({ ids }: UseCaseContext, { containers }: Compose) =>
+  containers.map(({ kind, name, image, ports, exposes, isExcluded }) => ({
+    uuid: ids.uuid(),
+    kind,
+    name,
+    image,
+    ports,
+    exposes,
+    exclude_from_status: isExcluded,
+  }));
+
+async function claimUrls(
+  context: UseCaseContext,
+  inside: Stores,
+  serviceId: number,
+  containers: readonly ServiceContainerRecord[],
+  wanted: ContainerClaims,
+  isForced: boolean,
+): Promise<readonly DomainConflict[]> {
+  const changed = containers.filter(({ name }) => wanted.has(name));
+  if (changed.length === 0) return [];
+  const claims = changed.flatMap(({ id, name }) =>
+    (wanted.get(name) ?? []).map((claim) => ({ ...claim, service_container_id: id })),
+  );
+  const claimed = { claims, isForced, resourceId: serviceId, containerIds: changed.map(({ id }) => id) };
+  await requireFreeDomains(context, inside, claimed);
+  return claimDomains(context, inside, serviceId, claimed);
+}
+
+async function saveStorages(
+  context: UseCaseContext,
+  inside: Stores,
+  { id, uuid }: Pick<ServiceRecord, "id" | "uuid">,
+  { compose }: Definition,
+): Promise<void> {
+  const { items } = await inside.storages.list(id);
+  const names = compose.containers.map(({ name }) => name);
+  await write(context, inside.storages, id, planStorages(composeStorages(compose, uuid), items, names));
+}
+
+interface Children<Fields> {
+  insert(resourceId: number, uuid: string, fields: Fields): Promise<unknown>;
+  update(resourceId: number, uuid: string, change: Partial<Fields>): Promise<unknown>;
+  delete(resourceId: number, uuid: string): Promise<boolean>;
+}
+
+interface Plan<Fields> {
+  readonly insert: readonly Fields[];
+  readonly update: readonly { readonly uuid: string; readonly change: Partial<Fields> }[];
+  readonly delete: readonly string[];
+}
+
+async function write<Fields>(
+  { ids }: UseCaseContext,
+  children: Children<Fields>,
+  resourceId: number,
+  plan: Plan<Fields>,
+): Promise<void> {
+  for (const uuid of plan.delete) await children.delete(resourceId, uuid);
+  for (const { uuid, change } of plan.update) await children.update(resourceId, uuid, change);
+  for (const fields of plan.insert) await children.insert(resourceId, ids.uuid(), fields);
+}
+
+/**
+ * Folders and rights of this machine are Berth's own too: where an engine gives them to whoever asks, only who may
+ * manage the instance asks.
+ * @throws DomainError `auth.missing_ability`, `engine.unreachable`
+ */
+export async function requireHostAccess(
+  { scope, engineFor }: UseCaseContext,
+  server: ServerRecord,
+  { document, containers }: Compose,
+): Promise<void> {
+  if (!isLocalHost(server.ip) || hostPowers(document, containers).length === 0) return;
+  const { capabilities } = await engineFor(server);
+  if (capabilities.privileged_mounts) requireAbility(scope, "root");
+}

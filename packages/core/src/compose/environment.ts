@@ -1,0 +1,43 @@
+import type { EntryNote, YamlValue } from "./yaml.ts";
+
+/** One variable that a compose file gives a container. */
+export interface EnvironmentEntry {
+  readonly key: string;
+  /** `null`: it is passed on from outside. */
+  readonly value: string | null;
+  readonly comment: string | null;
+}
+
+/** The entries of `environment`, a map or a list, as they were written. */
+export function environmentOf(environment: unknown, notes: YamlValue["notes"]): readonly EnvironmentEntry[] {
+  if (typeof environment !== "object" || environment === null) return [];
+  const noteOf = (key: string | number) => notes.get(environment)?.get(key);
+  if (Array.isArray(environment)) {
+    return environment.flatMap((item: unknown, index) =>
+      typeof item === "string" ? [ofItem(item, noteOf(index))] : [],
+    );
+  }
+  return Object.entries(environment).map(([key, value]) => ({
+    key,
+    value: textOf(value, noteOf(key)),
+    comment: commentOf(noteOf(key)),
+  }));
+}
+
+function ofItem(item: string, note: EntryNote | undefined): EnvironmentEntry {
+  const equals = item.indexOf("=");
+  const comment = commentOf(note);
+  if (equals === -1) return { key: item.trim(), value: null, comment };
+  return { key: item.slice(0, equals).trim(), value: item.slice(equals + 1), comment };
+}
+
+/** A number or a flag as it was written: of `1.10`, the number itself would make `1.1`. */
+function textOf(value: unknown, note: EntryNote | undefined): string | null {
+  if (value === null || value === undefined) return null;
+  return typeof value === "string" ? value : (note?.source ?? String(value));
+}
+
+/** Of a variable's own field. */
+const COMMENT_LENGTH_MAX = 256;
+
+const commentOf = (note: EntryNote | undefined): string | null => note?.comment?.slice(0, COMMENT_LENGTH_MAX) || null;

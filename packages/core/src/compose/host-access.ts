@@ -1,0 +1,89 @@
+import type { ComposeDocument, ComposeService } from "./schema.ts";
+import type { ComposeVolume } from "./volume.ts";
+
+// A compose file is run by the compose tool of the control plane, on a server's engine. Two things in it reach further
+// than its own containers: files and programs of the control plane, and what gives a container power over its server.
+
+/**
+ * What the compose tool itself would read or run, in sentences. There is nothing beside the file but the service's own
+ * folder, so anything else would be the control plane's.
+ */
+export function foreignFiles(document: ComposeDocument): readonly string[] {
+  const ofServices = Object.entries(document.services).flatMap(([name, service]) =>
+    filesOf(service).map((file) => [`services.${name}`, file] as const),
+  );
+  const shared = (["secrets", "configs"] as const).flatMap((section) =>
+    Object.entries(recordOf(document[section])).map(([name, value]) => {
+      return [`${section}.${name}`, recordOf(value).file] as const;
+    }),
+  );
+  const outside = [...ofServices, ...shared].filter(([, file]) => isOutside(file));
+  const programs = Object.entries(document.services).filter(([, { provider }]) => provider !== undefined);
+  return [
+    ...(document.include === undefined ? [] : ["include: Other files cannot be included."]),
+    ...programs.map(([name]) => `services.${name}.provider: Providers cannot be used.`),
+    ...outside.map(([place, file]) => `${place}: The file ${shown(file)} is not in the service's own folder.`),
+  ];
+}
+
+function filesOf({ env_file, label_file, extends: base, build }: ComposeService): readonly unknown[] {
+  const listed = [env_file, label_file].flatMap((file) => (Array.isArray(file) ? file : [file]));
+  const files = listed.map((file) => (typeof file === "object" ? recordOf(file).path : file));
+  const { context = build, dockerfile, additional_contexts } = recordOf(build);
+  const added = Array.isArray(additional_contexts)
+    ? additional_contexts.map((item: unknown) => String(item).replace(/^[^=]*=/, ""))
+    : Object.values(recordOf(additional_contexts));
+  const folders = [context, ...added].filter((folder) => !isRemote(folder));
+  return [...files, recordOf(base).file, dockerfile, ...folders];
+}
+
+const isRemote = (context: unknown): boolean =>
+  typeof context === "string" && /^((https?|git|ssh|docker-image):\/\/|git@|service:)/.test(context);
+
+const isOutside = (path: unknown): boolean =>
+  typeof path === "string" && (/^[/~]|[$:\\]/.test(path) || path.split("/").includes(".."));
+
+/** What of the file gives a container power over its server; empty for nearly all. */
+export function hostPowers(
+  document: ComposeDocument,
+  containers: readonly { readonly name: string; readonly volumes: readonly ComposeVolume[] }[],
+): readonly string[] {
+  const ofServices = Object.entries(document.services).flatMap(([name, service]) => [
+    ...POWERFUL_KEYS.filter((key) => isPowerful(service[key])).map((key) => `services.${name}.${key}`),
+    ...(isPrivileged(service) ? [`services.${name}.privileged`] : []),
+  ]);
+  const folders = containers.flatMap(({ name, volumes }) =>
+    volumes
+      .filter(({ hostPath }) => isOutside(hostPath))
+      .map(({ hostPath }) => `services.${name}.volumes: ${shown(hostPath)}`),
+  );
+  const drivers = Object.entries(document.volumes ?? {}).flatMap(([name, volume]) =>
+    volume?.driver_opts || volume?.external ? [`volumes.${name}`] : [],
+  );
+  return [...ofServices, ...folders, ...drivers];
+}
+
+const POWERFUL_KEYS = [
+  ...["cap_add", "devices", "device_cgroup_rules", "cgroup", "cgroup_parent", "use_api_socket", "credential_spec"],
+  ...["security_opt", "pid", "ipc", "uts", "userns_mode", "network_mode", "volumes_from"],
+];
+
+function isPowerful(value: unknown): boolean {
+  if (Array.isArray(value)) return value.some((item) => !/^no-new-privileges\b/.test(String(item)));
+  // What is shared among the service's own containers gives no power.
+  return typeof value === "string" ? !/^(service:.*|none|bridge|private|shareable|)$/.test(value) : Boolean(value);
+}
+
+/** In the container itself, in its build, or in what is run beside it. */
+function isPrivileged(value: unknown): boolean {
+  if (Array.isArray(value)) return value.some(isPrivileged);
+  const { privileged, ...rest } = recordOf(value);
+  const isOff = privileged === undefined || privileged === null || privileged === false;
+  return !isOff || Object.values(rest).some(isPrivileged);
+}
+
+const recordOf = (value: unknown): Readonly<Record<string, unknown>> =>
+  // Any object that is no list may be read by its keys.
+  typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : {};
+
+const shown = (path: unknown): string => String(path).slice(0, 200).replace(/\p{C}/gu, "?");

@@ -1,0 +1,138 @@
+import { type MagicCommand, magicUrlOf, readMagic } from "./magic-key.ts";
+import type { ComposeVariable, WantedUrl } from "./variables.ts";
+
+/** Chance and signatures, which core has none of. */
+export interface MagicSource {
+  /** Cryptographically random letters and digits. */
+  secret(length: number): string;
+  /** Cryptographically random. */
+  bytes(length: number): Uint8Array;
+  hmacSha256(key: string, text: string): Uint8Array;
+}
+
+export interface MagicContext {
+  readonly source: MagicSource;
+  readonly now: Date;
+  /** Values that are there already: those are kept. */
+  readonly existing: ReadonlyMap<string, string | null>;
+}
+
+/** What the tokens of SUPABASE are signed with. */
+const JWT_SECRET_KEY = "SERVICE_PASSWORD_JWT";
+const SYMBOLS = "!@%^*()-_.,?:;+=~[]{}"; // None that a shell, a quoted value or a compose file would read as its own.
+const JWT_YEARS = 100;
+
+type Make = (source: MagicSource) => string;
+
+const letters =
+  (length: number): Make =>
+  ({ secret }) =>
+    secret(length);
+const base64 =
+  (length: number): Make =>
+  ({ bytes }) =>
+    base64Of(bytes(length));
+/** @param length Of digits, of which a byte makes two. */
+const hex =
+  (length: number): Make =>
+  ({ bytes }) =>
+    [...bytes(length / 2)].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+
+const MAKERS: Readonly<Record<Exclude<MagicCommand, "SUPABASEANON" | "SUPABASESERVICE">, Make>> = {
+  PASSWORD: letters(32),
+  PASSWORD_64: letters(64),
+  PASSWORDWITHSYMBOLS: withSymbols(32),
+  PASSWORDWITHSYMBOLS_64: withSymbols(64),
+  USER: letters(16),
+  LOWERCASEUSER: (source) => source.secret(16).toLowerCase(),
+  // The family's own reading of the word: text of these characters, not an encoding.
+  BASE64: letters(32),
+  BASE64_32: letters(32),
+  BASE64_64: letters(64),
+  BASE64_128: letters(128),
+  REALBASE64: base64(32),
+  REALBASE64_32: base64(32),
+  REALBASE64_64: base64(64),
+  REALBASE64_128: base64(128),
+  HEX_32: hex(32),
+  HEX_64: hex(64),
+  HEX_128: hex(128),
+};
+
+const ROLES: Readonly<Partial<Record<string, string>>> = { SUPABASEANON: "anon", SUPABASESERVICE: "service_role" };
+
+/**
+ * The values of a service's variables, by key, for those that have none yet: what is there is kept. Those of URLs are
+ * `urlValues`.
+ */
+export function magicValues(variables: readonly ComposeVariable[], context: MagicContext): ReadonlyMap<string, string> {
+  const values = new Map<string, string>();
+  const isNew = ({ key }: ComposeVariable) => !context.existing.has(key) && magicUrlOf(key) === undefined;
+  // Signed ones last: by then there is what they are signed with.
+  for (const { key } of variables.filter(isNew)) {
+    const command = readMagic(key)?.command;
+    if (command !== null && command !== undefined && command in MAKERS) {
+      // It is a key of MAKERS, as was asked just now.
+      values.set(key, MAKERS[command as keyof typeof MAKERS](context.source));
+    }
+  }
+  for (const { key } of variables.filter(isNew)) {
+    const role = ROLES[readMagic(key)?.command ?? ""];
+    if (role !== undefined) values.set(key, supabaseToken(role, jwtSecret(values, context), context));
+  }
+  return values;
+}
+
+function jwtSecret(values: Map<string, string>, { existing, source }: MagicContext): string {
+  const known = existing.get(JWT_SECRET_KEY) ?? values.get(JWT_SECRET_KEY);
+  if (known !== undefined) return known;
+  const made = MAKERS.PASSWORD(source);
+  values.set(JWT_SECRET_KEY, made);
+  return made;
+}
+
+/** HS256 (RFC 7519). */
+function supabaseToken(role: string, secret: string, { source, now }: MagicContext): string {
+  const iat = Math.floor(now.getTime() / 1000);
+  const exp = iat + JWT_YEARS * 365 * 24 * 60 * 60;
+  const part = (value: object) => base64UrlOf(new TextEncoder().encode(JSON.stringify(value)));
+  const signed = `${part({ alg: "HS256", typ: "JWT" })}.${part({ iss: "supabase", iat, exp, role })}`;
+  return `${signed}.${base64UrlOf(source.hmacSha256(secret, signed))}`;
+}
+
+/** At least one letter or digit becomes a symbol, at places that chance chooses. */
+function withSymbols(length: number): Make {
+  return (source) => {
+    const characters = [...source.secret(length)];
+    const chances = source.bytes(length * 2);
+    const replaced = characters.map((character, index) =>
+      (chances[index] ?? 0) % 4 === 0 ? symbolOf(chances[length + index]) : character,
+    );
+    const certain = (chances[0] ?? 0) % length;
+    return replaced.with(certain, symbolOf(chances[length + certain])).join("");
+  };
+}
+
+const symbolOf = (chance: number | undefined): string => SYMBOLS.charAt((chance ?? 0) % SYMBOLS.length);
+
+const base64Of = (bytes: Uint8Array): string => btoa(String.fromCharCode(...bytes));
+
+const base64UrlOf = (bytes: Uint8Array): string =>
+  base64Of(bytes).replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "");
+
+/** The values of the variables that hold a container's URL. @param url `null`: it has none. */
+export function urlValues({ name }: Pick<WantedUrl, "name">, url: string | null, keys: Iterable<string>) {
+  const values = new Map<string, string | null>();
+  const parsed = url === null ? null : new URL(url);
+  for (const key of keys) {
+    const magic = magicUrlOf(key);
+    if (magic?.name !== name) continue;
+    if (parsed === null) values.set(key, null);
+    else {
+      const host = magic.port === null ? parsed.hostname : `${parsed.hostname}:${magic.port}`;
+      const path = parsed.pathname === "/" ? "" : parsed.pathname;
+      values.set(key, magic.command === "FQDN" ? host : `${parsed.protocol}//${host}${path}`);
+    }
+  }
+  return values;
+}

@@ -1,0 +1,290 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { isDomainError } from "../errors.ts";
+import { serviceSource } from "../service-source.ts";
+import { type Compose, parseCompose } from "./parse.ts";
+
+function parsed(text: string): Compose {
+  const compose = parseCompose(text);
+  if ("problems" in compose) throw new Error(compose.problems.join("\n"));
+  return compose;
+}
+const problemsOf = (text: string) => {
+  const compose = parseCompose(text);
+  return "problems" in compose ? compose.problems : [];
+};
+const web = (lines: string) => `services:\n  web:\n    image: nginx\n${lines.replace(/^/gm, "    ")}`;
+
+describe("a compose text", () => {
+  test("has a container for each of its services, in their order", () => {
+    const { containers } = parsed(`
+services:
+  web:
+    image: nginx:1.27
+    ports: ["8080:80", 9000, { target: 443, published: "8443", host_ip: 127.0.0.1 }]
+    expose: [80, "443"]
+  db:
+    image: postgres:16
+  job:
+    image: worker
+    restart: "no"
+  quiet:
+    build: .
+    exclude_from_hc: true
+`);
+    expect(containers.map(({ volumes: _, ...rest }) => rest)).toEqual([
+      {
+        name: "web",
+        kind: "application",
+        image: "nginx:1.27",
+        ports: "8080:80,9000,127.0.0.1:8443:443",
+        exposes: "80,443",
+        isExcluded: false,
+      },
+      { name: "db", kind: "database", image: "postgres:16", ports: null, exposes: null, isExcluded: false },
+      { name: "job", kind: "application", image: "worker", ports: null, exposes: null, isExcluded: true },
+      { name: "quiet", kind: "application", image: null, ports: null, exposes: null, isExcluded: true },
+    ]);
+  });
+
+  test("keeps what Berth does not read", () => {
+    const { document } = parsed(web("logging: { driver: json-file }\nx-note: kept"));
+    expect(document.services.web).toMatchObject({ logging: { driver: "json-file" }, "x-note": "kept" });
+  });
+
+  test("merges maps, and what a map says itself goes before", () => {
+    const { environments } = parsed(`
+x-env: &env
+  A: 1 # of all
+  B: 2
+services:
+  web:
+    image: nginx
+    environment: { <<: *env, B: 3 }
+`);
+    expect(environments.get("web")).toEqual([
+      { key: "B", value: "3", comment: null },
+      { key: "A", value: "1", comment: "of all" },
+    ]);
+  });
+
+  test.each([
+    ["a list is no map", "- a", /map with the key services/],
+    ["nothing at all", "", /map with the key services/],
+    ["no services", "services: {}", /at least one container/],
+    ["services that are a text", "services: web", /at least one container/],
+    ["two documents", "services: {}\n---\nservices: {}", /exactly one/],
+    ["broken YAML, with its place", "services:\n  web: [", /line 2, column \d+/],
+    ["a key that is there twice", "services:\n  web: {image: a}\n  web: {image: b}", /web is there twice at line 3/],
+    ["an alias of nothing", "services: *all", /\*all stands for nothing/],
+    ["an alias of itself", "services: &all [*all]", /\*all stands for nothing/],
+    ["a key of an object's prototype", "services:\n  __proto__: {image: a}", /__proto__ is not allowed/],
+    ["a map as a key", "services:\n  ? {a: b}\n  : {image: a}", /plain text/],
+    ["a NUL", 'services:\n  web: {image: "a\\0"}', /cannot be stored/],
+    ["half a character", 'services:\n  web: {image: "\\ud800"}', /cannot be stored/],
+    ["neither image nor build", "services:\n  web: {ports: [80]}", /services.web: Needs an image/],
+    ["a wrong type, with its place", web("ports: 80"), /services.web.ports: /],
+    ["a name with a space", "services:\n  my web: {image: a}", /letters, digits/],
+    ["a name with a shell's characters", "services:\n  web;id: {image: a}", /letters, digits/],
+    ["a name that is too long", `services:\n  ${"w".repeat(64)}: {image: a}`, /at most 63/],
+    ["another file", `${web("")}\ninclude: [other.yaml]`, /include/],
+    ["a file of the control plane", web("env_file: /etc/passwd"), /\/etc\/passwd is not in the service's own folder/],
+    ["one upwards", web("env_file: [{path: ../.env}]"), /\.\.\/\.env is not/],
+    ["one that a variable names", web("env_file: $FILE"), /\$FILE is not/],
+    ["a build of another folder", web("build: { context: / }"), /\/ is not/],
+    ["a secret of another folder", `${web("")}\nsecrets: { key: { file: /root/.ssh/id } }`, /secrets.key/],
+    ["a base in another file", web("extends: { file: /x.yaml, service: a }"), /x.yaml/],
+    ["a program of the control plane", web("provider: { type: sh }"), /Providers cannot be used/],
+  ])("is refused for %s", (_, text, sentence) => {
+    expect(problemsOf(text).join("\n")).toMatch(sentence);
+  });
+
+  test.each(["`id`", "$(id)", "a;b", "a|b", "a&b", "a<b", "a>b", "a\\nb", "a\\tb", "${A}${B}", "${A:?m}"])(
+    "is refused for a volume whose source or target holds %s",
+    (part) => {
+      expect(problemsOf(web(`volumes: [{ type: bind, source: "./${part}", target: /a }]`))).toHaveLength(1);
+      expect(problemsOf(web(`volumes: [{ type: bind, source: ./a, target: "/${part}" }]`))).toHaveLength(1);
+    },
+  );
+
+  test.each(["${DATA}", "${DATA:-./data}", "${DATA-/srv}", "${DATA}/files"])(
+    "takes a volume whose source is %s",
+    (source) => expect(problemsOf(web(`volumes: ["${source}:/data"]`))).toEqual([]),
+  );
+
+  test("reads volumes in both forms, and passes over those that keep nothing", () => {
+    const { containers } = parsed(
+      web(`volumes:
+  - data:/data
+  - ./conf:/etc/conf:ro
+  - /anonymous
+  - { type: tmpfs, target: /tmp }
+  - { type: bind, source: ./app.conf, target: /app.conf, content: "a=1" }
+  - { type: bind, source: ./dir, target: /dir, is_directory: true, read_only: true }`),
+    );
+    const none = { name: null, hostPath: null, content: null, isReadOnly: false, isDirectory: false };
+    expect(containers[0]?.volumes).toEqual([
+      { ...none, name: "data", mountPath: "/data" },
+      { ...none, hostPath: "./conf", mountPath: "/etc/conf", isReadOnly: true },
+      { ...none, hostPath: "./app.conf", mountPath: "/app.conf", content: "a=1" },
+      { ...none, hostPath: "./dir", mountPath: "/dir", isDirectory: true, isReadOnly: true },
+    ]);
+  });
+});
+
+describe("the work for a compose text is bounded", () => {
+  const bomb = "abcdefghi"
+    .split("")
+    .map((name, index) => `${name}: &${name} [${`*${"abcdefghi"[index - 1] ?? "a"},`.repeat(index === 0 ? 0 : 9)}x]`)
+    .join("\n");
+  test.each([
+    ["nested lists", "[".repeat(100_000)],
+    ["nested dashes", "- ".repeat(100_000)],
+    ["nested keys", "? ".repeat(100_000)],
+    ["aliases of aliases", bomb],
+    ["merges of large maps", `a: &a {${"k: 1,".repeat(2)}}\n${"b: {<<: *a}\n".repeat(20_000)}`],
+    ["very many keys", Array.from({ length: 100_000 }, (_, index) => `k${index}:`).join("\n")],
+    ["very many documents", "---\n".repeat(100_000)],
+    ["very many open references", web(`command: "${"${A".repeat(200_000)}"`)],
+    ["a text that is too long", `# ${"x".repeat(1_100_000)}`],
+    ["too many services", `services:\n${Array.from({ length: 101 }, (_, n) => `  s${n}: {image: a}`).join("\n")}`],
+    ["too many variables", web(`command: "${Array.from({ length: 1001 }, (_, n) => `$V${n}`).join("")}"`)],
+    ["too many volumes", web(`volumes: [${Array.from({ length: 501 }, (_, n) => `v${n}:/v${n}`).join(",")}]`)],
+    ["a default that no environment holds", web(`command: "\${A:-${"x".repeat(131_073)}}"`)],
+  ])("%s", (_, text) => {
+    const begun = performance.now();
+    const isRefused = problemsOf(text).length > 0;
+    expect(performance.now() - begun).toBeLessThan(10_000);
+    if (!text.includes("${A${A")) expect(isRefused).toBe(true);
+  });
+
+  // What is likely to be read as something, and what is not.
+  const piece = fc.constantFrom(
+    ..."[]{}:-,?&*!|>'\"%@`#$ \n\t".split(""),
+    ..."\n  ,services:,image: a,a: b,- a,<<: *a,&a ,*a ,${A:-,${A:?m},$$,!!binary ,!!set ,--- ,... ,\\0,\u2028".split(
+      ",",
+    ),
+  );
+  const noise = fc.oneof(
+    fc.string({ maxLength: 200 }),
+    fc.array(piece, { maxLength: 60 }).map((parts) => parts.join("")),
+  );
+
+  test("whatever the text: it is read, or refused with 422", () => {
+    const text = fc.oneof(
+      noise,
+      noise.map(web),
+      noise.map((lines) => `services:\n  web:\n${lines}`),
+    );
+    fc.assert(
+      fc.property(text, fc.constantFrom("docker_compose", "docker_compose_raw"), (sent, field) => {
+        try {
+          const source = serviceSource({ [field]: sent });
+          if (!("type" in source)) expect(source.containers.length).toBeGreaterThan(0);
+        } catch (refusal) {
+          expect(isDomainError(refusal, "request.invalid") && Object.keys(refusal.fields ?? {})).not.toEqual([]);
+        }
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
+  test("and whatever the values", () => {
+    fc.assert(
+      fc.property(fc.json(), (json) => {
+        expect(() => parseCompose(json)).not.toThrow();
+        expect(() => parseCompose(`services: {web: {image: a, x: ${json}}}`)).not.toThrow();
+      }),
+      { numRuns: 500 },
+    );
+  });
+});
+
+describe("what a compose text asks for", () => {
+  const used = (lines: string) => parsed(web(lines)).variables;
+
+  test("comments behind entries are those of their variables, in a map as in a list", () => {
+    const list = used(`environment:
+  - A=\${A:-1} # first
+  - B=\${B} #second
+  - SERVICE_PASSWORD_X # made
+  - C=#no comment`);
+    const map = used(`environment:
+  A: \${A:-1} # first
+  B: \${B} #second
+  SERVICE_PASSWORD_X: # made
+  C: "#no comment"`);
+    const expected = [
+      { key: "A", fallback: "1", isRequired: false, comment: "first" },
+      { key: "B", fallback: null, isRequired: false, comment: null },
+      { key: "SERVICE_PASSWORD_X", fallback: null, isRequired: false, comment: "made" },
+    ];
+    // In YAML a comment needs a space before it and none behind it.
+    expect(list).toEqual([expected[0], { ...expected[1], comment: "second" }, expected[2]]);
+    expect(map).toEqual(list);
+  });
+
+  test.each([
+    ["${A}", [["A", null, false]]],
+    ["$A", [["A", null, false]]],
+    ["${A:-d}", [["A", "d", false]]],
+    ["${A-d}", [["A", "d", false]]],
+    ["${A:-}", [["A", "", false]]],
+    ["${A:?needed}", [["A", null, true]]],
+    ["${A?needed}", [["A", null, true]]],
+    [
+      "http://${A:-h}:${B-80}/",
+      [
+        ["A", "h", false],
+        ["B", "80", false],
+      ],
+    ],
+    [
+      "${A:-${B:-${C}}}",
+      [
+        ["A", "${B:-${C}}", false],
+        ["B", "${C}", false],
+        ["C", null, false],
+      ],
+    ],
+    [
+      "${A:+${B}}",
+      [
+        ["A", null, false],
+        ["B", null, false],
+      ],
+    ],
+    ["$$A $${B} ${1} $ ${A", []],
+  ] as const)("%s", (value, variables) => {
+    const read = used(`environment:\n  X: "${value}"`);
+    expect(read.map(({ key, fallback, isRequired }) => [key, fallback, isRequired])).toEqual(variables);
+  });
+
+  test("one of several mentions may say the default, another that it is required", () => {
+    expect(used("environment:\n  X: ${A}\n  Y: ${A:-1}\n  Z: ${A:?m}")).toEqual([
+      { key: "A", fallback: "1", isRequired: true, comment: null },
+    ]);
+  });
+
+  test("variables stand anywhere in the file, not only in environments", () => {
+    const { variables } = parsed(`
+services:
+  web:
+    image: nginx:\${TAG:-1}
+    ports: ["\${PORT:-80}:80"]
+    labels: { a: $LABEL }
+volumes:
+  data: { name: "\${VOLUME}" }
+`);
+    expect(variables.map(({ key }) => key)).toEqual(["TAG", "PORT", "LABEL", "VOLUME"]);
+  });
+
+  test("an entry without a value is passed on from outside", () => {
+    expect(used("environment:\n  - A\n  - B=1").map(({ key }) => key)).toEqual(["A"]);
+  });
+
+  test("a number keeps the form it was written in", () => {
+    const { environments } = parsed(web("environment: { V: 1.10, PHONE: 0123, FLAG: TRUE, EMPTY: '' }"));
+    expect(environments.get("web")?.map(({ value }) => value)).toEqual(["1.10", "0123", "TRUE", ""]);
+  });
+});

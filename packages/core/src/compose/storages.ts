@@ -1,0 +1,48 @@
+import type { StorageFields } from "../ports/storage.ts";
+import { slug } from "../slug.ts";
+import { normalPath } from "../storage-input.ts";
+import type { ComposeContainer } from "./parse.ts";
+import type { ComposeDocument } from "./schema.ts";
+import type { ComposeVolume } from "./volume.ts";
+
+/** The storages that a compose file defines: only the file changes them. */
+export function composeStorages(
+  { containers, document }: { readonly containers: readonly ComposeContainer[]; readonly document: ComposeDocument },
+  serviceUuid: string,
+): readonly StorageFields[] {
+  return containers.flatMap(({ name, volumes }) => {
+    // What is mounted over something else is all there is to see.
+    const byPath = new Map(volumes.map((volume) => [normalPath(volume.mountPath), volume]));
+    return [...byPath].map(([mountPath, volume]) => ({
+      ...placeOf(volume, document, serviceUuid),
+      mount_path: mountPath,
+      container: name,
+      is_preview_suffix_enabled: true,
+      is_managed: true,
+      is_read_only: volume.isReadOnly,
+    }));
+  });
+}
+
+type Place = Pick<StorageFields, "type" | "name" | "host_path" | "fs_path" | "content" | "is_directory">;
+
+function placeOf(volume: ComposeVolume, document: ComposeDocument, serviceUuid: string): Place {
+  const none = { name: null, host_path: null, fs_path: null, content: null, is_directory: false };
+  const { name, hostPath, content, isDirectory } = volume;
+  if (content !== null) return { ...none, type: "file", fs_path: hostPath, content };
+  if (isDirectory) return { ...none, type: "file", fs_path: hostPath, is_directory: true };
+  if (name !== null) return { ...none, type: "persistent", name: volumeName(name, document, serviceUuid) };
+  return {
+    ...none,
+    type: "persistent",
+    name: `${serviceUuid}_${slug(hostPath ?? "") || "folder"}`,
+    host_path: hostPath,
+  };
+}
+
+/** On the server: with the service's uuid before it, unless the file itself says a name or that it exists already. */
+export function volumeName(name: string, { volumes }: ComposeDocument, serviceUuid: string): string {
+  const defined = volumes?.[name];
+  if (defined?.name) return defined.name;
+  return defined?.external ? name : `${serviceUuid}_${name}`;
+}
