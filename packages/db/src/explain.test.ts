@@ -25,6 +25,7 @@ const READS: Readonly<Record<string, (read: Read, tables: TeamTables) => Promise
   "applications of an environment": ({ stores }, { environmentId }) =>
     stores.applications.list({ environment_id: environmentId }, PAGE),
   "applications with a tag": ({ stores }) => stores.applications.list({ tag: "blue" }, PAGE),
+  "applications by their numbers": ({ stores }, { resourceId }) => stores.applications.list({ ids: [resourceId, 7] }),
   "an application": ({ stores }, { uuid }) => stores.applications.find(uuid),
   "an application's secrets": ({ stores }, { resourceId }) => stores.applications.secretsOf([resourceId]),
   "services, first page": ({ stores }) => stores.services.list({}, PAGE),

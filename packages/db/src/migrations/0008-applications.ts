@@ -35,9 +35,12 @@ const KEYS = [
   "create index application_private_key on application (private_key_id)",
 ];
 
+// The list of all resources is by id, whatever their kind.
+const ALL_RESOURCES = "create index resource_team_id on resource (team_id, id)";
+
 /** Previews of pull requests, and what else applications have of their own. */
 export const applications: Migration = {
   async up(db: Kysely<unknown>): Promise<void> {
-    for (const statement of [...PREVIEWS, ...KEYS]) await sql.raw(statement).execute(db);
+    for (const statement of [...PREVIEWS, ...KEYS, ALL_RESOURCES]) await sql.raw(statement).execute(db);
   },
 };
