@@ -1,7 +1,7 @@
 import { DATABASE_ENGINE_NAMES } from "@berth/core";
 import { BACKENDS, printingEngine } from "@berth/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { outcomes, secondDestination, type World, world } from "./world.fixture.ts";
+import { gitApplication, outcomes, secondDestination, type World, world } from "./world.fixture.ts";
 
 /** A world whose server runs databases too. */
 const worldWithDatabases = () => world({ engineFor: () => printingEngine({ kinds: ["application", "database"] }) });
@@ -74,6 +74,29 @@ describe("a new database", () => {
     const { uuid } = await writer.databases.create("redis", { ...at.where, instant_deploy: true });
     expect((await stored(uuid)).desired_state).toBe("running");
     expect((await stored((await create()).uuid)).desired_state).toBe("stopped");
+  });
+
+  test("is started by /deploy beside applications: all that is asked for, or nothing", async () => {
+    const { uuid } = await create({ name: "orders" });
+    const app = await at.own.applications.createPublic(gitApplication(at));
+    const answer = await at.own.deploy({ uuid: `${uuid},${app.uuid},unknown` });
+    expect(answer.deployments).toEqual([
+      expect.objectContaining({ resource_uuid: app.uuid, deployment_uuid: expect.any(String) }),
+      { resource_uuid: uuid, message: "Database orders started." },
+    ]);
+    expect((await stored(uuid)).desired_state).toBe("running");
+    const preview = await at.own.deploy({ uuid, pull_request_id: 7 });
+    expect(preview.deployments).toEqual([
+      { resource_uuid: uuid, message: "Database orders has no previews of pull requests." },
+    ]);
+
+    const without = await world();
+    const { uuid: theirs } = await without.own.databases.create("mysql", without.where);
+    const other = await without.own.applications.createPublic(gitApplication(without));
+    const refused = without.own.deploy({ uuid: `${theirs},${other.uuid}` });
+    await expect(refused).rejects.toMatchObject({ code: "engine.unsupported" });
+    expect((await without.own.deployments.listActive({})).total).toBe(0);
+    await without.db.close();
   });
 
   test("needs its project, its server and an environment, told apart in this order", async () => {

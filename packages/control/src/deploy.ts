@@ -4,11 +4,15 @@ import {
   type DeployRequestResult,
   DomainError,
   previewRefusal,
+  RESOURCE_KINDS,
+  type ResourceKind,
+  type ResourceRecord,
   requireAbility,
   type Stores,
 } from "@berth/core";
 import type { UseCaseContext } from "./context.ts";
 import { type DeploymentWish, DUPLICATE_MESSAGE, type Requested, requestDeployments } from "./deployment-request.ts";
+import { engineStarter } from "./lifecycle.ts";
 import { openPreview } from "./preview.ts";
 
 export interface DeployRequest {
@@ -29,16 +33,30 @@ export function deploy(context: UseCaseContext) {
     const pullRequest = request.pull_request_id ?? request.pr ?? 0;
     return stores.transaction(async (inside) => {
       const applications: ApplicationRecord[] = [];
+      const others: ResourceRecord[] = [];
       for (const uuid of uuids) {
         const application = await inside.applications.find(uuid);
         if (application !== undefined) applications.push(application);
+        else others.push(...(await withoutDeployments(inside, uuid)));
       }
-      if (applications.length === 0) throw new DomainError("resource.not_found", "No resources found.");
-      if (pullRequest > 0) return { deployments: await deployPreviews(inside, applications, pullRequest, request) };
+      if (applications.length + others.length === 0) throw new DomainError("resource.not_found", "No resources found.");
+      if (pullRequest > 0) {
+        const previews = await deployPreviews(inside, applications, pullRequest, request);
+        return { deployments: [...previews, ...others.map(withoutPreviews)] };
+      }
       const wishes = applications.map((application) => ({ application, isForced: request.force }));
       const requested = await requestDeployments(context, inside, wishes);
-      return { deployments: requested.map(entryOf) };
+      return { deployments: [...requested.map(entryOf), ...(await startAll(inside, others))] };
     });
+  }
+
+  /** Services and databases, which start without a deployment. */
+  async function startAll(inside: Stores, resources: readonly ResourceRecord[]): Promise<DeployRequestEntry[]> {
+    for (const resource of resources) await engineStarter(context).start(inside, resource, {});
+    return resources.map(({ uuid, kind, name }) => ({
+      message: `${RESOURCE_KINDS[kind].title} ${name} started.${PATIENCE[kind]}`,
+      resource_uuid: uuid,
+    }));
   }
 
   /** In the order of the applications; those that have no pull requests are told so. */
@@ -72,15 +90,19 @@ export function deploy(context: UseCaseContext) {
   async function byTag(tags: readonly string[], request: DeployRequest): Promise<DeployRequestResult> {
     return stores.transaction(async (inside) => {
       const tagged = new Map<string, ApplicationRecord>();
+      const services = new Map<string, ResourceRecord>();
       for (const tag of tags) {
-        const { items } = await inside.applications.list({ tag });
-        for (const application of items) tagged.set(application.uuid, application);
+        for (const found of (await inside.applications.list({ tag })).items) tagged.set(found.uuid, found);
+        for (const found of (await inside.services.list({ tag })).items) services.set(found.uuid, found);
       }
-      if (tagged.size === 0) throw new DomainError("resource.not_found", "No resources found with this tag.");
+      if (tagged.size + services.size === 0) {
+        throw new DomainError("resource.not_found", "No resources found with this tag.");
+      }
       const wishes = [...tagged.values()].map((application) => ({ application, isForced: request.force }));
       const requested = await requestDeployments(context, inside, wishes);
+      const started = await startAll(inside, [...services.values()]);
       return {
-        message: requested.map((one) => entryOf(one).message),
+        message: [...requested.map(entryOf), ...started].map(({ message }) => message),
         details: requested.map(({ deployment }) => ({
           resource_uuid: deployment.resource_uuid,
           deployment_uuid: deployment.uuid,
@@ -98,6 +120,27 @@ export function deploy(context: UseCaseContext) {
     return byTag(listOf(asked.tag ?? ""), asked);
   };
 }
+
+/** A service may have to pull the images of many containers. */
+const PATIENCE = {
+  application: "",
+  service: " It could take a while, be patient.",
+  database: "",
+} as const satisfies Record<ResourceKind, string>;
+
+/** The service or database of this uuid; none when there is neither. */
+async function withoutDeployments(inside: Stores, uuid: string): Promise<readonly ResourceRecord[]> {
+  for (const kind of ["service", "database"] as const) {
+    const resource = await inside.resources.find({ kind, uuid });
+    if (resource !== undefined) return [resource];
+  }
+  return [];
+}
+
+const withoutPreviews = ({ uuid, kind, name }: ResourceRecord): DeployRequestEntry => ({
+  message: `${RESOURCE_KINDS[kind].title} ${name} has no previews of pull requests.`,
+  resource_uuid: uuid,
+});
 
 /** Far more than a queue takes, and read within a moment. */
 const LISTED_MAX = 100;
