@@ -44,8 +44,20 @@ function endsOf(volume: Volume): readonly [string | undefined, string] {
   return second === undefined ? [undefined, first] : [first, second];
 }
 
-/** At colons that are not inside `${...}`. */
-const partsOf = (text: string): readonly string[] => text.match(/(?:\$\{[^}]*\}|[^:])+/g) ?? [];
+/** At colons that are not inside `${...}`, in one pass however many of these are open. */
+function partsOf(text: string): readonly string[] {
+  const lastBrace = text.lastIndexOf("}");
+  const parts: string[] = [];
+  let begin = 0;
+  for (let at = 0; at <= text.length; at += 1) {
+    if (at < lastBrace && text.startsWith("${", at)) at = text.indexOf("}", at);
+    else if (at === text.length || text[at] === ":") {
+      if (at > begin) parts.push(text.slice(begin, at));
+      begin = at + 1;
+    }
+  }
+  return parts;
+}
 
 function short(text: string): ComposeVolume | undefined {
   const [source, target, mode] = partsOf(text);
