@@ -6,10 +6,12 @@ import {
   pushDecision,
   type Stores,
   type SystemStores,
+  type WatchEffort,
   type WebhookDecision,
   type WebhookIntent,
   type WebhookProvider,
   type WebhookResult,
+  watchEffort,
 } from "@berth/core";
 import { DUPLICATE_MESSAGE, type Requested, requestDeployments } from "./deployment-request.ts";
 import { closePreview, type PreviewContext } from "./preview.ts";
@@ -38,10 +40,15 @@ export async function carryOut(
 ): Promise<readonly WebhookResult[]> {
   const results = new Map<WebhookTask, WebhookResult>();
   // Two deliveries that concern the same teams never wait for each other in a circle.
+  const effort = watchEffort();
   const teamIds = [...new Set(tasks.map(({ application }) => application.team_id))].sort((a, b) => a - b);
   for (const teamId of teamIds) {
     const own = tasks.filter(({ application }) => application.team_id === teamId);
-    const done = await carryOutInTeam({ ...context, scope: { teamId }, team: stores.forTeam(teamId) }, provider, own);
+    const done = await carryOutInTeam(
+      { ...context, effort, scope: { teamId }, team: stores.forTeam(teamId) },
+      provider,
+      own,
+    );
     for (const [task, result] of done) results.set(task, result);
   }
   return tasks.flatMap((task) => results.get(task) ?? []);
@@ -49,6 +56,7 @@ export async function carryOut(
 
 interface TeamContext extends PreviewContext {
   readonly team: Stores;
+  readonly effort: WatchEffort;
 }
 
 async function carryOutInTeam(
@@ -86,7 +94,7 @@ async function prepared(
   { application, intent }: WebhookTask,
 ): Promise<Prepared> {
   const { team } = context;
-  const decision = decide(application, intent);
+  const decision = decide(application, intent, context.effort);
   if (decision.action === "skip") {
     const { message, details } = decision;
     return { result: { ...named(application), status: "skipped", message, ...(details ? { details } : {}) } };
@@ -106,8 +114,8 @@ async function prepared(
 const CLOSED = { status: "success", message: "Preview deployment closed." } as const;
 const NOT_OPEN = { status: "skipped", message: "There is no preview deployment to close." } as const;
 
-function decide({ settings }: ApplicationRecord, intent: WebhookIntent): WebhookDecision {
-  return intent.type === "push" ? pushDecision(settings, intent) : pullRequestDecision(settings, intent);
+function decide({ settings }: ApplicationRecord, intent: WebhookIntent, effort: WatchEffort): WebhookDecision {
+  return intent.type === "push" ? pushDecision(settings, intent, effort) : pullRequestDecision(settings, intent);
 }
 
 function queued({ application, intent }: WebhookTask, { deployment, isDuplicate }: Requested): WebhookResult {

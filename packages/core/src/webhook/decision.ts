@@ -1,6 +1,6 @@
 import type { ApplicationSettings } from "../application.ts";
 import type { PullRequestChange, Push, PushedRepository } from "./intent.ts";
-import { isWatched } from "./watch-paths.ts";
+import { isWatched, type WatchEffort } from "./watch-paths.ts";
 
 type Settings = Pick<
   ApplicationSettings,
@@ -27,12 +27,13 @@ export function followsBranch(
   return followed === "" || followed === "HEAD" ? branch === defaultBranch : branch === followed;
 }
 
-export function pushDecision(settings: Settings, push: Push): WebhookDecision {
+/** @param effort Shared by all decisions about one delivery. */
+export function pushDecision(settings: Settings, push: Push, effort?: WatchEffort): WebhookDecision {
   if (!settings.is_auto_deploy_enabled) return skip("Automatic deployments are off.");
   if (push.messages !== undefined && push.messages.length > 0 && push.messages.every(asksToSkip)) {
     return skip("Every commit message says [skip ci] or [skip cd].");
   }
-  if (isWatched(settings.watch_paths, push.files)) return { action: "deploy" };
+  if (isWatched(settings.watch_paths, push.files, effort)) return { action: "deploy" };
   const details = { changed_files: push.files?.slice(0, FILES_SHOWN_MAX), watch_paths: settings.watch_paths };
   return { ...skip("Changed files do not match watch paths."), details };
 }

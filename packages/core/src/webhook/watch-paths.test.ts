@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { isWatched } from "./watch-paths.ts";
+import { isWatched, watchEffort } from "./watch-paths.ts";
 
 const watched = (globs: string, ...paths: string[]) => isWatched(globs, paths);
 
@@ -89,12 +89,25 @@ describe("watch_paths", () => {
     expect(watched("!docs/**\n!*.md", "docs/a", "README.md")).toBe(false);
   });
 
-  test("decide at once about a glob made to be slow", () => {
-    const slow = `${"*a".repeat(1000)}b`;
+  test.each([
+    ["runs", `${"*a".repeat(1000)}b`, "a".repeat(1000)],
+    ["folders", `${"**/".repeat(1000)}b`, "a/".repeat(500)],
+    ["open brackets", `${"[".repeat(9000)}*`, "[".repeat(1000)],
+    ["letters", "a".repeat(10_000), "a".repeat(4000)],
+  ])("decide at once about a glob made to be slow: %s", (_, slow, path) => {
     const startedMs = performance.now();
-    expect(watched(slow, "a".repeat(4000))).toBe(false);
+    expect(watched(slow, path)).toBe(false);
+    expect(isWatched(slow, [...Array<string>(5000).fill(path), "b"])).toBe(true);
     expect(performance.now() - startedMs).toBeLessThan(5000);
-    expect(isWatched(slow, Array<string>(1000).fill("a".repeat(4000)))).toBe(true);
+  });
+
+  test("take no longer for many applications than for one", () => {
+    const [slow, files] = [`${"*a".repeat(1000)}b`, [`${"a".repeat(1000)}`]];
+    const effort = watchEffort();
+    const answers = Array.from({ length: 1000 }, () => isWatched(slow, files, effort));
+    // What is left to do when the effort is used up counts as watched.
+    expect([answers[0], answers.at(-1)]).toEqual([false, true]);
+    expect(effort.stepsLeft).toBeGreaterThan(-10_000);
   });
 });
 

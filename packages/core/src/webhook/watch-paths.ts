@@ -4,24 +4,35 @@
  * @param watchPaths One glob a line: `*` and `?` within a folder, `**` at any depth, `[a-z]`, and `!` in front of what
  * is left out. Of several that match a file the last one counts. With nothing but `!` lines all others are watched.
  * @param changed Paths from the repository's root; `undefined` when nobody knows, which counts as watched.
+ * @param effort What is left for all questions about one push. When it is used up, everything counts as watched: rather
+ * a deployment too many than one push that keeps everybody waiting.
  */
-export function isWatched(watchPaths: string | null, changed: readonly string[] | undefined): boolean {
+export function isWatched(
+  watchPaths: string | null,
+  changed: readonly string[] | undefined,
+  effort: WatchEffort = watchEffort(),
+): boolean {
+  if (changed === undefined || effort.stepsLeft < 0) return true;
+  effort.stepsLeft -= watchPaths?.length ?? 0;
   const rules = (watchPaths ?? "").split("\n").flatMap((line) => ruleOf(line.trim()));
-  if (rules.length === 0 || changed === undefined) return true;
-  // Rather a deployment too many than one push that keeps everybody waiting.
-  if (lengthOf(rules.map(({ tokens }) => tokens)) * lengthOf(changed) > WORK_MAX) return true;
+  if (rules.length === 0) return true;
   const isWatchedByDefault = rules.every(({ isExclusion }) => isExclusion);
   return changed.some((path) => {
-    const last = rules.findLast(({ tokens }) => matches(tokens, path));
+    const last = rules.findLast(({ tokens }) => matches(tokens, path, effort));
+    if (effort.stepsLeft < 0) return true;
     return last === undefined ? isWatchedByDefault : !last.isExclusion;
   });
 }
 
-/** Characters of the globs times characters of the paths: about a second. */
-const WORK_MAX = 10_000_000;
+/** Characters that are compared with a place of a glob. Goes down as it is used. */
+export interface WatchEffort {
+  stepsLeft: number;
+}
 
-const lengthOf = (items: readonly { readonly length: number }[]): number =>
-  items.reduce((sum, { length }) => sum + length, 0);
+/** For all that is asked about one push: about a second. */
+export const watchEffort = (): WatchEffort => ({ stepsLeft: STEPS_MAX });
+
+const STEPS_MAX = 4_000_000;
 
 interface Rule {
   readonly isExclusion: boolean;
@@ -73,7 +84,7 @@ function nextToken(rest: string, isAtFolder: boolean): { readonly token: Token; 
   const set = /^\[([!^]?)(\]?[^\]]*)\]/.exec(rest);
   if (set) return { token: { type: "one", takes: oneOf(set[2] ?? "", set[1] !== "") }, length: set[0].length };
   const isEscaped = rest.startsWith("\\") && rest.length > 1;
-  const character = [...rest.slice(isEscaped ? 1 : 0)][0] ?? "";
+  const character = String.fromCodePoint(rest.codePointAt(isEscaped ? 1 : 0) ?? 0);
   return { token: { type: "one", takes: literal(character) }, length: character.length + (isEscaped ? 1 : 0) };
 }
 
@@ -89,29 +100,38 @@ function oneOf(set: string, isNegated: boolean): (character: string) => boolean 
 }
 
 /** Goes through the path once with all places of the glob where it may stand: no glob makes it slow. */
-function matches(tokens: readonly Token[], path: string): boolean {
+function matches(tokens: readonly Token[], path: string, effort: WatchEffort): boolean {
   let places = new Set<number>();
-  stand(places, tokens, 0);
+  stand({ places, reached: new Set() }, tokens, 0);
   for (const character of path) {
-    const next = new Set<number>();
+    effort.stepsLeft -= places.size;
+    if (effort.stepsLeft < 0) return false;
+    const next: Standing = { places: new Set(), reached: new Set() };
     for (const place of places) {
       const token = tokens[place];
       if (token === undefined) continue;
       if (token.type === "folders") {
         // Inside a folder only its end leads on.
-        next.add(place);
+        next.places.add(place);
         if (character === "/") stand(next, tokens, place + 1);
       } else if (token.takes(character)) stand(next, tokens, token.type === "run" ? place : place + 1);
     }
-    places = next;
+    places = next.places;
     if (places.size === 0) return false;
   }
   return places.has(tokens.length);
 }
 
+interface Standing {
+  readonly places: Set<number>;
+  /** Those among them whose followers are among them too. */
+  readonly reached: Set<number>;
+}
+
 /** Adds a place, and those behind it that are reached without a character. */
-function stand(places: Set<number>, tokens: readonly Token[], from: number): void {
-  for (let place = from; ; place += 1) {
+function stand({ places, reached }: Standing, tokens: readonly Token[], from: number): void {
+  for (let place = from; !reached.has(place); place += 1) {
+    reached.add(place);
     places.add(place);
     const token = tokens[place];
     if (token === undefined || token.type === "one") return;
