@@ -13,11 +13,25 @@ export function mayConnect(host: string, address: string, allowed: PrivateHosts)
   );
 }
 
-const RESERVED = rangesOf([
+const RESERVED_IPV4 = [
   ...["0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12", "192.0.0.0/24"],
   ...["192.168.0.0/16", "198.18.0.0/15", "224.0.0.0/4", "240.0.0.0/4"],
-  // Unspecified, loopback and IPv4 in IPv6, NAT64 for local use, 6to4, unique local, link-local, multicast.
-  ...["::/96", "64:ff9b:1::/48", "2002::/16", "fc00::/7", "fe80::/10", "ff00::/8"],
+];
+
+/** What leads to an IPv4 address that stands at the end of an IPv6 one: NAT64, and its form for one machine. */
+const TRANSLATED = ["64:ff9b::", "::ffff:0:"];
+
+const RESERVED = rangesOf([
+  ...RESERVED_IPV4,
+  // Unspecified, loopback and IPv4 in IPv6, NAT64 for local use, Teredo, 6to4, unique local, link-local, what was for
+  // sites, multicast.
+  ...["::/96", "64:ff9b:1::/48", "2001::/32", "2002::/16", "fc00::/7", "fe80::/10", "fec0::/10", "ff00::/8"],
+  ...TRANSLATED.flatMap((prefix) =>
+    RESERVED_IPV4.map((range) => {
+      const [address = "", bits] = range.split("/");
+      return `${prefix}${address}/${96 + Number(bits)}`;
+    }),
+  ),
 ]);
 
 function rangesOf(entries: readonly string[]): BlockList {
