@@ -34,6 +34,14 @@ function toldByOpenSsh(text: string) {
   return { publicKey: publicKey.trim().split(" ").slice(0, 2).join(" "), sha256: print("sha256"), md5: print("md5") };
 }
 
+/** Of the form of a key, and of that size. Its numbers have nothing to do with each other. */
+function hugeKey(bits: number): string {
+  const odd = (length: number) => Buffer.alloc(length / 8, 0xfb).toString("base64url");
+  const [half, whole] = [odd(bits / 2), odd(bits)];
+  const key = { kty: "RSA", e: "AQAB", n: whole, d: whole, p: half, q: half, dp: half, dq: half, qi: half };
+  return createPrivateKey({ key, format: "jwk" }).export({ type: "pkcs1", format: "pem" }).toString();
+}
+
 const refusal = (text: string): string => {
   try {
     keyReader.read(text);
@@ -137,6 +145,12 @@ describe("refuses, with a sentence that says what to do,", () => {
   it("an RSA key that OpenSSH takes for too short", () => {
     const text = createPrivateKey({ key: RSA_512 }).export({ type: "pkcs1", format: "pem" }).toString();
     expect(refusal(text)).toMatch(/1024 bits/);
+  });
+
+  it("an RSA key that takes seconds to sign with, before it signs anything", () => {
+    const startedMs = performance.now();
+    expect(refusal(hugeKey(32_768))).toMatch(/8192 bits/);
+    expect(performance.now() - startedMs).toBeLessThan(2000);
   });
 
   it("what is cut off, changed or no key at all", () => {
