@@ -70,6 +70,13 @@ onEachBackend((database) => {
       expect((await stores.applications.update(other.id, { github_repository_id: 8 }))?.github_app).toBeNull();
     });
 
+    it("goes with its team, and all that it was used for", async () => {
+      const app = await testGithubApp(stores);
+      await testApplication(stores, place, { github_app: { id: app.id, repository_id: 7 } });
+      await sql`delete from team where id = ${app.team_id}`.execute(database().database.kysely);
+      expect(await stores.githubApps.find(app.id)).toBeUndefined();
+    });
+
     it("of another team is none to make an application with", async () => {
       const theirs = await testGithubApp(await testTeam(database()));
       const made = testApplication(stores, place, { github_app: { id: theirs.id, repository_id: 7 } });
