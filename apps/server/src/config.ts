@@ -34,7 +34,9 @@ export const ENVIRONMENT = z.object({
   BERTH_ALLOWED_PRIVATE_HOSTS: z
     .string()
     .default("")
-    .describe("Hosts, addresses or ranges (10.0.0.0/8) in private networks that may be called: repositories, git hosts, buckets."),
+    .describe(
+      "Hosts, addresses or ranges (10.0.0.0/8) in private networks that may be called: repositories, git hosts, buckets.",
+    ),
   BERTH_PUBLIC_URL: z
     .url({ protocol: /^https?$/, error: "is an http or https URL" })
     .optional()
