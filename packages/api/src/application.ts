@@ -1,5 +1,6 @@
 import {
   Application,
+  ApplicationCreateCompose,
   ApplicationCreateDeployKey,
   ApplicationCreateDockerfile,
   ApplicationCreateGithubApp,
@@ -119,6 +120,18 @@ export const applications = {
     .input(ApplicationCreateImage)
     .output(CreatedApplication)
     .mutation(({ ctx, input }) => ctx.control.applications.createImage(input)),
+
+  createCompose: operation({
+    ...CREATE,
+    path: "/applications/dockercompose",
+    operationId: "create-dockercompose-application",
+    summary: "Create a service from a compose file",
+    description: "Use `POST /services`, which makes the same service and answers the URLs of its containers.",
+    deprecated: true,
+  })
+    .input(ApplicationCreateCompose)
+    .output(CreatedApplication)
+    .mutation(({ ctx, input }) => ctx.control.applications.createCompose(input)),
 
   createUpload: operation({
     ...CREATE,

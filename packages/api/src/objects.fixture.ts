@@ -84,6 +84,7 @@ const CREATIONS: Readonly<Record<string, object>> = {
     private_key_uuid: "unknown",
   },
   "create-dockerfile-application": { dockerfile: "FROM scratch" },
+  "create-dockercompose-application": { docker_compose_raw: COMPOSE },
   "create-dockerimage-application": { docker_registry_image_name: "nginx" },
   "create-project": { name: "mine" },
   "create-cloud-token": { name: "mine", provider: "hetzner", token: "t0ken" },

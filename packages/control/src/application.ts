@@ -1,5 +1,6 @@
 import {
   type Application,
+  type ApplicationCreateCompose,
   type ApplicationRecord,
   type ApplicationUpdate,
   applicationChange,
@@ -16,6 +17,7 @@ import {
   settingView,
 } from "@berth/core";
 import { applicationViews } from "./application-answer.ts";
+import { createCompose } from "./application-compose.ts";
 import { createApplication } from "./application-create.ts";
 import { requireBuildPack, requireReachableSource } from "./application-support.ts";
 import type { UseCaseContext } from "./context.ts";
@@ -50,6 +52,9 @@ export function applications(context: UseCaseContext) {
     },
 
     ...createApplication(context),
+
+    /** @throws DomainError `request.invalid`, `domain.conflict`, `engine.unsupported` */
+    createCompose: (sent: ApplicationCreateCompose) => createCompose(context, sent),
 
     update: (uuid: string, sent: ApplicationUpdate) => update(context, uuid, sent),
 

@@ -3,6 +3,7 @@ import { ApplicationSecrets, ApplicationSettings } from "./application.ts";
 import { inputShape, lenient } from "./input.ts";
 import { ResourceDescription, ResourceName } from "./name.ts";
 import { PLACE_INPUT } from "./place-input.ts";
+import { COMPOSE_FIELD_LENGTH_MAX } from "./service-input.ts";
 
 const { build_pack: _buildPack, ...settings } = ApplicationSettings.shape;
 const DEFAULTS = ApplicationSettings.parse({ build_pack: "nixpacks" });
@@ -93,6 +94,23 @@ export const ApplicationCreateImage = z.strictObject({
   build_pack: BuildPack.optional().describe("Accepted and ignored: an image is not built."),
 });
 export type ApplicationCreateImage = z.infer<typeof ApplicationCreateImage>;
+
+/** Makes a service, as old clients ask for one; a service has an operation of its own. */
+export const ApplicationCreateCompose = z.strictObject({
+  ...PLACE_INPUT,
+  type: z.string().max(255).optional().describe("Accepted and ignored."),
+  name: COMMON.name,
+  description: COMMON.description,
+  instant_deploy: flag("Start at once."),
+  docker_compose_raw: z
+    .string()
+    .min(1, "This field is required.")
+    .max(COMPOSE_FIELD_LENGTH_MAX)
+    .describe("The compose file: plain YAML, or base64 of it."),
+  force_domain_override: COMMON.force_domain_override,
+  is_container_label_escape_enabled: flag("Escape $ in container labels. Default true."),
+});
+export type ApplicationCreateCompose = z.infer<typeof ApplicationCreateCompose>;
 
 export const ApplicationCreateUpload = z.strictObject({
   ...CREATE,

@@ -6,7 +6,7 @@ import { PLACE_INPUT } from "./place-input.ts";
 const flag = (about: string) => lenient(z.boolean()).optional().describe(about);
 const compose = (about: string) => z.string().max(COMPOSE_FIELD_LENGTH_MAX).nullable().optional().describe(about);
 /** A compose text in base64 is a third longer. */
-const COMPOSE_FIELD_LENGTH_MAX = 1_400_000;
+export const COMPOSE_FIELD_LENGTH_MAX = 1_400_000;
 
 const COMPOSE = {
   docker_compose: compose("The compose file: plain YAML, or base64 of it."),
