@@ -39,8 +39,8 @@ export async function carryOut(
   tasks: readonly WebhookTask[],
 ): Promise<readonly WebhookResult[]> {
   const results = new Map<WebhookTask, WebhookResult>();
-  // Two deliveries that concern the same teams never wait for each other in a circle.
   const effort = watchEffort();
+  // Two deliveries that concern the same teams never wait for each other in a circle.
   const teamIds = [...new Set(tasks.map(({ application }) => application.team_id))].sort((a, b) => a - b);
   for (const teamId of teamIds) {
     const own = tasks.filter(({ application }) => application.team_id === teamId);

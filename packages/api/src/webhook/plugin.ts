@@ -1,13 +1,12 @@
-import { isUtf8 } from "node:buffer";
 import { setImmediate } from "node:timers/promises";
 import { unsigned, type Webhooks } from "@berth/control";
-import { DomainError, type SignatureScheme, WEBHOOK_PROVIDERS, type WebhookProvider } from "@berth/core";
+import { type SignatureScheme, WEBHOOK_PROVIDERS, type WebhookProvider } from "@berth/core";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Admission } from "../admission.ts";
 import { problemOf } from "../errors.ts";
-import { malformed } from "../rest/input.ts";
 import { asRequestError } from "../rest/request-error.ts";
 import { bodyAdmission } from "./admission.ts";
+import { payloadOf } from "./payload.ts";
 import { isSignedWith } from "./signature.ts";
 
 export interface WebhookOptions {
@@ -108,23 +107,6 @@ function textOf(headers: Headers, name: string): string | undefined {
 }
 
 const isDeliveryId = (text: string | undefined): boolean => text !== undefined && /^[\x21-\x7e]{1,128}$/.test(text);
-
-/** JSON, as it is or in the field `payload` of a form. */
-function payloadOf(contentType: string | undefined, body: Buffer): unknown {
-  const [type = ""] = (contentType ?? "").toLowerCase().split(";", 1);
-  const isForm = type.trim() === "application/x-www-form-urlencoded";
-  if (!isForm && !/[/+]json$/.test(type.trim())) {
-    const message = "Content-Type must be application/json or application/x-www-form-urlencoded.";
-    throw new DomainError("request.unsupported_media_type", message);
-  }
-  if (!isUtf8(body)) throw malformed("Invalid JSON.");
-  const text = isForm ? (new URLSearchParams(body.toString()).get("payload") ?? "") : body.toString();
-  try {
-    return JSON.parse(text);
-  } catch {
-    throw malformed("Invalid JSON.");
-  }
-}
 
 function fail(thrown: unknown, request: FastifyRequest, reply: FastifyReply, options: WebhookOptions): FastifyReply {
   const error = asRequestError(thrown);

@@ -199,6 +199,12 @@ describe("a push", () => {
     const { status } = await push("github", { messages: ["Umlaut ä & ampersand + plus"] }, { isForm: true });
     expect(status).toBe(200);
     expect(await deploymentsOf(uuid)).toHaveLength(1);
+    const { headers, body } = webhookDelivery("github", WEBHOOK_PAYLOADS.github.push(), {
+      secret: SECRET,
+      isForm: true,
+    });
+    // Signed as a whole, so the signature is wrong; but the payload is found behind another field.
+    expect((await deliver("github/events/manual", { headers, body: `a=b&${body}` })).status).toBe(401);
   });
 
   test.each(["sha1=", "sha512=", ""])("signed as %s gets 401", async (algorithm) => {
@@ -301,6 +307,18 @@ describe("a push", () => {
     });
     expect([status, json.code]).toEqual([400, "request.malformed"]);
     expect(api.faults).toEqual([]);
+  });
+
+  test.each([
+    ["JSON of brackets", "application/json", `{"a":[${"{},".repeat(8_000_000)}{}]}`],
+    ["a form of fields", "application/x-www-form-urlencoded", "a&".repeat(12_000_000)],
+    ["a form of brackets", "application/x-www-form-urlencoded", `payload=[${"[],".repeat(8_000_000)}[]]`],
+  ])("that is %s is refused before it fills the memory", async (_, type, body) => {
+    const { headers } = webhookDelivery("github", { event: "push", payload: {} }, { secret: SECRET });
+    const startedMs = performance.now();
+    const { status } = await deliver("github/events/manual", { headers: { ...headers, "content-type": type }, body });
+    expect(status).toBe(400);
+    expect(performance.now() - startedMs).toBeLessThan(4000);
   });
 
   test("that is no JSON and no form gets 415", async () => {
