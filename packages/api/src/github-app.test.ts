@@ -1,5 +1,5 @@
 import { DomainError } from "@berth/core";
-import { emptyTables, testGitHost, testKey, testPrivateKey } from "@berth/testing";
+import { emptyTables, hostedRepository, testGitHost, testKey, testPrivateKey } from "@berth/testing";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { createdApplication, type Served, served } from "./berth.fixture.ts";
 
@@ -254,6 +254,18 @@ describe("an application of a GitHub app", () => {
     expect([made.status, made.json.message]).toEqual([status, message]);
     expect((await api.ask("GET", "/applications")).json).toEqual([]);
   });
+
+  test.each(["file:///etc", "team/../other", "team/hello/wiki", ""])(
+    "is not created when the host calls its repository %j",
+    async (full_name) => {
+      const app = await madeApp();
+      const { repository } = host;
+      host.repository = async () => ({ ...hostedRepository(11, "team/hello"), full_name });
+      const { status, json } = await application(app);
+      host.repository = repository;
+      expect([status, json.code, (await api.ask("GET", "/applications")).json]).toEqual([400, "git_host.failed", []]);
+    },
+  );
 
   test("is not created for a repository that the app does not see", async () => {
     const { status, json } = await application(await madeApp(), { git_repository: "team/other" });

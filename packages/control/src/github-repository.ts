@@ -60,10 +60,19 @@ function repositoryOf(context: Context, app: GithubAppRecord, text: string): Git
     url: `${app.html_url}/${repositoryText(name)}.git`,
     async verify() {
       const { id, full_name } = await find(context, app, name);
-      return { github_app: { id: app.id, repository_id: id }, settings: { git_repository: full_name } };
+      const found = parseRepositoryName(full_name, app.html_url);
+      if (found === undefined) throw unreadable(app);
+      return { github_app: { id: app.id, repository_id: id }, settings: { git_repository: repositoryText(found) } };
     },
   };
 }
+
+/** It becomes a part of the address that is fetched from, whoever runs the host. */
+const unreadable = ({ api_url }: GithubAppRecord) =>
+  new DomainError(
+    "git_host.failed",
+    `${new URL(api_url).host} gave the repository a name that is none. Check api_url.`,
+  );
 
 async function find({ stores, gitHost }: Context, app: GithubAppRecord, name: RepositoryName) {
   try {
