@@ -30,14 +30,24 @@ export const BitbucketPush = z
       ),
     }),
   })
-  .transform(({ push }): Push[] =>
-    push.changes.flatMap(({ new: pushed, commits, truncated }) => {
-      if (pushed?.type !== "branch") return [];
+  .transform(({ push }): Push[] => {
+    // A branch is where its last change left it.
+    const pushes = new Map<string, Push>();
+    for (const { new: pushed, commits, truncated } of push.changes) {
+      if (pushed?.type !== "branch") continue;
       const messages = truncated ? undefined : commits?.map(({ message }) => message);
       // Bitbucket tells of no files.
-      return [{ type: "push" as const, branch: pushed.name, commit: pushed.target.hash, files: undefined, messages }];
-    }),
-  );
+      const change = {
+        type: "push",
+        branch: pushed.name,
+        commit: pushed.target.hash,
+        files: undefined,
+        messages,
+      } as const;
+      pushes.set(pushed.name, change);
+    }
+    return [...pushes.values()];
+  });
 
 const End = z.object({
   branch: z.object({ name: Text }),

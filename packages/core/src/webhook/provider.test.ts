@@ -78,6 +78,12 @@ describe("a push", () => {
     const pushes = webhookIntents("bitbucket", "repo:push", { push: { changes } });
     expect(pushes).toMatchObject([{ branch: "a" }, { branch: "b" }]);
   });
+
+  test("of one branch many times is one, of its last commit", () => {
+    const change = (hash: string) => ({ new: { type: "branch", name: "a", target: { hash } } });
+    const changes = [...Array.from({ length: 1000 }, () => change("a".repeat(40))), change(COMMIT)];
+    expect(webhookIntents("bitbucket", "repo:push", { push: { changes } })).toMatchObject([{ commit: COMMIT }]);
+  });
 });
 
 describe("a pull request", () => {
