@@ -7,7 +7,7 @@ import {
   isLocalHost,
   notFound,
   parseGitUrl,
-  requireAbility,
+  requireOperator,
   type Scope,
   type ServerRecord,
 } from "@berth/core";
@@ -49,12 +49,12 @@ function unsupported(buildPack: BuildPack, kind: string, server: string, { build
 /**
  * Folders of this machine are for its own server, and read by the control plane's own user: who names one may read
  * whatever that user may.
- * @throws DomainError `request.invalid`, `auth.missing_ability`
+ * @throws DomainError `request.invalid`, `auth.missing_ability`, `auth.root_team_only`
  */
 export function requireReachableSource(scope: Scope, repository: string, serverIp: string): void {
   if (repository === "" || parseGitUrl(repository).scheme !== "file") return;
   if (!isLocalHost(serverIp)) {
     throw invalid({ git_repository: ["file: addresses work only on the server that Berth itself runs on."] });
   }
-  requireAbility(scope, "root");
+  requireOperator(scope);
 }

@@ -1,4 +1,5 @@
-import { type DomainError, isDomainError } from "@berth/core";
+import { type DomainError, isDomainError, ROOT_TEAM_ID } from "@berth/core";
+import { testPlace } from "@berth/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { gitApplication, secondDestination, type World, world } from "./world.fixture.ts";
 
@@ -147,15 +148,21 @@ describe("creating an application", () => {
     });
   });
 
-  test("may read a folder of this machine only for the server on this machine, and only with the ability root", async () => {
+  test("may read a folder of this machine only for the server on this machine, and only as its operator", async () => {
     const fields = { git_repository: "file:///srv/repository.git" };
-    const root = at.as(at.place.server.team_id, "root");
-    await root.applications.createPublic(gitApplication(at, fields));
-    const denied = await refusal(at.own.applications.createPublic(gitApplication(at, fields)));
-    expect(denied.code).toBe("auth.missing_ability");
-    await at.stores.servers.update(at.place.server.uuid, { ip: "203.0.113.9" });
-    const error = await refusal(root.applications.createPublic(gitApplication(at, fields)));
-    await at.stores.servers.update(at.place.server.uuid, { ip: "127.0.0.1" });
+    const codes = [];
+    for (const tenant of [at.own, at.as(at.place.server.team_id, "root")]) {
+      codes.push((await refusal(tenant.applications.createPublic(gitApplication(at, fields)))).code);
+    }
+    expect(codes).toEqual(["auth.missing_ability", "auth.root_team_only"]);
+
+    const stores = at.db.stores(ROOT_TEAM_ID);
+    const { project, environment, server } = await testPlace(stores);
+    const where = { project_uuid: project.uuid, environment_name: environment.name, server_uuid: server.uuid };
+    const { applications } = at.as(ROOT_TEAM_ID, "root");
+    await applications.createPublic(gitApplication({ where }, fields));
+    await stores.servers.update(server.uuid, { ip: "203.0.113.9" });
+    const error = await refusal(applications.createPublic(gitApplication({ where }, fields)));
     expect(Object.keys(error.fields ?? {})).toEqual(["git_repository"]);
   });
 });

@@ -5,12 +5,13 @@ import {
   type ResourceKind,
   type ResourceRecord,
   type ResourceRef,
+  ROOT_TEAM_ID,
   STORAGES_MAX,
   type Storage,
   type StorageCreate,
   type StorageFields,
 } from "@berth/core";
-import { printingEngine, testApplication, testResource, testUuid } from "@berth/testing";
+import { printingEngine, testApplication, testPlace, testResource, testUuid } from "@berth/testing";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { outcomes, type World, world } from "./world.fixture.ts";
 
@@ -69,6 +70,15 @@ describe.each(Object.keys(RESOURCE_KINDS) as ResourceKind[])("[S16] storages of 
     expect(await at.own.storages.delete(ref, made.uuid)).toEqual({ message: "Storage deleted." });
     await expect(at.own.storages.delete(ref, made.uuid)).rejects.toThrow("Storage not found.");
     await expect(at.own.storages.update(ref, { id: made.id })).rejects.toThrow("Storage not found.");
+  });
+
+  test("have one name each and stay below their limit, also when they are made at the same time", async () => {
+    const create = (name: string, path: string) => at.own.storages.create(ref, { ...volume, name, mount_path: path });
+    const twins = ["/a", "/b", "/c", "/d"].map((path) => create("data", path));
+    expect((await outcomes(twins)).filter((outcome) => outcome === "done")).toHaveLength(1);
+    for (let made = 1; made < STORAGES_MAX - 1; made += 1) await defined({ name: `n${made}`, mount_path: `/n${made}` });
+    const last = ["x", "y", "z"].map((name) => create(name, `/${name}`));
+    expect((await outcomes(last)).filter((outcome) => outcome === "done")).toHaveLength(1);
   });
 
   test("are mounted one at a path, and have one name each", async () => {
@@ -168,7 +178,7 @@ describe("folders of the server", () => {
     expect(await at.own.storages.create(ref, directory)).toMatchObject({ fs_path: "/etc", is_directory: true });
   });
 
-  test("of Berth's own machine need the ability root where an engine mounts them with its own rights", async () => {
+  test("of Berth's own machine are for the root team with the ability root where an engine mounts them with its own rights", async () => {
     const other = await world({ engineFor: () => printingEngine({ privileged_mounts: true }) });
     const { uuid } = await testApplication(other.stores, other.place);
     const ref: ResourceRef = { kind: "application", uuid };
@@ -179,9 +189,15 @@ describe("folders of the server", () => {
       other.own.storages.update(ref, { uuid: storage, host_path: "/" }),
     ];
     expect(await outcomes(asked)).toEqual(asked.map(() => "Missing required permissions: root"));
-    const root = other.as(other.place.server.team_id, "root").storages;
-    expect(await root.update(ref, { uuid: storage, host_path: "/srv" })).toMatchObject({ host_path: "/srv" });
+    const change = { uuid: storage, host_path: "/srv" };
+    const tenant = other.as(other.place.server.team_id, "root").storages;
+    expect(await outcomes([tenant.update(ref, change)])).toEqual([expect.stringMatching(/^Only the root team/)]);
     expect(await other.own.storages.update(ref, { uuid: storage, host_path: null })).toMatchObject({ host_path: null });
+
+    const stores = other.db.stores(ROOT_TEAM_ID);
+    const { uuid: ours } = await testApplication(stores, await testPlace(stores));
+    const operator = other.as(ROOT_TEAM_ID, "root").storages;
+    expect(await operator.create({ kind: "application", uuid: ours }, bind)).toMatchObject({ host_path: "/srv/data" });
     await other.db.close();
   });
 });

@@ -13,6 +13,7 @@ import {
   type ResourceRef,
   requireAbility,
   requireDeletable,
+  requireOperator,
   STORAGES_MAX,
   type Storage,
   type StorageContainer,
@@ -24,7 +25,7 @@ import {
   storageChange,
   storageView,
 } from "@berth/core";
-import { findResource, type UseCaseContext } from "./context.ts";
+import { findResource, findResourceAlone, type UseCaseContext } from "./context.ts";
 import { tellOfResource } from "./event.ts";
 import { mapPage } from "./page.ts";
 
@@ -56,7 +57,7 @@ export function storages(context: UseCaseContext) {
     async create(ref: ResourceRef, sent: StorageCreate, containerUuid?: string): Promise<Storage> {
       requireAbility(scope, "write");
       return stores.transaction(async (inside) => {
-        const owner = await findResource(inside, ref);
+        const owner = await findResourceAlone(inside, ref);
         await requireOwnStorages(inside, owner);
         const containers = await containersOf(inside, owner);
         const container = containerUuid === undefined ? undefined : containerOf(containers, containerUuid);
@@ -74,7 +75,7 @@ export function storages(context: UseCaseContext) {
     async update(ref: ResourceRef, sent: StorageUpdate): Promise<Storage> {
       requireAbility(scope, "write");
       return stores.transaction(async (inside) => {
-        const owner = await findResource(inside, ref);
+        const owner = await findResourceAlone(inside, ref);
         const current = await find(inside, owner, sent);
         const change = storageChange(current, sent);
         if (change.name !== undefined && change.name !== current.name) {
@@ -92,7 +93,7 @@ export function storages(context: UseCaseContext) {
     async delete(ref: ResourceRef, storageUuid: string): Promise<{ message: string }> {
       requireAbility(scope, "write");
       await stores.transaction(async (inside) => {
-        const owner = await findResource(inside, ref);
+        const owner = await findResourceAlone(inside, ref);
         const { uuid } = requireDeletable(await find(inside, owner, { uuid: storageUuid }));
         if (!(await inside.storages.delete(owner.id, uuid))) throw notFound("Storage");
         await tellOfResource(inside, owner, "resource.storages_changed", { deleted: uuid });
@@ -144,7 +145,7 @@ async function requireFreeName(inside: Stores, owner: ResourceRecord, fields: St
 /**
  * Folders of this machine are Berth's own too: where an engine mounts them with more rights than the resource's own user
  * has, only who may manage the instance gives them away.
- * @throws DomainError `auth.missing_ability`, `engine.unreachable`
+ * @throws DomainError `auth.missing_ability`, `auth.root_team_only`, `engine.unreachable`
  */
 async function requireServerFolder(
   { scope, engineFor }: UseCaseContext,
@@ -157,7 +158,7 @@ async function requireServerFolder(
   if (server === undefined) throw notFound("Server");
   if (!isLocalHost(server.ip)) return;
   const { capabilities } = await engineFor(server);
-  if (capabilities.privileged_mounts) requireAbility(scope, "root");
+  if (capabilities.privileged_mounts) requireOperator(scope);
 }
 
 function explainTaken(cause: unknown): never {

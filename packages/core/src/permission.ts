@@ -62,6 +62,17 @@ export function requireAbility(scope: Scope, ability: Ability): void {
   if (!roleAllows(roleOf(scope), ability)) throw missingRole();
 }
 
+/**
+ * For what reaches into the machine that Berth itself runs on: it is the root team's, while the owners of every team may
+ * hold `root`.
+ * @throws DomainError `auth.missing_ability`, `auth.missing_role`, `auth.root_team_only`
+ */
+export function requireOperator(scope: Scope): void {
+  requireAbility(scope, "root");
+  if (scope.teamId === ROOT_TEAM_ID) return;
+  throw new DomainError("auth.root_team_only", "Only the root team may use folders of the machine that Berth runs on.");
+}
+
 const holds = ({ abilities }: Scope, ability: Ability): boolean =>
   abilities.includes(ability) || abilities.includes("root");
 
