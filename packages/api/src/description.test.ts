@@ -60,9 +60,10 @@ describe("the description of Berth", () => {
     }
   });
 
-  test("[S48] speaks of an application's urls", () => {
-    const ofApplications = operations().filter(({ name }) => name.includes("/applications"));
-    const texts = [description.components.schemas.Application, ...ofApplications]
+  test("[S48] speaks of an application's and a service's urls", () => {
+    const theirs = operations().filter(({ name }) => /\/(applications|services)/.test(name));
+    const { Application, Service, ServiceApplication, ServiceUrl, SavedService } = description.components.schemas;
+    const texts = [Application, Service, ServiceApplication, ServiceUrl, SavedService, ...theirs]
       .flatMap((part) => [...entriesOf(part)])
       .filter(([key]) => key === "description" || key === "summary")
       .map(([, text]) => String(text));

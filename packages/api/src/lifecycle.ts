@@ -58,7 +58,7 @@ const engineStart = perKind(["service", "database"], (kind) => ({
     description: "Refused while it runs.",
     ability: "deploy",
     alsoByGet: true,
-    errors: ["resource.already_running", "engine.unsupported"],
+    errors: ["resource.already_running", "resource.state", "engine.unsupported"],
   })
     .output(Message)
     .mutation(({ ctx, input: { uuid } }) => ctx.control.lifecycle.start({ kind, uuid })),
@@ -71,7 +71,7 @@ const engineStart = perKind(["service", "database"], (kind) => ({
     ability: "deploy",
     alsoByGet: true,
     query: Object.keys(RESTART_INPUT[kind].shape),
-    errors: ["engine.unsupported"],
+    errors: ["resource.state", "engine.unsupported"],
     input: RESTART_INPUT[kind],
   })
     .output(Message)

@@ -5,7 +5,6 @@ import {
   DomainError,
   previewRefusal,
   RESOURCE_KINDS,
-  type ResourceKind,
   type ResourceRecord,
   requireAbility,
   type Stores,
@@ -32,43 +31,50 @@ export function deploy(context: UseCaseContext) {
   async function byUuid(uuids: readonly string[], request: DeployRequest): Promise<DeployRequestResult> {
     const pullRequest = request.pull_request_id ?? request.pr ?? 0;
     return stores.transaction(async (inside) => {
-      const applications: ApplicationRecord[] = [];
-      const others: ResourceRecord[] = [];
+      const targets = new Map<string, Target>();
       for (const uuid of uuids) {
-        const application = await inside.applications.find(uuid);
-        if (application !== undefined) applications.push(application);
-        else others.push(...(await withoutDeployments(inside, uuid)));
+        const target = await targetOf(inside, uuid);
+        if (target !== undefined) targets.set(target.resource.uuid, target);
       }
-      if (applications.length + others.length === 0) throw new DomainError("resource.not_found", "No resources found.");
-      if (pullRequest > 0) {
-        const previews = await deployPreviews(inside, applications, pullRequest, request);
-        return { deployments: [...previews, ...others.map(withoutPreviews)] };
-      }
-      const wishes = applications.map((application) => ({ application, isForced: request.force }));
-      const requested = await requestDeployments(context, inside, wishes);
-      return { deployments: [...requested.map(entryOf), ...(await startAll(inside, others))] };
+      if (targets.size === 0) throw new DomainError("resource.not_found", "No resources found.");
+      const wanted = [...targets.values()];
+      if (pullRequest === 0) return { deployments: await deployAll(inside, wanted, request) };
+      return { deployments: await deployPreviews(inside, wanted, pullRequest, request) };
     });
   }
 
-  /** Services and databases, which start without a deployment. */
-  async function startAll(inside: Stores, resources: readonly ResourceRecord[]): Promise<DeployRequestEntry[]> {
-    for (const resource of resources) await engineStarter(context).start(inside, resource, {});
-    return resources.map(({ uuid, kind, name }) => ({
-      message: `${RESOURCE_KINDS[kind].title} ${name} started.${PATIENCE[kind]}`,
-      resource_uuid: uuid,
-    }));
+  /** In the order of the targets. What is no application is started by the worker. */
+  async function deployAll(
+    inside: Stores,
+    targets: readonly Target[],
+    { force }: DeployRequest,
+  ): Promise<(DeployRequestEntry & { message: string })[]> {
+    const wishes = applicationsOf(targets).map((application) => ({ application, isForced: force }));
+    const queued = new Map(
+      (await requestDeployments(context, inside, wishes)).map((one) => [one.deployment.resource_uuid, entryOf(one)]),
+    );
+    for (const { kind, resource } of targets) {
+      if (kind === "application") continue;
+      await engineStarter(context).start(inside, resource, {});
+      queued.set(resource.uuid, { message: STARTED[kind](resource.name), resource_uuid: resource.uuid });
+    }
+    return targets.flatMap(({ resource }) => queued.get(resource.uuid) ?? []);
   }
 
-  /** In the order of the applications; those that have no pull requests are told so. */
+  /** In the order of the targets; those that have no pull requests are told so. */
   async function deployPreviews(
     inside: Stores,
-    applications: readonly ApplicationRecord[],
+    targets: readonly Target[],
     pullRequest: number,
     { force, docker_tag }: DeployRequest,
   ): Promise<DeployRequestEntry[]> {
     const refused = new Map<string, string>();
     const wishes: DeploymentWish[] = [];
-    for (const application of applications) {
+    for (const { kind, resource } of targets) {
+      if (kind !== "application")
+        refused.set(resource.uuid, `${RESOURCE_KINDS[kind].title} ${resource.name} has no previews of pull requests.`);
+    }
+    for (const application of applicationsOf(targets)) {
       const known = await inside.previews.find(application.id, pullRequest);
       const tag = application.source === "image" ? (docker_tag ?? known?.docker_registry_image_tag) : undefined;
       const refusal = previewRefusal(application, pullRequest, tag);
@@ -81,7 +87,7 @@ export function deploy(context: UseCaseContext) {
     const requested = new Map(
       (await requestDeployments(context, inside, wishes)).map((one) => [one.deployment.resource_uuid, one]),
     );
-    return applications.map(({ uuid }) => {
+    return targets.map(({ resource: { uuid } }) => {
       const one = requested.get(uuid);
       return one === undefined ? { message: refused.get(uuid) ?? "", resource_uuid: uuid } : entryOf(one);
     });
@@ -89,29 +95,25 @@ export function deploy(context: UseCaseContext) {
 
   async function byTag(tags: readonly string[], request: DeployRequest): Promise<DeployRequestResult> {
     return stores.transaction(async (inside) => {
-      const tagged = new Map<string, ApplicationRecord>();
-      const services = new Map<string, ResourceRecord>();
+      const tagged = new Map<string, Target>();
       for (const tag of tags) {
-        for (const found of (await inside.applications.list({ tag })).items) tagged.set(found.uuid, found);
-        for (const found of (await inside.services.list({ tag })).items) services.set(found.uuid, found);
+        for (const application of (await inside.applications.list({ tag })).items) {
+          tagged.set(application.uuid, { kind: "application", resource: application });
+        }
+        for (const service of (await inside.services.list({ tag })).items) {
+          tagged.set(service.uuid, { kind: "service", resource: service });
+        }
       }
-      if (tagged.size + services.size === 0) {
-        throw new DomainError("resource.not_found", "No resources found with this tag.");
-      }
-      const wishes = [...tagged.values()].map((application) => ({ application, isForced: request.force }));
-      const requested = await requestDeployments(context, inside, wishes);
-      const started = await startAll(inside, [...services.values()]);
+      if (tagged.size === 0) throw new DomainError("resource.not_found", "No resources found with this tag.");
+      const entries = await deployAll(inside, [...tagged.values()], request);
       return {
-        message: [...requested.map(entryOf), ...started].map(({ message }) => message),
-        details: requested.map(({ deployment }) => ({
-          resource_uuid: deployment.resource_uuid,
-          deployment_uuid: deployment.uuid,
-        })),
+        message: entries.map(({ message }) => message),
+        details: entries.flatMap(({ message: _, ...entry }) => (entry.deployment_uuid === undefined ? [] : [entry])),
       };
     });
   }
 
-  /** @throws DomainError `request.malformed`, `resource.not_found`, `queue.full`; of previews also `domain.conflict` */
+  /** @throws DomainError `request.malformed`, `resource.not_found`, `queue.full`, `engine.unsupported`; of previews also `domain.conflict` */
   return async function request(asked: DeployRequest): Promise<DeployRequestResult> {
     requireAbility(scope, "deploy");
     const refusal = contradictionOf(asked);
@@ -121,26 +123,30 @@ export function deploy(context: UseCaseContext) {
   };
 }
 
-/** A service may have to pull the images of many containers. */
-const PATIENCE = {
-  application: "",
-  service: " It could take a while, be patient.",
-  database: "",
-} as const satisfies Record<ResourceKind, string>;
+type Target =
+  | { readonly kind: "application"; readonly resource: ApplicationRecord }
+  | { readonly kind: "service" | "database"; readonly resource: ResourceRecord };
 
-/** The service or database of this uuid; none when there is neither. */
-async function withoutDeployments(inside: Stores, uuid: string): Promise<readonly ResourceRecord[]> {
-  for (const kind of ["service", "database"] as const) {
-    const resource = await inside.resources.find({ kind, uuid });
-    if (resource !== undefined) return [resource];
-  }
-  return [];
+/** A resource of any kind; a container of a service names its service. */
+async function targetOf(inside: Stores, uuid: string): Promise<Target | undefined> {
+  const application = await inside.applications.find(uuid);
+  if (application !== undefined) return { kind: "application", resource: application };
+  const database = await inside.resources.find({ kind: "database", uuid });
+  if (database !== undefined) return { kind: "database", resource: database };
+  const container = await inside.services.findContainer(uuid);
+  const { items } =
+    container === undefined ? { items: [] } : await inside.services.list({ ids: [container.resource_id] });
+  const service = items[0] ?? (await inside.resources.find({ kind: "service", uuid }));
+  return service && { kind: "service", resource: service };
 }
 
-const withoutPreviews = ({ uuid, kind, name }: ResourceRecord): DeployRequestEntry => ({
-  message: `${RESOURCE_KINDS[kind].title} ${name} has no previews of pull requests.`,
-  resource_uuid: uuid,
-});
+const applicationsOf = (targets: readonly Target[]): readonly ApplicationRecord[] =>
+  targets.flatMap(({ kind, resource }) => (kind === "application" ? [resource] : []));
+
+const STARTED = {
+  service: (name: string) => `Service ${name} started. It could take a while, be patient.`,
+  database: (name: string) => `Database ${name} started.`,
+} as const;
 
 /** Far more than a queue takes, and read within a moment. */
 const LISTED_MAX = 100;

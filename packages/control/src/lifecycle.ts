@@ -118,6 +118,10 @@ export async function requireEngineFor(
 /** For kinds that the worker brings to the state that is wanted. */
 export function engineStarter(context: UseCaseContext): Starter<Started> {
   async function begin(inside: Stores, resource: ResourceRecord, doing: "starting" | "restarting"): Promise<Started> {
+    if (resource.removing_at !== null) {
+      const sentence = `${RESOURCE_KINDS[resource.kind].title} ${resource.name} is being removed, so it cannot be started.`;
+      throw new DomainError("resource.state", sentence);
+    }
     await requireEngineFor(context, inside, resource);
     await inside.resources.setDesiredState(resource.id, "running");
     await tellOfResource(inside, resource, `resource.${doing === "starting" ? "start" : "restart"}_requested`);
