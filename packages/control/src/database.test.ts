@@ -81,8 +81,8 @@ describe("a new database", () => {
     const app = await at.own.applications.createPublic(gitApplication(at));
     const answer = await at.own.deploy({ uuid: `${uuid},${app.uuid},unknown` });
     expect(answer.deployments).toEqual([
-      expect.objectContaining({ resource_uuid: app.uuid, deployment_uuid: expect.any(String) }),
       { resource_uuid: uuid, message: "Database orders started." },
+      expect.objectContaining({ resource_uuid: app.uuid, deployment_uuid: expect.any(String) }),
     ]);
     expect((await stored(uuid)).desired_state).toBe("running");
     const preview = await at.own.deploy({ uuid, pull_request_id: 7 });
