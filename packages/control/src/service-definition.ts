@@ -9,7 +9,7 @@ import {
   planStorages,
   planUrls,
   planVariables,
-  requireAbility,
+  requireOperator,
   type ServerRecord,
   type ServiceContainerRecord,
   type ServiceRecord,
@@ -138,7 +138,7 @@ async function write<Fields>(
 /**
  * Folders and rights of this machine are Berth's own too: where an engine gives them to whoever asks, only who may
  * manage the instance asks.
- * @throws DomainError `auth.missing_ability`, `engine.unreachable`
+ * @throws DomainError `auth.missing_ability`, `auth.root_team_only`, `engine.unreachable`
  */
 export async function requireHostAccess(
   { scope, engineFor }: UseCaseContext,
@@ -147,5 +147,5 @@ export async function requireHostAccess(
 ): Promise<void> {
   if (!isLocalHost(server.ip) || hostPowers(document, containers).length === 0) return;
   const { capabilities } = await engineFor(server);
-  if (capabilities.privileged_mounts) requireAbility(scope, "root");
+  if (capabilities.privileged_mounts) requireOperator(scope);
 }

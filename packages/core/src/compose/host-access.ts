@@ -18,15 +18,40 @@ export function foreignFiles(document: ComposeDocument): readonly string[] {
     }),
   );
   const outside = [...ofServices, ...shared].filter(([, file]) => isOutside(file));
+  const builds = Object.entries(document.services).flatMap(([name, { build }]) =>
+    buildProblems(recordOf(build)).map((problem) => `services.${name}.build.${problem}`),
+  );
+  // Also of the own folder: what another part of this text puts there has not been looked at.
+  const extended = Object.entries(document.services).filter(([, service]) => recordOf(service.extends).file != null);
   const programs = Object.entries(document.services).filter(([, { provider }]) => provider !== undefined);
   return [
     ...(document.include === undefined ? [] : ["include: Other files cannot be included."]),
     ...programs.map(([name]) => `services.${name}.provider: Providers cannot be used.`),
+    ...extended.map(
+      ([name, { extends: base }]) =>
+        `services.${name}.extends: Other files, such as ${shown(recordOf(base).file)}, cannot be extended.`,
+    ),
+    ...builds,
     ...outside.map(([place, file]) => `${place}: The file ${shown(file)} is not in the service's own folder.`),
   ];
 }
 
-function filesOf({ env_file, label_file, extends: base, build }: ComposeService): readonly unknown[] {
+/** What a build reads and writes where the compose tool itself runs. */
+function buildProblems({ ssh, cache_from, cache_to }: Readonly<Record<string, unknown>>): readonly string[] {
+  const caches = Object.entries({ cache_from, cache_to }).filter(([, entries]) =>
+    [entries].flat().some((entry) => entry != null && !isRemoteCache(String(entry))),
+  );
+  return [
+    ...(ssh == null ? [] : ["ssh: Keys are not passed on to builds."]),
+    ...caches.map(([key]) => `${key}: Only images and type=registry or type=inline are allowed.`),
+  ];
+}
+
+/** The name of an image, or a cache in a registry or in the image itself. */
+const isRemoteCache = (entry: string): boolean =>
+  !entry.includes("$") && (!entry.includes("=") || /^type=(registry|inline)(,|$)/.test(entry));
+
+function filesOf({ env_file, label_file, build }: ComposeService): readonly unknown[] {
   const listed = [env_file, label_file].flatMap((file) => (Array.isArray(file) ? file : [file]));
   const files = listed.map((file) => (typeof file === "object" ? recordOf(file).path : file));
   const { context = build, dockerfile, additional_contexts } = recordOf(build);
@@ -34,7 +59,7 @@ function filesOf({ env_file, label_file, extends: base, build }: ComposeService)
     ? additional_contexts.map((item: unknown) => String(item).replace(/^[^=]*=/, ""))
     : Object.values(recordOf(additional_contexts));
   const folders = [context, ...added].filter((folder) => !isRemote(folder));
-  return [...files, recordOf(base).file, dockerfile, ...folders];
+  return [...files, dockerfile, ...folders];
 }
 
 const isRemote = (context: unknown): boolean =>
@@ -50,6 +75,9 @@ export function hostPowers(
 ): readonly string[] {
   const ofServices = Object.entries(document.services).flatMap(([name, service]) => [
     ...POWERFUL_KEYS.filter((key) => isPowerful(service[key])).map((key) => `services.${name}.${key}`),
+    ...BUILD_KEYS.filter((key) => isPowerful(recordOf(service.build)[key])).map(
+      (key) => `services.${name}.build.${key}`,
+    ),
     ...(isPrivileged(service) ? [`services.${name}.privileged`] : []),
   ]);
   const folders = containers.flatMap(({ name, volumes }) =>
@@ -60,8 +88,20 @@ export function hostPowers(
   const drivers = Object.entries(document.volumes ?? {}).flatMap(([name, volume]) =>
     volume?.driver_opts || volume?.external ? [`volumes.${name}`] : [],
   );
-  return [...ofServices, ...folders, ...drivers];
+  const networks = Object.entries(document.networks ?? {}).flatMap(([name, network]) =>
+    isHostNetwork(name, recordOf(network)) ? [`networks.${name}`] : [],
+  );
+  return [...ofServices, ...folders, ...drivers, ...networks];
 }
+
+/** The server's own network, or one that is made upon its interfaces. */
+function isHostNetwork(key: string, { name, driver, driver_opts }: Readonly<Record<string, unknown>>): boolean {
+  const called = String(name ?? key);
+  const isPlain = driver == null || driver === "bridge" || driver === "overlay";
+  return called === "host" || called.includes("$") || !isPlain || driver_opts != null;
+}
+
+const BUILD_KEYS = ["network", "entitlements"];
 
 const POWERFUL_KEYS = [
   ...["cap_add", "devices", "device_cgroup_rules", "cgroup", "cgroup_parent", "use_api_socket", "credential_spec"],
