@@ -25,8 +25,9 @@ export const deploy = operation({
   summary: "Deploy resources by uuid or by tag",
   description:
     "Give `uuid` or `tag`, each a list separated by commas. Either all of them are queued or, when the queue is full, " +
-    "none. Services and, by uuid, databases are started. An application whose commit is queued or being deployed already is not queued again, unless `force` is set. With " +
-    "`pull_request_id` its preview is made and deployed, where is_preview_deployments_enabled is on.",
+    "none. Services and, by uuid, databases are started. An application whose commit is queued or being deployed " +
+    "already is not queued again, unless `force` is set. With `pull_request_id` its preview is made and deployed, " +
+    "where is_preview_deployments_enabled is on.",
   ability: "deploy",
   alsoByGet: true,
   query: ["uuid", "tag", "force", "pr", "pull_request_id", "docker_tag"],

@@ -37,12 +37,11 @@ export function backups(context: UseCaseContext) {
       const { id, engine } = await findDatabase(stores, databaseUuid);
       const page = await stores.backups.list(id, paging);
       const schedules = page.items.map((schedule) => schedule.id);
-      const executions = await stores.backups.newestExecutions(schedules, EXECUTIONS_SHOWN);
+      const newest = await stores.backups.newestExecutions(schedules, EXECUTIONS_SHOWN);
+      const executions = Map.groupBy(newest, ({ scheduled_backup_id }) => scheduled_backup_id);
       return mapPage(page, (schedule) => ({
         ...backupScheduleView(schedule, engine),
-        executions: executions
-          .filter(({ scheduled_backup_id }) => scheduled_backup_id === schedule.id)
-          .map(backupExecutionView),
+        executions: (executions.get(schedule.id) ?? []).map(backupExecutionView),
       }));
     },
 
@@ -116,22 +115,18 @@ export async function backupConfigurations(
   databases: readonly DatabaseRecord[],
 ): Promise<ReadonlyMap<string, BackupConfiguration[]>> {
   const schedules = databases.length === 0 ? [] : await stores.backups.listOf(databases.map(({ id }) => id));
-  const newest = await stores.backups.newestExecutions(
-    schedules.map(({ id }) => id),
-    1,
-  );
-  const executions = new Map(newest.map((execution) => [execution.scheduled_backup_id, execution]));
+  const ids = schedules.map(({ id }) => id);
+  const newest = ids.length === 0 ? [] : await stores.backups.newestExecutions(ids, 1);
+  const latest = new Map(newest.map((execution) => [execution.scheduled_backup_id, backupExecutionView(execution)]));
+  const byDatabase = Map.groupBy(schedules, ({ resource_id }) => resource_id);
   return new Map(
-    databases.map(({ id, uuid, engine }) => {
-      const own = schedules.filter(({ resource_id }) => resource_id === id);
-      return [uuid, own.map((schedule) => configuration(schedule))];
-
-      function configuration(schedule: (typeof schedules)[number]): BackupConfiguration {
-        const execution = executions.get(schedule.id);
-        const latest_log = execution === undefined ? null : backupExecutionView(execution);
-        return { ...backupScheduleView(schedule, engine), latest_log };
-      }
-    }),
+    databases.map(({ id, uuid, engine }) => [
+      uuid,
+      (byDatabase.get(id) ?? []).map((schedule) => ({
+        ...backupScheduleView(schedule, engine),
+        latest_log: latest.get(schedule.id) ?? null,
+      })),
+    ]),
   );
 }
 

@@ -39,10 +39,11 @@ async function secretsOf(stores: Stores, databases: readonly DatabaseRecord[]) {
   const keys = databases.flatMap(({ engine }) => engineFields(engine).flatMap(([, { variable }]) => variable ?? []));
   const ids = databases.map(({ id }) => id);
   const secrets = await stores.databases.secretsOf(ids);
-  const variables = keys.length === 0 ? [] : await stores.envs.findByKeys(ids, [...new Set(keys)]);
+  const found = keys.length === 0 ? [] : await stores.envs.findByKeys(ids, [...new Set(keys)]);
+  const variables = Map.groupBy(found, ({ resource_id }) => resource_id);
   return new Map(
     databases.map(({ id, engine }) => {
-      const own = variables.filter(({ resource_id }) => resource_id === id);
+      const own = variables.get(id) ?? [];
       const kept = { ...secrets.get(id), ...Object.fromEntries(own.map(({ key, value }) => [key, value])) };
       return [id, fieldValues(engine, kept)];
     }),
