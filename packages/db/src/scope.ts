@@ -24,7 +24,7 @@ import { resourceStore, systemResourceStore } from "./resource.ts";
 import { s3StorageStore } from "./s3-storage.ts";
 import { scheduledTaskStore, systemScheduledTaskStore } from "./scheduled-task.ts";
 import { serverStore, systemServerStore } from "./server.ts";
-import { serviceStore } from "./service.ts";
+import { serviceStore, systemServiceStore } from "./service.ts";
 import { settingStore } from "./setting.ts";
 import { storageStore } from "./storage.ts";
 import { tagStore } from "./tag.ts";
@@ -89,6 +89,7 @@ function allStores(context: Context): SystemStores {
     deployments: systemDeploymentStore(context),
     releases: systemReleaseStore(context),
     resources: systemResourceStore(context),
+    services: systemServiceStore(context),
     scheduledTasks: systemScheduledTaskStore(context),
     previews: systemPreviewStore(context),
     backups: systemBackupStore(context),

@@ -5,11 +5,21 @@ import {
   ServiceSecrets,
   ServiceSettings,
   type ServiceStore,
+  type SystemServiceStore,
 } from "@berth/core";
 import { type Kysely, type SelectQueryBuilder, sql } from "kysely";
-import { idsOf, inTransaction, type TeamContext } from "./context.ts";
-import { insertResource, listOfKind, sealSecrets, secretsOfKind, selectPlaced, updateResource } from "./kind-row.ts";
+import { type Context, idsOf, inTransaction, type TeamContext } from "./context.ts";
+import {
+  insertResource,
+  listOfKind,
+  openSecrets,
+  sealSecrets,
+  secretsOfKind,
+  selectPlaced,
+  updateResource,
+} from "./kind-row.ts";
 import { prepared } from "./prepared.ts";
+import { systemResourceStore } from "./resource.ts";
 import type { DB } from "./schema.ts";
 
 const SERVICE_COLUMNS = ["service.service_type", "service.settings", "service.last_online_at"] as const;
@@ -137,4 +147,35 @@ async function saveContainers(
       ports = excluded.ports, exposes = excluded.exposes, exclude_from_status = excluded.exclude_from_status,
       position = excluded.position, updated_at = now()`.execute(db);
   return await serviceStore(context).containers([id]);
+}
+
+export function systemServiceStore(context: Context): SystemServiceStore {
+  const { db } = context;
+  return {
+    async find(id) {
+      const row = await selectServices(db).select("service.secrets").where("resource.id", "=", id).executeTakeFirst();
+      if (row === undefined) return undefined;
+      const { secrets, ...service } = row;
+      return {
+        service: serviceRecord(service),
+        secrets: openSecrets(context, "service", row.uuid, secrets, SECRET_DEFAULTS),
+        containers: await db
+          .selectFrom("service_container")
+          .select(CONTAINER_COLUMNS)
+          .where("resource_id", "=", id)
+          .orderBy("position")
+          .execute(),
+      };
+    },
+    setStatuses: (id, status, containers) =>
+      inTransaction(context, async (inside) => {
+        await sql`update service_container set status = seen.status, updated_at = now(),
+            last_online_at = case when 'running' in (split_part(seen.status, ':', 1),
+              split_part(service_container.status, ':', 1)) then now() else last_online_at end
+          from jsonb_each_text(${JSON.stringify(containers)}::jsonb) as seen (name, status)
+          where resource_id = ${id} and service_container.name = seen.name
+            and service_container.status <> seen.status`.execute(inside.db);
+        await systemResourceStore(inside).setStatus(id, status);
+      }),
+  };
 }

@@ -74,3 +74,20 @@ export interface ServiceStore {
     containers: readonly (ServiceContainerFields & { /** Of a new one. */ readonly uuid: string })[],
   ): Promise<readonly ServiceContainerRecord[]>;
 }
+
+/** What the worker needs of services, across teams. */
+export interface SystemServiceStore {
+  find(id: number): Promise<
+    | {
+        readonly service: ServiceRecord;
+        readonly secrets: ServiceSecrets;
+        readonly containers: readonly ServiceContainerRecord[];
+      }
+    | undefined
+  >;
+  /**
+   * What was observed of its containers, by their names, and of all of them together. Written, and told of, only where
+   * it changed.
+   */
+  setStatuses(id: number, status: string, containers: Readonly<Record<string, string>>): Promise<void>;
+}

@@ -18,6 +18,7 @@ import type {
   TokenRecord,
 } from "./records.ts";
 import type { SystemScheduledTaskStore } from "./scheduled-task.ts";
+import type { SystemServiceStore } from "./service.ts";
 import type { Stores } from "./store.ts";
 import type { SystemWebhookStore } from "./webhook.ts";
 
@@ -39,6 +40,7 @@ export interface SystemStores {
   readonly deployments: SystemDeploymentStore;
   readonly releases: SystemReleaseStore;
   readonly resources: SystemResourceStore;
+  readonly services: SystemServiceStore;
   readonly scheduledTasks: SystemScheduledTaskStore;
   readonly previews: SystemPreviewStore;
   readonly backups: SystemBackupStore;
