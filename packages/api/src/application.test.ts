@@ -287,6 +287,25 @@ describe("DELETE /applications/{uuid}", () => {
     await api.db.system.resources.delete(record?.id ?? 0);
     expect((await api.ask("GET", `/applications/${uuid}`)).json.message).toBe("Application not found.");
   });
+
+  test("takes its four flags from the query or the body", async () => {
+    const flags = ["delete_configurations", "delete_volumes", "docker_cleanup", "delete_connected_networks"];
+    const kept = Object.fromEntries(flags.map((flag) => [flag, false]));
+    const ways = [
+      [`?${flags.map((flag) => `${flag}=false`).join("&")}`, {}],
+      ["", { body: kept }],
+      ["?delete_volumes=0", { body: { docker_cleanup: false } }],
+    ] as const;
+    for (const [query, options] of ways) {
+      const uuid = await createdApplication(api);
+      expect((await api.ask("DELETE", `/applications/${uuid}${query}`, options)).status).toBe(200);
+      expect((await api.stores.applications.find(uuid))?.delete_volumes).toBe(false);
+    }
+    const uuid = await createdApplication(api);
+    const unknown = await api.ask("DELETE", `/applications/${uuid}`, { body: { ...kept, delete_everything: true } });
+    expect([unknown.status, Object.keys(unknown.json.errors)]).toEqual([422, ["delete_everything"]]);
+    expect((await api.stores.applications.find(uuid))?.removing_at).toBeNull();
+  });
 });
 
 describe("GET /applications/{uuid}/logs", () => {

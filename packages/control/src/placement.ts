@@ -35,7 +35,7 @@ export async function resolvePlace(
   wanted: WantedPlace,
   unknownEnvironment = () => notFound("Environment"),
 ): Promise<Place> {
-  const names = [wanted.environment_name, wanted.environment_uuid].filter((name) => name?.trim());
+  const names = [wanted.environment_name, wanted.environment_uuid].map((name) => name?.trim()).filter(Boolean);
   if (names.length === 0) {
     throw invalid({ environment_name: [ENVIRONMENT_NEEDED], environment_uuid: [ENVIRONMENT_NEEDED] });
   }

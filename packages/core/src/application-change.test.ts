@@ -28,6 +28,26 @@ describe("a change of an application", () => {
     });
   });
 
+  test("drops blanks around a text, but not those of whole files and secrets", () => {
+    const sent = {
+      git_branch: " main\t",
+      install_command: "  ",
+      publish_directory: " /dist ",
+      watch_paths: "src/**\n",
+    };
+    const files = { custom_nginx_configuration: " a;\n" };
+    const hidden = { dockerfile: "FROM a\n", custom_labels: " a=b\n", http_basic_auth_password: " p " };
+    const { settings, secrets, problems } = change({ ...sent, ...files, ...hidden });
+    expect(settings).toEqual({
+      git_branch: "main",
+      install_command: null,
+      publish_directory: "/dist",
+      watch_paths: "src/**",
+      ...files,
+    });
+    expect([secrets, problems]).toEqual([hidden, {}]);
+  });
+
   test("decodes base64 and takes plain text", () => {
     const sent = { dockerfile: base64("FROM a"), custom_labels: "a=b\nc=d", custom_nginx_configuration: base64("x") };
     expect(change(sent)).toMatchObject({

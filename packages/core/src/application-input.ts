@@ -35,9 +35,13 @@ const PLACE = {
   github_app_uuid: z.string().max(255).optional().describe("Accepted and ignored."),
 };
 
+/** A whole file is kept as it is, as secrets are. */
+const isTrimmed = (key: string) => key !== "custom_nginx_configuration";
+
 /** Everything that shapes an application. Creations accept all of it, whatever its source. */
-const SETTINGS = { ...inputShape(settings), ...inputShape(ApplicationSecrets.shape) };
-const SETTINGS_WITH_DEFAULTS = { ...inputShape(settings, DEFAULTS), ...inputShape(ApplicationSecrets.shape) };
+const SECRETS = inputShape(ApplicationSecrets.shape);
+const SETTINGS = { ...inputShape(settings, {}, isTrimmed), ...SECRETS };
+const SETTINGS_WITH_DEFAULTS = { ...inputShape(settings, DEFAULTS, isTrimmed), ...SECRETS };
 
 const CREATE = { ...PLACE, ...COMMON, ...SETTINGS_WITH_DEFAULTS, build_pack: BuildPack.optional() };
 
@@ -45,9 +49,10 @@ export const ApplicationCreatePublic = z.strictObject({
   ...CREATE,
   git_repository: settings.git_repository
     .unwrap()
+    .trim()
     .min(1, "This field is required.")
     .describe("https, http, git or ssh URL, or git@host:path; a file URL on the server that Berth itself runs on."),
-  git_branch: settings.git_branch.unwrap().min(1, "This field is required.").describe("Branch to deploy."),
+  git_branch: settings.git_branch.unwrap().trim().min(1, "This field is required.").describe("Branch to deploy."),
   build_pack: BuildPack,
 });
 export type ApplicationCreatePublic = z.infer<typeof ApplicationCreatePublic>;
@@ -69,6 +74,7 @@ export const ApplicationCreateGithubApp = ApplicationCreatePublic.extend({
     .describe("GitHub app of the team that may read the repository."),
   git_repository: settings.git_repository
     .unwrap()
+    .trim()
     .min(1, "This field is required.")
     .describe("`owner/name`, or the repository's URL at the app's site."),
 });
@@ -89,6 +95,7 @@ export const ApplicationCreateImage = z.strictObject({
   docker_registry_image_name: settings.docker_registry_image_name
     .unwrap()
     .unwrap()
+    .trim()
     .min(1, "This field is required.")
     .describe("The image: `nginx`, `ghcr.io/owner/name`, also with `:tag` or `@sha256:` and its digest."),
   build_pack: BuildPack.optional().describe("Accepted and ignored: an image is not built."),

@@ -119,6 +119,7 @@ describe("the check of an application", () => {
         scheme: "http",
         host: "localhost",
         path: "/up",
+        port: null,
         statusCode: 204,
         text: "ok",
       },
@@ -127,6 +128,16 @@ describe("the check of an application", () => {
       failuresMax: 2,
       startPeriodSeconds: 9,
     });
+  });
+
+  test.each([
+    [null, "3000", null],
+    [3000, "3000,9090", null],
+    [9090, "3000,9090", 9090],
+    [9090, null, 9090],
+  ])("asked of port %s of what exposes %s goes to port %s", (health_check_port, ports_exposes, port) => {
+    const probed = healthCheckOf(settings({ health_check_enabled: true, health_check_port, ports_exposes }));
+    expect(probed.probe).toMatchObject({ port });
   });
 
   test("runs a command when asked to", () => {

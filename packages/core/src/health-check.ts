@@ -22,6 +22,8 @@ export interface HttpProbe {
   /** Sent as the header `Host`; the request goes to the release itself. */
   readonly host: string;
   readonly path: string;
+  /** Of the release, beside the one that takes traffic; `null`: that one. */
+  readonly port: number | null;
   /** `null`: every status below 500. */
   readonly statusCode: number | null;
   /** What the answer must contain; `null`: nothing. */
@@ -51,6 +53,8 @@ type HealthSettings = Pick<
   | "health_check_type"
   | "health_check_command"
   | "health_check_path"
+  | "health_check_port"
+  | "ports_exposes"
   | "health_check_host"
   | "health_check_method"
   | "health_check_return_code"
@@ -84,13 +88,29 @@ function probeOf(settings: HealthSettings): HealthProbe {
     scheme: settings.health_check_scheme,
     host: settings.health_check_host,
     path: settings.health_check_path,
+    port: otherPort(settings),
     statusCode: settings.health_check_return_code,
     text: settings.health_check_response_text,
   };
 }
 
+/** The first exposed port is where the release takes traffic, wherever its engine has put it. */
+function otherPort({ health_check_port: port, ports_exposes }: HealthSettings): number | null {
+  const [first] = (ports_exposes ?? "").split(",");
+  return port === null || String(port) === first ? null : port;
+}
+
 export const BUILT_IN_CHECK: HealthCheck = {
-  probe: { type: "http", method: "GET", scheme: "http", host: "localhost", path: "/", statusCode: null, text: null },
+  probe: {
+    type: "http",
+    method: "GET",
+    scheme: "http",
+    host: "localhost",
+    path: "/",
+    port: null,
+    statusCode: null,
+    text: null,
+  },
   intervalSeconds: 1,
   timeoutSeconds: 5,
   failuresMax: 1,

@@ -9,6 +9,12 @@ export function lenient<S extends z.ZodType>(schema: S): S {
   return z.preprocess(reader(schema), schema) as unknown as S;
 }
 
+/** The schema itself, of a text without the blanks around it. */
+function trimmed<S extends z.ZodType>(schema: S): S {
+  // Parses to the same type, as `lenient` does.
+  return z.preprocess((value) => (typeof value === "string" ? value.trim() : value), schema) as unknown as S;
+}
+
 type Read = (value: unknown) => unknown;
 
 function reader(schema: z.ZodType): Read {
@@ -38,10 +44,14 @@ export type InputShape<Shape extends z.ZodRawShape> = {
   [Key in keyof Shape]: z.ZodOptional<z.ZodNullable<Inner<Shape[Key]>>>;
 };
 
-/** @param defaults Told in the description: what is used for a field that is not sent. */
+/**
+ * @param defaults Told in the description: what is used for a field that is not sent.
+ * @param isTrimmed Whether blanks around a field's text are dropped. By default they stay.
+ */
 export function inputShape<Shape extends z.ZodRawShape>(
   shape: Shape,
   defaults: Readonly<Record<string, unknown>> = {},
+  isTrimmed: (key: string) => boolean = () => false,
 ): InputShape<Shape> {
   const fields = Object.entries(shape).map(([key, schema]) => {
     // A shape holds schemas only; zod's own type says less.
@@ -49,7 +59,7 @@ export function inputShape<Shape extends z.ZodRawShape>(
     const inner = field instanceof z.ZodDefault ? (field.unwrap() as z.ZodType) : field;
     const nullable = inner instanceof z.ZodNullable ? inner : z.nullable(inner);
     const about = [field.description ?? inner.description, defaultText(defaults[key])].filter(Boolean).join(" ");
-    const input = lenient(nullable).optional();
+    const input = (isTrimmed(key) ? trimmed(lenient(nullable)) : lenient(nullable)).optional();
     return [key, about === "" ? input : input.describe(about)];
   });
   // Built key by key from `shape`, as the type says.

@@ -32,6 +32,13 @@ describe("a probe by HTTP", () => {
     expect(asked).toEqual([["POST", "/up?full", "shop.example.com"]]);
   });
 
+  test("goes to another port of the release when it shall", async () => {
+    const traffic = await serve((_request, response) => void response.writeHead(500).end());
+    const health = await serve((_request, response) => void response.writeHead(200).end());
+    expect(await probeHttp(traffic, { ...PROBE, port: health.port }, 5, never())).toMatchObject({ statusCode: 200 });
+    expect(await probeHttp(traffic, PROBE, 5, never())).toMatchObject({ statusCode: 500 });
+  });
+
   test("reads the answer when a text is looked for, and no more than it needs", async () => {
     const upstream = await serve((_request, response) => {
       response.write("ready");

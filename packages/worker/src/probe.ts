@@ -41,7 +41,7 @@ export function probeHttp(
 ): Promise<ProbeOutcome> {
   const options = {
     host: upstream.host,
-    port: upstream.port,
+    port: probe.port ?? upstream.port,
     method: probe.method,
     path: probe.path,
     headers: { host: probe.host, "user-agent": "Berth-Health", connection: "close" },

@@ -64,11 +64,26 @@ describe("bodies", () => {
     expect((await ask(it, "POST", "/notes/a/send", { text: "times=2", headers: FORM_TYPE })).status).toBe(400);
   });
 
-  it("refuses a DELETE whose body asks for what only the query can", async () => {
+  it("reads the flags of a DELETE from its query or its body, and refuses what contradicts or is unknown", async () => {
     const it = api();
-    const { status, json } = await ask(it, "DELETE", "/notes/a", { body: { keep_files: true } });
-    expect([status, json.errors]).toEqual([422, { keep_files: ["This field is not allowed."] }]);
-    expect(it.inputs).toEqual([]);
+    expect((await ask(it, "DELETE", "/notes/a", { body: { keep_files: false } })).status).toBe(204);
+    expect((await ask(it, "DELETE", "/notes/a?keep_files=no", { body: { keep_files: false } })).status).toBe(204);
+    expect((await ask(it, "DELETE", "/notes/a?keep_files=0")).status).toBe(204);
+    expect(it.inputs).toEqual(Array(3).fill({ uuid: "a", keep_files: false }));
+    const contradiction = await ask(it, "DELETE", "/notes/a?keep_files=false", { body: { keep_files: true } });
+    expect([contradiction.status, contradiction.json.errors]).toEqual([
+      422,
+      { keep_files: ["Must be the same in the query and the body."] },
+    ]);
+    for (const [body, field] of [
+      [{ keep_all: true }, "keep_all"],
+      [{ uuid: "b" }, "uuid"],
+      [{ keep_files: "perhaps" }, "keep_files"],
+    ] as const) {
+      const { status, json } = await ask(it, "DELETE", "/notes/a", { body });
+      expect([status, Object.keys(json.errors)]).toEqual([422, [field]]);
+    }
+    expect(it.inputs).toHaveLength(3);
   });
 
   it("refuses a body beyond the limit", async () => {

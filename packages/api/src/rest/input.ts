@@ -23,8 +23,9 @@ export function inputOf(route: Route, request: FastifyRequest): Input | undefine
 
   for (const [key, value] of Object.entries(bodyOf(route, request))) {
     const isInPathOnly = pathKeys.some((inPath) => inPath.key === key && inPath.name !== key);
-    // Some proxies drop the body of a DELETE: what it asks to keep would then be deleted.
-    if (key === "__proto__" || isInPathOnly || method === "DELETE") errors.set(key, NOT_ALLOWED);
+    // The body of a DELETE may say what its query may; clients of this API family send either.
+    const isForeign = method === "DELETE" && !queryKeys.some((inQuery) => inQuery.key === key);
+    if (key === "__proto__" || isInPathOnly || isForeign) errors.set(key, NOT_ALLOWED);
     else input[key] = value;
   }
   // Fastify's parser answers texts, lists of them where a key comes more than once.
