@@ -23,12 +23,7 @@ export type DatabaseEngine = keyof Engines;
 // `Object.keys` forgets that these are exactly the keys.
 export const DATABASE_ENGINE_NAMES = Object.keys(DATABASE_ENGINES) as readonly DatabaseEngine[];
 
-/** The names of an engine's own fields. */
-export type EngineFieldName<E extends DatabaseEngine = DatabaseEngine> = {
-  [Engine in E]: keyof Engines[Engine]["fields"] & string;
-}[E];
-
-/** Those that a caller may set. */
+/** The names of an engine's own fields that a caller may set. */
 export type SettableFieldName<E extends DatabaseEngine = DatabaseEngine> = {
   [Engine in E]: {
     [Name in keyof Engines[Engine]["fields"]]: Engines[Engine]["fields"][Name] extends { readonly type: "fixed" }
@@ -39,8 +34,6 @@ export type SettableFieldName<E extends DatabaseEngine = DatabaseEngine> = {
 
 /** What `engine` has in common with all of them. */
 export const databaseEngine = (engine: DatabaseEngine): EngineRow => DATABASE_ENGINES[engine];
-
-export const isDatabaseEngine = (name: string): name is DatabaseEngine => Object.hasOwn(DATABASE_ENGINES, name);
 
 /** The engine's own fields by name, in the order of its row. */
 export const engineFields = (engine: DatabaseEngine): readonly (readonly [string, EngineField])[] =>
