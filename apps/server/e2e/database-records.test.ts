@@ -23,7 +23,7 @@ describe("databases on the machine that Berth runs on", () => {
     const started = await server.rest("POST", `/databases/${made.uuid}/start`);
     expect(started).toMatchObject({ status: 422, body: { code: "engine.unsupported" } });
     const instant = server.client.databases.create.redis.mutate({ ...where, instant_deploy: true });
-    await expect(instant).rejects.toThrow(/runs no databases/);
+    await expect(instant).rejects.toMatchObject({ data: { code: "UNPROCESSABLE_CONTENT" } });
     const listed = await server.client.databases.list.query({});
     expect(listed.map(({ uuid, backup_configs }) => [uuid, backup_configs?.length])).toEqual([[made.uuid, 1]]);
 
