@@ -1,5 +1,5 @@
-import { isDomainError, type ServiceCreate } from "@berth/core";
-import { BACKENDS, contents, printingEngine, testUuid } from "@berth/testing";
+import { isDomainError, ROOT_TEAM_ID, type ServiceCreate } from "@berth/core";
+import { BACKENDS, contents, printingEngine, testPlace, testUuid } from "@berth/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { gitApplication, outcomes, type World, world } from "./world.fixture.ts";
 
@@ -336,13 +336,16 @@ describe("a service on an engine that runs services", () => {
 
   test("gets power over this machine from those who manage it only", async () => {
     const powerful = { docker_compose: "services: {web: {image: a, volumes: [/:/host]}}" };
-    const before = await contents(at.db.url);
     expect((await refusal(at.own.services.create(serviceAt(at, powerful)))).code).toBe("auth.missing_ability");
     const { uuid } = await at.own.services.create(serviceAt(at));
     expect((await refusal(at.own.services.update(uuid, powerful))).code).toBe("auth.missing_ability");
+    // Owners of any team may hold `root`.
     const root = at.as(at.place.server.team_id, "root");
-    await root.services.update(uuid, powerful);
-    expect(before).not.toEqual(await contents(at.db.url));
+    expect((await refusal(root.services.update(uuid, powerful))).code).toBe("auth.root_team_only");
+    const { project, environment, server } = await testPlace(at.db.stores(ROOT_TEAM_ID));
+    const where = { project_uuid: project.uuid, environment_name: environment.name, server_uuid: server.uuid };
+    const made = await at.as(ROOT_TEAM_ID, "root").services.create({ ...where, ...powerful });
+    expect(made.domains).toEqual([]);
   });
 
   test("is deployed by its uuid, a container's or a tag, beside applications and databases: all or none", async () => {
