@@ -1,0 +1,66 @@
+import { Agent, type AgentOptions } from "node:http";
+import type { Duplex } from "node:stream";
+import { inspect } from "node:util";
+import { DomainError, isDomainError } from "@berth/core";
+import Docker from "dockerode";
+import type { Host } from "../host/host.ts";
+
+/** Where an engine listens unless its server says otherwise. */
+export const DOCKER_SOCKET = "/var/run/docker.sock";
+
+/** The engine's HTTP API, over a socket of the machine: the same for this one and for one over SSH. */
+export function dockerClient(host: Host, socketPath: string = DOCKER_SOCKET): Docker {
+  // Unversioned paths: the engine answers in its own version, from 1.41 on.
+  const options: Docker.DockerOptions & { readonly agent: Agent } = {
+    protocol: "http",
+    host: "engine",
+    port: 80,
+    // Missing in the library's types.
+    agent: socketAgent(host, socketPath),
+  };
+  return new Docker(options);
+}
+
+/** An `http.Agent` whose connections are streams to a socket of the machine; ended by its `destroy()`. */
+export function socketAgent(host: Host, socketPath: string): Agent {
+  const options: AgentOptions = { keepAlive: true, maxSockets: SOCKETS_MAX, maxFreeSockets: 8 };
+  const agent = new Agent(options);
+  // docker-modem runs `util.inspect` with `depth: null` over the options of every request: it would walk all sockets.
+  Object.assign(agent, { [inspect.custom]: () => "[SocketAgent]" });
+  type Callback = (error: Error | null, stream?: Duplex) => void;
+  // The types know it as synchronous; Node takes an answer by callback too.
+  Object.assign(agent, {
+    createConnection: (_options: unknown, callback: Callback) => {
+      host.connectSocket(socketPath).then(
+        (stream) => callback(null, stream),
+        (error: Error) => callback(error),
+      );
+    },
+  });
+  return agent;
+}
+
+/** What an engine answered, as one of our errors; 404 and others that mean something are looked for before. */
+export function engineError(server: string, cause: unknown): DomainError {
+  if (isDomainError(cause)) return cause;
+  if (!(cause instanceof Error)) return new DomainError("engine.failed", `The engine of ${server} failed.`, { cause });
+  if (statusCodeOf(cause) === undefined) {
+    const message = `The engine of ${server} does not answer: ${cause.message}. Check that Docker runs there.`;
+    return new DomainError("engine.unreachable", message, { cause });
+  }
+  return new DomainError("engine.failed", `The engine of ${server} refused: ${reasonOf(cause)}`, { cause });
+}
+
+/** Of an answer of the engine; `undefined` when there was none. */
+export function statusCodeOf(error: unknown): number | undefined {
+  const code = error instanceof Error && "statusCode" in error ? error.statusCode : undefined;
+  return typeof code === "number" ? code : undefined;
+}
+
+/** The engine's own sentence, without what the library puts around it. */
+export function reasonOf(error: Error): string {
+  const json = "json" in error && typeof error.json === "object" && error.json !== null ? error.json : {};
+  return "message" in json && typeof json.message === "string" ? json.message : error.message;
+}
+
+const SOCKETS_MAX = 256; // Each followed log and each event stream keeps one.
