@@ -61,6 +61,14 @@ describe("a deployment of a pull request", () => {
     expect((await previewsOf(uuid))[0]?.fqdn).toMatch(/^https:\/\/pr-7-[a-z0-9]{12}\.tpl\.example$/);
   });
 
+  test("makes one preview with one URL for many requests at once", async () => {
+    const uuid = await created({ domains: "https://crowd.example", preview_url_template: "{{random}}.{{domain}}" });
+    const answers = await Promise.all(Array.from({ length: 8 }, () => deployed(uuid)));
+    expect(new Set(answers.map(([entry]) => entry?.deployment_uuid)).size).toBe(1);
+    const [preview, ...others] = await previewsOf(uuid);
+    expect([preview?.fqdn, others]).toEqual([expect.stringMatching(/^https:\/\/[a-z0-9]{12}\.crowd\.example$/), []]);
+  });
+
   test("keeps the preview's URL when the application's changes", async () => {
     const uuid = await created({ domains: "https://before.example" });
     await deployed(uuid);

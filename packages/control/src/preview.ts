@@ -78,7 +78,8 @@ export async function openPreview(
     const message = `The preview of pull request ${pull_request_id} of application ${application.name} is being removed. Try again in a moment.`;
     throw new DomainError("resource.state", message);
   }
-  if (claim === undefined) return preview;
+  // Another request for it may have been faster.
+  if (claim === undefined || preview.fqdn !== null) return preview;
   await naming(claim, claimDomains(context, inside, application.id, wanted));
   return { ...preview, fqdn: claim.url };
 }
