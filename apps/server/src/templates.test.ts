@@ -34,6 +34,7 @@ describe.each(byType)("%s", (type, template) => {
     {
       requested: new Map(),
       current: new Map(),
+      isNewCompose: true,
       isNamedBefore: () => false,
     },
   );

@@ -44,9 +44,10 @@ export async function applyDefinition(
   definition: Definition,
 ): Promise<Applied> {
   const { compose, isNewCompose } = definition;
+  const before = await inside.services.containers([service.id]);
   const containers = isNewCompose
     ? await inside.services.saveContainers(service.id, containerFields(context, compose))
-    : await inside.services.containers([service.id]);
+    : before;
   const { items: existing } = await inside.envs.list(service.id);
   const keys = new Set(existing.map(({ key }) => key));
   const plan = planUrls(
@@ -54,8 +55,9 @@ export async function applyDefinition(
     { uuid: service.uuid, server },
     {
       requested: definition.requested,
-      current: new Map(containers.map(({ name, fqdn }) => [name, parseUrlList(fqdn ?? "").claims])),
-      isNamedBefore: (name) => !isNewCompose || keys.has(`SERVICE_URL_${name}`) || keys.has(`SERVICE_FQDN_${name}`),
+      current: new Map(before.map(({ name, fqdn }) => [name, parseUrlList(fqdn ?? "").claims])),
+      isNewCompose,
+      isNamedBefore: (name) => keys.has(`SERVICE_URL_${name}`) || keys.has(`SERVICE_FQDN_${name}`),
     },
   );
   const overridden = await claimUrls(context, inside, service.id, containers, plan.claims, definition.isForced);

@@ -104,6 +104,7 @@ export * from "./service-source.ts";
 export * from "./service-storage.ts";
 export * from "./service-template.ts";
 export * from "./service-url.ts";
+export * from "./service-url-plan.ts";
 export * from "./service-variable.ts";
 export * from "./service-view.ts";
 export * from "./shown-status.ts";

@@ -6,7 +6,8 @@ import { parseUrlList } from "./domain.ts";
 import { isDomainError } from "./errors.ts";
 import type { EnvRecord } from "./ports/records.ts";
 import { ServerSettings } from "./server.ts";
-import { generatedServiceUrl, planUrls, readServiceUrls } from "./service-url.ts";
+import { generatedServiceUrl, readServiceUrls } from "./service-url.ts";
+import { planUrls } from "./service-url-plan.ts";
 import { planVariables } from "./service-variable.ts";
 
 const UUID = "abcdefghijklmnopqrstuvwx";
@@ -149,6 +150,7 @@ services:
       {
         requested: toClaims(requested),
         current: toClaims(current),
+        isNewCompose: true,
         isNamedBefore: (name) => existing.some(({ key }) => key === `SERVICE_URL_${name}`),
       },
     );
@@ -206,7 +208,7 @@ services:
       fc.property(text, given, (parts, values) => {
         const existing = Object.entries(values).map(([key, value]) => record(key, value));
         const read = composeOf(`services: {web: {image: a, environment: {X: "${parts.join(" ")}"}}}`);
-        const { variables } = planned({}, {}, existing, read);
+        const { variables } = planned({}, { web: "http://kept.example" }, existing, read);
         const kept = existing.filter(({ uuid }) => !variables.delete.includes(uuid));
         for (const { change } of variables.update) expect(change).not.toHaveProperty("value");
         for (const { key } of variables.insert) expect(values).not.toHaveProperty(key);
@@ -236,6 +238,51 @@ services:
       { uuid: "of-SERVICE_FQDN_CONSOLE", change: { value: "console.example" } },
       { uuid: "of-SERVICE_URL_CONSOLE", change: { value: "https://console.example" } },
     ]);
+  });
+
+  const webAs = (lines: string) => composeOf(`services: {site: {image: a, environment: ${lines}}}`);
+  const stored = (first: ReturnType<typeof planned>) =>
+    first.variables.insert.map(({ key, value, is_required }) => record(key, value, { is_required }));
+
+  test("follow the text where Berth made them: its port, its path, and names that are no more", () => {
+    const first = planned({}, {}, [], webAs("{SERVICE_URL_WEB_3000: /a, SERVICE_URL_OLD: ''}"));
+    const [web, old] = [`web-${UUID}.localhost`, `old-${UUID}.localhost`];
+    expect(first.fqdns).toEqual({ site: `http://${web}:3000/a,http://${old}` });
+    const current = { site: `https://chosen.example,${first.fqdns.site}` };
+    const next = planned({}, current, stored(first), webAs("{SERVICE_URL_WEB_4000: ''}"));
+    expect(next.fqdns).toEqual({ site: `https://chosen.example,http://${web}:4000` });
+    expect(next.values).toEqual({
+      SERVICE_URL_WEB_4000: `http://${web}:4000`,
+      SERVICE_FQDN_WEB_4000: `${web}:4000`,
+    });
+    expect(next.variables.delete.toSorted()).toEqual(
+      ["SERVICE_FQDN_OLD", "SERVICE_FQDN_WEB_3000", "SERVICE_URL_OLD", "SERVICE_URL_WEB_3000"].map(
+        (key) => `of-${key}`,
+      ),
+    );
+  });
+
+  test("are made again for a container that has a new name, and not for one that gave them up", () => {
+    const text = webAs("[SERVICE_URL_WEB]");
+    const first = planned({}, {}, [], text);
+    expect(planned({}, { other: "http://gone.example" }, stored(first), text).fqdns).toEqual(first.fqdns);
+    expect(planned({}, { site: "" }, stored(first), text).fqdns).toEqual({});
+  });
+
+  test("are told apart by the names they were made for, whatever the order of the text", () => {
+    const [web, api] = [`http://web-${UUID}.localhost`, `http://api-${UUID}.localhost`];
+    const { values } = planned(
+      { site: `${web},http://x.example,${api}` },
+      {},
+      [],
+      webAs("[SERVICE_URL_API, SERVICE_URL_OTHER, SERVICE_URL_MORE, SERVICE_URL_WEB]"),
+    );
+    expect(values).toMatchObject({
+      SERVICE_URL_API: api,
+      SERVICE_URL_WEB: web,
+      SERVICE_URL_OTHER: "http://x.example",
+      SERVICE_URL_MORE: "http://x.example",
+    });
   });
 
   test("of a container that became a database: it loses its URLs", () => {

@@ -52,84 +52,22 @@ function twice(claims: readonly DomainClaim[]): readonly string[] {
   });
 }
 
-/** Between two labels' worth of name and uuid: `<name>-<uuid>` is one label of a host. */
+/** `<name>-<uuid>` is one label of a host. */
 const NAME_LENGTH_MAX = 63 - 1 - 24;
+
+/** Tells by itself that Berth made the host, and for which name. */
+export const generatedLabel = (name: string, serviceUuid: string): string =>
+  `${slug(name, NAME_LENGTH_MAX) || "container"}-${serviceUuid}`;
 
 /** The URL that is made for a container: `<name>-<uuid of the service>`, below the server's own domain. */
 export function generatedServiceUrl(
-  { name, port, path }: WantedUrl,
+  wanted: WantedUrl,
   server: Pick<ServerRecord, "ip" | "settings">,
   serviceUuid: string,
 ): string {
-  const base = new URL(generatedUrl(server, `${slug(name, NAME_LENGTH_MAX) || "container"}-${serviceUuid}`));
-  if (port !== null) base.port = String(port);
-  const prefix = base.pathname === "/" ? "" : base.pathname;
-  // Of port 80 and 443 the URL shows none, and they are what a container listens on when none is said.
-  return `${base.protocol}//${base.host}${prefix}${path}`;
+  const { protocol, hostname, port, pathname } = new URL(
+    generatedUrl(server, generatedLabel(wanted.name, serviceUuid)),
+  );
+  const at = wanted.port ?? port;
+  return `${protocol}//${hostname}${at === "" ? "" : `:${at}`}${pathname === "/" ? "" : pathname}${wanted.path}`;
 }
-
-export interface UrlPlan {
-  /** Of the containers whose URLs change. */
-  readonly claims: ContainerClaims;
-  /** For each URL that the compose text asks for, where it leads to from now on. */
-  readonly urls: readonly { readonly wanted: WantedUrl; readonly url: string | null; readonly isChosen: boolean }[];
-}
-
-/**
- * What URLs the containers of a service get: those that were asked for, else those they have, and one is made for each
- * that the compose text names for the first time.
- *
- * @param current URLs that the containers have
- * @param isNamedBefore Whether the compose text named a URL of this name before: then none is made
- */
-export function planUrls(
-  { urls: wantedUrls, containers }: Pick<Compose, "urls" | "containers">,
-  service: { readonly uuid: string; readonly server: Pick<ServerRecord, "ip" | "settings"> },
-  {
-    requested,
-    current,
-    isNamedBefore,
-  }: {
-    readonly requested: ContainerClaims;
-    readonly current: ContainerClaims;
-    readonly isNamedBefore: (name: string) => boolean;
-  },
-): UrlPlan {
-  const claims = new Map(requested);
-  for (const { name, kind } of containers) {
-    if (claims.has(name)) continue;
-    const before = current.get(name) ?? [];
-    const fresh = wantedUrls.filter((wanted) => wanted.container === name && !isNamedBefore(wanted.name));
-    const made = fresh.flatMap(
-      (wanted) => parseUrlList(generatedServiceUrl(wanted, service.server, service.uuid)).claims,
-    );
-    const isNoApplication = kind === "database" && before.length > 0;
-    if (isNoApplication) claims.set(name, []);
-    else if (made.length > 0) claims.set(name, [...before, ...made]);
-  }
-  const urls = wantedUrls.map((wanted) => ({
-    wanted,
-    url: urlOf(wanted, wantedUrls, claims, current) ?? fallbackUrl(wanted, service),
-    isChosen: wanted.container !== null && requested.has(wanted.container),
-  }));
-  return { claims, urls };
-}
-
-/** A container's first URL is that of the first name it is given, and so on; with fewer URLs, the first serves. */
-function urlOf(
-  wanted: WantedUrl,
-  all: readonly WantedUrl[],
-  claims: ContainerClaims,
-  current: ContainerClaims,
-): string | null {
-  if (wanted.container === null) return null;
-  const own = claims.get(wanted.container) ?? current.get(wanted.container) ?? [];
-  const index = all.filter(({ container }) => container === wanted.container).indexOf(wanted);
-  return (own[index] ?? own[0])?.url ?? null;
-}
-
-/** A name that leads to none of the containers still has a value. */
-const fallbackUrl = (
-  wanted: WantedUrl,
-  { server, uuid }: { readonly uuid: string; readonly server: Pick<ServerRecord, "ip" | "settings"> },
-): string | null => (wanted.container === null ? generatedServiceUrl(wanted, server, uuid) : null);

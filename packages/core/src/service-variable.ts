@@ -3,7 +3,7 @@ import { readMagic } from "./compose/magic-key.ts";
 import type { ComposeVariable } from "./compose/variables.ts";
 import { newEnv } from "./env.ts";
 import type { EnvFields, EnvRecord } from "./ports/records.ts";
-import type { UrlPlan } from "./service-url.ts";
+import type { UrlPlan } from "./service-url-plan.ts";
 
 export interface VariablePlan {
   readonly insert: readonly EnvFields[];
@@ -23,15 +23,15 @@ export interface VariablesInput {
 }
 
 /**
- * What becomes of a service's variables. Values that are there stay, whoever made them, but those that hold a URL which
- * was chosen anew.
+ * What becomes of a service's variables. Values that are there stay, whoever made them, but those that hold a URL of a
+ * container whose URLs change.
  */
 export function planVariables({ variables, existing, urls, source, now, isNewCompose }: VariablesInput): VariablePlan {
   const byKey = new Map(existing.map((env) => [env.key, env]));
   const values = new Map(existing.map(({ key, value }) => [key, value]));
   const made = magicValues(variables, { source, now, existing: values });
-  const ofUrls = urls.map(({ wanted, url, isChosen }) => ({
-    isChosen,
+  const ofUrls = urls.map(({ wanted, url, isChanged }) => ({
+    isChanged,
     values: urlValues(
       wanted,
       url,
@@ -39,7 +39,7 @@ export function planVariables({ variables, existing, urls, source, now, isNewCom
     ),
   }));
   const urlOf = new Map(ofUrls.flatMap((one) => [...one.values]));
-  const chosen = new Map(ofUrls.filter(({ isChosen }) => isChosen).flatMap((one) => [...one.values]));
+  const changed = new Map(ofUrls.filter(({ isChanged }) => isChanged).flatMap((one) => [...one.values]));
 
   const wanted = new Map(variables.map((variable) => [variable.key, variable]));
   for (const key of made.keys()) {
@@ -52,7 +52,7 @@ export function planVariables({ variables, existing, urls, source, now, isNewCom
         fieldsOf(variable, urlOf.has(variable.key) ? urlOf.get(variable.key) : made.get(variable.key)),
       ),
     update: existing.flatMap((env) => {
-      const change = changeOf(env, wanted.get(env.key), chosen);
+      const change = changeOf(env, wanted.get(env.key), changed);
       return Object.keys(change).length > 0 ? [{ uuid: env.uuid, change }] : [];
     }),
     delete: isNewCompose ? existing.filter(({ key }) => isUnused(key, wanted)).map(({ uuid }) => uuid) : [],
@@ -68,8 +68,8 @@ function fieldsOf(
   return { ...newEnv({ key, value: ownValue, comment }), is_required: isRequired };
 }
 
-function changeOf(env: EnvRecord, wanted: ComposeVariable | undefined, chosen: ReadonlyMap<string, string | null>) {
-  const value = chosen.get(env.key);
+function changeOf(env: EnvRecord, wanted: ComposeVariable | undefined, changed: ReadonlyMap<string, string | null>) {
+  const value = changed.get(env.key);
   return {
     ...(value === undefined || value === env.value ? {} : { value }),
     ...(wanted === undefined || wanted.isRequired === env.is_required ? {} : { is_required: wanted.isRequired }),
