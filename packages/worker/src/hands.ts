@@ -1,5 +1,5 @@
 import type { Engine, ServerRecord, Proxy as SiteProxy } from "@berth/core";
-import type { WorkerDeps } from "./ports.ts";
+import type { Connect, WorkerDeps } from "./ports.ts";
 import { createRouter, type Router } from "./router.ts";
 
 /** What a worker works on a server with. */
@@ -8,17 +8,24 @@ export interface ServerHands {
   readonly engine: Engine;
   readonly proxy: SiteProxy;
   readonly router: Router;
+  readonly connect: Connect | undefined;
 }
 
 /** One engine, proxy and router for each server, for deployments and reconciler alike. */
-export function serverHands({ stores, engineFor, proxyFor }: WorkerDeps): (server: ServerRecord) => ServerHands {
+export function serverHands(deps: WorkerDeps): (server: ServerRecord) => ServerHands {
   const known = new Map<number, ServerHands>();
   return (server) => {
     const existing = known.get(server.id);
     if (existing !== undefined) return { ...existing, server };
-    const engine = engineFor(server);
-    const proxy = proxyFor(server);
-    const hands = { server, engine, proxy, router: createRouter(stores, engine, proxy) };
+    const engine = deps.engineFor(server);
+    const proxy = deps.proxyFor(server);
+    const hands = {
+      server,
+      engine,
+      proxy,
+      router: createRouter(deps.stores, engine, proxy),
+      connect: deps.connectorFor?.(server),
+    };
     known.set(server.id, hands);
     return hands;
   };

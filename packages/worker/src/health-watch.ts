@@ -43,11 +43,11 @@ export function createHealthWatch({ logger, clock }: WatchDeps, onChange: () => 
   const stopping = new AbortController();
   const busy = new Set<string>();
 
-  const look = async ({ engine }: ServerHands, { state, settings }: Watched, watch: Watch) => {
+  const look = async (hands: ServerHands, { state, settings }: Watched, watch: Watch) => {
     const whole = healthCheckOf(settings);
     const watched = watchOf(whole);
     const check = { ...watched, timeoutSeconds: Math.min(watched.timeoutSeconds, TIMEOUT_SECONDS_MAX) };
-    const outcome = await probeRelease(engine, state, check, stopping.signal);
+    const outcome = await probeRelease(hands, state, check, stopping.signal);
     if (stopping.signal.aborted) return;
     const problem = problemOf(check, outcome);
     const before = watch.health;

@@ -1,3 +1,4 @@
+import type { Duplex } from "node:stream";
 import type {
   ApplicationRecord,
   Clock,
@@ -8,6 +9,7 @@ import type {
   Proxy as SiteProxy,
   SourceFetcher,
   SystemStores,
+  Upstream,
 } from "@berth/core";
 
 /** What a worker is given. */
@@ -16,6 +18,8 @@ export interface WorkerDeps {
   /** The same engine for every call about the same server. */
   engineFor(server: ServerRecord): Engine;
   proxyFor(server: ServerRecord): SiteProxy;
+  /** How a server's releases are reached from here; `undefined`: by their address. */
+  connectorFor?(server: ServerRecord): Connect | undefined;
   readonly source: SourceFetcher;
   /**
    * With what an application's repository is fetched; `undefined` for one that anybody may read. Asked before each
@@ -34,6 +38,9 @@ export interface WorkerDeps {
   ownsServer(server: ServerRecord): boolean;
   readonly logger: Logger;
 }
+
+/** @throws DomainError `server.unreachable`, or what the system says of a refused connection. */
+export type Connect = (address: Upstream, signal: AbortSignal) => Promise<Duplex>;
 
 export interface Logger {
   debug(message: string, details?: Readonly<Record<string, unknown>>): void;

@@ -1,7 +1,8 @@
 import { createServer, type RequestListener } from "node:http";
-import { createServer as createTcpServer, type Server } from "node:net";
+import { createConnection, createServer as createTcpServer, type Server } from "node:net";
 import { BUILT_IN_CHECK, DomainError, type Engine, type HealthCheck, type HttpProbe } from "@berth/core";
 import { afterEach, describe, expect, test } from "vitest";
+import type { Connect } from "./ports.ts";
 import { probeHttp, probeRelease } from "./probe.ts";
 
 const closing: (() => Promise<void>)[] = [];
@@ -28,15 +29,21 @@ describe("a probe by HTTP", () => {
       response.writeHead(204).end();
     });
     const probe: HttpProbe = { ...PROBE, method: "POST", path: "/up?full", host: "shop.example.com" };
-    expect(await probeHttp(upstream, probe, 5, never())).toEqual({ type: "answer", statusCode: 204, body: "" });
+    expect(await probeHttp(upstream, probe, { timeoutSeconds: 5, signal: never() })).toEqual({
+      type: "answer",
+      statusCode: 204,
+      body: "",
+    });
     expect(asked).toEqual([["POST", "/up?full", "shop.example.com"]]);
   });
 
   test("goes to another port of the release when it shall", async () => {
     const traffic = await serve((_request, response) => void response.writeHead(500).end());
     const health = await serve((_request, response) => void response.writeHead(200).end());
-    expect(await probeHttp(traffic, { ...PROBE, port: health.port }, 5, never())).toMatchObject({ statusCode: 200 });
-    expect(await probeHttp(traffic, PROBE, 5, never())).toMatchObject({ statusCode: 500 });
+    expect(
+      await probeHttp(traffic, { ...PROBE, port: health.port }, { timeoutSeconds: 5, signal: never() }),
+    ).toMatchObject({ statusCode: 200 });
+    expect(await probeHttp(traffic, PROBE, { timeoutSeconds: 5, signal: never() })).toMatchObject({ statusCode: 500 });
   });
 
   test("reads the answer when a text is looked for, and no more than it needs", async () => {
@@ -45,25 +52,46 @@ describe("a probe by HTTP", () => {
       const timer = setInterval(() => response.write("x".repeat(65_536)), 1);
       response.on("close", () => clearInterval(timer));
     });
-    const outcome = await probeHttp(upstream, { ...PROBE, text: "ready" }, 20, never());
+    const outcome = await probeHttp(upstream, { ...PROBE, text: "ready" }, { timeoutSeconds: 20, signal: never() });
     expect(outcome).toMatchObject({ type: "answer", statusCode: 200 });
     expect(outcome.type === "answer" && outcome.body.startsWith("ready")).toBe(true);
   });
 
+  test("goes through the connection of a server whose addresses nobody else reaches", async () => {
+    const near = await serve(({ headers }, response) => void response.end(`hello ${headers.host}`));
+    const asked: unknown[] = [];
+    const connect: Connect = async (address) => {
+      asked.push(address);
+      return createConnection(near);
+    };
+    const far = { host: "203.0.113.7", port: 3000 };
+    const probe: HttpProbe = { ...PROBE, text: "hello" };
+    const outcome = await probeHttp(far, { ...probe, port: 81 }, { timeoutSeconds: 5, signal: never(), connect });
+    expect(outcome).toMatchObject({ type: "answer", statusCode: 200, body: `hello ${PROBE.host}` });
+    expect(asked).toEqual([{ host: far.host, port: 81 }]);
+    const lost: Connect = () => Promise.reject(new DomainError("server.unreachable", "Gone."));
+    const refused = probeHttp(far, probe, { timeoutSeconds: 5, signal: never(), connect: lost });
+    expect(await refused).toEqual({ type: "refused" });
+  });
+
   test("does not wait for a body that nobody reads", async () => {
     const upstream = await serve((_request, response) => void response.write("never ends"));
-    expect(await probeHttp(upstream, PROBE, 20, never())).toEqual({ type: "answer", statusCode: 200, body: "" });
+    expect(await probeHttp(upstream, PROBE, { timeoutSeconds: 20, signal: never() })).toEqual({
+      type: "answer",
+      statusCode: 200,
+      body: "",
+    });
   });
 
   test("sees that nothing listens", async () => {
     const upstream = await serve(() => undefined);
     await closing.pop()?.();
-    expect(await probeHttp(upstream, PROBE, 5, never())).toEqual({ type: "refused" });
+    expect(await probeHttp(upstream, PROBE, { timeoutSeconds: 5, signal: never() })).toEqual({ type: "refused" });
   });
 
   test("sees that no answer comes in time", async () => {
     const upstream = await serve((_request, response) => void setTimeout(() => response.end(), 1000));
-    expect(await probeHttp(upstream, PROBE, 0.1, never())).toEqual({ type: "timeout" });
+    expect(await probeHttp(upstream, PROBE, { timeoutSeconds: 0.1, signal: never() })).toEqual({ type: "timeout" });
   });
 
   test("sees that what answers is no HTTP", async () => {
@@ -72,18 +100,22 @@ describe("a probe by HTTP", () => {
       socket.resume();
       socket.end("220 smtp.example.com ready\r\n");
     });
-    expect(await probeHttp(await listen(server), PROBE, 5, never())).toEqual({ type: "not_http" });
+    expect(await probeHttp(await listen(server), PROBE, { timeoutSeconds: 5, signal: never() })).toEqual({
+      type: "not_http",
+    });
   });
 
   test("sees that a plain server was asked for https", async () => {
     const upstream = await serve((_request, response) => response.end());
-    expect(await probeHttp(upstream, { ...PROBE, scheme: "https" }, 5, never())).toEqual({ type: "not_http" });
+    expect(await probeHttp(upstream, { ...PROBE, scheme: "https" }, { timeoutSeconds: 5, signal: never() })).toEqual({
+      type: "not_http",
+    });
   });
 
   test("ends with its signal", async () => {
     const upstream = await serve(() => undefined);
     const controller = new AbortController();
-    const outcome = probeHttp(upstream, PROBE, 20, controller.signal);
+    const outcome = probeHttp(upstream, PROBE, { timeoutSeconds: 20, signal: controller.signal });
     controller.abort();
     expect((await outcome).type).toBe("timeout");
   });
@@ -94,7 +126,8 @@ describe("a probe by command", () => {
   const state = { resourceUuid: "r", deploymentUuid: "d", state: "running", upstream: null } as const;
   const rest = { restartCount: 0, exitCode: null, startedAt: null };
   const engineThat = (exec: Engine["exec"]) => ({ exec }) as Engine; // Nothing else is called.
-  const look = (exec: Engine["exec"]) => probeRelease(engineThat(exec), { ...state, ...rest }, check, never());
+  const look = (exec: Engine["exec"]) =>
+    probeRelease({ engine: engineThat(exec), connect: undefined }, { ...state, ...rest }, check, never());
 
   test("says how it exited", async () => {
     const outcome = await look(async () => ({ exitCode: 2, output: "no", isTruncated: false }));

@@ -1,7 +1,8 @@
-import { request as httpRequest, type IncomingMessage } from "node:http";
+import { request as httpRequest, type IncomingMessage, type RequestOptions } from "node:http";
 import { request as httpsRequest } from "node:https";
+import type { Duplex } from "node:stream";
+import { connect as connectTls } from "node:tls";
 import {
-  type Engine,
   type HealthCheck,
   type HttpProbe,
   isDomainError,
@@ -9,16 +10,20 @@ import {
   type ReleaseState,
   type Upstream,
 } from "@berth/core";
+import type { ServerHands } from "./hands.ts";
+import type { Connect } from "./ports.ts";
 
 /** Looks once whether a release works. Never rejects for what the release does. */
 export async function probeRelease(
-  engine: Engine,
+  { engine, connect }: Pick<ServerHands, "engine" | "connect">,
   { resourceUuid, deploymentUuid, upstream }: ReleaseState,
   { probe, timeoutSeconds }: HealthCheck,
   signal: AbortSignal,
 ): Promise<ProbeOutcome> {
   if (probe.type === "http") {
-    return upstream === null ? { type: "refused" } : await probeHttp(upstream, probe, timeoutSeconds, signal);
+    return upstream === null
+      ? { type: "refused" }
+      : await probeHttp(upstream, probe, { timeoutSeconds, signal, connect });
   }
   const ref = { resourceUuid, deploymentUuid };
   const startedMs = performance.now();
@@ -33,23 +38,40 @@ export async function probeRelease(
   }
 }
 
-export function probeHttp(
+export interface ProbeOptions {
+  readonly timeoutSeconds: number;
+  readonly signal: AbortSignal;
+  /** Leads to an address that only the release's own server reaches. */
+  readonly connect?: Connect | undefined;
+}
+
+export async function probeHttp(
   upstream: Upstream,
   probe: HttpProbe,
-  timeoutSeconds: number,
-  signal: AbortSignal,
+  { timeoutSeconds, signal, connect }: ProbeOptions,
 ): Promise<ProbeOutcome> {
-  const options = {
+  const whole = AbortSignal.any([signal, AbortSignal.timeout(timeoutSeconds * 1000)]);
+  const options: RequestOptions & { readonly rejectUnauthorized: boolean } = {
     host: upstream.host,
     port: probe.port ?? upstream.port,
     method: probe.method,
     path: probe.path,
     headers: { host: probe.host, "user-agent": "Berth-Health", connection: "close" },
     agent: false,
-    signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutSeconds * 1000)]),
+    signal: whole,
     // The certificate is the application's own, on the way from the proxy to it.
     rejectUnauthorized: false,
   };
+  if (connect !== undefined) {
+    try {
+      const stream = await connect({ host: upstream.host, port: probe.port ?? upstream.port }, whole);
+      // An agent would make connections of its own.
+      delete options.agent;
+      options.createConnection = () => streamFor(probe, stream);
+    } catch (error) {
+      return whole.aborted ? { type: "timeout" } : outcomeOf(error);
+    }
+  }
   return new Promise((resolve) => {
     const request = (probe.scheme === "https" ? httpsRequest : httpRequest)(options);
     request.on("error", (error) => resolve(outcomeOf(error)));
@@ -61,6 +83,9 @@ export function probeHttp(
     request.end();
   });
 }
+
+const streamFor = (probe: HttpProbe, stream: Duplex): Duplex =>
+  probe.scheme === "https" ? connectTls({ socket: stream, rejectUnauthorized: false }) : stream;
 
 async function readAnswer(response: IncomingMessage, bytesMax: number): Promise<ProbeOutcome> {
   const chunks: Buffer[] = [];

@@ -65,7 +65,7 @@ async function problemNow(
   if (state.upstream === null && check.probe.type === "http") {
     return elapsedSeconds < STEADY_SECONDS ? "it has not run for long yet" : undefined;
   }
-  return problemOf(check, await probeRelease(ctx.hands.engine, state, check, ctx.io.signal));
+  return problemOf(check, await probeRelease(ctx.hands, state, check, ctx.io.signal));
 }
 
 /** A release that has listened elsewhere for so long will not come to the right port any more. */
