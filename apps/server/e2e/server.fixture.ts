@@ -52,6 +52,8 @@ export async function testServer(options: ServerOptions = {}): Promise<TestServe
     BERTH_PORT: String(apiPort),
     BERTH_PROXY_HOST: "127.0.0.1",
     BERTH_PROXY_PORT: String(proxyPort),
+    // Many servers run at once, and one machine has one Docker engine: what needs it turns it on.
+    BERTH_DOCKER: "off",
     BERTH_EXAMPLE: "off",
     BERTH_RATE_LIMIT: "0",
     ...options.env,

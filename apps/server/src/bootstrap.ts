@@ -16,6 +16,9 @@ import { create as createArchive } from "tar";
 import { writePrivateFile } from "./private-file.ts";
 
 const LOCAL_SERVER = "localhost";
+const DOCKER_SERVER = "docker";
+/** How containers name the machine that they run on: no other address may be given to a server of its own. */
+const DOCKER_ADDRESS = "host.docker.internal";
 const EXAMPLE_FOLDER = fileURLToPath(new URL("../../../examples/hello", import.meta.url));
 
 /** The scope of what the instance does for itself. */
@@ -65,6 +68,49 @@ export async function ensureLocalServer({ file, stores, control, ids }: LocalSer
   writePrivateFile(file, JSON.stringify({ uuid: server.uuid }));
   const { total } = await stores.projects.list({ take: 1 });
   if (total === 0) await control.projects.create({ name: "My project" });
+  return server;
+}
+
+interface LocalDockerOptions extends Pick<LocalServerOptions, "file" | "stores" | "ids"> {
+  /** The engine's version when it answers; `undefined` when it does not. */
+  readonly version: string | undefined;
+}
+
+/**
+ * The server that stands for this machine's Docker engine, beside the one without containers: registered once it has
+ * answered, and kept from then on, since resources may live on it. `undefined` while it never answered.
+ */
+export async function ensureDockerServer({
+  file,
+  stores,
+  ids,
+  version,
+}: LocalDockerOptions): Promise<ServerRecord | undefined> {
+  const { uuid } = readKept(file) ?? {};
+  const known = uuid === undefined ? undefined : await stores.servers.find(uuid);
+  if (known !== undefined || version === undefined) return known;
+  const server = await stores.transaction(async (inside) => {
+    const isFirst = !(await inside.servers.isAddressTaken(DOCKER_ADDRESS));
+    const inserted = await inside.servers.insert({
+      uuid: ids.uuid(),
+      name: isFirst ? DOCKER_SERVER : `${DOCKER_SERVER}-${hostname()}`,
+      description: "The Docker engine of this machine.",
+      ip: isFirst ? DOCKER_ADDRESS : `${ids.uuid()}.${DOCKER_ADDRESS}`,
+      port: 22,
+      user: "root",
+      engine: "docker",
+      proxy_type: "CADDY",
+      settings: ServerSettings.parse({ is_reachable: true, is_usable: true }),
+    });
+    await inside.destinations.insert({
+      uuid: ids.uuid(),
+      server_id: inserted.id,
+      name: "default",
+      network: "berth",
+    });
+    return inserted;
+  });
+  writePrivateFile(file, JSON.stringify({ uuid: server.uuid }));
   return server;
 }
 

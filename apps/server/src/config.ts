@@ -41,10 +41,28 @@ export const ENVIRONMENT = z.object({
     .url({ protocol: /^https?$/, error: "is an http or https URL" })
     .optional()
     .describe("The API's own URL: no application can take it."),
+  BERTH_DOCKER: z
+    .enum(["auto", "off"])
+    .default("auto")
+    .describe("Registers this machine's Docker engine as a server when it answers; off leaves it alone."),
+  BERTH_DOCKER_SOCKET: z
+    .string()
+    .startsWith("/")
+    .default("/var/run/docker.sock")
+    .describe("Of this machine's Docker engine."),
+  BERTH_HTTP_PORT: port("Port of the proxy beside this machine's Docker engine.").default(80),
+  BERTH_HTTPS_PORT: port("Port for https of the proxy beside this machine's Docker engine.").default(443),
   BERTH_EXAMPLE: z.enum(["on", "off"]).default("on").describe("Deploy examples/hello on the first start."),
   BERTH_PARALLEL_DEPLOYMENTS: whole("Deployments this process runs at once, over all servers.").default(8),
   BERTH_LOG: z.enum(["debug", "info", "warn", "error", "silent"]).default("warn").describe("What is logged."),
 });
+
+/** This machine's Docker engine and the proxy beside it. */
+export interface LocalDocker {
+  readonly socketPath: string;
+  readonly httpPort: number;
+  readonly httpsPort: number;
+}
 
 export interface Config {
   readonly dataFolder: string;
@@ -60,6 +78,8 @@ export interface Config {
   readonly reportedVersion: string;
   readonly allowedPrivateHosts: readonly string[];
   readonly publicUrl: string | undefined;
+  /** `undefined`: not looked for. */
+  readonly docker: LocalDocker | undefined;
   readonly deploysExample: boolean;
   readonly parallelDeployments: number;
   readonly logLevel: "debug" | "info" | "warn" | "error" | "silent";
@@ -89,6 +109,10 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     reportedVersion: env.BERTH_REPORTED_VERSION,
     allowedPrivateHosts: env.BERTH_ALLOWED_PRIVATE_HOSTS.split(/[\s,]+/).filter(Boolean),
     publicUrl: env.BERTH_PUBLIC_URL,
+    docker:
+      env.BERTH_DOCKER === "off"
+        ? undefined
+        : { socketPath: env.BERTH_DOCKER_SOCKET, httpPort: env.BERTH_HTTP_PORT, httpsPort: env.BERTH_HTTPS_PORT },
     deploysExample: env.BERTH_EXAMPLE === "on",
     parallelDeployments: env.BERTH_PARALLEL_DEPLOYMENTS,
     logLevel: env.BERTH_LOG,

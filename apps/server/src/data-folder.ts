@@ -20,6 +20,10 @@ export interface DataFolder {
   readonly cliFile: string;
   /** Which record stands for this machine. */
   readonly serverFile: string;
+  /** Which record stands for this machine's Docker engine. */
+  readonly dockerFile: string;
+  /** What Berth keeps for the servers it looks after, e.g. sockets that lead to their engines. */
+  readonly servers: string;
 }
 
 /** @throws DomainError `setup.failed` when the folder cannot be made or written. */
@@ -47,5 +51,7 @@ export function dataFolder(root: string): DataFolder {
     keyFile: join(root, "secret.key"),
     cliFile: join(root, "cli.json"),
     serverFile: join(root, "server.json"),
+    dockerFile: join(root, "docker.json"),
+    servers: join(root, "servers"),
   };
 }

@@ -1,6 +1,7 @@
 import {
   DomainError,
   invalid,
+  isOwnMachine,
   type JobStarted,
   notFound,
   type Page,
@@ -147,7 +148,7 @@ export function servers(context: UseCaseContext) {
       const job = await stores.transaction(async (inside) => {
         const server = await inside.servers.findAlone(uuid);
         if (server === undefined) throw notFound("Server");
-        if (server.engine === "process") throw new DomainError("resource.in_use", "Local server cannot be deleted.");
+        if (isOwnMachine(server)) throw new DomainError("resource.in_use", "Local server cannot be deleted.");
         // What is being removed already holds nothing up: the server goes after it.
         if (!force && (await inside.resources.hasStaying(server.id))) throw hasResources(server);
         if (await inside.servers.markRemoving(server.id)) {
@@ -184,14 +185,14 @@ export async function findKey(stores: Stores, uuid: string): Promise<PrivateKeyR
 
 /** The machine that Berth runs on is reached by no address and has Berth's own proxy. */
 function refuseForLocal(server: ServerRecord, sent: ServerUpdate): void {
-  if (server.engine !== "process") return;
+  if (!isOwnMachine(server)) return;
   const fields = (["ip", "port", "user"] as const).filter((field) => (sent[field] ?? server[field]) !== server[field]);
   if (fields.length > 0) {
     throw invalid(
       Object.fromEntries(fields.map((field) => [field, ["This server is the machine that Berth runs on."]])),
     );
   }
-  if (sent.proxy_type && sent.proxy_type !== server.proxy_type.toLowerCase()) {
+  if (server.engine === "process" && sent.proxy_type && sent.proxy_type !== server.proxy_type.toLowerCase()) {
     throw new DomainError("engine.unsupported", "Validation failed.", {
       fields: { proxy_type: ["This server runs Berth's own proxy, which cannot be replaced."] },
     });

@@ -3,7 +3,7 @@ import { cronOf } from "./cron.ts";
 import { databaseType } from "./database.ts";
 import type { ListedResource, ServerRecord } from "./ports/records.ts";
 import type { ResourceKind } from "./resource.ts";
-import { ENGINE_KINDS, type ServerSettings } from "./server.ts";
+import { ENGINE_KINDS, isOwnMachine, type ServerSettings } from "./server.ts";
 import { shownServiceStatus, shownStatus } from "./shown-status.ts";
 import { PlainTimestamp, plainTimestamp, Timestamp, timestamp, timestampOrNull } from "./timestamp.ts";
 
@@ -149,7 +149,7 @@ export function serverView(server: ServerRecord, resources?: readonly ListedReso
     proxy: proxyView(server),
     is_reachable: settings.is_reachable,
     is_usable: settings.is_usable,
-    is_coolify_host: server.engine === "process",
+    is_coolify_host: isOwnMachine(server),
     settings: settingsView(server),
     ...(resources === undefined ? {} : { resources: resources.map(serverResourceView) }),
     ...WITHOUT_MEANING_YET,

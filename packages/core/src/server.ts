@@ -1,4 +1,5 @@
 import { z } from "zod";
+import type { ServerRecord } from "./ports/records.ts";
 
 /** What an operator may set on a server, with the family's defaults. */
 export const ServerSettings = z.object({
@@ -29,6 +30,10 @@ export const ServerSettings = z.object({
   connection_timeout: z.int().min(1).max(300).default(10),
 });
 export type ServerSettings = z.infer<typeof ServerSettings>;
+
+/** Whether it is a machine of a control plane itself: no login leads to it. */
+export const isOwnMachine = ({ engine, private_key_id }: Pick<ServerRecord, "engine" | "private_key_id">): boolean =>
+  engine === "process" || private_key_id === null;
 
 export const ENGINE_KINDS = ["process", "docker", "swarm"] as const;
 export type EngineKind = (typeof ENGINE_KINDS)[number];

@@ -385,6 +385,7 @@ const ATTEMPTS: Attempts = {
   settings: {
     isApiEnabled: (stores) => stores.settings.isApiEnabled().then(() => undefined),
     setApiEnabled: (stores) => stores.settings.setApiEnabled(true),
+    instanceId: (stores) => stores.settings.instanceId("ours").then(() => undefined),
   },
   cloudTokens: {
     list: (stores) => stores.cloudTokens.list().then(({ items }) => items),

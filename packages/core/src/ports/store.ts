@@ -329,4 +329,6 @@ export interface EventStore {
 export interface InstanceSettingStore {
   isApiEnabled(): Promise<boolean>;
   setApiEnabled(isEnabled: boolean): Promise<void>;
+  /** Names the instance for ever, in labels of what it makes elsewhere. @param fresh Kept when there is none yet. */
+  instanceId(fresh: string): Promise<string>;
 }
