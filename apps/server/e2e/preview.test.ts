@@ -102,8 +102,10 @@ it("[S65] serves a pull request beside its application, and leaves nothing of it
   expect((await get(server, host)).body).toBe(`feature 2 hi pull/7/head http://${host} 3`);
 
   const deleted = await server.rest("DELETE", `/applications/${shop.uuid}/previews/7`);
-  expect([deleted.status, deleted.body]).toEqual([200, { message: "Preview deletion request queued." }]);
+  expect(deleted.status).toBe(200);
+  const { job_uuid } = deleted.body as { job_uuid: string };
   await until(async () => (await previews()).length === 0);
+  expect((await server.rest("GET", `/jobs/${job_uuid}`)).body).toMatchObject({ status: "finished", error: null });
   expect((await get(server, host)).status).toBe(404);
   expect(storagesOnDisk()).toEqual([expect.stringMatching(/^[a-z0-9]+$/)]);
   const runs = join(server.dataFolder, "apps", shop.uuid, "run");

@@ -41,7 +41,15 @@ describe("previews of pull requests", () => {
     expect([page.json.length, page.json[0].pull_request_id, page.headers["x-total-count"]]).toEqual([1, 8, "3"]);
 
     const deleted = await api.ask("DELETE", `/applications/${uuid}/previews/7`);
-    expect([deleted.status, deleted.json]).toEqual([200, { message: "Preview deletion request queued." }]);
+    const { message, job_uuid } = deleted.json;
+    expect([deleted.status, message]).toEqual([200, "Preview deletion request queued."]);
+    expect((await api.ask("GET", `/jobs/${job_uuid}`)).json).toMatchObject({
+      type: "preview.delete",
+      status: "queued",
+      subject_type: "preview",
+      subject_uuid: all.json[0].uuid,
+      subject_name: expect.stringMatching(/, pull request 7$/),
+    });
     expect((await api.ask("GET", `/applications/${uuid}/previews`)).json[0]).toMatchObject({
       status: "removing:unhealthy",
       deleted_at: expect.any(String),

@@ -1,4 +1,4 @@
-import { ApplicationPreview } from "@berth/core";
+import { ApplicationPreview, JobStarted } from "@berth/core";
 import { z } from "zod";
 import { listed, paging } from "./list.ts";
 import { operation } from "./operation.ts";
@@ -28,7 +28,8 @@ export const previews = {
     operationId: "delete-preview-deployment-by-pull-request-id",
     tag: "Applications",
     summary: "Delete the preview of a pull request",
-    description: "Ends its deployments, then removes what runs, its URL and the storages of its own, within seconds.",
+    description:
+      "Ends its deployments, then removes what runs, its URL and the storages of its own, within seconds. The job tells how far it is.",
     ability: "write",
   })
     .input(
@@ -41,6 +42,6 @@ export const previews = {
           .describe("Number of the pull request."),
       }),
     )
-    .output(z.object({ message: z.string() }))
+    .output(JobStarted)
     .mutation(({ ctx, input }) => ctx.control.previews.delete(input.uuid, input.pull_request_id)),
 };

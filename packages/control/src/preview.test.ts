@@ -159,8 +159,10 @@ describe("deleting a preview", () => {
     for (const pullRequest of [7, 8]) await deployed(uuid, pullRequest);
     await at.own.deploy({ uuid });
     const message = "Preview deletion request queued.";
-    expect(await at.own.previews.delete(uuid, 7)).toEqual({ message });
-    expect(await at.own.previews.delete(uuid, 7)).toEqual({ message });
+    const asked = await at.own.previews.delete(uuid, 7);
+    expect(asked).toEqual({ message, job_uuid: expect.any(String) });
+    // Asked for again, it is the same work.
+    expect(await at.own.previews.delete(uuid, 7)).toEqual(asked);
     const { items } = await at.own.deployments.listByApplication(uuid, {});
     expect(items.map(({ pull_request_id, status }) => [pull_request_id, status]).sort()).toEqual([
       [0, "queued"],

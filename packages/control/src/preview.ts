@@ -4,6 +4,8 @@ import {
   type DomainClaim,
   DomainError,
   isDomainError,
+  type JobRecord,
+  type JobStarted,
   notFound,
   type Page,
   type Paging,
@@ -18,6 +20,7 @@ import {
 import { findApplication } from "./application.ts";
 import type { UseCaseContext } from "./context.ts";
 import { claimDomains, requireFreeDomains } from "./domain.ts";
+import { requestJob } from "./job.ts";
 import { mapPage } from "./page.ts";
 import { cancelDeployments } from "./removal.ts";
 
@@ -33,15 +36,16 @@ export function previews(context: UseCaseContext) {
     },
 
     /** Marks it; the worker removes it within seconds. Asking again changes nothing. */
-    async delete(uuid: string, pullRequestId: number): Promise<{ message: string }> {
+    async delete(uuid: string, pullRequestId: number): Promise<JobStarted> {
       requireAbility(scope, "write");
-      await stores.transaction(async (inside) => {
+      const job = await stores.transaction(async (inside) => {
         const application = await findApplication(inside, uuid);
         const preview = await inside.previews.find(application.id, pullRequestId);
         if (preview === undefined) throw notFound("Preview");
-        await closePreview(inside, application, pullRequestId);
+        const begun = await closePreview(context, inside, application, pullRequestId);
+        return begun ?? (await requestJob(context, inside, "preview.delete", subjectOf(application, preview)));
       });
-      return { message: "Preview deletion request queued." };
+      return { message: "Preview deletion request queued.", job_uuid: job.uuid };
     },
   };
 }
@@ -103,13 +107,19 @@ async function naming(claim: DomainClaim | undefined, work: Promise<unknown>): P
   }
 }
 
-/** Ends the deployments of a pull request and has its preview removed. `false` when there is nothing to remove. */
+/** Ends the deployments of a pull request and has its preview removed. `undefined` when there is nothing to remove. */
 export async function closePreview(
+  context: Pick<UseCaseContext, "ids">,
   inside: Stores,
-  { id }: Pick<ApplicationRecord, "id">,
+  application: Pick<ApplicationRecord, "id" | "name">,
   pullRequestId: number,
-): Promise<boolean> {
-  if (!(await inside.previews.markRemoving(id, pullRequestId))) return false;
+): Promise<JobRecord | undefined> {
+  const { id } = application;
+  const preview = await inside.previews.markRemoving(id, pullRequestId);
+  if (preview === undefined) return undefined;
   await cancelDeployments(inside, (each) => each.resource_id === id && each.pull_request_id === pullRequestId);
-  return true;
+  return requestJob(context, inside, "preview.delete", subjectOf(application, preview));
 }
+
+const subjectOf = ({ name }: Pick<ApplicationRecord, "name">, { id, uuid, pull_request_id }: PreviewRecord) =>
+  ({ type: "preview", id, uuid, name: `${name}, pull request ${pull_request_id}` }) as const;

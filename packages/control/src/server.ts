@@ -22,7 +22,7 @@ import {
 } from "@berth/core";
 import type { UseCaseContext } from "./context.ts";
 import { requestJob } from "./job.ts";
-import { mapPage } from "./page.ts";
+import { mapPage, pageOf } from "./page.ts";
 import { requestRemovalOfAll } from "./removal.ts";
 import { createServer, requestValidation, requireFreeAddress } from "./server-create.ts";
 
@@ -62,21 +62,17 @@ export function servers(context: UseCaseContext) {
     async domains(
       uuid: string,
       application: string | undefined,
-      { skip = 0, take }: Paging,
+      paging: Paging,
     ): Promise<Page<ServerDomains | string>> {
       requireAbility(scope, "read");
       const server = await findServer(stores, uuid);
-      const windowOf = <T>(all: readonly T[]): Page<T> => ({
-        items: all.slice(skip, skip + (take ?? all.length)),
-        total: all.length,
-      });
       if (application !== undefined) {
         const found = await stores.applications.find(application);
         if (found?.server_id !== server.id) throw notFound("Application");
-        return windowOf(splitUrls(found.fqdn));
+        return pageOf(splitUrls(found.fqdn), paging);
       }
       const domains = await stores.servers.hosts(server.id);
-      return windowOf(domains.length === 0 ? [] : [{ ip: server.ip, domains: [...domains] }]);
+      return pageOf(domains.length === 0 ? [] : [{ ip: server.ip, domains: [...domains] }], paging);
     },
 
     /** @throws DomainError `resource.not_found`, `resource.in_use` */

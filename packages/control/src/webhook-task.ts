@@ -102,7 +102,8 @@ async function prepared(
   if (intent.type === "push") return { preview: undefined };
   const result = { ...named(application), pull_request_id: intent.number };
   if (decision.action === "close") {
-    return { result: { ...result, ...((await closePreview(team, application, intent.number)) ? CLOSED : NOT_OPEN) } };
+    const closing = await closePreview(context, team, application, intent.number);
+    return { result: { ...result, ...(closing === undefined ? NOT_OPEN : CLOSED) } };
   }
   if (await isDeployed(team, application, intent)) {
     return { result: { ...result, status: "skipped", message: "This commit is deployed already." } };

@@ -3,13 +3,13 @@ import type { JobRecord } from "./ports/job.ts";
 import { RESOURCE_KINDS, type ResourceKind } from "./resource.ts";
 import { Timestamp, timestamp, timestampOrNull } from "./timestamp.ts";
 
-export const JOB_TYPES = ["resource.delete", "server.delete", "server.validate"] as const;
+export const JOB_TYPES = ["preview.delete", "resource.delete", "server.delete", "server.validate"] as const;
 export type JobType = (typeof JOB_TYPES)[number];
 
 /** The kind of what a job is about. */
-export type JobSubjectType = ResourceKind | "server";
+export type JobSubjectType = ResourceKind | "preview" | "server";
 // `keys` forgets that the keys are the kinds.
-const JOB_SUBJECT_TYPES = ["server", ...(Object.keys(RESOURCE_KINDS) as ResourceKind[])] as const;
+const JOB_SUBJECT_TYPES = ["preview", "server", ...(Object.keys(RESOURCE_KINDS) as ResourceKind[])] as const;
 
 export const JOB_STATUSES = ["queued", "in_progress", "finished", "failed"] as const;
 export type JobStatus = (typeof JOB_STATUSES)[number];
@@ -31,7 +31,12 @@ export const isJobOver = (status: JobStatus): boolean => JOB_TRANSITIONS[status]
 export const JobQuery = z.strictObject({
   status: z.enum(JOB_STATUSES).optional().describe("Only jobs with this status."),
   type: z.enum(JOB_TYPES).optional().describe("Only jobs of this type."),
-  subject: z.string().min(1).max(255).optional().describe("Only jobs about the resource or server with this uuid."),
+  subject: z
+    .string()
+    .min(1)
+    .max(255)
+    .optional()
+    .describe("Only jobs about the resource, preview or server with this uuid."),
 });
 export type JobQuery = z.infer<typeof JobQuery>;
 

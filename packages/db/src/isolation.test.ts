@@ -3,6 +3,7 @@ import {
   type BackupScheduleFields,
   type EnvFields,
   type NewJob,
+  type PreviewRecord,
   type ScheduledTaskFields,
   type ServerRecord,
   type StorageFields,
@@ -89,7 +90,8 @@ async function world(database: TestDatabase) {
   const { database: own, storage: bucket, schedule, execution } = await testBackup(database, stores, place);
   const host = `${testUuid()}.test`;
   await stores.domains.claim(app.id, [claim(host)], { takeFromOwnTeam: false });
-  await stores.previews.open(app.id, testUuid(), { pull_request_id: 7 });
+  const opened = await stores.previews.open(app.id, testUuid(), { pull_request_id: 7 });
+  if (opened === undefined) throw new Error("new above");
   const variable = await stores.envs.insert(app.id, testUuid(), env);
   const volume = await stores.storages.insert(app.id, testUuid(), storage);
   const scheduled = await stores.scheduledTasks.insert(app.id, testUuid(), task);
@@ -125,13 +127,18 @@ async function world(database: TestDatabase) {
   if (container === undefined) throw new Error("made above");
   const saved = { database: own, bucket, schedule, execution };
   const resources = { app, service, container, ...saved };
-  const owned = { githubApp, ...resources, host, variable, volume, scheduled, label, deployment, job };
+  const owned = { githubApp, ...resources, host, opened, variable, volume, scheduled, label, deployment, job };
   return { stores, team, token, cloudToken, key, ...place, ...owned };
 }
 const validation = (server: ServerRecord): NewJob => ({
   uuid: testUuid(),
   type: "server.validate",
   subject: { ...server, type: "server" },
+});
+const previewRemoval = (preview: PreviewRecord): NewJob => ({
+  uuid: testUuid(),
+  type: "preview.delete",
+  subject: { ...preview, type: "preview", name: "app, pull request 7" },
 });
 type World = Awaited<ReturnType<typeof world>>;
 
@@ -250,7 +257,11 @@ const ATTEMPTS: Attempts = {
         .list({ subject: job.subject_uuid }, { take: 0 })
         .then(({ items, total }) => [...items, ...Array(total)]),
     find: (stores, { job }) => stores.jobs.find(job.uuid),
-    request: (stores, { server }) => refused(stores.jobs.request([validation(server)])),
+    request: async (stores, { server, opened }) => {
+      const asked = [validation(server), previewRemoval(opened)];
+      const answers = await Promise.all(asked.map((job) => refused(stores.jobs.request([job]))));
+      return answers.find((answer) => answer !== REFUSED);
+    },
   },
   resources: {
     find: (stores, { app }) => stores.resources.find(app),

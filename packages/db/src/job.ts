@@ -57,14 +57,27 @@ const keyOf = ({ type, subject_id }: JobSubject) => `${type} ${subject_id}`;
 
 /** @throws DomainError `resource.not_found` */
 async function requireOwnSubjects({ db, teamId }: TeamContext, jobs: readonly NewJob[]): Promise<void> {
-  for (const table of ["server", "resource"] as const) {
-    const subjects = jobs.filter(({ subject }) => (subject.type === "server") === (table === "server"));
+  for (const [thing, rowsOfTeam] of Object.entries(SUBJECTS)) {
+    const subjects = jobs.filter(({ subject }) => thingOf(subject.type) === thing);
     const ids = [...new Set(subjects.map(({ subject }) => subject.id))];
     if (ids.length === 0) continue;
-    const { rows } = await sql<{ total: number }>`select count(*) as total from ${sql.table(table)}
-      where team_id = ${teamId} and id in ${idsOf(ids)}`.execute(db);
-    if (rows[0]?.total !== ids.length) throw notFound(table === "server" ? "Server" : "Resource");
+    const { rows } = await sql<{ total: number }>`select count(*) as total from ${rowsOfTeam(teamId)}
+      where own.id in ${idsOf(ids)}`.execute(db);
+    if (rows[0]?.total !== ids.length) throw notFound(thing);
   }
+}
+
+/** What jobs are about, by the name that people know it by: the rows of a team, called `own`. */
+const SUBJECTS = {
+  Server: (teamId: number) => sql`(select id from server where team_id = ${teamId}) own`,
+  Resource: (teamId: number) => sql`(select id from resource where team_id = ${teamId}) own`,
+  Preview: (teamId: number) => sql`(select application_preview.id from application_preview
+    join resource on resource.id = resource_id where team_id = ${teamId}) own`,
+};
+
+function thingOf(type: NewJob["subject"]["type"]): keyof typeof SUBJECTS {
+  if (type === "server") return "Server";
+  return type === "preview" ? "Preview" : "Resource";
 }
 
 async function requestBatch(context: TeamContext, wanted: readonly NewJob[]): Promise<readonly JobRecord[]> {

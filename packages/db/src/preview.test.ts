@@ -41,8 +41,8 @@ onEachBackend((database) => {
     const { stores, app } = await made();
     const { system } = database();
     const opened = await stores.previews.open(app.id, testUuid(), { pull_request_id: 7 });
-    expect(await stores.previews.markRemoving(app.id, 7)).toBe(true);
-    expect(await stores.previews.markRemoving(app.id, 7)).toBe(false);
+    expect(await stores.previews.markRemoving(app.id, 7)).toMatchObject({ resource_id: app.id, pull_request_id: 7 });
+    expect(await stores.previews.markRemoving(app.id, 7)).toBeUndefined();
     expect(await stores.previews.open(app.id, testUuid(), { pull_request_id: 7 })).toBeUndefined();
     await system.previews.delete(opened?.id ?? 0);
     await system.previews.delete(opened?.id ?? 0);
@@ -50,6 +50,26 @@ onEachBackend((database) => {
     expect(await stores.previews.open(app.id, testUuid(), { pull_request_id: 7 })).toBeDefined();
     const types = ["preview.created", "preview.removing", "preview.deleted", "preview.created"];
     expect(await eventsOf(stores, app)).toEqual(types);
+  });
+
+  it("ends the job of a removal with the preview, and with its application", async () => {
+    const { stores, app, other } = await made();
+    const { system } = database();
+    const removed = async ({ id }: ApplicationRecord) => {
+      const opened = await stores.previews.open(id, testUuid(), { pull_request_id: 7 });
+      if (opened === undefined) throw new Error("It was opened before.");
+      await stores.previews.markRemoving(id, 7);
+      const subject = { type: "preview", id: opened.id, uuid: opened.uuid, name: "shop, pull request 7" } as const;
+      const [job] = await stores.jobs.request([{ uuid: testUuid(), type: "preview.delete", subject }]);
+      const [again] = await stores.jobs.request([{ uuid: testUuid(), type: "preview.delete", subject }]);
+      expect(again?.uuid).toBe(job?.uuid);
+      return { opened, statusOf: async () => (await stores.jobs.find(job?.uuid ?? ""))?.status };
+    };
+    const [own, ofOther] = [await removed(app), await removed(other)];
+    await system.previews.delete(own.opened.id);
+    expect([await own.statusOf(), await ofOther.statusOf()]).toEqual(["finished", "queued"]);
+    await system.resources.delete(other.id);
+    expect(await ofOther.statusOf()).toBe("finished");
   });
 
   it("keeps the claims of a preview apart from the application's and frees them with it", async () => {

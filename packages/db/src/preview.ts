@@ -8,6 +8,7 @@ import {
 } from "@berth/core";
 import { type Kysely, sql } from "kysely";
 import { type Context, inTransaction, type TeamContext, tell, wakeWorkers } from "./context.ts";
+import { endJobs, isAbout } from "./job-row.ts";
 import { countRows, ofOwner, page, within } from "./page.ts";
 import type { DB } from "./schema.ts";
 
@@ -65,7 +66,7 @@ export function previewStore(context: TeamContext): PreviewStore {
     markRemoving: (applicationId, pullRequestId) =>
       inTransaction(context, async (inside) => {
         const application = await own(inside, applicationId).select(["uuid", "name"]).executeTakeFirst();
-        if (application === undefined) return false;
+        if (application === undefined) return undefined;
         const preview = await inside.db
           .updateTable("application_preview")
           .set({ removing_at: NOW })
@@ -74,10 +75,10 @@ export function previewStore(context: TeamContext): PreviewStore {
           .where("removing_at", "is", null)
           .returning(COLUMNS)
           .executeTakeFirst();
-        if (preview === undefined) return false;
+        if (preview === undefined) return undefined;
         tellOfPreview(inside, { ...application, teamId }, preview, "preview.removing");
         wakeWorkers(inside);
-        return true;
+        return preview;
       }),
   };
 }
@@ -147,6 +148,7 @@ export function systemPreviewStore(context: Context): SystemPreviewStore {
           .where("pull_request_id", "=", pull_request_id)
           .execute();
         tellOfPreview(inside, await applicationOf(inside, preview), preview, "preview.deleted");
+        await endJobs(inside, isAbout({ type: "preview.delete", subject_id: id }), "finished", null);
       }),
   };
 }

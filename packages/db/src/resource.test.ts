@@ -1,4 +1,5 @@
-import { testApplication, testPlace, testTeam } from "@berth/testing";
+import { testApplication, testDatabaseResource, testPlace, testService, testTeam } from "@berth/testing";
+import { sql } from "kysely";
 import { expect, it } from "vitest";
 import { onEachBackend } from "./backends.fixture.ts";
 
@@ -91,6 +92,23 @@ onEachBackend((database) => {
       await stores.applications.find(uuid),
     );
     expect(await database().system.resources.application(999_999)).toBeUndefined();
+  });
+
+  it("keeps what was observed of the restarts of every kind", async () => {
+    const stores = await testTeam(database());
+    const place = await testPlace(stores);
+    const ids = {
+      application: (await testApplication(stores, place)).id,
+      service: (await testService(stores, place)).service.id,
+      database: (await testDatabaseResource(stores, place)).id,
+    };
+    for (const [kind, id] of Object.entries(ids)) {
+      const restarts = { restart_count: 3, last_restart_at: new Date("2026-03-03T03:03:03.003Z") };
+      await database().system.resources.setRestarts(id, restarts);
+      const { rows } = await sql`select restart_count, last_restart_at from ${sql.table(kind)}
+        where resource_id = ${id}`.execute(database().database.kysely);
+      expect(rows).toEqual([restarts]);
+    }
   });
 
   it("lists all of a server with their claims", async () => {

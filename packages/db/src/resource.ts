@@ -2,7 +2,7 @@ import type { DatabaseEngine, DomainClaim, ResourceRecord, ResourceStore, System
 import { type RawBuilder, sql } from "kysely";
 import { applicationRecord, openApplicationSecrets, selectApplications } from "./application.ts";
 import { type Context, idsOf, inTransaction, type TeamContext, wakeWorkers } from "./context.ts";
-import { endJobs, isAbout } from "./job-row.ts";
+import { endJobs, isAbout, isActiveJob } from "./job-row.ts";
 import { ofOwner, page, within } from "./page.ts";
 import { keptTotal, RESOURCE_COLUMNS, tellOfResource } from "./resource-row.ts";
 
@@ -120,8 +120,11 @@ export function systemResourceStore(context: Context): SystemResourceStore {
         .orderBy("position")
         .execute(),
     setStatus: (id, status) => setStatus(context, id, status),
-    async setRestarts(id, restarts) {
-      await db.updateTable("application").set(restarts).where("resource_id", "=", id).execute();
+    async setRestarts(id, { restart_count, last_restart_at }) {
+      const resource = await all().where("id", "=", id).executeTakeFirst();
+      if (resource === undefined) return;
+      await sql`update ${sql.table(resource.kind)} set restart_count = ${restart_count},
+        last_restart_at = ${last_restart_at} where resource_id = ${id}`.execute(db);
     },
     listRemoving: () => all().where("removing_at", "is not", null).orderBy("id").execute(),
     async hasRun(id) {
@@ -149,6 +152,10 @@ export function systemResourceStore(context: Context): SystemResourceStore {
       inTransaction(context, async (inside) => {
         // With it go all its deployments and their logs, which may be very many.
         await sql`set local statement_timeout = ${sql.lit(`${DELETE_MINUTES_MAX}min`)}`.execute(inside.db);
+        // They go with it.
+        const ofPreviews = sql<boolean>`job.type = 'preview.delete' and ${isActiveJob}
+          and job.subject_id in (select id from application_preview where resource_id = ${id})`;
+        await endJobs(inside, ofPreviews, "finished", null);
         const deleted = await inside.db
           .deleteFrom("resource")
           .where("id", "=", id)

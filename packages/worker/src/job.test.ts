@@ -238,6 +238,28 @@ describe("the job of a removal", () => {
     expect(world.engine.releases()).toEqual([]);
   });
 
+  test("of a preview says why an attempt failed, and is finished by the next worker", async () => {
+    const first = world.worker();
+    const application = await world.application();
+    const preview = await world.stores.previews.open(application.id, testUuid(), { pull_request_id: 7 });
+    await world.ended(await world.deploy(application, { pull_request_id: 7 }));
+    world.points.fail("remove", new DomainError("engine.failed", "The folder is busy."));
+    const second = world.points.hold("remove");
+    const job = await world.stores.transaction(async (inside) => {
+      await inside.previews.markRemoving(application.id, 7);
+      const { id, uuid } = preview ?? { id: 0, uuid: "" };
+      return requested(inside, "preview.delete", { type: "preview", id, uuid, name: "shop, pull request 7" });
+    });
+    await second.reached;
+    expect(await find(job)).toMatchObject({ status: "in_progress", error: "The folder is busy." });
+    first.kill();
+    world.worker();
+    second.open();
+    expect(await ended(job)).toMatchObject({ status: "finished", error: null });
+    expect(await world.stores.previews.find(application.id, 7)).toBeUndefined();
+    expect(world.engine.releases()).toEqual([]);
+  });
+
   test("ends for what never ran where no engine can be reached", async () => {
     world.worker();
     const { application } = await docker();

@@ -6,6 +6,7 @@ import { removePreview } from "./preview-removal.ts";
 import { removeResource } from "./removal.ts";
 import { retire } from "./retire.ts";
 import { STOP_GRACE_SECONDS, type WorkerSettings } from "./settings.ts";
+import { stopGraceSeconds } from "./stop-grace.ts";
 
 export interface OperationDeps extends WorkerDeps {
   readonly settings: WorkerSettings;
@@ -131,7 +132,5 @@ async function setRestarts(
 }
 
 async function graceOf(stores: SystemStores, resourceId: number | null): Promise<number> {
-  if (resourceId === null) return STOP_GRACE_SECONDS;
-  const found = await stores.resources.application(resourceId);
-  return found?.application.settings.stop_grace_period ?? STOP_GRACE_SECONDS;
+  return resourceId === null ? STOP_GRACE_SECONDS : await stopGraceSeconds(stores, resourceId);
 }

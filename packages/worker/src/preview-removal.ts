@@ -1,7 +1,8 @@
 import { isOwnOfPreview, mountsOf, type ResourceRecord, siteIdOf } from "@berth/core";
 import type { ServerHands } from "./hands.ts";
 import type { WorkerDeps } from "./ports.ts";
-import { STOP_GRACE_SECONDS } from "./settings.ts";
+import { attempt, cancelDeployments } from "./removal.ts";
+import { stopGraceSeconds } from "./stop-grace.ts";
 
 /**
  * Removes the preview of a pull request: its deployments end first, then it loses its route, its releases and the
@@ -29,23 +30,13 @@ export async function removePreview(
   ) {
     return true;
   }
-  if (!(await haveDeploymentsEnded(deps, resource, pullRequestId))) return false;
-  await takeFromEngine(deps, hands, resource, pullRequestId);
-  await stores.previews.delete(preview.id);
-  logger.info("Preview removed.", { resource: resource.uuid, pullRequestId });
-  return true;
-}
-
-/** Those in progress are ended by whoever runs them. */
-async function haveDeploymentsEnded({ stores }: WorkerDeps, resource: ResourceRecord, pullRequestId: number) {
-  const activeOnes = async () =>
-    (await stores.deployments.listActive(resource.server_id)).filter(
-      (each) => each.resource_id === resource.id && each.pull_request_id === pullRequestId,
-    );
-  const { deployments } = stores.forTeam(resource.team_id);
-  const active = await activeOnes();
-  for (const { uuid } of active) await deployments.requestCancel(uuid);
-  return active.length === 0 || (await activeOnes()).length === 0;
+  return await attempt(deps, { type: "preview.delete", subject_id: preview.id }, async () => {
+    if (!(await cancelDeployments(stores, resource, pullRequestId))) return false;
+    await takeFromEngine(deps, hands, resource, pullRequestId);
+    await stores.previews.delete(preview.id);
+    logger.info("Preview removed.", { resource: resource.uuid, pullRequestId });
+    return true;
+  });
 }
 
 async function takeFromEngine(
@@ -55,8 +46,7 @@ async function takeFromEngine(
   pullRequestId: number,
 ): Promise<void> {
   await router.unroute(siteIdOf(uuid, pullRequestId));
-  const found = await stores.resources.application(id);
-  const graceSeconds = found?.application.settings.stop_grace_period ?? STOP_GRACE_SECONDS;
+  const graceSeconds = await stopGraceSeconds(stores, id);
   const releases = (await stores.releases.listByServer(server.id)).filter(
     (release) => release.resource_id === id && release.pull_request_id === pullRequestId,
   );

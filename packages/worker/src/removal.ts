@@ -8,7 +8,8 @@ import {
 } from "@berth/core";
 import type { ServerHands } from "./hands.ts";
 import type { WorkerDeps } from "./ports.ts";
-import { STOP_GRACE_SECONDS, type WorkerSettings } from "./settings.ts";
+import type { WorkerSettings } from "./settings.ts";
+import { stopGraceSeconds } from "./stop-grace.ts";
 
 /**
  * Removes a resource: its deployments end first, then it loses its route, its releases and what the engine and the
@@ -20,7 +21,7 @@ import { STOP_GRACE_SECONDS, type WorkerSettings } from "./settings.ts";
 export async function removeResource(deps: WorkerDeps, hands: ServerHands, resourceId: number): Promise<boolean> {
   const resource = await deps.stores.resources.find(resourceId);
   if (resource === undefined || resource.removing_at === null) return true;
-  return await attempt(deps, resource, async () => {
+  return await attempt(deps, removalOf(resource), async () => {
     if (!(await cancelDeployments(deps.stores, resource))) return false;
     await takeFromEngine(deps, hands, resource);
     await removeRecord(deps, resource);
@@ -45,7 +46,7 @@ export async function removeOutOfReach(
     // It ran on the machine of another control plane, which removes it and tells of it.
     if (hasRun && server.engine === "process" && !deps.ownsServer(server)) continue;
     try {
-      await attempt(deps, resource, async () => {
+      await attempt(deps, removalOf(resource), async () => {
         if (!(await cancelDeployments(stores, resource))) return false;
         if (hasRun && !isGivenUp(deps, server)) throw outOfReach(server);
         await removeRecord(deps, resource);
@@ -72,13 +73,14 @@ function isGivenUp(
   return clock.now().getTime() - server.removing_at.getTime() >= settings.giveUpServerSeconds * 1000;
 }
 
+type Removal = Parameters<SystemStores["jobs"]["begin"]>[0];
+
 /** Tells of the attempt in the job of the removal, which ends with the row. */
-async function attempt(
-  { stores }: WorkerDeps,
-  { id }: ResourceRecord,
+export async function attempt(
+  { stores }: Pick<WorkerDeps, "stores">,
+  job: Removal,
   remove: () => Promise<boolean>,
 ): Promise<boolean> {
-  const job = { type: "resource.delete", subject_id: id } as const;
   await stores.jobs.begin(job);
   try {
     const isGone = await remove();
@@ -91,10 +93,22 @@ async function attempt(
   }
 }
 
-/** Whether none is left. Those in progress are ended by whoever runs them. */
-async function cancelDeployments(stores: SystemStores, { id, team_id, server_id }: ResourceRecord): Promise<boolean> {
+const removalOf = ({ id }: ResourceRecord): Removal => ({ type: "resource.delete", subject_id: id });
+
+/**
+ * Whether none is left. Those in progress are ended by whoever runs them.
+ * @param pullRequestId Only those of this pull request.
+ */
+export async function cancelDeployments(
+  stores: SystemStores,
+  { id, team_id, server_id }: ResourceRecord,
+  pullRequestId?: number,
+): Promise<boolean> {
   const activeOnes = async () =>
-    (await stores.deployments.listActive(server_id)).filter(({ resource_id }) => resource_id === id);
+    (await stores.deployments.listActive(server_id)).filter(
+      ({ resource_id, pull_request_id }) =>
+        resource_id === id && (pullRequestId === undefined || pull_request_id === pullRequestId),
+    );
   const { deployments } = stores.forTeam(team_id);
   const active = await activeOnes();
   for (const { uuid } of active) await deployments.requestCancel(uuid);
@@ -110,7 +124,7 @@ async function takeFromEngine(
   for (const pullRequestId of [0, ...previews.map(({ pull_request_id }) => pull_request_id)]) {
     await router.unroute(siteIdOf(resource.uuid, pullRequestId));
   }
-  const graceSeconds = await graceOf(stores, resource);
+  const graceSeconds = await stopGraceSeconds(stores, resource.id);
   const records = (await stores.releases.listByServer(server.id)).filter(
     ({ resource_id }) => resource_id === resource.id,
   );
@@ -129,9 +143,4 @@ async function removeRecord({ stores, source, logger }: WorkerDeps, resource: Re
   await source.removeResource(resource.uuid);
   await stores.resources.delete(resource.id);
   logger.info("Resource removed.", { resource: resource.uuid, deletedVolumes: resource.delete_volumes });
-}
-
-async function graceOf(stores: SystemStores, { id }: ResourceRecord): Promise<number> {
-  const found = await stores.resources.application(id);
-  return found?.application.settings.stop_grace_period ?? STOP_GRACE_SECONDS;
 }

@@ -1,7 +1,8 @@
-import { isDomainError, type Operation, type Proxy as SiteProxy, type SystemStores, type Upstream } from "@berth/core";
+import { isDomainError, type Operation, type Proxy as SiteProxy, type Upstream } from "@berth/core";
 import type { ServerHands } from "./hands.ts";
 import type { WorkerDeps } from "./ports.ts";
-import { STOP_GRACE_SECONDS, type WorkerSettings } from "./settings.ts";
+import type { WorkerSettings } from "./settings.ts";
+import { stopGraceSeconds } from "./stop-grace.ts";
 import { pause } from "./wait.ts";
 
 export type Retirement = Extract<Operation, { type: "retire" }>;
@@ -30,7 +31,7 @@ export async function retire(
   if (inFlight > 0)
     await journal?.say(`Ends ${inFlight} requests that lasted longer than ${settings.drainSecondsMax} s`);
 
-  const graceSeconds = await graceOf(stores, resourceId);
+  const graceSeconds = await stopGraceSeconds(stores, resourceId);
   if (keepsArtifact) await engine.stop(release, { graceSeconds });
   else await engine.remove(release, { graceSeconds });
   await journal?.done((performance.now() - startedMs) / 1000);
@@ -61,11 +62,6 @@ async function inFlightOf(proxy: SiteProxy, upstream: Upstream): Promise<number>
     if (!isDomainError(error)) throw error;
     return 1;
   }
-}
-
-async function graceOf(stores: SystemStores, resourceId: number): Promise<number> {
-  const found = await stores.resources.application(resourceId);
-  return found?.application.settings.stop_grace_period ?? STOP_GRACE_SECONDS;
 }
 
 /** The step `retire` of the deployment that took the release's place. */

@@ -120,6 +120,11 @@ export const schemas = {
         additionalProperties: { type: "array", items: { type: "string" } },
         examples: [{ name: ["This field is required."] }],
       },
+      read_only_fields: {
+        type: "array",
+        description: "Of a storage that its compose file manages: the fields of the request that cannot be changed.",
+        items: { type: "string" },
+      },
     },
     required: ["message", "code", "request_id", "errors"],
   },

@@ -39,8 +39,8 @@ export interface PreviewStore {
    * @param uuid Of a new one.
    */
   open(applicationId: number, uuid: string, fields: PreviewFields): Promise<PreviewRecord | undefined>;
-  /** Marks it for removal and wakes the workers. `false` when it was marked before, or there is none. */
-  markRemoving(applicationId: number, pullRequestId: number): Promise<boolean>;
+  /** Marks it for removal and wakes the workers. `undefined` when it was marked before, or there is none. */
+  markRemoving(applicationId: number, pullRequestId: number): Promise<PreviewRecord | undefined>;
 }
 
 /** With the URLs it claims, for its route. */
