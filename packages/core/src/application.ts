@@ -40,6 +40,11 @@ export const ApplicationSettings = z.object({
   is_spa: z.boolean().default(false).describe("Answer unknown paths of a static application with its index.html."),
   is_auto_deploy_enabled: z.boolean().default(true).describe("Deploy on push."),
   is_force_https_enabled: z.boolean().default(true).describe("Redirect http to https."),
+  is_gzip_enabled: z.boolean().default(true).describe("Compress answers at the proxy."),
+  is_stripprefix_enabled: z
+    .boolean()
+    .default(true)
+    .describe("Take the path of a URL away before the application sees the request."),
   install_command: command("Replaces the detected install command; `true` skips it.").default(null),
   build_command: command("Replaces the detected build command; `true` skips it.").default(null),
   start_command: command("Replaces the detected start command.").default(null),

@@ -17,6 +17,13 @@ export function fakeProxy(points: Points): FakeProxy {
   const busy = new Map<number, number>();
   const puts: Site[] = [];
   return {
+    capabilities: {
+      https: false,
+      compression: false,
+      customHeaders: false,
+      upstreamPorts: false,
+      requestCounts: true,
+    },
     get sites() {
       return sites;
     },

@@ -54,7 +54,14 @@ export const site = (uuid: string, pullRequestId = 0): WantedResource["site"] =>
   application: {
     uuid,
     name: uuid,
-    settings: { redirect: "both", is_http_basic_auth_enabled: false, http_basic_auth_username: null },
+    settings: {
+      redirect: "both",
+      is_http_basic_auth_enabled: false,
+      http_basic_auth_username: null,
+      is_force_https_enabled: true,
+      is_gzip_enabled: true,
+      is_stripprefix_enabled: true,
+    },
   },
   secrets: { http_basic_auth_password: null },
   domains: [{ host: `${uuid}.example.com`, path: "/", url: `https://${uuid}.example.com` }],

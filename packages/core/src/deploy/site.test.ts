@@ -15,6 +15,9 @@ const application = (settings: Partial<SiteSubject["application"]["settings"]>) 
     redirect: "both",
     is_http_basic_auth_enabled: false,
     http_basic_auth_username: null,
+    is_force_https_enabled: true,
+    is_gzip_enabled: false,
+    is_stripprefix_enabled: true,
     ...settings,
   } as const,
 });
@@ -27,11 +30,26 @@ describe("the site of an application", () => {
       id: "app1",
       name: "shop",
       routes: [
-        { host: "a.com", path: "/" },
-        { host: "b.com", path: "/x" },
+        { host: "a.com", path: "/", isHttps: true },
+        { host: "b.com", path: "/x", isHttps: true },
       ],
       upstreams: [upstream],
+      isHttpsForced: true,
+      isCompressed: false,
+      isPrefixStripped: true,
     });
+  });
+
+  test.each([
+    ["http://a.com", { isHttps: false }],
+    ["https://a.com", { isHttps: true }],
+    ["https://a.com:3000/x", { isHttps: true, upstreamPort: 3000 }],
+    ["https://a.com:443", { isHttps: true, upstreamPort: 443 }],
+    ["http://[::1]/x:7", { isHttps: false }],
+    ["http://[::1]:80", { isHttps: false, upstreamPort: 80 }],
+  ])("is served for %s as %j", (url, expected) => {
+    const [route] = siteOf(subject({}, [{ host: "a.com", path: "/", url }]), [upstream]).routes;
+    expect(route).toEqual({ host: "a.com", path: "/", ...expected });
   });
 
   test.each([
@@ -57,8 +75,11 @@ describe("the site of an application", () => {
     expect(siteOf(preview, [upstream])).toEqual({
       id: "app1-pr-7",
       name: "shop, pull request 7",
-      routes: [{ host: "7.a.com", path: "/" }],
+      routes: [{ host: "7.a.com", path: "/", isHttps: true }],
       upstreams: [upstream],
+      isHttpsForced: true,
+      isCompressed: false,
+      isPrefixStripped: true,
       basicAuth: { username: "me", password: "secret" },
     });
   });

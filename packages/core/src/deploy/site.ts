@@ -5,7 +5,15 @@ import { previewName } from "../preview.ts";
 import type { DesiredState } from "../resource.ts";
 import type { ReleaseState, Upstream } from "./release.ts";
 
-type SiteSettings = Pick<ApplicationSettings, "redirect" | "is_http_basic_auth_enabled" | "http_basic_auth_username">;
+type SiteSettings = Pick<
+  ApplicationSettings,
+  | "redirect"
+  | "is_http_basic_auth_enabled"
+  | "http_basic_auth_username"
+  | "is_force_https_enabled"
+  | "is_gzip_enabled"
+  | "is_stripprefix_enabled"
+>;
 
 /** What a site is made of, beside where its requests go now. */
 export interface SiteSubject {
@@ -34,18 +42,34 @@ export function siteOf(
     routes: routesOf(domains, settings.redirect),
     // Protection without a password would open the site to whoever knows the name: it stays down until there is one.
     upstreams: isProtected && password === null ? [] : upstreams,
+    isHttpsForced: settings.is_force_https_enabled,
+    isCompressed: settings.is_gzip_enabled,
+    isPrefixStripped: settings.is_stripprefix_enabled,
     ...(isProtected && { basicAuth: { username: settings.http_basic_auth_username ?? "", password: password ?? "" } }),
   };
 }
 
 function routesOf(domains: readonly DomainClaim[], redirect: ApplicationSettings["redirect"]): readonly SiteRoute[] {
   const claimed = new Set(domains.map(({ host, path }) => `${host}${path}`));
-  return domains.map(({ host, path }) => {
+  return domains.map(({ host, path, url }) => {
+    const upstreamPort = portOf(url);
+    const route = {
+      host,
+      path,
+      isHttps: url.startsWith("https:"),
+      ...(upstreamPort !== undefined && { upstreamPort }),
+    };
     const target = redirectTarget(host, redirect);
     // A redirect to a host that is not this application's would lead visitors away.
-    if (target === undefined || !claimed.has(`${target}${path}`)) return { host, path };
-    return { host, path, redirectToHost: target };
+    if (target === undefined || !claimed.has(`${target}${path}`)) return route;
+    return { ...route, redirectToHost: target };
   });
+}
+
+/** The container's, as the URL was given: `URL` would hide 443 of https. */
+function portOf(url: string): number | undefined {
+  const [, port] = /^[a-z]+:\/\/[^/?#]*:(\d+)(?:[/?#]|$)/i.exec(url) ?? [];
+  return port === undefined ? undefined : Number(port);
 }
 
 function redirectTarget(host: string, redirect: ApplicationSettings["redirect"]): string | undefined {

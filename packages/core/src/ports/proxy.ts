@@ -10,19 +10,45 @@ export interface Site {
   /** Empty: the site is down and answers 503. Several: requests go round. */
   readonly upstreams: readonly Upstream[];
   readonly basicAuth?: { readonly username: string; readonly password: string } | undefined;
+  /** Routes with https answer plain http by a redirect to it. */
+  readonly isHttpsForced?: boolean | undefined;
+  /** Answers are compressed for clients that say they take it. */
+  readonly isCompressed?: boolean | undefined;
+  /** The path of a route is taken away before the upstream sees the request. Default: it is passed on unchanged. */
+  readonly isPrefixStripped?: boolean | undefined;
+  /** Set on each request to the upstream; an empty value takes the header away. */
+  readonly requestHeaders?: Readonly<Record<string, string>> | undefined;
+  /** Set on each answer of the upstream; an empty value takes the header away. */
+  readonly responseHeaders?: Readonly<Record<string, string>> | undefined;
 }
 
 export interface SiteRoute {
   /** Lower case, IDNA. */
   readonly host: string;
-  /** `/` or `/prefix` without a slash at its end. The longest prefix of a host wins; it is passed on unchanged. */
+  /** `/` or `/prefix` without a slash at its end. The longest prefix of a host wins. */
   readonly path: string;
+  /** Served by TLS too. Default: by plain http alone. */
+  readonly isHttps?: boolean | undefined;
+  /** Goes to this port of the upstreams instead of their own: the port that the URL names. */
+  readonly upstreamPort?: number | undefined;
   /** Answers with a redirect (308) to this host instead of the upstream: www and non-www. */
   readonly redirectToHost?: string | undefined;
 }
 
+/** What of a site a proxy can do. What it cannot is accepted and has no effect. */
+export interface ProxyCapabilities {
+  readonly https: boolean;
+  readonly compression: boolean;
+  readonly customHeaders: boolean;
+  /** `SiteRoute.upstreamPort`: where each release has an address of its own. */
+  readonly upstreamPorts: boolean;
+  /** `inFlight` counts; else it is a guess by the time that has passed since the upstream's last route went. */
+  readonly requestCounts: boolean;
+}
+
 /** One server's proxy. Every call rejects only with a `DomainError` and may be repeated. */
 export interface Proxy {
+  readonly capabilities: ProxyCapabilities;
   /** Replaces all sites. Resolves when every new request follows the new table. */
   sync(sites: readonly Site[]): Promise<void>;
   /** Adds or replaces one site. No request fails: those in flight end on the upstream they began on. */
@@ -33,4 +59,30 @@ export interface Proxy {
   inFlight(upstream: Upstream): Promise<number>;
   /** How a browser on this machine reaches a URL's site: adds the proxy's own port where it is not 80 or 443. */
   publicUrl(url: string): string;
+}
+
+export const PROXY_TYPES = ["CADDY", "TRAEFIK", "NONE"] as const;
+export type ProxyType = (typeof PROXY_TYPES)[number];
+
+/** A proxy that runs on a server as a container of its own, and goes on serving while nobody looks after it. */
+export interface ManagedProxy extends Proxy {
+  readonly type: ProxyType;
+  /**
+   * Makes and starts its container with the routes it had, instead of one of another type or with other settings.
+   * Idempotent. Resolves when it takes requests.
+   * @throws DomainError `setup.failed` with what it said when it does not come up, such as a port in use.
+   */
+  ensure(): Promise<void>;
+  /** Idempotent. Routes and certificates stay for the next `ensure`. */
+  stop(): Promise<void>;
+  status(): Promise<ManagedProxyStatus>;
+}
+
+export interface ManagedProxyStatus {
+  readonly type: ProxyType;
+  /** `absent`: there is no container; for `NONE` always. */
+  readonly state: "absent" | "running" | "starting" | "exited" | "restarting";
+  readonly image: string | null;
+  readonly startedAt: Date | null;
+  readonly restartCount: number;
 }

@@ -100,6 +100,14 @@ export async function embeddedProxy(options: EmbeddedProxyOptions): Promise<Embe
   const statuses = () => supervisor.exclusive(() => supervisor.ask("stats", undefined));
 
   return {
+    capabilities: {
+      https: false,
+      compression: false,
+      customHeaders: false,
+      // Every release of the process engine has one port of the machine.
+      upstreamPorts: false,
+      requestCounts: true,
+    },
     port: supervisor.port,
     sync,
     put: (site) => change("put", site, (sites) => sites.set(site.id, site)),

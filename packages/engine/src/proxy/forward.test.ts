@@ -46,6 +46,21 @@ describe("what reaches the application", () => {
     });
   });
 
+  it.each([
+    ["/api", "/"],
+    ["/api?q=1", "/?q=1"],
+    ["/api/", "/"],
+    ["/api/x/y?q=/api", "/x/y?q=/api"],
+    ["/api/%61//b", "/%61//b"],
+  ])("is %s as %s when the path of its route is taken away, and what was taken is told", async (path, target) => {
+    const routes = [{ host: "strip.test", path: "/api" }];
+    const upstream = await front.serve(echoHead);
+    await front.proxy.put(site("strip", [upstream], { routes, isPrefixStripped: true }));
+    const { text } = await ask(front.port, { host: "strip.test", path, headers: { "X-Forwarded-Prefix": "/forged" } });
+    expect(JSON.parse(text)).toMatchObject({ url: target });
+    expect(received(text)["x-forwarded-prefix"]).toEqual(["/api"]);
+  });
+
   it("holds nothing that a client made up about itself", async () => {
     await front.serve(echoHead);
     const forged = {

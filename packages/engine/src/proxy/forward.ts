@@ -4,7 +4,7 @@ import { http } from "./builtins.ts";
 import { hasBody, upstreamHeaders } from "./headers.ts";
 import { badRequest, brokenAnswer, sendPage, siteDown } from "./pages.ts";
 import { relayAnswer, relayBody, relayInformation } from "./relay.ts";
-import { resolveRequest } from "./resolve.ts";
+import { type Asked, resolveRequest } from "./resolve.ts";
 import type { ProxyState } from "./state.ts";
 import type { SiteEntry } from "./table.ts";
 import { MAX_HEADER_BYTES, nextUpstream, type UpstreamPool, upstreamKey } from "./upstream.ts";
@@ -15,6 +15,7 @@ interface Exchange {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   readonly requestId: string;
+  asked: Asked;
   readonly hasBody: boolean;
   /** Keys of the upstreams that did not accept a connection: asked no more. */
   readonly refused: Set<string>;
@@ -28,9 +29,9 @@ export function forward(state: ProxyState, request: IncomingMessage, response: S
   state.requests++;
   if (state.isRetired) response.shouldKeepAlive = false;
   response.on("timeout", endStalled);
-  const { entry, page } = resolveRequest(state, request);
-  if (page !== undefined) {
-    sendPage(page, request, response);
+  const resolved = resolveRequest(state, request);
+  if (resolved.page !== undefined) {
+    sendPage(resolved.page, request, response);
     return;
   }
   const exchange: Exchange = {
@@ -38,6 +39,7 @@ export function forward(state: ProxyState, request: IncomingMessage, response: S
     request,
     response,
     requestId: state.requestId(request),
+    asked: resolved.asked,
     hasBody: hasBody(request),
     refused: new Set(),
     isRepeated: false,
@@ -46,7 +48,7 @@ export function forward(state: ProxyState, request: IncomingMessage, response: S
   response.once("close", () => {
     if (!response.writableFinished) exchange.upstreamRequest?.destroy();
   });
-  attempt(exchange, entry);
+  attempt(exchange, resolved.entry);
 }
 
 function attempt(exchange: Exchange, entry: SiteEntry): void {
@@ -112,6 +114,7 @@ function retry(exchange: Exchange, entry: SiteEntry): void {
   const { state, request, response } = exchange;
   const resolved = resolveRequest(state, request);
   if (resolved.page === undefined) {
+    exchange.asked = resolved.asked;
     attempt(exchange, resolved.entry);
     return;
   }
@@ -145,8 +148,12 @@ function sendHead(exchange: Exchange, { upstream, agent }: UpstreamPool): Client
       host: upstream.host,
       port: upstream.port,
       method: request.method,
-      path: request.url,
-      headers: upstreamHeaders(request, { trustsForwarded: state.trustsForwarded, requestId }),
+      path: exchange.asked.target,
+      headers: upstreamHeaders(request, {
+        trustsForwarded: state.trustsForwarded,
+        requestId,
+        prefix: exchange.asked.prefix,
+      }),
       agent,
       maxHeaderSize: MAX_HEADER_BYTES,
     });

@@ -8,6 +8,8 @@ export interface ForwardedOptions {
   /** Another proxy stands before this one: what it says of the client is believed and passed on. */
   readonly trustsForwarded: boolean;
   readonly requestId: string;
+  /** What was taken away from the front of the path, if anything. */
+  readonly prefix: string;
 }
 
 /**
@@ -92,6 +94,7 @@ const FORWARDED: ReadonlySet<string> = new Set([
   "x-forwarded-for",
   "x-forwarded-host",
   "x-forwarded-port",
+  "x-forwarded-prefix",
   "x-forwarded-proto",
   "x-forwarded-protocol",
   "x-forwarded-scheme",
@@ -109,11 +112,13 @@ function isForwarded(name: string): boolean {
 
 /** Dropped even where another proxy is believed: what is appended to, and spellings that proxies let through unread. */
 function isReplaced(name: string): boolean {
-  return name === "x-forwarded-for" || (name.includes("_") && isForwarded(name));
+  return name === "x-forwarded-for" || name === "x-forwarded-prefix" || (name.includes("_") && isForwarded(name));
 }
 
 function addForwarded(kept: RawHeaders, request: IncomingMessage, options: ForwardedOptions): void {
   const { headers } = request;
+  const prefix = `${options.trustsForwarded ? (headers["x-forwarded-prefix"] ?? "") : ""}${options.prefix}`;
+  if (prefix !== "") kept.push("X-Forwarded-Prefix", prefix);
   const client = clientAddress(request);
   const host = headers.host ?? "";
   const port = hostPort(host).slice(1) || "80";

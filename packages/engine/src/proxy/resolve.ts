@@ -3,11 +3,18 @@ import type { Site } from "@berth/core";
 import { countHeader, isFramedPlainly } from "./headers.ts";
 import { ambiguousPath, badRequest, type Page, redirect, signIn, unknownCoding, unknownHost } from "./pages.ts";
 import type { ProxyState } from "./state.ts";
-import { findRoute, hostName, hostPort, type SiteEntry } from "./table.ts";
+import { findRoute, hostName, hostPort, type RouteEntry, type SiteEntry } from "./table.ts";
 
 export type Resolved =
-  | { readonly entry: SiteEntry; readonly page?: undefined }
+  | { readonly entry: SiteEntry; readonly asked: Asked; readonly page?: undefined }
   | { readonly entry?: undefined; readonly page: Page };
+
+/** What the upstream is asked for. */
+export interface Asked {
+  readonly target: string;
+  /** Taken away from the front of the target; empty when it is passed on unchanged. */
+  readonly prefix: string;
+}
 
 /** What a request gets: the site that answers it, or a page of the proxy's own. */
 export function resolveRequest(state: ProxyState, request: IncomingMessage): Resolved {
@@ -26,7 +33,13 @@ export function resolveRequest(state: ProxyState, request: IncomingMessage): Res
     return { page: redirect(`${scheme}://${route.redirectToHost}${hostPort(hostHeader)}${target}`) };
   }
   if (!isAdmitted(route.entry.site, headers.authorization)) return { page: signIn() };
-  return { entry: route.entry };
+  return { entry: route.entry, asked: askedOf(route, target) };
+}
+
+function askedOf({ entry, path }: RouteEntry, target: string): Asked {
+  if (entry.site.isPrefixStripped !== true || path === "/") return { target, prefix: "" };
+  const rest = target.slice(path.length);
+  return { target: rest.startsWith("/") ? rest : `/${rest}`, prefix: path };
 }
 
 function isAdmitted({ basicAuth }: Site, authorization: string | undefined): boolean {

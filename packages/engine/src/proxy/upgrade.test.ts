@@ -45,6 +45,18 @@ async function open(path = "/"): Promise<{ socket: WebSocket; next(): Promise<Bu
 }
 
 describe("a WebSocket", () => {
+  it("reaches the application without the path of its route when that is taken away", async () => {
+    const paths: unknown[] = [];
+    const server = createServer();
+    new WebSocketServer({ server }).on("connection", (_socket, request) => paths.push(request.url));
+    const port = await listen(server);
+    front.cleanUp(() => server.close());
+    const routes = [{ host: "a.test", path: "/live" }];
+    await front.proxy.put(site("a", [{ host: HOST, port }], { routes, isPrefixStripped: true }));
+    await open("/live/chat?room=1");
+    expect(paths).toEqual(["/chat?room=1"]);
+  });
+
   it("carries messages of every size both ways and the headers of its request", async () => {
     const echo = await startEcho("old");
     await front.proxy.put(site("a", [echo]));

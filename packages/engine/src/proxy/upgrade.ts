@@ -5,7 +5,7 @@ import { http } from "./builtins.ts";
 import { hasBody, upgradeHeaders, upstreamHeaders } from "./headers.ts";
 import { badRequest, brokenAnswer, type Page, sendPage, siteDown } from "./pages.ts";
 import { relayAnswer } from "./relay.ts";
-import { resolveRequest } from "./resolve.ts";
+import { type Asked, resolveRequest } from "./resolve.ts";
 import type { ProxyState } from "./state.ts";
 import type { SiteEntry } from "./table.ts";
 import { MAX_HEADER_BYTES, nextUpstream, upstreamKey } from "./upstream.ts";
@@ -18,6 +18,7 @@ interface UpgradeRequest {
   /** What the client sent behind its request already. */
   readonly head: Buffer;
   readonly refused: Set<string>;
+  asked: Asked;
 }
 
 /**
@@ -33,10 +34,12 @@ export function upgrade(state: ProxyState, request: IncomingMessage, client: Soc
   state.requests++;
   client.setTimeout(0);
   client.on("error", () => client.destroy());
-  const upgraded: UpgradeRequest = { state, request, client, head, refused: new Set() };
-  const { entry, page } = resolveRequest(state, request);
-  if (page !== undefined) answerPage(upgraded, page);
-  else attempt(upgraded, entry);
+  const resolved = resolveRequest(state, request);
+  if (resolved.page !== undefined) {
+    answerPage({ request, client }, resolved.page);
+    return;
+  }
+  attempt({ state, request, client, head, refused: new Set(), asked: resolved.asked }, resolved.entry);
 }
 
 function attempt(upgraded: UpgradeRequest, entry: SiteEntry): void {
@@ -91,24 +94,24 @@ function attempt(upgraded: UpgradeRequest, entry: SiteEntry): void {
 
 function retry(upgraded: UpgradeRequest, entry: SiteEntry): void {
   const resolved = resolveRequest(upgraded.state, upgraded.request);
-  if (resolved.page === undefined) attempt(upgraded, resolved.entry);
+  if (resolved.page === undefined) attempt(Object.assign(upgraded, { asked: resolved.asked }), resolved.entry);
   else answerPage(upgraded, siteDown(entry.site.name));
 }
 
 /** On a connection of its own: it never comes back to be used for another request. */
 function sendHead(
-  { state, request }: UpgradeRequest,
+  { state, request, asked }: UpgradeRequest,
   { host, port }: Upstream,
   requestId: string,
 ): ClientRequest | undefined {
-  const forwarded = { trustsForwarded: state.trustsForwarded, requestId };
+  const forwarded = { trustsForwarded: state.trustsForwarded, requestId, prefix: asked.prefix };
   try {
     return http
       .request({
         host,
         port,
         method: request.method,
-        path: request.url,
+        path: asked.target,
         headers: upstreamHeaders(request, forwarded, request.headers.upgrade),
         agent: false,
         maxHeaderSize: MAX_HEADER_BYTES,
@@ -148,12 +151,12 @@ function join({ client, head }: UpgradeRequest, answer: IncomingMessage, upstrea
   }
 }
 
-function answerPage(upgraded: UpgradeRequest, page: Page): void {
+function answerPage(upgraded: Pick<UpgradeRequest, "request" | "client">, page: Page): void {
   sendPage(page, upgraded.request, plainResponse(upgraded));
 }
 
 /** Node leaves the connection of an upgrade to us, the response to one that does not come about included. */
-function plainResponse({ request, client }: UpgradeRequest): ServerResponse {
+function plainResponse({ request, client }: Pick<UpgradeRequest, "request" | "client">): ServerResponse {
   const response = new http.ServerResponse(request);
   response.shouldKeepAlive = false;
   response.assignSocket(client);
