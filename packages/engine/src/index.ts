@@ -14,6 +14,7 @@ export { type RunOptions, type RunResult, run } from "./host/local.ts";
 export { keyReader } from "./host/private-key.ts";
 export { bootId, groupMembers, type ProcessStat, pidsWithEnv, processStat } from "./host/procfs.ts";
 export { REDACTED, redactor } from "./host/redact.ts";
+export { type SshHost, type SshHostOptions, sshHost } from "./host/ssh-host.ts";
 export { type HostUser, isRoot } from "./host/user.ts";
 export type { PrivateHosts } from "./http/private-hosts.ts";
 export type { BuildPlace, ProcessBuilder } from "./process/builder.ts";

@@ -1,4 +1,4 @@
-import { Agent, type AgentOptions } from "node:http";
+import { Agent, type AgentOptions, type ClientRequest } from "node:http";
 import type { Duplex } from "node:stream";
 import { inspect } from "node:util";
 import { DomainError, isDomainError } from "@berth/core";
@@ -18,7 +18,28 @@ export function dockerClient(host: Host, socketPath: string = DOCKER_SOCKET): Do
     // Missing in the library's types.
     agent: socketAgent(host, socketPath),
   };
-  return new Docker(options);
+  return asksAgain(new Docker(options));
+}
+
+/**
+ * What only reads is asked once more when its connection died under it: over SSH that connection may have been gone
+ * for a while before anybody used it.
+ */
+function asksAgain(docker: Docker): Docker {
+  const { modem } = docker;
+  const dial: typeof modem.dial = modem.dial.bind(modem);
+  modem.dial = (request, callback) =>
+    dial(request, (error, answer) => {
+      const isRepeated = (request.method === "GET" || request.method === "HEAD") && isConnectionDeath(error);
+      if (isRepeated) dial(request, callback);
+      else callback?.(error, answer);
+    });
+  return docker;
+}
+
+function isConnectionDeath(error: unknown): boolean {
+  if (!(error instanceof Error) || isDomainError(error) || statusCodeOf(error) !== undefined) return false;
+  return error.name !== "AbortError" && error.name !== "TimeoutError";
 }
 
 /** An `http.Agent` whose connections are streams to a socket of the machine; ended by its `destroy()`. */
@@ -27,6 +48,7 @@ export function socketAgent(host: Host, socketPath: string): Agent {
   const agent = new Agent(options);
   // docker-modem runs `util.inspect` with `depth: null` over the options of every request: it would walk all sockets.
   Object.assign(agent, { [inspect.custom]: () => "[SocketAgent]" });
+  Object.assign(agent, { addRequest: telling(agent) });
   type Callback = (error: Error | null, stream?: Duplex) => void;
   // The types know it as synchronous; Node takes an answer by callback too.
   Object.assign(agent, {
@@ -39,6 +61,22 @@ export function socketAgent(host: Host, socketPath: string): Agent {
   });
   return agent;
 }
+
+/**
+ * docker-modem hears nothing of an answer that breaks off in the middle, and would wait for the rest of it for ever:
+ * the request is told.
+ */
+function telling(agent: Agent): AddRequest {
+  const { addRequest } = Agent.prototype as unknown as { addRequest: AddRequest }; // Missing in the types.
+  return (request, ...rest) => {
+    request.prependListener("response", (response) => {
+      response.on("error", (error) => request.emit("error", error));
+    });
+    addRequest.call(agent, request, ...rest);
+  };
+}
+
+type AddRequest = (request: ClientRequest, ...rest: readonly unknown[]) => void;
 
 /** What an engine answered, as one of our errors; 404 and others that mean something are looked for before. */
 export function engineError(server: string, cause: unknown): DomainError {

@@ -5,7 +5,8 @@ import type { RunOptions, RunResult } from "./local.ts";
 /**
  * A machine that holds containers: the one that Berth runs on, or one over a kept SSH connection. Nobody behind this
  * interface asks which. Every call rejects only with a `DomainError`: `server.unreachable` when the machine cannot be
- * reached (may be retried), `deploy.cancelled` after an abort.
+ * reached and `engine.unreachable` when it can, but nothing answers on the socket or address that was asked for (both
+ * may be retried), `deploy.cancelled` after an abort, `engine.failed` when the machine refused.
  */
 export interface Host {
   /** For people: the server's name. */

@@ -32,7 +32,7 @@ function connected(name: string, to: NetConnectOpts, signal: AbortSignal | undef
     socket.once("error", (cause) => {
       signal?.removeEventListener("abort", onAbort);
       const what = "path" in to ? to.path : `${to.host}:${to.port}`;
-      reject(new DomainError("server.unreachable", `Server ${name} does not answer on ${what}.`, { cause }));
+      reject(new DomainError("engine.unreachable", `Nothing answers on ${what} of server ${name}.`, { cause }));
     });
     socket.once("connect", () => {
       signal?.removeEventListener("abort", onAbort);

@@ -1,13 +1,20 @@
-import type { ChildProcess } from "node:child_process";
 import type { Readable } from "node:stream";
 import { finished } from "node:stream/promises";
 import { setTimeout as delay } from "node:timers/promises";
 import { splitLines } from "./lines.ts";
 
+/** A program's two ends that are read from. */
+export interface OutputStreams {
+  readonly stdout: Readable | null;
+  readonly stderr: Readable | null;
+}
+
 export interface OutputOptions {
   readonly stdout?: unknown;
   readonly onLine?: ((line: string, stream: "stdout" | "stderr") => void) | undefined;
   readonly maxOutputBytes?: number | undefined;
+  /** How long nothing has to come from a program that ended before its output counts as whole. Default 250. */
+  readonly idleMs?: number | undefined;
 }
 
 export interface CollectedOutput {
@@ -20,7 +27,8 @@ const MAX_OUTPUT_BYTES = 1 << 20;
 const IDLE_MS = 250; // What dead processes wrote stands in the pipe already and is read within a turn of the loop.
 
 /** Reads a child's standard output (unless `stdout` takes it) and error as lines, and keeps their beginning. */
-export function collectOutput(child: ChildProcess, options: OutputOptions): CollectedOutput {
+export function collectOutput(child: OutputStreams, options: OutputOptions): CollectedOutput {
+  const idleMs = options.idleMs ?? IDLE_MS;
   const maxBytes = options.maxOutputBytes ?? MAX_OUTPUT_BYTES;
   const chunks: Buffer[] = [];
   let keptBytes = 0;
@@ -41,7 +49,7 @@ export function collectOutput(child: ChildProcess, options: OutputOptions): Coll
       keep(chunk);
       lines.write(chunk);
     });
-    return finished(stream)
+    return finished(stream, { writable: false })
       .catch(() => {}) // Broken off by `drained`.
       .then(() => lines.end());
   }
@@ -55,9 +63,9 @@ export function collectOutput(child: ChildProcess, options: OutputOptions): Coll
   return {
     async drained() {
       const all = Promise.all(reads).then(() => true);
-      while (!(await Promise.race([all, delay(IDLE_MS, false)]))) {
+      while (!(await Promise.race([all, delay(idleMs, false)]))) {
         // A process that left the group may hold the pipe open for ever.
-        if (Date.now() - readAt >= IDLE_MS) for (const stream of Object.values(streams)) stream.destroy();
+        if (Date.now() - readAt >= idleMs) for (const stream of Object.values(streams)) stream.destroy();
       }
     },
     kept: () => ({ output: new TextDecoder().decode(Buffer.concat(chunks), { stream: true }), isTruncated }),

@@ -1,0 +1,210 @@
+import { createHash } from "node:crypto";
+import { DomainError, isDomainError } from "@berth/core";
+import ssh2, { type Client, type ConnectConfig } from "ssh2";
+import {
+  connectFailure,
+  connectionClosed,
+  connectionLost,
+  detailsOf,
+  hostKeyChanged,
+  keyUnreadable,
+  type SshTarget,
+} from "./ssh-failure.ts";
+
+export interface SshOptions extends SshTarget {
+  /** Read for each connect and not kept: the text never leaves this process's memory. */
+  readonly privateKey: () => Promise<string>;
+  /** `SHA256:…` as `ssh-keygen -l` shows it. `null`: whatever the machine shows first is recorded and holds from then. */
+  readonly hostKey: string | null;
+  /** Records the first host key, before anything is sent. When it rejects there is no connection. */
+  readonly onHostKey: (fingerprint: string) => Promise<void>;
+  /** Wait after a failed connect: doubles from the first to the last. Default 1 and 60. */
+  readonly retrySeconds?: number | undefined;
+  readonly retrySecondsMax?: number | undefined;
+}
+
+/** One connection for all who speak to a machine, opened when the first of them does. */
+export interface SshConnection {
+  readonly target: SshTarget;
+  /** The connection as it is now. Callers within the wait after a failure get that failure at once. */
+  client(): Promise<Client>;
+  /**
+   * Opens a channel. Tried again once when the connection turns out to be gone, since nothing was sent yet.
+   *
+   * @param refused What it means that the machine would not.
+   */
+  open<T extends { destroy(): void } | { end(): void }>(
+    start: (client: Client, done: (error: Error | undefined, channel: T) => void) => void,
+    refused: (cause: Error) => DomainError | Promise<DomainError>,
+    signal?: AbortSignal,
+  ): Promise<T>;
+  /** Forgets the last failure, so that the next call tries at once. */
+  retryNow(): void;
+  close(): Promise<void>;
+}
+
+export function sshConnection(options: SshOptions): SshConnection {
+  let current: Promise<Client> | undefined;
+  let pinned = options.hostKey;
+  let failure: { readonly error: DomainError; readonly untilMs: number; readonly waitMs: number } | undefined;
+  let isClosed = false;
+
+  const pin = async (fingerprint: string) => {
+    if (pinned === null) {
+      await options.onHostKey(fingerprint);
+      pinned = fingerprint;
+    }
+    if (pinned !== fingerprint) throw hostKeyChanged(options, pinned, fingerprint);
+  };
+
+  const rest = (error: DomainError) => {
+    const [first, last] = [options.retrySeconds ?? RETRY_SECONDS, options.retrySecondsMax ?? RETRY_SECONDS_MAX];
+    const waitMs = failure === undefined ? first * 1000 : Math.min(failure.waitMs * 2, last * 1000);
+    failure = { error, waitMs, untilMs: performance.now() + waitMs };
+  };
+
+  const connect = async (): Promise<Client> => {
+    const forget = () => {
+      if (current === attempt) current = undefined;
+    };
+    const attempt = connected(options, pin, forget);
+    current = attempt;
+    try {
+      const client = await attempt;
+      failure = undefined;
+      if (isClosed) client.end();
+      return client;
+    } catch (error) {
+      forget();
+      const told = isDomainError(error) ? error : connectFailure(options, error);
+      rest(told);
+      throw told;
+    }
+  };
+
+  const client = async (): Promise<Client> => {
+    if (isClosed) throw connectionClosed(options.name);
+    if (current !== undefined) return await current.catch((error) => Promise.reject(failure?.error ?? error));
+    if (failure !== undefined && performance.now() < failure.untilMs) throw failure.error;
+    return await connect();
+  };
+
+  return {
+    target: options,
+    client,
+    async open(start, refused, signal) {
+      for (let attempt = 1; ; attempt++) {
+        signal?.throwIfAborted();
+        const used = await unlessAborted(client(), signal);
+        try {
+          return await opened(used, start, signal);
+        } catch (cause) {
+          if (isDomainError(cause) || !(cause instanceof Error)) throw cause;
+          if (detailsOf(cause).reason !== undefined) throw await refused(cause);
+          used.destroy();
+          if (attempt === 2) throw connectionLost(options.name, cause);
+        }
+      }
+    },
+    retryNow: () => {
+      failure = undefined;
+    },
+    async close() {
+      isClosed = true;
+      const last = await current?.catch(() => undefined);
+      last?.end();
+      // Whoever does not say goodbye in return is not waited for.
+      last?.destroy();
+    },
+  };
+}
+
+async function connected(
+  options: SshOptions,
+  pin: (fingerprint: string) => Promise<void>,
+  onGone: () => void,
+): Promise<Client> {
+  const privateKey = await options.privateKey();
+  const client = new ssh2.Client();
+  return await new Promise<Client>((resolve, reject) => {
+    client.once("ready", () => {
+      // Otherwise a call waits 45 ms for what Nagle's algorithm holds back.
+      client.setNoDelay(true);
+      resolve(client);
+    });
+    client.on("error", (error) => {
+      onGone();
+      reject(error);
+    });
+    client.once("close", () => {
+      onGone();
+      reject(connectionLost(options.name));
+    });
+    const config: ConnectConfig = {
+      host: options.ip,
+      port: options.port,
+      username: options.user,
+      privateKey,
+      readyTimeout: options.connectTimeoutSeconds * 1000,
+      keepaliveInterval: KEEPALIVE_SECONDS * 1000,
+      keepaliveCountMax: KEEPALIVES_MISSED_MAX,
+      hostVerifier: (key: Buffer, verify: (isRight: boolean) => void) => {
+        pin(fingerprintOf(key)).then(
+          () => verify(true),
+          (error: unknown) => {
+            reject(error);
+            verify(false);
+          },
+        );
+      },
+    };
+    try {
+      client.connect(config);
+    } catch {
+      // It reads the key here. The cause may quote it.
+      reject(keyUnreadable(options));
+    }
+  });
+}
+
+function opened<T extends { destroy(): void } | { end(): void }>(
+  client: Client,
+  start: (client: Client, done: (error: Error | undefined, channel: T) => void) => void,
+  signal: AbortSignal | undefined,
+): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const onAbort = () => reject(cancelled());
+    // A machine that goes away now answers nothing any more.
+    const onGone = () => reject(new Error("The connection is gone."));
+    signal?.addEventListener("abort", onAbort, { once: true });
+    client.once("close", onGone);
+    start(client, (error, channel) => {
+      signal?.removeEventListener("abort", onAbort);
+      client.removeListener("close", onGone);
+      if (error !== undefined) return reject(error);
+      if (signal?.aborted) return "destroy" in channel ? channel.destroy() : channel.end();
+      resolve(channel);
+    });
+  });
+}
+
+async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  if (signal === undefined) return await work;
+  if (signal.aborted) throw cancelled();
+  return await new Promise<T>((resolve, reject) => {
+    const onAbort = () => reject(cancelled());
+    signal.addEventListener("abort", onAbort, { once: true });
+    work.then(resolve, reject).finally(() => signal.removeEventListener("abort", onAbort));
+  });
+}
+
+/** As `ssh-keygen -l` shows it. */
+export const fingerprintOf = (key: Buffer): string =>
+  `SHA256:${createHash("sha256").update(key).digest("base64").replace(/=+$/, "")}`;
+
+export const cancelled = () => new DomainError("deploy.cancelled", "The work was cancelled.");
+
+const RETRY_SECONDS = 1;
+const RETRY_SECONDS_MAX = 60;
+const KEEPALIVE_SECONDS = 10;
+const KEEPALIVES_MISSED_MAX = 2;

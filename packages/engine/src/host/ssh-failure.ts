@@ -1,0 +1,141 @@
+import { DomainError } from "@berth/core";
+
+/** Where a server is reached, in the words of its record. */
+export interface SshTarget {
+  /** For people: the server's name. */
+  readonly name: string;
+  readonly ip: string;
+  readonly port: number;
+  readonly user: string;
+  readonly connectTimeoutSeconds: number;
+}
+
+const unreachable = (message: string, cause?: unknown) => new DomainError("server.unreachable", message, { cause });
+
+/** Why no connection came about, each with what to do about it. */
+export function connectFailure(target: SshTarget, cause: unknown): DomainError {
+  const { name, ip, port } = target;
+  const { code, level, message } = detailsOf(cause);
+  const where = `Server ${name} (${ip}, port ${port})`;
+  if (level === "client-authentication") return loginRefused(target, cause);
+  if (level === "client-timeout") return timedOut(target, cause);
+  const known = code === undefined ? undefined : BY_CODE[code];
+  if (known !== undefined) return unreachable(known(target), cause);
+  if (/before handshake/i.test(message)) {
+    return unreachable(
+      `${where} closed the connection before it greeted. Check that sshd listens on that port, and that its limits (MaxStartups, fail2ban) let Berth in.`,
+      cause,
+    );
+  }
+  if (/identification|ident/i.test(message) || level === "protocol") {
+    return unreachable(`${where} does not speak SSH. Check the port of the server.`, cause);
+  }
+  if (/no matching/i.test(message)) {
+    return unreachable(`${where} offers only outdated SSH algorithms. Update OpenSSH there.`, cause);
+  }
+  return unreachable(`The SSH connection to server ${name} failed: ${message || "no reason was given"}.`, cause);
+}
+
+const refused = ({ name, ip, port }: SshTarget) =>
+  `Server ${name} refused the connection on ${ip}, port ${port}. Check that sshd runs there and listens on that port.`;
+const unresolved = ({ name, ip }: SshTarget) =>
+  `The host name ${ip} of server ${name} cannot be resolved. Check the address of the server and the name service of Berth's own machine.`;
+const noRoute = ({ name, ip }: SshTarget) =>
+  `No way leads to ${ip}, the address of server ${name}. Check the address, and the network between Berth and the server.`;
+const slow = ({ name, ip, port, connectTimeoutSeconds }: SshTarget) =>
+  `Server ${name} (${ip}, port ${port}) did not answer within ${connectTimeoutSeconds} s. Check that it is switched on and that no firewall drops the port, or raise connection_timeout.`;
+const reset = ({ name, ip, port }: SshTarget) =>
+  `Server ${name} (${ip}, port ${port}) broke off the connection. Check that sshd listens on that port, and that no firewall or fail2ban keeps Berth out.`;
+
+const BY_CODE: Readonly<Record<string, (target: SshTarget) => string>> = {
+  ECONNREFUSED: refused,
+  ENOTFOUND: unresolved,
+  EAI_AGAIN: unresolved,
+  EAI_NODATA: unresolved,
+  EHOSTUNREACH: noRoute,
+  ENETUNREACH: noRoute,
+  EHOSTDOWN: noRoute,
+  EADDRNOTAVAIL: noRoute,
+  ETIMEDOUT: slow,
+  ECONNRESET: reset,
+  EPIPE: reset,
+};
+
+const timedOut = (target: SshTarget, cause: unknown) => unreachable(slow(target), cause);
+
+const loginRefused = ({ name, user }: SshTarget, cause: unknown) =>
+  unreachable(
+    `Server ${name} refused the login ${user} with its key. Add the public key to the file .ssh/authorized_keys of ${user} there, or give the server another key or user.`,
+    cause,
+  );
+
+export const keyUnreadable = ({ name }: SshTarget) =>
+  unreachable(`The private key of server ${name} cannot be read. Give the server another key.`);
+
+export const hostKeyChanged = ({ name }: SshTarget, pinned: string, offered: string) =>
+  unreachable(
+    `Server ${name} shows the host key ${offered}, but ${pinned} was recorded, so nothing was sent. If the machine was reinstalled, compare the new key with \`ssh-keygen -lf\` there and set host_key to null; otherwise somebody may stand in between.`,
+  );
+
+export const connectionLost = (name: string, cause?: unknown) =>
+  unreachable(`The SSH connection to server ${name} broke off. Try again.`, cause);
+
+export const connectionClosed = (name: string) =>
+  unreachable(
+    `The SSH connection to server ${name} was closed, since the server changed or is no longer looked after.`,
+  );
+
+/** The machine is there, but no more sessions are. */
+export const sessionRefused = (name: string, cause: unknown) =>
+  unreachable(
+    `Server ${name} opened no session for a program. Check MaxSessions (10 or more) and ForceCommand in its sshd_config, and that its login has a shell.`,
+    cause,
+  );
+
+export const filesRefused = (name: string, cause: unknown) =>
+  unreachable(
+    `Server ${name} offers no files over SSH. Set "Subsystem sftp internal-sftp" in its sshd_config and restart sshd.`,
+    cause,
+  );
+
+/** Told by the number of RFC 4254, 5.1: OpenSSH says it of TCP only. */
+export function addressRefused(name: string, address: string, cause: unknown): DomainError {
+  if (detailsOf(cause).reason === PROHIBITED) {
+    const message = `Server ${name} forbids TCP connections over SSH. Set "AllowTcpForwarding yes" in its sshd_config and restart sshd.`;
+    return unreachable(message, cause);
+  }
+  return new DomainError("engine.unreachable", `Nothing answers on ${address} of server ${name}.`, { cause });
+}
+
+/** What a look at the socket's file said, since OpenSSH answers the same to all of them. */
+export type SocketState = "missing" | "closed" | "open";
+
+export function socketRefused(
+  { name, user }: SshTarget,
+  path: string,
+  state: SocketState,
+  cause: unknown,
+): DomainError {
+  const sentences: Readonly<Record<SocketState, string>> = {
+    missing: `There is no socket ${path} on server ${name}. Check that Docker is installed and runs there.`,
+    closed: `The login ${user} of server ${name} may not open ${path}. Add it to the group that may (\`usermod -aG docker ${user}\`), or use another login.`,
+    open: `The socket ${path} of server ${name} does not answer. Check that Docker runs there, and that its sshd_config has "AllowStreamLocalForwarding yes".`,
+  };
+  return new DomainError("engine.unreachable", sentences[state], { cause });
+}
+
+const PROHIBITED = 1;
+
+/** What ssh2 hangs on its errors. */
+export function detailsOf(cause: unknown): {
+  readonly message: string;
+  readonly code?: string | undefined;
+  readonly level?: string | undefined;
+  readonly reason?: number | undefined;
+} {
+  if (!(cause instanceof Error)) return { message: "" };
+  const code = "code" in cause && typeof cause.code === "string" ? cause.code : undefined;
+  const level = "level" in cause && typeof cause.level === "string" ? cause.level : undefined;
+  const reason = "reason" in cause && typeof cause.reason === "number" ? cause.reason : undefined;
+  return { message: cause.message, code, level, reason };
+}

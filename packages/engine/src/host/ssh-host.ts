@@ -1,0 +1,109 @@
+import type { Duplex } from "node:stream";
+import { isDomainError } from "@berth/core";
+import type { ClientChannel } from "ssh2";
+import type { Argv } from "./argv.ts";
+import type { Host, HostRunOptions } from "./host.ts";
+import type { RunResult } from "./local.ts";
+import { socketBridges } from "./ssh-bridge.ts";
+import { cancelled, type SshConnection, type SshOptions, sshConnection } from "./ssh-connection.ts";
+import { addressRefused, type SocketState, socketRefused } from "./ssh-failure.ts";
+import { sshFiles } from "./ssh-files.ts";
+import { runOver } from "./ssh-run.ts";
+import { turns } from "./turns.ts";
+
+export interface SshHostOptions extends SshOptions {
+  /** Of Berth's own machine, for the sockets that lead to this server's. Short: a socket's path has 107 bytes. */
+  readonly bridgeFolder: string;
+}
+
+export interface SshHost extends Host {
+  /** Forgets the last failed connect, so that the next call tries at once: for a server that somebody just mended. */
+  retryNow(): void;
+}
+
+/**
+ * Another machine over one kept SSH connection, opened when it is first needed and again when it was lost. Sockets and
+ * TCP go over channels of their own, which sshd does not count; programs share `SESSIONS_MAX` sessions.
+ */
+export function sshHost(options: SshHostOptions): SshHost {
+  const connection = sshConnection(options);
+  const sessions = turns(SESSIONS_MAX);
+  const run = (argv: Argv, runOptions: HostRunOptions): Promise<RunResult> =>
+    runOver(connection, sessions, argv, runOptions);
+  const connectSocket = (path: string, signal?: AbortSignal) =>
+    asDomainError(signal, () => socketChannel(connection, path, () => stateOf(path, run), signal));
+  const bridges = socketBridges(options.bridgeFolder, connectSocket);
+  return {
+    name: options.name,
+    run,
+    connectSocket,
+    connectTcp: ({ host, port }, signal) => asDomainError(signal, () => tcpChannel(connection, host, port, signal)),
+    socketBridge: (path) => bridges.to(path),
+    files: sshFiles(connection, (argv) => run(argv, { env: { PATH, LC_ALL: "C" }, timeoutSeconds: FILE_SECONDS_MAX })),
+    retryNow: () => connection.retryNow(),
+    async close() {
+      await bridges.close();
+      await connection.close();
+    },
+  };
+}
+
+async function socketChannel(
+  connection: SshConnection,
+  path: string,
+  look: () => Promise<SocketState>,
+  signal: AbortSignal | undefined,
+): Promise<Duplex> {
+  const channel = await connection.open<ClientChannel>(
+    (client, done) => client.openssh_forwardOutStreamLocal(path, done),
+    async (cause) => socketRefused(connection.target, path, await look(), cause),
+    signal,
+  );
+  return asSocket(channel);
+}
+
+async function tcpChannel(
+  connection: SshConnection,
+  host: string,
+  port: number,
+  signal: AbortSignal | undefined,
+): Promise<Duplex> {
+  const address = host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`;
+  const channel = await connection.open<ClientChannel>(
+    (client, done) => client.forwardOut("127.0.0.1", 0, host, port, done),
+    (cause) => addressRefused(connection.target.name, address, cause),
+    signal,
+  );
+  return asSocket(channel);
+}
+
+/** Why a socket cannot be opened, seen from the machine itself. */
+async function stateOf(path: string, run: Host["run"]): Promise<SocketState> {
+  const test = async (flag: string) => {
+    const { exitCode } = await run(["test", flag, path], { env: { PATH }, timeoutSeconds: 5 });
+    return exitCode === 0;
+  };
+  if (!(await test("-S"))) return "missing";
+  return (await test("-w")) ? "open" : "closed";
+}
+
+/** Whoever reads HTTP over it calls these on every connection; a channel has none of them, nor needs them. */
+function asSocket(channel: ClientChannel): Duplex {
+  const itself = () => channel;
+  const stubs = { setKeepAlive: itself, setNoDelay: itself, setTimeout: itself, ref: itself, unref: itself };
+  return Object.assign(channel, { ...stubs, destroySoon: () => channel.end() });
+}
+
+/** An abort reads the same wherever it hits. */
+async function asDomainError<T>(signal: AbortSignal | undefined, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (signal?.aborted && !isDomainError(error)) throw cancelled();
+    throw error;
+  }
+}
+
+const PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+const SESSIONS_MAX = 8; // OpenSSH allows 10 on a connection; files have one, and what ends a program needs one.
+const FILE_SECONDS_MAX = 120;

@@ -1,0 +1,207 @@
+import { once } from "node:events";
+import { constants } from "node:os";
+import { Readable, Transform } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { setTimeout as delay } from "node:timers/promises";
+import { DomainError, isDomainError } from "@berth/core";
+import type { ClientChannel } from "ssh2";
+import { type Argv, toShell } from "./argv.ts";
+import type { HostRunOptions } from "./host.ts";
+import type { RunResult } from "./local.ts";
+import { collectOutput } from "./output.ts";
+import { cancelled, type SshConnection } from "./ssh-connection.ts";
+import { connectionLost, sessionRefused } from "./ssh-failure.ts";
+import type { Turns } from "./turns.ts";
+
+/**
+ * What the login's shell is given: always the same, so whichever shell that is has nothing of ours to parse, and
+ * neither secrets nor arguments of others show in the machine's list of processes before the program itself does. What
+ * to run comes on standard input, a line at a time: `read` takes no byte more than its line, the rest is the program's.
+ * Its process id comes as the first line of standard error: sshd passes no signal on to what root runs.
+ */
+const LAUNCHER = [
+  "exec /usr/bin/env -i /bin/sh -c 'echo $$ >&2; ",
+  `nl=$(printf "\\n."); nl=\${nl%.}; s=; IFS= read -r n || exit 255; `,
+  'while [ "$n" -gt 0 ]; do IFS= read -r l || exit 255; s="$s$l$nl"; n=$((n-1)); done; ',
+  `eval "$s"'`,
+].join("");
+
+/** For the launcher: the number of lines, and the lines. `exec` makes the program the leader of its process group. */
+export function launchText(argv: Argv, { env, cwd, stdin }: HostRunOptions): string {
+  const names = Object.keys(env);
+  const unusable = names.find((name) => !/^[A-Za-z_][A-Za-z0-9_]*$/.test(name));
+  if (unusable !== undefined) {
+    throw new DomainError("engine.failed", `The variable ${unusable} cannot be set for ${argv[0]} over SSH.`);
+  }
+  const script = [
+    ...(cwd === undefined ? [] : [`cd ${toShell([cwd])} || exit 126`]),
+    // Set by some shells by themselves.
+    "unset PWD OLDPWD SHLVL",
+    ...names.map((name) => `export ${name}=${toShell([env[name] ?? ""])}`),
+    `exec ${toShell(argv)}${stdin === undefined ? " </dev/null" : ""}`,
+  ].join("\n");
+  return `${script.split("\n").length}\n${script}\n`;
+}
+
+/** As `run` of this machine. What a program starts in a session of its own outlives an abort. */
+export async function runOver(
+  connection: SshConnection,
+  sessions: Turns,
+  argv: Argv,
+  options: HostRunOptions,
+): Promise<RunResult> {
+  // Listened to from the beginning: it may break while others have their turn.
+  const broken = brokenBy(options.stdin);
+  const stop = AbortSignal.any([broken.signal, ...(options.signal === undefined ? [] : [options.signal])]);
+  const endedBy = (error: unknown) => {
+    if (options.signal?.aborted) return cancelled();
+    return broken.signal.aborted ? brokenError(argv, broken.signal.reason) : error;
+  };
+  try {
+    return await sessions.take(() => inTurn(connection, argv, { ...options, signal: stop }, broken), stop);
+  } catch (error) {
+    throw endedBy(error);
+  }
+}
+
+async function inTurn(
+  connection: SshConnection,
+  argv: Argv,
+  options: HostRunOptions & { readonly signal: AbortSignal },
+  broken: AbortController,
+): Promise<RunResult> {
+  const { name } = connection.target;
+  const text = launchText(argv, options);
+  const channel = await connection.open<ClientChannel>(
+    (client, done) => client.exec(LAUNCHER, done),
+    (cause) => sessionRefused(name, cause),
+    options.signal,
+  );
+  channel.on("error", () => {}); // Told by its end.
+  const ending = endOf(channel);
+  const { pid, stderr } = withoutPid(channel.stderr);
+  const output = collectOutput({ stdout: channel, stderr }, { ...options, idleMs: IDLE_MS });
+  const handedOn = feed(channel, text, options, broken);
+
+  const first = await firstOf(ending, options.signal, options.timeoutSeconds);
+  if (first !== "ended") await endGroup(connection, channel, await Promise.race([pid, ending.then(() => undefined)]));
+  const end =
+    first === "ended" ? await ending : await Promise.race([ending, delay(GRACE_SECONDS * 1000, "lost" as const)]);
+  await output.drained();
+  channel.destroy();
+  options.signal.throwIfAborted();
+  if (first === "timeout") return { ...output.kept(), exitCode: 124, isTimedOut: true };
+  if (end === "lost") throw connectionLost(name);
+  await handedOn;
+  options.signal.throwIfAborted();
+  return { ...output.kept(), exitCode: end, isTimedOut: false };
+}
+
+function brokenBy(stdin: HostRunOptions["stdin"]): AbortController {
+  const broken = new AbortController();
+  if (stdin instanceof Readable) stdin.on("error", (cause) => broken.abort(cause));
+  return broken;
+}
+
+/** Takes the launcher's own line off. */
+function withoutPid(stderr: Readable): { readonly pid: Promise<number>; readonly stderr: Readable } {
+  const { promise: pid, resolve } = Promise.withResolvers<number>();
+  let head: Buffer | undefined = Buffer.alloc(0);
+  const rest = new Transform({
+    transform(chunk: Buffer, _encoding, done) {
+      if (head === undefined) return done(null, chunk);
+      const known = Buffer.concat([head, chunk]);
+      const end = known.indexOf("\n");
+      head = end === -1 ? known : undefined;
+      if (end === -1) return done();
+      resolve(Number(known.subarray(0, end)));
+      done(null, known.subarray(end + 1));
+    },
+    // A shell that did not come so far said why.
+    flush: (done) => done(null, head),
+  });
+  return { pid, stderr: stderr.pipe(rest) };
+}
+
+/** Its exit code, or `lost` when the channel closed without one. */
+function endOf(channel: ClientChannel): Promise<number | "lost"> {
+  return new Promise((resolve) => {
+    channel.on("exit", (code: number | null, signalName?: string) => resolve(code ?? 128 + numberOf(signalName)));
+    channel.on("close", () => resolve("lost"));
+  });
+}
+
+function numberOf(signalName = ""): number {
+  const name = signalName.startsWith("SIG") ? signalName : `SIG${signalName}`;
+  const known: Readonly<Record<string, number>> = constants.signals;
+  return known[name] ?? 0;
+}
+
+/** Sends what to run and its input, and hands on its output. Resolves when all of that is done. */
+async function feed(
+  channel: ClientChannel,
+  text: string,
+  { stdin, stdout }: HostRunOptions,
+  broken: AbortController,
+): Promise<void> {
+  const work: Promise<void>[] = [];
+  channel.write(text);
+  if (stdin instanceof Readable) stdin.pipe(channel);
+  else channel.end(stdin);
+  if (stdout !== undefined) {
+    work.push(
+      pipeline(Readable.from(channel, { objectMode: false }), stdout).catch((cause: unknown) => broken.abort(cause)),
+    );
+  }
+  await Promise.all(work);
+}
+
+async function firstOf(
+  ending: Promise<unknown>,
+  stop: AbortSignal,
+  timeoutSeconds: number | undefined,
+): Promise<"ended" | "stopped" | "timeout"> {
+  const over = new AbortController();
+  const { signal } = over;
+  try {
+    return await Promise.race([
+      ending.then(() => "ended" as const),
+      stop.aborted ? ("stopped" as const) : once(stop, "abort", { signal }).then(() => "stopped" as const),
+      ...(timeoutSeconds === undefined ? [] : [delay(timeoutSeconds * 1000, "timeout" as const, { signal })]),
+    ]);
+  } finally {
+    over.abort();
+  }
+}
+
+/** Asks the program's group to end, kills it after a while, and lets go of it. */
+async function endGroup(connection: SshConnection, channel: ClientChannel, pid: number | undefined): Promise<void> {
+  if (pid === undefined || !(pid > 1)) {
+    channel.destroy();
+    return;
+  }
+  const argv = ["sh", "-c", END_GROUP, "sh", String(pid)] as const;
+  // Not among the turns: those may all be held by what has to be ended. A machine out of reach is not waited for.
+  const ended = new AbortController();
+  const options = {
+    env: { PATH },
+    signal: AbortSignal.any([ended.signal, AbortSignal.timeout(END_SECONDS_MAX * 1000)]),
+  };
+  await inTurn(connection, argv, options, ended).catch(() => undefined);
+}
+
+const PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+const GRACE_SECONDS = 2; // A cancelled build has to be gone within 5.
+const END_SECONDS_MAX = 4;
+const END_GROUP = [
+  'kill -s TERM -- "-$1" || exit 0',
+  `n=${GRACE_SECONDS * 10}; while [ "$n" -gt 0 ] && kill -s 0 -- "-$1"; do sleep 0.1; n=$((n-1)); done`,
+  'kill -s KILL -- "-$1"',
+].join("\n");
+
+function brokenError(argv: Argv, cause: unknown): DomainError {
+  if (isDomainError(cause)) return cause;
+  return new DomainError("engine.failed", `The input or output of ${argv[0]} broke off. Try again.`, { cause });
+}
+
+const IDLE_MS = 1000; // What an ended program wrote is on the way for a while; what it left running is not waited for.
