@@ -102,12 +102,12 @@ describe("environment variables", () => {
   });
 
   test("take a value from standard input byte for byte, so that no shell keeps it", async () => {
-    const value = ` p"a's$s\\ \ttwo\nlines`;
+    const value = ` p"a's$s\\ \tsecond-line\nlines`;
     await berth(["env", "set", "SECRET"], { cwd: web.path, env: env(), input: `${value}\n` });
     const [found] = JSON.parse((await run(web.path, "env", "--show", "--json")).stdout).filter(
       ({ key }: { key: string }) => key === "SECRET",
     );
-    expect((await run(web.path, "env", "--json")).stdout).not.toContain("two");
+    expect((await run(web.path, "env", "--json")).stdout).not.toContain("second-line");
     expect(found).toMatchObject({ value, is_multiline: true });
   });
 

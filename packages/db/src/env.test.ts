@@ -23,7 +23,15 @@ onEachBackend((database) => {
   it("keeps values byte for byte, encrypted", async () => {
     const stores = await testTeam(database());
     const { id } = await testApplication(stores, await testPlace(stores));
-    const values = ["", " spaced ", "a\nb\r\n\t", "naïve 🚢 ﷽", "'\"\\$`{{ x }}", "x".repeat(100_000), null];
+    const values = [
+      "",
+      " spaced ",
+      "a\nb\r\n\t",
+      "naïve canary-value 🚢 ﷽",
+      "'\"\\$`{{ x }}",
+      "x".repeat(100_000),
+      null,
+    ];
     for (const [index, value] of values.entries()) {
       await stores.envs.insert(id, testUuid(), env({ key: `K${index}`, value }));
     }
@@ -32,8 +40,7 @@ onEachBackend((database) => {
     expect(total).toBe(values.length);
     const { rows } = await sql<{ text: string }>`select encode(value, 'escape') as text from env
       where resource_id = ${id} and key = 'K3'`.execute(database().database.kysely);
-    expect(rows[0]?.text).not.toContain("ship");
-    expect(rows[0]?.text).not.toContain("na");
+    expect(rows[0]?.text).not.toContain("canary-value");
   });
 
   it("lists normal ones, then preview ones, each in the order they were made", async () => {
