@@ -1,0 +1,84 @@
+import { PassThrough } from "node:stream";
+import { buffer } from "node:stream/consumers";
+import { setTimeout as delay } from "node:timers/promises";
+import type Docker from "dockerode";
+
+export interface TestContainer {
+  readonly id: string;
+  readonly name: string;
+  readonly container: Docker.Container;
+  /** Its own address in the network of the suite; the machine reaches it. */
+  readonly address: string;
+  exec(argv: readonly string[], options?: ExecOptions): Promise<ExecResult>;
+  /** Both streams, from the beginning. */
+  logs(): Promise<string>;
+}
+
+export interface ExecOptions {
+  readonly stdin?: NodeJS.ReadableStream;
+}
+
+export interface ExecResult {
+  readonly exitCode: number;
+  /** Both streams. */
+  readonly output: string;
+}
+
+export async function testContainer(
+  client: Docker,
+  id: string,
+  options: { readonly name: string; readonly network: string },
+): Promise<TestContainer> {
+  const container = client.getContainer(id);
+  const { NetworkSettings } = await container.inspect();
+  return {
+    id,
+    name: options.name,
+    container,
+    address: NetworkSettings.Networks[options.network]?.IPAddress ?? "",
+    exec: (argv, execOptions) => exec(client, container, argv, execOptions),
+    async logs() {
+      const output = new PassThrough();
+      const log = await container.logs({ stdout: true, stderr: true, follow: false });
+      // Without `follow` the library hands on one buffer of frames.
+      const frames = new PassThrough();
+      client.modem.demuxStream(frames, output, output);
+      frames.end(log);
+      frames.once("end", () => output.end());
+      return (await buffer(output)).toString();
+    },
+  };
+}
+
+async function exec(
+  client: Docker,
+  container: Docker.Container,
+  argv: readonly string[],
+  { stdin }: ExecOptions = {},
+): Promise<ExecResult> {
+  const hasInput = stdin !== undefined;
+  const created = await container.exec({
+    Cmd: [...argv],
+    AttachStdin: hasInput,
+    AttachStdout: true,
+    AttachStderr: true,
+  });
+  const stream = await created.start({ hijack: hasInput, stdin: hasInput });
+  const output = new PassThrough();
+  client.modem.demuxStream(stream, output, output);
+  const end = () => output.end();
+  stream.once("end", end).once("close", end).once("error", end);
+  stdin?.pipe(stream);
+  const bytes = await buffer(output);
+  const { ExitCode } = await created.inspect();
+  return { exitCode: ExitCode ?? -1, output: bytes.toString() };
+}
+
+/** Asks again until it is so. @throws Error that names what did not come. */
+export async function until(what: string, seconds: number, isSo: () => Promise<boolean>): Promise<void> {
+  const deadline = Date.now() + seconds * 1000;
+  while (!(await isSo().catch(() => false))) {
+    if (Date.now() > deadline) throw new Error(`Not within ${seconds} s: ${what}.`);
+    await delay(50);
+  }
+}

@@ -1,0 +1,71 @@
+import type Docker from "dockerode";
+
+/** On everything that a test makes. Its value names the run of one suite. */
+export const TEST_LABEL = "berth.test";
+/** When it was made, in seconds since 1970. */
+export const TEST_TIME_LABEL = "berth.test.at";
+/** What the product writes on its own objects: the value is of one suite, and tells when it began. */
+const INSTANCE_LABEL = "berth.instance";
+const INSTANCE = /^test-(\d+)-/;
+
+const AGE_SECONDS_MAX = 2 * 3600; // Longer than any run takes.
+
+/** For a server of a test: what it makes on the engine is found by it, also by a later run. */
+export const testInstance = (run: string): string => `test-${nowSeconds()}-${run}`;
+
+export const testLabels = (run: string): Readonly<Record<string, string>> => ({
+  [TEST_LABEL]: run,
+  [TEST_TIME_LABEL]: String(nowSeconds()),
+});
+
+/** Removes everything that carries the label, whatever state it is in; ends with what could not be removed. */
+export async function removeLabelled(client: Docker, label: string): Promise<readonly string[]> {
+  return removeWhere(client, [label], () => true);
+}
+
+/** A run that was killed could remove nothing: what is older than two hours is nobody's any more. */
+export async function removeLeftovers(client: Docker): Promise<void> {
+  const isOld = (labels: Labels) => {
+    const at = Number(labels?.[TEST_TIME_LABEL] ?? INSTANCE.exec(labels?.[INSTANCE_LABEL] ?? "")?.[1] ?? Number.NaN);
+    return nowSeconds() - at > AGE_SECONDS_MAX;
+  };
+  await removeWhere(client, [TEST_TIME_LABEL], isOld);
+  await removeWhere(client, [INSTANCE_LABEL], isOld);
+}
+
+type Labels = Readonly<Record<string, string>> | null | undefined;
+
+async function removeWhere(client: Docker, label: string[], isWanted: (labels: Labels) => boolean): Promise<string[]> {
+  const filters = { label };
+  const failures: string[] = [];
+  const tried = async (what: string, removal: Promise<unknown>) => {
+    await removal.catch((cause: unknown) => {
+      if (!isGone(cause)) failures.push(`${what}: ${cause instanceof Error ? cause.message : cause}`);
+    });
+  };
+  // Containers first: they hold what comes after.
+  const containers = await client.listContainers({ all: true, filters });
+  await Promise.all(
+    containers
+      .filter(({ Labels }) => isWanted(Labels))
+      .map(({ Id, Names }) => tried(`container ${Names[0]}`, client.getContainer(Id).remove({ force: true, v: true }))),
+  );
+  for (const { Id, Name, Labels } of await client.listNetworks({ filters })) {
+    if (isWanted(Labels)) await tried(`network ${Name}`, client.getNetwork(Id).remove());
+  }
+  for (const { Name, Labels } of (await client.listVolumes({ filters })).Volumes ?? []) {
+    if (isWanted(Labels)) await tried(`volume ${Name}`, client.getVolume(Name).remove({ force: true }));
+  }
+  for (const { Id, Labels } of await client.listImages({ filters })) {
+    if (isWanted(Labels)) await tried(`image ${Id}`, client.getImage(Id).remove({ force: true }));
+  }
+  return failures;
+}
+
+/** 404, or 409 for one whose removal by another is under way. */
+const isGone = (cause: unknown): boolean =>
+  cause instanceof Error &&
+  "statusCode" in cause &&
+  (cause.statusCode === 404 || (cause.statusCode === 409 && /in progress/.test(cause.message)));
+
+const nowSeconds = () => Math.floor(Date.now() / 1000);

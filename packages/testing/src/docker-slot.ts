@@ -1,0 +1,52 @@
+import { createServer, type Server } from "node:net";
+import { availableParallelism } from "node:os";
+import { setTimeout as delay } from "node:timers/promises";
+
+/** Containers work beside the tests that made them: a worker with a Docker suite takes two cores. */
+const SLOTS = Math.max(1, Math.floor(availableParallelism() / 2));
+const POLL_MS = 100;
+
+interface Held {
+  users: number;
+  readonly slot: Promise<Server>;
+}
+
+const HELD = Symbol.for("berth.test.docker.slot");
+// A worker loads modules more than once, and suites within suites share its place.
+const shared = globalThis as { [HELD]?: Held | undefined };
+
+/**
+ * Waits until one of the run's places for workers with containers is free.
+ * @returns Gives it back. It is free by itself when this process dies: a place is an abstract socket.
+ */
+export async function dockerSlot(): Promise<() => void> {
+  shared[HELD] ??= { users: 0, slot: freeSlot() };
+  const held = shared[HELD];
+  held.users += 1;
+  const server = await held.slot;
+  return () => {
+    held.users -= 1;
+    if (held.users > 0) return;
+    shared[HELD] = undefined;
+    server.close();
+  };
+}
+
+async function freeSlot(): Promise<Server> {
+  for (;;) {
+    for (let slot = 0; slot < SLOTS; slot += 1) {
+      // Workers of one run have the same parent.
+      const server = await listen(`\0berth-test-docker-${process.ppid}-${slot}`);
+      if (server !== undefined) return server;
+    }
+    await delay(POLL_MS);
+  }
+}
+
+function listen(path: string): Promise<Server | undefined> {
+  return new Promise((resolve) => {
+    const server = createServer().unref();
+    server.once("error", () => resolve(undefined));
+    server.listen({ path }, () => resolve(server));
+  });
+}

@@ -1,0 +1,140 @@
+import { randomBytes, randomInt } from "node:crypto";
+import type Docker from "dockerode";
+import { afterAll, beforeAll, describe } from "vitest";
+import { type TestContainer, testContainer } from "./docker-container.ts";
+import { dockerProblem, testDockerClient } from "./docker-engine.ts";
+import { removeLabelled, removeLeftovers, TEST_LABEL, testInstance, testLabels } from "./docker-leftovers.ts";
+import { dockerSlot } from "./docker-slot.ts";
+
+declare module "vitest" {
+  interface TaskMeta {
+    /** Why the suite is skipped here; printed at the end of the run. */
+    skipReason?: string;
+  }
+}
+
+/** The engine of this machine for one suite. All that is made through it, or with its labels, is gone at the end. */
+export interface DockerFixture {
+  readonly client: Docker;
+  /** Names this suite: unique, and good in a name of Docker's. */
+  readonly run: string;
+  /** For whatever a test makes itself. */
+  readonly labels: Readonly<Record<string, string>>;
+  /** The id for a Berth under test: what carries `berth.instance` with this value is removed as well. */
+  readonly instance: string;
+  /** A name that nothing else has. */
+  name(hint: string): string;
+  /** The suite's own network, made when first asked for. The machine reaches the containers in it. */
+  network(): Promise<string>;
+  /** Makes and starts a container in the suite's network. */
+  container(options: ContainerOptions): Promise<TestContainer>;
+}
+
+export interface ContainerOptions {
+  readonly image: string;
+  readonly name?: string;
+  readonly argv?: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+  readonly labels?: Readonly<Record<string, string>>;
+  /** The rest, in the engine's own words. */
+  readonly raw?: Omit<Docker.ContainerCreateOptions, "HostConfig">;
+  readonly hostConfig?: Docker.HostConfig;
+}
+
+/**
+ * A suite on the engine of this machine. It is skipped where none answers or an image is missing, and the end of the
+ * run names the reason. A few of them at once, so that the machine is not drowned.
+ */
+export function describeDocker(name: string, images: readonly string[], suite: (docker: DockerFixture) => void): void {
+  const problem = dockerProblem(images);
+  const meta = problem === undefined ? {} : { skipReason: problem };
+  describe.skipIf(problem !== undefined)(name, { meta }, () => suite(dockerFixture()));
+}
+
+/** Within a `describe` that is skipped without an engine: `describeDocker` does both. */
+export function dockerFixture(): DockerFixture {
+  const client = testDockerClient();
+  const run = `berth-test-${randomBytes(5).toString("hex")}`;
+  const labels = testLabels(run);
+  const instance = testInstance(run);
+  let names = 0;
+  let network: Promise<string> | undefined;
+  let leave: (() => void) | undefined;
+
+  beforeAll(async () => {
+    leave = await dockerSlot();
+    await removeLeftoversOnce(client);
+  }, SLOT_MS_MAX);
+  afterAll(async () => {
+    try {
+      const failures = [
+        ...(await removeLabelled(client, `berth.instance=${instance}`)),
+        ...(await removeLabelled(client, `${TEST_LABEL}=${run}`)),
+      ];
+      if (failures.length > 0) throw new Error(`Left on the engine: ${failures.join("; ")}`);
+    } finally {
+      leave?.();
+    }
+  }, REMOVAL_MS_MAX);
+
+  const fixture: DockerFixture = {
+    client,
+    run,
+    labels,
+    instance,
+    name(hint) {
+      names += 1;
+      return `${run}-${hint}-${names}`;
+    },
+    network() {
+      network ??= makeNetwork(client, `${run}-net`, labels);
+      return network;
+    },
+    async container({ image, name = fixture.name("container"), argv, env, labels: own, raw, hostConfig }) {
+      const networkName = await fixture.network();
+      const { id } = await client.createContainer({
+        ...raw,
+        name,
+        Image: image,
+        ...(argv === undefined ? {} : { Cmd: [...argv] }),
+        Env: Object.entries(env ?? {}).map(([key, value]) => `${key}=${value}`),
+        Labels: { ...own, ...labels },
+        // Without an init as process 1 a program that minds no signal makes every stop wait its whole grace period.
+        HostConfig: { Init: true, NetworkMode: networkName, ...hostConfig },
+      });
+      await client.getContainer(id).start();
+      return testContainer(client, id, { name, network: networkName });
+    },
+  };
+  return fixture;
+}
+
+const SLOT_MS_MAX = 900_000; // The suites before it may take minutes.
+const REMOVAL_MS_MAX = 120_000;
+
+/** With a subnet of its own: only then may a container ask for an address, and Docker's own pools are few. */
+async function makeNetwork(client: Docker, name: string, labels: Readonly<Record<string, string>>): Promise<string> {
+  for (let attempt = 1; ; attempt += 1) {
+    const subnet = `10.${randomInt(201, 250)}.${randomInt(0, 256)}.0/24`;
+    try {
+      await client.createNetwork({
+        Name: name,
+        Labels: { ...labels },
+        IPAM: { Driver: "default", Config: [{ Subnet: subnet }] },
+      });
+      return name;
+    } catch (cause) {
+      const isTaken = cause instanceof Error && /overlaps/.test(cause.message);
+      if (!isTaken || attempt === 20) throw cause;
+    }
+  }
+}
+
+const SWEEP = Symbol.for("berth.test.docker.sweep");
+// Once per worker: modules may be loaded more than once, the global scope may not.
+const shared = globalThis as { [SWEEP]?: Promise<void> };
+
+function removeLeftoversOnce(client: Docker): Promise<void> {
+  shared[SWEEP] ??= removeLeftovers(client);
+  return shared[SWEEP];
+}

@@ -1,0 +1,48 @@
+import type { DockerFixture } from "./docker.ts";
+import { until } from "./docker-container.ts";
+
+export const REGISTRY_IMAGE = "registry:2";
+
+/** A registry with one user, without TLS. */
+export interface TestRegistry {
+  /** `host:port` as this machine's engine knows it: a loopback address needs no TLS. */
+  readonly address: string;
+  /** `host:port` within the suite's network, as the servers in containers know it. */
+  readonly networkAddress: string;
+  readonly username: string;
+  readonly password: string;
+}
+
+const USERNAME = "berth";
+const PASSWORD = "registry-pass-1";
+// Of that password, with the lowest cost: each request is checked with it.
+const HTPASSWD = `${USERNAME}:$2b$05$LEqomHcm2vlOySq3h9pC/eD5VpLvNIWqP0U4p7n1oYO/7Jj/vKzxq`;
+
+/** @param options.isOpen Without a user. */
+export async function startRegistry(
+  docker: DockerFixture,
+  { isOpen = false }: { readonly isOpen?: boolean } = {},
+): Promise<TestRegistry> {
+  const file = "/htpasswd";
+  const script = 'printf "%s\\n" "$HTPASSWD" >/htpasswd; exec registry serve /etc/docker/registry/config.yml';
+  const { container, address } = await docker.container({
+    image: REGISTRY_IMAGE,
+    name: docker.name("registry"),
+    env: isOpen
+      ? {}
+      : {
+          HTPASSWD,
+          REGISTRY_AUTH: "htpasswd",
+          REGISTRY_AUTH_HTPASSWD_REALM: "test",
+          REGISTRY_AUTH_HTPASSWD_PATH: file,
+        },
+    raw: { Entrypoint: ["/bin/sh", "-c", script], ExposedPorts: { "5000/tcp": {} } },
+    hostConfig: { PortBindings: { "5000/tcp": [{ HostIp: "127.0.0.1", HostPort: "" }] } },
+  });
+  const { NetworkSettings } = await container.inspect();
+  const port = NetworkSettings.Ports["5000/tcp"]?.[0]?.HostPort;
+  if (port === undefined) throw new Error("The registry has no port.");
+  const wanted = isOpen ? 200 : 401;
+  await until("the registry answers", 30, async () => (await fetch(`http://127.0.0.1:${port}/v2/`)).status === wanted);
+  return { address: `127.0.0.1:${port}`, networkAddress: `${address}:5000`, username: USERNAME, password: PASSWORD };
+}

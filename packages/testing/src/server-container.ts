@@ -1,0 +1,154 @@
+import { readFileSync } from "node:fs";
+import { connect } from "node:net";
+import type { DockerFixture } from "./docker.ts";
+import { type ExecResult, type TestContainer, until } from "./docker-container.ts";
+import { type SshKeyPair, sshKeyPair } from "./git-ssh-server.ts";
+
+/** What a server in a container is made of. */
+export const SERVER_IMAGE = "server:debian13";
+
+/** A whole server: its own address, sshd and Docker engine, in a container. */
+export interface ServerContainer {
+  readonly name: string;
+  readonly address: string;
+  readonly port: 22;
+  readonly user: "root";
+  readonly keys: SshKeyPair;
+  readonly container: TestContainer;
+  /** Runs a program on the server, not over SSH. */
+  exec(argv: readonly string[]): Promise<ExecResult>;
+  /** Copies images from this machine's engine. */
+  loadImages(...images: readonly string[]): Promise<void>;
+  /** Every packet is dropped, both ways, as when a cable is pulled: connections hang. */
+  cutNetwork(): Promise<void>;
+  joinNetwork(): Promise<void>;
+  /** Ends the listener and every connection: new ones are refused. */
+  killSshd(): Promise<void>;
+  startSshd(): Promise<void>;
+  /** Kills every process of the server at once, as a power failure. Its disk stays. */
+  down(): Promise<void>;
+  /** With the same address, host keys and disk. Resolves when it can be used. */
+  up(): Promise<void>;
+}
+
+export interface ServerContainerOptions {
+  /** Without an engine: for what installs one. */
+  readonly hasDocker?: boolean;
+  readonly keys?: SshKeyPair;
+}
+
+/** Several at once are fine: each takes about 2 s and 100 MB. */
+export async function startServerContainer(
+  docker: DockerFixture,
+  { hasDocker = true, keys = sshKeyPair() }: ServerContainerOptions = {},
+): Promise<ServerContainer> {
+  const name = docker.name("server");
+  const started = await docker.container({
+    image: SERVER_IMAGE,
+    name,
+    env: { AUTHORIZED_KEY: keys.publicKey, ...(hasDocker ? {} : { NO_DOCKER: "1" }) },
+    raw: { Hostname: name, Volumes: { "/var/lib/docker": {} } },
+    hostConfig: {
+      Init: false,
+      CapAdd: ["ALL"],
+      CapDrop: lackedCapabilities(),
+      SecurityOpt: ["seccomp=unconfined", "apparmor=unconfined"],
+    },
+  });
+  // Fixed from now on: a restart gives another one out when others came in between.
+  const network = docker.client.getNetwork(await docker.network());
+  await network.disconnect({ Container: started.id, Force: true });
+  await network.connect({
+    Container: started.id,
+    EndpointConfig: { IPAMConfig: { IPv4Address: started.address } },
+  });
+  const server = serverOf(docker, started, keys, hasDocker);
+  await server.up();
+  return server;
+}
+
+function serverOf(
+  docker: DockerFixture,
+  container: TestContainer,
+  keys: SshKeyPair,
+  hasDocker: boolean,
+): ServerContainer {
+  const { address, name } = container;
+  const ok = async (argv: readonly string[]) => {
+    const result = await container.exec(argv);
+    if (result.exitCode !== 0) throw new Error(`${argv.join(" ")} on ${name} ended with ${result.output}`);
+    return result;
+  };
+  const isReady = async () =>
+    (await isListening(address)) && (!hasDocker || (await container.exec(["docker", "version"])).exitCode === 0);
+  return {
+    name,
+    address,
+    port: 22,
+    user: "root",
+    keys,
+    container,
+    exec: (argv) => container.exec(argv),
+    async loadImages(...images) {
+      // Missing in the library's types.
+      const client = docker.client as typeof docker.client & ImageExport;
+      const tar = await client.getImages({ names: images });
+      const { exitCode, output } = await container.exec(["docker", "load", "--quiet"], { stdin: tar });
+      if (exitCode !== 0) throw new Error(`Images were not loaded on ${name}: ${output}`);
+    },
+    async cutNetwork() {
+      for (const chain of ["INPUT", "OUTPUT", "FORWARD"]) await ok(["iptables", "-I", chain, "-j", "DROP"]);
+    },
+    async joinNetwork() {
+      for (const chain of ["INPUT", "OUTPUT", "FORWARD"]) await ok(["iptables", "-D", chain, "-j", "DROP"]);
+    },
+    async killSshd() {
+      await ok(["pkill", "-KILL", "sshd"]);
+    },
+    async startSshd() {
+      await ok(["/usr/sbin/sshd", "-E", "/var/log/sshd.log"]);
+      await until(`sshd of ${name}`, 10, () => isListening(address));
+    },
+    async down() {
+      await container.container.kill();
+      await until(`${name} is down`, 20, async () => !(await container.container.inspect()).State.Running);
+    },
+    async up() {
+      if (!(await container.container.inspect()).State.Running) await container.container.start();
+      await until(`${name} is ready`, READY_SECONDS_MAX, isReady).catch(async (cause: Error) => {
+        const { output } = await container
+          .exec(["tail", "-n", "20", "/var/log/dockerd.log"])
+          .catch(() => ({ output: "" }));
+        throw new Error(`${cause.message}\n${output}\n${await container.logs()}`);
+      });
+    },
+  };
+}
+
+interface ImageExport {
+  /** One archive of all, as `docker save` writes it. */
+  getImages(options: { readonly names: readonly string[] }): Promise<NodeJS.ReadableStream>;
+}
+
+const READY_SECONDS_MAX = 60; // 2 s on a quiet machine.
+
+function isListening(host: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect({ host, port: 22, timeout: 1000 });
+    const end = (isOpen: boolean) => {
+      socket.destroy();
+      resolve(isOpen);
+    };
+    socket
+      .once("connect", () => end(true))
+      .once("error", () => end(false))
+      .once("timeout", () => end(false));
+  });
+}
+
+/** A container cannot have what the machine itself lacks: asking for it would fail as a whole. */
+function lackedCapabilities(): string[] {
+  const bounding = /^CapBnd:\s*([0-9a-f]+)$/m.exec(readFileSync("/proc/self/status", "utf8"))?.[1] ?? "";
+  const SYS_RESOURCE = 24n;
+  return (BigInt(`0x${bounding}`) >> SYS_RESOURCE) % 2n === 1n ? [] : ["SYS_RESOURCE"];
+}
