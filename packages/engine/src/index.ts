@@ -1,5 +1,6 @@
 export { type ProcessBuilderOptions, processBuilder } from "./builder/process-builder.ts";
 export { type CloudProvidersOptions, cloudProviders } from "./cloud/providers.ts";
+export { type ImageBuilderOptions, imageBuilder } from "./docker/builder/image-builder.ts";
 export type { ImageBuilder } from "./docker/builder.ts";
 export { SOURCE_LIMITS, type SourceFetcherOptions, sourceFetcher } from "./git/fetcher.ts";
 export type { SourceLimits } from "./git/git-context.ts";

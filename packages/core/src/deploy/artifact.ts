@@ -30,6 +30,11 @@ export interface BuildConfig {
   readonly dockerfile_target_build: string | null;
   readonly docker_registry_image_name: string | null;
   readonly docker_registry_image_tag: string | null;
+  /** What serves the files of a static application on a server with containers. */
+  readonly static_image: string;
+  readonly custom_nginx_configuration: string | null;
+  /** Port numbers, separated by commas: where what serves static files listens. */
+  readonly ports_exposes: string | null;
 }
 
 /** What a build made: plain JSON, kept in the deployment's row, so that a restarted worker can start it. */
@@ -53,5 +58,10 @@ export type RunCommand =
 
 export interface ImageArtifact {
   readonly type: "image";
+  /** The name under which it lies on the server, which no other deployment shares: what the engine starts. */
   readonly image: string;
+  /** `sha256:...` of the image itself. */
+  readonly id?: string;
+  /** `name@sha256:...` of one that was pulled: any engine pulls the same again by it. `null` for one that was built. */
+  readonly digest?: string | null;
 }

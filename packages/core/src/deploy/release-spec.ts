@@ -109,6 +109,9 @@ export function buildConfig(
     dockerfile: secrets.dockerfile,
     dockerfile_location: settings.dockerfile_location,
     dockerfile_target_build: settings.dockerfile_target_build,
+    static_image: settings.static_image,
+    custom_nginx_configuration: settings.custom_nginx_configuration,
+    ports_exposes: settings.ports_exposes,
     ...imageOf(settings, imageTag),
   };
 }

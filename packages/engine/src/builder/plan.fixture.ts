@@ -19,6 +19,9 @@ export const CONFIG: BuildConfig = {
   dockerfile_target_build: null,
   docker_registry_image_name: null,
   docker_registry_image_tag: null,
+  static_image: "nginx:alpine",
+  custom_nginx_configuration: null,
+  ports_exposes: null,
 };
 
 export interface Given {

@@ -1,0 +1,86 @@
+import type { Argv } from "../../host/argv.ts";
+
+/** What BuildKit is asked for. Paths are absolute and on Berth's own machine. */
+export interface BakeTarget {
+  /** The folder that `COPY` and `ADD` take from; its `.dockerignore` is applied. */
+  readonly context: string;
+  readonly dockerfile: string;
+  /** A stage of the Dockerfile; `null` for the last one. */
+  readonly target: string | null;
+  readonly image: string;
+  readonly labels: Readonly<Record<string, string>>;
+  /** Values are secrets. */
+  readonly args: Readonly<Record<string, string>>;
+  /** Build secrets by their id. */
+  readonly secrets: Readonly<Record<string, string>>;
+  /** Build secrets whose value is a file's content, by their id. */
+  readonly secretFiles: Readonly<Record<string, string>>;
+  readonly isForced: boolean;
+}
+
+/** A definition for `docker buildx bake`, and the environment that its values stand in. */
+export interface Bake {
+  readonly definition: string;
+  readonly env: Readonly<Record<string, string>>;
+}
+
+/**
+ * Puts every text that is not ours into the environment under a name of our own, and refers to it: nothing of a user is
+ * read as a part of the definition, as an option, or as a variable of the program itself, e.g. `LD_PRELOAD`.
+ */
+export function bakeOf(target: BakeTarget): Bake {
+  const values = new Map<string, string>();
+  const nameOf = (value: string): string => {
+    const known = values.get(value);
+    if (known !== undefined) return known;
+    const name = `${VALUE_NAME}${values.size}`;
+    values.set(value, name);
+    return name;
+  };
+  const refer = (value: string): string => `\${${nameOf(value)}}`;
+  const referAll = (record: Readonly<Record<string, string>>) =>
+    Object.fromEntries(named(record).map(([key, value]) => [key, refer(value)]));
+
+  const app = {
+    context: refer(target.context),
+    dockerfile: refer(target.dockerfile),
+    tags: [refer(target.image)],
+    labels: Object.fromEntries(Object.entries(target.labels).map(([key, value]) => [key, refer(value)])),
+    args: referAll(target.args),
+    secret: [
+      ...named(target.secrets).map(([id, value]) => `id=${id},env=${nameOf(value)}`),
+      ...named(target.secretFiles).map(([id, file]) => `id=${id},src=${refer(file)}`),
+    ],
+    ...(target.target === null ? {} : { target: refer(target.target) }),
+    ...(target.isForced ? { "no-cache": true } : {}),
+    output: ["type=docker"],
+  };
+  const variable = Object.fromEntries([...values.values()].map((name) => [name, { default: "" }]));
+  return {
+    definition: JSON.stringify({ variable, target: { [TARGET]: app } }),
+    env: Object.fromEntries([...values].map(([value, name]) => [name, value])),
+  };
+}
+
+/** Holds no text of a user: what is built stands in the definition. */
+export const bakeArgv = (files: { readonly definition: string; readonly metadata: string }): Argv => [
+  "docker",
+  "buildx",
+  "--builder",
+  "default",
+  "bake",
+  "--progress",
+  "rawjson",
+  "--metadata-file",
+  files.metadata,
+  "--file",
+  files.definition,
+  TARGET,
+];
+
+/** Names that BuildKit takes for a build argument and for the id of a secret. */
+const named = (record: Readonly<Record<string, string>>) =>
+  Object.entries(record).filter(([name]) => /^[A-Za-z_][\w.-]*$/.test(name));
+
+const TARGET = "app";
+const VALUE_NAME = "BERTH_VALUE_";

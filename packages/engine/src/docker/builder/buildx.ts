@@ -1,0 +1,86 @@
+import { mkdir, writeFile } from "node:fs/promises";
+import { homedir } from "node:os";
+import { join } from "node:path";
+import { type BuildRequest, DomainError, isDomainError, type WorkIO } from "@berth/core";
+import { endGroup } from "../../host/group.ts";
+import type { Host } from "../../host/host.ts";
+import { run } from "../../host/local.ts";
+import { pidsWithEnv } from "../../host/procfs.ts";
+import { DOCKER_SOCKET } from "../client.ts";
+import { type BakeTarget, bakeArgv, bakeOf } from "./bake.ts";
+import { buildFailure, missingBuildx } from "./failure.ts";
+import { buildTrace, type KnownSteps } from "./progress.ts";
+import { dockerConfig, type RegistryLogins } from "./registry-auth.ts";
+
+/** Where and with what one build works. */
+export interface BuildPlace {
+  /** Whose engine builds. */
+  readonly host: Host;
+  /** A folder of Berth's own machine that nobody else reads, for this build alone. */
+  readonly jobFolder: string;
+  /** Logins for private base images. */
+  readonly logins: RegistryLogins;
+  readonly steps?: KnownSteps | undefined;
+  /** PATH under which docker is found. */
+  readonly path: string;
+}
+
+/**
+ * Has an engine's BuildKit make an image, which then lies on that engine. The program runs on Berth's machine and sends
+ * what is asked for of the context, through the connection that the server is reached by.
+ * @throws DomainError `deploy.build_failed`, `deploy.cancelled`, `engine.unsupported` without buildx
+ */
+export async function buildImage(
+  target: BakeTarget,
+  request: Pick<BuildRequest, "deploymentUuid">,
+  io: WorkIO,
+  place: BuildPlace,
+): Promise<void> {
+  const marker = buildMarker(request);
+  // Of a control plane that went away in the middle.
+  await endGroup({ others: () => pidsWithEnv(marker) }, 0);
+  const { definition, env } = bakeOf(target);
+  const config = join(place.jobFolder, "config");
+  const files = { definition: join(place.jobFolder, "bake.json"), metadata: join(place.jobFolder, "metadata.json") };
+  await mkdir(config, { recursive: true, mode: 0o700 });
+  await writeFile(join(config, "config.json"), dockerConfig(place.logins, pluginFolders()), { mode: 0o600 });
+  await writeFile(files.definition, definition, { mode: 0o600 });
+
+  const trace = buildTrace((line, stream) => io.onLine(line, stream), place.steps);
+  const { exitCode } = await run(bakeArgv(files), {
+    // Nothing of the source lies there that the program would read, e.g. a `.env`.
+    cwd: place.jobFolder,
+    env: {
+      ...env,
+      PATH: place.path,
+      HOME: place.jobFolder,
+      DOCKER_CONFIG: config,
+      DOCKER_HOST: `unix://${await place.host.socketBridge(DOCKER_SOCKET)}`,
+      // Every path in the definition is one of ours.
+      BUILDX_BAKE_ENTITLEMENTS_FS: "0",
+      BUILDX_NO_DEFAULT_ATTESTATIONS: "1",
+      BERTH_BUILD: request.deploymentUuid,
+    },
+    signal: io.signal,
+    marker,
+    graceSeconds: CANCEL_GRACE_SECONDS,
+    maxOutputBytes: 0,
+    onLine: (line) => trace.write(line),
+  }).catch((cause: unknown) => {
+    if (isDomainError(cause, "engine.failed")) throw missingBuildx(cause);
+    throw cause;
+  });
+  trace.end();
+  if (exitCode === 0) return;
+  if (io.signal.aborted) throw new DomainError("deploy.cancelled", "The build was cancelled.");
+  throw buildFailure(trace.failedStep(), trace.ownWords());
+}
+
+/** Every process of a build is found by it, wherever it went. */
+const buildMarker = ({ deploymentUuid }: Pick<BuildRequest, "deploymentUuid">): string =>
+  `BERTH_BUILD=${deploymentUuid}`;
+
+/** Where a person's own installation of the plugin lies; the system's folders are looked in anyway. */
+const pluginFolders = (): string[] => [join(homedir(), ".docker", "cli-plugins")];
+
+const CANCEL_GRACE_SECONDS = 2; // The program tells the engine to stop; a cancelled build has to be gone within 5.

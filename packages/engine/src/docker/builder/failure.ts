@@ -1,0 +1,60 @@
+import { DomainError } from "@berth/core";
+import { shown, stepFailure } from "../../builder/step-failure.ts";
+import type { FailedBuildStep } from "./progress.ts";
+
+/** Why an image could not be built, in one sentence with what to do about it where the output tells. */
+export function buildFailure(step: FailedBuildStep | undefined, ownWords: readonly string[]): DomainError {
+  const exitCode = Number(/exit code: (\d+)/.exec(step?.error ?? "")?.[1] ?? Number.NaN);
+  if (step !== undefined && Number.isInteger(exitCode)) {
+    return stepFailure({ step, exitCode, lines: step.lines });
+  }
+  const said = step?.error ?? ownWords.findLast((line) => line.startsWith("ERROR:")) ?? ownWords.at(-1) ?? "";
+  if (MISSING_BUILDX.test(ownWords.join("\n"))) return missingBuildx();
+  const reason = reasonOf(said);
+  const hint = HINTS.find(({ pattern }) => pattern.test(reason))?.hint;
+  const where = step === undefined || step.shown === "" ? "" : ` in \`${shown(step.shown)}\``;
+  const sentence = `The image could not be built${where}: ${reason === "" ? "BuildKit gave no reason" : reason}.`;
+  return new DomainError("deploy.build_failed", hint === undefined ? sentence : `${sentence} ${hint}`);
+}
+
+export const missingBuildx = (cause?: unknown): DomainError =>
+  new DomainError(
+    "engine.unsupported",
+    "Images are built by `docker buildx`, which Berth's own machine does not have. Install it there (Debian, Ubuntu: " +
+      "apt-get install docker-cli docker-buildx, or Docker's own package docker-buildx-plugin) and deploy again.",
+    { cause },
+  );
+
+/** Without what each layer of the software put in front of it. */
+function reasonOf(text: string): string {
+  const bare = text
+    .replace(/^ERROR: /, "")
+    .replace(/^target \S+: /, "")
+    .replace(/failed to solve(?: with frontend [\w.]+)?: /g, "")
+    .replace(/rpc error: code = \w+ desc = /g, "")
+    .replace(/failed to create LLB definition: /g, "")
+    .replace(/\.$/, "");
+  return bare.replace(/\s+/g, " ").trim().slice(0, REASON_LENGTH_MAX);
+}
+
+const MISSING_BUILDX =
+  /is not a docker command|unknown command: docker buildx|unknown shorthand flag|unknown flag: --builder/;
+
+const HINTS: readonly { readonly pattern: RegExp; readonly hint: string }[] = [
+  {
+    pattern: /pull access denied|insufficient_scope|401 Unauthorized|no basic auth credentials/i,
+    hint: "Check the name of the image; a private one needs a `docker login` for its registry on Berth's machine.",
+  },
+  { pattern: /toomanyrequests|429 Too Many/i, hint: "The registry limits how often it is asked: try again later." },
+  {
+    pattern: /no such host|i\/o timeout|connection refused|TLS handshake/i,
+    hint: "The registry could not be reached.",
+  },
+  { pattern: /target stage .* could not be found/, hint: "Correct dockerfile_target_build." },
+  {
+    pattern: /not found/,
+    hint: "Check that the path is in the repository, below base_directory, and not left out by .dockerignore.",
+  },
+];
+
+const REASON_LENGTH_MAX = 400;

@@ -1,0 +1,119 @@
+import { mkdir, mkdtemp, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { type BuildRequest, DomainError, type ImageArtifact, isDomainError, type WorkIO } from "@berth/core";
+import type Docker from "dockerode";
+import type { Host } from "../../host/host.ts";
+import type { ImageBuilder } from "../builder.ts";
+import { dockerClient, engineError, statusCodeOf } from "../client.ts";
+import { buildImage } from "./buildx.ts";
+import { type ImageRef, imageName, imageRepository } from "./names.ts";
+import { inspectImage, pullImage, wantedImage } from "./pull.ts";
+import { readLogins } from "./registry-auth.ts";
+import { prepareSource } from "./source.ts";
+
+export interface ImageBuilderOptions {
+  /** The server whose engine starts what is built. */
+  readonly host: Host;
+  /** Of this control plane: stands in the labels of all that it makes. */
+  readonly instanceId: string;
+  /** A folder of Berth's own machine for what a build needs while it lasts. Nobody else may read it. */
+  readonly folder: string;
+  /** Docker configuration with logins for registries, e.g. `~/.docker/config.json`. Default: none. */
+  readonly dockerConfigFile?: string | undefined;
+  /** PATH under which docker, nixpacks and railpack are found. Default: the system's folders. */
+  readonly path?: string | undefined;
+}
+
+/** Builds images with a server's own BuildKit, and pulls those that are built already. */
+export function imageBuilder(options: ImageBuilderOptions): ImageBuilder {
+  const { host } = options;
+  const docker = dockerClient(host);
+  return {
+    buildPacks: ["nixpacks", "railpack", "static", "dockerfile", "dockerimage"],
+    async build(request, io) {
+      try {
+        return await build(options, docker, request, io);
+      } catch (error) {
+        if (!io.signal.aborted || isDomainError(error, "deploy.cancelled")) throw error;
+        throw new DomainError("deploy.cancelled", "The build was cancelled.", { cause: error });
+      }
+    },
+    removeImage: (ref) => removeImage(docker, host.name, imageName(ref)),
+    async removeImages(resourceUuid) {
+      const repository = imageRepository(resourceUuid);
+      const images = await docker
+        .listImages({ filters: { reference: [`${repository}:*`] } })
+        .catch((cause: unknown) => Promise.reject(engineError(host.name, cause)));
+      for (const name of images.flatMap(({ RepoTags }) => RepoTags ?? [])) {
+        if (name.startsWith(`${repository}:`)) await removeImage(docker, host.name, name);
+      }
+    },
+  };
+}
+
+async function build(options: ImageBuilderOptions, docker: Docker, request: BuildRequest, io: WorkIO) {
+  const { host, folder, dockerConfigFile, path = SYSTEM_PATH } = options;
+  const image = imageName(request);
+  const logins = await readLogins(dockerConfigFile);
+  if (request.config.build_pack === "dockerimage") {
+    return await takeImage({ docker, server: host.name, logins }, request, image, io);
+  }
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  const jobFolder = await mkdtemp(join(folder, "build-"));
+  try {
+    const { steps, ...source } = await prepareSource(request, io, { jobFolder, path, keyFolder: folder });
+    await buildImage(
+      {
+        ...source,
+        image,
+        labels: labelsOf(options.instanceId, request),
+        isForced: request.isForced,
+      },
+      request,
+      io,
+      { host, jobFolder, logins, path, steps },
+    );
+    const built = await inspectImage(docker, host.name, image);
+    if (built === undefined) throw new DomainError("deploy.build_failed", "The image that was built is not there.");
+    io.onLine(`Built ${image}`, "stdout");
+    return { type: "image", image, id: built.id, digest: null } satisfies ImageArtifact;
+  } finally {
+    await rm(jobFolder, { recursive: true, force: true });
+  }
+}
+
+/** Gives a pulled image the deployment's own name: it stays for as long as the deployment may be gone back to. */
+async function takeImage(
+  place: Parameters<typeof pullImage>[0],
+  request: BuildRequest,
+  image: string,
+  io: WorkIO,
+): Promise<ImageArtifact> {
+  const { id, digest } = await pullImage(place, wantedImage(request.config), io);
+  try {
+    await place.docker.getImage(id).tag({ repo: imageRepository(request.resourceUuid), tag: request.deploymentUuid });
+  } catch (cause) {
+    throw engineError(place.server, cause);
+  }
+  return { type: "image", image, id, digest };
+}
+
+const labelsOf = (instanceId: string, { resourceUuid, deploymentUuid }: ImageRef) => ({
+  "berth.managed": "true",
+  "berth.instance": instanceId,
+  "berth.kind": "application",
+  "berth.resource": resourceUuid,
+  "berth.deployment": deploymentUuid,
+});
+
+/** By its name: what other names share with it stays. One that a container still uses loses the name only. */
+async function removeImage(docker: Docker, server: string, name: string): Promise<void> {
+  try {
+    await docker.getImage(name).remove({ noprune: false });
+  } catch (cause) {
+    if (statusCodeOf(cause) === 404) return;
+    throw engineError(server, cause);
+  }
+}
+
+const SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";

@@ -1,0 +1,133 @@
+import { randomBytes } from "node:crypto";
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { connect } from "node:net";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import type { BuildConfig, BuildRequest, ImageArtifact } from "@berth/core";
+import type Docker from "dockerode";
+import { expect } from "vitest";
+import { CONFIG } from "../../builder/plan.fixture.ts";
+import { localHost } from "../../host/local-host.ts";
+import type { ImageBuilder } from "../builder.ts";
+import { DOCKER_SOCKET, dockerClient } from "../client.ts";
+import { type ImageBuilderOptions, imageBuilder } from "./image-builder.ts";
+
+export const hasEngine = await new Promise<boolean>((resolve) => {
+  const socket = connect(DOCKER_SOCKET, () => resolve(true));
+  socket.once("connect", () => socket.destroy());
+  socket.once("error", () => resolve(false));
+});
+
+export interface ImageSuite {
+  readonly docker: Docker;
+  readonly builder: ImageBuilder;
+  readonly folder: string;
+  readonly resourceUuid: string;
+  /** What the builds have told, all in one. */
+  readonly lines: string[];
+  request(files: Files, config?: Partial<BuildConfig>, more?: Partial<BuildRequest>): BuildRequest;
+  build(
+    files: Files,
+    config?: Partial<BuildConfig>,
+    more?: Partial<BuildRequest>,
+    signal?: AbortSignal,
+  ): Promise<ImageArtifact>;
+  /** What the image's command, or another one, writes. */
+  output(image: string, command?: readonly string[]): Promise<string>;
+  /** What the image answers on a port: the status, and the body of a success. */
+  served(image: string, port: number, paths: readonly string[]): Promise<string[]>;
+  close(): Promise<void>;
+}
+
+/** Contents by path; `{ link }` is a symbolic link. */
+export type Files = Readonly<Record<string, string | { readonly link: string }>>;
+
+/** A builder on the machine's own engine; everything that is built goes when it is closed. */
+export function imageSuite(options: Partial<ImageBuilderOptions> = {}): ImageSuite {
+  const host = localHost("here");
+  const docker = dockerClient(host);
+  const folder = mkdtempSync(join(tmpdir(), "berth-image-"));
+  const resourceUuid = `t${randomBytes(8).toString("hex")}`;
+  const builder = imageBuilder({ host, instanceId: "test", folder: join(folder, "builds"), ...options });
+  const lines: string[] = [];
+  let count = 0;
+  const request: ImageSuite["request"] = (files, config = {}, more = {}) => {
+    const sourceFolder = join(folder, `source-${++count}`);
+    mkdirSync(sourceFolder);
+    for (const [path, content] of Object.entries(files)) {
+      mkdirSync(dirname(join(sourceFolder, path)), { recursive: true });
+      if (typeof content === "string") writeFileSync(join(sourceFolder, path), content);
+      else symlinkSync(content.link, join(sourceFolder, path));
+    }
+    return {
+      resourceUuid,
+      deploymentUuid: `d${count}`,
+      resourceNumber: 1,
+      sourceFolder,
+      config: { ...CONFIG, build_pack: "dockerfile", ...config },
+      env: {},
+      isForced: false,
+      ...more,
+    };
+  };
+  return {
+    docker,
+    builder,
+    folder,
+    resourceUuid,
+    lines,
+    request,
+    build(files, config, more, signal = new AbortController().signal) {
+      return builder.build(request(files, config, more), { signal, onLine: (line) => void lines.push(line) });
+    },
+    async output(image, command) {
+      const container = await docker.createContainer({
+        Image: image,
+        ...(command === undefined ? {} : { Cmd: [...command], Entrypoint: [] }),
+        Labels: { "berth.test": resourceUuid },
+        HostConfig: { NetworkMode: "none", Init: true },
+        Tty: true,
+      });
+      try {
+        const stream = await container.attach({ stream: true, stdout: true, stderr: true });
+        await container.start();
+        let text = "";
+        for await (const chunk of stream) text += chunk.toString();
+        return text.replaceAll("\r\n", "\n");
+      } finally {
+        await container.remove({ force: true });
+      }
+    },
+    async served(image, port, paths) {
+      const container = await docker.createContainer({ Image: image, Labels: { "berth.test": resourceUuid } });
+      try {
+        await container.start();
+        const { NetworkSettings } = await container.inspect();
+        const base = `http://${NetworkSettings.Networks.bridge?.IPAddress}:${port}`;
+        await expect
+          .poll(
+            () =>
+              fetch(base).then(
+                () => true,
+                () => false,
+              ),
+            { timeout: 5000 },
+          )
+          .toBe(true);
+        const answers: string[] = [];
+        for (const path of paths) {
+          const answer = await fetch(`${base}${path}`);
+          const text = await answer.text();
+          answers.push(answer.ok ? `${answer.status} ${text}` : String(answer.status));
+        }
+        return answers;
+      } finally {
+        await container.remove({ force: true });
+      }
+    },
+    async close() {
+      await builder.removeImages(resourceUuid);
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}

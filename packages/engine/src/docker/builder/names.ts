@@ -1,0 +1,24 @@
+import { DomainError } from "@berth/core";
+
+/** Of an image that Berth made or pulled for one deployment. */
+export interface ImageRef {
+  readonly resourceUuid: string;
+  readonly deploymentUuid: string;
+}
+
+/** The repository that holds every image of a resource, on the server's own engine only. */
+export const imageRepository = (resourceUuid: string): string => `${NAMESPACE}${plain(resourceUuid)}`;
+
+/** The name under which a deployment's image lies on the server: nobody else gives it. */
+export const imageName = ({ resourceUuid, deploymentUuid }: ImageRef): string =>
+  `${imageRepository(resourceUuid)}:${plain(deploymentUuid)}`;
+
+/** Whether a name is one of those that Berth gives, which no user may ask for: it may be another team's. */
+export const isOwnName = (name: string): boolean => /^(docker\.io\/)?berth\//.test(name);
+
+const NAMESPACE = "berth/";
+
+function plain(uuid: string): string {
+  if (/^[a-z0-9][a-z0-9-]*$/.test(uuid)) return uuid;
+  throw new DomainError("internal.error", "An identifier is no part of an image's name.");
+}

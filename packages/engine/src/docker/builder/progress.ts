@@ -1,0 +1,182 @@
+import { z } from "zod";
+import type { BuildStep } from "../../builder/plan.ts";
+import { LINE_LENGTH_MAX, type LineSplitter, splitLines } from "../../host/lines.ts";
+
+/** What a build told until its end. */
+export interface BuildTrace {
+  /** Takes one line of what `--progress rawjson` writes. */
+  write(line: string): void;
+  /** Hands on what stands without a line end. */
+  end(): void;
+  /** The step that failed, with the end of what it wrote. */
+  failedStep(): FailedBuildStep | undefined;
+  /** What the program itself said last: its own sentence about a failure. */
+  ownWords(): readonly string[];
+}
+
+export interface FailedBuildStep {
+  readonly name: BuildStep["name"];
+  /** As in the Dockerfile: `RUN npm ci`. */
+  readonly shown: string;
+  readonly error: string;
+  readonly lines: readonly string[];
+}
+
+/** Commands by a mark in the instruction that Berth wrote for them: people are told of the command. */
+export type KnownSteps = ReadonlyMap<string, Pick<BuildStep, "name" | "shown">>;
+
+/** Turns BuildKit's own events into lines for people: each step as it begins, what it writes, and what was cached. */
+export function buildTrace(
+  onLine: (line: string, stream: "stdout" | "stderr") => void,
+  known: KnownSteps = new Map(),
+): BuildTrace {
+  const steps = new Map<string, TracedStep>();
+  const own: string[] = [];
+  let torn = "";
+
+  const stepOf = (digest: string): TracedStep => {
+    const known = steps.get(digest) ?? newStep(onLine);
+    steps.set(digest, known);
+    return known;
+  };
+
+  function read(line: string): void {
+    const status = parseStatus(line);
+    if (status === undefined) {
+      if (line.trim() !== "") keepLast(own, line, OWN_LINES_MAX);
+      return;
+    }
+    for (const vertex of status.vertexes) {
+      const name = shownName(vertex.name, known);
+      tellVertex(stepOf(vertex.digest), { ...vertex, name }, onLine);
+    }
+    for (const { vertex, data, stream } of status.logs) {
+      const step = stepOf(vertex);
+      step[stream === 2 ? "stderr" : "stdout"].write(Buffer.from(data, "base64"));
+    }
+  }
+
+  return {
+    write(line) {
+      // An event is one line, which comes in pieces when it is very long.
+      torn += line;
+      if (line.length >= LINE_LENGTH_MAX - 1 && torn.length < EVENT_LENGTH_MAX) return;
+      const whole = torn;
+      torn = "";
+      read(whole);
+    },
+    end() {
+      if (torn !== "") read(torn);
+      torn = "";
+      for (const step of steps.values()) endOutput(step);
+    },
+    failedStep() {
+      const failed = [...steps.values()].find(({ error }) => error !== undefined && !/context canceled/.test(error));
+      return failed?.error === undefined
+        ? undefined
+        : failedStepOf(failed.name, known, { error: failed.error, lines: failed.lines });
+    },
+    ownWords: () => own,
+  };
+}
+
+interface TracedStep {
+  name: string;
+  error: string | undefined;
+  isBegun: boolean;
+  isCached: boolean;
+  readonly lines: string[];
+  readonly stdout: LineSplitter;
+  readonly stderr: LineSplitter;
+}
+
+function newStep(onLine: (line: string, stream: "stdout" | "stderr") => void): TracedStep {
+  const lines: string[] = [];
+  const splitter = (stream: "stdout" | "stderr") =>
+    splitLines((line) => {
+      keepLast(lines, line, STEP_LINES_MAX);
+      onLine(line, stream);
+    });
+  const output = { stdout: splitter("stdout"), stderr: splitter("stderr") };
+  return { name: "", error: undefined, isBegun: false, isCached: false, lines, ...output };
+}
+
+function tellVertex(step: TracedStep, vertex: Vertex, onLine: (line: string, stream: "stdout" | "stderr") => void) {
+  if (vertex.name !== "") step.name = vertex.name;
+  if (vertex.error) step.error = vertex.error;
+  const isInternal = step.name.startsWith("[internal]") || step.name.startsWith("[auth]");
+  if (vertex.started && !step.isBegun) {
+    step.isBegun = true;
+    step.isCached = vertex.cached;
+    if (!isInternal) onLine(`${vertex.cached ? "CACHED " : ""}${oneLine(step.name)}`, "stdout");
+  } else if (vertex.cached && !step.isCached) {
+    step.isCached = true;
+    if (!isInternal) onLine(`CACHED ${oneLine(step.name)}`, "stdout");
+  }
+  if (vertex.completed) endOutput(step);
+}
+
+function endOutput(step: TracedStep): void {
+  step.stdout.end();
+  step.stderr.end();
+}
+
+const oneLine = (text: string): string => text.replace(/\s+/g, " ").trim();
+
+function shownName(name: string, known: KnownSteps): string {
+  const step = [...known].find(([mark]) => name.includes(mark))?.[1];
+  return step === undefined ? name : `${/^\[[^\]]*\]\s*/.exec(name)?.[0] ?? ""}$ ${step.shown}`;
+}
+
+function failedStepOf(
+  name: string,
+  known: KnownSteps,
+  failure: Pick<FailedBuildStep, "error" | "lines">,
+): FailedBuildStep {
+  const instruction = instructionOf(name);
+  const step = [...known.values()].find(({ shown }) => instruction === oneLine(`$ ${shown}`));
+  return { name: step?.name ?? "build", shown: step?.shown ?? instruction, ...failure };
+}
+
+/** Without the stage and its number in front. */
+const instructionOf = (name: string): string => oneLine(name.replace(/^\[[^\]]*\]\s*/, ""));
+
+function keepLast(lines: string[], line: string, count: number): void {
+  lines.push(line);
+  if (lines.length > count) lines.shift();
+}
+
+const Vertex = z.object({
+  digest: z.string(),
+  name: z.string().default(""),
+  started: z.string().nullish(),
+  completed: z.string().nullish(),
+  cached: z.boolean().default(false),
+  error: z.string().default(""),
+});
+type Vertex = z.infer<typeof Vertex>;
+
+const Status = z.object({
+  vertexes: z
+    .array(Vertex)
+    .nullish()
+    .transform((list) => list ?? []),
+  logs: z
+    .array(z.object({ vertex: z.string(), data: z.string().default(""), stream: z.number().default(1) }))
+    .nullish()
+    .transform((list) => list ?? []),
+});
+
+function parseStatus(line: string): z.infer<typeof Status> | undefined {
+  if (!line.startsWith("{")) return undefined;
+  try {
+    const read = Status.safeParse(JSON.parse(line));
+    return read.success ? read.data : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+const STEP_LINES_MAX = 200; // Enough to find the reason in; the deployment's log has them all.
+const OWN_LINES_MAX = 40;
+const EVENT_LENGTH_MAX = 16 << 20;

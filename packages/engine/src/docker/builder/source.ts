@@ -1,0 +1,124 @@
+import { createHmac, randomBytes } from "node:crypto";
+import { readFile, writeFile } from "node:fs/promises";
+import { join, relative } from "node:path";
+import { type BuildRequest, DomainError, type WorkIO } from "@berth/core";
+import { detectPlan } from "../../builder/detect.ts";
+import { folderInside, readFacts } from "../../builder/facts.ts";
+import { findPublishFolder } from "../../builder/publish-folder.ts";
+import { hasCode, missingSource } from "../../builder/source-move.ts";
+import type { BakeTarget } from "./bake.ts";
+import { dockerfileOf } from "./dockerfile-source.ts";
+import { ENV_SECRET, envFile, planDockerfile } from "./plan-dockerfile.ts";
+import type { KnownSteps } from "./progress.ts";
+import { NGINX_SECRET, nginxConfiguration, siteDockerfile } from "./static-site.ts";
+
+/** What is built, without what is the same for every build. */
+export interface PreparedSource
+  extends Pick<BakeTarget, "context" | "dockerfile" | "target" | "args" | "secrets" | "secretFiles"> {
+  readonly steps?: KnownSteps;
+}
+
+export interface PreparePlace {
+  /** Of this build alone. */
+  readonly jobFolder: string;
+  readonly path: string;
+  /** Holds the key of the hashes by which changed secrets are noticed. */
+  readonly keyFolder: string;
+}
+
+/** Decides how a source becomes an image and writes what is needed for it beside the source. */
+export async function prepareSource(request: BuildRequest, io: WorkIO, place: PreparePlace): Promise<PreparedSource> {
+  try {
+    const root = await folderInside(request.sourceFolder, "/", "base_directory");
+    const folder = await folderInside(root, request.config.base_directory, "base_directory");
+    const source = { request, io, place, root, folder };
+    switch (request.config.build_pack) {
+      case "dockerfile":
+        return await ownDockerfile(source);
+      case "static":
+      case "nixpacks":
+      case "railpack":
+        return await recognised(source);
+      default:
+        throw new DomainError(
+          "engine.unsupported",
+          `The build pack ${request.config.build_pack} makes no single image. Choose another one.`,
+        );
+    }
+  } catch (cause) {
+    throw hasCode(cause, "ENOENT") ? missingSource(cause) : cause;
+  }
+}
+
+interface Source {
+  readonly request: BuildRequest;
+  readonly io: WorkIO;
+  readonly place: PreparePlace;
+  /** Real paths. */
+  readonly root: string;
+  readonly folder: string;
+}
+
+async function ownDockerfile({ request, place, root, folder }: Source): Promise<PreparedSource> {
+  const { text, ignore } = await dockerfileOf(root, folder, request.config);
+  const dockerfile = await writeJobFile(place, "Dockerfile", text);
+  if (ignore !== undefined) await writeJobFile(place, "Dockerfile.dockerignore", ignore);
+  return {
+    context: folder,
+    dockerfile,
+    target: request.config.dockerfile_target_build || null,
+    args: request.env,
+    secrets: request.env,
+    secretFiles: {},
+  };
+}
+
+/** Projects that Berth knows how to build by itself. */
+async function recognised({ request, io, place, root, folder }: Source): Promise<PreparedSource> {
+  const { config, env } = request;
+  // What the machine of the control plane has installed says nothing about the image.
+  const facts = { ...(await readFacts(root, folder, place.path)), hasPython: true };
+  const plan = detectPlan(facts, config);
+  io.onLine(`Detected ${plan.detected}`, "stdout");
+  for (const warning of plan.warnings) io.onLine(`Warning: ${warning}`, "stderr");
+  const isSite = plan.run.type === "static";
+  const configuration = plan.run.type === "static" ? nginxConfiguration(config, plan.run.isSpa) : "";
+  const variables = envFile(env);
+  const secretFiles = {
+    ...(isSite ? { [NGINX_SECRET]: await writeJobFile(place, "nginx.conf", configuration) } : {}),
+    ...(plan.steps.length > 0 ? { [ENV_SECRET]: await writeJobFile(place, "env", variables) } : {}),
+  };
+  const secretsHash = await keyedHash(place, [configuration, plan.steps.length > 0 ? variables : ""]);
+  const common = { target: null, args: {}, secrets: {}, secretFiles };
+  if (plan.run.type === "static" && plan.steps.length === 0) {
+    const site = join(folder, await findPublishFolder(root, folder, plan.run));
+    return {
+      ...common,
+      context: site,
+      dockerfile: await writeJobFile(place, "Dockerfile", siteDockerfile(config, secretsHash)),
+    };
+  }
+  const way = relative(root, folder);
+  const cacheId = `berth-${request.resourceUuid}${request.isForced ? `-${request.deploymentUuid}` : ""}`;
+  const { text, steps } = planDockerfile({ plan, facts, config, way, secretsHash, cacheId });
+  return { ...common, context: root, dockerfile: await writeJobFile(place, "Dockerfile", text), steps };
+}
+
+async function writeJobFile({ jobFolder }: PreparePlace, name: string, text: string): Promise<string> {
+  const file = join(jobFolder, name);
+  await writeFile(file, text, { mode: 0o600 });
+  return file;
+}
+
+/** Stands in an image's history, so that nobody who reads it can try out what it was made from. */
+async function keyedHash({ keyFolder }: PreparePlace, texts: readonly string[]): Promise<string> {
+  const key = await hashKey(join(keyFolder, "hash-key"));
+  return createHmac("sha256", key).update(JSON.stringify(texts)).digest("hex").slice(0, 32);
+}
+
+async function hashKey(file: string): Promise<Buffer> {
+  await writeFile(file, randomBytes(32), { mode: 0o600, flag: "wx" }).catch((cause: unknown) => {
+    if (!hasCode(cause, "EEXIST")) throw cause;
+  });
+  return await readFile(file);
+}
