@@ -1,0 +1,67 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type Docker from "dockerode";
+import { vi } from "vitest";
+import { followProgress } from "./pull.ts";
+
+export interface TestRegistry {
+  /** Host and port. */
+  readonly address: string;
+  /** A Docker configuration with the login for it. */
+  readonly configFile: string;
+  readonly password: string;
+  /** Puts an image of the engine into it, under a repository of this name. */
+  push(image: string, repository: string, tag: string): Promise<void>;
+  close(): Promise<void>;
+}
+
+const PASSWORD = "s3cret-canary";
+// Of the password above, made with the lowest cost that is quick.
+const HTPASSWD = "bob:$2a$05$ezeQvZ1yM97e.LP3Ibb8k.y6/lp.VSK.H9jCZEoM8sTp5PnJ2z/N6\n";
+
+/** A registry that asks for a login, on loopback. */
+export async function testRegistry(docker: Docker): Promise<TestRegistry> {
+  const folder = mkdtempSync(join(tmpdir(), "berth-registry-"));
+  writeFileSync(join(folder, "htpasswd"), HTPASSWD, { mode: 0o644 });
+  const container = await docker.createContainer({
+    Image: "registry:2",
+    Labels: { "berth.test": folder },
+    ExposedPorts: { "5000/tcp": {} },
+    Env: ["REGISTRY_AUTH=htpasswd", "REGISTRY_AUTH_HTPASSWD_REALM=r", "REGISTRY_AUTH_HTPASSWD_PATH=/auth/htpasswd"],
+    HostConfig: {
+      PortBindings: { "5000/tcp": [{ HostIp: "127.0.0.1", HostPort: "" }] },
+      Binds: [`${folder}:/auth:ro`],
+    },
+  });
+  await container.start();
+  const { NetworkSettings } = await container.inspect();
+  const address = `127.0.0.1:${NetworkSettings.Ports["5000/tcp"]?.[0]?.HostPort}`;
+  await vi.waitFor(
+    async () => {
+      const { status } = await fetch(`http://${address}/v2/`);
+      if (status !== 401) throw new Error(`The registry answers ${status}.`);
+    },
+    { timeout: 10_000, interval: 50 },
+  );
+  const configFile = join(folder, "config.json");
+  const auth = Buffer.from(`bob:${PASSWORD}`).toString("base64");
+  writeFileSync(configFile, JSON.stringify({ auths: { [address]: { auth } } }));
+  return {
+    address,
+    configFile,
+    password: PASSWORD,
+    async push(image, repository, tag) {
+      const repo = `${address}/${repository}`;
+      await docker.getImage(image).tag({ repo, tag });
+      const authconfig = { username: "bob", password: PASSWORD, serveraddress: address };
+      const stream = await docker.getImage(`${repo}:${tag}`).push({ authconfig });
+      await followProgress(stream, { signal: new AbortController().signal, onLine: () => undefined });
+      await docker.getImage(`${repo}:${tag}`).remove();
+    },
+    async close() {
+      await container.remove({ force: true, v: true });
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
