@@ -1,0 +1,56 @@
+import type { Engine, ServerRecord, Proxy as SiteProxy } from "@berth/core";
+import { describe, expect, test } from "vitest";
+import { type Fleet, fleet, type Member } from "./fleet.ts";
+
+const server = (id: number, name = `web-${id}`) => ({ id, name }) as ServerRecord; // Nothing else is read here.
+
+interface Made extends Member {
+  readonly names: string[];
+  isClosed: boolean;
+}
+
+function fleetOf(reach: (server: ServerRecord) => boolean = () => true): { fleet: Fleet; made: Made[] } {
+  const made: Made[] = [];
+  const make = (record: ServerRecord): Member | undefined => {
+    if (!reach(record)) return undefined;
+    const member: Made = {
+      engine: {} as Engine, // Nobody calls it.
+      proxy: {} as SiteProxy,
+      names: [record.name],
+      isClosed: false,
+      update: ({ name }) => void member.names.push(name),
+      retryNow() {},
+      close: async () => {
+        member.isClosed = true;
+      },
+    };
+    made.push(member);
+    return member;
+  };
+  return { fleet: fleet(make), made };
+}
+
+describe("a fleet", () => {
+  test("has one member for a server, told of each new record", () => {
+    const { fleet: own, made } = fleetOf();
+    expect(own.member(server(1))).toBe(own.member(server(1, "renamed")));
+    expect(made.map(({ names }) => names)).toEqual([["web-1", "renamed"]]);
+  });
+
+  test("says what is out of reach", () => {
+    const { fleet: own } = fleetOf(({ id }) => id === 1);
+    expect([own.isWithinReach(server(1)), own.isWithinReach(server(2))]).toEqual([true, false]);
+    expect(() => own.member(server(2))).toThrow(expect.objectContaining({ code: "engine.unreachable" }));
+  });
+
+  test("lets go of servers that are gone, and of all at its end", async () => {
+    const { fleet: own, made } = fleetOf();
+    for (const id of [1, 2]) own.member(server(id));
+    own.keepOnly([server(2)]);
+    expect(made.map(({ isClosed }) => isClosed)).toEqual([true, false]);
+    own.member(server(1));
+    await own.close();
+    expect(made.map(({ isClosed }) => isClosed)).toEqual([true, true, true]);
+    expect(own.isWithinReach(server(1))).toBe(false);
+  });
+});

@@ -1,0 +1,73 @@
+import { DomainError, type Engine, type ServerRecord, type Proxy as SiteProxy } from "@berth/core";
+import type { Connect } from "@berth/worker";
+
+/** What works on one server. */
+export interface Member {
+  readonly engine: Engine;
+  readonly proxy: SiteProxy;
+  /** How its releases are reached; `undefined`: from this machine, by their addresses. */
+  readonly connect?: Connect | undefined;
+  /** The server's record is another one now. What is reached by it is reached anew when that has changed. */
+  update(server: ServerRecord): void;
+  /** Looks at once instead of waiting after a failure: somebody has just mended the server. */
+  retryNow(): void;
+  close(): Promise<void>;
+}
+
+/** The servers that this control plane works on, each with one engine and one proxy for all who ask. */
+export interface Fleet {
+  /** @throws DomainError `engine.unreachable` for what only another control plane reaches. */
+  member(server: ServerRecord): Member;
+  isWithinReach(server: ServerRecord): boolean;
+  /** Lets go of servers that are no longer recorded. */
+  keepOnly(servers: readonly ServerRecord[]): void;
+  close(): Promise<void>;
+}
+
+/** @param make Begins nothing by itself; `undefined` for a server that cannot be reached from here. */
+export function fleet(make: (server: ServerRecord) => Member | undefined): Fleet {
+  const members = new Map<number, Member>();
+  const closing = new Set<Promise<void>>();
+  let isClosed = false;
+
+  const find = (server: ServerRecord): Member | undefined => {
+    if (isClosed) return undefined;
+    const known = members.get(server.id);
+    if (known !== undefined) {
+      known.update(server);
+      return known;
+    }
+    const made = make(server);
+    if (made !== undefined) members.set(server.id, made);
+    return made;
+  };
+
+  const letGo = (id: number, member: Member) => {
+    members.delete(id);
+    // What is left of a server that is gone disturbs nobody.
+    const work = member.close().catch(() => undefined);
+    closing.add(work);
+    void work.finally(() => closing.delete(work));
+  };
+
+  return {
+    member(server) {
+      const found = find(server);
+      if (found !== undefined) return found;
+      throw new DomainError(
+        "engine.unreachable",
+        `Server ${server.name} is not within reach of this control plane. It is another machine's own engine, or its kind is not supported.`,
+      );
+    },
+    isWithinReach: (server) => find(server) !== undefined,
+    keepOnly(servers) {
+      const ids = new Set(servers.map(({ id }) => id));
+      for (const [id, member] of members) if (!ids.has(id)) letGo(id, member);
+    },
+    async close() {
+      isClosed = true;
+      for (const [id, member] of members) letGo(id, member);
+      await Promise.all(closing);
+    },
+  };
+}
