@@ -74,6 +74,7 @@ export async function ensureLocalServer({ file, stores, control, ids }: LocalSer
 interface LocalDockerOptions extends Pick<LocalServerOptions, "file" | "stores" | "ids"> {
   /** The engine's version when it answers; `undefined` when it does not. */
   readonly version: string | undefined;
+  readonly network: string;
 }
 
 /**
@@ -85,6 +86,7 @@ export async function ensureDockerServer({
   stores,
   ids,
   version,
+  network,
 }: LocalDockerOptions): Promise<ServerRecord | undefined> {
   const { uuid } = readKept(file) ?? {};
   const known = uuid === undefined ? undefined : await stores.servers.find(uuid);
@@ -106,7 +108,7 @@ export async function ensureDockerServer({
       uuid: ids.uuid(),
       server_id: inserted.id,
       name: "default",
-      network: "berth",
+      network,
     });
     return inserted;
   });

@@ -52,6 +52,16 @@ export const ENVIRONMENT = z.object({
     .describe("Of this machine's Docker engine."),
   BERTH_HTTP_PORT: port("Port of the proxy beside this machine's Docker engine.").default(80),
   BERTH_HTTPS_PORT: port("Port for https of the proxy beside this machine's Docker engine.").default(443),
+  BERTH_DOCKER_NETWORK: z
+    .string()
+    .regex(/^[A-Za-z0-9][\w.-]{1,62}$/, "is a network's name of letters, digits and _ . -")
+    .default("berth")
+    .describe("Network of this machine's Docker engine that applications join; read when the engine is registered."),
+  BERTH_INSTANCE_ID: z
+    .string()
+    .regex(/^[A-Za-z0-9][\w.-]{1,62}$/, "is a name of letters, digits and _ . -")
+    .optional()
+    .describe("Names this instance in labels of what it makes; kept from the first start on. Default: a new one."),
   BERTH_EXAMPLE: z.enum(["on", "off"]).default("on").describe("Deploy examples/hello on the first start."),
   BERTH_PARALLEL_DEPLOYMENTS: whole("Deployments this process runs at once, over all servers.").default(8),
   BERTH_LOG: z.enum(["debug", "info", "warn", "error", "silent"]).default("warn").describe("What is logged."),
@@ -62,6 +72,7 @@ export interface LocalDocker {
   readonly socketPath: string;
   readonly httpPort: number;
   readonly httpsPort: number;
+  readonly network: string;
 }
 
 export interface Config {
@@ -80,6 +91,8 @@ export interface Config {
   readonly publicUrl: string | undefined;
   /** `undefined`: not looked for. */
   readonly docker: LocalDocker | undefined;
+  /** For the first start; `undefined`: a new one. */
+  readonly instanceId: string | undefined;
   readonly deploysExample: boolean;
   readonly parallelDeployments: number;
   readonly logLevel: "debug" | "info" | "warn" | "error" | "silent";
@@ -112,7 +125,13 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     docker:
       env.BERTH_DOCKER === "off"
         ? undefined
-        : { socketPath: env.BERTH_DOCKER_SOCKET, httpPort: env.BERTH_HTTP_PORT, httpsPort: env.BERTH_HTTPS_PORT },
+        : {
+            socketPath: env.BERTH_DOCKER_SOCKET,
+            httpPort: env.BERTH_HTTP_PORT,
+            httpsPort: env.BERTH_HTTPS_PORT,
+            network: env.BERTH_DOCKER_NETWORK,
+          },
+    instanceId: env.BERTH_INSTANCE_ID,
     deploysExample: env.BERTH_EXAMPLE === "on",
     parallelDeployments: env.BERTH_PARALLEL_DEPLOYMENTS,
     logLevel: env.BERTH_LOG,
