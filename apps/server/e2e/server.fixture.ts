@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { createClient } from "@berth/client";
+import { type AnswerCheck, answerCheckOf } from "@berth/testing";
 import { SERVER_FLAGS } from "../../../tooling/server-flags.mjs";
 
 const MAIN = fileURLToPath(new URL("../src/main.ts", import.meta.url));
@@ -25,6 +26,7 @@ export interface TestServer {
   readonly client: ReturnType<typeof createClient>;
   /** Everything it has printed so far. */
   output(): string;
+  /** Fails when the answer is not as the description has it. */
   rest(method: string, path: string, body?: unknown): Promise<{ status: number; body: unknown; headers: Headers }>;
   pid(): number;
   /** Ends as a user's Ctrl-C does, and resolves with the exit code. */
@@ -60,6 +62,13 @@ export async function testServer(options: ServerOptions = {}): Promise<TestServe
   };
   let running = run(options.main ?? MAIN, base);
   await running.ready(url);
+  /** Made of what this server itself says of its answers. */
+  let checks = async (): Promise<AnswerCheck> => {
+    const description = await fetch(`${url}/api/v1/openapi.json`).then((response) => response.json());
+    const made = answerCheckOf(description as object);
+    checks = async () => made;
+    return made;
+  };
   const { token } = JSON.parse(readFileSync(join(dataFolder, "cli.json"), "utf8")) as { token: string };
 
   return {
@@ -81,7 +90,10 @@ export async function testServer(options: ServerOptions = {}): Promise<TestServe
       });
       const text = await response.text();
       const isJson = response.headers.get("content-type")?.includes("json");
-      return { status: response.status, body: isJson ? JSON.parse(text) : text, headers: response.headers };
+      const answered = isJson ? JSON.parse(text) : text;
+      const { status, headers: answerHeaders } = response;
+      (await checks())(method, path, { status, json: isJson ? answered : undefined });
+      return { status, body: answered, headers: answerHeaders };
     },
     stop: () => running.end("SIGTERM"),
     kill: async () => void (await running.end("SIGKILL")),

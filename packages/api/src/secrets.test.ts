@@ -1,6 +1,5 @@
-import { randomBytes } from "node:crypto";
 import type { CloudProviders } from "@berth/core";
-import { printingEngine, refusingCloud, testKey } from "@berth/testing";
+import { type Canaries, plantCanaries, printingEngine, refusingCloud, type SecretTaker, testKey } from "@berth/testing";
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type Served, served } from "./berth.fixture.ts";
@@ -23,14 +22,6 @@ function ofSettings(field: string): string {
   return `ServerSetting.${field}`;
 }
 
-/** Sent where a field is secret: one text for each field, to be looked for everywhere. */
-const canaries = new Map<string, string>();
-function canary(field: string): string {
-  const known = canaries.get(field) ?? `canary${randomBytes(12).toString("hex")}`;
-  canaries.set(field, known);
-  return known;
-}
-
 const acceptingCloud: CloudProviders = {
   ...refusingCloud,
   hetzner: { ...refusingCloud.hetzner, checkToken: async () => ({ isValid: true }) },
@@ -39,9 +30,16 @@ const acceptingCloud: CloudProviders = {
 describe("a secret", () => {
   let api: Served;
   let objects: Record<string, string>;
+  let canaries: ReadonlyMap<string, string>;
+  let canary: Canaries["of"];
+  let sameAs: ReadonlySet<string>;
   beforeAll(async () => {
     api = await served({ cloud: acceptingCloud, engineFor: () => printingEngine({ build_packs: ["dockerfile"] }) });
-    objects = await everySecret(api);
+    const planted = await plantCanaries(takerOf(api));
+    canaries = planted.texts;
+    canary = planted.of;
+    sameAs = planted.sameAs;
+    objects = objectsOf(api, planted);
   });
   afterAll(() => api.close());
 
@@ -54,7 +52,7 @@ describe("a secret", () => {
         // In the list of all resources each kind has its own fields.
         .map(([field]) => `${name.replace(/^Listed/, "")}.${field}`),
     );
-    expect(hidden.filter((field) => !canaries.has(field) && !NOT_SENT.has(field) && !SAME_AS.has(field))).toEqual([]);
+    expect(hidden.filter((field) => !canaries.has(field) && !NOT_SENT.has(field) && !sameAs.has(field))).toEqual([]);
   });
 
   test("stands in clear nowhere in the database, its events included", async () => {
@@ -134,90 +132,30 @@ const hasObject = (path: string, objects: Readonly<Record<string, string>>): boo
   Object.keys(objects).some((key) => key.startsWith("/") && (path === key || path.startsWith(`${key}/`))) &&
   [...path.matchAll(/\{\w+\}/g)].slice(1).every(([parameter]) => parameter in objects);
 
-/** The same value seen in another place. */
-const SAME_AS = new Set<string>();
-
-async function everySecret(api: Served): Promise<Record<string, string>> {
+function takerOf(api: Served): SecretTaker {
   const made = async (path: string, body: object): Promise<string> => {
     const { status, json } = await api.ask("POST", path, { body });
     if (status !== 201) throw new Error(`${path}: ${JSON.stringify(json)}`);
     return json.uuid;
   };
-  const of = (schema: string, ...fields: string[]) =>
-    Object.fromEntries(fields.map((field) => [field, canary(`${schema}.${field}`)]));
-
-  const application = await made("/applications/dockerfile", {
-    ...api.where,
-    dockerfile: `FROM scratch\n# ${canary("Application.dockerfile")}`,
-    custom_labels: `a=${canary("Application.custom_labels")}`,
-    is_http_basic_auth_enabled: true,
-    http_basic_auth_username: "me",
-    ...of("Application", "http_basic_auth_password"),
-  });
-  const hosts = ["github", "gitlab", "bitbucket", "gitea"];
-  await api.ask("PATCH", `/applications/${application}`, {
-    body: {
-      ...of("Application", ...hosts.map((host) => `manual_webhook_secret_${host}`)),
-      docker_compose_raw: `# ${canary("Application.docker_compose_raw")}`,
-    },
-  });
-
-  await made(`/applications/${application}/envs`, { key: "SECRET", value: canary("EnvironmentVariable.value") });
-  SAME_AS.add("EnvironmentVariable.real_value");
-  await made(`/applications/${application}/storages`, {
-    type: "file",
-    mount_path: "/f",
-    content: canary("FileStorage.content"),
-  });
-
-  canaries.set("PrivateKey.private_key", testKey("canary of a key").split("\n")[1] ?? "");
-  await made("/security/keys", {
-    private_key: testKey("canary of a key"),
-    is_http_basic_auth_enabled: true,
-    http_basic_auth_username: "me",
-    ...of("PrivateKey", "http_basic_auth_password"),
-  });
-  const cloudToken = await made("/cloud-tokens", {
-    provider: "hetzner",
-    name: "cloud",
-    token: canary("CloudToken.token"),
-  });
-  const databases = await Promise.all(
-    Object.entries(PASSWORDS).map(([engine, fields]) =>
-      made(`/databases/${engine}`, { ...api.where, ...of(`Database-${engine}`, ...fields) }),
-    ),
-  );
-  for (const engine of Object.keys(PASSWORDS)) {
-    for (const url of ["internal_db_url", "external_db_url"]) SAME_AS.add(`Database-${engine}.${url}`);
-  }
-  await made("/s3-storages", {
-    ...{ name: "backups", endpoint: "https://s3.example.com", region: "eu-central-1", bucket: "backups" },
-    ...of("S3Storage", "key", "secret"),
-  });
-  const compose = canary("Service.docker_compose_raw");
-  const service = await made("/services", {
-    ...api.where,
-    docker_compose: `services:\n  web:\n    image: nginx\n    environment:\n      SECRET: ${compose}\n`,
-  });
-  SAME_AS.add("Service.docker_compose");
   return {
-    "/services/{uuid}": service,
-    "/applications/{uuid}": application,
-    "/cloud-tokens/{uuid}": cloudToken,
-    "/databases/{uuid}": databases[0] ?? "",
-    "/projects/{uuid}": api.where.project_uuid,
-    "/servers/{uuid}": api.where.server_uuid,
-    "{environment_name_or_uuid}": api.where.environment_name,
+    made,
+    changed: (path, body) => api.ask("PATCH", path, { body }),
+    application: (fields, canary) => {
+      const dockerfile = `FROM scratch\n# ${canary("Application.dockerfile")}`;
+      return made("/applications/dockerfile", { ...api.where, dockerfile, ...fields });
+    },
+    where: api.where,
+    privateKey: testKey("canary of a key"),
   };
 }
 
-const PASSWORDS: Readonly<Record<string, readonly string[]>> = {
-  postgresql: ["postgres_password"],
-  mysql: ["mysql_root_password", "mysql_password"],
-  mariadb: ["mariadb_root_password", "mariadb_password"],
-  mongodb: ["mongo_initdb_root_password"],
-  redis: ["redis_password"],
-  keydb: ["keydb_password"],
-  dragonfly: ["dragonfly_password"],
-  clickhouse: ["clickhouse_admin_password"],
-};
+const objectsOf = (api: Served, { made }: Canaries): Record<string, string> => ({
+  "/services/{uuid}": made.service,
+  "/applications/{uuid}": made.application,
+  "/cloud-tokens/{uuid}": made.cloudToken,
+  "/databases/{uuid}": made.database,
+  "/projects/{uuid}": api.where.project_uuid,
+  "/servers/{uuid}": api.where.server_uuid,
+  "{environment_name_or_uuid}": api.where.environment_name,
+});

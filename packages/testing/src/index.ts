@@ -1,3 +1,5 @@
+export * from "./answer-check.ts";
+export * from "./canaries.ts";
 export * from "./cloud-server.ts";
 export { contents, emptyTables } from "./contents.ts";
 export * from "./database.ts";

@@ -1,0 +1,108 @@
+import { randomBytes } from "node:crypto";
+
+/** How a test reaches the API that it puts secrets into. */
+export interface SecretTaker {
+  /** Creates by POST. Answers the uuid. */
+  made(path: string, body: object): Promise<string>;
+  changed(path: string, body: object): Promise<unknown>;
+  /** Makes the application that bears an application's secrets; `fields` among what it is made with. */
+  application(fields: object, canary: (field: string) => string): Promise<string>;
+  readonly where: object;
+  /** One that the API takes. Its second line is what is looked for. */
+  readonly privateKey: string;
+}
+
+/** Texts of which each stands in one field that only those see who may see secrets, to be looked for everywhere. */
+export interface Canaries {
+  /** By `Schema.field`. */
+  readonly texts: ReadonlyMap<string, string>;
+  /** Fields that show a value of another field. */
+  readonly sameAs: ReadonlySet<string>;
+  readonly made: {
+    readonly application: string;
+    readonly service: string;
+    readonly database: string;
+    readonly cloudToken: string;
+  };
+  /** The text of a field; a new one for a name that is not known yet. */
+  of(field: string): string;
+}
+
+/** Puts a text of its own into every field that is secret. */
+export async function plantCanaries({ made, changed, application, where, privateKey }: SecretTaker): Promise<Canaries> {
+  const texts = new Map<string, string>();
+  const sameAs = new Set<string>();
+  const canary = (field: string): string => {
+    const known = texts.get(field) ?? `canary${randomBytes(12).toString("hex")}`;
+    texts.set(field, known);
+    return known;
+  };
+  const of = (schema: string, ...fields: string[]) =>
+    Object.fromEntries(fields.map((field) => [field, canary(`${schema}.${field}`)]));
+
+  const uuid = await application(
+    {
+      custom_labels: `a=${canary("Application.custom_labels")}`,
+      is_http_basic_auth_enabled: true,
+      http_basic_auth_username: "me",
+      ...of("Application", "http_basic_auth_password"),
+    },
+    canary,
+  );
+  const hosts = ["github", "gitlab", "bitbucket", "gitea"];
+  await changed(`/applications/${uuid}`, {
+    ...of("Application", ...hosts.map((host) => `manual_webhook_secret_${host}`)),
+    docker_compose_raw: `# ${canary("Application.docker_compose_raw")}`,
+  });
+
+  await made(`/applications/${uuid}/envs`, { key: "SECRET", value: canary("EnvironmentVariable.value") });
+  sameAs.add("EnvironmentVariable.real_value");
+  await made(`/applications/${uuid}/storages`, {
+    type: "file",
+    mount_path: "/app/f",
+    content: canary("FileStorage.content"),
+  });
+
+  texts.set("PrivateKey.private_key", privateKey.split("\n")[1] ?? "");
+  await made("/security/keys", {
+    private_key: privateKey,
+    is_http_basic_auth_enabled: true,
+    http_basic_auth_username: "me",
+    ...of("PrivateKey", "http_basic_auth_password"),
+  });
+  const cloudToken = await made("/cloud-tokens", {
+    provider: "hetzner",
+    name: "cloud",
+    token: canary("CloudToken.token"),
+  });
+  const databases = await Promise.all(
+    Object.entries(PASSWORDS).map(([engine, fields]) =>
+      made(`/databases/${engine}`, { ...where, ...of(`Database-${engine}`, ...fields) }),
+    ),
+  );
+  for (const engine of Object.keys(PASSWORDS)) {
+    for (const url of ["internal_db_url", "external_db_url"]) sameAs.add(`Database-${engine}.${url}`);
+  }
+  await made("/s3-storages", {
+    ...{ name: "backups", endpoint: "https://s3.example.com", region: "eu-central-1", bucket: "backups" },
+    ...of("S3Storage", "key", "secret"),
+  });
+  const compose = canary("Service.docker_compose_raw");
+  const service = await made("/services", {
+    ...where,
+    docker_compose: `services:\n  web:\n    image: nginx\n    environment:\n      SECRET: ${compose}\n`,
+  });
+  sameAs.add("Service.docker_compose");
+  return { texts, sameAs, made: { application: uuid, service, database: databases[0] ?? "", cloudToken }, of: canary };
+}
+
+const PASSWORDS: Readonly<Record<string, readonly string[]>> = {
+  postgresql: ["postgres_password"],
+  mysql: ["mysql_root_password", "mysql_password"],
+  mariadb: ["mariadb_root_password", "mariadb_password"],
+  mongodb: ["mongo_initdb_root_password"],
+  redis: ["redis_password"],
+  keydb: ["keydb_password"],
+  dragonfly: ["dragonfly_password"],
+  clickhouse: ["clickhouse_admin_password"],
+};
