@@ -5,6 +5,7 @@ import { type Control, control, type Webhooks, webhooks } from "@berth/control";
 import { type Clock, DomainError, type Scope, type ServerRecord, type Stores } from "@berth/core";
 import { authenticator, cipher, type Database, loadKeyFile, requireKey, stores, systemStores } from "@berth/db";
 import {
+  addressBook,
   cloudProviders,
   diskSpace,
   type EmbeddedProxy,
@@ -98,6 +99,7 @@ export async function wire(config: Config, folder: DataFolder, database: Databas
       reportedVersion: config.reportedVersion,
       teamServersMax: config.teamServersMax,
       keys: keyReader,
+      addresses: addressBook(),
       gitHost,
       cloud: cloudProviders({ allowedPrivateHosts: config.allowedPrivateHosts }),
       wait,

@@ -140,6 +140,7 @@ function application(
       instanceUrl: null,
       reportedVersion: "4.0.0-test",
       keys: testKeyReader,
+      addresses: { isOwn: async () => false },
       teamServersMax: null,
       gitHost: testGitHost(),
       cloud: refusingCloud,

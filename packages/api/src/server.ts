@@ -49,7 +49,7 @@ export const servers = {
       "it cannot drive Docker yet, which a validation says too.",
     ability: "write",
     status: 201,
-    errors: ["resource.not_found", "resource.in_use", "resource.state"],
+    errors: ["auth.root_team_only", "resource.not_found", "resource.in_use", "resource.state"],
   })
     .input(ServerCreate)
     .output(CreatedUuid)
@@ -120,7 +120,7 @@ export const servers = {
     description: "A new deployment_queue_limit or concurrent_builds holds from the next deployment on.",
     ability: "write",
     status: 201,
-    errors: ["engine.unsupported", "resource.in_use", "resource.state"],
+    errors: ["auth.root_team_only", "engine.unsupported", "resource.in_use", "resource.state"],
   })
     .input(ServerUpdate.extend({ uuid }))
     .output(CreatedUuid)

@@ -1,4 +1,5 @@
 import {
+  type AddressBook,
   type Clock,
   type CloudProviders,
   type Engine,
@@ -35,6 +36,7 @@ export interface ControlDeps {
   /** How many servers a team may have; `null` for any number. */
   readonly teamServersMax: number | null;
   readonly keys: KeyReader;
+  readonly addresses: AddressBook;
   readonly gitHost: Pick<GitHost, "repositories" | "repository" | "branches" | "mayCall">;
   readonly cloud: CloudProviders;
   /** For the rate limit of a cloud provider. */

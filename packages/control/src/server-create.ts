@@ -3,6 +3,7 @@ import {
   FIRST_NETWORK,
   type JobRecord,
   type NewServer,
+  requireOperator,
   type ServerRecord,
   ServerSettings,
   type Stores,
@@ -70,6 +71,17 @@ export async function requireRoom({ teamServersMax }: Pick<UseCaseContext, "team
 export async function requireFreeAddress(stores: Stores, ip: string): Promise<void> {
   if (!(await stores.servers.isAddressTaken(ip))) return;
   throw new DomainError("resource.in_use", "A server with this IP/Domain is already in use.");
+}
+
+/**
+ * Whoever reaches the machine that Berth runs on is past every bound between teams.
+ * @throws DomainError `auth.missing_ability`, `auth.root_team_only`
+ */
+export async function requireMayReach(
+  { scope, addresses }: Pick<UseCaseContext, "scope" | "addresses">,
+  ip: string,
+): Promise<void> {
+  if (await addresses.isOwn(ip)) requireOperator(scope);
 }
 
 /** The worker validates it; while it does, asking again changes nothing. */

@@ -1,4 +1,4 @@
-import { isDomainError, type ServerCreate } from "@berth/core";
+import { isDomainError, ROOT_TEAM_ID, type ServerCreate } from "@berth/core";
 import { testPrivateKey, testUuid } from "@berth/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { gitApplication, outcomes, type World, world } from "./world.fixture.ts";
@@ -107,6 +107,67 @@ describe("changing a server", () => {
       at.own.servers.update(server.uuid, { concurrent_builds: 5 }),
     ]);
     expect((await at.own.servers.get(server.uuid)).settings).toMatchObject({ is_usable: true, concurrent_builds: 5 });
+  });
+});
+
+describe("the host key of a server", () => {
+  const key = `SHA256:${"k".repeat(43)}`;
+
+  test("is the one given with a new server, else the first that its machine shows", async () => {
+    expect(await created({ host_key: key })).toMatchObject({ host_key: key });
+    const server = await created();
+    expect(server.host_key).toBeNull();
+    const record = await at.stores.servers.find(server.uuid);
+    if (record === undefined) throw new Error("The server is gone.");
+    const asked = [key, key.replace("k", "x")].map((shown) => at.db.system.servers.recordHostKey(record, shown));
+    expect(new Set(await Promise.all(asked)).size).toBe(1);
+    const { host_key } = await at.own.servers.get(server.uuid);
+    expect(host_key).toMatch(/^SHA256:[kx]k+$/);
+    const events = (await at.stores.events.list({})).filter(({ resource_uuid }) => resource_uuid === server.uuid);
+    expect(events.at(-1)).toMatchObject({ type: "server.host_key_recorded", payload: { host_key } });
+  });
+
+  test("stays with other changes, and is forgotten with another address or port, or when asked to", async () => {
+    const { uuid } = await created({ host_key: key });
+    const after = async (change: Parameters<typeof at.own.servers.update>[1]) => {
+      await at.own.servers.update(uuid, { host_key: key });
+      await at.own.servers.update(uuid, change);
+      return (await at.own.servers.get(uuid)).host_key;
+    };
+    expect(await after({ name: "renamed", user: "admin" })).toBe(key);
+    expect(await after({ port: 2200 })).toBeNull();
+    expect(await after({ ip: `${testUuid()}.example` })).toBeNull();
+    expect(await after({ host_key: null })).toBeNull();
+  });
+
+  test("is not recorded for a machine that the server has left", async () => {
+    const { uuid } = await created();
+    const before = await at.stores.servers.find(uuid);
+    if (before === undefined) throw new Error("The server is gone.");
+    await at.own.servers.update(uuid, { ip: `${testUuid()}.example` });
+    expect(await at.db.system.servers.recordHostKey(before, key)).toBeUndefined();
+    expect((await at.own.servers.get(uuid)).host_key).toBeNull();
+  });
+});
+
+describe("the machine that Berth runs on", () => {
+  const refusals = [
+    "Missing required permissions: root",
+    "Only the root team may reach into the machine that Berth runs on.",
+  ];
+
+  test("is no address for a new server, nor for one that moves, unless the operator says so", async () => {
+    const server = await created();
+    const asRoot = at.as(server.team_id, "root").servers;
+    expect(await outcomes([at.own.servers.create(wanted({ ip: "own.example" }))])).toEqual([refusals[0]]);
+    expect(await outcomes([asRoot.create(wanted({ ip: "own.example" }))])).toEqual([refusals[1]]);
+    expect(await outcomes([at.own.servers.update(server.uuid, { ip: "own.example" })])).toEqual([refusals[0]]);
+    expect(await outcomes([asRoot.update(server.uuid, { ip: "own.example" })])).toEqual([refusals[1]]);
+    expect((await at.own.servers.get(server.uuid)).ip).toBe(server.ip);
+    const operator = at.as(ROOT_TEAM_ID, "root").servers;
+    const key = await testPrivateKey(at.db.stores(ROOT_TEAM_ID));
+    const { uuid } = await operator.create({ ip: "own.example", private_key_uuid: key.uuid });
+    expect(await operator.update(uuid, { ip: "own.example", name: "here" })).toEqual({ uuid });
   });
 });
 

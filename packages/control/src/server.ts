@@ -1,5 +1,6 @@
 import {
   DomainError,
+  hostKeyAfter,
   invalid,
   isOwnMachine,
   type JobStarted,
@@ -24,7 +25,7 @@ import type { UseCaseContext } from "./context.ts";
 import { requestJob } from "./job.ts";
 import { mapPage, pageOf } from "./page.ts";
 import { requestRemovalOfAll } from "./removal.ts";
-import { createServer, requestValidation, requireFreeAddress } from "./server-create.ts";
+import { createServer, requestValidation, requireFreeAddress, requireMayReach } from "./server-create.ts";
 
 /** @throws DomainError `resource.not_found` */
 export async function findServer(stores: Stores, uuid: string): Promise<ServerRecord> {
@@ -75,9 +76,10 @@ export function servers(context: UseCaseContext) {
       return pageOf(domains.length === 0 ? [] : [{ ip: server.ip, domains: [...domains] }], paging);
     },
 
-    /** @throws DomainError `resource.not_found`, `resource.in_use` */
+    /** @throws DomainError `resource.not_found`, `resource.in_use`, `auth.missing_ability`, `auth.root_team_only` */
     async create(sent: ServerCreate): Promise<{ uuid: string }> {
       requireAbility(scope, "write");
+      await requireMayReach(context, sent.ip);
       return stores.transaction(async (inside) => {
         const key = await findKey(inside, sent.private_key_uuid);
         const server = await createServer(context, inside, {
@@ -90,15 +92,21 @@ export function servers(context: UseCaseContext) {
           private_key_id: key.id,
           proxy_type: sent.proxy_type ?? null,
           settings: { is_build_server: sent.is_build_server ?? false },
+          host_key: sent.host_key ?? null,
           isValidatedAtOnce: sent.instant_validate ?? false,
         });
         return { uuid: server.uuid };
       });
     },
 
-    /** @throws DomainError `resource.not_found`, `resource.in_use`, `resource.state`, `engine.unsupported` */
+    /**
+     * @throws DomainError `resource.not_found`, `resource.in_use`, `resource.state`, `engine.unsupported`,
+     *   `auth.missing_ability`, `auth.root_team_only`
+     */
     async update(uuid: string, sent: ServerUpdate): Promise<{ uuid: string }> {
       requireAbility(scope, "write");
+      const { ip: ipNow } = await findServer(stores, uuid);
+      if (sent.ip && sent.ip !== ipNow) await requireMayReach(context, sent.ip);
       await stores.transaction(async (inside) => {
         const key = sent.private_key_uuid ? await findKey(inside, sent.private_key_uuid) : undefined;
         const server = await findServer(inside, uuid);
@@ -107,12 +115,16 @@ export function servers(context: UseCaseContext) {
         const ip = sent.ip ?? server.ip;
         const hasMoved = ip !== server.ip;
         if (hasMoved) await requireFreeAddress(inside, ip);
+        const port = sent.port ?? server.port;
         const updated = await inside.servers.update(uuid, {
           name: sent.name ?? server.name,
           description: sent.description === undefined ? server.description : sent.description,
           ip,
           ip_previous: hasMoved ? server.ip : server.ip_previous,
-          port: sent.port ?? server.port,
+          port,
+          host_key: hostKeyAfter(server, { ip, port, host_key: sent.host_key }),
+          // What was seen of another machine says nothing of this one.
+          ...(hasMoved ? { probes: 0, unreachable_count: 0 } : {}),
           private_key_id: key?.id ?? server.private_key_id,
           user: sent.user ?? server.user,
           proxy_type: (sent.proxy_type ?? server.proxy_type).toUpperCase(),

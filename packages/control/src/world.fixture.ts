@@ -87,6 +87,7 @@ function deps(db: TestDatabase, engine: PrintingEngine, uploads: Map<string, num
     instanceUrl: "http://berth.example",
     reportedVersion: "4.0.0-test",
     keys: testKeyReader,
+    addresses: { isOwn: async (host) => host === "own.example" },
     teamServersMax: null,
     gitHost: testGitHost(),
     cloud: refusingCloud,

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { FREQUENCY_PROBLEM, isFrequency } from "./cron.ts";
+import { HostKey } from "./host-key.ts";
 import { lenient } from "./input.ts";
 import { ResourceDescription, ResourceName } from "./name.ts";
 import { ServerSettings } from "./server.ts";
@@ -60,10 +61,13 @@ export const ServerCreate = z.strictObject({
   is_build_server: lenient(z.boolean().nullable()).optional().describe("It only builds. Default false."),
   instant_validate: lenient(z.boolean().nullable()).optional().describe("Validate it at once. Default false."),
   proxy_type: lenient(ProxyType.nullable()).optional().describe("In any case of letters. Default traefik."),
+  host_key: HostKey.nullable()
+    .optional()
+    .describe("Fingerprint that the machine must show. By default the one it shows first is recorded."),
 });
 export type ServerCreate = z.infer<typeof ServerCreate>;
 
-/** Null or absent keeps what is, except for the description. */
+/** Null or absent keeps what is, except for the description and the host key. */
 export const ServerUpdate = z.strictObject({
   name: ResourceName.nullable().optional(),
   description: ResourceDescription.optional(),
@@ -73,6 +77,9 @@ export const ServerUpdate = z.strictObject({
   private_key_uuid: z.string().max(255).nullable().optional().describe("Key of SSH."),
   proxy_type: ProxyType.nullable().optional().describe("In any case of letters."),
   instant_validate: lenient(z.boolean()).nullable().optional().describe("Validate the server at once."),
+  host_key: HostKey.nullable()
+    .optional()
+    .describe("Fingerprint that the machine must show. Null forgets it: the next one it shows is recorded."),
   ...SETTABLE,
 });
 export type ServerUpdate = z.infer<typeof ServerUpdate>;

@@ -113,7 +113,8 @@ export const Server = z
     is_validating: flag.describe("A validation has not ended yet."),
     validation_logs: textOrNull.describe("What the last validation found, a sentence a line; null when all was well."),
     unreachable_notification_sent: flag,
-    unreachable_count: integer,
+    unreachable_count: integer.describe("How many of the last five probes failed."),
+    host_key: textOrNull.describe("Fingerprint that the machine must show; null until the first connection."),
     high_disk_usage_notification_sent: flag,
     log_drain_notification_sent: flag,
     swarm_cluster: integer.nullable(),
@@ -156,6 +157,11 @@ export function serverView(server: ServerRecord, resources?: readonly ListedReso
     private_key_id: server.private_key_id,
     is_validating: server.is_validating,
     validation_logs: server.validation_logs,
+    host_key: server.host_key,
+    unreachable_count: server.unreachable_count,
+    unreachable_notification_sent: server.unreachable_count > 0 && !settings.is_reachable,
+    high_disk_usage_notification_sent: server.is_disk_usage_high,
+    server_metadata: server.server_metadata && { ...server.server_metadata },
     ip_previous: server.ip_previous,
     hetzner_server_id: server.hetzner_server_id,
     cloud_provider_token_id: server.cloud_provider_token_id,
@@ -202,15 +208,11 @@ function settingsView({ id, settings, created_at, updated_at }: ServerRecord): S
 
 /** Fields that clients of this API family read. */
 const WITHOUT_MEANING_YET = {
-  unreachable_notification_sent: false,
-  unreachable_count: 0,
-  high_disk_usage_notification_sent: false,
   log_drain_notification_sent: false,
   swarm_cluster: null,
   hetzner_server_status: null,
   detected_traefik_version: null,
   traefik_outdated_info: null,
-  server_metadata: null,
 } as const;
 
 const SETTINGS_WITHOUT_MEANING_YET = {

@@ -16,6 +16,7 @@ import type {
   ReleaseRole,
   ResourceKind,
   Role,
+  ServerFacts,
   ServerSettings,
   ServiceContainerKind,
   StepName,
@@ -147,6 +148,11 @@ interface ServerTable extends Timestamps {
   cloud_provider_token_id: number | null;
   /** Of the machine that was rented for it. */
   hetzner_server_id: number | null;
+  host_key: string | null;
+  unreachable_count: Generated<number>;
+  probes: Generated<number>;
+  is_disk_usage_high: Generated<boolean>;
+  server_metadata: ColumnType<ServerFacts | null, string | null | undefined, string | null>;
 }
 
 interface CloudTokenTable extends Timestamps {

@@ -1,4 +1,11 @@
-import { DomainError, type ServerRecord, ServerSettings, type ServerStore, type SystemServerStore } from "@berth/core";
+import {
+  DomainError,
+  type EventType,
+  type ServerRecord,
+  ServerSettings,
+  type ServerStore,
+  type SystemServerStore,
+} from "@berth/core";
 import { type Selectable, sql } from "kysely";
 import { type Context, inTransaction, isId, type TeamContext, tell, undefinedOn, wakeWorkers } from "./context.ts";
 import { isForeignKeyViolation, violates } from "./errors.ts";
@@ -28,6 +35,11 @@ const COLUMNS = [
   "removing_at",
   "cloud_provider_token_id",
   "hetzner_server_id",
+  "host_key",
+  "unreachable_count",
+  "probes",
+  "is_disk_usage_high",
+  "server_metadata",
   "created_at",
   "updated_at",
 ] as const;
@@ -43,6 +55,9 @@ const FIELDS = [
   "ip_previous",
   "is_validating",
   "validation_logs",
+  "host_key",
+  "unreachable_count",
+  "probes",
 ] as const;
 const RENTED_FIELDS = ["cloud_provider_token_id", "hetzner_server_id"] as const;
 
@@ -135,6 +150,21 @@ export function systemServerStore(context: Context): SystemServerStore {
     list: async () => (await all().orderBy("id").execute()).map(record),
     find: (id) => firstRecord(all().where("id", "=", id)),
     listRemoving: async () => (await all().where("removing_at", "is not", null).orderBy("id").execute()).map(record),
+    recordHostKey: ({ id, ip, port }, hostKey) =>
+      inTransaction(context, async (inside) => {
+        const server = await inside.db
+          .selectFrom("server")
+          .select(["team_id", "uuid", "name", "host_key"])
+          .where("id", "=", id)
+          .where("ip", "=", ip)
+          .where("port", "=", port)
+          .forUpdate()
+          .executeTakeFirst();
+        if (server === undefined || server.host_key !== null) return server?.host_key ?? undefined;
+        await inside.db.updateTable("server").set({ host_key: hostKey }).where("id", "=", id).execute();
+        tellOfServer(inside, server, "server.host_key_recorded", { host_key: hostKey });
+        return hostKey;
+      }),
     async deleteIfEmpty(id) {
       // The reference refuses what a resource that is still there would lose.
       const isDeleted = await undefinedOn(isForeignKeyViolation, () =>
@@ -186,7 +216,7 @@ async function deleteIfEmpty(context: Context, id: number): Promise<boolean> {
 function tellOfServer(
   context: Context,
   { team_id, uuid, name }: Pick<ServerRecord, "team_id" | "uuid" | "name">,
-  type: "server.removing" | "server.deleted" | "server.validated",
+  type: Extract<EventType, `server.${string}`>,
   payload: Readonly<Record<string, unknown>> = {},
 ): void {
   tell(context, { team_id, type, resource_uuid: uuid, payload: { server_name: name, ...payload } });

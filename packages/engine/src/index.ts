@@ -12,6 +12,7 @@ export { diskSpace } from "./host/disk.ts";
 export { endGroup, isAlive, type ProcessGroup, signalGroup } from "./host/group.ts";
 export { LINE_LENGTH_MAX, type LineSplitter, splitLines } from "./host/lines.ts";
 export { type RunOptions, type RunResult, run } from "./host/local.ts";
+export { addressBook } from "./host/own-address.ts";
 export { keyReader } from "./host/private-key.ts";
 export { bootId, groupMembers, type ProcessStat, pidsWithEnv, processStat } from "./host/procfs.ts";
 export { REDACTED, redactor } from "./host/redact.ts";

@@ -89,8 +89,32 @@ export interface ServerRecord extends Timestamps {
   readonly is_validating: boolean;
   /** What the last validation found, a sentence a line; `null` when all was well. */
   readonly validation_logs: string | null;
+  /** Fingerprint that its machine must show, `SHA256:…`; `null` until the first connection. */
+  readonly host_key: string | null;
+  /** How many of the last probes failed. */
+  readonly unreachable_count: number;
+  /** The last probes, a bit each, the newest lowest: set where one failed. */
+  readonly probes: number;
+  /** Told of already: its disk was fuller than its threshold at the last look. */
+  readonly is_disk_usage_high: boolean;
+  /** What the last validation found its machine to be. */
+  readonly server_metadata: ServerFacts | null;
   /** Set once deletion was asked for; the row goes when the last resource on it is gone. */
   readonly removing_at: Date | null;
+}
+
+/** What a machine with containers is made of. */
+export interface ServerFacts {
+  readonly engine_version: string;
+  readonly api_version: string;
+  readonly operating_system: string;
+  readonly kernel_version: string;
+  /** As image platforms name it, e.g. `amd64`. */
+  readonly architecture: string;
+  readonly cpus: number;
+  readonly memory_bytes: number;
+  readonly disk_total_bytes: number | null;
+  readonly disk_free_bytes: number | null;
 }
 /** What only a server on a rented machine has. */
 export type RentedFields = Pick<ServerRecord, "cloud_provider_token_id" | "hetzner_server_id">;

@@ -55,6 +55,11 @@ export interface SystemServerStore {
   find(id: number): Promise<ServerRecord | undefined>;
   listRemoving(): Promise<readonly ServerRecord[]>;
   /**
+   * Records the host key that a machine showed at this address, where none is recorded yet, and tells of it. Answers
+   * the one that holds; `undefined` when the server is gone or is at another address by now.
+   */
+  recordHostKey(server: Pick<ServerRecord, "id" | "ip" | "port">, hostKey: string): Promise<string | undefined>;
+  /**
    * Of one that is being removed: the row with its children, when no resource is on it any more. Ends its jobs and
    * writes its event in the same transaction. `false` when something is still on it.
    */

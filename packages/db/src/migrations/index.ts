@@ -9,6 +9,7 @@ import { clouds } from "./0007-clouds.ts";
 import { applications } from "./0008-applications.ts";
 import { databases } from "./0009-databases.ts";
 import { services } from "./0010-services.ts";
+import { serverLinks } from "./0011-server-links.ts";
 
 /** In the order of their names, which never change once released. */
 export const MIGRATIONS: Readonly<Record<string, Migration>> = {
@@ -22,4 +23,5 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   "0008-applications": applications,
   "0009-databases": databases,
   "0010-services": services,
+  "0011-server-links": serverLinks,
 };
