@@ -26,3 +26,6 @@ export { PROCESS_SETTINGS, type ProcessSettings } from "./process/settings.ts";
 export type { ReleaseUsage } from "./process/usage.ts";
 export { type EmbeddedProxy, type EmbeddedProxyOptions, embeddedProxy } from "./proxy/embedded.ts";
 export type { ProxyStatus } from "./proxy/protocol.ts";
+export type { ProxySettings, TlsSettings } from "./proxy/server/routed-site.ts";
+export { serverProxy } from "./proxy/server/server-proxy.ts";
+export type { ServerProxyOptions } from "./proxy/server/settings.ts";

@@ -33,6 +33,13 @@ export const ambiguousPath = (): Page => ({
   hint: "It leads to different applications depending on how its escapes and dots are read. Write it plainly.",
 });
 
+/** Of proxies that cannot tell a refused connection from one that broke off. */
+export const noAnswer = (name: string): Page => ({
+  status: 502,
+  title: `The application ${name} does not answer`,
+  hint: "Look at its logs, and at whether it listens on the port that is set.",
+});
+
 export const badRequest = (hint: string): Page => ({ status: 400, title: "Bad request", hint });
 
 export const unknownCoding = (): Page => ({
@@ -58,17 +65,29 @@ export const redirect = (location: string): Page => ({
 
 /** As HTML where the client asks for it by name, as every browser does; else as plain text. */
 export function sendPage(page: Page, request: IncomingMessage, response: ServerResponse): void {
-  const isHtml = /text\/html|application\/xhtml/i.test(request.headers.accept ?? "");
-  const body = Buffer.from(isHtml ? html(page) : `${page.title}.\n${page.hint}\n`);
-  response.writeHead(page.status, {
-    ...page.headers,
-    "Content-Type": `${isHtml ? "text/html" : "text/plain"}; charset=utf-8`,
-    "Content-Length": body.length,
-    "Cache-Control": "no-store",
-    "X-Content-Type-Options": "nosniff",
-    Vary: "Accept",
-  });
+  const { headers, text } = pageContent(page, new RegExp(TAKES_HTML, "i").test(request.headers.accept ?? ""));
+  const body = Buffer.from(text);
+  response.writeHead(page.status, { ...headers, "Content-Length": body.length });
   response.end(body);
+}
+
+/** Of an `Accept` header in any case of letters. */
+export const TAKES_HTML = "text/html|application/xhtml";
+
+export function pageContent(
+  page: Page,
+  isHtml: boolean,
+): { readonly headers: Readonly<Record<string, string>>; readonly text: string } {
+  return {
+    headers: {
+      ...page.headers,
+      "Content-Type": `${isHtml ? "text/html" : "text/plain"}; charset=utf-8`,
+      "Cache-Control": "no-store",
+      "X-Content-Type-Options": "nosniff",
+      Vary: "Accept",
+    },
+    text: isHtml ? html(page) : `${page.title}.\n${page.hint}\n`,
+  };
 }
 
 function html({ title, hint }: Page): string {
@@ -82,7 +101,7 @@ function html({ title, hint }: Page): string {
   ].join("");
 }
 
-function escapeHtml(text: string): string {
+export function escapeHtml(text: string): string {
   return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
 }
 

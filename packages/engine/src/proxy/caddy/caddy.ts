@@ -1,0 +1,245 @@
+import { join } from "node:path/posix";
+import { setTimeout as delay } from "node:timers/promises";
+import {
+  DomainError,
+  isDomainError,
+  type ManagedProxy,
+  type ProxyCapabilities,
+  type Site,
+  type Upstream,
+} from "@berth/core";
+import { serial } from "../../process/serial.ts";
+import { eachInBatches } from "../server/batches.ts";
+import { proxyContainer } from "../server/container.ts";
+import { ownCertificates } from "../server/own-certificates.ts";
+import { passwordHasher } from "../server/password-hash.ts";
+import { proxyPaths } from "../server/paths.ts";
+import { type OwnCertificate, publicUrlOf, type RoutedSite } from "../server/routed-site.ts";
+import { proxySettings, type ServerProxyOptions } from "../server/settings.ts";
+import { siteFiles } from "../server/site-files.ts";
+import { type CaddyAdmin, caddyAdmin } from "./admin.ts";
+import { caddyConfig } from "./config.ts";
+import { CADDY_PATHS } from "./paths.ts";
+import { addressOf, slotContents } from "./site-handlers.ts";
+
+const CAPABILITIES: ProxyCapabilities = {
+  https: true,
+  compression: true,
+  customHeaders: true,
+  upstreamPorts: true,
+  requestCounts: true,
+};
+
+/**
+ * Caddy in a container of the server. Where a site's requests go stands in files, its slots, which Caddy reads for each
+ * request: a switch replaces a file and cuts nobody off. Only another set of routes is a reload.
+ */
+export function caddyProxy(options: ServerProxyOptions): ManagedProxy {
+  const { host, folder, instance, image = "caddy:2" } = options;
+  const settings = proxySettings(options);
+  const paths = proxyPaths(folder);
+  const slotsFolder = join(paths.run, "slots");
+  const container = proxyContainer({ server: host.name, ...options });
+  const admin = caddyAdmin(host, join(paths.run, "admin.sock"));
+  const files = siteFiles(host, paths.sites);
+  const hashPassword = passwordHasher(instance);
+  const inTurn = serial();
+
+  let recorded: ReadonlyMap<string, RoutedSite> | undefined;
+  let certificates: readonly OwnCertificate[] = [];
+  let slots = new Map<string, string>();
+  /** What Caddy has for certain. */
+  let loaded: string | undefined;
+  let switchedMs = 0;
+
+  const configOf = (sites: ReadonlyMap<string, RoutedSite>) =>
+    JSON.stringify(caddyConfig({ sites: sites.values(), settings, certificates }));
+
+  const saveConfig = (config: string) => host.files.write(join(paths.config, "caddy.json"), config);
+
+  async function known(): Promise<ReadonlyMap<string, RoutedSite>> {
+    if (recorded === undefined) {
+      for (const path of [paths.config, paths.data, paths.certificates, slotsFolder]) await host.files.makeFolder(path);
+      certificates = await ownCertificates(host, paths.certificates);
+      recorded = await files.readAll();
+    }
+    return recorded;
+  }
+
+  async function routed(site: Site, before: RoutedSite | undefined): Promise<RoutedSite> {
+    const { basicAuth: _plain, ...rest } = site;
+    const basicAuth = await hashPassword(site);
+    const slotCount = Math.max(1, before?.slotCount ?? 1, site.upstreams.length);
+    return { ...rest, ...(basicAuth !== undefined && { basicAuth }), slotCount };
+  }
+
+  /** Before any route leads to them. */
+  async function fillSlots(wanted: ReadonlyMap<string, string>, isAll: boolean): Promise<void> {
+    const changed = [...wanted].filter(([name, content]) => isAll || slots.get(name) !== content);
+    await eachInBatches(changed, async ([name, content]) => {
+      await host.files.write(join(slotsFolder, name), content, { mode: 0o644 });
+      slots.set(name, content);
+    });
+    if (changed.length > 0) switchedMs = performance.now();
+  }
+
+  async function dropSlots(names: Iterable<string>): Promise<void> {
+    await eachInBatches([...names], async (name) => {
+      await host.files.remove(join(slotsFolder, name));
+      slots.delete(name);
+    });
+  }
+
+  /** A proxy that was stopped finds its routes in the files when it is started again. */
+  async function load(config: string): Promise<void> {
+    if (config === loaded) return;
+    loaded = undefined;
+    try {
+      await admin.load(config);
+    } catch (error) {
+      if (!isDomainError(error) || error.code !== "engine.unreachable") throw error;
+      const { state } = await container.status("CADDY");
+      if (state === "absent" || state === "exited") return;
+      throw error;
+    }
+    await saveConfig(config);
+    loaded = config;
+  }
+
+  async function put(site: Site): Promise<void> {
+    const before = await known();
+    const previous = before.get(site.id);
+    const next = await routed(site, previous);
+    const sites = new Map(before).set(site.id, next);
+    const wanted = slotContents(next);
+    if (JSON.stringify(previous) !== JSON.stringify(next)) await files.write(next);
+    try {
+      await fillSlots(wanted, previous === undefined);
+      await load(configOf(sites));
+    } catch (error) {
+      if (isRefusal(error)) await (previous === undefined ? files.remove(site.id) : files.write(previous));
+      throw error;
+    }
+    recorded = sites;
+    if (previous !== undefined) await dropSlots([...slotContents(previous).keys()].filter((name) => !wanted.has(name)));
+  }
+
+  async function remove(siteId: string): Promise<void> {
+    const sites = new Map(await known());
+    const previous = sites.get(siteId);
+    if (previous === undefined) return;
+    sites.delete(siteId);
+    await files.remove(siteId);
+    await load(configOf(sites));
+    recorded = sites;
+    await dropSlots(slotContents(previous).keys());
+  }
+
+  async function sync(list: readonly Site[]): Promise<void> {
+    const before = await known();
+    certificates = await ownCertificates(host, paths.certificates);
+    const sites = new Map<string, RoutedSite>();
+    for (const site of list) sites.set(site.id, await routed(site, before.get(site.id)));
+    const wanted = new Map([...sites.values()].flatMap((site) => [...slotContents(site)]));
+    await fillSlots(wanted, true);
+    // What Caddy holds may be another's work: it compares by itself.
+    loaded = undefined;
+    await load(configOf(sites));
+    await eachInBatches([...sites.values()], (site) => files.write(site));
+    await files.removeOthers(sites.values());
+    recorded = sites;
+    await dropSlots((await host.files.list(slotsFolder)).filter((name) => !wanted.has(name) && !name.startsWith(".")));
+  }
+
+  async function ensure(): Promise<void> {
+    recorded = undefined;
+    const sites = await known();
+    const config = configOf(sites);
+    slots = new Map();
+    await fillSlots(new Map([...sites.values()].flatMap((site) => [...slotContents(site)])), true);
+    const { state } = await container.status("CADDY");
+    const hasConfig = (await host.files.read(join(paths.config, "caddy.json"))) !== undefined;
+    if (state !== "running" || !hasConfig) await saveConfig(config);
+    const isStarted = await container.ensure({
+      type: "CADDY",
+      image,
+      command: ["caddy", "run", "--config", CADDY_PATHS.config],
+      env: { XDG_CONFIG_HOME: CADDY_PATHS.data, XDG_DATA_HOME: CADDY_PATHS.data, HOME: CADDY_PATHS.data },
+      mounts: [
+        { source: paths.run, target: CADDY_PATHS.run, isReadOnly: false },
+        { source: paths.data, target: CADDY_PATHS.data, isReadOnly: false },
+        { source: paths.config, target: CADDY_PATHS.configFolder, isReadOnly: true },
+        { source: paths.certificates, target: CADDY_PATHS.certificates, isReadOnly: true },
+      ],
+    });
+    await untilUp(host.name, admin, container);
+    if (isStarted) await checkVersion(host.name, await container.output(["caddy", "version"]));
+    loaded = undefined;
+    await load(config);
+  }
+
+  return {
+    type: "CADDY",
+    capabilities: CAPABILITIES,
+    sync: (sites) => inTurn(() => sync(sites)),
+    put: (site) => inTurn(() => put(site)),
+    delete: (siteId) => inTurn(() => remove(siteId)),
+    async inFlight(upstream) {
+      // A request that read the slot just before the switch is counted by now.
+      await delay(Math.max(0, switchedMs + COUNTED_AFTER_MS - performance.now()));
+      return countOf(await admin.requestCounts(), upstream);
+    },
+    publicUrl: (url) => publicUrlOf(url, settings),
+    ensure: () => inTurn(ensure),
+    stop: () =>
+      inTurn(async () => {
+        loaded = undefined;
+        await container.remove();
+      }),
+    status: () => container.status("CADDY"),
+  };
+}
+
+const COUNTED_AFTER_MS = 50;
+const START_SECONDS_MAX = 20;
+
+const isRefusal = (error: unknown) => isDomainError(error) && error.code === "engine.failed";
+
+/** A container's address is its alone, so what goes to its other ports counts too. Those of the machine itself are not. */
+function countOf(counts: ReadonlyMap<string, number>, { host, port }: Upstream): number {
+  const exact = addressOf({ host, port });
+  const isShared = host === "localhost" || host === "::1" || host.startsWith("127.");
+  const prefix = exact.slice(0, -String(port).length);
+  let sum = 0;
+  for (const [address, count] of counts) {
+    if (address === exact || (!isShared && address.startsWith(prefix))) sum += count;
+  }
+  return sum;
+}
+
+async function untilUp(server: string, admin: CaddyAdmin, container: ReturnType<typeof proxyContainer>) {
+  const deadline = performance.now() + START_SECONDS_MAX * 1000;
+  while (!(await admin.isUp())) {
+    const { state } = await container.status("CADDY");
+    if (state !== "running" || performance.now() > deadline) {
+      const message = `The proxy of server ${server} does not start: ${lastError(await container.lastLines())}`;
+      throw new DomainError("setup.failed", message);
+    }
+    await delay(50);
+  }
+}
+
+/** Caddy writes JSON lines; what ends it comes last and in plain text. */
+function lastError(lines: string): string {
+  const said = lines.split("\n").filter((line) => line.trim() !== "");
+  const line = said.findLast((text) => text.startsWith("Error: ")) ?? said.at(-1) ?? "it said nothing.";
+  return line.replace(/^Error: /, "").slice(0, 500);
+}
+
+/** Older ones do not read slots, or do not count by address: releases would end under their requests. */
+function checkVersion(server: string, output: string): void {
+  const [, major = "0", minor = "0"] = /v?(\d+)\.(\d+)\.\d+/.exec(output) ?? [];
+  if (Number(major) > 2 || (Number(major) === 2 && Number(minor) >= 11)) return;
+  const message = `The proxy of server ${server} needs Caddy 2.11 or newer, its image has ${output.trim().slice(0, 40)}. Pull a newer image there.`;
+  throw new DomainError("setup.failed", message);
+}

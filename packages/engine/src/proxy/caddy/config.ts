@@ -1,0 +1,143 @@
+import {
+  coversHost,
+  type HostRoute,
+  isPublicName,
+  type OwnCertificate,
+  type ProxySettings,
+  type RoutedSite,
+  redirectOf,
+  routesByHost,
+} from "../server/routed-site.ts";
+import { quoted } from "./literal.ts";
+import { errorRoutes } from "./pages.ts";
+import { CADDY_PATHS } from "./paths.ts";
+import { siteHandlers } from "./site-handlers.ts";
+
+export interface CaddyConfigInput {
+  readonly sites: Iterable<RoutedSite>;
+  readonly settings: ProxySettings;
+  readonly certificates: readonly OwnCertificate[];
+}
+
+/** What Caddy is told: everything but where the requests of a site go now, which it reads from the site's slots. */
+export function caddyConfig({ sites, settings, certificates }: CaddyConfigInput) {
+  const hosts = routesByHost(sites);
+  const trusted = settings.trustedProxies;
+  const server = (isSecure: boolean) => ({
+    listen: [`:${isSecure ? settings.httpsPort : settings.httpPort}`],
+    routes: [ADD_REQUEST_ID, ...hostRoutes(hosts, isSecure, settings), { handle: [error(404)] }],
+    errors: { routes: errorRoutes() },
+    // Redirects and certificates are told here one by one.
+    automatic_https: { disable: true },
+    read_header_timeout: "30s",
+    ...(trusted.length > 0 && { trusted_proxies: { source: "static", ranges: trusted }, trusted_proxies_strict: 1 }),
+  });
+  return {
+    // A refused configuration without this block takes the admin socket down for good.
+    admin: { listen: `unix/${CADDY_PATHS.adminSocket}|0666`, config: { persist: false } },
+    logging: { logs: { default: { level: "WARN" } } },
+    apps: {
+      http: {
+        http_port: settings.httpPort,
+        https_port: settings.httpsPort,
+        // Of what a change of routes replaces: a download may last. A stop of the container waits shorter.
+        grace_period: "1h",
+        servers: {
+          http: { ...server(false), protocols: ["h1"] },
+          https: { ...server(true), protocols: ["h1", "h2"], tls_connection_policies: [{}] },
+        },
+      },
+      tls: tlsApp(hosts, settings, certificates),
+      pki: { certificate_authorities: { local: { install_trust: false } } },
+    },
+  };
+}
+
+type Hosts = ReturnType<typeof routesByHost>;
+
+const error = (status: number) => ({ handler: "error", status_code: status });
+
+const ADD_REQUEST_ID = {
+  match: [{ not: [{ header: { "X-Request-Id": ["*"] } }] }],
+  handle: [{ handler: "headers", request: { set: { "X-Request-Id": ["{http.request.uuid}"] } } }],
+};
+
+function hostRoutes(hosts: Hosts, isSecure: boolean, settings: ProxySettings) {
+  return [...hosts].flatMap(([host, all]) => {
+    const routes = isSecure ? all.filter(({ route }) => route.isHttps === true) : all;
+    if (routes.length === 0) return [];
+    return [{ match: [{ host: namesOf(host) }], handle: [subroute(routes, isSecure, settings)], terminal: true }];
+  });
+}
+
+/** Caddy compares an IPv6 address without brackets, and a name with the root's dot as another one. */
+const namesOf = (host: string) => (host.startsWith("[") ? [host.slice(1, -1)] : [host, `${host}.`]);
+
+function subroute(routes: readonly HostRoute[], isSecure: boolean, settings: ProxySettings) {
+  const paths = routes.map((one) => ({
+    ...(one.route.path !== "/" && { match: [{ path_regexp: { pattern: pathPattern(one.route.path) } }] }),
+    handle: handlersOf(one, isSecure, settings),
+    terminal: true,
+  }));
+  const isWholeHost = routes.length === 1 && routes[0]?.route.path === "/";
+  const ambiguous = { match: [AMBIGUOUS_PATH], handle: [error(400)], terminal: true };
+  return { handler: "subroute", routes: [...(isWholeHost ? [] : [ambiguous]), ...paths, { handle: [error(404)] }] };
+}
+
+/** Caddy compares the path with its escapes resolved and its dots and double slashes taken out. */
+const pathPattern = (path: string) => `^${quoted(decodeURIComponent(path))}(/|$)`;
+
+/**
+ * A path with `..` in some spelling goes by one reading to one site and may mean another's to the application that
+ * gets it.
+ */
+const AMBIGUOUS_PATH = {
+  vars_regexp: {
+    "{http.request.uri}": {
+      pattern: "(?i)^[^?]*([/\\\\]|%(25)?(2f|5c))(\\.|%(25)?2e){2}(;[^/?]*)?([/\\\\?]|%(25)?(2f|5c)|$)",
+    },
+  },
+};
+
+function handlersOf(one: HostRoute, isSecure: boolean, settings: ProxySettings): readonly unknown[] {
+  const target = redirectOf(one, isSecure, settings);
+  // 308 keeps method and body, so a form sent to the wrong host still arrives.
+  if (target !== undefined) {
+    const location = `${target}{http.request.uri}`;
+    return [{ handler: "static_response", status_code: 308, headers: { Location: [location] } }];
+  }
+  return siteHandlers(one, { publicPort: isSecure ? settings.httpsPort : settings.httpPort });
+}
+
+function tlsApp(hosts: Hosts, { tls }: ProxySettings, certificates: readonly OwnCertificate[]) {
+  const secure = [...hosts].filter(([, routes]) => routes.some(({ route }) => route.isHttps === true));
+  const names = secure
+    .map(([host]) => (host.startsWith("[") ? host.slice(1, -1) : host))
+    .filter((host) => !certificates.some((certificate) => coversHost(certificate, host)));
+  const inner = tls.issuer === "internal" ? names : names.filter((name) => !isPublicName(name));
+  const outer = names.filter((name) => !inner.includes(name));
+  const policies = [
+    ...(inner.length > 0 ? [{ subjects: inner, issuers: [{ module: "internal" }] }] : []),
+    ...(outer.length > 0 ? [{ subjects: outer, ...issuersOf(tls) }] : []),
+  ];
+  return {
+    certificates: {
+      ...(names.length > 0 && { automate: names }),
+      ...(certificates.length > 0 && { load_files: certificates.map(loadFile) }),
+    },
+    ...(policies.length > 0 && { automation: { policies } }),
+  };
+}
+
+/** Without either, Caddy's own default: two public authorities, one after the other. */
+function issuersOf({ email, acmeDirectory }: ProxySettings["tls"]) {
+  if (email === undefined && acmeDirectory === undefined) return {};
+  return { issuers: [{ module: "acme", ...(email && { email }), ...(acmeDirectory && { ca: acmeDirectory }) }] };
+}
+
+const loadFile = ({ name, digest }: OwnCertificate) => ({
+  certificate: `${CADDY_PATHS.certificates}/${name}.crt`,
+  key: `${CADDY_PATHS.certificates}/${name}.key`,
+  // Caddy takes an unchanged configuration for nothing to do: this changes with the files.
+  tags: [`sha256:${digest}`],
+});

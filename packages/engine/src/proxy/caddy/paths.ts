@@ -1,0 +1,10 @@
+/** Where things are inside of the container. */
+export const CADDY_PATHS = {
+  run: "/run/caddy",
+  adminSocket: "/run/caddy/admin.sock",
+  slots: "/run/caddy/slots",
+  config: "/etc/caddy/berth/caddy.json",
+  configFolder: "/etc/caddy/berth",
+  certificates: "/certificates",
+  data: "/data",
+} as const;

@@ -1,0 +1,110 @@
+import { escapeHtml } from "../pages.ts";
+import { fileNameOf, type HostRoute, headerChange, type RoutedSite, upstreamsOfRoute } from "../server/routed-site.ts";
+import { literal } from "./literal.ts";
+import { SITE_NAME, SITE_NAME_HTML } from "./pages.ts";
+import { CADDY_PATHS } from "./paths.ts";
+
+/** What a request to a route of a site goes through, in this order. */
+export function siteHandlers(one: HostRoute, { publicPort }: { readonly publicPort: number }): readonly unknown[] {
+  const { site, route } = one;
+  const files = slotNames(one).map((name) => `{file.${CADDY_PATHS.slots}/${name}}`);
+  const isStripped = site.isPrefixStripped === true && route.path !== "/";
+  const name = { [SITE_NAME]: literal(site.name), [SITE_NAME_HTML]: literal(escapeHtml(site.name)) };
+  const down = { handler: "error", status_code: 503 };
+  if (site.basicAuth === null) return [{ handler: "vars", ...name }, down];
+  // All slots of a site without upstreams are empty.
+  const isDown = { match: [{ vars: { [files[0] ?? ""]: [""] } }], handle: [down], terminal: true };
+  return [
+    ...(site.basicAuth ? [authentication(site.basicAuth)] : []),
+    { handler: "vars", ...name },
+    { handler: "subroute", routes: [isDown] },
+    ...(site.isCompressed === true ? [COMPRESSION] : []),
+    ...(isStripped ? [{ handler: "rewrite", strip_path_prefix: literal(route.path) }] : []),
+    {
+      handler: "reverse_proxy",
+      upstreams: files.map((dial) => ({ dial })),
+      load_balancing: {
+        ...(files.length > 1 && { selection_policy: { policy: "round_robin" } }),
+        // Long enough for a container that restarts at once, and for the address of its successor.
+        try_duration: "3s",
+        try_interval: "100ms",
+      },
+      transport: TRANSPORT,
+      headers: proxyHeaders(site, { publicPort, prefix: isStripped ? route.path : "" }),
+      // Each change of routes would else close every WebSocket.
+      stream_close_delay: "5m",
+    },
+  ];
+}
+
+/** Files with the addresses of a route's upstreams, one each. */
+export function slotNames({ site, route }: HostRoute): readonly string[] {
+  const name = `${fileNameOf(site.id)}${route.upstreamPort === undefined ? "" : `.${route.upstreamPort}`}`;
+  return Array.from({ length: Math.max(1, site.slotCount) }, (_none, index) => `${name}.${index}`);
+}
+
+/** What is to be in each slot of a site. Those that are left over take a turn more of what there is. */
+export function slotContents(site: RoutedSite): ReadonlyMap<string, string> {
+  const contents = new Map<string, string>();
+  for (const route of site.routes) {
+    const upstreams = upstreamsOfRoute({ site, route });
+    for (const [index, name] of slotNames({ site, route }).entries()) {
+      const upstream = upstreams[index % Math.max(1, upstreams.length)];
+      contents.set(name, upstream === undefined ? "" : addressOf(upstream));
+    }
+  }
+  return contents;
+}
+
+/** As Caddy dials and counts it. */
+export const addressOf = ({ host, port }: { readonly host: string; readonly port: number }): string =>
+  `${host.includes(":") && !host.startsWith("[") ? `[${host}]` : host}:${port}`;
+
+const authentication = ({ username, passwordHash }: { readonly username: string; readonly passwordHash: string }) => ({
+  handler: "authentication",
+  providers: {
+    http_basic: {
+      realm: "Restricted",
+      hash: { algorithm: "bcrypt" },
+      hash_cache: {},
+      accounts: [{ username: literal(username), password: passwordHash }],
+    },
+  },
+});
+
+const COMPRESSION = { handler: "encode", encodings: { gzip: {}, zstd: {} }, prefer: ["zstd", "gzip"] };
+
+const TRANSPORT = {
+  protocol: "http",
+  dial_timeout: "2s",
+  // The shortest time after which usual servers hang up is 2 s: it shall be the proxy that does.
+  keep_alive: { enabled: true, idle_timeout: "1500ms", max_idle_conns_per_host: 256 },
+  // Asking upstreams for gzip where the client did not, only to undo it, costs both.
+  compression: false,
+};
+
+/** Spellings that applications of CGI's kind read as the real one. */
+const FORGED = ["X_Forwarded_For", "X_Forwarded_Proto", "X_Forwarded_Host", "X_Forwarded_Port", "X_Real_Ip"];
+
+function proxyHeaders(
+  { requestHeaders, responseHeaders }: RoutedSite,
+  { publicPort, prefix }: { readonly publicPort: number; readonly prefix: string },
+) {
+  const request = headerChange(requestHeaders);
+  const response = headerChange(responseHeaders);
+  return {
+    request: {
+      delete: ["Forwarded", ...FORGED, ...(prefix === "" ? ["X-Forwarded-Prefix"] : []), ...request.removed],
+      set: {
+        "X-Forwarded-Port": [String(publicPort)],
+        "X-Real-Ip": ["{http.vars.client_ip}"],
+        ...(prefix !== "" && { "X-Forwarded-Prefix": [literal(prefix)] }),
+        ...literals(request.set),
+      },
+    },
+    response: { delete: response.removed, set: literals(response.set) },
+  };
+}
+
+const literals = (headers: readonly (readonly [string, string])[]) =>
+  Object.fromEntries(headers.map(([name, value]) => [name, [literal(value)]]));

@@ -1,0 +1,14 @@
+import { join } from "node:path/posix";
+
+/** What a server's proxy keeps in its folder on the server, whatever its type. */
+export const proxyPaths = (folder: string) => ({
+  /** Sites as they were told last. */
+  sites: join(folder, "sites"),
+  /** Put there by the operator. */
+  certificates: join(folder, "certificates"),
+  /** Certificates that the proxy got itself, and its keys. */
+  data: join(folder, "data"),
+  config: join(folder, "config"),
+  /** Socket and slots. */
+  run: join(folder, "run"),
+});

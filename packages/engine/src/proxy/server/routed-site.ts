@@ -1,0 +1,160 @@
+import { createHash } from "node:crypto";
+import type { Site, SiteRoute, Upstream } from "@berth/core";
+import { z } from "zod";
+
+/** A site as it is written on a server: with the hash of its password instead of the password. */
+export interface RoutedSite extends Omit<Site, "basicAuth"> {
+  /** `null`: it is to be protected, but by nothing that anyone could enter. It stays down. */
+  readonly basicAuth?: { readonly username: string; readonly passwordHash: string } | null | undefined;
+  /** Room for so many upstreams. It never shrinks, so that taking one away changes no route. */
+  readonly slotCount: number;
+}
+
+/** Settings of a server's proxy that its sites share. */
+export interface ProxySettings {
+  readonly httpPort: number;
+  readonly httpsPort: number;
+  readonly tls: TlsSettings;
+  /** Address ranges of proxies before this one: what they say of the client (`X-Forwarded-*`) is believed. */
+  readonly trustedProxies: readonly string[];
+}
+
+export interface TlsSettings {
+  /** `automatic`: certificates of a public authority (ACME), of the proxy's own for names that cannot have one. */
+  readonly issuer: "automatic" | "internal";
+  /** Where the authority is told of certificates that run out. */
+  readonly email?: string | undefined;
+  /** Directory URL of another ACME authority than the proxy's default. */
+  readonly acmeDirectory?: string | undefined;
+}
+
+/** A certificate that the operator put into the proxy's folder. */
+export interface OwnCertificate {
+  /** `NAME.crt` and `NAME.key` in the folder. */
+  readonly name: string;
+  /** Host names it is for; `*.a.test` for any one label before `a.test`. */
+  readonly hosts: readonly string[];
+  /** Of the two files' content. */
+  readonly digest: string;
+}
+
+const headers = z.record(z.string(), z.string()).optional();
+
+/** The content of a site's file. */
+export const RoutedSiteFile: z.ZodType<RoutedSite> = z.object({
+  id: z.string(),
+  name: z.string(),
+  routes: z.array(
+    z.object({
+      host: z.string(),
+      path: z.string(),
+      isHttps: z.boolean().optional(),
+      upstreamPort: z.int().optional(),
+      redirectToHost: z.string().optional(),
+    }),
+  ),
+  upstreams: z.array(z.object({ host: z.string(), port: z.int() })),
+  basicAuth: z.object({ username: z.string(), passwordHash: z.string() }).nullable().optional(),
+  isHttpsForced: z.boolean().optional(),
+  isCompressed: z.boolean().optional(),
+  isPrefixStripped: z.boolean().optional(),
+  requestHeaders: headers,
+  responseHeaders: headers,
+  slotCount: z.int(),
+});
+
+/** The site's id where it can be a file's name on any machine, else its digest. */
+export const fileNameOf = (siteId: string): string =>
+  /^[a-z0-9][a-z0-9-]{0,99}$/.test(siteId)
+    ? siteId
+    : `x.${createHash("sha256").update(siteId).digest("hex").slice(0, 32)}`;
+
+/** A route and the site that answers it. */
+export interface HostRoute {
+  readonly site: RoutedSite;
+  readonly route: SiteRoute;
+}
+
+/**
+ * Hosts and their routes, the longest path first. Of two sites that claim the same host and path, the later one has it.
+ * What no proxy could hold is left out: a host or path that is none would mean something else in its configuration.
+ */
+export function routesByHost(sites: Iterable<RoutedSite>): ReadonlyMap<string, readonly HostRoute[]> {
+  const hosts = new Map<string, Map<string, HostRoute>>();
+  for (const site of sites) {
+    for (const route of site.routes) {
+      if (!isPlainHost(route.host) || !isPlainPath(route.path)) continue;
+      const routes = hosts.get(route.host) ?? new Map<string, HostRoute>();
+      hosts.set(route.host, routes.set(route.path, { site, route }));
+    }
+  }
+  const sorted = [...hosts].map(([host, routes]) => {
+    return [host, [...routes.values()].sort((a, b) => b.route.path.length - a.route.path.length)] as const;
+  });
+  return new Map(sorted);
+}
+
+export const isPlainHost = (host: string): boolean =>
+  host.length <= 253 && /^(\[[0-9a-f:.]+\]|[a-z0-9_]([a-z0-9_.-]*[a-z0-9_])?)$/.test(host);
+
+function isPlainPath(path: string): boolean {
+  if (!/^\/[\w\-.~!$&'()*+,;=:@%/]*$/.test(path) || (path !== "/" && path.endsWith("/"))) return false;
+  try {
+    return /^\P{C}*$/u.test(decodeURIComponent(path));
+  } catch {
+    return false;
+  }
+}
+
+/** Where a route's requests go: to its own port where it names one. */
+export const upstreamsOfRoute = ({ site, route }: HostRoute): readonly Upstream[] =>
+  site.upstreams.map(({ host, port }) => ({ host, port: route.upstreamPort ?? port }));
+
+/** The URL that a route redirects to on this listener, without its path, or `undefined` when it does not redirect. */
+export function redirectOf({ site, route }: HostRoute, isSecure: boolean, settings: ProxySettings): string | undefined {
+  const isForced = site.isHttpsForced === true;
+  if (route.redirectToHost !== undefined) {
+    if (!isPlainHost(route.redirectToHost)) return undefined;
+    const target = site.routes.find(({ host, path }) => host === route.redirectToHost && path === route.path);
+    const isHttps = target?.isHttps === true && (isSecure || isForced);
+    return originOf(route.redirectToHost, isHttps, settings);
+  }
+  return isForced && route.isHttps === true && !isSecure ? originOf(route.host, true, settings) : undefined;
+}
+
+function originOf(host: string, isHttps: boolean, { httpPort, httpsPort }: ProxySettings): string {
+  if (isHttps) return `https://${host}${httpsPort === 443 ? "" : `:${httpsPort}`}`;
+  return `http://${host}${httpPort === 80 ? "" : `:${httpPort}`}`;
+}
+
+export const coversHost = ({ hosts }: OwnCertificate, host: string): boolean =>
+  hosts.some((name) => name === host || (name.startsWith("*.") && name.slice(1) === host.slice(host.indexOf("."))));
+
+/** Whether a public authority may know the name. Those of RFC 2606, 6761, 6762 and 8375, addresses and single words are not. */
+export const isPublicName = (host: string): boolean =>
+  host.includes(".") &&
+  !/[[\]_]/.test(host) &&
+  !/^[\d.]+$/.test(host) &&
+  !/(^|\.)(localhost|local|internal|test|example|invalid|onion|home\.arpa)$/.test(host);
+
+/** Headers by what is to be done with them; names that are no header's are left out. */
+export function headerChange(headers: Readonly<Record<string, string>> = {}) {
+  const plain = Object.entries(headers).filter(([name, value]) => isHeaderName(name) && !/[\r\n\0]/.test(value));
+  return {
+    set: plain.filter(([, value]) => value !== ""),
+    removed: plain.filter(([, value]) => value === "").map(([name]) => name),
+  };
+}
+
+/** Those of the connection and of the framing are the proxy's alone. */
+const isHeaderName = (name: string) =>
+  /^[A-Za-z0-9][A-Za-z0-9-]{0,99}$/.test(name) &&
+  !/^(host|connection|keep-alive|te|trailer|transfer-encoding|upgrade|content-length|proxy-.*)$/i.test(name);
+
+/** Where a browser finds a URL's site: a port in it is the container's own and gives way to the proxy's. */
+export function publicUrlOf(url: string, settings: ProxySettings): string {
+  const [, scheme, authority, rest] = /^(https?):\/\/([^/?#]+)(.*)$/is.exec(url) ?? [];
+  if (scheme === undefined || authority === undefined || rest === undefined) return url;
+  const isHttps = scheme.toLowerCase() === "https";
+  return originOf(authority.replace(/:\d*$/, ""), isHttps, settings) + rest;
+}

@@ -1,0 +1,17 @@
+import type { ManagedProxy, ProxyType } from "@berth/core";
+import { caddyProxy } from "../caddy/caddy.ts";
+import { traefikProxy } from "../traefik/traefik.ts";
+import { noProxy } from "./none.ts";
+import type { ServerProxyOptions } from "./settings.ts";
+
+const PROXIES = {
+  CADDY: caddyProxy,
+  TRAEFIK: traefikProxy,
+  NONE: noProxy,
+} satisfies Record<ProxyType, (options: ServerProxyOptions) => ManagedProxy>;
+
+/**
+ * The proxy of a Docker server. Those of one instance on one server share a folder and the name of their container, so
+ * `ensure` of one type ends another and goes on with its routes.
+ */
+export const serverProxy = (type: ProxyType, options: ServerProxyOptions): ManagedProxy => PROXIES[type](options);

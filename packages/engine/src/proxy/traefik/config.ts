@@ -1,0 +1,166 @@
+import {
+  coversHost,
+  type HostRoute,
+  headerChange,
+  isPublicName,
+  type OwnCertificate,
+  type ProxySettings,
+  type RoutedSite,
+  redirectOf,
+  routesByHost,
+  upstreamsOfRoute,
+} from "../server/routed-site.ts";
+
+/** Where things are inside of the container. */
+export const TRAEFIK_PATHS = { config: "/etc/traefik/berth", certificates: "/certificates", data: "/data" } as const;
+
+export interface TraefikConfigInput {
+  readonly sites: Iterable<RoutedSite>;
+  readonly settings: ProxySettings;
+  readonly certificates: readonly OwnCertificate[];
+}
+
+/** What Traefik's file provider reads: all that it does for sites. Its own settings are arguments, see `traefikCommand`. */
+export function traefikConfig({ sites, settings, certificates }: TraefikConfigInput) {
+  const routes = [...routesByHost(sites)].flatMap(([, all]) => all);
+  const parts = routes.flatMap((one, index) => routeParts(one, `r${index}`, { settings, certificates }));
+  const routers = Object.fromEntries(parts.map(({ name, router }) => [name, router]));
+  const services = Object.fromEntries(routes.map((one, index) => [`r${index}`, serviceOf(one)]));
+  const middlewares = Object.assign({}, ...parts.map((part) => part.middlewares));
+  return {
+    // An empty table is none to Traefik, and an error.
+    ...(parts.length > 0 && {
+      http: { routers, services, ...(Object.keys(middlewares).length > 0 && { middlewares }) },
+    }),
+    ...(certificates.length > 0 && { tls: { certificates: certificates.map(certificateFiles) } }),
+  };
+}
+
+interface Context {
+  readonly settings: ProxySettings;
+  readonly certificates: readonly OwnCertificate[];
+}
+
+/** A router for each way to listen. */
+function routeParts(one: HostRoute, name: string, context: Context) {
+  const { route } = one;
+  const ways = route.isHttps === true ? [false, true] : [false];
+  return ways.map((isSecure) => {
+    const full = `${name}-${isSecure ? "https" : "http"}`;
+    const chain = middlewaresOf(one, full, isSecure, context.settings);
+    const middlewares = Object.keys(chain);
+    return {
+      name: full,
+      middlewares: chain,
+      router: {
+        entryPoints: [isSecure ? "https" : "http"],
+        rule: ruleOf(one),
+        // The longest path of a host first, whatever else the rule says.
+        priority: PRIORITY_BASE + route.path.length,
+        service: name,
+        ...(middlewares.length > 0 && { middlewares }),
+        ...(isSecure && { tls: tlsOf(route.host, context) }),
+      },
+    };
+  });
+}
+
+/** Hosts and paths hold neither quotes nor backslashes: see `routesByHost`. */
+function ruleOf({ route: { host, path } }: HostRoute): string {
+  const name = host.startsWith("[") ? host.slice(1, -1) : host;
+  const isHost = `Host(\`${name}\`)`;
+  if (path === "/") return isHost;
+  const plain = decodeURIComponent(path);
+  const text = /^[\w\-.~!$&'()*+,;=:@/]+$/.test(plain) ? plain : path;
+  return `${isHost} && (Path(\`${text}\`) || PathPrefix(\`${text}/\`))`;
+}
+
+function middlewaresOf(one: HostRoute, name: string, isSecure: boolean, settings: ProxySettings) {
+  const { site, route } = one;
+  const target = redirectOf(one, isSecure, settings);
+  if (target !== undefined) {
+    // `$` would begin a reference to a group.
+    const replacement = `${target.replaceAll("$", "$$$$")}$\{1}`;
+    return { [`${name}-to`]: { redirectRegex: { regex: "^[^:]+://[^/]+(.*)$", replacement, permanent: true } } };
+  }
+  const headers = headersOf(site);
+  return {
+    ...(site.basicAuth && {
+      [`${name}-auth`]: { basicAuth: { users: [userOf(site.basicAuth)], removeHeader: false } },
+    }),
+    ...(site.isCompressed === true && { [`${name}-gzip`]: { compress: {} } }),
+    ...(site.isPrefixStripped === true &&
+      route.path !== "/" && { [`${name}-strip`]: { stripPrefix: { prefixes: [decodeURIComponent(route.path)] } } }),
+    ...(headers && { [`${name}-headers`]: { headers } }),
+  };
+}
+
+const userOf = ({ username, passwordHash }: { readonly username: string; readonly passwordHash: string }) =>
+  `${username}:${passwordHash}`;
+
+/** An empty value takes a header away, for Traefik too. */
+function headersOf({ requestHeaders, responseHeaders }: RoutedSite) {
+  const [request, response] = [headerChange(requestHeaders), headerChange(responseHeaders)].map(({ set, removed }) =>
+    Object.fromEntries([...set, ...removed.map((name) => [name, ""] as const)]),
+  );
+  const isNone = Object.keys({ ...request, ...response }).length === 0;
+  return isNone ? undefined : { customRequestHeaders: request, customResponseHeaders: response };
+}
+
+/** Without servers Traefik answers 503. */
+function serviceOf(one: HostRoute) {
+  const upstreams = one.site.basicAuth === null ? [] : upstreamsOfRoute(one);
+  const servers = upstreams.map(({ host, port }) => ({
+    url: `http://${host.includes(":") ? `[${host}]` : host}:${port}`,
+  }));
+  return { loadBalancer: { servers, passHostHeader: true, responseForwarding: { flushInterval: "100ms" } } };
+}
+
+function tlsOf(host: string, { settings, certificates }: Context) {
+  const isOwn = certificates.some((certificate) => coversHost(certificate, host));
+  if (isOwn || settings.tls.issuer === "internal" || !isPublicName(host)) return {};
+  return { certResolver: "acme", domains: [{ main: host }] };
+}
+
+const certificateFiles = ({ name }: OwnCertificate) => ({
+  certFile: `${TRAEFIK_PATHS.certificates}/${name}.crt`,
+  keyFile: `${TRAEFIK_PATHS.certificates}/${name}.key`,
+});
+
+/**
+ * As the text of a file. JSON is YAML, which the provider reads; it also runs the file through Go's templates, whose
+ * `{{` no text may begin.
+ */
+export const traefikFile = (config: ReturnType<typeof traefikConfig>): string =>
+  `${JSON.stringify(config, undefined, 1).replaceAll(/"(?:[^"\\]|\\.)*"/g, (text) => text.replaceAll("{", "\\u007b"))}\n`;
+
+/** Traefik's own settings. */
+export function traefikCommand({ httpPort, httpsPort, tls, trustedProxies }: ProxySettings): readonly string[] {
+  const trusted = trustedProxies.join(",");
+  return [
+    "traefik",
+    "--global.checknewversion=false",
+    "--global.sendanonymoususage=false",
+    "--log.level=WARN",
+    `--providers.file.directory=${TRAEFIK_PATHS.config}`,
+    "--providers.file.watch=true",
+    "--providers.providersthrottleduration=100ms",
+    ...(["http", "https"] as const).flatMap((name) => [
+      `--entrypoints.${name}.address=:${name === "http" ? httpPort : httpsPort}`,
+      ...(trusted === "" ? [] : [`--entrypoints.${name}.forwardedheaders.trustedips=${trusted}`]),
+    ]),
+    ...(tls.issuer === "internal" ? [] : acmeArguments(tls)),
+  ];
+}
+
+function acmeArguments({ email, acmeDirectory }: ProxySettings["tls"]): readonly string[] {
+  return [
+    `--certificatesresolvers.acme.acme.storage=${TRAEFIK_PATHS.data}/acme.json`,
+    "--certificatesresolvers.acme.acme.httpchallenge.entrypoint=http",
+    ...(email === undefined ? [] : [`--certificatesresolvers.acme.acme.email=${email}`]),
+    ...(acmeDirectory === undefined ? [] : [`--certificatesresolvers.acme.acme.caserver=${acmeDirectory}`]),
+  ];
+}
+
+/** Above what Traefik gives rules of other files by their length. */
+const PRIORITY_BASE = 10_000;
