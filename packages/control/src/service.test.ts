@@ -454,13 +454,19 @@ describe("the templates there are", () => {
     const all = await at.own.services.templates({});
     expect(all).toMatchObject({
       total: 2,
-      items: [{ type: "notes", port: 3000, tags: ["notes", "text"] }, { type: "pages" }],
+      items: [
+        { type: "notes", port: 3000, category: "documents", tags: ["notes", "text"] },
+        { type: "pages", category: null },
+      ],
     });
     expect(all.items[0]).not.toHaveProperty("compose");
     const typesOf = async (filter: object) => (await at.own.services.templates(filter)).items.map(({ type }) => type);
     expect(await typesOf({ skip: 1, take: 1 })).toEqual(["pages"]);
     expect(await typesOf({ search: "KEEPS  text" })).toEqual(["notes"]);
     expect(await typesOf({ search: "keeps pages" })).toEqual([]);
+    expect(await typesOf({ category: "documents" })).toEqual(["notes"]);
+    expect(await typesOf({ category: "DOCUMENTS", tags: "web" })).toEqual([]);
+    expect(await typesOf({ category: "document" })).toEqual([]);
     expect(await typesOf({ tags: "text,notes" })).toEqual(["notes"]);
     expect(await typesOf({ tags: "text,web" })).toEqual([]);
   });

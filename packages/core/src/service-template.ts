@@ -9,6 +9,7 @@ export const ServiceTemplate = z
     type: z.string().describe("What a creation names: `type`."),
     slogan: z.string().nullable().describe("What it is, in a sentence."),
     documentation: z.string().nullable().describe("Where its own documentation is."),
+    category: z.string().nullable().describe("What it is for, in a word that many share."),
     tags: z.array(z.string()),
     logo: z.string().nullable(),
     port: z.int().nullable().describe("On which its first container listens."),
@@ -22,7 +23,12 @@ export interface TemplateRecord extends ServiceTemplate {
 }
 
 export const ServiceTemplateFilter = z.strictObject({
-  search: z.string().max(255).optional().describe("Only those whose type, slogan or tags hold all of these words."),
+  search: z
+    .string()
+    .max(255)
+    .optional()
+    .describe("Only those whose type, slogan, category or tags hold all of these words."),
+  category: z.string().max(255).optional().describe("Only those of this category."),
   tags: z.string().max(255).optional().describe("Only those with all of these tags, separated by commas."),
 });
 export type ServiceTemplateFilter = z.infer<typeof ServiceTemplateFilter>;
@@ -43,6 +49,7 @@ export function parseTemplate(type: string, text: string): TemplateRecord {
     type,
     slogan: said.get("slogan") ?? null,
     documentation: said.get("documentation") ?? null,
+    category: said.get("category")?.toLowerCase() ?? null,
     tags: wordsOf(said.get("tags") ?? "", ","),
     logo: said.get("logo") ?? null,
     port: Number.isInteger(port) && port > 0 ? port : null,
@@ -73,13 +80,18 @@ const wordsOf = (text: string, separator: string | RegExp): string[] =>
 
 export function filterTemplates(
   templates: readonly TemplateRecord[],
-  { search = "", tags = "" }: ServiceTemplateFilter,
+  { search = "", category = "", tags = "" }: ServiceTemplateFilter,
 ): readonly TemplateRecord[] {
   const words = wordsOf(search, /\s+/);
   const wanted = wordsOf(tags, ",");
+  const wantedCategory = category.trim().toLowerCase();
   return templates.filter((template) => {
-    const text = [template.type, template.slogan ?? "", ...template.tags].join(" ").toLowerCase();
-    return words.every((word) => text.includes(word)) && wanted.every((tag) => template.tags.includes(tag));
+    const said = [template.type, template.slogan ?? "", template.category ?? "", ...template.tags];
+    const text = said.join(" ").toLowerCase();
+    const isOfCategory = wantedCategory === "" || template.category === wantedCategory;
+    return (
+      isOfCategory && words.every((word) => text.includes(word)) && wanted.every((tag) => template.tags.includes(tag))
+    );
   });
 }
 

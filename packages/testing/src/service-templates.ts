@@ -8,6 +8,7 @@ export const testMagic: Omit<MagicSource, "secret"> = {
 
 const NOTES = `# documentation: https://notes.example/docs
 # slogan: Keeps notes.
+# category: Documents
 # tags: notes,text
 # port: 3000
 
