@@ -1,8 +1,11 @@
 import { createHmac } from "node:crypto";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { existsSync } from "node:fs";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import {
+  hostPowers,
   interpolateCompose,
   parseCompose,
   planUrls,
@@ -10,18 +13,50 @@ import {
   renderCompose,
   ServerSettings,
   ServiceSettings,
+  withDefaults,
 } from "@berth/core";
+import { Ajv } from "ajv";
 import { describe, expect, test } from "vitest";
+import { z } from "zod";
 import { ids } from "./ids.ts";
 import { magic } from "./magic.ts";
 import { readTemplates, TEMPLATES_FOLDER } from "./templates.ts";
 
 const templates = await readTemplates(TEMPLATES_FOLDER);
+// Published with the compose specification; it lies beside the repository where it was developed.
+const schemaFile = fileURLToPath(new URL("../../../../shared/scripts/schemas/compose-spec.json", import.meta.url));
+const isComposeFile = existsSync(schemaFile) ? compiled(await readFile(schemaFile, "utf8")) : undefined;
+
+function compiled(schemaText: string) {
+  const { $schema: _, ...schema } = z.looseObject({}).parse(JSON.parse(schemaText));
+  return new Ajv({ strict: false, validateFormats: false, allowUnionTypes: true }).compile(schema);
+}
+
+const HealthTest = z.looseObject({ test: z.array(z.string()) });
+const Needs = z.record(z.string(), z.looseObject({ condition: z.string() })).default({});
+
 const byType = templates.map((template) => [template.type, template] as const);
 
+/** Words by which a catalogue is leafed through: few, each of several services. */
+const CATEGORIES = [
+  ...["ai", "analytics", "automation", "backend", "business", "cms", "communication", "databases", "development"],
+  ...["documents", "files", "finance", "identity", "media", "monitoring", "projects", "reading", "search", "tools"],
+];
+
+/** Ports of the server itself, for what a proxy of HTTP cannot lead on: git over SSH, and MQTT. */
+const PUBLISHED = new Map([
+  ["forgejo", "2223:22"],
+  ["gitea", "2222:22"],
+  ["mosquitto", "1883:1883"],
+]);
+
 test("there are one-click services, by their names", () => {
-  expect(templates.length).toBeGreaterThanOrEqual(12);
-  expect(templates.map(({ type }) => type)).toEqual(templates.map(({ type }) => type).toSorted());
+  expect(templates.length).toBeGreaterThanOrEqual(45);
+  const types = templates.map(({ type }) => type);
+  expect(types).toEqual(types.toSorted());
+  expect(new Set(templates.map(({ slogan }) => slogan)).size).toBe(types.length);
+  expect(new Set(templates.map(({ category }) => category))).toEqual(new Set(CATEGORIES));
+  expect(types).toEqual(expect.arrayContaining([...PUBLISHED.keys()]));
 });
 
 describe.each(byType)("%s", (type, template) => {
@@ -42,14 +77,33 @@ describe.each(byType)("%s", (type, template) => {
   const { insert } = planVariables({
     ...{ variables: compose.variables, existing: [], urls: urls.urls, source, now: new Date(), isNewCompose: true },
   });
-  const values = new Map(insert.map(({ key, value }) => [key, value ?? undefined]));
+  // Required ones are their owner's to give: nobody else can know them.
+  const values = new Map(
+    insert.map(({ key, value, is_required }) => [key, value || (is_required ? "given" : (value ?? undefined))]),
+  );
+  const lasting = compose.containers.filter(({ isExcluded }) => !isExcluded).map(({ name }) => name);
+  const started = () => {
+    const text = renderCompose(compose, { uuid, settings: ServiceSettings.parse({}), network: "berth" });
+    return interpolateCompose(text, (key) => values.get(key));
+  };
 
   test("says what it is and where its documentation is", () => {
     expect(type).toMatch(/^[a-z0-9]+(-[a-z0-9]+)*$/);
     expect(template.slogan).toMatch(/^[A-Z0-9].{10,120}\.$/);
     expect(template.documentation).toMatch(/^https:\/\//);
+    expect(template.logo ?? "https://").toMatch(/^https:\/\//);
+    expect(CATEGORIES).toContain(template.category);
     expect(template.tags.length).toBeGreaterThan(1);
+    for (const tag of template.tags) expect(tag).toMatch(/^[a-z0-9]+(-[a-z0-9]+)*$/);
     expect(template.port).toBeGreaterThan(0);
+  });
+
+  test("names a release of each image, so that it starts as it was written", () => {
+    for (const { image } of compose.containers) {
+      const [, tag] = /^[a-z0-9./-]+[a-z0-9]:([A-Za-z0-9][A-Za-z0-9._-]*)$/.exec(image ?? "") ?? [];
+      expect(tag, image ?? "").toMatch(/\d/);
+      expect(tag, image ?? "").not.toMatch(/latest|edge|nightly|master|main|dev/);
+    }
   });
 
   test("leads at least one URL to one of its containers, on the port that it names", () => {
@@ -59,32 +113,61 @@ describe.each(byType)("%s", (type, template) => {
     expect(urls.claims.size).toBeGreaterThan(0);
   });
 
-  test("has a value for all that it needs", () => {
-    for (const { key, isRequired } of compose.variables) {
-      if (key.startsWith("SERVICE_") || isRequired) expect(values.get(key), key).toMatch(/./);
+  test("has a value for all that it needs, and says what its owner must give", () => {
+    for (const { key, fallback, isRequired } of compose.variables) {
+      if (key.startsWith("SERVICE_")) expect(values.get(key), key).toMatch(/./);
+      else expect(fallback !== null || isRequired, `${key} needs a default`).toBe(true);
     }
-    const started = interpolateCompose(compose.text, (key) => values.get(key));
-    expect(started).not.toMatch(/\$\{?SERVICE_/);
-    const again = parseCompose(started);
-    expect(again).not.toHaveProperty("problems");
+    const text = interpolateCompose(compose.text, (key) => values.get(key));
+    expect(text).not.toMatch(/\$\{?SERVICE_/);
+    expect(parseCompose(text)).not.toHaveProperty("problems");
   });
 
-  test("keeps its data in volumes that it names, and gives no container power over the server", () => {
+  test("keeps its data in volumes that it names", () => {
     const named = new Set(Object.keys(compose.document.volumes ?? {}));
-    const used = compose.containers.flatMap(({ volumes }) => volumes.map(({ name }) => name));
-    expect(new Set(used)).toEqual(named);
+    const volumes = compose.containers.flatMap((container) => container.volumes);
+    expect(new Set(volumes.map(({ name }) => name))).toEqual(named);
+    expect(volumes.filter(({ hostPath }) => hostPath !== null)).toEqual([]);
     for (const container of compose.containers.filter(({ kind }) => kind === "database")) {
       expect(container.volumes.length).toBeGreaterThan(0);
     }
   });
 
+  test("gives no container power over the server, nor a port of it that a URL can stand for", () => {
+    expect(hostPowers(compose.document, compose.containers)).toEqual([]);
+    expect(compose.text).not.toMatch(/docker\.sock|privileged|network_mode/);
+    // Their numbers are defaults, so that a second service can be given others.
+    expect(compose.text).not.toMatch(/^ +- "?\d+:\d+/m);
+    const ports = compose.containers.flatMap(({ ports: text }) => (text === null ? [] : [withDefaults(text)]));
+    expect(ports).toEqual(PUBLISHED.has(type) ? [PUBLISHED.get(type)] : []);
+  });
+
+  test("knows of each of its containers whether it is healthy, and waits for those it needs", () => {
+    for (const name of lasting) {
+      const [kind, ...rest] = HealthTest.parse(compose.document.services[name]?.healthcheck).test;
+      expect(["CMD", "CMD-SHELL"], name).toContain(kind);
+      expect(rest.length, name).toBeGreaterThan(0);
+    }
+    for (const [name, { depends_on }] of Object.entries(compose.document.services)) {
+      for (const [needed, { condition }] of Object.entries(Needs.parse(depends_on))) {
+        expect(lasting.includes(needed) ? "service_healthy" : "service_completed_successfully", name).toBe(condition);
+      }
+    }
+  });
+
   test("can be started as it is rendered", () => {
-    const text = renderCompose(compose, { uuid, settings: ServiceSettings.parse({}), network: "berth" });
-    const again = parseCompose(text);
+    const again = parseCompose(started());
     if ("problems" in again) throw new Error(again.problems.join());
     expect(again.containers.map(({ name, kind }) => [name, kind])).toEqual(
       compose.containers.map(({ name, kind }) => [name, kind]),
     );
+  });
+
+  test.skipIf(isComposeFile === undefined)("is a compose file as the published schema knows it", () => {
+    const read = parseCompose(started());
+    if ("problems" in read) throw new Error(read.problems.join());
+    isComposeFile?.(read.document);
+    expect(isComposeFile?.errors ?? []).toEqual([]);
   });
 });
 
