@@ -2,12 +2,14 @@ import { ApplicationSecrets, ApplicationSettings } from "./application.ts";
 import type { ApplicationCreate, ApplicationUpdate } from "./application-input.ts";
 import { BASE64_PROBLEM, decodeBase64Field } from "./base64.ts";
 import type { BuildPack } from "./build-pack.ts";
+import { labelProblems } from "./container-label.ts";
 import { DEFAULT_IMAGE_TAG, readDockerImage } from "./docker-image.ts";
 import { DomainError, isDomainError } from "./errors.ts";
 import { parseGitRef, parseGitRevision, parseGitUrl } from "./git-source.ts";
 import { sentFields } from "./input.ts";
 import { limitProblems } from "./limits.ts";
 import { previewTemplateProblems } from "./preview.ts";
+import { runOptionProblems } from "./run-options.ts";
 
 export interface ApplicationChange {
   readonly settings: Partial<ApplicationSettings>;
@@ -49,6 +51,8 @@ export function applicationChange(sent: Sent, current: ApplicationSettings = DEF
       ...gitProblems(settings),
       ...portProblems(settings),
       ...limitProblems(settings),
+      ...runOptionProblems(settings),
+      ...labelProblems(secrets.fields),
       ...domainsProblems(sent, settings),
       ...templateProblems(settings),
     },

@@ -342,7 +342,7 @@ export function engineConformance(name: string, makeWorld: () => Promise<EngineW
     describe("single volumes", () => {
       test("are removed with what is in them, and the others stay", async () => {
         const volume = (name: string) =>
-          ({ type: "volume", uuid: `${name}-${process.pid}`, name, mountPath: `/app/${name}` }) as const;
+          ({ type: "volume", uuid: `single-${name}-${process.pid}`, name, mountPath: `/app/${name}` }) as const;
         const gone = volume("gone");
         const storages = [gone, volume("kept")];
         const one = await started({ storages });

@@ -2,6 +2,9 @@ export { type ProcessBuilderOptions, processBuilder } from "./builder/process-bu
 export { type CloudProvidersOptions, cloudProviders } from "./cloud/providers.ts";
 export { type ImageBuilderOptions, imageBuilder } from "./docker/builder/image-builder.ts";
 export type { ImageBuilder } from "./docker/builder.ts";
+export { DOCKER_SOCKET, dockerClient } from "./docker/client.ts";
+export { type DockerEngine, type DockerEngineOptions, dockerEngine } from "./docker/engine.ts";
+export { LABELS } from "./docker/labels.ts";
 export { SOURCE_LIMITS, type SourceFetcherOptions, sourceFetcher } from "./git/fetcher.ts";
 export type { SourceLimits } from "./git/git-context.ts";
 export { type GithubHostOptions, githubHost } from "./git-host/github.ts";

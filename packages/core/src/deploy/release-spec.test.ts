@@ -3,7 +3,8 @@ import { ApplicationSettings } from "../application.ts";
 import type { StorageRecord } from "../ports/storage.ts";
 import { newStorage } from "../storage.ts";
 import type { StorageCreate } from "../storage-input.ts";
-import { buildConfig, limitsOf, memoryBytes, mountsOf, portsOf, sourceSpec } from "./release-spec.ts";
+import { memoryBytes } from "./memory.ts";
+import { buildConfig, limitsOf, mountsOf, portsOf, sourceSpec } from "./release-spec.ts";
 
 const settings = (fields: Partial<ApplicationSettings> = {}) =>
   ApplicationSettings.parse({

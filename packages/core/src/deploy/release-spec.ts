@@ -8,7 +8,9 @@ import type { StorageRecord } from "../ports/storage.ts";
 import { pullRequestRef, storageOf } from "../preview.ts";
 import { repositoryFor } from "../private-key.ts";
 import type { Artifact, BuildConfig, BuildRequest } from "./artifact.ts";
+import { memoryBytes } from "./memory.ts";
 import type { ReleaseLimits, ReleaseSpec, StorageMount } from "./release.ts";
+import { containerOptions } from "./release-container.ts";
 import { buildtimeEnv, runtimeEnv } from "./release-env.ts";
 
 /** Everything a deployment is derived from, read at one moment. */
@@ -79,16 +81,18 @@ export function buildRequest(subject: DeploySubject, sourceFolder: string): Buil
 
 export function releaseSpec(subject: DeploySubject, artifact: Artifact): ReleaseSpec {
   const { application, deployment } = subject;
+  const env = runtimeEnv(subject);
   return {
     resourceUuid: application.uuid,
     deploymentUuid: deployment.uuid,
     resourceNumber: application.id,
     name: application.name,
     artifact,
-    env: runtimeEnv(subject),
+    env,
     ports: portsOf(application.settings.ports_exposes, subject.domains.length > 0),
     storages: mountsOf(application.uuid, subject.storages, deployment.pull_request_id),
     limits: limitsOf(application.settings),
+    container: containerOptions(application.settings, subject.secrets, env, deployment.pull_request_id),
   };
 }
 
@@ -145,9 +149,14 @@ export const mountsOf = (
     .sort((a, b) => (a.mountPath < b.mountPath ? -1 : Number(a.mountPath > b.mountPath)));
 
 function mountOf(resourceUuid: string, storage: StorageRecord): StorageMount {
-  const { uuid, name, type, mount_path, host_path, fs_path, content, is_directory } = storage;
+  const { uuid, name, type, mount_path, host_path, fs_path, content, is_directory, is_read_only } = storage;
   const hostPath = host_path ?? (is_directory ? fs_path : null);
-  const mount = { uuid, name: labelOf(resourceUuid, name) ?? mount_path.slice(1), mountPath: mount_path };
+  const mount = {
+    uuid,
+    name: labelOf(resourceUuid, name) ?? mount_path.slice(1),
+    mountPath: mount_path,
+    ...(is_read_only ? { isReadOnly: true } : {}),
+  };
   if (hostPath !== null) return { ...mount, type: "folder", hostPath };
   return type === "file" ? { ...mount, type: "file", content: content ?? "" } : { ...mount, type: "volume" };
 }
@@ -162,12 +171,4 @@ export function limitsOf(settings: Pick<ApplicationSettings, "limits_memory" | "
     memoryBytes: memoryBytes(settings.limits_memory),
     cpus: Number.isFinite(cpus) && cpus > 0 ? cpus : null,
   };
-}
-
-/** `512m`, `1.5g`, `1073741824`; `null` for 0 and what is no size: no limit. */
-export function memoryBytes(text: string): number | null {
-  const [, digits, unit] = /^(\d+(?:\.\d+)?)\s*([bkmgt]?)i?b?$/i.exec(text.trim()) ?? [];
-  if (digits === undefined) return null;
-  const power = "bkmgt".indexOf((unit || "b").toLowerCase());
-  return Math.floor(Number(digits) * 1024 ** power) || null;
 }

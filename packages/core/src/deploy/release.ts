@@ -1,4 +1,6 @@
+import type { Health } from "../status.ts";
 import type { Artifact } from "./artifact.ts";
+import type { ContainerOptions } from "./container.ts";
 
 /** Names a release for ever: the deployment that made it. */
 export interface ReleaseRef {
@@ -18,6 +20,8 @@ export interface ReleaseSpec extends ReleaseRef {
   /** Outer paths first: what is mounted inside of another mount comes after it. */
   readonly storages: readonly StorageMount[];
   readonly limits: ReleaseLimits;
+  /** For an engine with containers; others do not read it. */
+  readonly container?: ContainerOptions | undefined;
 }
 
 /** What a release finds at a path although it was not built into it. Paths are absolute and normalised. */
@@ -28,11 +32,15 @@ interface Mount {
   /** For people. What an engine keeps is named by `uuid`: another team's storage may have the same name. */
   readonly name: string;
   readonly mountPath: string;
+  /** The release only reads it. */
+  readonly isReadOnly?: boolean;
 }
 
 /** A folder of its own that outlives the release, and the resource unless its storages are deleted with it. */
 export interface VolumeMount extends Mount {
   readonly type: "volume";
+  /** It has held data before: a start without it is refused, since an empty one would look like a loss. */
+  readonly isRecorded?: boolean;
 }
 
 /** A folder of the server. */
@@ -74,6 +82,8 @@ export interface ReleaseState extends ReleaseRef {
   /** Of the last run that ended, 128 + signal when a signal ended it. */
   readonly exitCode: number | null;
   readonly startedAt: Date | null;
+  /** What a health check of its own says, such as an image's HEALTHCHECK; missing where it has none. */
+  readonly health?: Health | "starting";
 }
 
 export interface Upstream {

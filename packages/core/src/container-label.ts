@@ -1,0 +1,42 @@
+/** Reads labels as people write them: one `name=value` a line. Lines that say nothing are left out. */
+export function readLabels(text: string | null): Readonly<Record<string, string>> {
+  const lines = (text ?? "").split("\n").map((line) => line.trim().replace(/^- /, ""));
+  return Object.fromEntries(
+    lines
+      .filter((line) => line !== "" && !line.startsWith("#"))
+      .map((line) => {
+        const [, name = line, value = ""] = /^([^=]*)=(.*)$/s.exec(line) ?? [];
+        return [name.trim(), value];
+      }),
+  );
+}
+
+/** By field, as requests are answered. */
+export function labelProblems({
+  custom_labels: text,
+}: {
+  readonly custom_labels?: string | null | undefined;
+}): Record<string, readonly string[]> {
+  const names = Object.keys(readLabels(text ?? null));
+  const isOurs = names.some((name) => name.toLowerCase().startsWith(OWN_PREFIX));
+  const isOdd = names.some((name) => name === "" || name.length > NAME_LENGTH_MAX || /[\p{Cc}\s]/u.test(name));
+  if (isOurs) return { custom_labels: [`Labels that begin with ${OWN_PREFIX} are Berth's own.`] };
+  return isOdd ? { custom_labels: ["One label a line, as name=value; a name holds no blank."] } : {};
+}
+
+/**
+ * What a label's value becomes where `$` is not escaped: variables of the application stand in for `$NAME` and
+ * `${NAME}`, nothing for those it has not, and `$$` is one `$`.
+ */
+export const interpolateLabel = (value: string, env: Readonly<Record<string, string>>): string =>
+  value.replace(
+    /\$(?:\$|\{([A-Za-z_]\w*)\}|([A-Za-z_]\w*))/g,
+    (match, braced: string | undefined, plain: string | undefined) => {
+      const name = braced ?? plain;
+      if (name === undefined) return match === "$$" ? "$" : match;
+      return Object.hasOwn(env, name) ? (env[name] ?? "") : "";
+    },
+  );
+
+const OWN_PREFIX = "berth.";
+const NAME_LENGTH_MAX = 255;

@@ -1,0 +1,166 @@
+import { createHash } from "node:crypto";
+import {
+  type ContainerOptions,
+  containerName,
+  type Gpus,
+  NO_RUN_OPTIONS,
+  type ReleaseSpec,
+  type RunOptions,
+  type StorageMount,
+} from "@berth/core";
+import type { ContainerCreateOptions, DeviceRequest, HostConfig, MountConfig, PortMap } from "dockerode";
+import { LABELS, releaseLabels } from "./labels.ts";
+import { volumeName } from "./volumes.ts";
+
+export interface ContainerPlace {
+  readonly instance: string;
+  /** The network that the container joins. */
+  readonly network: string;
+  readonly image: string;
+}
+
+/** What the engine is told to make of a release. Pure: the same spec gives the same container. */
+export function createOptions(spec: ReleaseSpec, place: ContainerPlace): ContainerCreateOptions {
+  const options = containerOf(spec, place);
+  return { ...options, Labels: { ...options.Labels, [LABELS.spec]: fingerprint(options) } };
+}
+
+const NO_OPTIONS: ContainerOptions = {
+  networkAliases: [],
+  portMappings: [],
+  labels: {},
+  run: NO_RUN_OPTIONS,
+  limits: {
+    memorySwapBytes: null,
+    memorySwappiness: null,
+    memoryReservationBytes: null,
+    cpuset: null,
+    cpuShares: null,
+  },
+  hasImageHealthCheck: true,
+};
+
+function containerOf(spec: ReleaseSpec, { instance, network, image }: ContainerPlace): ContainerCreateOptions {
+  const container = spec.container ?? NO_OPTIONS;
+  const { run, networkAliases } = container;
+  return {
+    name: containerName(spec.resourceUuid, spec.deploymentUuid),
+    Image: image,
+    Env: environmentOf(spec),
+    Labels: { ...releaseLabels(spec, instance) },
+    ExposedPorts: exposedPorts(spec, container),
+    ...(run.hostname === null ? {} : { Hostname: run.hostname }),
+    ...(run.user === null ? {} : { User: run.user }),
+    ...(run.workingFolder === null ? {} : { WorkingDir: run.workingFolder }),
+    ...(run.entrypoint === null ? {} : { Entrypoint: [run.entrypoint] }),
+    ...(run.stopSignal === null ? {} : { StopSignal: run.stopSignal }),
+    // The application has a check of its own: two would contradict each other.
+    ...(container.hasImageHealthCheck ? {} : { Healthcheck: { Test: ["NONE"] } }),
+    HostConfig: hostConfig(spec, container, network),
+    NetworkingConfig: {
+      EndpointsConfig: {
+        [network]: {
+          Aliases: [...networkAliases],
+          ...(run.ip === null ? {} : { IPAMConfig: { IPv4Address: run.ip } }),
+        },
+      },
+    },
+  };
+}
+
+function hostConfig(spec: ReleaseSpec, { run, limits, portMappings }: ContainerOptions, network: string): HostConfig {
+  return {
+    NetworkMode: network,
+    RestartPolicy: { Name: "unless-stopped" },
+    // Without it a program that heeds no signal makes every stop wait for the whole grace time.
+    Init: run.hasInit ?? true,
+    Mounts: spec.storages.flatMap(mountOf),
+    PortBindings: portBindings(portMappings),
+    // Bounded, and readable whatever the engine's own default is.
+    LogConfig: { Type: "json-file", Config: { "max-size": "20m", "max-file": "3" } },
+    PidsLimit: run.processesMax ?? PROCESSES_MAX,
+    ...memoryLimits(spec, limits),
+    ...(spec.limits.cpus === null ? {} : { NanoCpus: Math.round(spec.limits.cpus * 1e9) }),
+    ...(limits.cpuset === null ? {} : { CpusetCpus: limits.cpuset }),
+    ...(limits.cpuShares === null ? {} : { CpuShares: limits.cpuShares }),
+    ...powers(run),
+  };
+}
+
+function memoryLimits({ limits }: ReleaseSpec, more: ContainerOptions["limits"]): HostConfig {
+  return {
+    ...(limits.memoryBytes === null ? {} : { Memory: limits.memoryBytes }),
+    ...(more.memorySwapBytes === null ? {} : { MemorySwap: more.memorySwapBytes }),
+    ...(more.memorySwappiness === null ? {} : { MemorySwappiness: more.memorySwappiness }),
+    ...(more.memoryReservationBytes === null ? {} : { MemoryReservation: more.memoryReservationBytes }),
+  };
+}
+
+function powers(run: RunOptions): HostConfig {
+  return {
+    CapAdd: [...run.capAdd],
+    CapDrop: [...run.capDrop],
+    SecurityOpt: [...run.securityOpt],
+    Sysctls: { ...run.sysctls },
+    Ulimits: run.ulimits.map(({ name, soft, hard }) => ({ Name: name, Soft: soft, Hard: hard })),
+    Devices: run.devices.map(({ hostPath, containerPath, permissions }) => ({
+      PathOnHost: hostPath,
+      PathInContainer: containerPath,
+      CgroupPermissions: permissions,
+    })),
+    DeviceRequests: run.gpus === null ? [] : [gpuRequest(run.gpus)],
+    Tmpfs: { ...run.tmpfs },
+    ExtraHosts: [...run.extraHosts],
+    Dns: [...run.dns],
+    GroupAdd: [...run.groups],
+    Privileged: run.isPrivileged,
+    ReadonlyRootfs: run.isReadOnly,
+    ...(run.shmBytes === null ? {} : { ShmSize: run.shmBytes }),
+  };
+}
+
+const gpuRequest = ({ count, ids }: Gpus): DeviceRequest => ({
+  Capabilities: [["gpu"]],
+  ...(ids.length > 0 ? { DeviceIDs: [...ids] } : { Count: count === "all" ? -1 : count }),
+});
+
+/** Byte for byte: an entry of the list is read up to its first `=`. */
+function environmentOf({ env, ports, deploymentUuid }: ReleaseSpec): string[] {
+  const [port] = ports;
+  const given = { HOST: "0.0.0.0", ...(port === undefined ? {} : { PORT: String(port) }) };
+  const all = { ...given, ...env, BERTH_DEPLOYMENT_UUID: deploymentUuid };
+  return Object.entries(all).map(([name, value]) => `${name}=${value}`);
+}
+
+function exposedPorts({ ports }: ReleaseSpec, { portMappings }: ContainerOptions): Record<string, object> {
+  const all = [...ports, ...portMappings.map(({ containerPort }) => containerPort)];
+  return Object.fromEntries(all.map((port) => [`${port}/tcp`, {}]));
+}
+
+function portBindings(mappings: ContainerOptions["portMappings"]): PortMap {
+  const byPort = Map.groupBy(mappings, ({ containerPort }) => `${containerPort}/tcp`);
+  return Object.fromEntries(
+    [...byPort].map(([port, pairs]) => [port, pairs.map(({ serverPort }) => ({ HostPort: String(serverPort) }))]),
+  );
+}
+
+/** Files are put into the container itself. */
+function mountOf(mount: StorageMount): MountConfig {
+  if (mount.type === "file") return [];
+  const isVolume = mount.type === "volume";
+  return [
+    {
+      Type: isVolume ? "volume" : "bind",
+      Source: isVolume ? volumeName(mount.uuid) : mount.hostPath,
+      Target: mount.mountPath,
+      ReadOnly: mount.isReadOnly === true,
+    },
+  ];
+}
+
+/** A changed spec needs a new container, the same one goes on with the one there is. */
+const fingerprint = (options: ContainerCreateOptions): string =>
+  createHash("sha256").update(JSON.stringify(options)).digest("hex").slice(0, 32);
+
+/** Far above what servers of applications need, far below what fills a server's table of processes. */
+const PROCESSES_MAX = 4096;

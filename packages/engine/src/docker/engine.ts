@@ -1,0 +1,202 @@
+import { type DomainError, type Engine, type EngineCapabilities, notFound, type ReleaseRef } from "@berth/core";
+import type Docker from "dockerode";
+import type { Host } from "../host/host.ts";
+import type { ReleaseUsage } from "../process/usage.ts";
+import type { ImageBuilder } from "./builder.ts";
+import { engineError, statusCodeOf } from "./client.ts";
+import { executeIn } from "./exec.ts";
+import { readLog } from "./logs.ts";
+import { listeningPorts } from "./ports.ts";
+import { removeContainer, startRelease } from "./start.ts";
+import { usageOf } from "./usage.ts";
+import { removeVolumes } from "./volumes.ts";
+import { type Seen, watchReleases } from "./watch.ts";
+
+export interface DockerEngineOptions {
+  readonly host: Host;
+  /** Speaks to the engine of `host`. */
+  readonly docker: Docker;
+  /** Names this instance of Berth among all that may use the same engine. */
+  readonly instance: string;
+  readonly builder: ImageBuilder;
+  /** The network that releases join; made when it is missing. */
+  readonly network: string;
+  /** How often everything is looked at anew, for what no event told. Default 15. */
+  readonly resyncSeconds?: number;
+  /** Told of what fails in the background, where nobody waits for it. */
+  readonly warn?: (message: string, cause: unknown) => void;
+}
+
+/** Runs applications as containers of one server. */
+export interface DockerEngine extends Engine {
+  /** Begins to follow the engine's events. Every other call does this too. @throws DomainError `engine.unreachable` */
+  open(): Promise<void>;
+  /** Ends the engine object; nothing may be asked of it any more. Containers go on unless they are asked to stop. */
+  close(options: { readonly stopReleases: boolean; readonly graceSeconds?: number }): Promise<void>;
+  /** `undefined`: no such release, or it does not run. */
+  usage(ref: ReleaseRef): Promise<ReleaseUsage | undefined>;
+}
+
+const STOP_GRACE_SECONDS = 10; // Docker's own default for "docker stop".
+const RESYNC_SECONDS = 15;
+
+export function dockerEngine(options: DockerEngineOptions): DockerEngine {
+  const { host, docker, instance, builder, network, warn = () => {} } = options;
+  const watch = watchReleases({ docker, instance, resyncSeconds: options.resyncSeconds ?? RESYNC_SECONDS, warn });
+  const alone = lockByKey();
+
+  async function require(ref: ReleaseRef): Promise<Seen> {
+    const seen = await watch.find(ref);
+    if (seen === undefined) throw notFound("Release");
+    return seen;
+  }
+
+  async function stop(ref: ReleaseRef, graceSeconds: number): Promise<void> {
+    const seen = await watch.find(ref);
+    if (seen !== undefined) await stopContainer(docker, seen.id, graceSeconds);
+  }
+
+  const engine: DockerEngine = {
+    kind: "docker",
+    capabilities: capabilitiesOf(builder),
+    async open() {
+      watch.start();
+      await docker.ping();
+    },
+    async close({ stopReleases, graceSeconds = STOP_GRACE_SECONDS }) {
+      try {
+        if (stopReleases) await Promise.all((await watch.list()).map((release) => stop(release, graceSeconds)));
+      } finally {
+        watch.close();
+      }
+    },
+    build: (request, io) => builder.build(request, io),
+    start: (spec, io) =>
+      alone(spec.deploymentUuid, async () => {
+        await startRelease({ host, docker, instance, network, seen: await watch.find(spec) }, spec, io);
+        return (await require(spec)).state;
+      }),
+    stop: (ref, { graceSeconds }) => alone(ref.deploymentUuid, () => stop(ref, graceSeconds)),
+    remove: (ref, { graceSeconds = STOP_GRACE_SECONDS } = {}) =>
+      alone(ref.deploymentUuid, async () => {
+        const seen = await watch.find(ref);
+        if (seen !== undefined) {
+          await stopContainer(docker, seen.id, graceSeconds);
+          await removeContainer(docker.getContainer(seen.id));
+        }
+        await builder.removeImage(ref);
+      }),
+    inspect: async (ref) => (await watch.find(ref))?.state,
+    list: () => watch.list(),
+    exec: async (ref, script, execOptions) => executeIn(docker, (await require(ref)).id, script, execOptions),
+    async *logs(ref, query) {
+      const { id } = await require(ref);
+      yield* readLog({ docker, containerId: id, changed: (signal) => watch.changed(ref, signal) }, query);
+    },
+    async listeningPorts(ref) {
+      const seen = await watch.find(ref);
+      return seen?.state.state === "running" ? await listeningPorts(docker, seen.id) : [];
+    },
+    removeVolumes: (resourceUuid, volumes) =>
+      removeVolumes(
+        docker,
+        { instance, resourceUuid },
+        volumes.map(({ uuid }) => uuid),
+      ),
+    async removeResource(resourceUuid, { deleteVolumes }) {
+      const own = (await watch.list()).filter((release) => release.resourceUuid === resourceUuid);
+      await Promise.all(own.map((release) => engine.remove(release)));
+      await builder.removeImages(resourceUuid);
+      if (deleteVolumes) await removeVolumes(docker, { instance, resourceUuid });
+    },
+    onStateChange: (listener) => watch.onChange(listener),
+    async usage(ref) {
+      const seen = await watch.find(ref);
+      return seen?.state.state === "running" ? await usageOf(docker, seen.id) : undefined;
+    },
+  };
+  return withDomainErrors(engine, host.name, () => watch.start());
+}
+
+const capabilitiesOf = (builder: ImageBuilder): EngineCapabilities => ({
+  kinds: ["application"],
+  build_packs: builder.buildPacks,
+  images: true,
+  replicas: false,
+  port_mappings: true,
+  networks: true,
+  privileged_mounts: true,
+  memory_limit: true,
+  cpu_limit: true,
+});
+
+async function stopContainer(docker: Docker, id: string, graceSeconds: number): Promise<void> {
+  try {
+    await docker.getContainer(id).stop({ t: Math.ceil(graceSeconds) });
+  } catch (cause) {
+    const code = statusCodeOf(cause);
+    // It has stopped, or is gone.
+    if (code !== 304 && code !== 404) throw cause;
+  }
+}
+
+type Alone = <T>(key: string, work: () => Promise<T>) => Promise<T>;
+
+/** Work with one key goes one after the other; a failed one does not hold up the next. */
+function lockByKey(): Alone {
+  const last = new Map<string, Promise<unknown>>();
+  return async (key, work) => {
+    const before = last.get(key) ?? Promise.resolve();
+    const next = before.then(work, work);
+    const settled = next.catch(() => undefined);
+    last.set(key, settled);
+    try {
+      return await next;
+    } finally {
+      if (last.get(key) === settled) last.delete(key);
+    }
+  };
+}
+
+/** Every foreign error is wrapped here, at the edge; every call begins the watch. */
+function withDomainErrors(engine: DockerEngine, server: string, begin: () => void): DockerEngine {
+  const toError = (cause: unknown): DomainError => engineError(server, cause);
+  const wrapped = <Args extends unknown[], Result>(call: (...args: Args) => Promise<Result>) => {
+    return async (...args: Args): Promise<Result> => {
+      begin();
+      try {
+        return await call(...args);
+      } catch (cause) {
+        throw toError(cause);
+      }
+    };
+  };
+  return {
+    ...engine,
+    open: wrapped(engine.open),
+    close: wrapped(engine.close),
+    build: wrapped(engine.build),
+    start: wrapped(engine.start),
+    stop: wrapped(engine.stop),
+    remove: wrapped(engine.remove),
+    inspect: wrapped(engine.inspect),
+    list: wrapped(engine.list),
+    exec: wrapped(engine.exec),
+    listeningPorts: wrapped(engine.listeningPorts),
+    removeVolumes: wrapped(engine.removeVolumes),
+    removeResource: wrapped(engine.removeResource),
+    usage: wrapped(engine.usage),
+    onStateChange(listener) {
+      begin();
+      return engine.onStateChange(listener);
+    },
+    async *logs(ref, query) {
+      begin();
+      try {
+        yield* engine.logs(ref, query);
+      } catch (cause) {
+        throw toError(cause);
+      }
+    },
+  };
+}

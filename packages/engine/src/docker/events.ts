@@ -1,0 +1,66 @@
+import { setTimeout as delay } from "node:timers/promises";
+import type Docker from "dockerode";
+
+/** What an engine says of a container. */
+export interface ContainerEvent {
+  /** `start`, `die`, `destroy`, `rename`, `health_status`, … */
+  readonly action: string;
+  readonly containerId: string;
+  readonly attributes: Readonly<Record<string, string>>;
+}
+
+export interface EventFeedOptions {
+  readonly docker: Docker;
+  readonly filters: { readonly label: string[] };
+  onEvent(event: ContainerEvent): void;
+  /** From here on no event is missed; what came before is to be looked up. Called again after every lost connection. */
+  onConnected(): void;
+  onLost(cause: unknown): void;
+  readonly signal: AbortSignal;
+}
+
+/** Follows an engine's events until `signal`, over lost connections. Never rejects. */
+export async function followEvents(options: EventFeedOptions): Promise<void> {
+  const { signal, onLost } = options;
+  for (let attempt = 0; !signal.aborted; attempt++) {
+    const startedMs = performance.now();
+    const cause: unknown = await readEvents(options).catch((error: unknown) => error);
+    if (signal.aborted) return;
+    onLost(cause);
+    if (performance.now() - startedMs > STEADY_MS) attempt = 0;
+    const delayMs = Math.min(RETRY_MS_MIN * 2 ** attempt, RETRY_MS_MAX);
+    await delay(delayMs, undefined, { signal, ref: false }).catch(() => undefined);
+  }
+}
+
+async function readEvents({ docker, filters, onEvent, onConnected, signal }: EventFeedOptions): Promise<void> {
+  const stream = await docker.getEvents({ filters: { type: ["container"], ...filters }, abortSignal: signal });
+  stream.setEncoding("utf8");
+  onConnected();
+  let open = "";
+  // Breaks when the connection does; ends when the engine stops.
+  for await (const chunk of stream) {
+    const lines = (open + String(chunk)).split("\n");
+    open = lines.pop() ?? "";
+    for (const line of lines) {
+      const event = readEvent(line);
+      if (event !== undefined) onEvent(event);
+    }
+  }
+}
+
+function readEvent(line: string): ContainerEvent | undefined {
+  if (line.trim() === "") return undefined;
+  const parsed: unknown = JSON.parse(line);
+  if (typeof parsed !== "object" || parsed === null) return undefined;
+  if (!("Action" in parsed) || typeof parsed.Action !== "string" || !("Actor" in parsed)) return undefined;
+  const actor = parsed.Actor;
+  if (typeof actor !== "object" || actor === null || !("ID" in actor) || typeof actor.ID !== "string") return undefined;
+  const attributes = "Attributes" in actor && typeof actor.Attributes === "object" ? { ...actor.Attributes } : {};
+  // `health_status: healthy` is one action with its outcome in it.
+  return { action: parsed.Action.split(":")[0] ?? "", containerId: actor.ID, attributes };
+}
+
+const RETRY_MS_MIN = 250;
+const RETRY_MS_MAX = 10_000;
+const STEADY_MS = 30_000;

@@ -1,0 +1,162 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { DomainError, type ExecResult } from "@berth/core";
+import type Docker from "dockerode";
+import { statusCodeOf } from "./client.ts";
+import { readFrames } from "./frames.ts";
+
+export interface ExecOptions {
+  readonly timeoutSeconds: number;
+  readonly signal?: AbortSignal;
+  readonly maxOutputBytes?: number;
+}
+
+/** Tells its process id, then becomes the script's shell. The script is one argument and never read by this line. */
+const LAUNCHER = 'echo "$$" && exec /bin/sh -c "$1"';
+/** The shell of an exec leads a process group of its own. */
+const KILLER = 'kill -KILL -- "-$1" || kill -KILL "$1"';
+
+/**
+ * Runs a script in a container by its own shell, as its user.
+ * @throws DomainError `resource.not_running`, `deploy.cancelled`
+ */
+export async function executeIn(
+  docker: Docker,
+  containerId: string,
+  script: string,
+  { timeoutSeconds, signal, maxOutputBytes = OUTPUT_BYTES_MAX }: ExecOptions,
+): Promise<ExecResult> {
+  if (signal?.aborted) throw cancelled();
+  const container = docker.getContainer(containerId);
+  const exec = await prepared(container, ["/bin/sh", "-c", LAUNCHER, "sh", script]);
+  const stream = await exec.start({ hijack: false, stdin: false });
+  const output = outputOf(maxOutputBytes);
+  const read = output.take(stream);
+  const end = await firstEnd(exec, read, { timeoutSeconds, signal });
+  if (end !== "exited") {
+    await killGroup(container, output.pid());
+    await Promise.race([read, delay(LAST_WORDS_MS, undefined, { ref: false })]);
+  }
+  stream.destroy();
+  if (end === "aborted") throw cancelled();
+  if (end === "timeout") return { ...output.kept(), exitCode: 124 };
+  return { ...output.kept(), exitCode: await exitCodeOf(exec) };
+}
+
+async function prepared(container: Docker.Container, command: string[]): Promise<Docker.Exec> {
+  try {
+    return await container.exec({ Cmd: command, AttachStdout: true, AttachStderr: true });
+  } catch (cause) {
+    const code = statusCodeOf(cause);
+    if (code !== 404 && code !== 409) throw cause;
+    throw new DomainError("resource.not_running", "The application is not running. Start it first.", { cause });
+  }
+}
+
+/** What it left in the background may keep the output open after the script has ended. */
+async function firstEnd(
+  exec: Docker.Exec,
+  read: Promise<void>,
+  { timeoutSeconds, signal }: { readonly timeoutSeconds: number; readonly signal: AbortSignal | undefined },
+): Promise<"exited" | "timeout" | "aborted"> {
+  const done = new AbortController();
+  const stop = AbortSignal.any([done.signal, ...(signal === undefined ? [] : [signal])]);
+  const timeout = delay(Math.min(timeoutSeconds * 1000, TIMER_MS_MAX), "timeout" as const, { signal: stop });
+  const ended = read.then(() => "exited" as const);
+  try {
+    return await Promise.race([ended, timeout, watch(exec, stop)]);
+  } catch (cause) {
+    if (signal?.aborted) return "aborted";
+    throw cause;
+  } finally {
+    timeout.catch(() => undefined);
+    done.abort();
+  }
+}
+
+async function watch(exec: Docker.Exec, signal: AbortSignal): Promise<"exited"> {
+  for (;;) {
+    await delay(WATCH_MS, undefined, { signal });
+    if (!(await exec.inspect()).Running) return "exited";
+  }
+}
+
+async function exitCodeOf(exec: Docker.Exec): Promise<number> {
+  for (let attempt = 0; ; attempt++) {
+    const { Running, ExitCode } = await exec.inspect();
+    if (!Running && ExitCode !== null) return ExitCode;
+    if (attempt > SETTLE_ATTEMPTS) throw new DomainError("engine.failed", "The engine does not say how it ended.");
+    await delay(SETTLE_MS);
+  }
+}
+
+/** Ends what runs in the container, not only the wait for it. */
+async function killGroup(container: Docker.Container, pid: number | undefined): Promise<void> {
+  if (pid === undefined) return;
+  try {
+    const killer = await container.exec({ Cmd: ["/bin/sh", "-c", KILLER, "sh", String(pid)], AttachStdout: true });
+    const stream = await killer.start({ hijack: false, stdin: false });
+    stream.resume();
+    await new Promise<void>((resolve) => stream.once("close", resolve).once("end", resolve).once("error", resolve));
+  } catch (cause) {
+    // It ended with its container.
+    if (statusCodeOf(cause) === undefined) throw cause;
+  }
+}
+
+/** Collects the beginning of what is written; the first line is the launcher's. */
+function outputOf(bytesMax: number) {
+  const kept: Buffer[] = [];
+  let length = 0;
+  let head = Buffer.alloc(0);
+  let pid: number | undefined;
+  let isTruncated = false;
+
+  const keep = (bytes: Buffer) => {
+    const room = bytesMax - length;
+    if (bytes.length > room) isTruncated = true;
+    const part = Buffer.from(bytes.subarray(0, Math.max(room, 0)));
+    length += part.length;
+    kept.push(part);
+  };
+  const takeHead = (bytes: Buffer) => {
+    head = Buffer.concat([head, bytes]);
+    const end = head.indexOf("\n");
+    if (end === -1) return;
+    const text = head.toString("latin1", 0, end);
+    // A shell that cannot be started says so instead.
+    if (/^\d+$/.test(text)) pid = Number(text);
+    keep(pid === undefined ? head : head.subarray(end + 1));
+    head = Buffer.alloc(0);
+    isHeaded = true;
+  };
+  let isHeaded = false;
+
+  return {
+    pid: () => pid,
+    kept: () => {
+      // Cut characters are left out.
+      const text = Buffer.concat([...kept, ...(isHeaded ? [] : [head])]).toString("utf8");
+      return { output: isTruncated ? text.replace(/\uFFFD$/, "") : text, isTruncated };
+    },
+    async take(stream: AsyncIterable<Uint8Array | string>): Promise<void> {
+      try {
+        for await (const { stream: from, bytes } of readFrames(stream)) {
+          if (isHeaded || from === "stderr") keep(bytes);
+          else takeHead(bytes);
+        }
+      } catch (cause) {
+        // Destroyed by us once its end was known.
+        if (!(cause instanceof Error && "code" in cause && cause.code === "ERR_STREAM_PREMATURE_CLOSE")) throw cause;
+      }
+    },
+  };
+}
+
+const cancelled = () => new DomainError("deploy.cancelled", "The work was cancelled.");
+
+const OUTPUT_BYTES_MAX = 1 << 20;
+const LAST_WORDS_MS = 2000;
+const WATCH_MS = 1000;
+const SETTLE_MS = 20;
+const SETTLE_ATTEMPTS = 100;
+const TIMER_MS_MAX = 2 ** 31 - 1;

@@ -1,0 +1,26 @@
+/** One write of a container: a line, or a piece of a long one. */
+export interface Frame {
+  readonly stream: "stdout" | "stderr";
+  readonly bytes: Buffer;
+}
+
+const HEADER_BYTES = 8;
+const STREAMS: readonly (Frame["stream"] | undefined)[] = [undefined, "stdout", "stderr"];
+
+/** Takes an engine's multiplexed output apart, however its bytes are cut. */
+export async function* readFrames(chunks: AsyncIterable<Uint8Array | string>): AsyncGenerator<Frame> {
+  let open = Buffer.alloc(0);
+  for await (const chunk of chunks) {
+    const bytes = Buffer.from(chunk);
+    open = open.length === 0 ? bytes : Buffer.concat([open, bytes]);
+    let at = 0;
+    while (open.length - at >= HEADER_BYTES) {
+      const end = at + HEADER_BYTES + open.readUInt32BE(at + 4);
+      if (end > open.length) break;
+      const stream = STREAMS[open[at] ?? 0];
+      if (stream !== undefined) yield { stream, bytes: open.subarray(at + HEADER_BYTES, end) };
+      at = end;
+    }
+    open = open.subarray(at);
+  }
+}

@@ -1,0 +1,62 @@
+import type { ReleaseRef, ReleaseSpec } from "@berth/core";
+
+/** What every object that Berth makes on a server carries. It changes and removes nothing that does not. */
+export const LABELS = {
+  managed: "berth.managed",
+  instance: "berth.instance",
+  resource: "berth.resource",
+  deployment: "berth.deployment",
+  kind: "berth.kind",
+  name: "berth.name",
+  /** What a container is for: builds and proxies have containers too. */
+  role: "berth.role",
+  storage: "berth.storage",
+  /** The port that takes requests; missing where nothing does. */
+  port: "berth.port",
+  /** Fingerprint of what a container was made from. */
+  spec: "berth.spec",
+} as const;
+
+export const RELEASE_ROLE = "release";
+
+export type Labels = Readonly<Record<string, string>>;
+
+export const ownedLabels = (instance: string): Labels => ({
+  [LABELS.managed]: "true",
+  [LABELS.instance]: instance,
+});
+
+export function releaseLabels(spec: ReleaseSpec, instance: string): Labels {
+  const [port] = spec.ports;
+  return {
+    ...spec.container?.labels,
+    ...ownedLabels(instance),
+    [LABELS.role]: RELEASE_ROLE,
+    [LABELS.resource]: spec.resourceUuid,
+    [LABELS.deployment]: spec.deploymentUuid,
+    [LABELS.kind]: "application",
+    [LABELS.name]: spec.name,
+    ...(port === undefined ? {} : { [LABELS.port]: String(port) }),
+  };
+}
+
+/** As the engine filters lists and events. */
+export const labelFilter = (labels: Labels): { readonly label: string[] } => ({
+  label: Object.entries(labels).map(([name, value]) => `${name}=${value}`),
+});
+
+export const releaseFilter = (instance: string, ref: Partial<ReleaseRef> = {}): { readonly label: string[] } =>
+  labelFilter({
+    ...ownedLabels(instance),
+    [LABELS.role]: RELEASE_ROLE,
+    ...(ref.resourceUuid === undefined ? {} : { [LABELS.resource]: ref.resourceUuid }),
+    ...(ref.deploymentUuid === undefined ? {} : { [LABELS.deployment]: ref.deploymentUuid }),
+  });
+
+/** `undefined`: not a release of this instance. */
+export function refOf(labels: Labels | undefined, instance: string): ReleaseRef | undefined {
+  if (labels?.[LABELS.instance] !== instance || labels[LABELS.role] !== RELEASE_ROLE) return undefined;
+  const resourceUuid = labels[LABELS.resource];
+  const deploymentUuid = labels[LABELS.deployment];
+  return resourceUuid && deploymentUuid ? { resourceUuid, deploymentUuid } : undefined;
+}

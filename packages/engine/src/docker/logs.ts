@@ -1,0 +1,178 @@
+import type { LogLine, LogQuery } from "@berth/core";
+import type Docker from "dockerode";
+import { statusCodeOf } from "./client.ts";
+import { type Frame, readFrames } from "./frames.ts";
+import { cursorText, isWellAfter, LOG_START, type LogCursor, readCursor, sinceOf } from "./log-cursor.ts";
+import { type PlacedLine, placeFrames } from "./log-lines.ts";
+
+export interface LogSource {
+  readonly docker: Docker;
+  readonly containerId: string;
+  /** Resolves when the container's state may have changed, or soon. */
+  changed(signal: AbortSignal | undefined): Promise<void>;
+}
+
+/** Reads a container's log: over its restarts and over lost connections, no line twice and none left out. */
+export async function* readLog(source: LogSource, query: LogQuery): AsyncGenerator<LogLine> {
+  const { signal, follow = false } = query;
+  let cursor: LogCursor | undefined;
+  const handOn = (line: PlacedLine): LogLine => {
+    cursor = line.cursor;
+    return { cursor: cursorText(line.cursor), line: line.text };
+  };
+
+  const first = await firstPass(source, query);
+  cursor = first.cursor;
+  for await (const line of first.lines) yield handOn(line);
+  // A cursor is found in what there is already, before anything is followed.
+  for (let failures = 0; follow && !isAborted(signal); ) {
+    try {
+      for await (const line of linesBehind(source, cursor, { follow, signal })) {
+        failures = 0;
+        yield handOn(line);
+      }
+    } catch (cause) {
+      if (isAborted(signal)) return;
+      const code = statusCodeOf(cause);
+      if (code === 404 || code === 409) return;
+      // The connection was lost: what was read stays read.
+      if (++failures > FAILURES_MAX) throw cause;
+    }
+    if (isAborted(signal) || (await isGone(source))) return;
+    await source.changed(signal);
+  }
+}
+
+interface FirstPass {
+  readonly cursor: LogCursor;
+  readonly lines: AsyncIterable<PlacedLine> | readonly PlacedLine[];
+}
+
+async function firstPass(source: LogSource, { after, lines, signal }: LogQuery): Promise<FirstPass> {
+  if (after !== undefined) {
+    const cursor = readCursor(after);
+    return { cursor, lines: linesBehind(source, cursor, { follow: false, signal }) };
+  }
+  if (lines === undefined || lines > LINES_MAX) {
+    return { cursor: LOG_START, lines: linesBehind(source, LOG_START, { follow: false, signal }) };
+  }
+  // Frames of one moment must not be cut apart, and long lines are several frames.
+  const tail = [...(await collect(linesOf(source, { tail: lines + TAIL_MARGIN, signal })))];
+  const last = tail.slice(Math.max(tail.length - lines, 0));
+  // What was there already is not told later when none of it was asked for.
+  return { cursor: tail.at(-1)?.cursor ?? LOG_START, lines: lines === 0 ? [] : last };
+}
+
+interface Pass {
+  readonly follow: boolean;
+  readonly signal: AbortSignal | undefined;
+}
+
+/** Everything behind a cursor. Where its frame is gone, by rotation, everything later. */
+async function* linesBehind(source: LogSource, cursor: LogCursor, pass: Pass): AsyncGenerator<PlacedLine> {
+  if (cursor === LOG_START) return yield* linesOf(source, pass);
+  let isBehind = false;
+  let held: PlacedLine[] = [];
+  for await (const line of linesOf(source, { ...pass, since: sinceOf(cursor) })) {
+    if (isBehind) {
+      yield line;
+      continue;
+    }
+    if (line.cursor.moment === cursor.moment && line.cursor.count >= cursor.count) {
+      isBehind = true;
+      held = [];
+      // The rest of a line whose beginning was handed on.
+      if (line.cursor.count > cursor.count) yield line;
+      continue;
+    }
+    if (line.cursor.moment > cursor.moment) held.push(line);
+    if (!isWellAfter(line.cursor.moment, cursor.moment)) continue;
+    isBehind = true;
+    yield* held;
+    held = [];
+  }
+  yield* held;
+}
+
+interface Range {
+  readonly follow?: boolean;
+  readonly tail?: number;
+  readonly since?: string;
+  readonly signal: AbortSignal | undefined;
+}
+
+async function* linesOf(source: LogSource, range: Range): AsyncGenerator<PlacedLine> {
+  yield* placeFrames(framesOf(source, range));
+}
+
+async function* framesOf({ docker, containerId }: LogSource, range: Range): AsyncGenerator<Frame> {
+  const { follow = false, tail, since = "0", signal } = range;
+  if (isAborted(signal)) return;
+  const stream = await openStream(docker, {
+    // The question mark makes the library put the options behind it.
+    path: `/containers/${containerId}/logs?`,
+    options: { stdout: true, stderr: true, timestamps: true, follow, since, tail: tail ?? "all" },
+    signal,
+  });
+  try {
+    yield* readFrames(stream);
+  } catch (cause) {
+    if (!isAborted(signal)) throw cause;
+  } finally {
+    stream.destroy();
+  }
+}
+
+type ByteStream = AsyncIterable<Buffer> & { destroy(): void };
+
+/** The library reads a log that is not followed into memory as a whole; this is always a stream. */
+function openStream(
+  docker: Docker,
+  {
+    path,
+    options,
+    signal,
+  }: { readonly path: string; readonly options: object; readonly signal: AbortSignal | undefined },
+): Promise<ByteStream> {
+  const statusCodes = { 200: true, 404: "no such container", 409: "container is being removed", 500: "server error" };
+  return new Promise((resolve, reject) => {
+    docker.modem.dial(
+      {
+        path,
+        method: "GET",
+        isStream: true,
+        statusCodes,
+        options,
+        ...(signal === undefined ? {} : { abortSignal: signal }),
+      },
+      (error: unknown, stream: unknown) => {
+        if (error) reject(error);
+        // An answer with this status is a stream.
+        else resolve(stream as ByteStream);
+      },
+    );
+  });
+}
+
+async function isGone({ docker, containerId }: LogSource): Promise<boolean> {
+  try {
+    await docker.getContainer(containerId).inspect();
+    return false;
+  } catch (cause) {
+    return statusCodeOf(cause) === 404;
+  }
+}
+
+async function collect(lines: AsyncIterable<PlacedLine>): Promise<PlacedLine[]> {
+  const all: PlacedLine[] = [];
+  for await (const line of lines) all.push(line);
+  return all;
+}
+
+const isAborted = (signal: AbortSignal | undefined) => signal?.aborted === true;
+
+/** More are not counted back but read from the beginning of what is kept. */
+const LINES_MAX = 20_000;
+const TAIL_MARGIN = 64;
+/** In a row, with a pause between: minutes in which a server may come back. */
+const FAILURES_MAX = 300;

@@ -1,0 +1,141 @@
+import { DomainError, type ReleaseSpec, type WorkIO } from "@berth/core";
+import type Docker from "dockerode";
+import type { ContainerCreateOptions } from "dockerode";
+import type { Host } from "../host/host.ts";
+import { reasonOf, statusCodeOf } from "./client.ts";
+import { createOptions } from "./container.ts";
+import { putFiles } from "./files.ts";
+import { LABELS, refOf } from "./labels.ts";
+import { ensureNetwork } from "./networks.ts";
+import { ensureVolumes } from "./volumes.ts";
+import type { Seen } from "./watch.ts";
+
+export interface StartPlace {
+  readonly host: Host;
+  readonly docker: Docker;
+  readonly instance: string;
+  readonly network: string;
+  /** The container that the release has already. */
+  readonly seen: Seen | undefined;
+}
+
+/**
+ * Starts a release: the container it has, when that was made from the same spec, else a new one.
+ * @returns Its container's id.
+ * @throws DomainError `deploy.start_failed`, `deploy.cancelled`
+ */
+export async function startRelease(place: StartPlace, spec: ReleaseSpec, { signal }: WorkIO): Promise<string> {
+  const { docker, instance, network, seen } = place;
+  if (spec.artifact.type !== "image") {
+    const message = "The application was built for a server without Docker. Deploy again to build an image.";
+    throw new DomainError("deploy.start_failed", message);
+  }
+  const options = createOptions(spec, { instance, network, image: spec.artifact.image });
+  const isSame = seen !== undefined && seen.info.Config.Labels[LABELS.spec] === options.Labels?.[LABELS.spec];
+  if (isSame && seen.state.state !== "dead") {
+    if (UP.has(seen.state.state)) return seen.id;
+    if (seen.state.state === "paused") {
+      await docker.getContainer(seen.id).unpause();
+      return seen.id;
+    }
+  }
+  // What runs is never replaced by a mere start: its environment is of the deployment that made it.
+  if (seen !== undefined && UP.has(seen.state.state)) return seen.id;
+  requireWanted(signal);
+  await ensureNetwork(docker, network, instance);
+  await ensureVolumes(docker, spec.storages, { server: place.host.name, instance, resourceUuid: spec.resourceUuid });
+  const isKept = isSame && seen.state.state !== "dead";
+  if (seen !== undefined && !isKept) await removeContainer(docker.getContainer(seen.id));
+  const container = isKept ? docker.getContainer(seen.id) : await create(place, spec, options);
+  try {
+    requireWanted(signal);
+    const { Config } = await container.inspect();
+    await putFiles(
+      container,
+      spec.storages.filter((mount) => mount.type === "file"),
+      Config.User,
+    );
+    requireWanted(signal);
+    await container.start();
+  } catch (cause) {
+    // A container that never ran holds nothing that anybody could look at.
+    if (!isKept) await removeContainer(container).catch(() => undefined);
+    throw startFailed(cause);
+  }
+  return container.id;
+}
+
+async function create(
+  place: StartPlace,
+  spec: ReleaseSpec,
+  options: ContainerCreateOptions,
+): Promise<Docker.Container> {
+  try {
+    return await place.docker.createContainer(options);
+  } catch (cause) {
+    if (statusCodeOf(cause) === 409) return await existing(place, spec, options, cause);
+    const missing = missingFolder(spec, cause);
+    if (missing === undefined) throw startFailed(cause);
+    await place.host.files.makeFolder(missing, { mode: 0o755 });
+    return await place.docker.createContainer(options).catch((second: unknown) => {
+      throw startFailed(second);
+    });
+  }
+}
+
+/** Another replica was faster, or somebody else's container has the name. */
+async function existing(
+  { docker, instance }: StartPlace,
+  spec: ReleaseSpec,
+  { name = "" }: ContainerCreateOptions,
+  cause: unknown,
+): Promise<Docker.Container> {
+  const container = docker.getContainer(name);
+  const { Config, Id } = await container.inspect();
+  if (refOf(Config.Labels, instance)?.deploymentUuid === spec.deploymentUuid) return docker.getContainer(Id);
+  const message = `A container that Berth did not make has the name ${name}. Rename or remove it, then deploy again.`;
+  throw new DomainError("deploy.start_failed", message, { cause });
+}
+
+/** Folders of the server are made when they are mounted for the first time, as Docker's own command does. */
+function missingFolder({ storages }: ReleaseSpec, cause: unknown): string | undefined {
+  const [, path] = /bind source path does not exist: (.+)$/.exec(cause instanceof Error ? reasonOf(cause) : "") ?? [];
+  return storages.some((mount) => mount.type === "folder" && mount.hostPath === path) ? path : undefined;
+}
+
+/** Idempotent: with what only this container has. */
+export async function removeContainer(container: Docker.Container): Promise<void> {
+  try {
+    await container.remove({ force: true, v: true });
+  } catch (cause) {
+    const code = statusCodeOf(cause);
+    // Somebody removes it already.
+    if (code === 409) return await container.wait({ condition: "removed" }).catch(() => undefined);
+    if (code !== 404) throw cause;
+  }
+}
+
+function requireWanted(signal: AbortSignal): void {
+  if (signal.aborted) throw new DomainError("deploy.cancelled", "The work was cancelled.");
+}
+
+/** @returns A connection's own trouble as it is: it may be tried again. */
+function startFailed(cause: unknown): unknown {
+  if (!(cause instanceof Error) || statusCodeOf(cause) === undefined) return cause;
+  return new DomainError("deploy.start_failed", `The container could not be started: ${explain(reasonOf(cause))}`, {
+    cause,
+  });
+}
+
+/** The engine's sentence, and what to do where it is a usual one. */
+function explain(reason: string): string {
+  const [, image] = /No such image: (\S+)/.exec(reason) ?? [];
+  if (image !== undefined) return `the image ${image} is not on the server any more. Deploy again.`;
+  const [, port] = /Bind for \S*:(\d+) failed: port is already allocated/.exec(reason) ?? [];
+  if (port !== undefined) return `port ${port} of the server is taken. Choose another one in ports_mappings.`;
+  const [, program] = /exec: "([^"]*)": (?:executable file not found|stat )/.exec(reason) ?? [];
+  if (program !== undefined) return `its image has no program ${program}. Check the start command.`;
+  return reason;
+}
+
+const UP: ReadonlySet<string> = new Set(["running", "restarting"]);

@@ -1,0 +1,90 @@
+import { DomainError, type StorageMount, type VolumeMount } from "@berth/core";
+import type Docker from "dockerode";
+import { statusCodeOf } from "./client.ts";
+import { LABELS, type Labels, labelFilter, ownedLabels } from "./labels.ts";
+
+/** Another team's storage may have the same name, but never the same uuid. */
+export const volumeName = (storageUuid: string): string => `berth-${storageUuid}`;
+
+export interface VolumeOwner {
+  readonly server: string;
+  readonly instance: string;
+  readonly resourceUuid: string;
+}
+
+/**
+ * Makes the volumes that are mounted for the first time.
+ * @throws DomainError `deploy.start_failed` for one that held data and is gone, or that is somebody else's
+ */
+export async function ensureVolumes(
+  docker: Docker,
+  mounts: readonly StorageMount[],
+  owner: VolumeOwner,
+): Promise<void> {
+  const volumes = mounts.filter((mount) => mount.type === "volume");
+  const labels = await Promise.all(volumes.map(({ uuid }) => labelsOf(docker, uuid)));
+  // Refused before anything is made.
+  for (const [at, volume] of volumes.entries()) requireUsable(volume, labels[at], owner);
+  for (const [at, { uuid, name }] of volumes.entries()) {
+    if (labels[at] !== undefined) continue;
+    await docker.createVolume({ Name: volumeName(uuid), Labels: { ...volumeLabels(uuid, name, owner) } });
+  }
+}
+
+function requireUsable({ uuid, name, isRecorded }: VolumeMount, labels: Labels | undefined, owner: VolumeOwner): void {
+  const volume = volumeName(uuid);
+  if (labels === undefined) {
+    if (isRecorded !== true) return;
+    const todo = `Restore it as the volume ${volume} and start again, or delete the storage and add it anew to begin with an empty one.`;
+    throw startFailed(`The data of the storage ${name} is missing on server ${owner.server}. ${todo}`);
+  }
+  const isOurs = labels[LABELS.storage] === uuid && labels[LABELS.resource] === owner.resourceUuid;
+  if (isOurs && labels[LABELS.instance] === owner.instance) return;
+  throw startFailed(
+    `The volume ${volume} of server ${owner.server} was not made for the storage ${name}. Rename or remove it, then deploy again.`,
+  );
+}
+
+const startFailed = (message: string) => new DomainError("deploy.start_failed", message);
+
+const volumeLabels = (uuid: string, name: string, { instance, resourceUuid }: VolumeOwner): Labels => ({
+  ...ownedLabels(instance),
+  [LABELS.resource]: resourceUuid,
+  [LABELS.storage]: uuid,
+  [LABELS.name]: name,
+});
+
+/** `undefined`: there is no such volume. */
+async function labelsOf(docker: Docker, uuid: string): Promise<Labels | undefined> {
+  try {
+    // Null where it was made by hand.
+    return (await docker.getVolume(volumeName(uuid)).inspect()).Labels ?? {};
+  } catch (cause) {
+    if (statusCodeOf(cause) === 404) return undefined;
+    throw cause;
+  }
+}
+
+/** Those of the resource with these uuids, or all of it; what somebody else made stays, whatever its name. */
+export async function removeVolumes(
+  docker: Docker,
+  { instance, resourceUuid }: Omit<VolumeOwner, "server">,
+  uuids?: readonly string[],
+): Promise<void> {
+  const filters = labelFilter({ ...ownedLabels(instance), [LABELS.resource]: resourceUuid });
+  const { Volumes } = await docker.listVolumes({ filters: { ...filters } });
+  // Null when there are none.
+  for (const { Name, Labels } of Volumes ?? []) {
+    const uuid = Labels?.[LABELS.storage];
+    if (uuid === undefined || Name !== volumeName(uuid)) continue;
+    if (uuids === undefined || uuids.includes(uuid)) await removeVolume(docker, Name);
+  }
+}
+
+async function removeVolume(docker: Docker, name: string): Promise<void> {
+  try {
+    await docker.getVolume(name).remove();
+  } catch (cause) {
+    if (statusCodeOf(cause) !== 404) throw cause;
+  }
+}
