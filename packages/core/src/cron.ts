@@ -30,6 +30,31 @@ export function isFrequency(text: string): boolean {
   }
 }
 
+/**
+ * The times that a frequency names on the clocks of `timezone` (IANA; UTC where it is unknown): asked with a time, the
+ * first after it. `undefined` where there is none, or when the frequency is none.
+ *
+ * A time that the clocks leave out comes when they are put forward. A time that they show twice comes once, the first
+ * time, unless the expression names many hours or minutes with `*`: then it comes as often as they show it.
+ */
+export function timesOf(frequency: string, timezone: string): (after: Date) => Date | undefined {
+  try {
+    const cron = new Cron(cronOf(frequency), { mode: "5-part", paused: true, timezone: zoneOf(timezone) });
+    return (after) => cron.nextRun(after) ?? undefined;
+  } catch {
+    return () => undefined;
+  }
+}
+
+/** A server's zone is free text: what no clock knows is UTC. */
+export function zoneOf(timezone: string): string {
+  try {
+    return new Intl.DateTimeFormat("en", { timeZone: timezone }).resolvedOptions().timeZone;
+  } catch {
+    return "UTC";
+  }
+}
+
 export const FREQUENCY_PROBLEM = "Invalid cron expression or frequency format.";
 
 /** When something happens again, as its owner writes it. */

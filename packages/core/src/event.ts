@@ -25,5 +25,7 @@ export const EVENT_TYPES = [
   "preview.removing",
   "preview.deleted",
   "preview.status_changed",
+  "schedule.missed",
+  "scheduler.stalled",
 ] as const;
 export type EventType = (typeof EVENT_TYPES)[number];

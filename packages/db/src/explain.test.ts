@@ -116,6 +116,9 @@ const READS: Readonly<Record<string, (read: Read, tables: TeamTables) => Promise
   "a job": ({ stores }, { uuid }) => stores.jobs.find(`${uuid}j1`),
   "a job to do": ({ system }) => system.jobs.claim("server.validate", [-1], { owner: "worker", leaseSeconds: 60 }),
   "the job of a removal": ({ system }) => system.jobs.begin({ type: "resource.delete", subject_id: -1 }),
+  "what is due": ({ system }) => system.schedules.due("scheduled_task", new Date(), PAGE),
+  "what is due, further on": ({ system }) =>
+    system.schedules.due("scheduled_task", new Date(), { ...PAGE, after: { due_at: new Date(0), subject_id: 500 } }),
   "jobs that are old": ({ system }) => system.jobs.prune(1000),
   "servers that are being deleted": ({ system }) => system.servers.listRemoving(),
   "backups that were asked for": ({ system }) => system.backups.listRequested([-1]),
@@ -233,6 +236,7 @@ it.each([
   "applications of an environment",
   "resources of a server",
   "a token",
+  "what is due",
 ])("touches at most twice as much for %s in large tables as in small ones", async (name) => {
   const [small, large] = [await blocksOf(name, tables.small), await blocksOf(name, tables.large)];
   // A larger index is a level or two deeper.

@@ -16,6 +16,7 @@ import type {
   ReleaseRole,
   ResourceKind,
   Role,
+  ScheduleKind,
   ServerFacts,
   ServerSettings,
   ServiceContainerKind,
@@ -394,6 +395,25 @@ interface ScheduledTaskExecutionCountTable {
   total: number;
 }
 
+/** Kept by triggers: a row for each subject that has a frequency and is enabled. */
+interface ScheduleTable {
+  kind: ScheduleKind;
+  subject_id: number;
+  server_id: number;
+  frequency: string;
+  revision: Generated<number>;
+  changed_at: Generated<Date>;
+  is_planned: Generated<boolean>;
+  due_at: Generated<Date>;
+}
+
+/** One row: when a scheduler last worked. */
+interface SchedulerTable {
+  id: number;
+  looked_at: Date;
+  is_stall_told: boolean;
+}
+
 interface TagTable extends Timestamps {
   id: Generated<number>;
   uuid: string;
@@ -545,6 +565,8 @@ export interface DB {
   application_preview: ApplicationPreviewTable;
   env: EnvTable;
   storage: StorageTable;
+  schedule: ScheduleTable;
+  scheduler: SchedulerTable;
   scheduled_task: ScheduledTaskTable;
   scheduled_task_execution: ScheduledTaskExecutionTable;
   scheduled_task_execution_count: ScheduledTaskExecutionCountTable;

@@ -22,6 +22,7 @@ import { projectStore } from "./project.ts";
 import { releaseStore, systemReleaseStore } from "./release.ts";
 import { resourceStore, systemResourceStore } from "./resource.ts";
 import { s3StorageStore } from "./s3-storage.ts";
+import { systemScheduleStore } from "./schedule.ts";
 import { scheduledTaskStore, systemScheduledTaskStore } from "./scheduled-task.ts";
 import { serverStore, systemServerStore } from "./server.ts";
 import { serviceStore, systemServiceStore } from "./service.ts";
@@ -90,6 +91,7 @@ function allStores(context: Context): SystemStores {
     releases: systemReleaseStore(context),
     resources: systemResourceStore(context),
     services: systemServiceStore(context),
+    schedules: systemScheduleStore(context),
     scheduledTasks: systemScheduledTaskStore(context),
     previews: systemPreviewStore(context),
     backups: systemBackupStore(context),

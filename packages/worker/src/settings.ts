@@ -33,6 +33,11 @@ export interface WorkerSettings {
   /** How long jobs that have ended can be read. */
   readonly jobKeptDays: number;
 
+  /** Between two looks at what is due. */
+  readonly scheduleSeconds: number;
+  /** The grain of the clock that schedules go by. A scheduler that stands still for three of them is told of. */
+  readonly schedulePeriodSeconds: number;
+
   readonly logFlushMs: number;
   readonly logBatchLines: number;
   readonly logLinesMax: number;
@@ -60,6 +65,9 @@ export const DEFAULT_SETTINGS: WorkerSettings = {
   validationSeconds: 20,
   giveUpServerSeconds: 60,
   jobKeptDays: 30,
+
+  scheduleSeconds: 5,
+  schedulePeriodSeconds: 60,
 
   logFlushMs: 100,
   logBatchLines: 200,

@@ -6,6 +6,8 @@ import type { WorkerDeps } from "./ports.ts";
 import { pulse } from "./pulse.ts";
 import { createQueue } from "./queue.ts";
 import { createReconciler } from "./reconcile.ts";
+import { SCHEDULED } from "./scheduled.ts";
+import { createScheduler } from "./scheduler.ts";
 import { DEFAULT_SETTINGS, type WorkerSettings } from "./settings.ts";
 import { pause } from "./wait.ts";
 
@@ -35,6 +37,7 @@ export function worker(options: WorkerOptions): Worker {
   const reconciler = createReconciler({ ...options, settings, handsOf }, beat);
   const queue = createQueue({ ...options, settings, handsOf, onHealthy: (uuid) => reconciler.markHealthy(uuid) }, beat);
   const jobs = createJobs({ ...options, settings, handsOf }, beat);
+  const scheduler = createScheduler({ ...options, settings, kinds: SCHEDULED });
   const stopping = new AbortController();
   let listening: Promise<void> = Promise.resolve();
 
@@ -56,11 +59,13 @@ export function worker(options: WorkerOptions): Worker {
       queue.start();
       reconciler.start();
       jobs.start();
+      scheduler.start();
     },
     async stop({ graceSeconds }) {
+      const scheduled = scheduler.stop();
       await queue.stop({ graceSeconds });
       stopping.abort();
-      await Promise.all([listening, reconciler.stop(), jobs.stop()]);
+      await Promise.all([listening, scheduled, reconciler.stop(), jobs.stop()]);
     },
     pause: () => queue.pause(),
     resume: () => queue.resume(),

@@ -17,6 +17,7 @@ import type {
   ServerRecord,
   TokenRecord,
 } from "./records.ts";
+import type { SystemScheduleStore } from "./schedule.ts";
 import type { SystemScheduledTaskStore } from "./scheduled-task.ts";
 import type { SystemServiceStore } from "./service.ts";
 import type { Stores } from "./store.ts";
@@ -41,6 +42,7 @@ export interface SystemStores {
   readonly releases: SystemReleaseStore;
   readonly resources: SystemResourceStore;
   readonly services: SystemServiceStore;
+  readonly schedules: SystemScheduleStore;
   readonly scheduledTasks: SystemScheduledTaskStore;
   readonly previews: SystemPreviewStore;
   readonly backups: SystemBackupStore;

@@ -1,0 +1,16 @@
+import type { Clock } from "@berth/core";
+
+export interface TestClock extends Clock {
+  set(time: Date | string): void;
+}
+
+/** Stands still until it is set. */
+export function testClock(time: Date | string): TestClock {
+  let now = new Date(time);
+  return {
+    now: () => now,
+    set: (to) => {
+      now = new Date(to);
+    },
+  };
+}

@@ -1,0 +1,5 @@
+import type { ScheduleKind } from "@berth/core";
+import type { ScheduledKind } from "./scheduler.ts";
+
+/** The kinds of work that this worker begins by the clock. `docs/scheduler.md` says how to add one. */
+export const SCHEDULED: Readonly<Partial<Record<ScheduleKind, ScheduledKind>>> = {};

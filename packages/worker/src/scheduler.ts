@@ -1,0 +1,160 @@
+import {
+  isDomainError,
+  ROOT_TEAM_ID,
+  type ScheduleKind,
+  type ScheduleRecord,
+  type SystemStores,
+  scheduleStep,
+} from "@berth/core";
+import type { WorkerDeps } from "./ports.ts";
+import type { WorkerSettings } from "./settings.ts";
+import { pause, within } from "./wait.ts";
+
+/**
+ * What runs by the clock. The scheduler decides when, and writes down that it is due; the work is done by whoever looks
+ * for it in that kind's own queue.
+ */
+export interface ScheduledKind {
+  /**
+   * In the transaction that moves the schedule on: writes down what is to be done, and changes nothing but the
+   * database. `undefined` when there is nothing to do, such as for a subject that is being deleted.
+   */
+  begin(stores: SystemStores, due: DueRun): Promise<ScheduledSubject | undefined>;
+}
+
+export interface DueRun {
+  readonly subjectId: number;
+  readonly serverId: number;
+  /** Names the run: of one subject, no other has the same. */
+  readonly dueAt: Date;
+}
+
+/** Whom a missed run is told to. */
+export interface ScheduledSubject {
+  readonly team_id: number;
+  /** Of the resource it belongs to. */
+  readonly resource_uuid: string | null;
+  /** Its own. */
+  readonly uuid: string;
+  readonly name: string;
+}
+
+export interface SchedulerDeps extends Pick<WorkerDeps, "stores" | "clock" | "logger"> {
+  readonly settings: Pick<WorkerSettings, "scheduleSeconds" | "schedulePeriodSeconds">;
+  readonly kinds: Readonly<Partial<Record<ScheduleKind, ScheduledKind>>>;
+}
+
+export interface Scheduler {
+  start(): void;
+  stop(): Promise<void>;
+  /** Begins what is due now. */
+  look(): Promise<void>;
+  /** Tells of a scheduler that does not work any more, wherever it is. */
+  watch(): Promise<void>;
+}
+
+/** Any number may work on one database: each due run is begun by one of them, once. */
+export function createScheduler(deps: SchedulerDeps): Scheduler {
+  const { stores, clock, logger, settings, kinds } = deps;
+  const stallSeconds = STALL_PERIODS * settings.schedulePeriodSeconds;
+  const stopping = new AbortController();
+  const loops: Promise<void>[] = [];
+
+  const look = async () => {
+    await stores.transaction(async (inside) => {
+      await tellOfStall(inside, await inside.schedules.beat(clock.now(), stallSeconds));
+    });
+    for (const [kind, work] of Object.entries(kinds)) {
+      // `entries` forgets that the keys are kinds.
+      await lookAt(kind as ScheduleKind, work);
+    }
+  };
+
+  const lookAt = async (kind: ScheduleKind, work: ScheduledKind) => {
+    const now = clock.now();
+    let after: ScheduleRecord | undefined;
+    do {
+      const due: readonly ScheduleRecord[] = await stores.schedules.due(kind, now, { take: BATCH, after });
+      after = due.length === BATCH ? due.at(-1) : undefined;
+      for (const schedule of due) {
+        if (stopping.signal.aborted) return;
+        await step(work, schedule, now);
+      }
+    } while (after !== undefined);
+  };
+
+  /** One that fails stays due, and holds up no other. */
+  const step = async (work: ScheduledKind, schedule: ScheduleRecord, now: Date) => {
+    try {
+      await stores.transaction((inside) => advance(inside, work, schedule, now));
+    } catch (error) {
+      if (isDomainError(error, "database.unavailable")) throw error;
+      logger.error("What is due could not be begun; it is tried again.", { ...schedule, error });
+    }
+  };
+
+  const watch = () =>
+    stores.transaction(async (inside) => {
+      await tellOfStall(inside, await inside.schedules.stalledSince(clock.now(), stallSeconds));
+    });
+
+  const tellOfStall = async (inside: SystemStores, since: Date | undefined) => {
+    if (since === undefined) return;
+    const payload = { since: since.toISOString(), until: clock.now().toISOString() };
+    logger.warn("The scheduler did not work for a while.", payload);
+    await inside.forTeam(ROOT_TEAM_ID).events.append({ type: "scheduler.stalled", resource_uuid: null, payload });
+  };
+
+  const repeat = async (work: () => Promise<void>, seconds: () => number) => {
+    while (!stopping.signal.aborted) {
+      try {
+        await work();
+      } catch (error) {
+        const report = isDomainError(error, "database.unavailable") ? logger.debug : logger.warn;
+        report("The scheduler could not go on.", { error });
+      }
+      await pause(seconds(), stopping.signal);
+    }
+  };
+  /** Everything is due at the beginning of a minute. */
+  const untilNextLook = () => Math.min(settings.scheduleSeconds, 60 - ((clock.now().getTime() / 1000) % 60) + 0.01);
+
+  return {
+    look,
+    watch,
+    start() {
+      // By themselves: one that hangs is told of by the other.
+      loops.push(
+        repeat(look, untilNextLook),
+        repeat(watch, () => settings.schedulePeriodSeconds),
+      );
+    },
+    async stop() {
+      stopping.abort();
+      await within(STOP_SECONDS_MAX, Promise.all(loops));
+    },
+  };
+}
+
+async function advance(inside: SystemStores, work: ScheduledKind, schedule: ScheduleRecord, now: Date): Promise<void> {
+  const { run, missed, next } = scheduleStep(schedule, now);
+  if (!(await inside.schedules.advance(schedule, next)) || run === undefined) return;
+  const due = { subjectId: schedule.subject_id, serverId: schedule.server_id, dueAt: run };
+  const subject = await work.begin(inside, due);
+  if (subject === undefined || missed === undefined) return;
+  await inside.forTeam(subject.team_id).events.append({
+    type: "schedule.missed",
+    resource_uuid: subject.resource_uuid,
+    payload: {
+      kind: schedule.kind,
+      subject_uuid: subject.uuid,
+      subject_name: subject.name,
+      due_at: missed.due_at.toISOString(),
+      skipped: missed.skipped,
+    },
+  });
+}
+
+const BATCH = 200;
+const STALL_PERIODS = 3;
+const STOP_SECONDS_MAX = 5;
