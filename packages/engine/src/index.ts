@@ -26,7 +26,6 @@ export type { BuildPlace, ProcessBuilder } from "./process/builder.ts";
 export { type ProcessEngine, type ProcessEngineOptions, processEngine } from "./process/engine.ts";
 export { prepareRuntime, type Runtime } from "./process/runtime.ts";
 export { PROCESS_SETTINGS, type ProcessSettings } from "./process/settings.ts";
-export type { ReleaseUsage } from "./process/usage.ts";
 export { type EmbeddedProxy, type EmbeddedProxyOptions, embeddedProxy } from "./proxy/embedded.ts";
 export type { ProxyStatus } from "./proxy/protocol.ts";
 export type { ProxySettings, TlsSettings } from "./proxy/server/routed-site.ts";

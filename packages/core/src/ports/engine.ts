@@ -47,6 +47,25 @@ export interface ExecResult {
   readonly isTruncated: boolean;
 }
 
+/** What a release's living processes use. */
+export interface ReleaseUsage {
+  readonly processes: number;
+  /** What the kernel would take back at once is not counted where that is known. */
+  readonly memoryBytes: number;
+  /** Since they started: the difference of two readings is the use between them. */
+  readonly cpuSeconds: number;
+  /** Since the release started; missing where the engine does not know. */
+  readonly networkBytes?: TransferredBytes;
+  readonly diskBytes?: TransferredBytes;
+}
+
+export interface TransferredBytes {
+  /** Received, or read. */
+  readonly in: number;
+  /** Sent, or written. */
+  readonly out: number;
+}
+
 /**
  * One server's engine. Every call rejects only with a `DomainError`; `engine.unreachable` may be retried.
  * A release is named by the deployment that made it, so every call may be repeated after a crash.

@@ -1,38 +1,30 @@
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { describe } from "vitest";
+import { describeDocker } from "@berth/testing";
 import { engineConformance } from "../conformance.ts";
-import { dockerWorld, hasDocker } from "./docker.fixture.ts";
-import { releaseFilter } from "./labels.ts";
+import { dockerWorld, IMAGES } from "./docker.fixture.ts";
 
-describe.skipIf(!hasDocker)("on Docker", () => {
+describeDocker("on Docker", IMAGES, (fixture) => {
   engineConformance("docker", async () => {
-    const world = dockerWorld();
+    const world = dockerWorld(fixture);
     const folder = mkdtempSync(join(tmpdir(), "berth-docker-"));
     const marker = join(folder, "marker");
-    let engine = world.engine();
+    let engine = await world.engine();
     return {
       engine,
       marker,
       artifact: () => world.image(),
       async reincarnate() {
         await engine.close({ stopReleases: false });
-        engine = world.engine();
+        engine = await world.engine();
         return engine;
       },
-      async leftovers(ref) {
-        const filters = { ...releaseFilter(world.instance, ref) };
-        const containers = await world.docker.listContainers({ all: true, filters });
-        return containers.map(({ Names }) => Names.join());
-      },
+      leftovers: async (ref) => (await world.containersOf(ref)).map(({ Names }) => Names.join()),
       async hasMarker() {
         if (existsSync(marker)) return true;
-        const filters = { ...releaseFilter(world.instance) };
-        const containers = await world.docker.listContainers({ all: true, filters });
-        const changes = await Promise.all(
-          containers.map(async ({ Id }) => await world.docker.getContainer(Id).changes()),
-        );
+        const containers = await world.containersOf({});
+        const changes = await Promise.all(containers.map(({ Id }) => world.docker.getContainer(Id).changes()));
         return JSON.stringify(changes).includes(marker);
       },
       async close() {

@@ -1,56 +1,44 @@
 import { randomBytes } from "node:crypto";
-import { request } from "node:http";
 import { Readable } from "node:stream";
-import type { ImageArtifact, ReleaseSpec } from "@berth/core";
+import type { ImageArtifact, ReleaseRef, ReleaseSpec } from "@berth/core";
+import type { DockerFixture } from "@berth/testing";
 import type Docker from "dockerode";
 import { CONFORMANCE_APP } from "../conformance-app.ts";
 import { rawTar } from "../git/tar.fixture.ts";
 import { localHost } from "../host/local-host.ts";
 import type { ImageBuilder } from "./builder.ts";
-import { DOCKER_SOCKET, dockerClient } from "./client.ts";
+import { dockerClient } from "./client.ts";
 import { type DockerEngine, type DockerEngineOptions, dockerEngine } from "./engine.ts";
-import { LABELS } from "./labels.ts";
+import { releaseFilter } from "./labels.ts";
 
-/** Whether an engine answers here; says so in one line when not. */
-export const hasDocker: boolean = await new Promise((resolve) => {
-  const ping = request({ socketPath: DOCKER_SOCKET, path: "/_ping", timeout: 2000 }, (answer) => {
-    answer.resume();
-    resolve(answer.statusCode === 200);
-  });
-  ping.on("timeout", () => ping.destroy());
-  ping.on("error", () => {
-    console.log("The suites on Docker are skipped: no engine answers on its socket.");
-    resolve(false);
-  });
-  ping.end();
-});
+/** What suites of the engine stand on. */
+export const IMAGES = ["node:24-alpine"];
 
-/** One instance of Berth on the engine of this machine; what it made is gone with `close`. */
+/** One instance of Berth on the engine of this machine. */
 export interface DockerWorld {
   readonly docker: Docker;
   readonly instance: string;
-  readonly network: string;
-  /** The application that does what it is asked over HTTP. */
-  image(): Promise<ImageArtifact>;
-  /** An image of these lines upon that of Node, with the application in it. */
-  imageOf(...lines: string[]): Promise<ImageArtifact>;
-  engine(options?: Partial<DockerEngineOptions>): DockerEngine;
+  /** The application that does what it is asked over HTTP, with these lines at the end of its Dockerfile. */
+  image(...lines: string[]): Promise<ImageArtifact>;
+  engine(options?: Partial<DockerEngineOptions>): Promise<DockerEngine>;
+  containersOf(ref: Partial<ReleaseRef>): Promise<Docker.ContainerInfo[]>;
+  /** What this suite made on the engine goes with its fixture. */
   close(): Promise<void>;
 }
 
-export function dockerWorld(): DockerWorld {
-  const host = localHost("test");
-  const docker = dockerClient(host);
-  const instance = `test-${randomBytes(6).toString("hex")}`;
-  const network = `berth-${instance}`;
+export function dockerWorld(fixture: DockerFixture): DockerWorld {
+  const { client: docker, instance } = fixture;
   const images = new Map<string, Promise<ImageArtifact>>();
   const engines: DockerEngine[] = [];
 
-  async function build(name: string, lines: readonly string[]): Promise<ImageArtifact> {
+  async function build(lines: readonly string[]): Promise<ImageArtifact> {
+    const image = fixture.name("image");
     const dockerfile = ["FROM node:24-alpine", "WORKDIR /app", "COPY app.mjs .", 'CMD ["node", "app.mjs"]', ...lines];
-    const archive = tarOf({ Dockerfile: dockerfile.join("\n"), "app.mjs": CONFORMANCE_APP });
-    const labels = { "berth.test": instance };
-    const stream = await docker.buildImage(Readable.from([archive]), { t: name, labels });
+    const archive = rawTar([
+      { path: "Dockerfile", content: dockerfile.join("\n") },
+      { path: "app.mjs", content: CONFORMANCE_APP },
+    ]);
+    const stream = await docker.buildImage(Readable.from([archive]), { t: image, labels: { ...fixture.labels } });
     await new Promise<void>((resolve, reject) => {
       docker.modem.followProgress(stream, (error, output: readonly { readonly error?: string }[]) => {
         const failed = output?.find((one) => one.error !== undefined);
@@ -58,41 +46,31 @@ export function dockerWorld(): DockerWorld {
         else resolve();
       });
     });
-    return { type: "image", image: name };
+    return { type: "image", image };
   }
 
-  const world: DockerWorld = {
+  return {
     docker,
     instance,
-    network,
-    image: () => world.imageOf(),
-    imageOf(...lines) {
+    image(...lines) {
       const key = lines.join("\n");
-      const image = images.get(key) ?? build(`berth-${instance}-${images.size}`, lines);
+      const image = images.get(key) ?? build(lines);
       images.set(key, image);
       return image;
     },
-    engine(options = {}) {
-      const engine = dockerEngine({ host, docker, instance, builder: NO_BUILDER, network, ...options });
+    async engine(options = {}) {
+      const host = localHost("test");
+      const network = await fixture.network();
+      const own = dockerClient(host);
+      const engine = dockerEngine({ host, docker: own, instance, builder: NO_BUILDER, network, ...options });
       engines.push(engine);
       return engine;
     },
-    async close() {
-      for (const engine of engines) await engine.close({ stopReleases: false });
-      const filters = { label: [`${LABELS.instance}=${instance}`] };
-      for (const { Id } of await docker.listContainers({ all: true, filters })) {
-        await docker.getContainer(Id).remove({ force: true, v: true });
-      }
-      const { Volumes } = await docker.listVolumes({ filters });
-      for (const { Name } of Volumes ?? []) await docker.getVolume(Name).remove();
-      for (const { Id } of await docker.listNetworks({ filters })) await docker.getNetwork(Id).remove();
-      for (const image of images.values()) {
-        const made = await image.catch(() => undefined);
-        if (made !== undefined) await docker.getImage(made.image).remove({ force: true });
-      }
+    containersOf: (ref) => docker.listContainers({ all: true, filters: { ...releaseFilter(instance, ref) } }),
+    close: async () => {
+      await Promise.all(engines.map((engine) => engine.close({ stopReleases: false })));
     },
   };
-  return world;
 }
 
 const NO_BUILDER: ImageBuilder = {
@@ -117,7 +95,3 @@ export const specOf = (artifact: ImageArtifact, change: Partial<ReleaseSpec> = {
 });
 
 export const io = (signal = new AbortController().signal) => ({ signal, onLine() {} });
-
-function tarOf(files: Readonly<Record<string, string>>): Buffer {
-  return rawTar(Object.entries(files).map(([path, content]) => ({ path, content })));
-}

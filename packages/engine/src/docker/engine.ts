@@ -1,7 +1,13 @@
-import { type DomainError, type Engine, type EngineCapabilities, notFound, type ReleaseRef } from "@berth/core";
+import {
+  type DomainError,
+  type Engine,
+  type EngineCapabilities,
+  notFound,
+  type ReleaseRef,
+  type ReleaseUsage,
+} from "@berth/core";
 import type Docker from "dockerode";
 import type { Host } from "../host/host.ts";
-import type { ReleaseUsage } from "../process/usage.ts";
 import type { ImageBuilder } from "./builder.ts";
 import { engineError, statusCodeOf } from "./client.ts";
 import { executeIn } from "./exec.ts";

@@ -33,7 +33,13 @@ export async function executeIn(
   const read = output.take(stream);
   const end = await firstEnd(exec, read, { timeoutSeconds, signal });
   if (end !== "exited") {
-    await killGroup(container, output.pid());
+    // The script may not have begun yet: it must not begin after that.
+    const pid = await Promise.race([
+      output.pid,
+      read.then(() => undefined),
+      delay(BEGIN_MS, undefined, { ref: false }),
+    ]);
+    await killGroup(container, pid);
     await Promise.race([read, delay(LAST_WORDS_MS, undefined, { ref: false })]);
   }
   stream.destroy();
@@ -108,8 +114,9 @@ function outputOf(bytesMax: number) {
   const kept: Buffer[] = [];
   let length = 0;
   let head = Buffer.alloc(0);
-  let pid: number | undefined;
   let isTruncated = false;
+  let isHeaded = false;
+  const { promise: pid, resolve: tellPid } = Promise.withResolvers<number | undefined>();
 
   const keep = (bytes: Buffer) => {
     const room = bytesMax - length;
@@ -124,15 +131,16 @@ function outputOf(bytesMax: number) {
     if (end === -1) return;
     const text = head.toString("latin1", 0, end);
     // A shell that cannot be started says so instead.
-    if (/^\d+$/.test(text)) pid = Number(text);
-    keep(pid === undefined ? head : head.subarray(end + 1));
+    const isPid = /^\d+$/.test(text);
+    tellPid(isPid ? Number(text) : undefined);
+    keep(isPid ? head.subarray(end + 1) : head);
     head = Buffer.alloc(0);
     isHeaded = true;
   };
-  let isHeaded = false;
 
   return {
-    pid: () => pid,
+    /** Of the script's shell; `undefined` when there is none. */
+    pid,
     kept: () => {
       // Cut characters are left out.
       const text = Buffer.concat([...kept, ...(isHeaded ? [] : [head])]).toString("utf8");
@@ -155,6 +163,7 @@ function outputOf(bytesMax: number) {
 const cancelled = () => new DomainError("deploy.cancelled", "The work was cancelled.");
 
 const OUTPUT_BYTES_MAX = 1 << 20;
+const BEGIN_MS = 5000;
 const LAST_WORDS_MS = 2000;
 const WATCH_MS = 1000;
 const SETTLE_MS = 20;

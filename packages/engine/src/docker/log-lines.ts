@@ -14,6 +14,8 @@ const LINE_BYTES_MAX = 65_536; // A longer line is handed on in pieces, so that 
 /** Puts the frames of each stream together to lines: the engine cuts long ones, and repeats their moment. */
 export async function* placeFrames(frames: AsyncIterable<Frame>): AsyncGenerator<PlacedLine> {
   const open = new Map<Frame["stream"], Buffer>();
+  // The line before was handed on without its end: the end that follows makes no line of its own.
+  const torn = new Set<Frame["stream"]>();
   const count = counter();
   for await (const { stream, bytes } of frames) {
     const moment = bytes.toString("latin1", 0, MOMENT_LENGTH);
@@ -28,8 +30,9 @@ export async function* placeFrames(frames: AsyncIterable<Frame>): AsyncGenerator
     }
     open.delete(stream);
     const end = isWhole ? line.length - 1 : line.length;
-    // The end of a line that was handed on in pieces makes no line of its own.
-    if (isWhole && end === 0 && before === undefined && piece.length === 0) continue;
+    const isEndOnly = torn.delete(stream) && end === 0;
+    if (!isWhole) torn.add(stream);
+    if (isEndOnly) continue;
     yield { cursor, text: textOf(line.subarray(0, end)) };
   }
 }

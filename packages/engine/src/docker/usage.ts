@@ -1,6 +1,6 @@
+import type { ReleaseUsage } from "@berth/core";
 import type Docker from "dockerode";
 import type { ContainerStats } from "dockerode";
-import type { ReleaseUsage } from "../process/usage.ts";
 import { statusCodeOf } from "./client.ts";
 
 /** `undefined`: it is gone or does not run. */

@@ -7,6 +7,7 @@ import {
   notFound,
   type ReleaseRef,
   type ReleaseState,
+  type ReleaseUsage,
 } from "@berth/core";
 import { buildRelease } from "./build.ts";
 import type { ProcessBuilder } from "./builder.ts";
@@ -20,7 +21,7 @@ import { NEW_RECORD } from "./record.ts";
 import { endLeftovers, removeResourceFolders, removeVolumeFolders } from "./release-folders.ts";
 import { PROCESS_SETTINGS, type ProcessSettings } from "./settings.ts";
 import { type SupervisedRelease, superviseRelease } from "./supervisor.ts";
-import { type ReleaseUsage, usageOf } from "./usage.ts";
+import { usageOf } from "./usage.ts";
 
 export interface ProcessEngineOptions {
   /** Holds everything of every application. Other users must be able to pass through the folders above it. */

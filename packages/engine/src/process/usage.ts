@@ -1,14 +1,6 @@
 import { readFileSync } from "node:fs";
+import type { ReleaseUsage } from "@berth/core";
 import { processStat } from "../host/procfs.ts";
-
-/** What a release's living processes use. */
-export interface ReleaseUsage {
-  readonly processes: number;
-  /** Proportional set size where we may read it: shared pages count by share. Else resident set size. */
-  readonly memoryBytes: number;
-  /** Since each process started: the difference of two readings is the use between them. */
-  readonly cpuSeconds: number;
-}
 
 const TICKS_PER_SECOND = 100; // What every Linux tells programs, whatever the kernel itself counts in.
 

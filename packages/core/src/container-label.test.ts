@@ -1,0 +1,52 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { interpolateLabel, labelProblems, readLabels } from "./container-label.ts";
+
+describe("labels", () => {
+  test.each([
+    [null, {}],
+    ["", {}],
+    ["a=1\nb=2", { a: "1", b: "2" }],
+    ["a=1\r\n\r\n# no label\r\n  b = 2 ", { a: "1", b: " 2" }],
+    ["- traefik.http.routers.x.rule=Host(`a.b`) && PathPrefix(`/x=y`)", ruleLabel()],
+    ["flag", { flag: "" }],
+    ["a=$(id) `id` \"'$HOME", { a: "$(id) `id` \"'$HOME" }],
+  ])("%j are %j", (text, labels) => {
+    expect(readLabels(text)).toEqual(labels);
+  });
+
+  test.each([
+    ["a=1\nb.c/d=2", undefined],
+    ["berth.managed=false", "Labels that begin with berth. are Berth's own."],
+    ["Berth.Resource=x", "Labels that begin with berth. are Berth's own."],
+    ["- berth.instance=x", "Labels that begin with berth. are Berth's own."],
+    ["=x", "One label a line, as name=value; a name holds no blank."],
+    ["a b=x", "One label a line, as name=value; a name holds no blank."],
+    [`${"a".repeat(256)}=x`, "One label a line, as name=value; a name holds no blank."],
+  ])("%j are refused with %j", (custom_labels, sentence) => {
+    expect(labelProblems({ custom_labels }).custom_labels?.[0]).toBe(sentence);
+  });
+
+  test.each([
+    ["Host(`${HOST_NAME}`)", "Host(`a.b`)"],
+    ["$HOST_NAME.x", "a.b.x"],
+    ["$$HOST_NAME", "$HOST_NAME"],
+    ["${MISSING}-", "-"],
+    ["5$ and $1", "5$ and $1"],
+    ["$toString", ""],
+  ])("without escaping %j means %j", (value, meant) => {
+    expect(interpolateLabel(value, { HOST_NAME: "a.b" })).toBe(meant);
+  });
+
+  test("mean themselves when every dollar sign is doubled", () => {
+    fc.assert(
+      fc.property(fc.string(), (text) => {
+        expect(interpolateLabel(text.replaceAll("$", "$$$$"), { a: "b" })).toBe(text);
+      }),
+    );
+  });
+});
+
+function ruleLabel() {
+  return { "traefik.http.routers.x.rule": "Host(`a.b`) && PathPrefix(`/x=y`)" };
+}

@@ -1,0 +1,35 @@
+import type { Duplex } from "node:stream";
+import { DomainError } from "@berth/core";
+import type { Host } from "../host/host.ts";
+import { localHost } from "../host/local-host.ts";
+
+/** This machine over a connection that a test cuts. */
+export function breakableHost() {
+  const local = localHost("test");
+  const open = new Set<Duplex>();
+  let isCut = false;
+  const host: Host = {
+    ...local,
+    async connectSocket(path, signal) {
+      if (isCut) throw new DomainError("server.unreachable", "Server test does not answer.");
+      const socket = await local.connectSocket(path, signal);
+      open.add(socket);
+      socket.once("close", () => open.delete(socket));
+      return socket;
+    },
+  };
+  return {
+    host,
+    cut() {
+      isCut = true;
+      for (const socket of open) socket.destroy();
+    },
+    mend() {
+      isCut = false;
+    },
+    /** Cuts what is open, and lets it be opened again at once. */
+    hiccup() {
+      for (const socket of open) socket.destroy();
+    },
+  };
+}

@@ -1,0 +1,74 @@
+import { describeDocker } from "@berth/testing";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { type DockerWorld, dockerWorld, IMAGES, io, specOf } from "./docker.fixture.ts";
+import { portsOf } from "./ports.ts";
+
+const WAIT = { timeout: 10_000, interval: 50 };
+
+test("ports are read from the kernel's tables, without Docker's own resolver", () => {
+  const table = `  sl  local_address rem_address   st tx_queue rx_queue
+   0: 00000000:0BB8 00000000:0000 0A 00000000:00000000
+   1: 0B00007F:9C41 00000000:0000 0A 00000000:00000000
+   2: 020011AC:0BB8 010011AC:E0F2 01 00000000:00000000
+   0: 00000000000000000000000000000000:0050 00000000000000000000000000000000:0000 0A`;
+  expect(portsOf(table)).toEqual([80, 3000]);
+});
+
+describeDocker("a script in a container", IMAGES, (fixture) => {
+  let world: DockerWorld;
+  beforeAll(async () => {
+    world = dockerWorld(fixture);
+  });
+  afterAll(() => world.close());
+
+  async function started(...lines: string[]) {
+    const engine = await world.engine();
+    const spec = specOf(await world.image(...lines));
+    await engine.start(spec, io());
+    const count = async () => {
+      const [found] = await world.containersOf(spec);
+      const { Processes } = await world.docker.getContainer(found?.Id ?? "").top();
+      return (Processes as readonly string[][]).filter((row) => row.join(" ").includes("sleep 321")).length;
+    };
+    return { engine, spec, count };
+  }
+
+  test("is gone with all it started when its time is over", async () => {
+    const { engine, spec, count } = await started("USER node");
+    const result = await engine.exec(spec, "echo a; (sleep 321 & sleep 321); echo b", { timeoutSeconds: 1 });
+    expect(result).toEqual({ exitCode: 124, output: "a\n", isTruncated: false });
+    await vi.waitFor(async () => expect(await count()).toBe(0), WAIT);
+  });
+
+  test("is gone when it is cancelled", async () => {
+    const { engine, spec, count } = await started();
+    const stop = new AbortController();
+    const running = engine.exec(spec, "sleep 321", { timeoutSeconds: 60, signal: stop.signal });
+    await vi.waitFor(async () => expect(await count()).toBeGreaterThan(0), WAIT);
+    stop.abort();
+    await expect(running).rejects.toMatchObject({ code: "deploy.cancelled" });
+    await vi.waitFor(async () => expect(await count()).toBe(0), WAIT);
+  });
+
+  test("that leaves something behind does not wait for it", async () => {
+    const { engine, spec } = await started();
+    const result = await engine.exec(spec, "sleep 321 & echo done", { timeoutSeconds: 30 });
+    expect(result).toMatchObject({ exitCode: 0, output: "done\n" });
+  });
+
+  test("keeps its output in order and cuts it between characters", async () => {
+    const { engine, spec } = await started();
+    const ordered = await engine.exec(spec, "for i in 1 2 3; do echo out $i; done", { timeoutSeconds: 20 });
+    expect(ordered.output).toBe("out 1\nout 2\nout 3\n");
+    const cut = await engine.exec(spec, "printf 'ééé'", { timeoutSeconds: 20, maxOutputBytes: 3 });
+    expect(cut).toMatchObject({ output: "é", isTruncated: true });
+  });
+
+  test("says so where the image has no shell", async () => {
+    const { engine, spec } = await started("RUN rm -f /bin/sh");
+    const result = await engine.exec(spec, "true", { timeoutSeconds: 20 });
+    expect(result.exitCode).toBeGreaterThan(125);
+    expect(result.output).toContain("/bin/sh");
+    expect(await engine.listeningPorts(spec)).toEqual([]);
+  });
+});

@@ -1,0 +1,307 @@
+import { randomBytes } from "node:crypto";
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { NO_RUN_OPTIONS, type ReleaseSpec, readRunOptions, type StorageMount } from "@berth/core";
+import { describeDocker } from "@berth/testing";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { type DockerWorld, dockerWorld, IMAGES, io, specOf } from "./docker.fixture.ts";
+import type { DockerEngine } from "./engine.ts";
+import { volumeName } from "./volumes.ts";
+
+const WAIT = { timeout: 20_000, interval: 50 };
+const uuid = () => randomBytes(8).toString("hex");
+
+describeDocker("a container of a release", IMAGES, (fixture) => {
+  let world: DockerWorld;
+  let engine: DockerEngine;
+  const folder = mkdtempSync(join(tmpdir(), "berth-start-"));
+
+  beforeAll(async () => {
+    world = dockerWorld(fixture);
+    engine = await world.engine();
+  });
+  afterAll(async () => {
+    await world.close();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  const spec = async (change: Partial<ReleaseSpec> = {}) => specOf(await world.image(), change);
+  const started = async (change: Partial<ReleaseSpec> = {}) => {
+    const made = await spec(change);
+    await engine.start(made, io());
+    return made;
+  };
+  const container = (
+    change: Partial<NonNullable<ReleaseSpec["container"]>>,
+  ): NonNullable<ReleaseSpec["container"]> => ({
+    networkAliases: [],
+    portMappings: [],
+    labels: {},
+    run: NO_RUN_OPTIONS,
+    limits: {
+      memorySwapBytes: null,
+      memorySwappiness: null,
+      memoryReservationBytes: null,
+      cpuset: null,
+      cpuShares: null,
+    },
+    hasImageHealthCheck: true,
+    ...change,
+  });
+  const sh = async (of: ReleaseSpec, script: string) => {
+    const { exitCode, output } = await engine.exec(of, script, { timeoutSeconds: 20 });
+    expect([exitCode, output]).toEqual([0, output]);
+    return output.trim();
+  };
+  const infoOf = async (of: ReleaseSpec) => {
+    const [found] = await world.containersOf(of);
+    return await world.docker.getContainer(found?.Id ?? "").inspect();
+  };
+  const get = (url: string) => vi.waitFor(async () => await (await fetch(url)).text(), WAIT);
+
+  test("has no published port unless it is asked for, and then that one", async () => {
+    const plain = await started();
+    expect((await infoOf(plain)).NetworkSettings.Ports).toEqual({ "3000/tcp": null });
+    const serverPort = await freePort();
+    const mapped = await started({ container: container({ portMappings: [{ serverPort, containerPort: 3000 }] }) });
+    expect(await get(`http://127.0.0.1:${serverPort}/env?name=PORT`)).toBe('"3000"');
+    const second = await spec({ container: container({ portMappings: [{ serverPort, containerPort: 3000 }] }) });
+    await expect(engine.start(second, io())).rejects.toMatchObject({
+      code: "deploy.start_failed",
+      message: expect.stringContaining(`port ${serverPort} of the server is taken`),
+    });
+    // What could not be started leaves nothing.
+    expect(await world.containersOf(second)).toEqual([]);
+    await engine.remove(mapped, { graceSeconds: 1 });
+  });
+
+  test("is found by its aliases from other containers of the network", async () => {
+    const alias = `alias-${uuid()}`;
+    await started({ container: container({ networkAliases: [alias] }) });
+    const other = await started();
+    const script = `node -e 'fetch("http://${alias}:3000/pid").then((a) => console.log(a.status))'`;
+    await vi.waitFor(async () => expect(await sh(other, script)).toBe("200"), WAIT);
+  });
+
+  test("keeps within its limits", async () => {
+    const made = await started({
+      limits: { memoryBytes: 64 << 20, cpus: 0.5 },
+      container: container({
+        limits: {
+          memorySwapBytes: 128 << 20,
+          memorySwappiness: null,
+          memoryReservationBytes: 32 << 20,
+          cpuset: "0",
+          cpuShares: 512,
+        },
+        run: readRunOptions("--pids-limit 50 --ulimit nofile=100:200 --shm-size 8m --tmpfs /scratch:size=4m").options,
+      }),
+    });
+    const { HostConfig } = await infoOf(made);
+    expect(HostConfig).toMatchObject({
+      Memory: 64 << 20,
+      MemorySwap: 128 << 20,
+      NanoCpus: 500_000_000,
+      CpusetCpus: "0",
+      CpuShares: 512,
+      PidsLimit: 50,
+    });
+    expect(await sh(made, "ulimit -n")).toBe("100");
+    expect(await sh(made, "nproc")).toBe("1");
+    expect(await sh(made, "df -k /dev/shm | tail -1")).toContain(" 8192 ");
+  });
+
+  test("sees its image's HEALTHCHECK, unless the application has another check", async () => {
+    const image = await world.image("HEALTHCHECK --interval=1s --retries=1 CMD test -e /tmp/well");
+    const own = specOf(image);
+    expect((await engine.start(own, io())).health).toBe("starting");
+    await vi.waitFor(async () => expect((await engine.inspect(own))?.health).toBe("unhealthy"), WAIT);
+    await sh(own, "touch /tmp/well");
+    await vi.waitFor(async () => expect((await engine.inspect(own))?.health).toBe("healthy"), WAIT);
+    const other = specOf(image, { container: container({ hasImageHealthCheck: false }) });
+    expect(await engine.start(other, io())).not.toHaveProperty("health");
+  });
+
+  describe("its storages", () => {
+    const volume = (more: object = {}): StorageMount => ({
+      ...{ type: "volume", uuid: uuid(), name: "data", mountPath: "/app/data" },
+      ...more,
+    });
+
+    test("are refused when one that held data is gone, with what to do, and nothing is made", async () => {
+      const mount = volume({ isRecorded: true });
+      const made = await spec({ storages: [mount] });
+      await expect(engine.start(made, io())).rejects.toMatchObject({
+        code: "deploy.start_failed",
+        message: expect.stringMatching(
+          new RegExp(`data is missing.* Restore it as the volume ${volumeName(mount.uuid)} `),
+        ),
+      });
+      expect(await world.containersOf(made)).toEqual([]);
+      await engine.start({ ...made, storages: [{ ...mount, isRecorded: false } as StorageMount] }, io());
+      await engine.remove(made, { graceSeconds: 1 });
+      await engine.start(made, io());
+    });
+
+    test("are never somebody else's, neither for a start nor for a removal", async () => {
+      const mount = volume();
+      const made = await spec({ storages: [mount] });
+      const Name = volumeName(mount.uuid);
+      await world.docker.createVolume({ Name, Labels: { ...fixture.labels } });
+      await expect(engine.start(made, io())).rejects.toMatchObject({
+        message: expect.stringContaining("was not made for the storage data"),
+      });
+      await engine.removeVolumes(made.resourceUuid, [mount]);
+      await engine.removeResource(made.resourceUuid, { deleteVolumes: true });
+      expect((await world.docker.getVolume(Name).inspect()).Name).toBe(Name);
+    });
+
+    test("of another resource stay when one is removed with its own", async () => {
+      const [mine, theirs] = [volume(), volume()];
+      const one = await started({ storages: [mine] });
+      const two = await started({ storages: [theirs] });
+      await engine.removeVolumes(one.resourceUuid, [theirs]);
+      await engine.removeResource(one.resourceUuid, { deleteVolumes: true });
+      await expect(world.docker.getVolume(volumeName(mine.uuid)).inspect()).rejects.toMatchObject({ statusCode: 404 });
+      expect((await world.docker.getVolume(volumeName(theirs.uuid)).inspect()).Name).toBe(volumeName(theirs.uuid));
+      expect((await engine.inspect(two))?.state).toBe("running");
+    });
+
+    test("that are folders of the server are made when they are missing, and not written to when only read", async () => {
+      const hostPath = join(folder, `made-${uuid()}`, "below");
+      const mount = { type: "folder", uuid: uuid(), name: "conf", mountPath: "/conf", hostPath } as const;
+      const made = await started({ storages: [mount] });
+      await sh(made, "echo written > /conf/file");
+      expect(readFileSync(join(hostPath, "file"), "utf8")).toBe("written\n");
+      const reader = await started({ storages: [{ ...mount, isReadOnly: true }] });
+      expect((await engine.exec(reader, "echo x > /conf/file", { timeoutSeconds: 20 })).exitCode).not.toBe(0);
+    });
+
+    test("that are files belong to the image's user and lie nowhere else on the server", async () => {
+      const image = await world.image("USER node");
+      const secret = `secret-${uuid()}`;
+      const file = {
+        type: "file",
+        uuid: uuid(),
+        name: "conf",
+        mountPath: `/app/${"long/".repeat(30)}x`,
+        content: secret,
+      } as const;
+      const made = specOf(image, { storages: [file] });
+      await engine.start(made, io());
+      expect(await sh(made, `cat ${file.mountPath} && stat -c ' %U %a' ${file.mountPath}`)).toBe(`${secret} node 644`);
+      await sh(made, `echo changed > ${file.mountPath}`);
+      const { Mounts } = await infoOf(made);
+      expect(Mounts).toEqual([]);
+    });
+  });
+
+  test("that is asked for with other settings is made anew once it has stopped", async () => {
+    const made = await started();
+    const before = (await infoOf(made)).Id;
+    await engine.stop(made, { graceSeconds: 1 });
+    await engine.start(made, io());
+    expect((await infoOf(made)).Id).toBe(before);
+    await engine.stop(made, { graceSeconds: 1 });
+    await engine.start({ ...made, env: { NEW: "1" } }, io());
+    expect((await infoOf(made)).Id).not.toBe(before);
+    expect(await sh(made, 'echo "$NEW"')).toBe("1");
+  });
+
+  test("says what is missing in words", async () => {
+    const gone = specOf({ type: "image", image: `nobody/${uuid()}:1` });
+    await expect(engine.start(gone, io())).rejects.toMatchObject({
+      code: "deploy.start_failed",
+      message: expect.stringContaining("is not on the server any more. Deploy again."),
+    });
+    const run = readRunOptions("--entrypoint /no/such/program --init=false").options;
+    const odd = await spec({ container: container({ run }) });
+    await expect(engine.start(odd, io())).rejects.toMatchObject({
+      message: expect.stringContaining("its image has no program /no/such/program"),
+    });
+    expect(await world.containersOf(odd)).toEqual([]);
+  });
+
+  test("never takes the name of a container that Berth did not make", async () => {
+    const made = await spec();
+    const name = `${made.resourceUuid}-${made.deploymentUuid}`;
+    const foreign = await fixture.container({ image: "node:24-alpine", name, argv: ["sleep", "600"] });
+    await expect(engine.start(made, io())).rejects.toMatchObject({
+      message: expect.stringContaining("A container that Berth did not make has the name"),
+    });
+    expect(await engine.inspect(made)).toBeUndefined();
+    await engine.remove(made);
+    expect((await world.docker.getContainer(foreign.id).inspect()).State.Running).toBe(true);
+  });
+
+  test("is not made when it is cancelled before", async () => {
+    const made = await spec();
+    await expect(engine.start(made, io(AbortSignal.abort()))).rejects.toMatchObject({ code: "deploy.cancelled" });
+    expect(await world.containersOf(made)).toEqual([]);
+  });
+
+  test("makes its network when that is missing, as Berth's own", async () => {
+    const network = fixture.name("own");
+    const other = await world.engine({ network });
+    const made = await spec();
+    await other.start(made, io());
+    const { Labels } = await world.docker.getNetwork(network).inspect();
+    expect(Labels).toMatchObject({ "berth.managed": "true", "berth.instance": world.instance });
+    await other.remove(made, { graceSeconds: 1 });
+  });
+
+  test("executes nothing that is hidden in any text of its spec", async () => {
+    const marker = join(folder, "marker");
+    for (const attack of attacks(marker)) {
+      const made = await spec({
+        name: attack,
+        env: { ATTACK: attack, LD_AUDIT: "", PS4: attack },
+        storages: [
+          { type: "volume", uuid: uuid(), name: attack, mountPath: `/v/${attack.replace(/[:\p{Cc}]|\.\./gu, "_")}` },
+          {
+            type: "file",
+            uuid: uuid(),
+            name: attack,
+            mountPath: `/f/${attack.replace(/[\0/]/g, "_")}`,
+            content: attack,
+          },
+        ],
+        container: container({ labels: { [attack]: attack }, networkAliases: [attack.replace(/\W/g, "-")] }),
+      });
+      await engine.start(made, io());
+      expect(JSON.parse(await get(`http://${(await engine.inspect(made))?.upstream?.host}:3000/env?name=ATTACK`))).toBe(
+        attack,
+      );
+      expect(await sh(made, `ls -d ${marker} 2>/dev/null || true`)).toBe("");
+      await engine.exec(made, attack.replaceAll(marker, "/tmp/inside"), { timeoutSeconds: 5 });
+      await engine.remove(made, { graceSeconds: 0 });
+    }
+    expect(existsSync(marker)).toBe(false);
+  });
+});
+
+const attacks = (marker: string): readonly string[] => [
+  `$(touch ${marker})`,
+  `\`touch ${marker}\``,
+  `'; touch ${marker}; '`,
+  `"\n touch ${marker}\n"`,
+  `--volume=/:/host --privileged`,
+  `-v /:/host;touch ${marker}`,
+  `../../../..${marker}`,
+  `a\u202Eb\u0000c`.replace("\0", ""),
+  `{"Privileged":true},"x":"`,
+];
+
+/** A port that nothing listens on now. */
+function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = createServer().once("error", reject);
+    server.listen(0, () => {
+      const address = server.address();
+      const port = typeof address === "object" && address !== null ? address.port : 0;
+      server.close(() => resolve(port));
+    });
+  });
+}
