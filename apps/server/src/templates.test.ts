@@ -171,6 +171,28 @@ describe.each(byType)("%s", (type, template) => {
   });
 });
 
+test("the documentation lists them as they are", async () => {
+  await expect(listing()).toMatchFileSnapshot("../../../docs/one-click.md");
+});
+
+function listing(): string {
+  const sections = CATEGORIES.map((category) => {
+    const rows = templates
+      .filter((template) => template.category === category)
+      .map(
+        ({ type, slogan, documentation, tags }) => `| [${type}](${documentation}) | ${slogan} | ${tags.join(", ")} |`,
+      );
+    return [`## ${category}`, "", "| Type | What it is | Tags |", "|---|---|---|", ...rows].join("\n");
+  });
+  return `${LISTING_HEAD}\n\n${sections.join("\n\n")}\n`;
+}
+
+const LISTING_HEAD = `# One-click services
+
+What \`POST /api/v1/services/one-click\` makes by its \`type\`, and \`GET /api/v1/services/templates\` answers with filters and
+pages. [services.md](services.md) says how they are written. This list is made of them:
+\`pnpm exec vitest run --project server templates -u\` writes it anew.`;
+
 test("a template that cannot be used is named, and ends the start", async () => {
   const folder = await mkdtemp(join(tmpdir(), "berth-templates-"));
   try {
