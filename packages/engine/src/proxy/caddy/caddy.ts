@@ -104,6 +104,7 @@ export function caddyProxy(options: ServerProxyOptions): ManagedProxy {
     }
     await saveConfig(config);
     loaded = config;
+    await delay(SETTLED_AFTER_MS);
   }
 
   async function put(site: Site): Promise<void> {
@@ -201,6 +202,8 @@ export function caddyProxy(options: ServerProxyOptions): ManagedProxy {
 }
 
 const COUNTED_AFTER_MS = 50;
+/** For a moment the listener of the old routes is still open, and what connects to it is cut when it closes. */
+const SETTLED_AFTER_MS = 100;
 const START_SECONDS_MAX = 20;
 
 const isRefusal = (error: unknown) => isDomainError(error) && error.code === "engine.failed";

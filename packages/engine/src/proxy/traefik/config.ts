@@ -83,6 +83,7 @@ function middlewaresOf(one: HostRoute, name: string, isSecure: boolean, settings
     const replacement = `${target.replaceAll("$", "$$$$")}$\{1}`;
     return { [`${name}-to`]: { redirectRegex: { regex: "^[^:]+://[^/]+(.*)$", replacement, permanent: true } } };
   }
+  if (isDown(one)) return { [`${name}-down`]: DOWN };
   const headers = headersOf(site);
   return {
     ...(site.basicAuth && {
@@ -107,14 +108,20 @@ function headersOf({ requestHeaders, responseHeaders }: RoutedSite) {
   return isNone ? undefined : { customRequestHeaders: request, customResponseHeaders: response };
 }
 
-/** Without servers Traefik answers 503. */
+const isDown = ({ site }: HostRoute) => site.basicAuth === null || site.upstreams.length === 0;
+
 function serviceOf(one: HostRoute) {
-  const upstreams = one.site.basicAuth === null ? [] : upstreamsOfRoute(one);
+  const upstreams = isDown(one) ? [NOBODY] : upstreamsOfRoute(one);
   const servers = upstreams.map(({ host, port }) => ({
     url: `http://${host.includes(":") ? `[${host}]` : host}:${port}`,
   }));
   return { loadBalancer: { servers, passHostHeader: true, responseForwarding: { flushInterval: "100ms" } } };
 }
+
+/** A service without a server is none. */
+const NOBODY = { host: "127.0.0.1", port: 9 };
+/** Answers 503 to everybody before a server is asked. */
+const DOWN = { ipAllowList: { sourceRange: ["255.255.255.255/32"], rejectStatusCode: 503 } };
 
 function tlsOf(host: string, { settings, certificates }: Context) {
   const isOwn = certificates.some((certificate) => coversHost(certificate, host));
