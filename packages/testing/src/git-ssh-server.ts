@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import type { AddressInfo } from "node:net";
 import { join, normalize } from "node:path";
-import { type AuthContext, Server, type ServerChannel, utils } from "ssh2";
+import ssh2, { type AuthContext, type ServerChannel } from "ssh2";
 
 /** git over ssh on the loopback, for repositories in one folder, read only. */
 export interface GitSshServer {
@@ -21,7 +21,7 @@ export interface SshKeyPair {
 }
 
 export function sshKeyPair(): SshKeyPair {
-  const { private: privateKey, public: publicKey } = utils.generateKeyPairSync("ed25519");
+  const { private: privateKey, public: publicKey } = ssh2.utils.generateKeyPairSync("ed25519");
   return { privateKey, publicKey };
 }
 
@@ -31,7 +31,7 @@ export async function startGitSshServer(options: {
   readonly publicKey: string;
 }): Promise<GitSshServer> {
   const commands: string[] = [];
-  const server = new Server({ hostKeys: [sshKeyPair().privateKey] }, (client) => {
+  const server = new ssh2.Server({ hostKeys: [sshKeyPair().privateKey] }, (client) => {
     client.on("error", () => undefined); // Who is not let in hangs up.
     client.on("authentication", (context) =>
       mayEnter(context, options.publicKey) ? context.accept() : context.reject(["publickey"]),
@@ -54,7 +54,7 @@ export async function startGitSshServer(options: {
 }
 
 function mayEnter(context: AuthContext, publicKey: string): boolean {
-  const known = utils.parseKey(publicKey);
+  const known = ssh2.utils.parseKey(publicKey);
   if (context.method !== "publickey" || known instanceof Error) return false;
   if (!context.key.data.equals(known.getPublicSSH())) return false;
   // Without a signature it only asks whether the key would do.
