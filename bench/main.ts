@@ -8,7 +8,13 @@ import { type Figure, table } from "./report.ts";
 import { benchStart } from "./start.ts";
 import { benchSwitch } from "./switch.ts";
 
-const BENCHES = { start: benchStart, read: benchRead, lists: benchLists, deploy: benchDeploy, switch: benchSwitch } as const;
+const BENCHES = {
+  start: benchStart,
+  read: benchRead,
+  lists: benchLists,
+  deploy: benchDeploy,
+  switch: benchSwitch,
+} as const;
 type Name = keyof typeof BENCHES;
 
 const isName = (name: string): name is Name => name in BENCHES;

@@ -5,8 +5,8 @@ import { createServer } from "node:net";
 import { dockerClient } from "../packages/engine/src/docker/client.ts";
 import { localHost } from "../packages/engine/src/host/local-host.ts";
 import { caddyProxy } from "../packages/engine/src/proxy/caddy/caddy.ts";
-import { listen } from "../packages/engine/src/proxy/proxy.fixture.ts";
 import { switchUnderLoad } from "../packages/engine/src/proxy/caddy/switch-load.fixture.ts";
+import { listen } from "../packages/engine/src/proxy/proxy.fixture.ts";
 import { atMost, type Figure } from "./report.ts";
 
 const SWITCHES = 50;

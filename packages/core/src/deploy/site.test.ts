@@ -84,6 +84,12 @@ describe("the site of an application", () => {
     });
   });
 
+  test("has the headers that its labels name", () => {
+    const labelled = subject({}, [claim("a.com")]);
+    const secrets = { ...labelled.secrets, custom_labels: "caddy.header.X-Frame-Options=DENY" };
+    expect(siteOf({ ...labelled, secrets }, [upstream]).responseHeaders).toEqual({ "X-Frame-Options": "DENY" });
+  });
+
   test("is protected when asked for", () => {
     const protectedBy = { is_http_basic_auth_enabled: true, http_basic_auth_username: "me" };
     const site = siteOf(subject(protectedBy, [], "secret"), []);

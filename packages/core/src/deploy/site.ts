@@ -3,6 +3,7 @@ import type { Site, SiteRoute } from "../ports/proxy.ts";
 import type { DomainClaim } from "../ports/records.ts";
 import { previewName } from "../preview.ts";
 import type { DesiredState } from "../resource.ts";
+import { labelHeaders } from "./label-headers.ts";
 import type { ReleaseState, Upstream } from "./release.ts";
 
 type SiteSettings = Pick<
@@ -18,7 +19,8 @@ type SiteSettings = Pick<
 /** What a site is made of, beside where its requests go now. */
 export interface SiteSubject {
   readonly application: { readonly uuid: string; readonly name: string; readonly settings: SiteSettings };
-  readonly secrets: Pick<ApplicationSecrets, "http_basic_auth_password">;
+  readonly secrets: Pick<ApplicationSecrets, "http_basic_auth_password"> &
+    Partial<Pick<ApplicationSecrets, "custom_labels">>;
   readonly domains: readonly DomainClaim[];
   /** Of a preview: the site is one of its own. */
   readonly pullRequestId?: number | undefined;
@@ -45,6 +47,7 @@ export function siteOf(
     isHttpsForced: settings.is_force_https_enabled,
     isCompressed: settings.is_gzip_enabled,
     isPrefixStripped: settings.is_stripprefix_enabled,
+    ...labelHeaders(secrets.custom_labels ?? null),
     ...(isProtected && { basicAuth: { username: settings.http_basic_auth_username ?? "", password: password ?? "" } }),
   };
 }
