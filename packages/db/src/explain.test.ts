@@ -52,7 +52,11 @@ const READS: Readonly<Record<string, (read: Read, tables: TeamTables) => Promise
   "an S3 storage": ({ stores }, { uuid, teamId }) => stores.s3Storages.find(`${uuid}${teamId}s1`),
   "an S3 storage's login": ({ stores }) => stores.s3Storages.credentialsOf([-1]),
   resources: ({ stores }) => stores.resources.list({}, PAGE),
+  "resources of an environment": ({ stores }, { environmentId }) =>
+    stores.resources.list({ environment_id: environmentId }, PAGE),
   "resources of a server": ({ stores }, { serverId }) => stores.resources.list({ server_id: serverId }, PAGE),
+  "resources of a kind in an environment": ({ stores }, { environmentId }) =>
+    stores.resources.list({ environment_id: environmentId, kind: "application" }, PAGE),
   "a resource": ({ stores }, { uuid }) => stores.resources.find({ kind: "application", uuid }),
   "active deployments": ({ stores }) => stores.deployments.listActive({ take: 5 }),
   "an application's deployments": ({ stores }, { resourceId }) =>
@@ -77,6 +81,14 @@ const READS: Readonly<Record<string, (read: Read, tables: TeamTables) => Promise
   "holders of a host": ({ stores }, { uuid }) =>
     stores.domains.holders([{ host: `${uuid}.test`, path: "/", url: "x" }]),
   events: ({ stores }) => stores.events.list({ after: 100, ...PAGE }),
+  teams: ({ stores }) => stores.teams.list(PAGE),
+  projects: ({ stores }) => stores.projects.list(PAGE),
+  environments: ({ stores }) => stores.environments.list(-1, PAGE),
+  servers: ({ stores }) => stores.servers.list(PAGE),
+  "servers of all teams": ({ system }) => system.servers.list(),
+  destinations: ({ stores }) => stores.destinations.list({}, PAGE),
+  "destinations of a server": ({ stores }, { serverId }) => stores.destinations.list({ server_id: serverId }, PAGE),
+  "what runs on a server": ({ system }) => system.resources.listByServer(-1),
   "private keys": ({ stores }) => stores.privateKeys.list(PAGE),
   "a private key": ({ stores }, { uuid }) => stores.privateKeys.find(`${uuid}k1`),
   "a private key by its fingerprint": ({ stores }, { uuid }) => stores.privateKeys.findByFingerprint(`${uuid}-1`),
@@ -165,13 +177,39 @@ async function queriesOf(name: string, team: TeamTables): Promise<readonly Compi
   logged = [];
   const dependencies = { cipher: testCipher() };
   const read = {
-    stores: storesOf(loggedDatabase, dependencies)({ teamId: team.teamId }),
-    system: systemStores(loggedDatabase, dependencies),
+    stores: noting(storesOf(loggedDatabase, dependencies)({ teamId: team.teamId })),
+    system: noting(systemStores(loggedDatabase, dependencies), "system "),
     findToken: authenticator(loggedDatabase).findToken,
   };
   await READS[name]?.(read, team);
   return logged;
 }
+
+/** Lists that the cases above read, as `store.function`. */
+const readLists = new Set<string>();
+
+/** Notes which functions of the stores are called. */
+function noting<All extends object>(all: All, prefix = ""): All {
+  const notingStore = (storeName: string, store: object) =>
+    new Proxy(store, {
+      get(target, name, receiver) {
+        readLists.add(`${prefix}${storeName}.${String(name)}`);
+        return Reflect.get(target, name, receiver);
+      },
+    });
+  const entries = Object.entries(all).map(([name, store]) => [
+    name,
+    typeof store === "object" && store !== null ? notingStore(name, store) : store,
+  ]);
+  return Object.fromEntries(entries) as All; // each in the place of its like
+}
+
+const listsOf = (all: object, prefix = "") =>
+  Object.entries(all).flatMap(([store, functions]) =>
+    Object.keys(functions)
+      .filter((name) => /^(list|executions)/.test(name))
+      .map((name) => `${prefix}${store}.${name}`),
+  );
 
 interface PlanNode {
   readonly "Node Type": string;
@@ -206,6 +244,17 @@ it.each(Object.keys(READS))("reads %s by an index, with and without knowing the 
       expect(scannedWhole(await explain(query, "generic_plan", [])), query.sql).toEqual([]);
     }
   }
+});
+
+it("knows every list that a store has", async () => {
+  for (const name of Object.keys(READS)) await queriesOf(name, tables.small);
+  const dependencies = { cipher: testCipher() };
+  const all = [
+    ...listsOf(storesOf(loggedDatabase, dependencies)({ teamId: tables.small.teamId })),
+    ...listsOf(systemStores(loggedDatabase, dependencies), "system "),
+  ];
+  expect(all.length).toBeGreaterThan(30);
+  expect(all.filter((list) => !readLists.has(list))).toEqual([]);
 });
 
 /** Pages of memory or disk that the queries touch: what a page of a list costs, measured without a clock. */

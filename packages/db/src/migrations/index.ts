@@ -11,6 +11,7 @@ import { databases } from "./0009-databases.ts";
 import { services } from "./0010-services.ts";
 import { serverLinks } from "./0011-server-links.ts";
 import { schedules } from "./0021-schedules.ts";
+import { lists } from "./0019-lists.ts";
 
 /** In the order of their names, which never change once released. */
 export const MIGRATIONS: Readonly<Record<string, Migration>> = {
@@ -26,4 +27,5 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   "0010-services": services,
   "0011-server-links": serverLinks,
   "0021-schedules": schedules,
+  "0019-lists": lists,
 };
