@@ -115,6 +115,10 @@ describe("environment variables", () => {
     const { code, stderr } = await run("/", "env", "set", "web", "FINE=1", "9TH=2");
     expect([code, stderr]).toEqual([1, expect.stringContaining("9TH (key): ")]);
     expect((await run("/", "env", "list", "web")).stdout).not.toContain("FINE");
+    web.write({ "bad.env": "FINE=1\nnot fine\n" });
+    const unread = await run(web.path, "env", "set", "--file", "bad.env");
+    expect([unread.code, unread.stderr]).toEqual([2, expect.stringContaining("Line 2 of bad.env")]);
+    expect((await run("/", "env", "list", "web")).stdout).not.toContain("FINE");
     expect((await run(web.path, "env", "rm", "NOPE")).stderr).toContain("web has no variable NOPE");
     expect((await run(web.path, "env", "set")).code).toBe(2);
   });

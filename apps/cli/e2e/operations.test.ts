@@ -49,6 +49,14 @@ describe("commands that are made from the operations", () => {
   test("name the flag that is wrong", async () => {
     const { code, stderr } = await run(["projects", "environments", "create", "nobody", "--name", "a"]);
     expect([code, stderr]).toEqual([1, expect.stringContaining("--name: ")]);
+    const empty = await run(["databases", "create", "postgresql"]);
+    expect([empty.code, empty.stderr]).toEqual([1, expect.stringContaining("--server-uuid: This field is required.")]);
+  });
+
+  test("print what the API refused with --json, beside the sentence for people", async () => {
+    const { code, stdout, stderr } = await run(["--json", "databases", "get", "nothing"]);
+    expect([code, stderr]).toEqual([1, "Database not found.\n"]);
+    expect(JSON.parse(stdout)).toMatchObject({ message: "Database not found.", code: "resource.not_found" });
   });
 
   test("are shown by the help, with what they take", async () => {

@@ -38,9 +38,7 @@ describe("what went wrong", () => {
 
   test("with abilities says how to get a token that has them", () => {
     const problem = { message: "Missing required permissions: deploy", code: "auth.missing_ability" };
-    expect(told(trpcError(403, problem))).toContain(
-      "berth tokens create NAME --abilities read --abilities write --abilities deploy",
-    );
+    expect(told(trpcError(403, problem))).toContain("berth tokens create NAME --abilities read,write,deploy");
   });
 
   test("with a URL that is taken names who has it", () => {

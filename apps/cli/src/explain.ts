@@ -49,6 +49,7 @@ function problemFailure(problem: Problem, cause: unknown, options: ExplainOption
   return new Failure(message, {
     cause,
     details: [
+      ...(problem.error === undefined ? [] : [printable(problem.error)]),
       ...fieldLines(problem, options.flagNames),
       ...(problem.conflicts ?? []).map((conflict) => printable(conflict.message)),
       ...nextSteps(problem),
@@ -85,7 +86,7 @@ function nextSteps({ code, status, message }: Problem): readonly string[] {
 function abilitiesWith(message: string): string {
   const missing = /permissions: (\S+)$/.exec(message)?.[1];
   const abilities = missing === "root" ? ["root"] : new Set(["read", "write", "deploy", ...(missing ? [missing] : [])]);
-  return [...abilities].map((ability) => `--abilities ${ability}`).join(" ");
+  return `--abilities ${[...abilities].join(",")}`;
 }
 
 /** A failure as it is printed on standard error. */

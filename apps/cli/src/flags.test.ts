@@ -44,6 +44,9 @@ describe("flags of a schema", () => {
     expect(parsed(TokenCreate, ["--abilities", "read", "--abilities", "deploy"])).toEqual({
       abilities: ["read", "deploy"],
     });
+    expect(parsed(TokenCreate, ["--abilities", "read,deploy", "--abilities", "write"])).toEqual({
+      abilities: ["read", "deploy", "write"],
+    });
   });
 
   test.each([

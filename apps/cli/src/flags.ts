@@ -13,6 +13,8 @@ export interface Flag {
   readonly isNullable: boolean;
   readonly help: string;
   readonly choices?: readonly string[];
+  /** A list of words, none of which has a comma in it: several may be given at once. */
+  readonly isListOfWords?: true;
 }
 
 /** `build_command` and `buildCommand` become `build-command`. */
@@ -37,6 +39,7 @@ export function flagOf(key: string, property: unknown, isRequired: boolean): Fla
     isNullable: isNullable(property),
     help: helpOf(field),
     ...(choices && choices.length > 0 ? { choices } : {}),
+    ...(field.items?.enum ? { isListOfWords: true } : {}),
   };
 }
 
@@ -118,7 +121,7 @@ const VALUE_NAMES: Readonly<Record<Exclude<Flag["type"], "switch">, string>> = {
   json: "json",
 };
 
-function parse({ type, isNullable }: Flag, text: string, previous: unknown): unknown {
+function parse({ type, isNullable, isListOfWords }: Flag, text: string, previous: unknown): unknown {
   if (text === "" && isNullable) return NULL;
   switch (type) {
     case "integer":
@@ -128,7 +131,7 @@ function parse({ type, isNullable }: Flag, text: string, previous: unknown): unk
       if (/^-?\d{1,15}(\.\d+)?$/.test(text)) return Number(text);
       throw new InvalidArgumentError("It takes a number.");
     case "list":
-      return [...(Array.isArray(previous) ? previous : []), text];
+      return [...(Array.isArray(previous) ? previous : []), ...(isListOfWords ? text.split(",") : [text])];
     case "json":
       try {
         return JSON.parse(text);

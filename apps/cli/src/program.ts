@@ -1,5 +1,6 @@
 import { VERSION } from "@berth/core";
 import { Command, CommanderError, Option } from "commander";
+import { NOT_BERTH, problemIn } from "./connection/problem.ts";
 import { explain, failureLines } from "./explain.ts";
 import { EXIT, type ExitCode } from "./failure.ts";
 import type { Operation } from "./operations/index.ts";
@@ -129,9 +130,19 @@ export async function run(argv: readonly string[], system: System): Promise<Exit
       isVerbose: program.opts().verbose === true,
       flagNames: flagNamesOf(program, argv),
     });
+    const answer = program.opts().json === true ? answerIn(error) : undefined;
+    if (answer !== undefined) system.stdout.write(`${JSON.stringify(answer)}\n`);
     system.stderr.write(failureLines(failure));
     return failure.exitCode;
   }
+}
+
+/** What the API answered, when it refused. */
+function answerIn(error: unknown): object | undefined {
+  const problem = problemIn(error);
+  if (problem === undefined || problem.code === NOT_BERTH) return undefined;
+  const { status: _status, ...answer } = problem;
+  return answer;
 }
 
 /** Commands made by hand whose group has others that are made from the API's operations. */

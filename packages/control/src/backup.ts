@@ -1,4 +1,5 @@
 import {
+  BACKUPS_MAX,
   type BackupConfiguration,
   type BackupCreate,
   type BackupExecutionSummary,
@@ -19,7 +20,7 @@ import {
   requireAbility,
   type Stores,
 } from "@berth/core";
-import type { UseCaseContext } from "./context.ts";
+import { requireRoom, type UseCaseContext } from "./context.ts";
 import { findDatabase, findDatabaseAlone } from "./database-answer.ts";
 import { tellOfResource } from "./event.ts";
 import { requireEngineFor } from "./lifecycle.ts";
@@ -50,6 +51,7 @@ export function backups(context: UseCaseContext) {
       requireAbility(scope, "write");
       return stores.transaction(async (inside) => {
         const database = await findDatabaseAlone(inside, databaseUuid);
+        requireRoom(await inside.backups.list(database.id, { take: 0 }), BACKUPS_MAX, "backup schedules");
         const fields = await fieldsOf(inside, database, { ...newBackup(sent), s3_storage_id: null }, sent);
         const { uuid } = await inside.backups.insert(database.id, ids.uuid(), fields);
         if (sent.backup_now) await runNow(context, inside, database, uuid);

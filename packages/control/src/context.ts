@@ -5,6 +5,7 @@ import {
   type Engine,
   type GitHost,
   type Ids,
+  invalid,
   type KeyReader,
   type MagicSource,
   notFound,
@@ -72,4 +73,9 @@ export async function findResourceAlone(inside: Stores, ref: ResourceRef): Promi
   const resource = await inside.resources.findAlone(ref);
   if (resource === undefined) throw notFound(RESOURCE_KINDS[ref.kind].title);
   return resource;
+}
+
+/** @throws DomainError `request.invalid` where a resource has as many of something as it may have. */
+export function requireRoom({ total }: { readonly total: number }, max: number, things: string): void {
+  if (total >= max) throw invalid({ _: [`At most ${max} ${things} of one resource.`] });
 }

@@ -1,4 +1,4 @@
-import { KINDS_WITH_TASKS, type TaskOwnerRef } from "@berth/core";
+import { KINDS_WITH_TASKS, SCHEDULED_TASKS_MAX, type TaskOwnerRef } from "@berth/core";
 import { testResource, testUuid } from "@berth/testing";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { outcomes, type World, world } from "./world.fixture.ts";
@@ -79,6 +79,14 @@ describe.each(KINDS_WITH_TASKS)("[S17] scheduled tasks of an owner of the kind %
     ];
     expect(await outcomes(ofSibling)).toEqual(ofSibling.map(() => "Scheduled task not found."));
     expect((await at.own.scheduledTasks.list(ref, {})).items).toMatchObject([{ uuid, name: "Clean up" }]);
+  });
+
+  test("come to an end, however many are made at once", async () => {
+    const asked = Array.from({ length: SCHEDULED_TASKS_MAX + 5 }, () => at.own.scheduledTasks.create(ref, task));
+    const refused = (await Promise.allSettled(asked)).filter(({ status }) => status === "rejected");
+    expect(refused).toHaveLength(5);
+    expect((await at.own.scheduledTasks.list(ref, {})).total).toBe(SCHEDULED_TASKS_MAX);
+    await expect(at.own.scheduledTasks.create(ref, task)).rejects.toMatchObject({ code: "request.invalid" });
   });
 
   test("refuse a change of nothing", async () => {

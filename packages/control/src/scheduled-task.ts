@@ -5,6 +5,7 @@ import {
   type Page,
   type Paging,
   requireAbility,
+  SCHEDULED_TASKS_MAX,
   type ScheduledTask,
   type ScheduledTaskCreate,
   type ScheduledTaskExecution,
@@ -13,7 +14,7 @@ import {
   scheduledTaskView,
   type TaskOwnerRef,
 } from "@berth/core";
-import { findResource, type UseCaseContext } from "./context.ts";
+import { findResource, findResourceAlone, requireRoom, type UseCaseContext } from "./context.ts";
 import { tellOfResource } from "./event.ts";
 import { mapPage } from "./page.ts";
 
@@ -29,7 +30,8 @@ export function scheduledTasks({ scope, stores, ids }: UseCaseContext) {
     async create(ref: TaskOwnerRef, sent: ScheduledTaskCreate): Promise<ScheduledTask> {
       requireAbility(scope, "write");
       return stores.transaction(async (inside) => {
-        const owner = await findResource(inside, ref);
+        const owner = await findResourceAlone(inside, ref);
+        requireRoom(await inside.scheduledTasks.list(owner.id, { take: 0 }), SCHEDULED_TASKS_MAX, "scheduled tasks");
         const made = await inside.scheduledTasks.insert(owner.id, ids.uuid(), newScheduledTask(sent));
         await tellOfResource(inside, owner, "resource.scheduled_tasks_changed", { created: made.uuid });
         return scheduledTaskView(made);

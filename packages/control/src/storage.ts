@@ -25,7 +25,7 @@ import {
   storageChange,
   storageView,
 } from "@berth/core";
-import { findResource, findResourceAlone, type UseCaseContext } from "./context.ts";
+import { findResource, findResourceAlone, requireRoom, type UseCaseContext } from "./context.ts";
 import { tellOfResource } from "./event.ts";
 import { mapPage } from "./page.ts";
 
@@ -130,8 +130,7 @@ function containerOf(containers: readonly StorageContainer[], uuid: string): Sto
 }
 
 async function requireFree(inside: Stores, owner: ResourceRecord, fields: StorageFields): Promise<void> {
-  const { total } = await inside.storages.list(owner.id, { take: 0 });
-  if (total >= STORAGES_MAX) throw invalid({ _: [`At most ${STORAGES_MAX} storages of one resource.`] });
+  requireRoom(await inside.storages.list(owner.id, { take: 0 }), STORAGES_MAX, "storages");
   await requireFreeName(inside, owner, fields);
 }
 

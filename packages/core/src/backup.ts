@@ -5,6 +5,9 @@ import { type DatabaseEngine, databaseEngine, engineValues } from "./database-en
 import type { FieldErrors } from "./errors.ts";
 import { inputShape, lenient, sentFields } from "./input.ts";
 
+/** Of one database. */
+export const BACKUPS_MAX = 100;
+
 const count = (about: string) => z.int().min(0).default(0).describe(`${about} 0 keeps all.`);
 const gigabytes = (about: string) => z.number().min(0).default(0).describe(`${about} 0 keeps all.`);
 

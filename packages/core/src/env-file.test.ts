@@ -1,7 +1,7 @@
 import { parse } from "dotenv";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { parseEnvFile } from "./env-file.ts";
+import { parseEnvFile, readEnvFile } from "./env-file.ts";
 
 const one = (text: string) => {
   const [entry, ...others] = parseEnvFile(text);
@@ -39,6 +39,12 @@ describe("a text in env format", () => {
     ["", "none"],
   ])("[S11] %j is read with its comment", (text, expected) => {
     expect(one(text)).toEqual(expected);
+  });
+
+  test("tells which of its lines are none of a variable", () => {
+    const text = '\uFEFFA=1\r\nnonsense\n\n  # fine\nB="2\n3"\n=4\nC D=5\nE=6';
+    expect(readEnvFile(text).unreadLines).toEqual([2, 7, 8]);
+    expect(readEnvFile("").unreadLines).toEqual([]);
   });
 
   test("keeps the order of what counts", () => {

@@ -19,9 +19,16 @@ const PLAIN = /.*/y;
  * Unlike there, a `#` in an unquoted value begins a comment only behind white space, so that `PASSWORD=a#b` and
  * `COLOR=#fff` are kept whole.
  */
-export function parseEnvFile(text: string): readonly EnvFileEntry[] {
+export const parseEnvFile = (text: string): readonly EnvFileEntry[] => readEnvFile(text).entries;
+
+/** Also the numbers, from 1, of the lines that are passed over though they are neither empty nor a comment. */
+export function readEnvFile(text: string): {
+  readonly entries: readonly EnvFileEntry[];
+  readonly unreadLines: readonly number[];
+} {
   const source = text.replace(/^\uFEFF/, "").replace(/\r\n?/g, "\n");
   const entries = new Map<string, EnvFileEntry>();
+  const unreadLines: number[] = [];
   let at = 0;
   while (at < source.length) {
     const head = matchAt(HEAD, source, at);
@@ -31,11 +38,13 @@ export function parseEnvFile(text: string): readonly EnvFileEntry[] {
       entries.delete(head[1]);
       entries.set(head[1], { key: head[1], value: entry.value, comment: entry.comment });
       at = entry.end;
+    } else if (/^[^\S\n]*[^\s#]/.test(matchAt(PLAIN, source, at)?.[0] ?? "")) {
+      unreadLines.push(source.slice(0, at).split("\n").length);
     }
     const lineEnd = source.indexOf("\n", at);
     at = lineEnd === -1 ? source.length : lineEnd + 1;
   }
-  return [...entries.values()];
+  return { entries: [...entries.values()], unreadLines };
 }
 
 function valueAt(source: string, start: number) {

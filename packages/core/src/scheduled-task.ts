@@ -15,6 +15,8 @@ import { Timestamp, timestamp, timestampOrNull } from "./timestamp.ts";
 export const KINDS_WITH_TASKS = ["application", "service"] as const satisfies readonly ResourceKind[];
 export type TaskOwnerRef = ResourceRef & { readonly kind: (typeof KINDS_WITH_TASKS)[number] };
 
+/** Of one resource. */
+export const SCHEDULED_TASKS_MAX = 100;
 const COMMAND_LENGTH_MAX = 65_536; // Half of the longest argument that Linux passes on (MAX_ARG_STRLEN).
 const TIMEOUT_SECONDS_MAX = 2_147_483_647; // What a column of 32 bits holds.
 const TIMEOUT_SECONDS = 300;

@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
-import { EnvCreate, type EnvironmentVariable, parseEnvFile } from "@berth/core";
+import { EnvCreate, type EnvironmentVariable, readEnvFile } from "@berth/core";
 import type { Command } from "commander";
 import { ProblemError, problemIn } from "../connection/problem.ts";
 import { Failure, usage } from "../failure.ts";
@@ -159,9 +159,14 @@ async function fromFile({ system }: Session, file: string): Promise<readonly Var
       : await readFile(path, "utf8").catch((cause: unknown) => {
           throw new Failure(`${path} cannot be read.`, { cause });
         });
-  return parseEnvFile(text).map(({ key, value, comment }) =>
-    shaped({ key, value, ...(comment === null ? {} : { comment }) }),
-  );
+  const { entries, unreadLines } = readEnvFile(text);
+  // Left out in silence, it would be missed when the application runs.
+  if (unreadLines.length > 0) {
+    const lines = `${unreadLines.length === 1 ? "Line" : "Lines"} ${unreadLines.join(", ")}`;
+    const what = `${lines} of ${file === "-" ? "standard input" : printable(file)}`;
+    throw usage(`${what} cannot be read as KEY=VALUE. Nothing was set.`);
+  }
+  return entries.map(({ key, value, comment }) => shaped({ key, value, ...(comment === null ? {} : { comment }) }));
 }
 
 const shaped = (each: Variable): Variable => (each.value.includes("\n") ? { ...each, is_multiline: true } : each);

@@ -4,6 +4,7 @@ const Body = z.looseObject({
   message: z.string(),
   code: z.string().optional(),
   request_id: z.string().optional(),
+  error: z.string().optional(),
   errors: z.record(z.string(), z.array(z.string())).optional(),
   conflicts: z.array(z.looseObject({ message: z.string() })).optional(),
 });

@@ -75,7 +75,8 @@ async function requestOf(
   );
   const given = options.input === undefined ? {} : await jsonInput(system, String(options.input));
   const body = { ...given, ...fields };
-  if (Object.keys(body).length === 0) return base;
+  // Where nothing was given, the server names what is required.
+  if (Object.keys(body).length === 0 && !bodyFlags.some(({ isRequired }) => isRequired)) return base;
   return { ...base, body: JSON.stringify(body), contentType: "application/json" };
 }
 

@@ -10,8 +10,8 @@ import { applications } from "./0008-applications.ts";
 import { databases } from "./0009-databases.ts";
 import { services } from "./0010-services.ts";
 import { serverLinks } from "./0011-server-links.ts";
-import { schedules } from "./0021-schedules.ts";
 import { lists } from "./0019-lists.ts";
+import { schedules } from "./0021-schedules.ts";
 
 /** In the order of their names, which never change once released. */
 export const MIGRATIONS: Readonly<Record<string, Migration>> = {
@@ -26,6 +26,6 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   "0009-databases": databases,
   "0010-services": services,
   "0011-server-links": serverLinks,
-  "0021-schedules": schedules,
   "0019-lists": lists,
+  "0021-schedules": schedules,
 };
