@@ -4,5 +4,6 @@ export default defineConfig({
   test: {
     projects: ["packages/*", "apps/*", "tooling/description"],
     passWithNoTests: true,
+    reporters: ["default", "./tooling/vitest/skipped-reporter.ts"],
   },
 });

@@ -3,6 +3,7 @@ import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { dockerProblem } from "../packages/testing/src/docker-engine.ts";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const REPORT = "reports/vitest.json";
@@ -25,12 +26,18 @@ const CHECKS = [
       "--reporter=json",
       `--outputFile.json=${REPORT}`,
       "--reporter=./tooling/vitest/flaky-reporter.ts",
+      "--reporter=./tooling/vitest/skipped-reporter.ts",
     ],
   },
 ];
 
 rmSync(join(root, "reports"), { recursive: true, force: true });
 mkdirSync(join(root, "reports"), { recursive: true });
+
+const problem = dockerProblem();
+console.log(
+  problem === undefined ? "Docker suites run on this machine's engine" : `Docker suites are skipped: ${problem}`,
+);
 
 const failed = [];
 for (const { name, argv } of CHECKS) {
