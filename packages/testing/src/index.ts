@@ -15,6 +15,8 @@ export * from "./git-server.ts";
 export * from "./git-ssh-server.ts";
 export * from "./github-server.ts";
 export * from "./hetzner-server.ts";
+export * from "./hostile-repository.ts";
+export * from "./hostile-values.ts";
 export * from "./key-reader.ts";
 export * from "./printing-engine.ts";
 export * from "./records.ts";

@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync 
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { isDomainError, type SourceSpec } from "@berth/core";
-import { createRepository, startGitServer, type TestRepository } from "@berth/testing";
+import { createRepository, hostileValues, startGitServer, type TestRepository } from "@berth/testing";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { sourceFetcher } from "./fetcher.ts";
 
@@ -36,24 +36,7 @@ async function refusalOf(fields: Partial<Extract<SourceSpec, { type: "git" }>>, 
   return `${error.code} ${error.message}`;
 }
 
-const payloads = (file: string) => [
-  `--upload-pack=touch ${file}`,
-  `--upload-pack=touch\${IFS}${file}`,
-  `-u touch ${file}`,
-  `--output=${file}`,
-  `--exec=touch ${file}`,
-  `-oProxyCommand=touch ${file}`,
-  `$(touch ${file})`,
-  `\`touch ${file}\``,
-  `;touch ${file}`,
-  `|touch ${file}`,
-  `main\ntouch ${file}`,
-  `main\0${file}`,
-  `main:${file}`,
-  `+refs/heads/main:refs/heads/x`,
-  `@{upstream}`,
-  `main^{/touch}`,
-];
+const payloads = (file: string) => hostileValues(file).map(({ value }) => value);
 
 describe("runs nothing", () => {
   test("of a hostile address", async () => {
