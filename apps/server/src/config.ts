@@ -69,6 +69,8 @@ export const ENVIRONMENT = z.object({
 
 /** This machine's Docker engine and the proxy beside it. */
 export interface LocalDocker {
+  /** Whether it becomes a server of its own when it answers. */
+  readonly isWanted: boolean;
   readonly socketPath: string;
   readonly httpPort: number;
   readonly httpsPort: number;
@@ -89,8 +91,7 @@ export interface Config {
   readonly reportedVersion: string;
   readonly allowedPrivateHosts: readonly string[];
   readonly publicUrl: string | undefined;
-  /** `undefined`: not looked for. */
-  readonly docker: LocalDocker | undefined;
+  readonly docker: LocalDocker;
   /** For the first start; `undefined`: a new one. */
   readonly instanceId: string | undefined;
   readonly deploysExample: boolean;
@@ -122,15 +123,13 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     reportedVersion: env.BERTH_REPORTED_VERSION,
     allowedPrivateHosts: env.BERTH_ALLOWED_PRIVATE_HOSTS.split(/[\s,]+/).filter(Boolean),
     publicUrl: env.BERTH_PUBLIC_URL,
-    docker:
-      env.BERTH_DOCKER === "off"
-        ? undefined
-        : {
-            socketPath: env.BERTH_DOCKER_SOCKET,
-            httpPort: env.BERTH_HTTP_PORT,
-            httpsPort: env.BERTH_HTTPS_PORT,
-            network: env.BERTH_DOCKER_NETWORK,
-          },
+    docker: {
+      isWanted: env.BERTH_DOCKER !== "off",
+      socketPath: env.BERTH_DOCKER_SOCKET,
+      httpPort: env.BERTH_HTTP_PORT,
+      httpsPort: env.BERTH_HTTPS_PORT,
+      network: env.BERTH_DOCKER_NETWORK,
+    },
     instanceId: env.BERTH_INSTANCE_ID,
     deploysExample: env.BERTH_EXAMPLE === "on",
     parallelDeployments: env.BERTH_PARALLEL_DEPLOYMENTS,

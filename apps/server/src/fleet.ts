@@ -19,6 +19,8 @@ export interface Fleet {
   /** @throws DomainError `engine.unreachable` for what only another control plane reaches. */
   member(server: ServerRecord): Member;
   isWithinReach(server: ServerRecord): boolean;
+  /** The member of a server that was asked for before. */
+  known(serverId: number): Member | undefined;
   /** Lets go of servers that are no longer recorded. */
   keepOnly(servers: readonly ServerRecord[]): void;
   close(): Promise<void>;
@@ -59,6 +61,7 @@ export function fleet(make: (server: ServerRecord) => Member | undefined): Fleet
         `Server ${server.name} is not within reach of this control plane. It is another machine's own engine, or its kind is not supported.`,
       );
     },
+    known: (serverId) => members.get(serverId),
     isWithinReach: (server) => find(server) !== undefined,
     keepOnly(servers) {
       const ids = new Set(servers.map(({ id }) => id));

@@ -1,8 +1,9 @@
 import { fileURLToPath } from "node:url";
-import { VERSION } from "@berth/core";
+import { type ServerRecord, type Stores, VERSION } from "@berth/core";
 import { openDatabase } from "@berth/db";
+import { dockerVersion } from "@berth/engine";
 import type { WorkerOptions } from "@berth/worker";
-import { deployExample, ensureCliFile, ensureLocalServer, ROOT_SCOPE } from "./bootstrap.ts";
+import { deployExample, ensureCliFile, ensureDockerServer, ensureLocalServer, ROOT_SCOPE } from "./bootstrap.ts";
 import type { Config } from "./config.ts";
 import { dataFolder } from "./data-folder.ts";
 import { followDeployment } from "./follow.ts";
@@ -67,7 +68,9 @@ async function start(
   const control = inside.controlFor(ROOT_SCOPE);
   const rootStores = inside.storesFor(ROOT_SCOPE);
   const server = await ensureLocalServer({ file: folder.serverFile, stores: rootStores, control, ids });
-  inside.useLocalServer(server);
+  const docker = await dockerOf(config, folder.dockerFile, rootStores, progress);
+  inside.useServers(server, docker, await rootStores.settings.instanceId(config.instanceId ?? ids.uuid()));
+  undo.add(() => inside.closeServers());
 
   const app = httpServer({
     controlFor: inside.controlFor,
@@ -123,6 +126,26 @@ async function start(
       return stopping;
     },
   };
+}
+
+/** The server that stands for this machine's Docker engine, registered when it answers for the first time. */
+async function dockerOf(
+  { docker }: Config,
+  file: string,
+  stores: Stores,
+  progress: Progress,
+): Promise<ServerRecord | undefined> {
+  const options = { file, stores, ids, network: docker.network };
+  if (!docker.isWanted) return ensureDockerServer({ ...options, version: undefined });
+  const look = async () => {
+    const version = await dockerVersion(docker.socketPath);
+    return { version, server: await ensureDockerServer({ ...options, version }) };
+  };
+  const { server } = await progress.step("Docker", look, ({ version, server }) => {
+    if (version !== undefined) return `${version}, server ${server?.name}`;
+    return `${docker.socketPath} does not answer; applications run as processes`;
+  });
+  return server;
 }
 
 function introduce(progress: Progress, url: string, token: string | undefined, cliFile: string): void {

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { hostname } from "node:os";
 import { setTimeout } from "node:timers/promises";
 import { type Control, control, type Webhooks, webhooks } from "@berth/control";
-import { type Clock, DomainError, type Scope, type ServerRecord, type Stores } from "@berth/core";
+import { type Clock, isOwnMachine, type Scope, type ServerRecord, type Stores } from "@berth/core";
 import { authenticator, cipher, type Database, loadKeyFile, requireKey, stores, systemStores } from "@berth/db";
 import {
   addressBook,
@@ -22,6 +22,8 @@ import {
 import { gitCredentials, type Worker, type WorkerOptions, worker } from "@berth/worker";
 import type { Config } from "./config.ts";
 import type { DataFolder } from "./data-folder.ts";
+import { dockerServer } from "./docker-server.ts";
+import { fleet, type Member } from "./fleet.ts";
 import { ids } from "./ids.ts";
 import type { Logger } from "./logger.ts";
 import { magic } from "./magic.ts";
@@ -41,8 +43,10 @@ export interface Inside {
   readonly storesFor: (scope: Scope) => Stores;
   readonly webhooks: Webhooks;
   readonly authenticator: ReturnType<typeof authenticator>;
-  /** This machine. Set once its record is known; nothing is deployed before. */
-  useLocalServer(server: ServerRecord): void;
+  /** This machine, and its Docker engine where there is one. Set once known; nothing is deployed before. */
+  useServers(local: ServerRecord, docker: ServerRecord | undefined, instanceId: string): void;
+  /** Lets go of all servers; what runs there goes on. */
+  closeServers(): Promise<void>;
   openEngine(): Promise<ProcessEngine>;
   openProxy(): Promise<EmbeddedProxy>;
   makeWorker(options?: Pick<WorkerOptions, "steps" | "settings">): Worker;
@@ -71,22 +75,26 @@ export async function wire(config: Config, folder: DataFolder, database: Databas
   const gitHost = githubHost({ allowedPrivateHosts: config.allowedPrivateHosts });
   let proxy: EmbeddedProxy | undefined;
   let local: ServerRecord | undefined;
+  let localDocker: ServerRecord | undefined;
+  let instanceId: string | undefined;
+  const system = systemStores(database, secrets);
 
   const isLocal = (server: Pick<ServerRecord, "id">) => server.id === local?.id;
-  const engineFor = (server: ServerRecord) => {
-    if (isLocal(server)) return engine;
-    throw unreachable(server);
+  const makeMember = (server: ServerRecord): Member | undefined => {
+    if (isLocal(server)) return proxy && { engine, proxy, update() {}, retryNow() {}, close: async () => {} };
+    if (server.engine !== "docker" || (isOwnMachine(server) && server.id !== localDocker?.id)) return undefined;
+    if (instanceId === undefined) return undefined;
+    return dockerServer(server, { stores: system, folder, instanceId, local: config.docker, log });
   };
-  const proxyFor = (server: ServerRecord) => {
-    if (isLocal(server) && proxy !== undefined) return proxy;
-    throw unreachable(server);
-  };
+  const members = fleet(makeMember);
+  const engineFor = (server: ServerRecord) => (isLocal(server) ? engine : members.member(server).engine);
+  const proxyFor = (server: ServerRecord) => members.member(server).proxy;
 
   return {
     storesFor,
     authenticator: authenticator(database),
     webhooks: webhooks({
-      stores: systemStores(database, secrets),
+      stores: system,
       ids,
       instanceUrl: config.publicUrl ?? null,
     }),
@@ -94,7 +102,7 @@ export async function wire(config: Config, folder: DataFolder, database: Databas
       stores: storesFor,
       source,
       engineFor,
-      publicUrl: (url, serverId) => (isLocal({ id: serverId }) && proxy ? proxy.publicUrl(url) : url),
+      publicUrl: (url, serverId) => members.known(serverId)?.proxy.publicUrl(url) ?? url,
       instanceUrl: config.publicUrl ?? null,
       reportedVersion: config.reportedVersion,
       teamServersMax: config.teamServersMax,
@@ -109,9 +117,12 @@ export async function wire(config: Config, folder: DataFolder, database: Databas
       templates,
       hashToken,
     }),
-    useLocalServer: (server) => {
+    useServers(server, docker, id) {
       local = server;
+      localDocker = docker;
+      instanceId = id;
     },
+    closeServers: () => members.close(),
     openEngine: async () => {
       await engine.open();
       return engine;
@@ -129,22 +140,21 @@ export async function wire(config: Config, folder: DataFolder, database: Databas
     },
     makeWorker: (options = {}) =>
       worker({
-        stores: systemStores(database, secrets),
+        stores: system,
         engineFor,
         proxyFor,
+        connectorFor: (server) => members.member(server).connect,
+        keepOnly: (servers) => members.keepOnly(servers),
         source,
-        credentialsFor: gitCredentials(systemStores(database, secrets), gitHost),
+        credentialsFor: gitCredentials(system, gitHost),
         redactor,
         clock,
         diskOf: async (server) => (isLocal(server) ? await diskSpace(folder.apps) : undefined),
         owner: `${hostname()}-${process.pid}-${ids.secret(8)}`,
-        ownsServer: isLocal,
+        ownsServer: (server) => members.isWithinReach(server),
         logger: log,
         ...options,
         settings: { concurrentDeploymentsMax: config.parallelDeployments, ...options.settings },
       }),
   };
 }
-
-const unreachable = ({ name }: ServerRecord) =>
-  new DomainError("engine.unreachable", `Server ${name} is not within reach of this control plane.`);

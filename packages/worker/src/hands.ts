@@ -12,9 +12,15 @@ export interface ServerHands {
 }
 
 /** One engine, proxy and router for each server, for deployments and reconciler alike. */
-export function serverHands(deps: WorkerDeps): (server: ServerRecord) => ServerHands {
+export interface AllHands {
+  of(server: ServerRecord): ServerHands;
+  /** Of a server that is gone, or is not within reach any more. */
+  forget(serverId: number): void;
+}
+
+export function allHands(deps: WorkerDeps): AllHands {
   const known = new Map<number, ServerHands>();
-  return (server) => {
+  const of = (server: ServerRecord): ServerHands => {
     const existing = known.get(server.id);
     if (existing !== undefined) return { ...existing, server };
     const engine = deps.engineFor(server);
@@ -29,4 +35,5 @@ export function serverHands(deps: WorkerDeps): (server: ServerRecord) => ServerH
     known.set(server.id, hands);
     return hands;
   };
+  return { of, forget: (serverId) => void known.delete(serverId) };
 }

@@ -36,6 +36,8 @@ export interface WorkerDeps {
   diskOf(server: ServerRecord): Promise<DiskSpace | undefined>;
   /** Whether this instance can work on a server: its engine is here or within reach. */
   ownsServer(server: ServerRecord): boolean;
+  /** Told which servers there are now, now and then: what is kept for others may go. */
+  keepOnly?(servers: readonly ServerRecord[]): void;
   readonly logger: Logger;
 }
 

@@ -20,6 +20,8 @@ export interface Reconciler {
 export interface ReconcilerDeps extends WorkerDeps {
   readonly settings: WorkerSettings;
   readonly handsOf: (server: ServerRecord) => ServerHands;
+  /** Of a server that is gone, or is not within reach any more. */
+  readonly forgetHands: (serverId: number) => void;
 }
 
 /** One server's part in it, from the first look to the last. */
@@ -54,13 +56,26 @@ export function createReconciler(deps: ReconcilerDeps, pulse: Pulse): Reconciler
     const follower = pulse.follow();
     while (!stopping.signal.aborted) {
       try {
-        const servers = (await stores.servers.list()).filter(deps.ownsServer);
+        const all = await stores.servers.list();
+        deps.keepOnly?.(all);
+        const servers = all.filter(deps.ownsServer);
+        forgetOthers(servers);
         for (const server of servers) visit(server);
       } catch (error) {
         logger.warn("The servers cannot be looked after.", { error });
       }
       await pause(LOOK_SECONDS_MIN, stopping.signal);
       await follower.next(settings.reconcileSeconds, stopping.signal);
+    }
+  };
+
+  const forgetOthers = (servers: readonly ServerRecord[]) => {
+    const ids = new Set(servers.map(({ id }) => id));
+    for (const [id, { unsubscribe }] of posts) {
+      if (ids.has(id)) continue;
+      unsubscribe();
+      posts.delete(id);
+      deps.forgetHands(id);
     }
   };
 

@@ -1,6 +1,5 @@
-import type { ServerRecord } from "@berth/core";
 import type { DeploymentDeps } from "./deploy/deployment.ts";
-import { serverHands } from "./hands.ts";
+import { allHands } from "./hands.ts";
 import { createJobs } from "./job.ts";
 import type { WorkerDeps } from "./ports.ts";
 import { pulse } from "./pulse.ts";
@@ -33,8 +32,9 @@ export interface WorkerOptions extends WorkerDeps {
 export function worker(options: WorkerOptions): Worker {
   const settings: WorkerSettings = { ...DEFAULT_SETTINGS, ...options.settings };
   const beat = pulse();
-  const handsOf: (server: ServerRecord) => ReturnType<ReturnType<typeof serverHands>> = serverHands(options);
-  const reconciler = createReconciler({ ...options, settings, handsOf }, beat);
+  const hands = allHands(options);
+  const handsOf = hands.of;
+  const reconciler = createReconciler({ ...options, settings, handsOf, forgetHands: hands.forget }, beat);
   const queue = createQueue({ ...options, settings, handsOf, onHealthy: (uuid) => reconciler.markHealthy(uuid) }, beat);
   const jobs = createJobs({ ...options, settings, handsOf }, beat);
   const scheduler = createScheduler({ ...options, settings, kinds: SCHEDULED });

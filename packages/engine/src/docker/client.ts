@@ -5,6 +5,18 @@ import { DomainError, isDomainError } from "@berth/core";
 import Docker from "dockerode";
 import type { Host } from "../host/host.ts";
 
+/** Of the engine that listens on a socket of this machine, for people; `undefined` when none answers. */
+export async function dockerVersion(socketPath: string): Promise<string | undefined> {
+  const docker = new Docker({ socketPath, timeout: 5000 });
+  try {
+    const { Version } = await docker.version();
+    return `Docker ${Version}`;
+  } catch {
+    // Whatever the reason is, nothing can be done with it.
+    return undefined;
+  }
+}
+
 /** Where an engine listens unless its server says otherwise. */
 export const DOCKER_SOCKET = "/var/run/docker.sock";
 

@@ -1,0 +1,105 @@
+import { createHash } from "node:crypto";
+import { describeDocker, type ServerContainer, startServerContainer } from "@berth/testing";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { type Deployed, deploy, placeOf } from "./applications.fixture.ts";
+import { type TestServer, testServer, until } from "./server.fixture.ts";
+
+/** What somebody without a repository has: a Dockerfile. */
+const dockerfile = (version: string): string => {
+  const program = `require("http").createServer((q, r) => r.end("${version}")).listen(3000)`;
+  const text = `FROM node:24-alpine\nEXPOSE 3000\nCMD ${JSON.stringify(["node", "-e", program])}\n`;
+  return Buffer.from(text).toString("base64");
+};
+
+describeDocker("a server over SSH", ["server:debian13", "node:24-alpine", "caddy:2"], (docker) => {
+  let server: TestServer;
+  let machine: ServerContainer;
+  let serverUuid: string;
+  let app: Deployed;
+
+  beforeAll(async () => {
+    [server, machine] = await Promise.all([testServer(), startServerContainer(docker)]);
+    await machine.loadImages("node:24-alpine", "caddy:2");
+    const key = await server.rest("POST", "/security/keys", { name: "web", private_key: machine.keys.privateKey });
+    expect(key, JSON.stringify(key.body)).toMatchObject({ status: 201 });
+    const { status, body } = await server.rest("POST", "/servers", {
+      name: "web-1",
+      ip: machine.address,
+      private_key_uuid: (key.body as { uuid: string }).uuid,
+      proxy_type: "caddy",
+      instant_validate: true,
+    });
+    expect(status, JSON.stringify(body)).toBe(201);
+    serverUuid = (body as { uuid: string }).uuid;
+  }, 180_000);
+  afterAll(async () => {
+    await server?.dispose();
+  });
+
+  const read = async () =>
+    (await server.rest("GET", `/servers/${serverUuid}`)).body as {
+      is_usable: boolean;
+      is_validating: boolean;
+      validation_logs: string | null;
+      host_key: string | null;
+      proxy_type: string;
+    };
+  /** As a visitor would, at the server's own address. */
+  const visit = async (path = "/") => {
+    const { exitCode, output } = await machine.exec([
+      ...["curl", "-s", "-m", "10", "-o", "/dev/stdout", "-w", " %{http_code}"],
+      ...["-H", `Host: ${app.host}`, `http://127.0.0.1${path}`],
+    ]);
+    return exitCode === 0 ? output : `curl ended with ${exitCode}`;
+  };
+
+  test("is validated, and its host key is pinned", async () => {
+    const found = await until(async () => {
+      const now = await read();
+      return now.is_validating ? undefined : now;
+    }, 60_000);
+    expect(found, found.validation_logs ?? "").toMatchObject({ is_usable: true, validation_logs: null });
+    const shown = await machine.exec(["cat", "/etc/ssh/ssh_host_ed25519_key.pub"]);
+    const [, blob = ""] = shown.output.split(" ");
+    const digest = createHash("sha256").update(Buffer.from(blob, "base64")).digest("base64").replace(/=+$/, "");
+    expect(found.host_key).toBe(`SHA256:${digest}`);
+  }, 90_000);
+
+  test("runs an application that was built on it, behind its own proxy", async () => {
+    const { status, body } = await server.rest("POST", "/applications/dockerfile", {
+      ...(await placeOf(server)),
+      server_uuid: serverUuid,
+      dockerfile: dockerfile("0"),
+      ports_exposes: "3000",
+      name: "web",
+    });
+    expect(status, JSON.stringify(body)).toBe(201);
+    const { uuid } = body as { uuid: string };
+    const { fqdn } = (await server.rest("GET", `/applications/${uuid}`)).body as { fqdn: string };
+    app = { uuid, host: new URL(fqdn).hostname };
+    const outcome = await deploy(server, app.uuid);
+    expect(outcome, outcome.log).toMatchObject({ status: "finished" });
+    expect(await visit()).toBe("0 200");
+  }, 180_000);
+
+  test("loses its connection and gets it back, and nobody who visits notices", async () => {
+    await machine.killSshd();
+    expect(await visit()).toBe("0 200");
+    await machine.startSshd();
+    await server.rest("PATCH", `/applications/${app.uuid}`, { dockerfile: dockerfile("1") });
+    const outcome = await deploy(server, app.uuid);
+    expect(outcome, outcome.log).toMatchObject({ status: "finished" });
+    expect(await visit()).toBe("1 200");
+  }, 180_000);
+
+  test("is empty again after it was deleted with force", async () => {
+    expect(await server.rest("DELETE", `/servers/${serverUuid}`)).toMatchObject({ status: 400 });
+    expect(await server.rest("DELETE", `/servers/${serverUuid}?force=true`)).toMatchObject({ status: 200 });
+    await until(
+      async () => ((await server.rest("GET", `/servers/${serverUuid}`)).status === 404 ? true : undefined),
+      90_000,
+    );
+    const left = await machine.exec(["docker", "ps", "-a", "-q", "--filter", "label=berth.kind=application"]);
+    expect(left.output).toBe("");
+  }, 120_000);
+});

@@ -1,0 +1,199 @@
+import { Agent, request } from "node:http";
+import { describeDocker, type RepositoryFiles } from "@berth/testing";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import {
+  createApplication,
+  type Deployed,
+  deploy,
+  get,
+  plainServer,
+  temporaryRepository,
+} from "./applications.fixture.ts";
+import { type DockerServer, dockerServer } from "./docker.fixture.ts";
+import { until } from "./server.fixture.ts";
+
+/** As `plainServer`, with the Dockerfile that a user would write. */
+const dockerApp = (version: string): RepositoryFiles => ({
+  ...plainServer(version),
+  Dockerfile: `FROM node:24-alpine\nWORKDIR /app\nCOPY . .\nENV PORT=3000\nEXPOSE 3000\nCMD ["node", "server.js"]\n`,
+});
+
+describeDocker("this machine's Docker engine", ["node:24-alpine", "caddy:2"], (docker) => {
+  let server: DockerServer;
+  let app: Deployed;
+  const source = temporaryRepository(dockerApp("0"));
+
+  const create = (settings: Readonly<Record<string, unknown>> = {}, from = source) =>
+    createApplication(server, from, { server_uuid: server.dockerUuid, build_pack: "dockerfile", ...settings });
+  const containersOf = (uuid: string) =>
+    docker.client.listContainers({ all: true, filters: { label: [`berth.resource=${uuid}`] } });
+  const statusOf = async (uuid: string) =>
+    ((await server.rest("GET", `/applications/${uuid}`)).body as { status: string }).status;
+
+  beforeAll(async () => {
+    server = await dockerServer(docker);
+    app = await create({ name: "web" });
+    const outcome = await deploy(server, app.uuid);
+    expect(outcome, outcome.log).toMatchObject({ status: "finished" });
+  }, 180_000);
+  afterAll(async () => {
+    await server?.dispose();
+    source.dispose();
+  });
+
+  test("runs an application behind a proxy, and publishes no port of it", async () => {
+    expect(await get(server, app.host)).toEqual({ status: 200, body: "0" });
+    const [container, ...others] = await containersOf(app.uuid);
+    expect(others).toEqual([]);
+    expect(container?.Ports.filter(({ PublicPort }) => PublicPort !== undefined)).toEqual([]);
+    expect(await statusOf(app.uuid)).toBe("running:healthy");
+  });
+
+  test("fails no request through deployments under load", async () => {
+    const agent = new Agent({ keepAlive: true, maxSockets: 8 });
+    const failures: string[] = [];
+    const seen = new Set<string>();
+    let isDeploying = true;
+    let sent = 0;
+    const client = async (index: number) => {
+      while (isDeploying || sent < 1000) {
+        sent += 1;
+        await once(agent, sent % 40 === index ? "/slow" : "/").then(
+          (body) => seen.add(body),
+          (cause: unknown) => failures.push(String(cause)),
+        );
+        await new Promise((resolve) => setTimeout(resolve, 10));
+      }
+    };
+    const clients = Array.from({ length: 8 }, (_, index) => client(index));
+    for (const version of ["1", "2", "3"]) {
+      source.commit(dockerApp(version));
+      const outcome = await deploy(server, app.uuid);
+      expect(outcome, outcome.log).toMatchObject({ status: "finished" });
+    }
+    isDeploying = false;
+    await Promise.all(clients);
+    agent.destroy();
+    expect(failures).toEqual([]);
+    expect([...seen].sort()).toEqual(["0", "1", "2", "3"]);
+    await until(async () => ((await containersOf(app.uuid)).length === 1 ? true : undefined), 60_000);
+  }, 240_000);
+
+  test("sends no request to a candidate that never becomes healthy, and removes it", async () => {
+    const before = await get(server, app.host);
+    source.commit({ ...dockerApp("9"), "server.js": "setInterval(() => {}, 1000);" });
+    await server.rest("PATCH", `/applications/${app.uuid}`, {
+      health_check_enabled: true,
+      health_check_interval: 1,
+      health_check_retries: 2,
+      health_check_start_period: 1,
+    });
+    const outcome = await deploy(server, app.uuid);
+    expect(outcome.status, outcome.log).toBe("failed");
+    expect(outcome.error).toContain("not healthy");
+    expect(await get(server, app.host)).toEqual(before);
+    expect(await containersOf(app.uuid)).toHaveLength(1);
+    source.commit(dockerApp("3"));
+  }, 120_000);
+
+  describe("what somebody else does to a container", () => {
+    const [seconds, deadlineMs] = [5, 60_000];
+    test.each([
+      ["stopped", (id: string) => docker.client.getContainer(id).stop({ t: 0 })],
+      ["killed", (id: string) => docker.client.getContainer(id).kill()],
+      ["removed", (id: string) => docker.client.getContainer(id).remove({ force: true })],
+    ])(
+      `is seen within ${seconds} seconds and healed: it was %s`,
+      async (_what, act) => {
+        const [container] = await containersOf(app.uuid);
+        const since = Date.now();
+        await act(container?.Id ?? "");
+        await until(async () => {
+          const [now] = await containersOf(app.uuid);
+          const isBack = now?.State === "running" && (now.Id !== container?.Id || now.Created * 1000 < since);
+          return isBack && (await get(server, app.host)).status === 200 ? true : undefined;
+        }, deadlineMs);
+        await until(async () => ((await statusOf(app.uuid)) === "running:healthy" ? true : undefined), deadlineMs);
+      },
+      90_000,
+    );
+  });
+
+  test("goes on serving while Berth is killed, and is looked after again", async () => {
+    const [before] = await containersOf(app.uuid);
+    await server.kill();
+    expect((await get(server, app.host)).status).toBe(200);
+    await server.start();
+    expect((await get(server, app.host)).status).toBe(200);
+    await until(async () => ((await statusOf(app.uuid)) === "running:healthy" ? true : undefined), 60_000);
+    expect((await containersOf(app.uuid)).map(({ Id }) => Id)).toEqual([before?.Id]);
+  }, 120_000);
+
+  test("gives a container its variables byte for byte, and shows its log", async () => {
+    const value = ` q"u'o$t\`e\\ \nline two `;
+    await server.rest("POST", `/applications/${app.uuid}/envs`, { key: "TRICKY", value, is_literal: true });
+    source.commit({
+      ...dockerApp("5"),
+      "server.js": `console.log("TRICKY " + JSON.stringify(process.env.TRICKY));\n${dockerApp("5")["server.js"]}`,
+    });
+    const outcome = await deploy(server, app.uuid);
+    expect(outcome, outcome.log).toMatchObject({ status: "finished" });
+    const { body } = await server.rest("GET", `/applications/${app.uuid}/logs?lines=50`);
+    expect((body as { logs: string }).logs).toContain(`TRICKY ${JSON.stringify(value)}`);
+  }, 120_000);
+
+  test("is left as it was when its application is deleted", async () => {
+    const all = async () => {
+      const [containers, volumes, images] = await Promise.all([
+        docker.client.listContainers({ all: true, filters: { label: [`berth.instance=${docker.instance}`] } }),
+        docker.client.listVolumes({ filters: { label: [`berth.instance=${docker.instance}`] } }),
+        docker.client.listImages({ filters: { label: [`berth.instance=${docker.instance}`] } }),
+      ]);
+      return {
+        containers: containers.map(({ Id }) => Id).sort(),
+        volumes: (volumes.Volumes ?? []).map(({ Name }) => Name).sort(),
+        // Those of the other application come and go with its releases.
+        images: images.flatMap(({ Id, Labels }) => (Labels["berth.resource"] === app.uuid ? [] : [Id])).sort(),
+      };
+    };
+    // What the last deployment replaced is still draining.
+    await until(async () => ((await containersOf(app.uuid)).length === 1 ? true : undefined), 60_000);
+    const before = await all();
+    const other = await create({ name: "other" });
+    await server.rest("POST", `/applications/${other.uuid}/storages`, {
+      type: "persistent",
+      name: "data",
+      mount_path: "/data",
+    });
+    expect(await deploy(server, other.uuid)).toMatchObject({ status: "finished" });
+    expect(await get(server, other.host)).toMatchObject({ status: 200 });
+    expect((await all()).volumes.length).toBe(before.volumes.length + 1);
+    await server.rest("DELETE", `/applications/${other.uuid}?delete_volumes=true`);
+    await until(
+      async () => ((await server.rest("GET", `/applications/${other.uuid}`)).status === 404 ? true : undefined),
+      60_000,
+    );
+    expect(await all()).toEqual(before);
+    expect((await get(server, other.host)).status).toBe(404);
+    expect((await get(server, app.host)).status).toBe(200);
+  }, 180_000);
+
+  /** One request on a kept connection, with no second try: what a strict client sees. */
+  function once(agent: Agent, path: string): Promise<string> {
+    return new Promise((resolve, reject) => {
+      const sent = request(
+        { host: "127.0.0.1", port: server.proxyPort, path, agent, headers: { host: app.host } },
+        (response) => {
+          let body = "";
+          response.setEncoding("utf8").on("data", (chunk) => (body += chunk));
+          response.on("end", () =>
+            response.statusCode === 200 ? resolve(body) : reject(new Error(`${response.statusCode} ${body}`)),
+          );
+          response.on("error", reject);
+        },
+      );
+      sent.on("error", reject);
+      sent.end();
+    });
+  }
+});

@@ -1,0 +1,113 @@
+import { join } from "node:path";
+import { DomainError, isOwnMachine, notFound, type ServerRecord, type SystemStores } from "@berth/core";
+import {
+  dockerClient,
+  dockerEngine,
+  type Host,
+  imageBuilder,
+  localHost,
+  movableHost,
+  type SshHost,
+  sshHost,
+} from "@berth/engine";
+import type { LocalDocker } from "./config.ts";
+import type { DataFolder } from "./data-folder.ts";
+import type { Member } from "./fleet.ts";
+import type { Logger } from "./logger.ts";
+import { serverProxyFor } from "./server-proxy.ts";
+
+export interface DockerServerDeps {
+  readonly stores: SystemStores;
+  readonly folder: DataFolder;
+  /** In the labels of all that is made on engines. */
+  readonly instanceId: string;
+  /** This machine's engine. */
+  readonly local: LocalDocker;
+  readonly log: Logger;
+}
+
+/** A server with a Docker engine: this machine's own, or another machine over SSH. Nothing is connected before it is needed. */
+export function dockerServer(first: ServerRecord, deps: DockerServerDeps): Member {
+  const { folder, instanceId, local, log } = deps;
+  const isOwn = isOwnMachine(first);
+  const ownFolder = join(folder.servers, first.uuid);
+  let record = first;
+  let ssh: SshHost | undefined;
+
+  const connect = async (): Promise<Host> => {
+    if (isOwn) return localHost(record.name);
+    ssh = sshHost(sshOptions(record, deps, join(ownFolder, "sockets")));
+    return ssh;
+  };
+  const host = movableHost(first.name, connect);
+  const docker = isOwn ? dockerClient(host, local.socketPath) : dockerClient(host);
+  const warn = (message: string, cause: unknown) => log.warn(message, { server: record.name, error: cause });
+  const builder = imageBuilder({ host, instanceId, folder: join(ownFolder, "builds") });
+  const engine = dockerEngine({
+    host,
+    docker,
+    instance: instanceId,
+    builder,
+    network: isOwn ? local.network : NETWORK,
+    warn,
+  });
+  const proxy = serverProxyFor(first, {
+    host,
+    docker,
+    instance: instanceId,
+    folder: isOwn ? join(ownFolder, "proxy") : remoteFolder(first, instanceId),
+    ...(isOwn ? { httpPort: local.httpPort, httpsPort: local.httpsPort } : {}),
+  });
+
+  return {
+    engine,
+    proxy,
+    connect: isOwn ? undefined : (address, signal) => host.connectTcp(address, signal),
+    update(server) {
+      const before = record;
+      record = server;
+      proxy.use(server);
+      if (!isOwn && isReachedOtherwise(before, server))
+        void host.move().catch((cause: unknown) => warn("It moved.", cause));
+    },
+    retryNow: () => ssh?.retryNow(),
+    async close() {
+      await engine.close({ stopReleases: false });
+      await host.close();
+    },
+  };
+}
+
+/** A host key that is recorded for the first time is the one of the connection that there is. */
+const isReachedOtherwise = (before: ServerRecord, now: ServerRecord): boolean =>
+  (["ip", "port", "user", "private_key_id"] as const).some((field) => before[field] !== now[field]) ||
+  (before.host_key !== null && before.host_key !== now.host_key);
+
+function sshOptions(record: ServerRecord, { stores }: DockerServerDeps, bridgeFolder: string) {
+  const { id, name, ip, port, user, team_id, private_key_id, host_key, settings } = record;
+  return {
+    name,
+    ip,
+    port,
+    user,
+    connectTimeoutSeconds: settings.connection_timeout,
+    hostKey: host_key,
+    bridgeFolder,
+    async privateKey() {
+      if (private_key_id === null) throw notFound("Private key");
+      return (await stores.forTeam(team_id).privateKeys.secrets(private_key_id)).ssh_key;
+    },
+    async onHostKey(fingerprint: string) {
+      if ((await stores.servers.recordHostKey({ id, ip, port }, fingerprint)) === fingerprint) return;
+      // Another control plane saw another key, or the server is at another address by now: the record says which.
+      throw new DomainError("server.unreachable", `Server ${name} was just recorded with another host key or address.`);
+    },
+  };
+}
+
+/** Of each new server's first destination. */
+const NETWORK = "berth";
+
+/** Only root may write where system services keep what is theirs. */
+const remoteFolder = ({ user }: ServerRecord, instanceId: string): string =>
+  user === "root" ? `/var/lib/berth/${instanceId}/proxy` : `/home/${user}/.berth/${instanceId}/proxy`;

@@ -1,0 +1,59 @@
+import type { ManagedProxy, ProxyType, ServerRecord, Site, Proxy as SiteProxy } from "@berth/core";
+import { type ServerProxyOptions, serverProxy } from "@berth/engine";
+
+/** The proxy of one server as its record has it, started once there is something to route. */
+export interface RecordedProxy extends SiteProxy {
+  /** The server's record is another one now, perhaps with another type of proxy. */
+  use(server: ServerRecord): void;
+}
+
+export function serverProxyFor(first: ServerRecord, options: ServerProxyOptions): RecordedProxy {
+  let current = managed(first, options);
+  /** Ends with the type it was begun for. */
+  let starting: Promise<void> | undefined;
+
+  const started = async (): Promise<ManagedProxy> => {
+    const proxy = current;
+    starting ??= proxy.ensure();
+    const mine = starting;
+    try {
+      await mine;
+      return proxy;
+    } catch (error) {
+      if (starting === mine) starting = undefined;
+      throw error;
+    }
+  };
+
+  return {
+    get capabilities() {
+      return current.capabilities;
+    },
+    use(server) {
+      if (typeOf(server) === current.type) return;
+      current = managed(server, options);
+      starting = undefined;
+    },
+    async sync(sites: readonly Site[]) {
+      // A server without a site needs no proxy yet; one that somebody stopped is started again.
+      const { state } = await current.status();
+      if (sites.length === 0 && state === "absent") return;
+      if (state !== "running") starting = undefined;
+      await (await started()).sync(sites);
+    },
+    put: async (site) => (await started()).put(site),
+    delete: async (siteId) => {
+      const { state } = await current.status();
+      if (state !== "absent" || starting !== undefined) await (await started()).delete(siteId);
+    },
+    inFlight: (upstream) => current.inFlight(upstream),
+    publicUrl: (url) => current.publicUrl(url),
+  };
+}
+
+const managed = (server: ServerRecord, options: ServerProxyOptions): ManagedProxy =>
+  serverProxy(typeOf(server), options);
+
+/** What older records may hold reads as no proxy. */
+const typeOf = ({ proxy_type }: ServerRecord): ProxyType =>
+  proxy_type === "CADDY" || proxy_type === "TRAEFIK" ? proxy_type : "NONE";
