@@ -22,7 +22,7 @@ import {
   parseUrlList,
   requireAbility,
 } from "@berth/core";
-import { requireBuildPack, requireReachableSource } from "./application-support.ts";
+import { requireBuildPack, requireContainerPowers, requireReachableSource } from "./application-support.ts";
 import type { UseCaseContext } from "./context.ts";
 import { requestDeployment } from "./deployment-request.ts";
 import { claimDomains, readDomains, requireFreeDomains } from "./domain.ts";
@@ -78,6 +78,7 @@ async function create(
   const local = { ...drafted(context, source, sent, buildPack, place), privateKeyId: key?.id ?? null };
   requireReachableSource(scope, local.settings.git_repository, place.server.ip);
   await requireBuildPack(context, buildPack, source, place.server);
+  await requireContainerPowers(context, local.settings.custom_docker_run_options, place.server);
   const draft = repository === undefined ? local : withRepository(local, await repository.verify());
   if (claims.length > 0) {
     const wanted = { claims, isForced: sent.force_domain_override ?? false };

@@ -7,6 +7,7 @@ import {
   isLocalHost,
   notFound,
   parseGitUrl,
+  readRunOptions,
   requireOperator,
   type Scope,
   type ServerRecord,
@@ -57,4 +58,19 @@ export function requireReachableSource(scope: Scope, repository: string, serverI
     throw invalid({ git_repository: ["file: addresses work only on the server that Berth itself runs on."] });
   }
   requireOperator(scope);
+}
+
+/**
+ * Options that give power over the machine that Berth itself runs on are its operator's, as its folders are.
+ * @throws DomainError `auth.missing_ability`, `auth.root_team_only`, `engine.unreachable`
+ */
+export async function requireContainerPowers(
+  { scope, engineFor }: Pick<UseCaseContext, "scope" | "engineFor">,
+  options: string | null | undefined,
+  server: ServerRecord | undefined,
+): Promise<void> {
+  if (!options || server === undefined || !isLocalHost(server.ip)) return;
+  if (readRunOptions(options).powers.length === 0) return;
+  const { capabilities } = await engineFor(server);
+  if (capabilities.privileged_mounts) requireOperator(scope);
 }

@@ -19,7 +19,7 @@ import {
 import { applicationViews } from "./application-answer.ts";
 import { createCompose } from "./application-compose.ts";
 import { createApplication } from "./application-create.ts";
-import { requireBuildPack, requireReachableSource } from "./application-support.ts";
+import { requireBuildPack, requireContainerPowers, requireReachableSource } from "./application-support.ts";
 import type { UseCaseContext } from "./context.ts";
 import { DUPLICATE_MESSAGE, requestDeployment } from "./deployment-request.ts";
 import { claimDomains, readDomains, requireFreeDomains } from "./domain.ts";
@@ -120,6 +120,10 @@ async function checkedChange(context: UseCaseContext, current: ApplicationRecord
   if (Object.keys(all).length > 0) throw invalid(all);
   if (settings.git_repository !== undefined)
     requireReachableSource(scope, settings.git_repository, current.placement.server_ip);
+  if (settings.custom_docker_run_options) {
+    const server = await stores.servers.findById(current.server_id);
+    await requireContainerPowers(context, settings.custom_docker_run_options, server);
+  }
   if (next.build_pack !== current.settings.build_pack) {
     await requireBuildPack(context, next.build_pack, current.source, await stores.servers.findById(current.server_id));
   }

@@ -202,6 +202,27 @@ describe("folders of the server", () => {
   });
 });
 
+test("options of a container that give power over Berth's own machine are its operator's", async () => {
+  const other = await world({ engineFor: () => printingEngine({ privileged_mounts: true }) });
+  const { uuid } = await testApplication(other.stores, other.place);
+  const change = (options: string) => ({ custom_docker_run_options: options });
+  expect(await outcomes([other.own.applications.update(uuid, change("--privileged"))])).toEqual([
+    "Missing required permissions: root",
+  ]);
+  expect(await problems(other.own.applications.update(uuid, change("--volume=/:/host")))).toMatchObject({
+    custom_docker_run_options: [expect.stringContaining("--volume is not allowed.")],
+  });
+  const tenant = other.as(other.place.server.team_id, "root").applications;
+  expect(await outcomes([tenant.update(uuid, change("--device /dev/fuse"))])).toEqual([
+    expect.stringMatching(/^Only the root team/),
+  ]);
+  await other.own.applications.update(uuid, change("--init --shm-size 1g"));
+  const stores = other.db.stores(ROOT_TEAM_ID);
+  const { uuid: ours } = await testApplication(stores, await testPlace(stores));
+  await other.as(ROOT_TEAM_ID, "root").applications.update(ours, change("--privileged --cap-add SYS_ADMIN"));
+  await other.db.close();
+});
+
 test("an application made of a compose file has the storages that it names", async () => {
   const { uuid } = await testApplication(at.stores, at.place, { settings: { build_pack: "dockercompose" } });
   const ref: ResourceRef = { kind: "application", uuid };

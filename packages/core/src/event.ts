@@ -10,6 +10,7 @@ export const EVENT_TYPES = [
   "resource.removing",
   "resource.deleted",
   "resource.status_changed",
+  "resource.drifted",
   "server.removing",
   "server.deleted",
   "server.validated",

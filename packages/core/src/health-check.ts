@@ -117,6 +117,17 @@ export const BUILT_IN_CHECK: HealthCheck = {
   startPeriodSeconds: 60,
 };
 
+/** Of a release that has a check of its own, such as an image's HEALTHCHECK: its engine runs that and is asked. */
+export const OWN_CHECK: HealthCheck = { ...BUILT_IN_CHECK, startPeriodSeconds: 300 };
+
+/** What is wrong by a release's own check, as a sentence about "it"; `undefined` when it is healthy. */
+export const ownProblem = (health: NonNullable<ReleaseState["health"]>): string | undefined =>
+  health === "healthy"
+    ? undefined
+    : health === "unhealthy"
+      ? "its image's own HEALTHCHECK fails"
+      : "its image's own HEALTHCHECK has not passed yet";
+
 /** The same check for a release that has traffic: patient, and rare enough to cost nothing. */
 export function watchOf(check: HealthCheck): HealthCheck {
   if (check === BUILT_IN_CHECK) return { ...check, intervalSeconds: 15, failuresMax: 3, startPeriodSeconds: 0 };

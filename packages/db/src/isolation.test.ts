@@ -357,6 +357,7 @@ const ATTEMPTS: Attempts = {
     insert: (stores, { app }) => refused(stores.storages.insert(app.id, testUuid(), storage)),
     update: (stores, { app, volume }) => stores.storages.update(app.id, volume.uuid, { name: "stolen" }),
     delete: (stores, { app, volume }) => stores.storages.delete(app.id, volume.uuid),
+    recordVolumes: (stores, { app, volume }) => stores.storages.recordVolumes(app.id, [volume.uuid]),
   },
   scheduledTasks: {
     list: (stores, { app }) => stores.scheduledTasks.list(app.id).then(({ items }) => items),

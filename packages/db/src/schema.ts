@@ -363,6 +363,7 @@ interface StorageTable extends Timestamps {
   container: string | null;
   is_managed: Generated<boolean>;
   is_read_only: Generated<boolean>;
+  has_volume: Generated<boolean>;
 }
 
 interface ScheduledTaskTable extends Timestamps {

@@ -23,6 +23,7 @@ const COLUMNS = [
   "storage.id",
   "storage.uuid",
   "storage.content",
+  "storage.has_volume",
   ...FIELDS.map((field) => `storage.${field}` as const),
   "storage.created_at",
   "storage.updated_at",
@@ -97,6 +98,14 @@ export function storageStore(context: TeamContext): StorageStore {
         .where("resource_id", "in", ownResource(resourceId))
         .executeTakeFirst();
       return deleted.numDeletedRows > 0n;
+    },
+    async recordVolumes(resourceId, uuids) {
+      await db
+        .updateTable("storage")
+        .set({ has_volume: true })
+        .where("uuid", "in", uuids.length === 0 ? [""] : [...uuids])
+        .where("resource_id", "in", ownResource(resourceId))
+        .execute();
     },
   };
 }

@@ -3,6 +3,7 @@ import {
   type Artifact,
   DomainError,
   type Engine,
+  type EngineCapabilities,
   type FolderArtifact,
   type LogLine,
   type ReleaseRef,
@@ -21,6 +22,8 @@ export interface Behaviour {
   /** Listens on a port of its own choice. */
   readonly isOnWrongPort?: boolean | undefined;
   readonly log?: readonly string[] | undefined;
+  /** What a check of its own says, such as an image's HEALTHCHECK. */
+  readonly health?: () => NonNullable<ReleaseState["health"]>;
 }
 
 /** An engine in memory whose releases are real HTTP servers. It outlives the workers that use it. */
@@ -38,11 +41,15 @@ export interface FakeEngine {
   /** `resource/storage`. */
   readonly removedVolumes: readonly string[];
   readonly executed: readonly { readonly deploymentUuid: string; readonly script: string }[];
+  /** Whether it takes `ports_mappings`. */
+  mapsPorts: boolean;
   /** What must never happen, and did. */
   readonly violations: readonly string[];
   exec: (script: string) => { readonly exitCode: number; readonly output: string };
   /** The release ends by itself. */
   crash(deploymentUuid: string, exitCode: number, restartCount?: number): Promise<void>;
+  /** Somebody removes it behind Berth's back; what was built for it stays. */
+  vanish(deploymentUuid: string): Promise<void>;
   /** A reboot: nothing runs any more, everything that was built is there. */
   stopAll(): Promise<void>;
   close(): Promise<void>;
@@ -77,18 +84,15 @@ export function fakeEngine(points: Points): FakeEngine {
     await closeServer(server);
   };
 
+  const seen = (release: Release | undefined): ReleaseState | undefined => {
+    const health = release && fake.behave(release.spec).health?.();
+    return release && health !== undefined ? { ...release.state, health } : release?.state;
+  };
+
   const engine = (owner: Life): Engine => ({
     kind: "process",
-    capabilities: {
-      kinds: ["application"],
-      build_packs: ["nixpacks"],
-      images: false,
-      replicas: false,
-      port_mappings: false,
-      networks: false,
-      privileged_mounts: false,
-      memory_limit: true,
-      cpu_limit: true,
+    get capabilities() {
+      return { ...CAPABILITIES, port_mappings: fake.mapsPorts };
     },
     async build({ resourceUuid, deploymentUuid, env }, io): Promise<Artifact> {
       const other = building.get(deploymentUuid);
@@ -132,10 +136,10 @@ export function fakeEngine(points: Points): FakeEngine {
       artifacts.delete(ref.deploymentUuid);
       await closeServer(release?.server);
     },
-    inspect: async (ref) => releases.get(ref.deploymentUuid)?.state,
+    inspect: async (ref) => seen(releases.get(ref.deploymentUuid)),
     async list() {
       await points.pass("list");
-      return [...releases.values()].map(({ state }) => state);
+      return [...releases.values()].flatMap((release) => seen(release) ?? []);
     },
     async exec({ deploymentUuid }, script, { signal }) {
       executed.push({ deploymentUuid, script });
@@ -165,6 +169,7 @@ export function fakeEngine(points: Points): FakeEngine {
 
   const fake: FakeEngine = {
     for: engine,
+    mapsPorts: false,
     behave: () => ({}),
     exec: () => ({ exitCode: 0, output: "" }),
     specs,
@@ -179,6 +184,12 @@ export function fakeEngine(points: Points): FakeEngine {
       const release = releases.get(deploymentUuid);
       if (release !== undefined) await halt(release, { exitCode, restartCount });
     },
+    async vanish(deploymentUuid) {
+      const release = releases.get(deploymentUuid);
+      releases.delete(deploymentUuid);
+      await closeServer(release?.server);
+      if (release !== undefined) change(release, { state: "removing", upstream: null });
+    },
     async stopAll() {
       for (const release of releases.values()) if (release.server) await halt(release, { exitCode: 143 });
     },
@@ -188,6 +199,18 @@ export function fakeEngine(points: Points): FakeEngine {
   };
   return fake;
 }
+
+const CAPABILITIES: EngineCapabilities = {
+  kinds: ["application"],
+  build_packs: ["nixpacks"],
+  images: false,
+  replicas: false,
+  port_mappings: false,
+  networks: false,
+  privileged_mounts: false,
+  memory_limit: true,
+  cpu_limit: true,
+};
 
 async function launch(
   release: Release,

@@ -94,7 +94,10 @@ export function createHealthWatch({ logger, clock }: WatchDeps, onChange: () => 
       const uuids = new Set(live.map(({ state }) => state.deploymentUuid));
       for (const uuid of byServer.get(hands.server.id) ?? []) if (!uuids.has(uuid)) watches.delete(uuid);
       byServer.set(hands.server.id, uuids);
-      for (const watched of live) if (watched.state.state === "running") begin(hands, watched);
+      for (const watched of live) {
+        // What has a check of its own is watched by its engine.
+        if (watched.state.state === "running" && watched.state.health === undefined) begin(hands, watched);
+      }
     },
     health: () => new Map([...watches].map(([uuid, { health }]) => [uuid, health])),
     markHealthy(deploymentUuid) {

@@ -12,6 +12,7 @@ import type {
   WantedRelease,
   WantedResource,
 } from "@berth/core";
+import { holdsServerPorts } from "./deploy/server-ports.ts";
 import type { ServerHands } from "./hands.ts";
 
 /** What is recorded and what is seen of a server, read so that what is seen is never newer than its record. */
@@ -66,6 +67,7 @@ export function createObserver(stores: SystemStores): Observer {
         const own = previewsOf.get(resource.id) ?? [];
         wantedResources.push({
           ...wantedResource(resource, found, releases),
+          isAlone: holdsServerPorts(engine.capabilities, found?.application.settings),
           previews: own.map((preview) => wantedPreview(preview, found)),
         });
       }
@@ -83,7 +85,7 @@ function wantedResource(
   resource: ResourceRecord & { readonly domains: SiteSubject["domains"] },
   found: Known | undefined,
   releases: readonly WantedRelease[],
-): Omit<WantedResource, "previews"> {
+): Omit<WantedResource, "previews" | "isAlone"> {
   const { domains } = resource;
   return {
     id: resource.id,

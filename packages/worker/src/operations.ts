@@ -1,5 +1,6 @@
 import { isTerminal, type Operation, type ReleaseRef, releaseSpec, type SystemStores, type WorkIO } from "@berth/core";
 import { claimsOf } from "./claims.ts";
+import { recordVolumes } from "./deploy/volume-record.ts";
 import type { ServerHands } from "./hands.ts";
 import type { WorkerDeps } from "./ports.ts";
 import { removePreview } from "./preview-removal.ts";
@@ -94,6 +95,7 @@ async function startLive(
   const domains = await claimsOf(stores, resourceId, record.pull_request_id);
   if (domains === undefined || (found.application.desired_state !== "running" && !isPreview)) return;
   const team = stores.forTeam(found.application.team_id);
+  const isGone = (await engine.inspect(release)) === undefined;
   const [envs, storages] = await Promise.all([team.envs.list(resourceId), team.storages.list(resourceId)]);
   const { application, secrets } = found;
   const spec = releaseSpec(
@@ -101,7 +103,13 @@ async function startLive(
     record.artifact,
   );
   const { upstream } = await engine.start(spec, quietIo(signal));
+  await recordVolumes(stores, application, spec);
   await stores.releases.setUpstream(deploymentId, upstream);
+  if (isGone) {
+    // Somebody removed it behind Berth's back.
+    const payload = { resource_kind: application.kind, resource_name: application.name, drift: "release_missing" };
+    await team.events.append({ type: "resource.drifted", resource_uuid: application.uuid, payload });
+  }
   logger.info("Started a release that should run.", { ...release });
 }
 

@@ -248,3 +248,14 @@ describe("several workers", () => {
     expect(world.engine.violations).toEqual([]);
   });
 });
+
+test("a release that somebody removed is started again, and that is told", async () => {
+  world.worker();
+  const { application, deployment } = await deployed();
+  await world.engine.vanish(deployment.uuid);
+  await until("it serves again", () => world.engine.starts.get(deployment.uuid) === 2);
+  await until("it is told", async () => {
+    const events = await world.stores.events.list({});
+    return events.some(({ type, resource_uuid }) => type === "resource.drifted" && resource_uuid === application.uuid);
+  });
+});

@@ -1,6 +1,13 @@
 import type { Site } from "../ports/proxy.ts";
 import type { DesiredState } from "../resource.ts";
-import { aggregateStatus, type ContainerStatus, REMOVING_STATUS, STARTING_STATUS, STOPPED_STATUS } from "../status.ts";
+import {
+  aggregateStatus,
+  type ContainerStatus,
+  type Health,
+  REMOVING_STATUS,
+  STARTING_STATUS,
+  STOPPED_STATUS,
+} from "../status.ts";
 import type { ReleaseState } from "./release.ts";
 import { type SiteSubject, siteOf, upstreamsOf } from "./site.ts";
 import type { Observed, Wanted, WantedRelease, WantedResource } from "./wanted.ts";
@@ -61,7 +68,7 @@ export function statusOf(
   if (live && state) {
     const container: ContainerStatus = {
       state: state.state,
-      health: health.get(live.deploymentUuid) ?? "unknown",
+      health: ownHealth(state) ?? health.get(live.deploymentUuid) ?? "unknown",
       // What was stopped on purpose is no crash loop, however often it restarted before.
       restartCount: desiredState === "stopped" ? 0 : state.restartCount,
     };
@@ -76,6 +83,9 @@ export function statusOf(
   );
   return isFirstStart && !live ? STARTING_STATUS : STOPPED_STATUS;
 }
+
+/** What the engine itself sees is newer than any probe of ours. */
+const ownHealth = ({ health }: ReleaseState): Health | undefined => (health === "starting" ? "unknown" : health);
 
 export const liveOf = ({ releases }: WantedResource, pullRequest: number): WantedRelease | undefined =>
   releases.find(({ role, pullRequestId }) => role === "live" && pullRequestId === pullRequest);

@@ -25,6 +25,7 @@ export const resource = (change: Partial<WantedResource> = {}): WantedResource =
   isRemoving: false,
   restartCount: 0,
   releases: [release("d1")],
+  isAlone: false,
   site: undefined,
   previews: [],
   ...change,

@@ -299,3 +299,37 @@ describe("for every record and every observation", () => {
     );
   });
 });
+
+describe("a release that holds ports of the server", () => {
+  const stoppedFor = (role: "candidate" | "retiring", change: Partial<WantedResource> = {}) =>
+    resource({
+      isAlone: true,
+      status: "exited:unhealthy",
+      releases: [release("d1"), release("d2", { role })],
+      ...change,
+    });
+  const now = observed([seen("d1", { state: "exited" })]);
+  const starts = (subject: WantedResource, active: readonly string[]) =>
+    plan(wanted([subject], active), now).filter(({ type }) => type === "start");
+
+  test("stays stopped for the candidate that took its place, and comes back when that has failed", () => {
+    expect(starts(stoppedFor("candidate"), ["d2"])).toEqual([]);
+    expect(starts(stoppedFor("candidate"), [])).toHaveLength(1);
+    expect(starts(resource({ isAlone: true, status: "exited:unhealthy" }), [])).toHaveLength(1);
+  });
+
+  test("alone gives way: any other is healed beside its candidate, and so is a preview's", () => {
+    expect(starts(stoppedFor("candidate", { isAlone: false }), ["d2"])).toHaveLength(1);
+    const candidate = release("d2", { role: "candidate", pullRequestId: 7 });
+    const subject = stoppedFor("candidate", { releases: [release("d1"), candidate], previews: [preview(7)] });
+    expect(starts(subject, ["d2"])).toHaveLength(1);
+  });
+});
+
+test("what an engine sees of a release's health goes before what probes said", () => {
+  const healthy = (health: ReleaseState["health"]) =>
+    plan(wanted([resource()]), observed([seen("d1", health ? { health } : {})]));
+  expect(healthy("healthy")).toEqual([]);
+  expect(healthy("unhealthy")).toEqual([{ type: "set_status", resourceId: 1, status: "running:unhealthy" }]);
+  expect(healthy("starting")).toEqual([{ type: "set_status", resourceId: 1, status: "running:unknown" }]);
+});

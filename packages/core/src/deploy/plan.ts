@@ -88,7 +88,8 @@ function planRelease(
   const ref: ReleaseRef = { resourceUuid: resource.uuid, deploymentUuid };
   switch (release.role) {
     case "live":
-      return part === undefined ? [] : planLive(resource, part, release, ref, seen.get(deploymentUuid), observed);
+      if (part === undefined || hasGivenWay(resource, part, wanted)) return [];
+      return planLive(resource, part, release, ref, seen.get(deploymentUuid), observed);
     case "retiring": {
       // Its removal is the last part of that deployment's story, also where people read it.
       if (release.isSuccessorActive) return [];
@@ -120,6 +121,16 @@ function planLive(
   if (state.upstream === null || isSameUpstream(state.upstream, release.upstream)) return [];
   return [{ type: "set_upstream", deploymentId, upstream: state.upstream }];
 }
+
+/** It was stopped for the candidate of a running deployment, which holds the ports that it would want. */
+const hasGivenWay = ({ isAlone, releases }: WantedResource, { pullRequestId }: Part, { activeDeployments }: Wanted) =>
+  isAlone &&
+  releases.some(
+    (other) =>
+      other.role === "candidate" &&
+      other.pullRequestId === pullRequestId &&
+      activeDeployments.has(other.deploymentUuid),
+  );
 
 function planRoute(resource: WantedResource, part: Part, seen: Seen, { sites }: Observed): Operation[] {
   if (part.isRemoving) return [];

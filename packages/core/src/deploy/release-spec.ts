@@ -145,11 +145,16 @@ export const mountsOf = (
   pullRequestId: number,
 ): readonly StorageMount[] =>
   storages
-    .map((storage) => mountOf(resourceUuid, storageOf(storage, pullRequestId)))
+    .map((storage) => {
+      const own = storageOf(storage, pullRequestId);
+      // What a preview has for itself is made anew and removed with it.
+      return mountOf(resourceUuid, own.uuid === storage.uuid ? own : { ...own, has_volume: false });
+    })
     .sort((a, b) => (a.mountPath < b.mountPath ? -1 : Number(a.mountPath > b.mountPath)));
 
 function mountOf(resourceUuid: string, storage: StorageRecord): StorageMount {
-  const { uuid, name, type, mount_path, host_path, fs_path, content, is_directory, is_read_only } = storage;
+  const { uuid, name, type, mount_path, host_path, fs_path, content } = storage;
+  const { is_directory, is_read_only, has_volume } = storage;
   const hostPath = host_path ?? (is_directory ? fs_path : null);
   const mount = {
     uuid,
@@ -158,7 +163,8 @@ function mountOf(resourceUuid: string, storage: StorageRecord): StorageMount {
     ...(is_read_only ? { isReadOnly: true } : {}),
   };
   if (hostPath !== null) return { ...mount, type: "folder", hostPath };
-  return type === "file" ? { ...mount, type: "file", content: content ?? "" } : { ...mount, type: "volume" };
+  if (type === "file") return { ...mount, type: "file", content: content ?? "" };
+  return { ...mount, type: "volume", ...(has_volume ? { isRecorded: true } : {}) };
 }
 
 /** As its owner called it: what stands before it is the resource's uuid. */

@@ -20,6 +20,8 @@ export interface WantedResource {
   readonly isRemoving: boolean;
   readonly restartCount: number;
   readonly releases: readonly WantedRelease[];
+  /** Its releases hold ports of the server, so two of them never run at the same time. */
+  readonly isAlone: boolean;
   /** What its site is made of; `undefined`: it claims no URL. */
   readonly site: SiteSubject | undefined;
   readonly previews: readonly WantedPreview[];

@@ -22,8 +22,10 @@ export interface StorageRecord extends Timestamps {
   readonly is_managed: boolean;
   /** Mounted so that the container cannot write to it. */
   readonly is_read_only: boolean;
+  /** Its volume was mounted once: it holds data. */
+  readonly has_volume: boolean;
 }
-export type StorageFields = Omit<StorageRecord, "id" | "uuid" | keyof Timestamps>;
+export type StorageFields = Omit<StorageRecord, "id" | "uuid" | "has_volume" | keyof Timestamps>;
 
 export interface StorageStore {
   /** Persistent ones, then files, each by id. */
@@ -34,6 +36,8 @@ export interface StorageStore {
   /** @throws DomainError `resource.already_exists` when something else is mounted at its path. */
   update(resourceId: number, uuid: string, change: Partial<StorageFields>): Promise<StorageRecord | undefined>;
   delete(resourceId: number, uuid: string): Promise<boolean>;
+  /** Their volumes have been mounted; what is not a storage of the resource is left out. */
+  recordVolumes(resourceId: number, uuids: readonly string[]): Promise<void>;
 }
 
 /** Old clients know a storage by its number. A name is chosen once in a container. */

@@ -2,6 +2,7 @@ import {
   type DomainError,
   type Engine,
   type EngineCapabilities,
+  isDomainError,
   notFound,
   type ReleaseRef,
   type ReleaseUsage,
@@ -164,6 +165,13 @@ function lockByKey(): Alone {
   };
 }
 
+/** An answer is one, whatever it says, and so is an error of ours; only a connection that broke says nothing. */
+async function again<T>(cause: unknown, call: () => Promise<T>): Promise<T> {
+  const isAnswer = isDomainError(cause) || statusCodeOf(cause) !== undefined;
+  if (isAnswer || !(cause instanceof Error)) throw cause;
+  return await call();
+}
+
 /** Every foreign error is wrapped here, at the edge; every call begins the watch. */
 function withDomainErrors(engine: DockerEngine, server: string, begin: () => void): DockerEngine {
   const toError = (cause: unknown): DomainError => engineError(server, cause);
@@ -177,21 +185,24 @@ function withDomainErrors(engine: DockerEngine, server: string, begin: () => voi
       }
     };
   };
+  /** What may be repeated is, once: a kept connection that was idle may turn out to be dead. */
+  const repeated = <Args extends unknown[], Result>(call: (...args: Args) => Promise<Result>) =>
+    wrapped((...args: Args) => call(...args).catch((cause: unknown) => again(cause, () => call(...args))));
   return {
     ...engine,
     open: wrapped(engine.open),
     close: wrapped(engine.close),
     build: wrapped(engine.build),
-    start: wrapped(engine.start),
-    stop: wrapped(engine.stop),
-    remove: wrapped(engine.remove),
-    inspect: wrapped(engine.inspect),
-    list: wrapped(engine.list),
+    start: repeated(engine.start),
+    stop: repeated(engine.stop),
+    remove: repeated(engine.remove),
+    inspect: repeated(engine.inspect),
+    list: repeated(engine.list),
     exec: wrapped(engine.exec),
-    listeningPorts: wrapped(engine.listeningPorts),
-    removeVolumes: wrapped(engine.removeVolumes),
-    removeResource: wrapped(engine.removeResource),
-    usage: wrapped(engine.usage),
+    listeningPorts: repeated(engine.listeningPorts),
+    removeVolumes: repeated(engine.removeVolumes),
+    removeResource: repeated(engine.removeResource),
+    usage: repeated(engine.usage),
     onStateChange(listener) {
       begin();
       return engine.onStateChange(listener);

@@ -63,6 +63,16 @@ describeDocker("what others do to containers", IMAGES, (fixture) => {
     expect(await engine.list()).toContainEqual(await engine.inspect(spec));
   });
 
+  test("is asked again once when a kept connection turns out to be dead", async () => {
+    const broken = breakableHost();
+    const { engine, spec } = await watched(broken.host);
+    for (let round = 0; round < 20; round++) {
+      const asked = Promise.all([engine.inspect(spec), engine.list()]);
+      setImmediate(() => broken.hiccup());
+      expect((await asked)[0]?.state).toBe("running");
+    }
+  });
+
   test("tells what cannot be reached", async () => {
     const broken = breakableHost();
     const { engine, spec } = await watched(broken.host);

@@ -95,6 +95,8 @@ export function watchReleases({ docker, instance, resyncSeconds, warn }: Release
     // It runs again already: that it had ended is told nevertheless.
     const isMissed = state.state === "running" && died !== undefined && before?.state.state === "running";
     if (isMissed) emit({ ...state, state: "restarting", upstream: null });
+    // Being made is no change of a release yet: its start is.
+    if (before === undefined && state.state === "created") return;
     if (isMissed || !isSame(state, before?.state)) emit(state);
   }
 

@@ -406,3 +406,78 @@ describe("a proxy that does not answer", () => {
     await until("it is routed", async () => (await world.proxy.request(application.uuid)) === deployment.uuid);
   });
 });
+
+describe("a release that holds ports of the server", () => {
+  const SETTINGS = { ports_mappings: "8080:3000" };
+
+  test("is stopped before the next one starts, and removed once that has taken over", async () => {
+    world.engine.mapsPorts = true;
+    world.worker();
+    const { application, first } = await deployed(SETTINGS);
+    const beside: string[] = [];
+    world.engine.behave = ({ deploymentUuid }) => {
+      const others = world.engine.releases().filter((release) => release.deploymentUuid === first.uuid);
+      if (deploymentUuid !== first.uuid) beside.push(...others.map(({ state }) => state));
+      return {};
+    };
+    const second = await world.deploy(application);
+    expect((await world.ended(second)).status).toBe("finished");
+    expect(new Set(beside)).toEqual(new Set(["exited"]));
+    expect(await world.log(second)).toContain("only one can hold port 8080 of the server");
+    await until("the old release is gone", () => !world.engine.artifacts().includes(first.uuid));
+  });
+
+  test("comes back by itself when the next one fails", async () => {
+    world.engine.mapsPorts = true;
+    world.worker();
+    const { application, first } = await deployed(SETTINGS);
+    world.engine.behave = ({ deploymentUuid }) => (deploymentUuid === first.uuid ? {} : { exitCode: 3 });
+    expect((await world.ended(await world.deploy(application))).status).toBe("failed");
+    await until("the old release serves", async () => (await world.proxy.request(application.uuid)) === first.uuid);
+    await until("it is healthy", async () => (await world.status(application)) === "running:healthy");
+  });
+
+  test("runs on beside the next one where the engine maps no ports", async () => {
+    world.worker();
+    const { application, first } = await deployed(SETTINGS);
+    expect((await world.ended(await world.deploy(application))).status).toBe("finished");
+    expect(world.engine.starts.get(first.uuid)).toBe(1);
+  });
+});
+
+describe("a release with a health check of its own", () => {
+  test("decides by that, whatever it answers to requests", async () => {
+    let health: "starting" | "healthy" = "starting";
+    world.worker();
+    world.engine.behave = () => ({ statusCode: () => 500, health: () => health });
+    const application = await world.application();
+    const deployment = await world.deploy(application);
+    await until("it is asked", async () => (await world.log(deployment)).includes("HEALTHCHECK of its own"));
+    health = "healthy";
+    expect((await world.ended(deployment)).status).toBe("finished");
+    await until("it is healthy", async () => (await world.status(application)) === "running:healthy");
+  });
+
+  test("fails as soon as that has failed", async () => {
+    world.worker();
+    world.engine.behave = () => ({ health: () => "unhealthy" });
+    const deployment = await world.ended(await world.deploy(await world.application()));
+    expect(deployment.error).toMatch(
+      /^The new release is not healthy after \d+ seconds: its image's own HEALTHCHECK fails\.$/,
+    );
+  });
+});
+
+test("a volume is recorded with its first release and asked for by every later one", async () => {
+  world.worker();
+  const application = await world.application();
+  const place = { resourceUuid: application.uuid, container: null };
+  const sent = { type: "persistent", name: "data", mount_path: "/app/data" } as const;
+  await world.stores.storages.insert(application.id, testUuid(), newStorage(sent, place));
+  const first = await world.deploy(application);
+  await world.ended(first);
+  expect(world.engine.specs.get(first.uuid)?.storages).toEqual([expect.not.objectContaining({ isRecorded: true })]);
+  const second = await world.deploy(application);
+  await world.ended(second);
+  expect(world.engine.specs.get(second.uuid)?.storages).toEqual([expect.objectContaining({ isRecorded: true })]);
+});

@@ -8,6 +8,8 @@ import {
   isDomainError,
   judge,
   NO_PROGRESS,
+  OWN_CHECK,
+  ownProblem,
   portProblem,
   problemOf,
   type ReleaseState,
@@ -26,7 +28,7 @@ export const health: Step<StepContext, Started, object> = {
   name: "health",
   resumable: true,
   async run(ctx) {
-    const check = healthCheckOf(ctx.application.settings);
+    let check = healthCheckOf(ctx.application.settings);
     ctx.say(describe(check));
     const startedMs = performance.now();
     let progress: HealthProgress = NO_PROGRESS;
@@ -37,12 +39,18 @@ export const health: Step<StepContext, Started, object> = {
       const crash = crashOf(state);
       if (crash !== undefined) throw await failure(ctx, "deploy.start_failed", `The new release crashed: ${crash}.`);
 
+      if (state?.health !== undefined && check !== OWN_CHECK) {
+        check = OWN_CHECK;
+        ctx.say("Its image has a HEALTHCHECK of its own, which decides instead.");
+      }
       const problem = await problemNow(ctx, check, state, elapsedSeconds);
       ctx.io.signal.throwIfAborted();
       const verdict = judge(check, progress, { problem, elapsedSeconds });
       if (verdict.verdict === "healthy") return {};
       const wrongPort = await wrongPortOf(ctx, state, elapsedSeconds);
-      if (verdict.verdict === "unhealthy" || wrongPort !== undefined) {
+      // The engine has been as patient as the image asks for.
+      const hasFailed = verdict.verdict === "unhealthy" || state?.health === "unhealthy";
+      if (hasFailed || wrongPort !== undefined) {
         throw await unhealthy(ctx, state, wrongPort ?? problem ?? "", elapsedSeconds);
       }
       if (problem !== said && elapsedSeconds >= QUIET_SECONDS) {
@@ -62,6 +70,7 @@ async function problemNow(
   elapsedSeconds: number,
 ): Promise<string | undefined> {
   if (state?.state !== "running") return "it has not started yet";
+  if (state.health !== undefined) return ownProblem(state.health);
   if (state.upstream === null && check.probe.type === "http") {
     return elapsedSeconds < STEADY_SECONDS ? "it has not run for long yet" : undefined;
   }

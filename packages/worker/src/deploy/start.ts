@@ -3,6 +3,8 @@ import { STOP_GRACE_SECONDS } from "../settings.ts";
 import type { Built, CheckedOut } from "./checkout.ts";
 import type { StepContext } from "./context.ts";
 import { fenced } from "./fence.ts";
+import { freeServerPorts } from "./server-ports.ts";
+import { recordVolumes } from "./volume-record.ts";
 
 export interface Started {
   readonly upstream: Upstream | null;
@@ -14,11 +16,13 @@ export const start: Step<StepContext, Built & Pick<CheckedOut, "commit">, Starte
   // An engine that runs the release already answers where.
   resumable: true,
   async run(ctx, { artifact, builtBy, commit }) {
-    const { stores, hold, hands, deployment } = ctx;
+    const { stores, hold, hands, deployment, application } = ctx;
     const record = { artifact, built_by: builtBy };
     fenced(hold, await stores.releases.saveCandidate(hold.lease, { ...record, upstream: null }));
     const spec = releaseSpec({ ...ctx, deployment: { ...deployment, commit } }, artifact);
+    await freeServerPorts(ctx, spec);
     const { upstream } = await hands.engine.start(spec, ctx.io);
+    await recordVolumes(stores, application, spec);
     fenced(hold, await stores.releases.saveCandidate(hold.lease, { ...record, upstream }));
     return { upstream };
   },
