@@ -61,6 +61,7 @@ export function caddyProxy(options: ServerProxyOptions): ManagedProxy {
     if (recorded === undefined) {
       for (const path of [paths.config, paths.data, paths.certificates, slotsFolder]) await host.files.makeFolder(path);
       certificates = await ownCertificates(host, paths.certificates);
+      if (settings.tls.acmeRoot) await host.files.write(join(paths.config, "acme-root.pem"), settings.tls.acmeRoot);
       recorded = await files.readAll();
     }
     return recorded;

@@ -130,9 +130,15 @@ function tlsApp(hosts: Hosts, { tls }: ProxySettings, certificates: readonly Own
 }
 
 /** Without either, Caddy's own default: two public authorities, one after the other. */
-function issuersOf({ email, acmeDirectory }: ProxySettings["tls"]) {
+function issuersOf({ email, acmeDirectory, acmeRoot }: ProxySettings["tls"]) {
   if (email === undefined && acmeDirectory === undefined) return {};
-  return { issuers: [{ module: "acme", ...(email && { email }), ...(acmeDirectory && { ca: acmeDirectory }) }] };
+  const acme = {
+    module: "acme",
+    ...(email && { email }),
+    ...(acmeDirectory && { ca: acmeDirectory }),
+    ...(acmeRoot && { trusted_roots_pem_files: [CADDY_PATHS.acmeRoot] }),
+  };
+  return { issuers: [acme] };
 }
 
 const loadFile = ({ name, digest }: OwnCertificate) => ({

@@ -4,6 +4,7 @@ export const CADDY_PATHS = {
   adminSocket: "/run/caddy/admin.sock",
   slots: "/run/caddy/slots",
   config: "/etc/caddy/berth/caddy.json",
+  acmeRoot: "/etc/caddy/berth/acme-root.pem",
   configFolder: "/etc/caddy/berth",
   certificates: "/certificates",
   data: "/data",

@@ -26,6 +26,8 @@ export interface TlsSettings {
   readonly email?: string | undefined;
   /** Directory URL of another ACME authority than the proxy's default. */
   readonly acmeDirectory?: string | undefined;
+  /** Root certificate of that authority in PEM, where the system does not trust it. */
+  readonly acmeRoot?: string | undefined;
 }
 
 /** A certificate that the operator put into the proxy's folder. */

@@ -127,7 +127,7 @@ describe.skipIf(schemaPath === undefined)("Traefik's published schema", { meta: 
 
 describe("Traefik's container", () => {
   it("is told where to listen, whom to believe and which authority to ask", () => {
-    const tls = { issuer: "automatic", email: "me@a.com", acmeDirectory: "https://ca/dir" } as const;
+    const tls = { issuer: "automatic", email: "me@a.com", acmeDirectory: "https://ca/dir", acmeRoot: "PEM" } as const;
     const settings = { httpPort: 8080, httpsPort: 8443, tls, trustedProxies: ["10.0.0.0/8", "::1/128"] };
     expect(traefikCommand(settings)).toEqual([
       "traefik",
@@ -145,6 +145,7 @@ describe("Traefik's container", () => {
       "--certificatesresolvers.acme.acme.httpchallenge.entrypoint=http",
       "--certificatesresolvers.acme.acme.email=me@a.com",
       "--certificatesresolvers.acme.acme.caserver=https://ca/dir",
+      "--certificatesresolvers.acme.acme.cacertificates=/etc/traefik/berth/acme-root.pem",
     ]);
     expect(traefikCommand({ ...SETTINGS, tls: { issuer: "internal" } }).join(" ")).not.toContain("acme");
   });

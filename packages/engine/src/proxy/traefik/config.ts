@@ -12,7 +12,12 @@ import {
 } from "../server/routed-site.ts";
 
 /** Where things are inside of the container. */
-export const TRAEFIK_PATHS = { config: "/etc/traefik/berth", certificates: "/certificates", data: "/data" } as const;
+export const TRAEFIK_PATHS = {
+  config: "/etc/traefik/berth",
+  acmeRoot: "/etc/traefik/berth/acme-root.pem",
+  certificates: "/certificates",
+  data: "/data",
+} as const;
 
 export interface TraefikConfigInput {
   readonly sites: Iterable<RoutedSite>;
@@ -160,12 +165,13 @@ export function traefikCommand({ httpPort, httpsPort, tls, trustedProxies }: Pro
   ];
 }
 
-function acmeArguments({ email, acmeDirectory }: ProxySettings["tls"]): readonly string[] {
+function acmeArguments({ email, acmeDirectory, acmeRoot }: ProxySettings["tls"]): readonly string[] {
   return [
     `--certificatesresolvers.acme.acme.storage=${TRAEFIK_PATHS.data}/acme.json`,
     "--certificatesresolvers.acme.acme.httpchallenge.entrypoint=http",
     ...(email === undefined ? [] : [`--certificatesresolvers.acme.acme.email=${email}`]),
     ...(acmeDirectory === undefined ? [] : [`--certificatesresolvers.acme.acme.caserver=${acmeDirectory}`]),
+    ...(acmeRoot === undefined ? [] : [`--certificatesresolvers.acme.acme.cacertificates=${TRAEFIK_PATHS.acmeRoot}`]),
   ];
 }
 

@@ -37,6 +37,8 @@ export function traefikProxy(options: ServerProxyOptions): ManagedProxy {
     if (recorded === undefined) {
       const folders = [join(paths.config, "traefik"), paths.data, paths.certificates];
       await eachInBatches(folders, (path) => host.files.makeFolder(path));
+      const root = settings.tls.acmeRoot;
+      if (root) await host.files.write(join(paths.config, "traefik", "acme-root.pem"), root);
       recorded = await files.readAll();
     }
     return recorded;
