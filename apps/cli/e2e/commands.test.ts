@@ -168,7 +168,7 @@ describe("connections", () => {
     expect(token).toMatch(/^\d+\|\w{48}$/);
     const reader = { ...outside(), BERTH_URL: server.url, BERTH_TOKEN: token };
     const stop = await berth(["stop", "web"], { cwd: home.path, env: reader });
-    expect([stop.code, stop.stderr]).toEqual([1, expect.stringContaining("--abilities deploy")]);
+    expect([stop.code, stop.stderr]).toEqual([1, expect.stringContaining("--abilities read,write,deploy")]);
     expect((await berth(["env", "list", "web", "--show"], { cwd: home.path, env: reader })).stdout).not.toContain(
       "hello",
     );

@@ -76,7 +76,7 @@ async function requestOf(
   const given = options.input === undefined ? {} : await jsonInput(system, String(options.input));
   const body = { ...given, ...fields };
   // Where nothing was given, the server names what is required.
-  if (Object.keys(body).length === 0 && !bodyFlags.some(({ isRequired }) => isRequired)) return base;
+  if (Object.keys(body).length === 0 && method === "DELETE") return base;
   return { ...base, body: JSON.stringify(body), contentType: "application/json" };
 }
 
