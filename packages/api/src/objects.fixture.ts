@@ -124,6 +124,7 @@ export async function madeObjects(api: Served): Promise<Objects> {
   const tokens = await api.ask("GET", "/tokens");
   const task = { name: "theirs", command: "true", frequency: "daily" };
   const scheduled = await api.ask("POST", `/applications/${application}/scheduled-tasks`, { body: task });
+  const run = await api.ask("POST", `/applications/${application}/scheduled-tasks/${scheduled.json.uuid}/run`);
   const file = { type: "file", mount_path: "/theirs", content: "1" };
   const storage = await api.ask("POST", `/applications/${application}/storages`, { body: file });
   const tags = await api.ask("POST", `/applications/${application}/tags`, { body: { tag_name: "theirs" } });
@@ -157,6 +158,7 @@ export async function madeObjects(api: Served): Promise<Objects> {
     "{storage_uuid}": storage.json.uuid,
     "{tag_uuid}": tags.json[0].uuid,
     "{task_uuid}": scheduled.json.uuid,
+    "{task_execution_uuid}": run.json.execution_uuid,
   };
 }
 

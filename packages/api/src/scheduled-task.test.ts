@@ -1,5 +1,5 @@
 import { KINDS_WITH_TASKS, RESOURCE_KINDS } from "@berth/core";
-import { testResource, testUuid } from "@berth/testing";
+import { testExecutions, testResource } from "@berth/testing";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { type Served, served } from "./berth.fixture.ts";
 
@@ -46,27 +46,34 @@ describe.each(KINDS_WITH_TASKS)("scheduled tasks of an owner of the kind %s", (k
   test("[S59] list their executions, newest first and page by page", async () => {
     const { json } = await api.ask("POST", path, { body: task });
     const { id = 0 } = (await api.stores.scheduledTasks.find(ownerId, json.uuid)) ?? {};
-    const { scheduledTasks } = api.db.system;
-    const uuids = [testUuid(), testUuid(), testUuid()];
-    const started_at = new Date("2026-01-02T03:04:05.000Z");
-    for (const uuid of uuids) await scheduledTasks.startExecution(id, { uuid, retry_count: 0, started_at });
-    const end = { message: "2 files", error_details: null, finished_at: new Date("2026-01-02T03:04:06.500Z") };
-    await scheduledTasks.finishExecution(uuids[2] ?? "", { status: "success", ...end });
+    const ended = await testExecutions(api.db.system, { id, uuid: json.uuid }, api.place.server.id, 2);
+    const run = await api.ask("POST", `${path}/${json.uuid}/run`);
+    expect([run.status, run.json.message]).toEqual([200, "Scheduled task execution queued."]);
+    const uuids = [...ended, run.json.execution_uuid];
     const { json: all } = await api.ask("GET", `${path}/${json.uuid}/executions`);
     expect(all.map(({ uuid }: { uuid: string }) => uuid)).toEqual([...uuids].reverse());
-    expect(all[0]).toEqual({
-      uuid: uuids[2],
+    expect(all[1]).toEqual({
+      uuid: uuids[1],
       status: "success",
       message: "2 files",
       error_details: null,
+      exit_code: 0,
       retry_count: 0,
+      due_at: "2026-01-02T03:04:01.000000Z",
       duration: "1.50",
-      started_at: "2026-01-02T03:04:05.000000Z",
-      finished_at: "2026-01-02T03:04:06.500000Z",
+      started_at: "2026-01-02T03:04:01.000000Z",
+      finished_at: "2026-01-02T03:04:02.500000Z",
       created_at: expect.any(String),
       updated_at: expect.any(String),
     });
-    expect(all[1]).toMatchObject({ status: "running", duration: null, finished_at: null });
+    expect(all[0]).toMatchObject({ status: "running", duration: null, finished_at: null, due_at: null });
+    const one = await api.ask("GET", `${path}/${json.uuid}/executions/${uuids[1]}`);
+    expect([one.status, one.json]).toEqual([200, all[1]]);
+    const again = await api.ask("POST", `${path}/${json.uuid}/run`);
+    expect([again.status, again.json.message]).toEqual([
+      400,
+      "The scheduled task is running already. Wait until it has ended.",
+    ]);
     const page = await api.ask("GET", `${path}/${json.uuid}/executions?skip=1&take=1`);
     expect(page.json.map(({ uuid }: { uuid: string }) => uuid)).toEqual([uuids[1]]);
     expect(page.headers["x-total-count"]).toBe("3");

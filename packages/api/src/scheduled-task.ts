@@ -4,6 +4,7 @@ import {
   ScheduledTask,
   ScheduledTaskCreate,
   ScheduledTaskExecution,
+  ScheduledTaskRun,
   ScheduledTaskUpdate,
 } from "@berth/core";
 import { z } from "zod";
@@ -63,6 +64,33 @@ export const scheduledTasks = perKind(KINDS_WITH_TASKS, (kind) => ({
   })
     .output(Message)
     .mutation(({ ctx, input: { uuid, task_uuid } }) => ctx.control.scheduledTasks.delete({ kind, uuid }, task_uuid)),
+
+  run: onResource(kind, {
+    method: "POST",
+    path: "/scheduled-tasks/{task_uuid}/run",
+    operationId: "run-scheduled-task-by-{kind}-uuid",
+    summary: "Run a scheduled task now",
+    description: "Beside its schedule, and also when it is disabled. Refused while it runs.",
+    ability: "write",
+    errors: ["resource.already_running"],
+    input: z.strictObject({ task_uuid }),
+  })
+    .output(ScheduledTaskRun)
+    .mutation(({ ctx, input: { uuid, task_uuid } }) => ctx.control.scheduledTasks.run({ kind, uuid }, task_uuid)),
+
+  execution: onResource(kind, {
+    method: "GET",
+    path: "/scheduled-tasks/{task_uuid}/executions/{task_execution_uuid}",
+    operationId: "get-scheduled-task-execution-by-{kind}-uuid",
+    summary: "Get an execution of a scheduled task",
+    description: "While it runs, `message` grows: text is only ever added to it.",
+    ability: "read",
+    input: z.strictObject({ task_uuid, task_execution_uuid: z.string().describe("The execution's identifier.") }),
+  })
+    .output(ScheduledTaskExecution)
+    .query(({ ctx, input: { uuid, task_uuid, task_execution_uuid } }) =>
+      ctx.control.scheduledTasks.execution({ kind, uuid }, task_uuid, task_execution_uuid),
+    ),
 
   executions: onResource(kind, {
     method: "GET",

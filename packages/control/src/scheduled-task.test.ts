@@ -1,5 +1,5 @@
 import { KINDS_WITH_TASKS, SCHEDULED_TASKS_MAX, type TaskOwnerRef } from "@berth/core";
-import { testResource, testUuid } from "@berth/testing";
+import { testExecutions, testResource } from "@berth/testing";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { outcomes, type World, world } from "./world.fixture.ts";
 
@@ -32,13 +32,29 @@ describe.each(KINDS_WITH_TASKS)("[S17] scheduled tasks of an owner of the kind %
     const { uuid } = await at.own.scheduledTasks.create(ref, task);
     const owner = await at.stores.resources.find(ref);
     const { id = 0 } = (await at.stores.scheduledTasks.find(owner?.id ?? 0, uuid)) ?? {};
-    const uuids = [testUuid(), testUuid(), testUuid()];
-    const started_at = new Date();
-    for (const execution of uuids) {
-      await at.db.system.scheduledTasks.startExecution(id, { uuid: execution, retry_count: 0, started_at });
-    }
+    const uuids = await testExecutions(at.db.system, { id, uuid }, at.place.server.id, 3);
     const { items, total } = await at.own.scheduledTasks.executions(ref, uuid, { skip: 1, take: 1 });
     expect([items.map((execution) => execution.uuid), total]).toEqual([[uuids[1]], 3]);
+  });
+
+  test("are run when somebody asks for it, and once at a time", async () => {
+    const { uuid } = await at.own.scheduledTasks.create(ref, { ...task, enabled: false });
+    const { message, execution_uuid } = await at.own.scheduledTasks.run(ref, uuid);
+    expect(message).toBe("Scheduled task execution queued.");
+    expect(await at.own.scheduledTasks.execution(ref, uuid, execution_uuid)).toMatchObject({
+      status: "running",
+      due_at: null,
+      exit_code: null,
+    });
+    await expect(at.own.scheduledTasks.run(ref, uuid)).rejects.toMatchObject({ code: "resource.already_running" });
+    expect((await at.own.scheduledTasks.executions(ref, uuid, {})).total).toBe(1);
+    await expect(at.own.scheduledTasks.run(ref, "none")).rejects.toThrow("Scheduled task not found.");
+    await expect(at.own.scheduledTasks.execution(ref, uuid, "none")).rejects.toThrow(
+      "Scheduled task execution not found.",
+    );
+    const other = await at.own.scheduledTasks.create(ref, task);
+    await expect(at.own.scheduledTasks.execution(ref, other.uuid, execution_uuid)).rejects.toThrow("not found");
+    await at.own.scheduledTasks.delete(ref, uuid);
   });
 
   test("[S51] [S68] are read and written by those only who may, and see to it before anything is looked up", async () => {
@@ -53,8 +69,10 @@ describe.each(KINDS_WITH_TASKS)("[S17] scheduled tasks of an owner of the kind %
       reader.create(missing, task),
       reader.update(missing, uuid, { name: "x" }),
       reader.delete(missing, uuid),
+      reader.run(missing, uuid),
+      writer.execution(missing, uuid, "none"),
     ];
-    const needed = ["read", "read", "write", "write", "write"];
+    const needed = ["read", "read", "write", "write", "write", "write", "read"];
     expect(await outcomes(asked)).toEqual(needed.map((ability) => `Missing required permissions: ${ability}`));
     expect((await reader.list(ref, {})).total).toBe(1);
   });

@@ -1,4 +1,5 @@
 import {
+  DomainError,
   invalid,
   newScheduledTask,
   notFound,
@@ -9,6 +10,7 @@ import {
   type ScheduledTask,
   type ScheduledTaskCreate,
   type ScheduledTaskExecution,
+  type ScheduledTaskRun,
   type ScheduledTaskUpdate,
   scheduledTaskExecutionView,
   scheduledTaskView,
@@ -19,7 +21,7 @@ import { tellOfResource } from "./event.ts";
 import { mapPage } from "./page.ts";
 
 /** Commands that an application or a service runs by the clock. Commands may name secrets: events tell uuids only. */
-export function scheduledTasks({ scope, stores, ids }: UseCaseContext) {
+export function scheduledTasks({ scope, stores, ids, clock }: UseCaseContext) {
   return {
     async list(ref: TaskOwnerRef, paging: Paging): Promise<Page<ScheduledTask>> {
       requireAbility(scope, "read");
@@ -63,6 +65,31 @@ export function scheduledTasks({ scope, stores, ids }: UseCaseContext) {
       return { message: "Scheduled task deleted." };
     },
 
+    /**
+     * Asks for a run now, whether it is enabled or not.
+     * @throws DomainError `resource.already_running`
+     */
+    async run(ref: TaskOwnerRef, taskUuid: string): Promise<ScheduledTaskRun> {
+      requireAbility(scope, "write");
+      return stores.transaction(async (inside) => {
+        const owner = await findResource(inside, ref);
+        const asked = { uuid: ids.uuid(), at: clock.now() };
+        const execution = await inside.scheduledTasks.request(owner.id, taskUuid, asked);
+        if (execution === undefined) throw new DomainError("resource.already_running", RUNNING);
+        return { message: "Scheduled task execution queued.", execution_uuid: execution.uuid };
+      });
+    },
+
+    async execution(ref: TaskOwnerRef, taskUuid: string, uuid: string): Promise<ScheduledTaskExecution> {
+      requireAbility(scope, "read");
+      const owner = await findResource(stores, ref);
+      const task = await stores.scheduledTasks.find(owner.id, taskUuid);
+      if (task === undefined) throw notFound(THING);
+      const found = await stores.scheduledTasks.findExecution(task.id, uuid);
+      if (found === undefined) throw notFound("Scheduled task execution");
+      return scheduledTaskExecutionView(found);
+    },
+
     /** Newest first. */
     async executions(ref: TaskOwnerRef, taskUuid: string, paging: Paging): Promise<Page<ScheduledTaskExecution>> {
       requireAbility(scope, "read");
@@ -75,3 +102,4 @@ export function scheduledTasks({ scope, stores, ids }: UseCaseContext) {
 }
 
 const THING = "Scheduled task";
+const RUNNING = "The scheduled task is running already. Wait until it has ended.";

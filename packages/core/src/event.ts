@@ -27,6 +27,9 @@ export const EVENT_TYPES = [
   "preview.deleted",
   "preview.status_changed",
   "schedule.missed",
+  "scheduled_task.finished",
+  "scheduled_task.failed",
+  "scheduled_task.skipped",
   "scheduler.stalled",
 ] as const;
 export type EventType = (typeof EVENT_TYPES)[number];

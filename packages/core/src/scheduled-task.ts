@@ -74,7 +74,9 @@ export const ScheduledTaskExecution = z
     status: z.enum(TASK_EXECUTION_STATUSES),
     message: z.string().nullable().describe("What the command printed."),
     error_details: z.string().nullable().describe("Why it could not run, where that was not the command's doing."),
+    exit_code: z.int().nullable().describe("Of the command; null while it runs, and when something else ended it."),
     retry_count: z.int(),
+    due_at: Timestamp.nullable().describe("The time it runs for; null when it was asked for by hand."),
     duration: z
       .string()
       .nullable()
@@ -89,6 +91,11 @@ export const ScheduledTaskExecution = z
   })
   .meta({ id: "ScheduledTaskExecution", description: "One run of a scheduled task." });
 export type ScheduledTaskExecution = z.infer<typeof ScheduledTaskExecution>;
+
+export const ScheduledTaskRun = z
+  .object({ message: z.string(), execution_uuid: z.string().describe("Names the run: it is among the executions.") })
+  .meta({ id: "ScheduledTaskRun", description: "A run that was asked for." });
+export type ScheduledTaskRun = z.infer<typeof ScheduledTaskRun>;
 
 export const newScheduledTask = (sent: ScheduledTaskCreate): ScheduledTaskFields => ({
   name: sent.name,
@@ -116,7 +123,9 @@ export const scheduledTaskExecutionView = (execution: ScheduledTaskExecutionReco
   status: execution.status,
   message: execution.message,
   error_details: execution.error_details,
+  exit_code: execution.exit_code,
   retry_count: execution.retry_count,
+  due_at: timestampOrNull(execution.due_at),
   duration: durationOf(execution),
   started_at: timestamp(execution.started_at),
   finished_at: timestampOrNull(execution.finished_at),

@@ -128,6 +128,12 @@ const READS: Readonly<Record<string, (read: Read, tables: TeamTables) => Promise
   "a job": ({ stores }, { uuid }) => stores.jobs.find(`${uuid}j1`),
   "a job to do": ({ system }) => system.jobs.claim("server.validate", [-1], { owner: "worker", leaseSeconds: 60 }),
   "the job of a removal": ({ system }) => system.jobs.begin({ type: "resource.delete", subject_id: -1 }),
+  "a task's execution": ({ stores }, { taskId, uuid }) => stores.scheduledTasks.findExecution(taskId, `${uuid}x1`),
+  "executions that wait": ({ system }) =>
+    system.scheduledTasks.claim([-1], { owner: "worker", leaseSeconds: 60, at: new Date() }),
+  "executions that are renewed": ({ system }, { uuid }) => system.scheduledTasks.renew("worker", [`${uuid}x1`], 60),
+  "executions that were left": ({ system }) => system.scheduledTasks.endAbandoned(new Date()),
+  "executions to forget": ({ system }) => system.scheduledTasks.prune(1_000_000),
   "what is due": ({ system }) => system.schedules.due("scheduled_task", new Date(), PAGE),
   "what is due, further on": ({ system }) =>
     system.schedules.due("scheduled_task", new Date(), { ...PAGE, after: { due_at: new Date(0), subject_id: 500 } }),

@@ -15,6 +15,7 @@ import {
   testApplication,
   testBackup,
   testDatabaseResource,
+  testExecutions,
   testGithubApp,
   testPlace,
   testPrivateKey,
@@ -95,11 +96,7 @@ async function world(database: TestDatabase) {
   const variable = await stores.envs.insert(app.id, testUuid(), env);
   const volume = await stores.storages.insert(app.id, testUuid(), storage);
   const scheduled = await stores.scheduledTasks.insert(app.id, testUuid(), task);
-  await database.system.scheduledTasks.startExecution(scheduled.id, {
-    uuid: testUuid(),
-    retry_count: 0,
-    started_at: new Date(),
-  });
+  const [executed = ""] = await testExecutions(database.system, scheduled, place.server.id, 1);
   const label = { uuid: testUuid(), name: "blue" };
   await stores.tags.attach(app.id, [label]);
   await stores.deployments.enqueue([newDeployment(app)]);
@@ -127,7 +124,19 @@ async function world(database: TestDatabase) {
   if (container === undefined) throw new Error("made above");
   const saved = { database: own, bucket, schedule, execution };
   const resources = { app, service, container, ...saved };
-  const owned = { githubApp, ...resources, host, opened, variable, volume, scheduled, label, deployment, job };
+  const owned = {
+    githubApp,
+    ...resources,
+    host,
+    opened,
+    variable,
+    volume,
+    scheduled,
+    executed,
+    label,
+    deployment,
+    job,
+  };
   return { stores, team, token, cloudToken, key, ...place, ...owned };
 }
 const validation = (server: ServerRecord): NewJob => ({
@@ -369,6 +378,9 @@ const ATTEMPTS: Attempts = {
       stores.scheduledTasks
         .executions(scheduled.id, { take: 0 })
         .then(({ items, total }) => [...items, ...Array(total).keys()]),
+    findExecution: (stores, { scheduled, executed }) => stores.scheduledTasks.findExecution(scheduled.id, executed),
+    request: (stores, { app, scheduled }) =>
+      refused(stores.scheduledTasks.request(app.id, scheduled.uuid, { uuid: testUuid(), at: new Date() })),
   },
   tags: {
     list: (stores) => stores.tags.list().then(({ items }) => items),

@@ -1,10 +1,8 @@
-import { notFound, type ScheduledTaskStore, type SystemScheduledTaskStore } from "@berth/core";
+import { notFound, type ScheduledTaskExecutionRecord, type ScheduledTaskStore } from "@berth/core";
 import { sql } from "kysely";
-import { type Context, type TeamContext, undefinedOn } from "./context.ts";
-import { isForeignKeyViolation } from "./errors.ts";
+import { inTransaction, type TeamContext, wakeWorkers } from "./context.ts";
 import { countRows, ofOwner, page, within } from "./page.ts";
 import { pick } from "./pick.ts";
-import { storable } from "./storable.ts";
 
 const COLUMNS = [
   "scheduled_task.id",
@@ -27,7 +25,9 @@ const EXECUTION_COLUMNS = [
   "scheduled_task_execution.status",
   "scheduled_task_execution.message",
   "scheduled_task_execution.error_details",
+  "scheduled_task_execution.exit_code",
   "scheduled_task_execution.retry_count",
+  "scheduled_task_execution.due_at",
   "scheduled_task_execution.started_at",
   "scheduled_task_execution.finished_at",
   "scheduled_task_execution.created_at",
@@ -75,7 +75,38 @@ export function scheduledTaskStore(context: TeamContext): ScheduledTaskStore {
       return deleted.numDeletedRows > 0n;
     },
     executions: (taskId, paging = {}) => executions(context, taskId, paging),
+    findExecution: (taskId, uuid) =>
+      db
+        .selectFrom("scheduled_task_execution")
+        .innerJoin("scheduled_task", "scheduled_task.id", "scheduled_task_execution.scheduled_task_id")
+        .innerJoin("resource", "resource.id", "scheduled_task.resource_id")
+        .select(EXECUTION_COLUMNS)
+        .where("scheduled_task_execution.uuid", "=", uuid)
+        .where("scheduled_task.id", "=", taskId)
+        .where("resource.team_id", "=", teamId)
+        .executeTakeFirst(),
+    request: (resourceId, taskUuid, execution) =>
+      inTransaction(context, (inside) => request(inside, resourceId, taskUuid, execution)),
   };
+}
+
+async function request(
+  context: TeamContext,
+  resourceId: number,
+  taskUuid: string,
+  { uuid, at }: Parameters<ScheduledTaskStore["request"]>[2],
+): Promise<ScheduledTaskExecutionRecord | undefined> {
+  const task = await scheduledTaskStore(context).find(resourceId, taskUuid);
+  if (task === undefined) throw notFound("Scheduled task");
+  const asked = await context.db
+    .insertInto("scheduled_task_execution")
+    .values({ scheduled_task_id: task.id, uuid, retry_count: 0, started_at: at })
+    // One that runs already decides, by an index. An error would end the transaction.
+    .onConflict((conflict) => conflict.doNothing())
+    .returning(EXECUTION_COLUMNS)
+    .executeTakeFirst();
+  if (asked !== undefined) wakeWorkers(context);
+  return asked;
 }
 
 async function executions({ db, teamId }: TeamContext, taskId: number, paging: Parameters<typeof page>[0]) {
@@ -106,31 +137,4 @@ async function executions({ db, teamId }: TeamContext, taskId: number, paging: P
       return kept?.total ?? 0;
     },
   );
-}
-
-export function systemScheduledTaskStore({ db }: Context): SystemScheduledTaskStore {
-  return {
-    async startExecution(taskId, { uuid, retry_count, started_at }) {
-      const insert = db
-        .insertInto("scheduled_task_execution")
-        .values({ scheduled_task_id: taskId, uuid, retry_count, started_at })
-        .returning(EXECUTION_COLUMNS);
-      return await undefinedOn(isForeignKeyViolation, () => insert.executeTakeFirstOrThrow());
-    },
-    async finishExecution(uuid, { status, message, error_details, finished_at }) {
-      const ended = await db
-        .updateTable("scheduled_task_execution")
-        .set({
-          status,
-          message: message === null ? null : storable(message),
-          error_details: error_details === null ? null : storable(error_details),
-          finished_at,
-          updated_at: sql<Date>`now()`,
-        })
-        .where("uuid", "=", uuid)
-        .where("status", "=", "running")
-        .executeTakeFirst();
-      return ended.numUpdatedRows > 0n;
-    },
-  };
 }

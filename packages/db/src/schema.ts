@@ -385,7 +385,11 @@ interface ScheduledTaskExecutionTable extends Timestamps {
   status: Generated<TaskExecutionStatus>;
   message: string | null;
   error_details: string | null;
+  exit_code: number | null;
   retry_count: number;
+  due_at: Date | null;
+  lease_owner: string | null;
+  lease_expires_at: Date | null;
   started_at: Date;
   finished_at: Date | null;
 }

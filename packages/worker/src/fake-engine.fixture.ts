@@ -141,9 +141,11 @@ export function fakeEngine(points: Points): FakeEngine {
       await points.pass("list");
       return [...releases.values()].flatMap((release) => seen(release) ?? []);
     },
-    async exec({ deploymentUuid }, script, { signal }) {
+    async exec({ deploymentUuid }, script, { signal, onLine }) {
       executed.push({ deploymentUuid, script });
+      for (const line of fake.exec(script).output.split("\n")) if (line !== "") onLine?.(line);
       await points.pass("exec", signal);
+      if (signal?.aborted) throw new DomainError("deploy.cancelled", "Cancelled.");
       return { ...fake.exec(script), isTruncated: false };
     },
     async *logs(ref): AsyncIterable<LogLine> {

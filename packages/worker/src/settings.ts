@@ -37,6 +37,12 @@ export interface WorkerSettings {
   readonly scheduleSeconds: number;
   /** The grain of the clock that schedules go by. A scheduler that stands still for three of them is told of. */
   readonly schedulePeriodSeconds: number;
+  /** Scheduled tasks that one process runs at once, over all servers. The others wait. */
+  readonly concurrentTasksMax: number;
+  /** Executions of each task that can be read. */
+  readonly taskExecutionsKept: number;
+  readonly taskOutputBytesMax: number;
+  readonly taskFlushMs: number;
 
   readonly logFlushMs: number;
   readonly logBatchLines: number;
@@ -68,6 +74,10 @@ export const DEFAULT_SETTINGS: WorkerSettings = {
 
   scheduleSeconds: 5,
   schedulePeriodSeconds: 60,
+  concurrentTasksMax: 16,
+  taskExecutionsKept: 100,
+  taskOutputBytesMax: 128 * 1024,
+  taskFlushMs: 500,
 
   logFlushMs: 100,
   logBatchLines: 200,

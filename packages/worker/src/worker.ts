@@ -8,6 +8,7 @@ import { createReconciler } from "./reconcile.ts";
 import { SCHEDULED } from "./scheduled.ts";
 import { createScheduler } from "./scheduler.ts";
 import { DEFAULT_SETTINGS, type WorkerSettings } from "./settings.ts";
+import { createTaskRunner } from "./task-runner.ts";
 import { pause } from "./wait.ts";
 
 export interface Worker {
@@ -37,6 +38,7 @@ export function worker(options: WorkerOptions): Worker {
   const reconciler = createReconciler({ ...options, settings, handsOf, forgetHands: hands.forget }, beat);
   const queue = createQueue({ ...options, settings, handsOf, onHealthy: (uuid) => reconciler.markHealthy(uuid) }, beat);
   const jobs = createJobs({ ...options, settings, handsOf }, beat);
+  const tasks = createTaskRunner({ ...options, settings, handsOf }, beat);
   const scheduler = createScheduler({ ...options, settings, kinds: SCHEDULED });
   const stopping = new AbortController();
   let listening: Promise<void> = Promise.resolve();
@@ -60,10 +62,11 @@ export function worker(options: WorkerOptions): Worker {
       reconciler.start();
       jobs.start();
       scheduler.start();
+      tasks.start();
     },
     async stop({ graceSeconds }) {
       const scheduled = scheduler.stop();
-      await queue.stop({ graceSeconds });
+      await Promise.all([queue.stop({ graceSeconds }), tasks.stop({ graceSeconds })]);
       stopping.abort();
       await Promise.all([listening, scheduled, reconciler.stop(), jobs.stop()]);
     },

@@ -53,6 +53,7 @@ export interface TestWorkerOptions {
   /** The worker's stores, when it shall see others than there are. */
   readonly stores?: SystemStores;
   readonly redactor?: WorkerOptions["redactor"];
+  readonly clock?: WorkerOptions["clock"];
   readonly credentialsFor?: WorkerOptions["credentialsFor"];
 }
 
@@ -79,6 +80,8 @@ const QUICK: Partial<WorkerSettings> = {
   abortSecondsMax: 2,
   routeSecondsMax: 1,
   validationSeconds: 1,
+  scheduleSeconds: 0.1,
+  taskFlushMs: 10,
   giveUpServerSeconds: 1,
 };
 
@@ -132,7 +135,7 @@ export async function openWorld(database: TestDatabase, settings: Partial<Server
         source: mortal(source, owner, watch, "source"),
         redactor: options.redactor ?? redactAll,
         credentialsFor: options.credentialsFor ?? (async () => undefined),
-        clock: { now: () => new Date() },
+        clock: options.clock ?? { now: () => new Date() },
         diskOf: async () => world.disk,
         owner: name,
         ownsServer: ({ id }) => id === place.server.id,

@@ -104,7 +104,15 @@ export interface Engine {
   exec(
     ref: ReleaseRef,
     script: string,
-    options: { readonly timeoutSeconds: number; readonly signal?: AbortSignal; readonly maxOutputBytes?: number },
+    options: {
+      readonly timeoutSeconds: number;
+      readonly signal?: AbortSignal;
+      readonly maxOutputBytes?: number;
+      /** Told each line as it comes. An engine that cannot tell them answers all of them in the end. */
+      readonly onLine?: (line: string) => void;
+      /** Where a release has several containers: the name of the one that runs it. */
+      readonly container?: string;
+    },
   ): Promise<ExecResult>;
 
   /** @throws DomainError `resource.not_found` when there is no such release. */

@@ -1,3 +1,4 @@
+import type { ResourceKind } from "../resource.ts";
 import type { Page, Paging, Timestamps } from "./records.ts";
 
 export interface ScheduledTaskRecord extends Timestamps {
@@ -31,7 +32,11 @@ export interface ScheduledTaskExecutionRecord extends Timestamps {
   readonly message: string | null;
   /** Why it could not run, where that is not the command's own doing. */
   readonly error_details: string | null;
+  /** Of its shell; `null` while it runs, and when it was ended by something else than itself. */
+  readonly exit_code: number | null;
   readonly retry_count: number;
+  /** What it runs for; `null` when it was asked for by hand. */
+  readonly due_at: Date | null;
   readonly started_at: Date;
   readonly finished_at: Date | null;
 }
@@ -46,21 +51,69 @@ export interface ScheduledTaskStore {
   delete(resourceId: number, uuid: string): Promise<boolean>;
   /** Newest first. */
   executions(taskId: number, paging?: Paging): Promise<Page<ScheduledTaskExecutionRecord>>;
+  findExecution(taskId: number, uuid: string): Promise<ScheduledTaskExecutionRecord | undefined>;
+  /** Asks for a run now and wakes the workers. `undefined` while one runs or waits to. */
+  request(
+    resourceId: number,
+    taskUuid: string,
+    execution: { readonly uuid: string; readonly at: Date },
+  ): Promise<ScheduledTaskExecutionRecord | undefined>;
 }
 
-/** What the scheduler writes of what it runs, across teams. */
+/** An execution that a worker has taken, with what it runs. */
+export interface ClaimedTask {
+  readonly execution_uuid: string;
+  readonly task_uuid: string;
+  readonly task_name: string;
+  readonly command: string;
+  readonly container: string | null;
+  /** Seconds. */
+  readonly timeout: number;
+  readonly resource_id: number;
+  readonly resource_uuid: string;
+  readonly resource_kind: ResourceKind;
+  readonly team_id: number;
+  readonly server_id: number;
+}
+
+/** An execution and who runs it: what another owner writes changes nothing. */
+export interface ExecutionHold {
+  readonly uuid: string;
+  readonly owner: string;
+}
+
+/** What the scheduler and the workers write of what they run, across teams. */
 export interface SystemScheduledTaskStore {
-  /** `undefined` when the task was deleted meanwhile. */
-  startExecution(
+  /**
+   * Queues a run for a due time. While one runs, the due time is written down as skipped, and an event tells of it.
+   * `undefined` when the task is disabled or goes.
+   */
+  begin(
     taskId: number,
-    execution: { readonly uuid: string; readonly retry_count: number; readonly started_at: Date },
-  ): Promise<ScheduledTaskExecutionRecord | undefined>;
-  /** Only of one that runs: what has ended never changes again. `false` otherwise. */
-  finishExecution(
-    uuid: string,
-    end: Pick<ScheduledTaskExecutionRecord, "message" | "error_details"> & {
+    dueAt: Date,
+  ): Promise<
+    | { readonly uuid: string; readonly name: string; readonly team_id: number; readonly resource_uuid: string }
+    | undefined
+  >;
+  /** Takes one that waits, on these servers, the oldest first and each by one owner. */
+  claim(
+    serverIds: readonly number[],
+    hold: { readonly owner: string; readonly leaseSeconds: number; readonly at: Date },
+  ): Promise<ClaimedTask | undefined>;
+  /** Answers which of these are still the owner's to run: not those that were deleted, or whose resource goes. */
+  renew(owner: string, uuids: readonly string[], leaseSeconds: number): Promise<readonly string[]>;
+  /** Adds to what it printed. */
+  appendOutput(hold: ExecutionHold, text: string): Promise<void>;
+  /** Only of one that the owner runs: what has ended never changes again. `false` otherwise. Writes its event. */
+  finish(
+    hold: ExecutionHold,
+    end: Pick<ScheduledTaskExecutionRecord, "exit_code" | "error_details"> & {
       readonly status: Exclude<TaskExecutionStatus, "running">;
       readonly finished_at: Date;
     },
   ): Promise<boolean>;
+  /** Ends those whose owner is gone, and those that nobody can take, as failed. Answers how many. */
+  endAbandoned(at: Date): Promise<number>;
+  /** Forgets all but the newest of each task, some at a time. Answers how many. */
+  prune(kept: number): Promise<number>;
 }

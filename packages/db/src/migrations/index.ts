@@ -13,6 +13,7 @@ import { serverLinks } from "./0011-server-links.ts";
 import { volumes } from "./0013-volumes.ts";
 import { lists } from "./0019-lists.ts";
 import { schedules } from "./0021-schedules.ts";
+import { taskExecutions } from "./0022-task-executions.ts";
 
 /** In the order of their names, which never change once released. */
 export const MIGRATIONS: Readonly<Record<string, Migration>> = {
@@ -30,4 +31,5 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   "0013-volumes": volumes,
   "0019-lists": lists,
   "0021-schedules": schedules,
+  "0022-task-executions": taskExecutions,
 };

@@ -10,6 +10,7 @@ export interface ExecOptions {
   readonly timeoutSeconds: number;
   readonly signal?: AbortSignal;
   readonly maxOutputBytes?: number;
+  readonly onLine?: (line: string) => void;
 }
 
 /**

@@ -6,12 +6,12 @@ import type { ApplicationSecrets, DomainClaim, EnvRecord } from "@berth/core";
  */
 export function secretsOf(
   envs: readonly Pick<EnvRecord, "value">[],
-  secrets: ApplicationSecrets,
+  secrets: Readonly<ApplicationSecrets> | undefined,
   domains: readonly DomainClaim[],
 ): readonly string[] {
   const isPublic = (value: string) => domains.some(({ host, url }) => value === host || value === url);
   const values = envs.flatMap(({ value }) => (value !== null && isTelling(value) && !isPublic(value) ? [value] : []));
-  const own = Object.values(secrets).filter((value) => value !== null && value.length >= LENGTH_MIN);
+  const own = Object.values(secrets ?? {}).filter((value) => value !== null && value.length >= LENGTH_MIN);
   return [...new Set([...values, ...own])].filter((value) => value !== null);
 }
 

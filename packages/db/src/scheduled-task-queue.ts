@@ -1,0 +1,168 @@
+import type { ClaimedTask, ScheduledTaskExecutionRecord, SystemScheduledTaskStore } from "@berth/core";
+import { sql } from "kysely";
+import { type Context, idsOf, inTransaction, tell, wakeWorkers } from "./context.ts";
+import { storable } from "./storable.ts";
+
+/** As uuids are: 24 lower-case letters and digits, a letter first. */
+export const NEW_UUID = sql<string>`'e' || substr(md5(gen_random_uuid()::text), 1, 23)`;
+
+const OVERLAP = "Skipped: the run before it had not ended.";
+
+export function systemScheduledTaskStore(context: Context): SystemScheduledTaskStore {
+  const { db } = context;
+  return {
+    begin: (taskId, at) => inTransaction(context, (inside) => begin(inside, taskId, at)),
+    claim: (serverIds, hold) => inTransaction(context, (inside) => claim(inside, serverIds, hold)),
+    async renew(owner, uuids, leaseSeconds) {
+      const { rows } = await sql<{ uuid: string }>`
+        update scheduled_task_execution execution
+        set lease_expires_at = clock_timestamp() + ${leaseSeconds}::float8 * interval '1 second'
+        from scheduled_task task join resource on resource.id = task.resource_id
+        where execution.uuid = any(${uuids}::text[]) and execution.lease_owner = ${owner}
+          and execution.status = 'running' and task.id = execution.scheduled_task_id and resource.removing_at is null
+        returning execution.uuid`.execute(db);
+      return rows.map(({ uuid }) => uuid);
+    },
+    async appendOutput({ uuid, owner }, text) {
+      await sql`update scheduled_task_execution
+        set message = coalesce(message, '') || ${storable(text)}::text, updated_at = now()
+        where uuid = ${uuid} and lease_owner = ${owner} and status = 'running'`.execute(db);
+    },
+    finish: ({ uuid, owner }, end) =>
+      inTransaction(context, async (inside) => {
+        const isHeld = sql`execution.uuid = ${uuid} and execution.lease_owner = ${owner}`;
+        return (await endExecutions(inside, isHeld, end)) > 0;
+      }),
+    endAbandoned: (at) =>
+      inTransaction(context, async (inside) => {
+        const isLost = sql`execution.lease_expires_at < clock_timestamp()`;
+        const lost = await endExecutions(inside, isLost, {
+          ...FAILED,
+          error_details: "The control plane stopped while it ran. Whether it took effect is not known.",
+          finished_at: at,
+        });
+        // A server that a control plane looks after has that control plane's lease.
+        const isUnreached = sql`execution.lease_owner is null
+          and execution.created_at < clock_timestamp() - ${UNCLAIMED_SECONDS_MAX} * interval '1 second'
+          and not exists (select from lease where lease.name = 'server:' || resource.server_id
+            and lease.expires_at > clock_timestamp())`;
+        const unreached = await endExecutions(inside, isUnreached, {
+          ...FAILED,
+          error_details: "Its server is not within reach of any control plane.",
+          finished_at: at,
+        });
+        return lost + unreached;
+      }),
+    async prune(kept) {
+      const { rows } = await sql`
+        delete from scheduled_task_execution where id in (
+          select old.id from (
+            select scheduled_task_id from scheduled_task_execution_count where total > ${kept}::bigint limit ${TASKS_AT_ONCE}
+          ) long, lateral (
+            select id, status from scheduled_task_execution execution
+            where execution.scheduled_task_id = long.scheduled_task_id
+            order by execution.scheduled_task_id desc, execution.id desc offset ${kept}::bigint limit ${ROWS_AT_ONCE}
+          ) old where old.status <> 'running')
+        returning id`.execute(db);
+      return rows.length;
+    },
+  };
+}
+
+const FAILED = { status: "failed", exit_code: null } as const;
+/** As long as a control plane may take to start. */
+const UNCLAIMED_SECONDS_MAX = 120;
+const TASKS_AT_ONCE = 100;
+const ROWS_AT_ONCE = 1000;
+
+async function begin(context: Context, taskId: number, at: Date): ReturnType<SystemScheduledTaskStore["begin"]> {
+  const { rows } = await sql<NonNullable<Awaited<ReturnType<SystemScheduledTaskStore["begin"]>>>>`
+    select task.uuid, task.name, resource.team_id, resource.uuid as resource_uuid
+    from scheduled_task task join resource on resource.id = task.resource_id
+    where task.id = ${taskId} and task.enabled and resource.removing_at is null
+    for no key update of task`.execute(context.db);
+  const [task] = rows;
+  if (task === undefined) return undefined;
+  const values = { scheduled_task_id: taskId, uuid: NEW_UUID, retry_count: 0, started_at: at, due_at: at };
+  const insert = (fields: object) =>
+    context.db
+      .insertInto("scheduled_task_execution")
+      .values({ ...values, ...fields })
+      // An error would end the transaction.
+      .onConflict((conflict) => conflict.doNothing())
+      .returning("uuid")
+      .executeTakeFirst();
+  if ((await insert({})) !== undefined) {
+    wakeWorkers(context);
+    return task;
+  }
+  const skipped = await insert({ status: "failed", error_details: OVERLAP, finished_at: at });
+  if (skipped !== undefined)
+    tellOf(context, "skipped", { ...task, task_uuid: task.uuid, execution_uuid: skipped.uuid });
+  return task;
+}
+
+async function claim(
+  context: Context,
+  serverIds: readonly number[],
+  { owner, leaseSeconds, at }: Parameters<SystemScheduledTaskStore["claim"]>[1],
+): Promise<ClaimedTask | undefined> {
+  const { rows } = await sql<ClaimedTask & { readonly execution_id: number }>`
+    select execution.id as execution_id, execution.uuid as execution_uuid, task.uuid as task_uuid, task.name as task_name,
+      task.command, task.container, task.timeout, resource.id as resource_id, resource.uuid as resource_uuid,
+      resource.kind as resource_kind, resource.team_id, resource.server_id
+    from scheduled_task_execution execution
+    join scheduled_task task on task.id = execution.scheduled_task_id
+    join resource on resource.id = task.resource_id
+    where execution.status = 'running' and execution.lease_owner is null and resource.removing_at is null
+      and resource.server_id in ${idsOf(serverIds)}
+    order by execution.id limit 1 for no key update of execution skip locked`.execute(context.db);
+  const [next] = rows;
+  if (next === undefined) return undefined;
+  const { execution_id, ...claimed } = next;
+  await context.db
+    .updateTable("scheduled_task_execution")
+    .set({
+      lease_owner: owner,
+      lease_expires_at: sql<Date>`clock_timestamp() + ${leaseSeconds}::float8 * interval '1 second'`,
+      started_at: at,
+      updated_at: sql<Date>`now()`,
+    })
+    .where("id", "=", execution_id)
+    .execute();
+  return claimed;
+}
+
+type End = Pick<ScheduledTaskExecutionRecord, "status" | "exit_code" | "error_details" | "finished_at">;
+
+/** Of those that run: what has ended never changes again. */
+async function endExecutions(context: Context, isMeant: ReturnType<typeof sql>, end: End): Promise<number> {
+  const { status, exit_code, error_details, finished_at } = end;
+  const { rows } = await sql<TaskSubject>`
+    update scheduled_task_execution execution
+    set status = ${status}, exit_code = ${exit_code}, error_details = ${error_details && storable(error_details)},
+      finished_at = ${finished_at}, updated_at = now(), lease_owner = null, lease_expires_at = null
+    from scheduled_task task join resource on resource.id = task.resource_id
+    where execution.status = 'running' and task.id = execution.scheduled_task_id and ${isMeant}
+    returning execution.uuid as execution_uuid, task.uuid as task_uuid, task.name, resource.team_id,
+      resource.uuid as resource_uuid`.execute(context.db);
+  for (const ended of rows) tellOf(context, status === "success" ? "finished" : "failed", ended);
+  return rows.length;
+}
+
+interface TaskSubject {
+  readonly execution_uuid: string;
+  readonly task_uuid: string;
+  readonly name: string;
+  readonly team_id: number;
+  readonly resource_uuid: string;
+}
+
+/** Neither what it printed nor its command: both may name secrets. */
+const tellOf = (context: Context, what: "finished" | "failed" | "skipped", subject: TaskSubject): void =>
+  tell(context, {
+    team_id: subject.team_id,
+    type: `scheduled_task.${what}`,
+    resource_uuid: subject.resource_uuid,
+    payload: { task_uuid: subject.task_uuid, task_name: subject.name, execution_uuid: subject.execution_uuid },
+  });

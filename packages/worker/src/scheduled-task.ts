@@ -1,0 +1,125 @@
+import { type ClaimedTask, DomainError, type ExecResult, isDomainError, type TaskExecutionStatus } from "@berth/core";
+import { secretsOf } from "./deploy/secrets.ts";
+import type { ServerHands } from "./hands.ts";
+import type { WorkerDeps } from "./ports.ts";
+import type { ScheduledKind } from "./scheduler.ts";
+import type { ValidationDeps } from "./server-validation.ts";
+import { taskOutput } from "./task-output.ts";
+
+/** A due run waits among the executions until a worker that reaches its server takes it. */
+export const scheduledTask: ScheduledKind = {
+  begin: (stores, { subjectId, dueAt }) => stores.scheduledTasks.begin(subjectId, dueAt),
+};
+
+/**
+ * Why a run is broken off. `gone`: its task, or what that belongs to, is being deleted. `stopped`: the control plane
+ * stops. `lost`: it is not this worker's any more, which writes nothing of it then.
+ */
+export type TaskEnding = "gone" | "stopped" | "lost";
+
+interface TaskEnd {
+  readonly status: Exclude<TaskExecutionStatus, "running">;
+  readonly exit_code: number | null;
+  readonly error_details: string | null;
+}
+
+/** Runs what was claimed, in what runs of its resource. Never rejects. */
+export async function runTask(deps: ValidationDeps, task: ClaimedTask, signal: AbortSignal): Promise<void> {
+  const { stores, clock, logger, settings, owner } = deps;
+  const hold = { uuid: task.execution_uuid, owner };
+  const details = { task: task.task_uuid, execution: task.execution_uuid };
+  try {
+    const redact = deps.redactor(await secretsFor(deps, task));
+    const output = taskOutput({ tasks: stores.scheduledTasks, hold, redact, logger, settings });
+    const end = await endOf(task, signal, logger, async () => {
+      const result = await execute(deps, task, signal, (line) => output.line(line));
+      if (output.isEmpty) for (const line of linesOf(result.output)) output.line(line);
+      return result;
+    });
+    await output.close();
+    if (end === undefined) return;
+    const error_details = end.error_details && redact(end.error_details);
+    await stores.scheduledTasks.finish(hold, { ...end, error_details, finished_at: clock.now() });
+    logger.info("Scheduled task ended.", { ...details, status: end.status });
+  } catch (error) {
+    // Its lease runs out, and then it ends as failed.
+    logger.warn("The end of a scheduled task could not be written down.", { ...details, error });
+  }
+}
+
+/** `undefined` when nothing may be written of it any more. */
+async function endOf(
+  task: ClaimedTask,
+  signal: AbortSignal,
+  logger: WorkerDeps["logger"],
+  work: () => Promise<ExecResult>,
+): Promise<TaskEnd | undefined> {
+  const startedMs = performance.now();
+  try {
+    const { exitCode } = await work();
+    if (exitCode === 0) return { status: "success", exit_code: 0, error_details: null };
+    const isTimeout = exitCode === TIMEOUT_CODE && performance.now() - startedMs >= task.timeout * 1000;
+    if (isTimeout) return failed(`It took longer than ${task.timeout} s and was ended.`);
+    return { status: "failed", exit_code: exitCode, error_details: `It exited with code ${exitCode}.` };
+  } catch (error) {
+    if (signal.aborted) return ENDINGS[endingOf(signal)];
+    if (isDomainError(error, "resource.not_found")) return failed(notRunning(task));
+    if (isDomainError(error)) return failed(error.message);
+    logger.warn("A scheduled task could not be run.", { task: task.task_uuid, error });
+    return failed("It could not be run. Berth's own log has the details.");
+  }
+}
+
+const failed = (sentence: string): TaskEnd => ({ status: "failed", exit_code: null, error_details: sentence });
+
+const ENDINGS: Readonly<Record<TaskEnding, TaskEnd | undefined>> = {
+  gone: failed("What it belongs to is being deleted."),
+  stopped: failed("The control plane was stopped while it ran."),
+  lost: undefined,
+};
+
+// Whoever aborts gives one of them as the reason.
+const endingOf = (signal: AbortSignal): TaskEnding => signal.reason as TaskEnding;
+
+const notRunning = ({ resource_kind }: ClaimedTask) => `The ${resource_kind} is not running. Start it first.`;
+
+async function execute(
+  deps: ValidationDeps,
+  task: ClaimedTask,
+  signal: AbortSignal,
+  onLine: (line: string) => void,
+): Promise<ExecResult> {
+  const { stores, settings } = deps;
+  const [server, release] = await Promise.all([
+    stores.servers.find(task.server_id),
+    stores.releases.live(task.resource_id, 0),
+  ]);
+  if (server === undefined || release === undefined) throw new DomainError("resource.not_running", notRunning(task));
+  const ref = { resourceUuid: release.resource_uuid, deploymentUuid: release.deployment_uuid };
+  const { engine }: ServerHands = deps.handsOf(server);
+  return await engine.exec(ref, task.command, {
+    timeoutSeconds: Math.min(task.timeout, TIMEOUT_SECONDS_MAX),
+    signal,
+    maxOutputBytes: settings.taskOutputBytesMax,
+    onLine,
+    ...(task.container === null ? {} : { container: task.container }),
+  });
+}
+
+/** The same texts that must not stand in the log of a deployment. */
+async function secretsFor({ stores }: WorkerDeps, task: ClaimedTask): Promise<readonly string[]> {
+  const team = stores.forTeam(task.team_id);
+  const [application, domains, envs] = await Promise.all([
+    stores.resources.application(task.resource_id),
+    stores.resources.domains(task.resource_id),
+    team.envs.list(task.resource_id),
+  ]);
+  return secretsOf(envs.items, application?.secrets, domains);
+}
+
+const linesOf = (output: string): readonly string[] => (output === "" ? [] : output.replace(/\n$/, "").split("\n"));
+
+/** As `timeout` of the shell says it. */
+const TIMEOUT_CODE = 124;
+/** The longest that a timer takes. */
+const TIMEOUT_SECONDS_MAX = 2_147_483;

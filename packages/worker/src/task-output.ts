@@ -1,0 +1,68 @@
+import type { ExecutionHold, SystemScheduledTaskStore } from "@berth/core";
+import type { Logger } from "./ports.ts";
+import type { WorkerSettings } from "./settings.ts";
+import { lane } from "./wait.ts";
+
+/** What an execution prints, kept while it runs. No line of it holds a secret. */
+export interface TaskOutput {
+  readonly isEmpty: boolean;
+  line(text: string): void;
+  /** Resolves when every line is kept. */
+  close(): Promise<void>;
+}
+
+export interface TaskOutputOptions {
+  readonly tasks: Pick<SystemScheduledTaskStore, "appendOutput">;
+  readonly hold: ExecutionHold;
+  readonly redact: (line: string) => string;
+  readonly logger: Logger;
+  readonly settings: Pick<WorkerSettings, "taskFlushMs" | "taskOutputBytesMax">;
+}
+
+/** The beginning of it is kept. What was read of it stays as it was read: text is only ever added. */
+export function taskOutput({ tasks, hold, redact, logger, settings }: TaskOutputOptions): TaskOutput {
+  const inTurn = lane();
+  let isEmpty = true;
+  let buffer = "";
+  let bytes = 0;
+  let isFull = false;
+  let timer: NodeJS.Timeout | undefined;
+
+  const flush = () => {
+    clearTimeout(timer);
+    timer = undefined;
+    return inTurn(async () => {
+      const text = buffer;
+      buffer = "";
+      if (text === "") return;
+      try {
+        await tasks.appendOutput(hold, text);
+      } catch (error) {
+        // A task does not fail for want of its output.
+        logger.warn("Output of a scheduled task is lost.", { execution: hold.uuid, error });
+      }
+    });
+  };
+
+  const add = (line: string) => {
+    buffer += isEmpty ? line : `\n${line}`;
+    isEmpty = false;
+    timer ??= setTimeout(() => void flush(), settings.taskFlushMs);
+  };
+
+  return {
+    get isEmpty() {
+      return isEmpty;
+    },
+    line(text) {
+      if (isFull) return;
+      const line = redact(text);
+      bytes += Buffer.byteLength(line) + 1;
+      isFull = bytes > settings.taskOutputBytesMax;
+      add(
+        isFull ? `The rest of the output is left out: it is longer than ${settings.taskOutputBytesMax} bytes.` : line,
+      );
+    },
+    close: flush,
+  };
+}
