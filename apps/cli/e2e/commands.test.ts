@@ -28,6 +28,31 @@ const env = () => ({ PATH: process.env.PATH ?? "", HOME: home.path, BERTH_DATA: 
 const run = (cwd: string, ...argv: readonly string[]): Promise<Ran> => berth(argv, { cwd, env: env() });
 const ticks = (text: string) => [...text.matchAll(/tick (\d+)/g)].map(([, n]) => Number(n));
 
+describe("scheduled tasks", () => {
+  test("are created, run in the application with their output shown as it comes, and looked at", async () => {
+    const tasks = (...argv: readonly string[]) => run(web.path, "scheduled-tasks", ...argv);
+    const command = 'echo first; sleep 1; echo "it\'s $PORT" | tr 0-9 n';
+    expect((await tasks("create", "nightly", "@daily", command, "--timeout", "30")).stdout).toMatch(/^Created nightly/);
+    expect((await tasks()).stdout).toMatch(/^nightly +@daily +yes +echo first/m);
+    const done = await tasks("run", "nightly");
+    expect([done.code, done.stdout]).toEqual([0, expect.stringMatching(/^first\nit's n+\nDone in 1\.\d s\.\n$/)]);
+    expect((await tasks("create", "broken", "daily", "echo no; exit 3")).code).toBe(0);
+    const broken = await tasks("run", "broken");
+    expect([broken.code, broken.stdout, broken.stderr]).toEqual([
+      1,
+      "no\n",
+      "Warning: Failed. It exited with code 3.\n",
+    ]);
+    expect((await tasks("executions", "broken")).stdout).toMatch(/^failed +.*by hand +It exited with code 3\./m);
+    expect((await tasks("logs", "nightly")).stdout).toMatch(/^first\nit's n+\n/);
+    await tasks("create", "long", "daily", "echo begun; sleep 600", "--timeout", "2");
+    expect((await tasks("run", "long", "--detach")).stdout).toMatch(/^long runs as /);
+    expect((await tasks("run", "long")).stderr).toContain("is running already");
+    const followed = await tasks("logs", "-f", "long");
+    expect([followed.stdout, followed.stderr]).toEqual(["begun\n", expect.stringContaining("longer than 2 s")]);
+  });
+});
+
 describe("looking at applications", () => {
   test("lists and shows them, as tables or as the API has them", async () => {
     const { stdout } = await run("/", "apps");

@@ -60,6 +60,12 @@ const COMMANDS: readonly Entry[] = [
     summary: "list, set and remove environment variables",
     load: () => import("./commands/env.ts"),
   },
+  {
+    name: "scheduled-tasks",
+    group: RUN,
+    summary: "list, create and run scheduled tasks, show what they printed",
+    load: () => import("./commands/scheduled-tasks.ts"),
+  },
   { name: "open", group: RUN, summary: "open an application in the browser", load: () => import("./commands/open.ts") },
   { name: "start", group: RUN, summary: "start an application", load: () => import("./commands/start.ts") },
   { name: "stop", group: RUN, summary: "stop an application", load: () => import("./commands/stop.ts") },

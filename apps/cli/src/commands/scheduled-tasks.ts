@@ -1,0 +1,189 @@
+import { setTimeout as pause } from "node:timers/promises";
+import { type ScheduledTask, ScheduledTaskCreate, type ScheduledTaskExecution } from "@berth/core";
+import type { Command } from "commander";
+import { choose } from "../choose.ts";
+import type { Api } from "../connection/api.ts";
+import { EXIT, type ExitCode } from "../failure.ts";
+import { addFlags, flagsFor, valuesOf } from "../flags.ts";
+import { ago, duration } from "../format.ts";
+import { cell, type Output } from "../output.ts";
+import { printable, printableLine } from "../printable.ts";
+import type { Bind } from "../program.ts";
+import type { Session } from "../session.ts";
+import { targetApplication } from "../target.ts";
+
+interface Options {
+  readonly app?: string;
+  readonly service?: string;
+  readonly [flag: string]: unknown;
+}
+
+const FLAGS = flagsFor(ScheduledTaskCreate.omit({ name: true, frequency: true, command: true }));
+
+export function define(command: Command, bind: Bind): void {
+  const of = (made: Command) =>
+    made
+      .option("--app <app>", "name or uuid; default: the application of this folder")
+      .option("--service <uuid>", "of this service instead");
+  of(command.command("list", { isDefault: true }).description("List scheduled tasks.")).action(bind(list));
+  const create = of(command.command("create").description("Create a scheduled task."))
+    .argument("<name>")
+    .argument("<frequency>", "a cron expression, or a word such as daily")
+    .argument("<command>", "for the container's own shell: quote it");
+  addFlags(create, FLAGS, "Of the task:");
+  create.action(bind(createTask));
+  of(command.command("run").description("Run a scheduled task now, and show what it prints."))
+    .argument("<task>", "name or uuid")
+    .option("-d, --detach", "do not wait for its end")
+    .action(bind(run));
+  of(command.command("executions").description("List the executions of a scheduled task, the newest first."))
+    .argument("<task>", "name or uuid")
+    .action(bind(executions));
+  of(command.command("logs").description("Show what an execution printed."))
+    .argument("<task>", "name or uuid")
+    .argument("[execution]", "its uuid; default: the newest")
+    .option("-f, --follow", "go on until it has ended")
+    .action(bind(logs));
+}
+
+/** Tasks of whichever the command is about. */
+async function tasksOf(session: Session, { app, service }: Options) {
+  const api = await session.connect();
+  if (service !== undefined) return { uuid: service, tasks: api.client.services.scheduledTasks };
+  const { uuid } = await targetApplication(api, session.system, app);
+  // The operations of both kinds are one definition.
+  const tasks = api.client.applications.scheduledTasks as unknown as Api["client"]["services"]["scheduledTasks"];
+  return { uuid, tasks };
+}
+type Owner = Awaited<ReturnType<typeof tasksOf>>;
+
+async function taskOf(session: Session, wanted: string, options: Options) {
+  const owner = await tasksOf(session, options);
+  const all = await owner.tasks.list.query({ uuid: owner.uuid });
+  const describe = ({ frequency }: ScheduledTask) => printable(frequency);
+  return { ...owner, task: choose(wanted, all, { thing: "scheduled task", describe }) };
+}
+
+async function list(session: Session, options: Options): Promise<void> {
+  const { output } = session;
+  const { uuid, tasks } = await tasksOf(session, options);
+  const all = await tasks.list.query({ uuid });
+  output.show(all, () => {
+    if (all.length === 0) return output.line("There are no scheduled tasks.");
+    const rows = all.map((task) => [
+      cell(task.name),
+      cell(task.frequency),
+      task.enabled ? "yes" : output.colors.dim("no"),
+      cell(task.command),
+      task.uuid,
+    ]);
+    output.table(["NAME", "FREQUENCY", "ENABLED", "COMMAND", "UUID"], rows);
+  });
+}
+
+async function createTask(
+  session: Session,
+  name: string,
+  frequency: string,
+  command: string,
+  options: Options,
+): Promise<void> {
+  const { uuid, tasks } = await tasksOf(session, options);
+  const made = await tasks.create.mutate({ uuid, name, frequency, command, ...valuesOf(FLAGS, options) });
+  session.output.show(made, () => session.output.line(`Created ${printable(made.name)} (${made.uuid}).`));
+}
+
+async function run(session: Session, wanted: string, options: Options): Promise<ExitCode> {
+  const { output } = session;
+  const { uuid, tasks, task } = await taskOf(session, wanted, options);
+  const started = await tasks.run.mutate({ uuid, task_uuid: task.uuid });
+  if (options.detach !== true) return follow(session, { uuid, tasks }, task, started.execution_uuid);
+  output.show(started, () => {
+    output.line(`${printable(task.name)} runs as ${started.execution_uuid}.`);
+    output.line(`Its output: berth scheduled-tasks logs -f ${task.uuid}`);
+  });
+  return EXIT.ok;
+}
+
+async function executions(session: Session, wanted: string, options: Options): Promise<void> {
+  const { output } = session;
+  const { uuid, tasks, task } = await taskOf(session, wanted, options);
+  const all = await tasks.executions.query({ uuid, task_uuid: task.uuid });
+  const now = new Date();
+  output.show(all, () => {
+    if (all.length === 0) return output.line(`${printable(task.name)} has not run yet.`);
+    const rows = all.map((one) => [
+      statusText(one, output),
+      ago(one.started_at, now),
+      one.duration === null ? "-" : duration(Number(one.duration) * 1000),
+      one.due_at === null ? "by hand" : "by the clock",
+      cell(one.error_details),
+      one.uuid,
+    ]);
+    output.table(["STATUS", "STARTED", "TOOK", "BEGUN", "PROBLEM", "UUID"], rows);
+  });
+}
+
+async function logs(
+  session: Session,
+  wanted: string,
+  execution: string | undefined,
+  options: Options,
+): Promise<ExitCode> {
+  const { output } = session;
+  const { uuid, tasks, task } = await taskOf(session, wanted, options);
+  const [newest] = execution === undefined ? await tasks.executions.query({ uuid, task_uuid: task.uuid, take: 1 }) : [];
+  const chosen = execution ?? newest?.uuid;
+  if (chosen === undefined) {
+    output.warn(`${printable(task.name)} has not run yet.`);
+    return EXIT.ok;
+  }
+  if (options.follow === true) return follow(session, { uuid, tasks }, task, chosen);
+  const found = await tasks.execution.query({ uuid, task_uuid: task.uuid, task_execution_uuid: chosen });
+  output.show(found, () => {
+    show(output, found, 0);
+    sayEnd(output, found);
+  });
+  return EXIT.ok;
+}
+
+/** Prints what comes until the execution has ended. Ctrl-C ends the following, not the task. */
+async function follow(session: Session, owner: Owner, task: ScheduledTask, execution: string): Promise<ExitCode> {
+  const { output, system } = session;
+  const interruption = new AbortController();
+  const release = system.onInterrupt(() => interruption.abort());
+  const query = { uuid: owner.uuid, task_uuid: task.uuid, task_execution_uuid: execution };
+  try {
+    for (let shown = 0; !interruption.signal.aborted; ) {
+      const found = await owner.tasks.execution.query(query);
+      if (!output.isJson) shown = show(output, found, shown);
+      if (found.status !== "running") {
+        output.show(found, () => sayEnd(output, found));
+        return found.status === "success" ? EXIT.ok : EXIT.failed;
+      }
+      await pause(LOOK_MS, undefined, { signal: interruption.signal }).catch(() => undefined);
+    }
+  } finally {
+    release();
+  }
+  return EXIT.interrupted;
+}
+
+/** Text is only ever added. @returns How many lines are shown now. */
+function show(output: Output, { message }: ScheduledTaskExecution, shown: number): number {
+  const lines = message === null ? [] : message.split("\n");
+  for (const line of lines.slice(shown)) output.line(printableLine(line, output.colors.isColorSupported));
+  return lines.length;
+}
+
+function sayEnd(output: Output, { status, duration: seconds, error_details }: ScheduledTaskExecution): void {
+  if (status === "failed") output.warn(`Failed. ${printable(error_details ?? "")}`.trimEnd());
+  else if (status === "success") output.line(output.colors.dim(`Done in ${duration(Number(seconds) * 1000)}.`));
+}
+
+function statusText({ status }: ScheduledTaskExecution, { colors }: Output): string {
+  if (status === "success") return colors.green(status);
+  return status === "failed" ? colors.red(status) : colors.cyan(status);
+}
+
+const LOOK_MS = 500;
