@@ -10,7 +10,7 @@ export async function dockerVersion(socketPath: string): Promise<string | undefi
   const docker = new Docker({ socketPath, timeout: 5000 });
   try {
     const { Version } = await docker.version();
-    return `Docker ${Version}`;
+    return Version;
   } catch {
     // Whatever the reason is, nothing can be done with it.
     return undefined;
