@@ -147,6 +147,10 @@ describe.each(byType)("%s", (type, template) => {
       const [kind, ...rest] = HealthTest.parse(compose.document.services[name]?.healthcheck).test;
       expect(["CMD", "CMD-SHELL"], name).toContain(kind);
       expect(rest.length, name).toBeGreaterThan(0);
+      const command = rest.join(" ");
+      expect(command, `${name} asks itself`).not.toMatch(/https?:\/\/(?!127\.0\.0\.1[:/]|localhost[:/]|127\.0\.0\.1$)/);
+      // A single one would be read on the control plane, and be seen in the container's description.
+      expect(command.replaceAll("$$", ""), `${name} doubles each $`).not.toContain("$");
     }
     for (const [name, { depends_on }] of Object.entries(compose.document.services)) {
       for (const [needed, { condition }] of Object.entries(Needs.parse(depends_on))) {
