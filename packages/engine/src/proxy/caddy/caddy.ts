@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { join } from "node:path/posix";
 import { setTimeout as delay } from "node:timers/promises";
 import {
@@ -39,6 +40,7 @@ export function caddyProxy(options: ServerProxyOptions): ManagedProxy {
   const settings = proxySettings(options);
   const paths = proxyPaths(folder);
   const slotsFolder = join(paths.run, "slots");
+  const versionPath = join(paths.config, "version");
   const container = proxyContainer({ server: host.name, ...options });
   const admin = caddyAdmin(host, join(paths.run, "admin.sock"));
   const files = siteFiles(host, paths.sites);
@@ -47,13 +49,15 @@ export function caddyProxy(options: ServerProxyOptions): ManagedProxy {
 
   let recorded: ReadonlyMap<string, RoutedSite> | undefined;
   let certificates: readonly OwnCertificate[] = [];
-  let slots = new Map<string, string>();
   /** What Caddy has for certain. */
   let loaded: string | undefined;
   let switchedMs = 0;
 
-  const configOf = (sites: ReadonlyMap<string, RoutedSite>) =>
-    JSON.stringify(caddyConfig({ sites: sites.values(), settings, certificates }));
+  /** In one order, so that the same sites are the same configuration for every control plane. */
+  const configOf = (sites: ReadonlyMap<string, RoutedSite>) => {
+    const ordered = [...sites.values()].sort((a, b) => (a.id < b.id ? -1 : 1));
+    return JSON.stringify(caddyConfig({ sites: ordered, settings, certificates }));
+  };
 
   const saveConfig = (config: string) => host.files.write(join(paths.config, "caddy.json"), config);
 
@@ -75,20 +79,15 @@ export function caddyProxy(options: ServerProxyOptions): ManagedProxy {
   }
 
   /** Before any route leads to them. */
-  async function fillSlots(wanted: ReadonlyMap<string, string>, isAll: boolean): Promise<void> {
-    const changed = [...wanted].filter(([name, content]) => isAll || slots.get(name) !== content);
-    await eachInBatches(changed, async ([name, content]) => {
-      await host.files.write(join(slotsFolder, name), content, { mode: 0o644 });
-      slots.set(name, content);
-    });
-    if (changed.length > 0) switchedMs = performance.now();
+  async function fillSlots(wanted: ReadonlyMap<string, string>): Promise<void> {
+    await eachInBatches([...wanted], ([name, content]) =>
+      host.files.write(join(slotsFolder, name), content, { mode: 0o644 }),
+    );
+    switchedMs = performance.now();
   }
 
   async function dropSlots(names: Iterable<string>): Promise<void> {
-    await eachInBatches([...names], async (name) => {
-      await host.files.remove(join(slotsFolder, name));
-      slots.delete(name);
-    });
+    await eachInBatches([...names], (name) => host.files.remove(join(slotsFolder, name)));
   }
 
   /** A proxy that was stopped finds its routes in the files when it is started again. */
@@ -104,36 +103,54 @@ export function caddyProxy(options: ServerProxyOptions): ManagedProxy {
       throw error;
     }
     await saveConfig(config);
+    await host.files.write(versionPath, versionOf(config));
     loaded = config;
     await delay(SETTLED_AFTER_MS);
   }
 
+  /** What is recorded, whoever of several control planes told this proxy something last. */
+  async function current(): Promise<ReadonlyMap<string, RoutedSite>> {
+    const version = await host.files.read(versionPath);
+    if (loaded === undefined || version?.toString() !== versionOf(loaded)) {
+      recorded = undefined;
+      loaded = undefined;
+    }
+    return known();
+  }
+
+  /** Another control plane may add a site between our reading and our telling: whoever tells last looks once more. */
+  async function settle(): Promise<void> {
+    for (let attempt = 1; attempt <= SETTLE_ATTEMPTS_MAX; attempt++) {
+      const sites = await files.readAll();
+      await load(configOf(sites));
+      recorded = sites;
+      if (await files.areOf(sites.values())) return;
+    }
+  }
+
   async function put(site: Site): Promise<void> {
-    const before = await known();
+    const before = await current();
     const previous = before.get(site.id);
     const next = await routed(site, previous);
     const sites = new Map(before).set(site.id, next);
     const wanted = slotContents(next);
-    if (JSON.stringify(previous) !== JSON.stringify(next)) await files.write(next);
+    await files.write(next);
     try {
-      await fillSlots(wanted, previous === undefined);
-      await load(configOf(sites));
+      await fillSlots(wanted);
+      if (configOf(sites) !== loaded) await settle();
+      else recorded = sites;
     } catch (error) {
       if (isRefusal(error)) await (previous === undefined ? files.remove(site.id) : files.write(previous));
       throw error;
     }
-    recorded = sites;
     if (previous !== undefined) await dropSlots([...slotContents(previous).keys()].filter((name) => !wanted.has(name)));
   }
 
   async function remove(siteId: string): Promise<void> {
-    const sites = new Map(await known());
-    const previous = sites.get(siteId);
+    const previous = (await current()).get(siteId);
     if (previous === undefined) return;
-    sites.delete(siteId);
     await files.remove(siteId);
-    await load(configOf(sites));
-    recorded = sites;
+    await settle();
     await dropSlots(slotContents(previous).keys());
   }
 
@@ -143,7 +160,7 @@ export function caddyProxy(options: ServerProxyOptions): ManagedProxy {
     const sites = new Map<string, RoutedSite>();
     for (const site of list) sites.set(site.id, await routed(site, before.get(site.id)));
     const wanted = new Map([...sites.values()].flatMap((site) => [...slotContents(site)]));
-    await fillSlots(wanted, true);
+    await fillSlots(wanted);
     // What Caddy holds may be another's work: it compares by itself.
     loaded = undefined;
     await load(configOf(sites));
@@ -154,12 +171,17 @@ export function caddyProxy(options: ServerProxyOptions): ManagedProxy {
   }
 
   async function ensure(): Promise<void> {
+    if (Buffer.byteLength(join(paths.run, "admin.sock")) > SOCKET_PATH_BYTES_MAX) {
+      throw new DomainError("setup.failed", `The folder ${folder} is too long a path for a socket. Choose another.`);
+    }
     recorded = undefined;
     const sites = await known();
     const config = configOf(sites);
-    slots = new Map();
-    await fillSlots(new Map([...sites.values()].flatMap((site) => [...slotContents(site)])), true);
     const { state } = await container.status("CADDY");
+    const wanted = [...sites.values()].flatMap((site) => [...slotContents(site)]);
+    // Of one that runs, a slot may be newer than what was read of its site.
+    const present = new Set(state === "running" ? await host.files.list(slotsFolder) : []);
+    await fillSlots(new Map(wanted.filter(([name]) => !present.has(name))));
     const hasConfig = (await host.files.read(join(paths.config, "caddy.json"))) !== undefined;
     if (state !== "running" || !hasConfig) await saveConfig(config);
     const isStarted = await container.ensure({
@@ -206,6 +228,10 @@ const COUNTED_AFTER_MS = 50;
 /** For a moment the listener of the old routes is still open, and what connects to it is cut when it closes. */
 const SETTLED_AFTER_MS = 100;
 const START_SECONDS_MAX = 20;
+const SOCKET_PATH_BYTES_MAX = 107; // Of Linux.
+const SETTLE_ATTEMPTS_MAX = 5;
+
+const versionOf = (config: string) => createHash("sha256").update(config).digest("hex");
 
 const isRefusal = (error: unknown) => isDomainError(error) && error.code === "engine.failed";
 

@@ -110,6 +110,23 @@ describeDocker("a change of routes in Caddy", [IMAGE], (docker) => {
     expect(answers.slice(6).every((answer) => answer.includes("Nothing is served"))).toBe(true);
   });
 
+  it("may be told by several control planes in turn", async () => {
+    const [old, young] = [await named("old"), await named("young")];
+    const other = caddyProxy(front.options);
+    await front.proxy.put(site("a", [old]));
+    await other.put(site("b", [old]));
+    await front.proxy.put(site("c", [old]));
+    await other.put(site("a", [young]));
+    await front.proxy.put(site("a", [old]));
+    expect([await text("a.test"), await text("b.test"), await text("c.test")]).toEqual(["old", "old", "old"]);
+    await other.delete("a");
+    await front.proxy.put(site("a", [young]));
+    await front.proxy.delete("b");
+    await Promise.all([other.put(site("d", [old])), front.proxy.put(site("e", [old]))]);
+    const texts = await Promise.all(["a", "b", "c", "d", "e"].map((id) => text(`${id}.test`)));
+    expect(texts).toEqual(["young", expect.stringContaining("Nothing"), "old", "old", "old"]);
+  });
+
   it("survives a kill of Caddy, and is not lost while it is stopped", async () => {
     const [first, second] = [await named("first"), await named("second")];
     await front.proxy.put(site("a", [first]));

@@ -10,6 +10,8 @@ export interface SiteFiles {
   readAll(): Promise<ReadonlyMap<string, RoutedSite>>;
   write(site: RoutedSite): Promise<void>;
   remove(siteId: string): Promise<void>;
+  /** Whether the sites that have files are these. */
+  areOf(sites: Iterable<RoutedSite>): Promise<boolean>;
   /** Files of no site. */
   removeOthers(sites: Iterable<RoutedSite>): Promise<void>;
 }
@@ -25,13 +27,20 @@ export function siteFiles(host: Host, folder: string): SiteFiles {
     },
     write: (site) => host.files.write(pathOf(site.id), `${JSON.stringify(site)}\n`),
     remove: (siteId) => host.files.remove(pathOf(siteId)),
+    async areOf(sites) {
+      const wanted = namesOf(sites);
+      const names = (await host.files.list(folder)).filter((name) => name.endsWith(".json"));
+      return names.length === wanted.size && names.every((name) => wanted.has(name));
+    },
     async removeOthers(sites) {
-      const kept = new Set(Array.from(sites, ({ id }) => `${fileNameOf(id)}.json`));
+      const kept = namesOf(sites);
       const others = (await host.files.list(folder)).filter((name) => !kept.has(name));
       for (const name of others) await host.files.remove(join(folder, name));
     },
   };
 }
+
+const namesOf = (sites: Iterable<RoutedSite>) => new Set(Array.from(sites, ({ id }) => `${fileNameOf(id)}.json`));
 
 /** A file that says nothing of use is as good as none: the next `sync` writes it anew. */
 async function readSite(host: Host, path: string): Promise<RoutedSite | undefined> {
