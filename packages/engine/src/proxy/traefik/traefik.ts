@@ -31,17 +31,18 @@ export function traefikProxy(options: ServerProxyOptions): ManagedProxy {
   const hashPassword = passwordHasher(instance);
   const drained = drainClock(() => performance.now());
   const inTurn = serial();
-  let recorded: ReadonlyMap<string, RoutedSite> | undefined;
+  let hasFolders = false;
 
-  async function known(): Promise<ReadonlyMap<string, RoutedSite>> {
-    if (recorded === undefined) {
+  /** Read anew each time: another control plane may have told this proxy something since. */
+  async function recorded(): Promise<ReadonlyMap<string, RoutedSite>> {
+    if (!hasFolders) {
       const folders = [join(paths.config, "traefik"), paths.data, paths.certificates];
       await eachInBatches(folders, (path) => host.files.makeFolder(path));
       const root = settings.tls.acmeRoot;
       if (root) await host.files.write(join(paths.config, "traefik", "acme-root.pem"), root);
-      recorded = await files.readAll();
+      hasFolders = true;
     }
-    return recorded;
+    return files.readAll();
   }
 
   async function routed(site: Site): Promise<RoutedSite> {
@@ -55,26 +56,24 @@ export function traefikProxy(options: ServerProxyOptions): ManagedProxy {
     const certificates = await ownCertificates(host, paths.certificates);
     const config = traefikFile(traefikConfig({ sites: sites.values(), settings, certificates }));
     await host.files.write(join(paths.config, "traefik", FILE), config);
-    recorded = sites;
     drained.route([...sites.values()].flatMap((site) => site.upstreams));
     await delay(LEARNT_AFTER_MS);
   }
 
   async function put(site: Site): Promise<void> {
-    const next = await routed(site);
-    await files.write(next);
-    await write(new Map(await known()).set(site.id, next));
+    await recorded();
+    await files.write(await routed(site));
+    await write(await recorded());
   }
 
   async function remove(siteId: string): Promise<void> {
-    const sites = new Map(await known());
-    if (!sites.delete(siteId)) return;
+    if (!(await recorded()).has(siteId)) return;
     await files.remove(siteId);
-    await write(sites);
+    await write(await recorded());
   }
 
   async function sync(list: readonly Site[]): Promise<void> {
-    await known();
+    await recorded();
     const sites = new Map<string, RoutedSite>();
     for (const site of list) sites.set(site.id, await routed(site));
     await eachInBatches([...sites.values()], (site) => files.write(site));
@@ -83,8 +82,8 @@ export function traefikProxy(options: ServerProxyOptions): ManagedProxy {
   }
 
   async function ensure(): Promise<void> {
-    recorded = undefined;
-    await write(await known());
+    hasFolders = false;
+    await write(await recorded());
     await container.ensure(traefikContainer(options.image, paths, settings));
     await delay(STARTED_AFTER_MS);
     const { state } = await container.status("TRAEFIK");
