@@ -11,6 +11,7 @@ import { jobs } from "./job.ts";
 import { privateKeys } from "./private-key.ts";
 import { projects } from "./project.ts";
 import { resources } from "./resource.ts";
+import { rollbacks } from "./rollback.ts";
 import { s3Storages } from "./s3-storage.ts";
 import { servers } from "./server.ts";
 import { services } from "./service.ts";
@@ -38,6 +39,7 @@ export const appRouter = router({
   services,
   databases,
   s3Storages,
+  rollbacks,
   deploy,
   deployments,
   tags,

@@ -2,6 +2,7 @@ import {
   type ApplicationRecord,
   type DeploymentRecord,
   DomainError,
+  type KeptBuild,
   type NewDeployment,
   type PreviewRecord,
   queueFull,
@@ -20,6 +21,8 @@ export interface DeploymentWish {
   readonly commit?: string | undefined;
   /** Deploys this preview of the application, opened in the same transaction, instead of the application itself. */
   readonly preview?: PreviewRecord | undefined;
+  /** Runs this kept build again instead of building. */
+  readonly rollbackTo?: Pick<KeptBuild, "built_by" | "commit"> | undefined;
   /** The host whose webhook asks for it. */
   readonly gitType?: string | undefined;
 }
@@ -70,7 +73,7 @@ export async function requestDeployment(
 export const DUPLICATE_MESSAGE = "Deployment already queued for this commit.";
 
 async function newDeployment(uuid: string, inside: Stores, wish: DeploymentWish): Promise<NewDeployment> {
-  const { application, preview, isForced = false, isRestart = false, isInstant = false, gitType } = wish;
+  const { application, preview, isForced = false, isRestart = false, isInstant = false, gitType, rollbackTo } = wish;
   requireDeployable(application);
   // Nothing to start again: it is built as if it were deployed.
   const hasRelease = isRestart && (await inside.releases.live(application.id, 0)) !== undefined;
@@ -80,10 +83,11 @@ async function newDeployment(uuid: string, inside: Stores, wish: DeploymentWish)
     server_id: application.server_id,
     destination_id: application.destination_id,
     pull_request_id: preview?.pull_request_id ?? 0,
-    commit: wish.commit ?? (preview === undefined ? application.settings.git_commit_sha : "HEAD"),
+    commit: rollbackTo?.commit ?? wish.commit ?? (preview === undefined ? application.settings.git_commit_sha : "HEAD"),
     force_rebuild: isForced,
     restart_only: hasRelease,
-    rollback: false,
+    rollback: rollbackTo !== undefined,
+    rollback_to: rollbackTo?.built_by ?? null,
     is_webhook: gitType !== undefined,
     is_api: gitType === undefined,
     git_type: gitType ?? preview?.git_type ?? null,

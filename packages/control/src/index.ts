@@ -21,6 +21,7 @@ import { previews } from "./preview.ts";
 import { privateKeys } from "./private-key.ts";
 import { projects } from "./project.ts";
 import { resources } from "./resource.ts";
+import { rollbacks } from "./rollback.ts";
 import { s3Storages } from "./s3-storage.ts";
 import { scheduledTasks } from "./scheduled-task.ts";
 import { servers } from "./server.ts";
@@ -65,6 +66,7 @@ export function control(deps: ControlDeps) {
       lifecycle: lifecycle(context),
       deploy: deploy(context),
       deployments: deployments(context),
+      rollbacks: rollbacks(context),
       logs: logs(context),
       cloudTokens: cloudTokens(context),
       cloudServers: cloudServers(context),

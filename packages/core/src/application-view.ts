@@ -290,6 +290,7 @@ export const settingView = (settings: ApplicationSettings): ApplicationSetting =
   is_pr_deployments_public_enabled: settings.is_pr_deployments_public_enabled,
   is_preserve_repository_enabled: settings.is_preserve_repository_enabled,
   is_build_server_enabled: settings.use_build_server,
+  docker_images_to_keep: settings.docker_images_to_keep,
   connect_to_docker_network: settings.connect_to_docker_network,
   is_container_label_escape_enabled: settings.is_container_label_escape_enabled,
   stop_grace_period: settings.stop_grace_period,
@@ -331,5 +332,4 @@ const SWITCHES_WITHOUT_MEANING_YET = {
   use_build_secrets: false,
   inject_build_args_to_dockerfile: true,
   include_source_commit_in_build: false,
-  docker_images_to_keep: 2,
 } as const;

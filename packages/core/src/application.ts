@@ -120,6 +120,12 @@ export const ApplicationSettings = z.object({
   docker_compose_custom_build_command: command("Replaces the compose build command.").default(null),
   watch_paths: z.string().max(10000).nullable().default(null),
   use_build_server: z.boolean().default(false),
+  docker_images_to_keep: z
+    .int()
+    .min(0)
+    .max(100)
+    .default(2)
+    .describe("Earlier images that stay on the server to roll back to, beside the one that runs."),
   is_http_basic_auth_enabled: z.boolean().default(false),
   http_basic_auth_username: z.string().max(255).nullable().default(null),
   connect_to_docker_network: z.boolean().default(false),

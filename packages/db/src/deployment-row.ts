@@ -22,6 +22,7 @@ export const DEPLOYMENT_COLUMNS = [
   "deployment.force_rebuild",
   "deployment.restart_only",
   "deployment.rollback",
+  "deployment.rollback_to",
   "deployment.is_webhook",
   "deployment.is_api",
   "deployment.git_type",

@@ -77,7 +77,7 @@ function decide(
 
 type Wanted = Pick<
   NewDeployment,
-  "uuid" | "resource_id" | "pull_request_id" | "commit" | "docker_registry_image_tag" | "restart_only"
+  "uuid" | "resource_id" | "pull_request_id" | "commit" | "docker_registry_image_tag" | "restart_only" | "rollback_to"
 > &
   Partial<Pick<DeploymentRecord, "status" | "cancel_requested_at">>;
 
@@ -88,6 +88,8 @@ const mayBeDuplicate = ({ force_rebuild, rollback, is_instant }: NewDeployment) 
 function covers(earlier: Wanted, later: NewDeployment): boolean {
   if (earlier.resource_id !== later.resource_id || earlier.pull_request_id !== later.pull_request_id) return false;
   if (earlier.commit !== later.commit || earlier.restart_only !== later.restart_only) return false;
+  // It runs another build than the newest of that commit.
+  if (earlier.rollback_to !== later.rollback_to) return false;
   if (earlier.docker_registry_image_tag !== later.docker_registry_image_tag) return false;
   // It ends without having done it.
   if (earlier.cancel_requested_at) return false;
@@ -159,6 +161,7 @@ const FIELDS = [
   "force_rebuild",
   "restart_only",
   "rollback",
+  "rollback_to",
   "is_webhook",
   "is_api",
   "git_type",

@@ -401,7 +401,10 @@ const ATTEMPTS: Attempts = {
     enqueue: (stores, { app }) => refused(stores.deployments.enqueue([newDeployment(app)])),
     requestCancel: (stores, { deployment }) => stores.deployments.requestCancel(deployment.uuid),
   },
-  releases: { live: (stores, { app }) => stores.releases.live(app.id, 0) },
+  releases: {
+    live: (stores, { app }) => stores.releases.live(app.id, 0),
+    builds: (stores, { app }) => stores.releases.builds(app.id),
+  },
   events: {
     append: (stores) => stores.events.append({ type: "own", resource_uuid: null, payload: {} }),
     list: (stores) => stores.events.list({}).then((events) => events.filter(({ type }) => type !== "own")),

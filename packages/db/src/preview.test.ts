@@ -153,6 +153,7 @@ onEachBackend((database) => {
       force_rebuild: false,
       restart_only: false,
       rollback: false,
+      rollback_to: null,
       is_webhook: false,
       is_api: true,
       git_type: null,

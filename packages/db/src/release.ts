@@ -25,6 +25,28 @@ export function releaseStore({ db, teamId }: TeamContext): ReleaseStore {
       selectLive({ db }, resourceId, pullRequestId)
         .where("resource_id", "in", db.selectFrom("resource").select("id").where("team_id", "=", teamId))
         .executeTakeFirst(),
+    async builds(resourceId) {
+      const rows = await db
+        .selectFrom("release")
+        .innerJoin("deployment as builder", "builder.uuid", "release.built_by")
+        .select([
+          "release.built_by",
+          "release.artifact",
+          sql<boolean>`release.role = 'live'`.as("is_current"),
+          "builder.commit",
+          "builder.commit_message",
+          "builder.created_at",
+        ])
+        .where("release.resource_id", "=", resourceId)
+        .where("release.pull_request_id", "=", 0)
+        .where("release.role", "in", ["live", "kept"])
+        .where("builder.team_id", "=", teamId)
+        .orderBy("is_current", "desc")
+        .orderBy("builder.id", "desc")
+        .execute();
+      const seen = new Set<string>();
+      return rows.filter(({ built_by }) => !seen.has(built_by) && seen.add(built_by));
+    },
   };
 }
 
@@ -63,6 +85,39 @@ export function systemReleaseStore(context: Context): SystemReleaseStore {
         .set({ upstream: upstream && JSON.stringify(upstream), updated_at: sql<Date>`now()` })
         .where("deployment_id", "=", deploymentId)
         .execute();
+    },
+    async keep(deploymentId) {
+      await db
+        .updateTable("release")
+        .set({ role: "kept", upstream: null, updated_at: sql<Date>`now()` })
+        .where("deployment_id", "=", deploymentId)
+        .where("role", "=", sql.lit("retiring" as const))
+        .execute();
+    },
+    findBuild: (resourceId, builtBy) =>
+      db
+        .selectFrom("release")
+        .select(COLUMNS)
+        .where("resource_id", "=", resourceId)
+        .where("built_by", "=", builtBy)
+        .orderBy("deployment_id", "desc")
+        .executeTakeFirst(),
+    listSurplus: async (resourceId, count) => {
+      const kept = await db
+        .selectFrom("release")
+        .select(COLUMNS)
+        .select(
+          sql<boolean>`exists (select from deployment where deployment.resource_id = release.resource_id
+            and deployment.rollback_to = release.built_by and deployment.status in ('queued', 'in_progress'))`.as(
+            "is_wanted",
+          ),
+        )
+        .where("resource_id", "=", resourceId)
+        .where("role", "=", sql.lit("kept" as const))
+        .orderBy("updated_at", "desc")
+        .orderBy("deployment_id", "desc")
+        .execute();
+      return kept.slice(count).flatMap(({ is_wanted, ...release }) => (is_wanted ? [] : [release]));
     },
     async delete(deploymentId) {
       await db.deleteFrom("release").where("deployment_id", "=", deploymentId).execute();

@@ -452,6 +452,7 @@ interface DeploymentTable extends Timestamps {
   is_api: boolean;
   is_instant: boolean;
   git_type: string | null;
+  rollback_to: string | null;
   docker_registry_image_tag: string | null;
   cancel_requested_at: Date | null;
   error: string | null;

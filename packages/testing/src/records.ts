@@ -161,6 +161,7 @@ export function newDeployment(
     force_rebuild: false,
     restart_only: false,
     rollback: false,
+    rollback_to: null,
     is_webhook: false,
     is_api: true,
     git_type: null,

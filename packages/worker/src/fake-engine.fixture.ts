@@ -31,6 +31,8 @@ export interface FakeEngine {
   /** The engine as one worker sees it: what that worker was building ends with it. */
   for(owner: Life): Engine;
   behave: (spec: ReleaseSpec) => Behaviour;
+  /** Whether it makes images, which outlive their release. */
+  hasImages: boolean;
   readonly specs: ReadonlyMap<string, ReleaseSpec>;
   /** How often each release was really started. */
   readonly starts: ReadonlyMap<string, number>;
@@ -92,7 +94,7 @@ export function fakeEngine(points: Points): FakeEngine {
   const engine = (owner: Life): Engine => ({
     kind: "process",
     get capabilities() {
-      return { ...CAPABILITIES, port_mappings: fake.mapsPorts };
+      return { ...CAPABILITIES, port_mappings: fake.mapsPorts, images: fake.hasImages };
     },
     async build({ resourceUuid, deploymentUuid, env }, io): Promise<Artifact> {
       const other = building.get(deploymentUuid);
@@ -170,6 +172,7 @@ export function fakeEngine(points: Points): FakeEngine {
   });
 
   const fake: FakeEngine = {
+    hasImages: false,
     for: engine,
     mapsPorts: false,
     behave: () => ({}),

@@ -1,5 +1,6 @@
 import { isDomainError, type Operation, type Proxy as SiteProxy, type Upstream } from "@berth/core";
 import type { ServerHands } from "./hands.ts";
+import { keepBuild } from "./kept-build.ts";
 import type { WorkerDeps } from "./ports.ts";
 import type { WorkerSettings } from "./settings.ts";
 import { stopGraceSeconds } from "./stop-grace.ts";
@@ -32,10 +33,11 @@ export async function retire(
     await journal?.say(`Ends ${inFlight} requests that lasted longer than ${settings.drainSecondsMax} s`);
 
   const graceSeconds = await stopGraceSeconds(stores, resourceId);
-  if (keepsArtifact) await engine.stop(release, { graceSeconds });
+  const keeping = await keepBuild(stores, engine, record, keepsArtifact);
+  if (keeping.staysBuilt) await engine.stop(release, { graceSeconds });
   else await engine.remove(release, { graceSeconds });
   await journal?.done((performance.now() - startedMs) / 1000);
-  await stores.releases.delete(deploymentId);
+  await keeping.finish();
 }
 
 /** @returns What is still in flight when the time is over. */

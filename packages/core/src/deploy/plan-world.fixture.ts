@@ -17,7 +17,10 @@ const uuids = ["d1", "d2", "d3", "d4", "d5", "d6"];
 /** Two resources that share six deployments, each with at most one live release, seen in any state or not at all. */
 export const worlds: fc.Arbitrary<World> = fc
   .record({
-    roles: fc.array(fc.constantFrom("none", "live", "candidate", "retiring", "active"), { minLength: 6, maxLength: 6 }),
+    roles: fc.array(fc.constantFrom("none", "live", "candidate", "retiring", "kept", "active"), {
+      minLength: 6,
+      maxLength: 6,
+    }),
     states: fc.array(fc.option(fc.constantFrom(...STATES)), { minLength: 6, maxLength: 6 }),
     builtBy: fc.array(fc.constantFrom(0, 1, 2, 3), { minLength: 6, maxLength: 6 }),
     stopped: fc.array(fc.boolean(), { minLength: 2, maxLength: 2 }),

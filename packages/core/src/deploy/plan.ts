@@ -96,6 +96,11 @@ function planRelease(
       const keepsArtifact = resource.releases.some((other) => other !== release && other.builtBy === deploymentUuid);
       return [{ type: "retire", resourceId: resource.id, pullRequestId, release: ref, deploymentId, keepsArtifact }];
     }
+    case "kept": {
+      // What was built stays, but nothing of it runs. Whether it stays any longer is decided when another joins it.
+      const state = seen.get(deploymentUuid)?.state;
+      return state === undefined || DOWN.has(state) ? [] : [{ type: "stop", resourceId: null, release: ref }];
+    }
     case "candidate":
       return wanted.activeDeployments.has(deploymentUuid) ? [] : [{ type: "discard", release: ref, deploymentId }];
   }

@@ -244,6 +244,8 @@ export interface DeploymentRecord extends Timestamps {
   /** Start what was built before, without a build. */
   readonly restart_only: boolean;
   readonly rollback: boolean;
+  /** Uuid of the deployment whose build a rollback runs again. */
+  readonly rollback_to: string | null;
   readonly is_webhook: boolean;
   readonly is_api: boolean;
   /** Of the host that the pull request lies at. */
@@ -270,6 +272,8 @@ export interface NewDeployment {
   readonly force_rebuild: boolean;
   readonly restart_only: boolean;
   readonly rollback: boolean;
+  /** Uuid of the deployment whose build a rollback runs again. */
+  readonly rollback_to: string | null;
   readonly is_webhook: boolean;
   readonly is_api: boolean;
   readonly git_type: string | null;
@@ -284,7 +288,8 @@ export type EnqueueOutcome =
   | { readonly outcome: "duplicate"; readonly deployment: DeploymentRecord }
   | { readonly outcome: "full"; readonly limit: number };
 
-export type ReleaseRole = "candidate" | "live" | "retiring";
+/** `kept`: it does not run any more, and what was built for it stays to be rolled back to. */
+export type ReleaseRole = "candidate" | "live" | "retiring" | "kept";
 
 /** What a deployment has made: at most one is `live` per resource and pull request. */
 export interface ReleaseRecord extends Timestamps {

@@ -36,6 +36,7 @@ import type {
   Timestamps,
   TokenRecord,
 } from "./records.ts";
+import type { KeptBuild } from "./rollback.ts";
 import type { S3StorageStore } from "./s3-storage.ts";
 import type { ScheduledTaskStore } from "./scheduled-task.ts";
 import type { ServiceStore } from "./service.ts";
@@ -310,6 +311,8 @@ export interface DeploymentStore {
 
 export interface ReleaseStore {
   live(resourceId: number, pullRequestId: number): Promise<ReleaseRecord | undefined>;
+  /** Of the resource itself, not of its previews; each build once, the one that runs first, then the newest. */
+  builds(resourceId: number): Promise<readonly KeptBuild[]>;
 }
 
 export interface EventStore {

@@ -155,6 +155,12 @@ export interface SystemReleaseStore {
   listByServer(serverId: number): Promise<readonly ReleaseRecord[]>;
   setUpstream(deploymentId: number, upstream: Upstream | null): Promise<void>;
   delete(deploymentId: number): Promise<void>;
+  /** A retiring one becomes `kept`: it does not run any more, what was built for it stays. */
+  keep(deploymentId: number): Promise<void>;
+  /** What a rollback runs again; `undefined` when it is not there any more. */
+  findBuild(resourceId: number, builtBy: string): Promise<ReleaseRecord | undefined>;
+  /** Kept ones of a resource beyond the newest `count`, without those that a waiting or running rollback asks for. */
+  listSurplus(resourceId: number, count: number): Promise<readonly ReleaseRecord[]>;
 }
 
 export interface SystemResourceStore {

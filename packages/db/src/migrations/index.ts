@@ -11,6 +11,7 @@ import { databases } from "./0009-databases.ts";
 import { services } from "./0010-services.ts";
 import { serverLinks } from "./0011-server-links.ts";
 import { volumes } from "./0013-volumes.ts";
+import { rollbacks } from "./0015-rollbacks.ts";
 import { lists } from "./0019-lists.ts";
 import { schedules } from "./0021-schedules.ts";
 import { taskExecutions } from "./0022-task-executions.ts";
@@ -29,6 +30,7 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   "0010-services": services,
   "0011-server-links": serverLinks,
   "0013-volumes": volumes,
+  "0015-rollbacks": rollbacks,
   "0019-lists": lists,
   "0021-schedules": schedules,
   "0022-task-executions": taskExecutions,

@@ -132,7 +132,8 @@ const exists = (path: string): Promise<boolean> =>
     () => false,
   );
 
-async function isProgram(name: string, path: string): Promise<boolean> {
+/** Whether it may be run under this PATH. */
+export async function isProgram(name: string, path: string): Promise<boolean> {
   const found = path.split(delimiter).map((folder) =>
     access(join(folder, name), constants.X_OK).then(
       () => true,

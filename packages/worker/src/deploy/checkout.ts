@@ -1,4 +1,4 @@
-import type { Artifact, Step } from "@berth/core";
+import { type Artifact, DomainError, type Step } from "@berth/core";
 import type { StepContext } from "./context.ts";
 import { fenced } from "./fence.ts";
 
@@ -21,6 +21,7 @@ export const checkout: Step<StepContext, object, CheckedOut> = {
   name: "checkout",
   resumable: true,
   async run(ctx) {
+    if (ctx.deployment.rollback_to !== null) return await findKept(ctx, ctx.deployment.rollback_to);
     if (ctx.deployment.restart_only) {
       const found = await findBuilt(ctx);
       if (found !== undefined) return found;
@@ -34,6 +35,18 @@ export const checkout: Step<StepContext, object, CheckedOut> = {
     await source.removeCheckout(deployment.uuid);
   },
 };
+
+async function findKept({ stores, deployment, say }: StepContext, builtBy: string): Promise<CheckedOut> {
+  const kept = await stores.releases.findBuild(deployment.resource_id, builtBy);
+  if (kept === undefined) {
+    throw new DomainError(
+      "source.not_found",
+      "What this rolls back to is not kept any more. Deploy the commit instead.",
+    );
+  }
+  say(`Rolls back to what deployment ${builtBy} built.`);
+  return { folder: null, commit: deployment.commit, reused: { artifact: kept.artifact, builtBy } };
+}
 
 async function findBuilt({ stores, hold, deployment, say }: StepContext): Promise<CheckedOut | undefined> {
   const live = await stores.releases.live(deployment.resource_id, deployment.pull_request_id);

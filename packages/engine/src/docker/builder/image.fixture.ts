@@ -21,6 +21,8 @@ export const hasEngine = await new Promise<boolean>((resolve) => {
 export interface ImageSuite {
   readonly docker: Docker;
   readonly builder: ImageBuilder;
+  /** Another builder for the same engine, which finds programs elsewhere. */
+  withPath(path: string): ImageBuilder;
   readonly folder: string;
   readonly resourceUuid: string;
   /** What the builds have told, all in one. */
@@ -48,7 +50,8 @@ export function imageSuite(options: Partial<ImageBuilderOptions> = {}): ImageSui
   const docker = dockerClient(host);
   const folder = mkdtempSync(join(tmpdir(), "berth-image-"));
   const resourceUuid = `t${randomBytes(8).toString("hex")}`;
-  const builder = imageBuilder({ host, instanceId: "test", folder: join(folder, "builds"), ...options });
+  const own = { host, instanceId: "test", folder: join(folder, "builds"), ...options };
+  const suite: { builder: ImageBuilder } = { builder: imageBuilder(own) };
   const lines: string[] = [];
   let count = 0;
   const request: ImageSuite["request"] = (files, config = {}, more = {}) => {
@@ -70,15 +73,15 @@ export function imageSuite(options: Partial<ImageBuilderOptions> = {}): ImageSui
       ...more,
     };
   };
-  return {
+  return Object.assign(suite, {
     docker,
-    builder,
+    withPath: (path: string) => imageBuilder({ ...own, path }),
     folder,
     resourceUuid,
     lines,
     request,
     build(files, config, more, signal = new AbortController().signal) {
-      return builder.build(request(files, config, more), { signal, onLine: (line) => void lines.push(line) });
+      return suite.builder.build(request(files, config, more), { signal, onLine: (line) => void lines.push(line) });
     },
     async output(image, command) {
       const container = await docker.createContainer({
@@ -126,8 +129,8 @@ export function imageSuite(options: Partial<ImageBuilderOptions> = {}): ImageSui
       }
     },
     async close() {
-      await builder.removeImages(resourceUuid);
+      await suite.builder.removeImages(resourceUuid);
       rmSync(folder, { recursive: true, force: true });
     },
-  };
+  } satisfies Omit<ImageSuite, "builder">);
 }

@@ -1,9 +1,10 @@
 import { createHmac, randomBytes } from "node:crypto";
 import { readFile, writeFile } from "node:fs/promises";
 import { join, relative } from "node:path";
-import { type BuildRequest, DomainError, type WorkIO } from "@berth/core";
+import { type BuildConfig, type BuildRequest, DomainError, isDomainError, type WorkIO } from "@berth/core";
 import { detectPlan } from "../../builder/detect.ts";
 import { folderInside, readFacts } from "../../builder/facts.ts";
+import type { BuildPlan, SourceFacts } from "../../builder/plan.ts";
 import { findPublishFolder } from "../../builder/publish-folder.ts";
 import { hasCode, missingSource } from "../../builder/source-move.ts";
 import type { BakeTarget } from "./bake.ts";
@@ -11,6 +12,7 @@ import { dockerfileOf } from "./dockerfile-source.ts";
 import { ENV_SECRET, envFile, planDockerfile } from "./plan-dockerfile.ts";
 import type { KnownSteps } from "./progress.ts";
 import { NGINX_SECRET, nginxConfiguration, siteDockerfile } from "./static-site.ts";
+import { type BuildTool, findTool, isForTool, runTool, toolOf } from "./tool.ts";
 
 /** What is built, without what is the same for every build. */
 export interface PreparedSource
@@ -73,36 +75,79 @@ async function ownDockerfile({ request, place, root, folder }: Source): Promise<
   };
 }
 
-/** Projects that Berth knows how to build by itself. */
-async function recognised({ request, io, place, root, folder }: Source): Promise<PreparedSource> {
+/** By the tool of its build pack where that is installed, else as Berth itself knows how. */
+async function recognised(source: Source): Promise<PreparedSource> {
+  const { request, io, place } = source;
+  // Static files are served by a stage of ours, whatever has built them.
+  const tool = request.config.is_static ? undefined : await findTool(request.config, place.path);
+  if (tool !== undefined) return await preparedByTool(source, tool);
+  const wanted = toolOf(request.config);
+  if (wanted !== undefined) io.onLine(`Berth builds it by itself, without ${wanted.name}`, "stdout");
+  return await planned(source, wanted);
+}
+
+async function preparedByTool({ request, io, place, folder }: Source, tool: BuildTool): Promise<PreparedSource> {
+  const { config, env } = request;
+  const given = Object.fromEntries(Object.entries(env).filter(([name]) => isForTool(name)));
+  const toolPlace = { source: folder, out: join(place.jobFolder, "out"), config, variables: Object.keys(given) };
+  io.onLine(`Prepares the build with ${tool.name}`, "stdout");
+  await runTool(tool, toolPlace, io, { env: given, path: place.path, home: place.jobFolder });
+  const secretsHash = await keyedHash(place, [envFile(env)]);
+  const args = tool.args({ secretsHash, cacheId: cacheIdOf(request) });
+  return {
+    ...tool.made(toolPlace),
+    target: null,
+    args: { ...env, ...args },
+    secrets: { ...env, ...tool.env(config) },
+    secretFiles: {},
+  };
+}
+
+async function planned(
+  { request, io, place, root, folder }: Source,
+  tool: BuildTool | undefined,
+): Promise<PreparedSource> {
   const { config, env } = request;
   // What the machine of the control plane has installed says nothing about the image.
   const facts = { ...(await readFacts(root, folder, place.path)), hasPython: true };
-  const plan = detectPlan(facts, config);
+  const plan = planOf(facts, config, tool);
   io.onLine(`Detected ${plan.detected}`, "stdout");
   for (const warning of plan.warnings) io.onLine(`Warning: ${warning}`, "stderr");
-  const isSite = plan.run.type === "static";
-  const configuration = plan.run.type === "static" ? nginxConfiguration(config, plan.run.isSpa) : "";
-  const variables = envFile(env);
+  const configuration = plan.run.type === "static" ? nginxConfiguration(config, plan.run.isSpa) : undefined;
+  const variables = plan.steps.length > 0 ? envFile(env) : undefined;
   const secretFiles = {
-    ...(isSite ? { [NGINX_SECRET]: await writeJobFile(place, "nginx.conf", configuration) } : {}),
-    ...(plan.steps.length > 0 ? { [ENV_SECRET]: await writeJobFile(place, "env", variables) } : {}),
+    ...(configuration === undefined ? {} : { [NGINX_SECRET]: await writeJobFile(place, "nginx.conf", configuration) }),
+    ...(variables === undefined ? {} : { [ENV_SECRET]: await writeJobFile(place, "env", variables) }),
   };
-  const secretsHash = await keyedHash(place, [configuration, plan.steps.length > 0 ? variables : ""]);
+  const secretsHash = await keyedHash(place, [configuration ?? "", variables ?? ""]);
   const common = { target: null, args: {}, secrets: {}, secretFiles };
-  if (plan.run.type === "static" && plan.steps.length === 0) {
-    const site = join(folder, await findPublishFolder(root, folder, plan.run));
+  if (plan.run.type === "static" && variables === undefined) {
+    const context = join(folder, await findPublishFolder(root, folder, plan.run));
     return {
       ...common,
-      context: site,
+      context,
       dockerfile: await writeJobFile(place, "Dockerfile", siteDockerfile(config, secretsHash)),
     };
   }
   const way = relative(root, folder);
-  const cacheId = `berth-${request.resourceUuid}${request.isForced ? `-${request.deploymentUuid}` : ""}`;
-  const { text, steps } = planDockerfile({ plan, facts, config, way, secretsHash, cacheId });
+  const { text, steps } = planDockerfile({ plan, facts, config, way, secretsHash, cacheId: cacheIdOf(request) });
   return { ...common, context: root, dockerfile: await writeJobFile(place, "Dockerfile", text), steps };
 }
+
+/** @throws DomainError `deploy.build_failed` that names what would know more kinds of projects. */
+function planOf(facts: SourceFacts, config: BuildConfig, tool: BuildTool | undefined): BuildPlan {
+  try {
+    return detectPlan(facts, config);
+  } catch (cause) {
+    if (tool === undefined || !isDomainError(cause, "deploy.build_failed")) throw cause;
+    const more = `Or install ${tool.name} on Berth's machine, which knows more kinds of projects: ${tool.install}`;
+    throw new DomainError("deploy.build_failed", `${cause.message} ${more}`, { cause });
+  }
+}
+
+/** The caches of package managers are an application's own; a forced build begins with empty ones. */
+const cacheIdOf = ({ resourceUuid, deploymentUuid, isForced }: BuildRequest): string =>
+  `berth-${resourceUuid}${isForced ? `-${deploymentUuid}` : ""}`;
 
 async function writeJobFile({ jobFolder }: PreparePlace, name: string, text: string): Promise<string> {
   const file = join(jobFolder, name);

@@ -1,0 +1,63 @@
+import {
+  type ApplicationRecord,
+  type ApplicationRollback,
+  buildTag,
+  DomainError,
+  findBuild,
+  invalid,
+  type KeptBuild,
+  notFound,
+  type RollbackImages,
+  requireAbility,
+  rollbackImagesView,
+  type Stores,
+} from "@berth/core";
+import { findApplication } from "./application.ts";
+import type { UseCaseContext } from "./context.ts";
+import { requestDeployment } from "./deployment-request.ts";
+import type { DeploymentStarted } from "./lifecycle.ts";
+
+/** Taking an application back to a build that its server keeps. */
+export function rollbacks(context: UseCaseContext) {
+  const { scope, stores } = context;
+  return {
+    async images(uuid: string): Promise<RollbackImages> {
+      requireAbility(scope, "read");
+      const application = await findApplication(stores, uuid);
+      return rollbackImagesView(await stores.releases.builds(application.id));
+    },
+
+    /** @throws DomainError `queue.full`, `engine.unsupported`, `resource.state` */
+    async rollBack(uuid: string, { commit }: ApplicationRollback): Promise<DeploymentStarted> {
+      requireAbility(scope, "deploy");
+      return stores.transaction(async (inside) => {
+        const application = await findApplication(inside, uuid);
+        await requireKeptBuilds(context, inside, application);
+        const builds = await inside.releases.builds(application.id);
+        const rollbackTo = findBuild(builds, commit);
+        if (rollbackTo === undefined) throw invalid({ commit: [notKept(commit, builds)] });
+        const { deployment } = await requestDeployment(context, inside, { application, rollbackTo });
+        return { message: "Rollback deployment queued.", deployment_uuid: deployment.uuid };
+      });
+    },
+  };
+}
+
+async function requireKeptBuilds(
+  { engineFor }: Pick<UseCaseContext, "engineFor">,
+  inside: Stores,
+  { server_id }: ApplicationRecord,
+): Promise<void> {
+  const server = await inside.servers.findById(server_id);
+  if (server === undefined) throw notFound("Server");
+  const engine = await engineFor(server);
+  if (engine.capabilities.images) return;
+  const sentence = `Server ${server.name} keeps no earlier builds, so there is nothing to roll back to. Deploy the commit instead, or use a server with Docker.`;
+  throw new DomainError("engine.unsupported", sentence);
+}
+
+function notKept(commit: string, builds: readonly KeptBuild[]): string {
+  const kept = builds.map(buildTag);
+  const known = kept.length === 0 ? "None is kept yet." : `Kept are: ${kept.join(", ")}.`;
+  return `No image of ${commit} is kept on the server. ${known} To get back to another commit, deploy it.`;
+}

@@ -1,0 +1,115 @@
+import { join } from "node:path";
+import { type BuildConfig, DomainError, type WorkIO } from "@berth/core";
+import { isProgram } from "../../builder/facts.ts";
+import { shown } from "../../builder/step-failure.ts";
+import type { Argv } from "../../host/argv.ts";
+import { run } from "../../host/local.ts";
+
+/** A program that turns a source into something BuildKit builds, where it is installed on Berth's machine. */
+export interface BuildTool {
+  readonly name: "nixpacks" | "railpack";
+  /** What a person runs to have it. */
+  readonly install: string;
+  argv(place: ToolPlace): Argv;
+  /** Beside the application's own variables. */
+  env(config: BuildConfig): Readonly<Record<string, string>>;
+  /** What is built, once the program has written it. */
+  made(place: Pick<ToolPlace, "source" | "out">): { readonly context: string; readonly dockerfile: string };
+  /** Beside the application's own variables. */
+  args(ids: { readonly secretsHash: string; readonly cacheId: string }): Readonly<Record<string, string>>;
+}
+
+export interface ToolPlace {
+  /** The base directory. Absolute, like `out`, a folder of this build alone that does not exist yet. */
+  readonly source: string;
+  readonly out: string;
+  readonly config: BuildConfig;
+  /** Names of variables, whose values stand in the program's environment. */
+  readonly variables: readonly string[];
+}
+
+/** A user's text is always behind a `=`, so it is never read as an option. */
+const option = (name: string, value: string | null): string[] => (value === null ? [] : [`--${name}=${value}`]);
+const variableOptions = (names: readonly string[]): string[] => names.map((name) => `--env=${name}`);
+
+export const BUILD_TOOLS: Readonly<Record<BuildTool["name"], BuildTool>> = {
+  nixpacks: {
+    name: "nixpacks",
+    install: "curl -sSL https://nixpacks.com/install.sh | bash",
+    argv: ({ source, out, config, variables }) => [
+      "nixpacks",
+      "build",
+      source,
+      `--out=${out}`,
+      ...option("install-cmd", config.install_command),
+      ...option("build-cmd", config.build_command),
+      ...option("start-cmd", config.start_command),
+      ...variableOptions(variables),
+    ],
+    env: () => ({}),
+    made: ({ out }) => ({ context: out, dockerfile: join(out, ".nixpacks", "Dockerfile") }),
+    args: () => ({}),
+  },
+  railpack: {
+    name: "railpack",
+    install: "curl -sSL https://railpack.com/install.sh | sh",
+    argv: ({ source, out, config, variables }) => [
+      "railpack",
+      "prepare",
+      source,
+      `--plan-out=${out}.json`,
+      ...option("build-cmd", config.build_command),
+      ...option("start-cmd", config.start_command),
+      ...variableOptions(config.install_command === null ? variables : [...variables, "RAILPACK_INSTALL_CMD"]),
+    ],
+    // It has no option for it.
+    env: ({ install_command }) => (install_command === null ? {} : { RAILPACK_INSTALL_CMD: install_command }),
+    made: ({ source, out }) => ({ context: source, dockerfile: `${out}.json` }),
+    args: ({ secretsHash, cacheId }) => ({
+      BUILDKIT_SYNTAX: "ghcr.io/railwayapp/railpack-frontend",
+      "secrets-hash": secretsHash,
+      "cache-key": cacheId,
+    }),
+  },
+};
+
+/** `undefined`: it is not installed. */
+export async function findTool(config: BuildConfig, path: string): Promise<BuildTool | undefined> {
+  const tool = toolOf(config);
+  return tool !== undefined && (await isProgram(tool.name, path)) ? tool : undefined;
+}
+
+/** What a build pack is named after. */
+export const toolOf = ({ build_pack }: BuildConfig): BuildTool | undefined =>
+  build_pack === "nixpacks" || build_pack === "railpack" ? BUILD_TOOLS[build_pack] : undefined;
+
+/** Variables that would change how the program itself runs, and nothing about the application. */
+export const isForTool = (name: string): boolean =>
+  /^[A-Za-z_]\w*$/.test(name) && !/^(PATH|HOME|TMPDIR|IFS|ENV|BASH_ENV|(LD|DYLD|RUST|GO|GIT|XDG|MISE)\w*)$/.test(name);
+
+/** @throws DomainError `deploy.build_failed` */
+export async function runTool(
+  tool: BuildTool,
+  place: ToolPlace,
+  io: WorkIO,
+  { env, path, home }: { readonly env: Readonly<Record<string, string>>; readonly path: string; readonly home: string },
+): Promise<void> {
+  const lines: string[] = [];
+  const { exitCode, isTimedOut } = await run(tool.argv(place), {
+    env: { ...env, ...tool.env(place.config), PATH: path, HOME: home },
+    cwd: home,
+    signal: io.signal,
+    timeoutSeconds: TOOL_SECONDS_MAX,
+    maxOutputBytes: 0,
+    onLine: (line, stream) => {
+      if (line.trim() !== "") lines.push(line);
+      io.onLine(line, stream);
+    },
+  });
+  if (exitCode === 0) return;
+  const said = shown(lines.findLast((line) => /error/i.test(line)) ?? lines.at(-1) ?? "");
+  const what = isTimedOut ? "did not end in time" : `exited with code ${exitCode}`;
+  throw new DomainError("deploy.build_failed", `${tool.name} ${what}${said === "" ? "" : `: ${said}`}.`);
+}
+
+const TOOL_SECONDS_MAX = 600; // It reads a source and asks a few registries for versions.

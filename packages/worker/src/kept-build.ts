@@ -1,0 +1,60 @@
+import type { Engine, ReleaseRecord, SystemStores } from "@berth/core";
+
+/** What becomes of a release's build when it retires: some stay on the server, to be rolled back to. */
+export interface BuildKeeping {
+  /** The release is stopped only: what it built is used by another one, or kept. */
+  readonly staysBuilt: boolean;
+  /** Once it has ended: its record follows, and what is kept beyond the number that is asked for goes. */
+  finish(): Promise<void>;
+}
+
+/** @param isInUse Another release runs what this one built. */
+export async function keepBuild(
+  stores: SystemStores,
+  engine: Engine,
+  record: ReleaseRecord,
+  isInUse: boolean,
+): Promise<BuildKeeping> {
+  const count = await keepCount(stores, engine, record);
+  const isOwnBuild = record.built_by === record.deployment_uuid;
+  const isHeld = isInUse || (await isHeldByAnother(stores, record));
+  return {
+    staysBuilt: isOwnBuild && (isHeld || count > 0),
+    async finish() {
+      if (isHeld || count === 0) await stores.releases.delete(record.deployment_id);
+      else await stores.releases.keep(record.deployment_id);
+      if (record.pull_request_id === 0) await dropSurplus(stores, engine, record.resource_id, count);
+    },
+  };
+}
+
+async function keepCount(
+  stores: SystemStores,
+  { capabilities }: Engine,
+  { resource_id, pull_request_id }: ReleaseRecord,
+): Promise<number> {
+  if (!capabilities.images || pull_request_id !== 0) return 0;
+  const found = await stores.resources.application(resource_id);
+  if (found === undefined || found.application.removing_at !== null) return 0;
+  return found.application.settings.docker_images_to_keep;
+}
+
+async function isHeldByAnother(stores: SystemStores, record: ReleaseRecord): Promise<boolean> {
+  const all = await stores.releases.listByServer(record.server_id);
+  return all.some(
+    (other) =>
+      other.deployment_id !== record.deployment_id &&
+      other.resource_id === record.resource_id &&
+      other.built_by === record.built_by,
+  );
+}
+
+async function dropSurplus(stores: SystemStores, engine: Engine, resourceId: number, count: number): Promise<void> {
+  for (const surplus of await stores.releases.listSurplus(resourceId, count)) {
+    const { resource_uuid: resourceUuid, deployment_uuid, built_by } = surplus;
+    const isHeld = await isHeldByAnother(stores, surplus);
+    const uuids = isHeld ? [] : new Set([deployment_uuid, built_by]);
+    for (const deploymentUuid of uuids) await engine.remove({ resourceUuid, deploymentUuid }, { graceSeconds: 0 });
+    await stores.releases.delete(surplus.deployment_id);
+  }
+}

@@ -1,0 +1,100 @@
+import type { ApplicationRecord, DeploymentRecord } from "@berth/core";
+import { type TestDatabase, testDatabase } from "@berth/testing";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { openWorld, until, type World } from "./world.fixture.ts";
+
+let database: TestDatabase;
+let world: World;
+beforeAll(async () => {
+  database = await testDatabase();
+});
+afterAll(() => database.close());
+beforeEach(async () => {
+  world = await openWorld(database);
+  world.engine.hasImages = true;
+});
+afterEach(() => world.close());
+
+/** Deployed and, but for the first, all that it replaced dealt with. */
+async function deployed(application: ApplicationRecord, fields = {}, isFirst = false): Promise<DeploymentRecord> {
+  const deployment = await world.deploy(application, fields);
+  const ended = await world.ended(deployment);
+  expect(ended.error).toBeNull();
+  if (!isFirst) await until("it is retired", async () => (await world.steps(deployment)).retire === "done");
+  return ended;
+}
+
+const rollbackTo = ({ uuid, commit }: DeploymentRecord) => ({ commit, rollback: true, rollback_to: uuid });
+const builds = async ({ id }: ApplicationRecord) =>
+  (await world.stores.releases.builds(id)).map(({ built_by, is_current }) => `${built_by}${is_current ? " runs" : ""}`);
+
+describe("an earlier build", () => {
+  test("stays for as many deployments as its application says, and runs no more", async () => {
+    world.worker();
+    const application = await world.application({ docker_images_to_keep: 2 });
+    const all: DeploymentRecord[] = [];
+    for (let at = 0; at < 4; at++) all.push(await deployed(application, {}, at === 0));
+    const [one, two, three, four] = all.map(({ uuid }) => uuid);
+    await until("the oldest is gone", async () => (await builds(application)).length === 3);
+    expect(world.engine.artifacts()).not.toContain(one);
+    expect(await builds(application)).toEqual([`${four} runs`, three, two]);
+    expect([...world.engine.artifacts()].sort()).toEqual([two, three, four].sort());
+    const running = world.engine.releases().filter(({ state }) => state === "running");
+    expect(running.map(({ deploymentUuid }) => deploymentUuid)).toEqual([four]);
+  });
+
+  test("is run again by a rollback without a build, and stays the same one whatever comes after", async () => {
+    world.worker();
+    const application = await world.application({ docker_images_to_keep: 1 });
+    const first = await deployed(application, {}, true);
+    const second = await deployed(application);
+    const checkouts = world.source.credentials.length;
+    const back = await deployed(application, rollbackTo(first));
+    expect(back).toMatchObject({ status: "finished", rollback: true, commit: first.commit });
+    expect(world.source.credentials).toHaveLength(checkouts);
+    expect(await world.log(back)).toContain(`Rolls back to what deployment ${first.uuid} built.`);
+    expect(await world.proxy.request(application.uuid)).toBe(back.uuid);
+    const { artifact } = (await world.system.releases.live(application.id, 0)) ?? {};
+    expect(artifact).toMatchObject({ folder: expect.stringContaining(first.uuid) });
+    const forth = await deployed(application, rollbackTo(second));
+    expect(await builds(application)).toEqual([`${second.uuid} runs`, first.uuid]);
+    const again = await deployed(application, rollbackTo(first));
+    expect(await world.proxy.request(application.uuid)).toBe(again.uuid);
+    expect(world.engine.artifacts()).not.toContain(forth.uuid);
+    expect(world.warnings).toEqual([]);
+  });
+
+  test("stays while a rollback to it waits", async () => {
+    const worker = world.worker();
+    const application = await world.application({ docker_images_to_keep: 1 });
+    const first = await deployed(application, {}, true);
+    await deployed(application);
+    await worker.stop({ graceSeconds: 1 });
+    const third = await world.deploy(application);
+    const back = await world.deploy(application, rollbackTo(first));
+    world.worker();
+    expect((await world.ended(third)).status).toBe("finished");
+    expect((await world.ended(back)).error).toBeNull();
+    expect(await world.proxy.request(application.uuid)).toBe(back.uuid);
+  });
+
+  test("that is gone fails the rollback with a reason, and what runs goes on", async () => {
+    world.worker();
+    const application = await world.application({ docker_images_to_keep: 0 });
+    const first = await deployed(application, {}, true);
+    const second = await deployed(application);
+    expect(await builds(application)).toEqual([`${second.uuid} runs`]);
+    const back = await world.ended(await world.deploy(application, rollbackTo(first)));
+    expect(back).toMatchObject({ status: "failed", error: expect.stringContaining("is not kept any more") });
+    expect(await world.proxy.request(application.uuid)).toBe(second.uuid);
+  });
+
+  test("goes with its application", async () => {
+    world.worker();
+    const application = await world.application();
+    await deployed(application, {}, true);
+    await deployed(application);
+    await world.stores.resources.markRemoving(application.id, { delete_volumes: true });
+    await until("nothing is left", () => world.engine.artifacts().length === 0 && world.engine.releases().length === 0);
+  });
+});
