@@ -8,6 +8,7 @@ import {
   localHost,
   movableHost,
   type SshHost,
+  serverMachine,
   sshHost,
 } from "@berth/engine";
 import type { LocalDocker } from "./config.ts";
@@ -62,6 +63,13 @@ export function dockerServer(first: ServerRecord, deps: DockerServerDeps): Membe
   return {
     engine,
     proxy,
+    machine: serverMachine({
+      host,
+      user: () => record.user,
+      retryNow: () => ssh?.retryNow(),
+      reconnect: () => host.move(),
+      ...(isOwn ? { socketPath: local.socketPath } : {}),
+    }),
     connect: isOwn ? undefined : (address, signal) => host.connectTcp(address, signal),
     update(server) {
       const before = record;

@@ -1,10 +1,12 @@
-import { DomainError, type Engine, type ServerRecord, type Proxy as SiteProxy } from "@berth/core";
+import { DomainError, type Engine, type ServerMachine, type ServerRecord, type Proxy as SiteProxy } from "@berth/core";
 import type { Connect } from "@berth/worker";
 
 /** What works on one server. */
 export interface Member {
   readonly engine: Engine;
   readonly proxy: SiteProxy;
+  /** What is below its engine; `undefined` for this machine's processes. */
+  readonly machine?: ServerMachine | undefined;
   /** How its releases are reached; `undefined`: from this machine, by their addresses. */
   readonly connect?: Connect | undefined;
   /** The server's record is another one now. What is reached by it is reached anew when that has changed. */

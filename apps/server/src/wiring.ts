@@ -150,6 +150,7 @@ export async function wire(config: Config, folder: DataFolder, database: Databas
         redactor,
         clock,
         diskOf: async (server) => (isLocal(server) ? await diskSpace(folder.apps) : undefined),
+        machineOf: (server) => (members.isWithinReach(server) ? members.member(server).machine : undefined),
         owner: `${hostname()}-${process.pid}-${ids.secret(8)}`,
         ownsServer: (server) => members.isWithinReach(server),
         logger: log,

@@ -6,6 +6,7 @@ import {
   ServerDomains,
   ServerResource,
   ServerUpdate,
+  ServerValidate,
 } from "@berth/core";
 import { z } from "zod";
 import { listed, paging } from "./list.ts";
@@ -45,8 +46,8 @@ export const servers = {
     tag: "Servers",
     summary: "Add a server",
     description:
-      "A machine that is reached by SSH. It gets its settings and one destination. This version keeps it as a record: " +
-      "it cannot drive Docker yet, which a validation says too.",
+      "A machine that is reached by SSH. It gets its settings and one destination. Validate it before its first use: " +
+      "that records its host key and says what it lacks.",
     ability: "write",
     status: 201,
     errors: ["auth.root_team_only", "resource.not_found", "resource.in_use", "resource.state"],
@@ -63,15 +64,16 @@ export const servers = {
     summary: "Validate a server",
     description:
       "Answers at once. What is found is in `validation_logs` and in `is_reachable` and `is_usable` of the settings; " +
-      "the job ends as failed when the server is not usable.",
+      "the job ends as failed when the server is not usable. With `install_engine`, Docker is installed on a Debian or " +
+      "Ubuntu server first; what that prints is in the `log` of the job.",
     ability: "write",
     status: 201,
     alsoByGet: true,
-    errors: ["resource.state"],
+    errors: ["engine.unsupported", "resource.state"],
   })
-    .input(z.strictObject({ uuid }))
+    .input(ServerValidate.extend({ uuid }))
     .output(JobStarted)
-    .mutation(({ ctx, input }) => ctx.control.servers.validate(input.uuid)),
+    .mutation(({ ctx, input: { uuid, ...options } }) => ctx.control.servers.validate(uuid, options)),
 
   delete: operation({
     method: "DELETE",

@@ -1,6 +1,7 @@
 import {
   DomainError,
   FIRST_NETWORK,
+  isOwnMachine,
   type JobRecord,
   type NewServer,
   requireOperator,
@@ -82,6 +83,23 @@ export async function requireMayReach(
   ip: string,
 ): Promise<void> {
   if (await addresses.isOwn(ip)) requireOperator(scope);
+}
+
+/**
+ * The worker installs Docker on it and validates it then; while it does, asking again changes nothing.
+ * @throws DomainError `engine.unsupported`
+ */
+export async function requestInstallation(
+  context: Pick<UseCaseContext, "ids">,
+  inside: Stores,
+  server: ServerRecord,
+): Promise<JobRecord> {
+  if (server.engine === "docker" && !isOwnMachine(server)) {
+    return await requestJob(context, inside, "server.install_engine", { ...server, type: "server" });
+  }
+  throw new DomainError("engine.unsupported", "Validation failed.", {
+    fields: { install_engine: ["Berth installs Docker on servers that it reaches over SSH only."] },
+  });
 }
 
 /** The worker validates it; while it does, asking again changes nothing. */

@@ -181,6 +181,24 @@ describe("validating a server", () => {
   });
 });
 
+describe("installing an engine", () => {
+  test("is a job of its own, begun once", async () => {
+    const { uuid } = await created();
+    const answers = await Promise.all([1, 2].map(() => at.own.servers.validate(uuid, { install_engine: true })));
+    expect(new Set(answers.map(({ job_uuid }) => job_uuid)).size).toBe(1);
+    const job = await at.own.jobs.get(answers[0]?.job_uuid ?? "");
+    expect(job).toMatchObject({ type: "server.install_engine", status: "queued", log: null });
+  });
+
+  test("is refused for the machine that Berth runs on", async () => {
+    const local = at.own.servers.validate(at.place.server.uuid, { install_engine: true });
+    await expect(local).rejects.toMatchObject({
+      code: "engine.unsupported",
+      fields: { install_engine: [expect.any(String)] },
+    });
+  });
+});
+
 describe("deleting a server", () => {
   test("[S50] is refused while it has resources", async () => {
     const { uuid, name } = await created();

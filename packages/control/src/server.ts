@@ -15,6 +15,7 @@ import {
   type ServerRecord,
   type ServerResource,
   type ServerUpdate,
+  type ServerValidate,
   type Stores,
   serverResourceView,
   serverSettingsChange,
@@ -25,7 +26,13 @@ import type { UseCaseContext } from "./context.ts";
 import { requestJob } from "./job.ts";
 import { mapPage, pageOf } from "./page.ts";
 import { requestRemovalOfAll } from "./removal.ts";
-import { createServer, requestValidation, requireFreeAddress, requireMayReach } from "./server-create.ts";
+import {
+  createServer,
+  requestInstallation,
+  requestValidation,
+  requireFreeAddress,
+  requireMayReach,
+} from "./server-create.ts";
 
 /** @throws DomainError `resource.not_found` */
 export async function findServer(stores: Stores, uuid: string): Promise<ServerRecord> {
@@ -136,15 +143,18 @@ export function servers(context: UseCaseContext) {
       return { uuid };
     },
 
-    /** The worker validates it. @throws DomainError `resource.state` */
-    async validate(uuid: string): Promise<JobStarted> {
+    /**
+     * The worker validates it, after it has installed an engine when that is asked for.
+     * @throws DomainError `resource.state`, `engine.unsupported`
+     */
+    async validate(uuid: string, { install_engine }: ServerValidate = {}): Promise<JobStarted> {
       requireAbility(scope, "write");
       const job = await stores.transaction(async (inside) => {
         const server = await findServer(inside, uuid);
         requireStaying(server);
-        return requestValidation(context, inside, server);
+        return await (install_engine ? requestInstallation : requestValidation)(context, inside, server);
       });
-      return { message: "Validation started.", job_uuid: job.uuid };
+      return { message: install_engine ? "Installation started." : "Validation started.", job_uuid: job.uuid };
     },
 
     /**

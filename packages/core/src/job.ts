@@ -3,7 +3,13 @@ import type { JobRecord } from "./ports/job.ts";
 import { RESOURCE_KINDS, type ResourceKind } from "./resource.ts";
 import { Timestamp, timestamp, timestampOrNull } from "./timestamp.ts";
 
-export const JOB_TYPES = ["preview.delete", "resource.delete", "server.delete", "server.validate"] as const;
+export const JOB_TYPES = [
+  "preview.delete",
+  "resource.delete",
+  "server.delete",
+  "server.install_engine",
+  "server.validate",
+] as const;
 export type JobType = (typeof JOB_TYPES)[number];
 
 /** The kind of what a job is about. */
@@ -50,6 +56,7 @@ export const Job = z
     subject_name: z.string().describe("Its name when the job was queued."),
     error: z.string().nullable().describe("Why it failed; while it is in progress, why its last attempt did."),
     attempts: z.int(),
+    log: z.string().nullable().optional().describe("What it printed, a line each. Only in the answer about one job."),
     created_at: Timestamp,
     started_at: Timestamp.nullable(),
     finished_at: Timestamp.nullable(),
@@ -67,6 +74,7 @@ export const jobView = (job: JobRecord): Job => ({
   subject_name: job.subject_name,
   error: job.error,
   attempts: job.attempts,
+  ...(job.log === undefined ? {} : { log: job.log }),
   created_at: timestamp(job.created_at),
   started_at: timestampOrNull(job.started_at),
   finished_at: timestampOrNull(job.finished_at),

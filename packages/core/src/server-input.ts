@@ -84,6 +84,13 @@ export const ServerUpdate = z.strictObject({
 });
 export type ServerUpdate = z.infer<typeof ServerUpdate>;
 
+export const ServerValidate = z.strictObject({
+  install_engine: lenient(z.boolean().nullable())
+    .optional()
+    .describe("Install Docker first, from the packages of Debian or Ubuntu. Default false."),
+});
+export type ServerValidate = z.infer<typeof ServerValidate>;
+
 /** The settings among what was sent. */
 export function serverSettingsChange(sent: ServerUpdate): Partial<ServerSettings> {
   const change = Object.entries(sent).filter(

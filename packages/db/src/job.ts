@@ -35,7 +35,7 @@ export function jobStore(context: TeamContext): JobStore {
         // What has ended is pruned, so even a long list is counted within its index.
         () => countRows(matching(filter)),
       ),
-    find: (uuid) => own().select(JOB_COLUMNS).where("job.uuid", "=", uuid).executeTakeFirst(),
+    find: (uuid) => own().select(JOB_COLUMNS).select("job.log").where("job.uuid", "=", uuid).executeTakeFirst(),
     request: (jobs) => inTransaction(context, (inside) => request(inside, jobs)),
   };
 }
@@ -149,6 +149,20 @@ export function systemJobStore(context: Context): SystemJobStore {
         const isHeld = sql<boolean>`job.id = ${job_id} and job.lease_owner = ${owner} and job.attempts = ${attempt}`;
         return (await endJobs(inside, isHeld, status, error)).length > 0;
       }),
+    async writeLog({ job_id, owner, attempt }, log, leaseSeconds) {
+      const { numUpdatedRows } = await context.db
+        .updateTable("job")
+        .set({
+          log: storable(log),
+          lease_expires_at: sql<Date>`clock_timestamp() + ${leaseSeconds}::float8 * interval '1 second'`,
+          updated_at: sql<Date>`now()`,
+        })
+        .where("id", "=", job_id)
+        .where("lease_owner", "=", owner)
+        .where("attempts", "=", attempt)
+        .executeTakeFirstOrThrow();
+      return numUpdatedRows > 0n;
+    },
     async prune(keptDays) {
       const { numDeletedRows } = await context.db
         .deleteFrom("job")

@@ -520,6 +520,7 @@ interface JobTable extends Timestamps {
   attempts: Generated<number>;
   lease_owner: string | null;
   lease_expires_at: Date | null;
+  log: string | null;
   started_at: Date | null;
   finished_at: Date | null;
 }

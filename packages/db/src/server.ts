@@ -165,6 +165,37 @@ export function systemServerStore(context: Context): SystemServerStore {
         tellOfServer(inside, server, "server.host_key_recorded", { host_key: hostKey });
         return hostKey;
       }),
+    recordProbe: (before, after, problem) =>
+      inTransaction(context, async (inside) => {
+        const { probes, unreachable_count, is_reachable } = after;
+        const server = await inside.db
+          .updateTable("server")
+          .set({
+            probes,
+            unreachable_count,
+            settings: sql<string>`settings || ${JSON.stringify({ is_reachable })}::jsonb`,
+          })
+          .where("id", "=", before.id)
+          .where("probes", "=", before.probes)
+          .where("ip", "=", before.ip)
+          .where("port", "=", before.port)
+          .returning(["team_id", "uuid", "name"])
+          .executeTakeFirst();
+        if (server === undefined || is_reachable === before.settings.is_reachable) return;
+        if (is_reachable) tellOfServer(inside, server, "server.reachable");
+        else tellOfServer(inside, server, "server.unreachable", { problem: problem && storable(problem) });
+      }),
+    recordDiskUsage: (id, { isHigh, usedPercent }) =>
+      inTransaction(context, async (inside) => {
+        const server = await inside.db
+          .updateTable("server")
+          .set({ is_disk_usage_high: isHigh })
+          .where("id", "=", id)
+          .where("is_disk_usage_high", "=", !isHigh)
+          .returning(["team_id", "uuid", "name"])
+          .executeTakeFirst();
+        if (server && isHigh) tellOfServer(inside, server, "server.disk_usage_high", { used_percent: usedPercent });
+      }),
     async deleteIfEmpty(id) {
       // The reference refuses what a resource that is still there would lose.
       const isDeleted = await undefinedOn(isForeignKeyViolation, () =>
@@ -172,7 +203,7 @@ export function systemServerStore(context: Context): SystemServerStore {
       );
       return isDeleted ?? false;
     },
-    finishValidation: (lease, serverId, { is_reachable, is_usable, validation_logs }) =>
+    finishValidation: (lease, serverId, { is_reachable, is_usable, validation_logs, facts }) =>
       inTransaction(context, async (inside) => {
         const error = is_usable ? null : validation_logs;
         const isHeld = await systemJobStore(inside).finish(lease, is_usable ? "finished" : "failed", error);
@@ -183,6 +214,9 @@ export function systemServerStore(context: Context): SystemServerStore {
           .set({
             is_validating: false,
             validation_logs: validation_logs && storable(validation_logs),
+            // The probes before it are outdated.
+            ...(is_reachable ? { probes: 0, unreachable_count: 0 } : {}),
+            ...(facts === undefined ? {} : { server_metadata: facts && storable(JSON.stringify(facts)) }),
             settings: sql<string>`settings || ${settings}::jsonb`,
             updated_at: sql<Date>`now()`,
           })
@@ -207,8 +241,9 @@ async function deleteIfEmpty(context: Context, id: number): Promise<boolean> {
     .executeTakeFirst();
   if (deleted === undefined) return false;
   await endJobs(context, isAbout({ type: "server.delete", subject_id: id }), "finished", null);
-  const validation = { type: "server.validate", subject_id: id } as const;
-  await endJobs(context, isAbout(validation), "failed", "The server was deleted in the meantime.");
+  for (const type of ["server.validate", "server.install_engine"] as const) {
+    await endJobs(context, isAbout({ type, subject_id: id }), "failed", "The server was deleted in the meantime.");
+  }
   tellOfServer(context, deleted, "server.deleted");
   return true;
 }

@@ -89,6 +89,7 @@ async function openWorker() {
     clock: { now: () => new Date() },
     owner: testUuid(),
     diskOf: async () => undefined,
+    machineOf: () => undefined,
     ownsServer: ({ id }) => id === place.server.id,
     logger: { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined },
     settings: { reconcileSeconds: 0.5 },

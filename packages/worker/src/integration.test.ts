@@ -74,6 +74,7 @@ function openWorker(): Worker {
     redactor,
     clock: { now: () => new Date() },
     diskOf: async () => undefined,
+    machineOf: () => undefined,
     owner: testUuid(),
     ownsServer: ({ id }) => id === place.server.id,
     logger: { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined },

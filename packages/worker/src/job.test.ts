@@ -8,6 +8,7 @@ import {
 } from "@berth/core";
 import { type TestDatabase, testApplication, testDatabase, testPlace, testUuid } from "@berth/testing";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { fakeMachine } from "./fake-machine.fixture.ts";
 import { openWorld, until, type World } from "./world.fixture.ts";
 
 let database: TestDatabase;
@@ -124,12 +125,28 @@ describe("validating a server", () => {
     held.open();
   });
 
-  test("says plainly that Docker cannot be driven yet", async () => {
+  test("of a server that no control plane reaches says so", async () => {
     world.worker();
     const { server } = await docker();
     const { status, error } = await ended(await validation(server));
-    expect([status, error]).toEqual(["failed", expect.stringMatching(/cannot drive servers with Docker yet/)]);
+    expect([status, error]).toEqual(["failed", expect.stringMatching(/machine of another control plane/)]);
     expect(await serverOf(server)).toMatchObject({ validation_logs: error, settings: { is_usable: false } });
+  });
+
+  test("of a server with Docker finds what its machine is, and what it lacks", async () => {
+    world.machine = fakeMachine();
+    world.worker();
+    const { server } = await docker();
+    expect(await ended(await validation(server))).toMatchObject({ status: "finished", error: null });
+    const well = { is_validating: false, validation_logs: null, server_metadata: { architecture: "amd64" } };
+    expect(await serverOf(server)).toMatchObject({ ...well, settings: { is_reachable: true, is_usable: true } });
+    world.machine = fakeMachine({ inspection: { engineProblem: "No socket. Install Docker.", facts: null } });
+    expect(await ended(await validation(server))).toMatchObject({
+      status: "failed",
+      error: "No socket. Install Docker.",
+    });
+    const { settings, server_metadata } = await serverOf(server);
+    expect([settings.is_reachable, settings.is_usable, server_metadata]).toEqual([true, false, null]);
   });
 
   test("is finished by the next worker when one is killed in the middle", async () => {
@@ -154,6 +171,41 @@ describe("validating a server", () => {
     world.worker();
     const { status, error } = await ended(job);
     expect([status, error]).toEqual(["failed", "The validation was interrupted too often. Start it again."]);
+  });
+});
+
+describe("installing Docker", () => {
+  const installation = (server: ServerRecord): Promise<JobRecord> =>
+    world.stores.transaction((inside) => requested(inside, "server.install_engine", { ...server, type: "server" }));
+
+  test("keeps what it printed, and validates the server", async () => {
+    world.machine = fakeMachine({
+      install: async (onLine) => ["$ apt-get update", "Setting up docker.io"].forEach(onLine),
+    });
+    world.worker();
+    const { server } = await docker();
+    expect(await ended(await installation(server))).toMatchObject({
+      status: "finished",
+      log: "$ apt-get update\nSetting up docker.io",
+    });
+    expect(await serverOf(server)).toMatchObject({ settings: { is_reachable: true, is_usable: true } });
+  });
+
+  test("says what failed, with what it printed until then", async () => {
+    world.machine = fakeMachine({
+      install: async (onLine) => {
+        onLine("E: No space left");
+        throw new DomainError("engine.failed", "The disk is full.");
+      },
+    });
+    world.worker();
+    const { server } = await docker();
+    expect(await ended(await installation(server))).toMatchObject({
+      status: "failed",
+      error: "The disk is full.",
+      log: "E: No space left",
+    });
+    expect(await serverOf(server)).toMatchObject({ settings: { is_usable: true } });
   });
 });
 

@@ -1,4 +1,5 @@
 import { isDomainError, type ServerRecord } from "@berth/core";
+import { installEngineOn, LEASE_SECONDS } from "./engine-installation.ts";
 import type { Pulse } from "./pulse.ts";
 import { removeOutOfReach } from "./removal.ts";
 import { type ValidationDeps, validateServer } from "./server-validation.ts";
@@ -11,7 +12,7 @@ export interface Jobs {
 }
 
 /**
- * Validations are claimed one by one. Deletions are seen from what is marked for removal, so nothing is forgotten when
+ * Validations are claimed, a few at once. Deletions are seen from what is marked for removal, so nothing is forgotten when
  * a worker goes away in the middle: the next one sees the same.
  */
 export function createJobs(deps: ValidationDeps, pulse: Pulse): Jobs {
@@ -24,10 +25,23 @@ export function createJobs(deps: ValidationDeps, pulse: Pulse): Jobs {
     // Another control plane's own machine is validated there.
     const ids = servers.filter((server) => deps.ownsServer(server) || server.engine !== "process").map(({ id }) => id);
     const hold = { owner, leaseSeconds: settings.validationSeconds + settings.leaseSeconds };
+    const validateSome = async () => {
+      while (ids.length > 0 && !stopping.signal.aborted) {
+        const claimed = await stores.jobs.claim("server.validate", ids, hold);
+        if (claimed === undefined) return;
+        await validateServer(deps, claimed.lease, claimed.job.subject_id);
+      }
+    };
+    await Promise.all(Array.from({ length: VALIDATIONS_AT_ONCE }, validateSome));
+  };
+
+  const installEngines = async (servers: readonly ServerRecord[]) => {
+    const ids = servers.filter((server) => deps.machineOf(server) !== undefined).map(({ id }) => id);
     while (ids.length > 0 && !stopping.signal.aborted) {
-      const claimed = await stores.jobs.claim("server.validate", ids, hold);
+      const hold = { owner, leaseSeconds: LEASE_SECONDS };
+      const claimed = await stores.jobs.claim("server.install_engine", ids, hold);
       if (claimed === undefined) return;
-      await validateServer(deps, claimed.lease, claimed.job.subject_id);
+      await installEngineOn(deps, claimed.lease, claimed.job.subject_id, stopping.signal);
     }
   };
 
@@ -73,6 +87,7 @@ export function createJobs(deps: ValidationDeps, pulse: Pulse): Jobs {
     start() {
       loops.push(
         repeat("Validations", async () => validateAll(await stores.servers.list())),
+        repeat("Installations", async () => installEngines(await stores.servers.list())),
         repeat("Removals", async () => removeFrom(await stores.servers.list())),
         repeat("Deletions of servers", deleteServers),
         repeat("The tidying of jobs", prune),
@@ -86,6 +101,7 @@ export function createJobs(deps: ValidationDeps, pulse: Pulse): Jobs {
   };
 }
 
+const VALIDATIONS_AT_ONCE = 4;
 const LEASE = "removals";
 const PRUNE_INTERVAL_MS = 3_600_000;
 /** Changes that come together are looked at together. */

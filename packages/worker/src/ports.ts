@@ -5,6 +5,7 @@ import type {
   DiskSpace,
   Engine,
   GitCredentials,
+  ServerMachine,
   ServerRecord,
   Proxy as SiteProxy,
   SourceFetcher,
@@ -34,6 +35,11 @@ export interface WorkerDeps {
   readonly owner: string;
   /** Of the disk that holds what the server runs; `undefined` when it cannot be read. */
   diskOf(server: ServerRecord): Promise<DiskSpace | undefined>;
+  /**
+   * What is below the engine of a server with containers; `undefined` for this machine without them and for what is
+   * out of this instance's reach.
+   */
+  machineOf(server: ServerRecord): ServerMachine | undefined;
   /** Whether this instance can work on a server: its engine is here or within reach. */
   ownsServer(server: ServerRecord): boolean;
   /** Told which servers there are now, now and then: what is kept for others may go. */

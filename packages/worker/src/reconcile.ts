@@ -220,7 +220,7 @@ function watchedOf({ wanted, releases, applications }: Look) {
   });
 }
 
-const leaseName = (serverId: number) => `server:${serverId}`;
+export const leaseName = (serverId: number) => `server:${serverId}`;
 
 const NEVER = Number.NEGATIVE_INFINITY;
 /** Changes that come together are looked at together. */

@@ -1,4 +1,5 @@
 import {
+  dockerValidationOf,
   isDomainError,
   type JobLease,
   type ServerFindings,
@@ -32,9 +33,20 @@ export async function validateServer(deps: ValidationDeps, lease: JobLease, serv
 
 async function resultOf(deps: ValidationDeps, lease: JobLease, server: ServerRecord): Promise<ValidationResult> {
   if (lease.attempt > deps.settings.attemptsMax) return INTERRUPTED;
+  if (server.engine === "docker") return await inspected(deps, server);
   if (!deps.ownsServer(server)) return server.engine === "process" ? ELSEWHERE : undrivenValidation(server.engine);
   const findings = await look(deps, server);
   return validationOf(findings, server.settings.server_disk_usage_notification_threshold);
+}
+
+/** Of a server with Docker: from its machine up to its engine. */
+export async function inspected(deps: ValidationDeps, server: ServerRecord): Promise<ValidationResult> {
+  const machine = deps.machineOf(server);
+  if (machine === undefined) return ELSEWHERE;
+  const { validationSeconds } = deps.settings;
+  const inspection = await within(validationSeconds, machine.inspect());
+  if (inspection === undefined) return failed(`Server ${server.name} does not answer within ${validationSeconds} s.`);
+  return dockerValidationOf(inspection.value, server.settings.server_disk_usage_notification_threshold);
 }
 
 async function look(deps: ValidationDeps, server: ServerRecord): Promise<ServerFindings> {

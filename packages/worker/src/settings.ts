@@ -26,6 +26,9 @@ export interface WorkerSettings {
   /** How long requests in flight on a replaced release are waited for. */
   readonly drainSecondsMax: number;
 
+  /** Between two looks at whether a server answers; three of five that fail make it unreachable. */
+  readonly probeSeconds: number;
+  readonly probeTimeoutSeconds: number;
   /** How long a part of a validation may take to answer. */
   readonly validationSeconds: number;
   /** How long a server that is being deleted is tried to be reached, so that nothing stays behind on it. */
@@ -68,7 +71,9 @@ export const DEFAULT_SETTINGS: WorkerSettings = {
   restSecondsMax: 300,
   drainSecondsMax: 30,
 
-  validationSeconds: 20,
+  probeSeconds: 15,
+  probeTimeoutSeconds: 10,
+  validationSeconds: 40,
   giveUpServerSeconds: 60,
   jobKeptDays: 30,
 

@@ -4,6 +4,7 @@ import { createJobs } from "./job.ts";
 import type { WorkerDeps } from "./ports.ts";
 import { pulse } from "./pulse.ts";
 import { createQueue } from "./queue.ts";
+import { createReachabilityWatch } from "./reachability.ts";
 import { createReconciler } from "./reconcile.ts";
 import { SCHEDULED } from "./scheduled.ts";
 import { createScheduler } from "./scheduler.ts";
@@ -40,6 +41,7 @@ export function worker(options: WorkerOptions): Worker {
   const jobs = createJobs({ ...options, settings, handsOf }, beat);
   const tasks = createTaskRunner({ ...options, settings, handsOf }, beat);
   const scheduler = createScheduler({ ...options, settings, kinds: SCHEDULED });
+  const reachability = createReachabilityWatch({ ...options, settings });
   const stopping = new AbortController();
   let listening: Promise<void> = Promise.resolve();
 
@@ -63,12 +65,13 @@ export function worker(options: WorkerOptions): Worker {
       jobs.start();
       scheduler.start();
       tasks.start();
+      reachability.start();
     },
     async stop({ graceSeconds }) {
       const scheduled = scheduler.stop();
       await Promise.all([queue.stop({ graceSeconds }), tasks.stop({ graceSeconds })]);
       stopping.abort();
-      await Promise.all([listening, scheduled, reconciler.stop(), jobs.stop()]);
+      await Promise.all([listening, scheduled, reconciler.stop(), jobs.stop(), reachability.stop()]);
     },
     pause: () => queue.pause(),
     resume: () => queue.resume(),

@@ -6,6 +6,7 @@ import {
   type DiskSpace,
   isTerminal,
   type NewDeployment,
+  type ServerMachine,
   type ServerRecord,
   type ServerSettings,
   type Stores,
@@ -32,6 +33,8 @@ export interface World {
   readonly server: ServerRecord;
   /** Of the server. */
   disk: DiskSpace | undefined;
+  /** Below every server with containers. */
+  machine: ServerMachine | undefined;
   application(settings?: Partial<ApplicationSettings>): Promise<ApplicationRecord>;
   /** Asks for a deployment, as a user does. */
   deploy(application: ApplicationRecord, fields?: Partial<NewDeployment>): Promise<DeploymentRecord>;
@@ -82,6 +85,8 @@ const QUICK: Partial<WorkerSettings> = {
   validationSeconds: 1,
   scheduleSeconds: 0.1,
   taskFlushMs: 10,
+  probeSeconds: 0.1,
+  probeTimeoutSeconds: 0.3,
   giveUpServerSeconds: 1,
 };
 
@@ -110,6 +115,7 @@ export async function openWorld(database: TestDatabase, settings: Partial<Server
     warnings,
     server: place.server,
     disk: { totalBytes: 100 * GIB, freeBytes: 50 * GIB },
+    machine: undefined,
     async application(settings = {}) {
       const git_repository = "https://git.example/team/hello.git";
       const application = await testApplication(stores, place, { settings: { git_repository, ...settings } });
@@ -137,6 +143,7 @@ export async function openWorld(database: TestDatabase, settings: Partial<Server
         credentialsFor: options.credentialsFor ?? (async () => undefined),
         clock: options.clock ?? { now: () => new Date() },
         diskOf: async () => world.disk,
+        machineOf: ({ engine }) => (engine === "docker" ? world.machine : undefined),
         owner: name,
         ownsServer: ({ id }) => id === place.server.id,
         logger: { debug: () => undefined, info: () => undefined, warn: tell, error: tell },

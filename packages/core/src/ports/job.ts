@@ -16,6 +16,8 @@ export interface JobRecord extends Timestamps {
   /** One sentence, without secrets: why it failed, or why its last attempt did. */
   readonly error: string | null;
   readonly attempts: number;
+  /** What it printed; only of one that was asked for by itself. */
+  readonly log?: string | null;
   readonly started_at: Date | null;
   readonly finished_at: Date | null;
 }
@@ -75,6 +77,8 @@ export interface SystemJobStore {
   ): Promise<{ readonly lease: JobLease; readonly job: JobRecord } | undefined>;
   /** Fenced, and only along a legal transition. `false` when the lease is lost. */
   finish(lease: JobLease, status: "finished" | "failed", error: string | null): Promise<boolean>;
+  /** Replaces what it printed so far and holds it for so long from now. `false` when the lease is lost. */
+  writeLog(lease: JobLease, log: string, leaseSeconds: number): Promise<boolean>;
   /** Forgets what ended so long ago. Answers how many. */
   prune(keptDays: number): Promise<number>;
 }

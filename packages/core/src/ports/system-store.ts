@@ -2,7 +2,9 @@ import type { ApplicationSecrets } from "../application.ts";
 import type { Artifact } from "../deploy/artifact.ts";
 import type { Upstream } from "../deploy/release.ts";
 import type { DeploymentLogLine, DeploymentStep, StepName, StepStatus } from "../deployment.ts";
+import type { DiskUsage } from "../disk-usage.ts";
 import type { Role } from "../permission.ts";
+import type { Reachability } from "../reachability.ts";
 import type { ValidationResult } from "../server-validation.ts";
 import type { SystemBackupStore } from "./backup.ts";
 import type { JobLease, SystemJobStore } from "./job.ts";
@@ -66,6 +68,10 @@ export interface SystemServerStore {
    * writes its event in the same transaction. `false` when something is still on it.
    */
   deleteIfEmpty(id: number): Promise<boolean>;
+  /** One more probe, where the server is as it was before it; tells when it is gone or back. */
+  recordProbe(before: ServerRecord, after: Reachability, problem: string | null): Promise<void>;
+  /** Tells when it came to be too high. */
+  recordDiskUsage(id: number, usage: DiskUsage): Promise<void>;
   /** What a validation found, with the end of its job, in one transaction. `false` when the lease is lost. */
   finishValidation(lease: JobLease, serverId: number, found: ValidationResult): Promise<boolean>;
 }

@@ -10,6 +10,7 @@ import { applications } from "./0008-applications.ts";
 import { databases } from "./0009-databases.ts";
 import { services } from "./0010-services.ts";
 import { serverLinks } from "./0011-server-links.ts";
+import { jobLog } from "./0012-job-log.ts";
 import { volumes } from "./0013-volumes.ts";
 import { rollbacks } from "./0015-rollbacks.ts";
 import { lists } from "./0019-lists.ts";
@@ -29,6 +30,7 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   "0009-databases": databases,
   "0010-services": services,
   "0011-server-links": serverLinks,
+  "0012-job-log": jobLog,
   "0013-volumes": volumes,
   "0015-rollbacks": rollbacks,
   "0019-lists": lists,

@@ -125,7 +125,8 @@ async function connected(
   onGone: () => void,
 ): Promise<Client> {
   const privateKey = await options.privateKey();
-  const client = new ssh2.Client();
+  // Each channel that is being opened listens to its end.
+  const client = new ssh2.Client().setMaxListeners(0);
   return await new Promise<Client>((resolve, reject) => {
     client.once("ready", () => {
       // Otherwise a call waits 45 ms for what Nagle's algorithm holds back.

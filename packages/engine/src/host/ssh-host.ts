@@ -1,7 +1,8 @@
 import type { Duplex } from "node:stream";
 import { isDomainError } from "@berth/core";
-import type { ClientChannel } from "ssh2";
+import type { Client, ClientChannel } from "ssh2";
 import type { Argv } from "./argv.ts";
+import { channelSocket } from "./channel-socket.ts";
 import type { Host, HostRunOptions } from "./host.ts";
 import type { RunResult } from "./local.ts";
 import { socketBridges } from "./ssh-bridge.ts";
@@ -54,12 +55,11 @@ async function socketChannel(
   look: () => Promise<SocketState>,
   signal: AbortSignal | undefined,
 ): Promise<Duplex> {
-  const channel = await connection.open<ClientChannel>(
-    (client, done) => client.openssh_forwardOutStreamLocal(path, done),
+  return await connection.open<Duplex>(
+    (client, done) => client.openssh_forwardOutStreamLocal(path, asSocket(client, done)),
     async (cause) => socketRefused(connection.target, path, await look(), cause),
     signal,
   );
-  return asSocket(channel);
 }
 
 async function tcpChannel(
@@ -69,13 +69,17 @@ async function tcpChannel(
   signal: AbortSignal | undefined,
 ): Promise<Duplex> {
   const address = host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`;
-  const channel = await connection.open<ClientChannel>(
-    (client, done) => client.forwardOut("127.0.0.1", 0, host, port, done),
+  return await connection.open<Duplex>(
+    (client, done) => client.forwardOut("127.0.0.1", 0, host, port, asSocket(client, done)),
     (cause) => addressRefused(connection.target.name, address, cause),
     signal,
   );
-  return asSocket(channel);
 }
+
+const asSocket =
+  (client: Client, done: (error: Error | undefined, socket: Duplex) => void) =>
+  (error: Error | undefined, channel: ClientChannel) =>
+    error === undefined ? done(undefined, channelSocket(client, channel)) : done(error, channel);
 
 /** Why a socket cannot be opened, seen from the machine itself. */
 async function stateOf(path: string, run: Host["run"]): Promise<SocketState> {
@@ -85,13 +89,6 @@ async function stateOf(path: string, run: Host["run"]): Promise<SocketState> {
   };
   if (!(await test("-S"))) return "missing";
   return (await test("-w")) ? "open" : "closed";
-}
-
-/** Whoever reads HTTP over it calls these on every connection; a channel has none of them, nor needs them. */
-function asSocket(channel: ClientChannel): Duplex {
-  const itself = () => channel;
-  const stubs = { setKeepAlive: itself, setNoDelay: itself, setTimeout: itself, ref: itself, unref: itself };
-  return Object.assign(channel, { ...stubs, destroySoon: () => channel.end() });
 }
 
 /** An abort reads the same wherever it hits. */

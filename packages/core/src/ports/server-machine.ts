@@ -1,0 +1,32 @@
+import type { DiskSpace } from "../server-validation.ts";
+import type { ServerFacts } from "./records.ts";
+
+/** What a look at a server with containers found, as far as it came. */
+export interface ServerInspection {
+  /** A sentence for people when no program can be run there, with what to do. */
+  readonly machineProblem: string | null;
+  /** A sentence for people when its engine does not answer, with what to do. */
+  readonly engineProblem: string | null;
+  readonly facts: ServerFacts | null;
+  /** `linux`, or what Berth cannot run on; `null` when the engine does not answer. */
+  readonly osType: string | null;
+  /** Of the disk that holds the engine's data; `null` when it cannot be read. */
+  readonly disk: DiskSpace | null;
+}
+
+/** The machine below a server's engine. Calls reject only with a `DomainError`. */
+export interface ServerMachine {
+  /** Tries at once, whatever failed before. Never rejects for what the machine is like. */
+  inspect(): Promise<ServerInspection>;
+  /** Whether machine and engine answer, as cheaply as can be. @throws DomainError that says why not */
+  ping(signal: AbortSignal): Promise<void>;
+  /** `undefined` when it cannot be read. */
+  disk(): Promise<DiskSpace | undefined>;
+  /**
+   * Installs Docker from the packages of Debian or Ubuntu, and starts it. Idempotent.
+   *
+   * @param onLine Told what is run and what that prints.
+   * @throws DomainError `engine.unsupported` for another system, `engine.failed` when a step failed
+   */
+  installEngine(onLine: (line: string) => void, signal?: AbortSignal): Promise<void>;
+}

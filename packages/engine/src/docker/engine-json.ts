@@ -1,0 +1,43 @@
+import { request } from "node:http";
+import { json } from "node:stream/consumers";
+import { DomainError, isDomainError } from "@berth/core";
+import type { Host } from "../host/host.ts";
+import { DOCKER_SOCKET } from "./client.ts";
+
+/** One question to an engine over a connection of its own, which is gone with the answer. */
+export async function engineJson(
+  host: Host,
+  path: string,
+  { socketPath = DOCKER_SOCKET, signal }: { readonly socketPath?: string | undefined; readonly signal: AbortSignal },
+): Promise<unknown> {
+  const stream = await host.connectSocket(socketPath, signal);
+  try {
+    return await new Promise((resolve, reject) => {
+      // A stream of a host does all that a request asks of its socket.
+      const createConnection = () => stream as never;
+      const options = {
+        path,
+        method: "GET",
+        headers: { host: "engine", connection: "close" },
+        signal,
+        createConnection,
+      };
+      const asking = request(options, (response) => {
+        const isWell = response.statusCode === 200;
+        if (!isWell) return reject(new Error(`It answers with status ${response.statusCode}.`));
+        // The shortest question is answered by a word.
+        if (path === "/_ping") return resolve(response.resume());
+        json(response).then(resolve, reject);
+      });
+      asking.once("error", reject);
+      asking.end();
+    });
+  } catch (cause) {
+    if (isDomainError(cause)) throw cause;
+    const why = signal.aborted ? "it took too long" : "the answer broke off";
+    const message = `The engine of server ${host.name} does not answer: ${why}. Check that Docker runs there.`;
+    throw new DomainError("engine.unreachable", message, { cause });
+  } finally {
+    stream.destroy();
+  }
+}

@@ -1,0 +1,90 @@
+import { type DiskSpace, isDomainError, type ServerFacts, type ServerInspection } from "@berth/core";
+import { z } from "zod";
+import type { Host } from "../host/host.ts";
+import { engineJson } from "./engine-json.ts";
+
+/** What an engine says of itself; it may leave out or add anything else. */
+const Version = z.object({ Version: z.string(), ApiVersion: z.string() });
+const Info = z.object({
+  OperatingSystem: z.string().default(""),
+  OSType: z.string().default("linux"),
+  KernelVersion: z.string().default(""),
+  Architecture: z.string().default(""),
+  NCPU: z.number().default(0),
+  MemTotal: z.number().default(0),
+  DockerRootDir: z.string().default("/var/lib/docker"),
+});
+
+interface Options {
+  readonly socketPath?: string | undefined;
+  readonly signal: AbortSignal;
+}
+
+/** Looks at a machine from below: whether it runs programs, then its engine, then the engine's disk. */
+export async function inspectServer(host: Host, options: Options): Promise<ServerInspection> {
+  const nothing = { machineProblem: null, engineProblem: null, facts: null, osType: null, disk: null };
+  try {
+    const { exitCode, output } = await host.run(["uname", "-s"], { env: ENV, signal: options.signal });
+    if (exitCode !== 0) return { ...nothing, machineProblem: noPrograms(host.name, output) };
+  } catch (error) {
+    return { ...nothing, machineProblem: sentenceOf(error, `Server ${host.name} cannot be reached.`) };
+  }
+  try {
+    const version = Version.parse(await engineJson(host, "/version", options));
+    const info = Info.parse(await engineJson(host, "/info", options));
+    const disk = (await diskOf(host, info.DockerRootDir, options.signal)) ?? null;
+    return { ...nothing, osType: info.OSType, disk, facts: factsOf(version, info, disk) };
+  } catch (error) {
+    return { ...nothing, engineProblem: sentenceOf(error, `The engine of server ${host.name} answers nothing known.`) };
+  }
+}
+
+/** Whether machine and engine answer. @throws DomainError */
+export async function pingServer(host: Host, options: Options): Promise<void> {
+  await engineJson(host, "/_ping", options);
+}
+
+/** Of the disk that holds the engine's data. */
+export async function serverDisk(host: Host, options: Options): Promise<DiskSpace | undefined> {
+  const { DockerRootDir } = Info.parse(await engineJson(host, "/info", options));
+  return await diskOf(host, DockerRootDir, options.signal);
+}
+
+async function diskOf(host: Host, folder: string, signal: AbortSignal): Promise<DiskSpace | undefined> {
+  const { exitCode, output } = await host.run(["df", "-P", "-k", "--", folder], { env: ENV, signal });
+  return exitCode === 0 ? diskOfText(output) : undefined;
+}
+
+/** What `df -P -k` prints of one folder: kilobytes in all, used, and free for who is not root. */
+export function diskOfText(output: string): DiskSpace | undefined {
+  const numbers = /\s(\d+)\s+\d+\s+(\d+)\s+\d+%\s/.exec(output.split("\n").slice(1).join("\n"));
+  if (numbers === null) return undefined;
+  return { totalBytes: Number(numbers[1]) * 1024, freeBytes: Number(numbers[2]) * 1024 };
+}
+
+function factsOf(version: z.infer<typeof Version>, info: z.infer<typeof Info>, disk: DiskSpace | null): ServerFacts {
+  return {
+    engine_version: version.Version,
+    api_version: version.ApiVersion,
+    operating_system: info.OperatingSystem,
+    kernel_version: info.KernelVersion,
+    architecture: PLATFORMS[info.Architecture] ?? info.Architecture,
+    cpus: info.NCPU,
+    memory_bytes: info.MemTotal,
+    disk_total_bytes: disk?.totalBytes ?? null,
+    disk_free_bytes: disk?.freeBytes ?? null,
+  };
+}
+
+/** The kernel's names to those of image platforms. */
+const PLATFORMS: Readonly<Record<string, string>> = { x86_64: "amd64", aarch64: "arm64", armv7l: "arm" };
+
+const sentenceOf = (error: unknown, otherwise: string) => (isDomainError(error) ? error.message : otherwise);
+
+const noPrograms = (name: string, output: string) => {
+  const [said = ""] = output.trim().split("\n");
+  const words = said === "" ? "" : ` It says: ${said.slice(0, 200)}`;
+  return `Server ${name} runs no programs for its login. Give the login a shell such as /bin/sh.${words}`;
+};
+
+const ENV = { PATH: "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", LC_ALL: "C" };

@@ -1,0 +1,86 @@
+import { DomainError } from "@berth/core";
+import type { Argv } from "../host/argv.ts";
+import type { Host } from "../host/host.ts";
+
+/** What `/etc/os-release` and the login say of a machine. */
+export interface InstallTarget {
+  /** `ID` and `ID_LIKE`. */
+  readonly families: readonly string[];
+  readonly user: string;
+  readonly isRoot: boolean;
+  readonly hasSystemd: boolean;
+}
+
+/**
+ * What to run, in order. Docker comes from the packages of the distribution itself: signed, updated with the rest of
+ * the machine, and new enough from Debian 12 and Ubuntu 22.04 on.
+ *
+ * @returns `undefined` for a system that is neither Debian nor Ubuntu, nor made from one of them.
+ */
+export function installSteps({ families, user, isRoot, hasSystemd }: InstallTarget): readonly Argv[] | undefined {
+  if (!families.includes("debian") && !families.includes("ubuntu")) return undefined;
+  // Asks for no password: there is nobody to type one.
+  const asRoot = (...argv: Argv): Argv =>
+    isRoot ? argv : ["sudo", "-n", "DEBIAN_FRONTEND=noninteractive", "--", ...argv];
+  // Another installation may be going on, e.g. the system's own updates after its first start.
+  const wait = ["-o", "DPkg::Lock::Timeout=300"] as const;
+  return [
+    asRoot("apt-get", ...wait, "update"),
+    asRoot("apt-get", ...wait, "install", "--yes", "--no-install-recommends", "docker.io", "iptables"),
+    hasSystemd ? asRoot("systemctl", "enable", "--now", "docker") : asRoot("service", "docker", "start"),
+    ...(isRoot ? [] : [asRoot("usermod", "--append", "--groups", "docker", user)]),
+  ];
+}
+
+/** `ID` and `ID_LIKE` of the text of `/etc/os-release`. */
+export function familiesOf(osRelease: string): readonly string[] {
+  const values = [...osRelease.matchAll(/^(?:ID|ID_LIKE)=["']?([^"'\n]*)["']?$/gm)];
+  return values.flatMap(([, value = ""]) => value.trim().split(/\s+/)).filter((word) => word !== "");
+}
+
+interface InstallOptions {
+  readonly user: string;
+  readonly onLine: (line: string) => void;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** @throws DomainError `engine.unsupported`, `engine.failed` with the step and its last line */
+export async function installEngine(host: Host, { user, onLine, signal }: InstallOptions): Promise<void> {
+  const release = await host.files.read("/etc/os-release");
+  const id = await host.run(["id", "-u"], { env: ENV, signal });
+  const hasSystemd = (await host.run(["test", "-d", "/run/systemd/system"], { env: ENV, signal })).exitCode === 0;
+  const isRoot = id.output.trim() === "0";
+  const steps = installSteps({ families: familiesOf(release?.toString() ?? ""), user, isRoot, hasSystemd });
+  if (steps === undefined) throw unsupported(host.name);
+  for (const argv of steps) {
+    onLine(`$ ${argv.join(" ")}`);
+    let last = "";
+    const { exitCode, isTimedOut } = await host.run(argv, {
+      env: { ...ENV, DEBIAN_FRONTEND: "noninteractive" },
+      signal,
+      timeoutSeconds: STEP_SECONDS_MAX,
+      maxOutputBytes: 0,
+      onLine: (line) => {
+        last = line.trim() === "" ? last : line;
+        onLine(line);
+      },
+    });
+    if (isTimedOut) throw failed(host.name, argv, `it took longer than ${STEP_SECONDS_MAX / 60} minutes`);
+    if (exitCode !== 0) throw failed(host.name, argv, last === "" ? `exit code ${exitCode}` : last);
+  }
+}
+
+const unsupported = (name: string) =>
+  new DomainError(
+    "engine.unsupported",
+    `Berth installs Docker on Debian and Ubuntu only. Install it on server ${name} by hand, then validate the server again.`,
+  );
+
+const failed = (name: string, argv: Argv, why: string) =>
+  new DomainError(
+    "engine.failed",
+    `Docker could not be installed on server ${name}: "${argv.join(" ")}" failed: ${why}. Run it there by hand, then validate the server again.`,
+  );
+
+const ENV = { PATH: "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", LC_ALL: "C" };
+const STEP_SECONDS_MAX = 900;

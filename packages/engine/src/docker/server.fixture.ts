@@ -1,0 +1,38 @@
+import { readFileSync } from "node:fs";
+import { type DockerFixture, sshKeyPair, type TestContainer } from "@berth/testing";
+
+export const SERVER_IMAGE = "server:debian13";
+
+/** A whole machine in a container: its own address, sshd and, unless it has none, engine. */
+export interface TestServer {
+  readonly ip: string;
+  readonly privateKey: string;
+  readonly container: TestContainer;
+}
+
+/** @param withEngine Whether its engine is started. Default true. */
+export async function testServer(
+  docker: DockerFixture,
+  { withEngine = true }: { readonly withEngine?: boolean } = {},
+): Promise<TestServer> {
+  const { privateKey, publicKey } = sshKeyPair();
+  const container = await docker.container({
+    image: SERVER_IMAGE,
+    env: { AUTHORIZED_KEY: publicKey, ...(withEngine ? {} : { NO_DOCKER: "1" }) },
+    hostConfig: {
+      // Some machines lack a capability that "all" would ask for.
+      CapAdd: ["ALL"],
+      CapDrop: lacksResource() ? ["SYS_RESOURCE"] : [],
+      SecurityOpt: ["seccomp=unconfined", "apparmor=unconfined"],
+      Init: false,
+    },
+    // Its engine's data cannot lie on the layers of another engine.
+    raw: { Volumes: { "/var/lib/docker": {} } },
+  });
+  return { ip: container.address, privateKey, container };
+}
+
+function lacksResource(): boolean {
+  const bounds = /^CapBnd:\s+([0-9a-f]+)$/m.exec(readFileSync("/proc/self/status", "utf8"))?.[1] ?? "0";
+  return (BigInt(`0x${bounds}`) & (1n << 24n)) === 0n;
+}

@@ -1,0 +1,38 @@
+import type { ServerInspection, ServerMachine } from "@berth/core";
+
+const GIB = 1024 ** 3;
+
+export const INSPECTION: ServerInspection = {
+  machineProblem: null,
+  engineProblem: null,
+  osType: "linux",
+  disk: { totalBytes: 100 * GIB, freeBytes: 50 * GIB },
+  facts: {
+    engine_version: "26.1.5",
+    api_version: "1.45",
+    operating_system: "Debian GNU/Linux 13",
+    kernel_version: "6.18",
+    architecture: "amd64",
+    cpus: 2,
+    memory_bytes: 4 * GIB,
+    disk_total_bytes: 100 * GIB,
+    disk_free_bytes: 50 * GIB,
+  },
+};
+
+/** A machine that is well unless told otherwise. */
+export function fakeMachine(
+  options: {
+    readonly inspection?: Partial<ServerInspection>;
+    readonly ping?: () => Promise<void>;
+    readonly disk?: ServerMachine["disk"];
+    readonly install?: ServerMachine["installEngine"];
+  } = {},
+): ServerMachine {
+  return {
+    inspect: async () => ({ ...INSPECTION, ...options.inspection }),
+    ping: options.ping ?? (async () => {}),
+    disk: options.disk ?? (async () => INSPECTION.disk ?? undefined),
+    installEngine: options.install ?? (async () => {}),
+  };
+}

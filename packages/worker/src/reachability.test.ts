@@ -1,0 +1,103 @@
+import { DomainError, type ServerRecord } from "@berth/core";
+import { type TestDatabase, testDatabase, testUuid } from "@berth/testing";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { fakeMachine } from "./fake-machine.fixture.ts";
+import { openWorld, until, type World } from "./world.fixture.ts";
+
+let database: TestDatabase;
+let world: World;
+beforeAll(async () => {
+  database = await testDatabase();
+});
+afterAll(() => database.close());
+beforeEach(async () => {
+  world = await openWorld(database);
+});
+afterEach(() => world.close());
+
+const GIB = 1024 ** 3;
+
+async function dockerServer(settings: Partial<ServerRecord["settings"]> = {}): Promise<ServerRecord> {
+  return await world.stores.servers.insert({
+    ...world.server,
+    uuid: testUuid(),
+    engine: "docker",
+    ip: `${testUuid()}.example`,
+    settings: { ...world.server.settings, is_reachable: true, is_usable: true, ...settings },
+  });
+}
+
+const serverOf = async ({ uuid }: ServerRecord) => {
+  const server = await world.stores.servers.find(uuid);
+  if (server === undefined) throw new Error("The server is gone.");
+  return server;
+};
+const eventsOf = async ({ uuid }: ServerRecord) =>
+  (await world.stores.events.list({})).filter(({ resource_uuid }) => resource_uuid === uuid);
+
+describe("a server with containers", () => {
+  test("is unreachable after three failed probes, and reachable with the first that is answered", async () => {
+    const server = await dockerServer();
+    let probes = 0;
+    let isThere = false;
+    world.machine = fakeMachine({
+      ping: async () => {
+        probes += 1;
+        if (!isThere) throw new DomainError("server.unreachable", "It refused the connection.");
+      },
+    });
+    world.worker();
+    const gone = await until("it is told to be gone", async () => {
+      const [event] = await eventsOf(server);
+      return event;
+    });
+    expect(gone).toMatchObject({ type: "server.unreachable", payload: { problem: "It refused the connection." } });
+    expect(probes).toBeGreaterThanOrEqual(3);
+    expect(await serverOf(server)).toMatchObject({ settings: { is_reachable: false, is_usable: true } });
+    isThere = true;
+    await until("it is back", async () => (await serverOf(server)).settings.is_reachable || undefined);
+    expect(await serverOf(server)).toMatchObject({ unreachable_count: 0, probes: 0 });
+    expect((await eventsOf(server)).map(({ type }) => type)).toEqual(["server.unreachable", "server.reachable"]);
+  });
+
+  test("that hangs counts as failed, and holds up no other", async () => {
+    const [hanging, sound] = [await dockerServer(), await dockerServer()];
+    world.machine = fakeMachine({ ping: () => new Promise(() => {}) });
+    world.worker();
+    await until("it is gone", async () => !(await serverOf(hanging)).settings.is_reachable || undefined);
+    await until("so is the other", async () => !(await serverOf(sound)).settings.is_reachable || undefined);
+    const [event] = await eventsOf(hanging);
+    expect(event).toMatchObject({ payload: { problem: expect.stringMatching(/did not answer within 0.3 s/) } });
+  });
+
+  test("is left alone until a validation found it usable", async () => {
+    await dockerServer({ is_usable: false });
+    const probed = await dockerServer();
+    let probes = 0;
+    world.machine = fakeMachine({
+      ping: async () => {
+        probes += 1;
+        throw new DomainError("server.unreachable", "Gone.");
+      },
+    });
+    world.worker();
+    await until("the other is gone", async () => !(await serverOf(probed)).settings.is_reachable || undefined);
+    expect(probes).toBeLessThanOrEqual(5);
+  });
+
+  test("is told of once when its disk came to be too full, at the time of its look", async () => {
+    const server = await dockerServer({
+      server_disk_usage_check_frequency: "* * * * *",
+      server_disk_usage_notification_threshold: 80,
+    });
+    let freeBytes = 10 * GIB;
+    world.machine = fakeMachine({ disk: async () => ({ totalBytes: 100 * GIB, freeBytes }) });
+    // Each look at the clock is a minute later.
+    let minutes = 0;
+    world.worker({ clock: { now: () => new Date(Date.UTC(2026, 0, 1) + minutes++ * 60_000) } });
+    await until("it is told", async () => (await serverOf(server)).is_disk_usage_high || undefined);
+    freeBytes = 60 * GIB;
+    await until("there is room", async () => !(await serverOf(server)).is_disk_usage_high || undefined);
+    expect(await eventsOf(server)).toMatchObject([{ type: "server.disk_usage_high", payload: { used_percent: 90 } }]);
+  });
+});

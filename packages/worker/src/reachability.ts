@@ -1,0 +1,128 @@
+import {
+  diskUsage,
+  isDiskCheckDue,
+  isDomainError,
+  reachabilityAfter,
+  type ServerMachine,
+  type ServerRecord,
+} from "@berth/core";
+import type { WorkerDeps } from "./ports.ts";
+import { leaseName } from "./reconcile.ts";
+import type { WorkerSettings } from "./settings.ts";
+import { pause, within } from "./wait.ts";
+
+/** Watches whether servers answer and how full their disks are, and tells of each change. */
+export interface ReachabilityWatch {
+  start(): void;
+  stop(): Promise<void>;
+}
+
+export interface ReachabilityDeps extends WorkerDeps {
+  readonly settings: WorkerSettings;
+}
+
+export function createReachabilityWatch(deps: ReachabilityDeps): ReachabilityWatch {
+  const { stores, settings, logger, clock, owner } = deps;
+  const stopping = new AbortController();
+  const { signal } = stopping;
+  const checkedAt = new Map<number, Date>();
+  let loop: Promise<void> = Promise.resolve();
+
+  const round = async () => {
+    const servers = (await stores.servers.list()).filter(({ removing_at }) => removing_at === null);
+    forgetOthers(checkedAt, servers);
+    let next = 0;
+    // A few at once; the others wait for one of these, so that many that hang do not hang everything.
+    const takeTurns = async () => {
+      for (let server = servers[next++]; server !== undefined && !signal.aborted; server = servers[next++]) {
+        await look(server).catch((error: unknown) => {
+          logger.debug("A server could not be watched.", { server: server.name, error });
+        });
+        await pause(jittered(settings.probeSeconds / 4 / Math.max(1, servers.length)), signal);
+      }
+    };
+    await Promise.all(Array.from({ length: PROBES_AT_ONCE }, takeTurns));
+  };
+
+  const look = async (server: ServerRecord) => {
+    const machine = deps.machineOf(server);
+    if (machine === undefined && !deps.ownsServer(server)) return;
+    const isProbed = machine !== undefined && server.settings.is_usable;
+    if (!isProbed && !isDiskLookDue(server)) return;
+    if (!(await stores.leases.acquire(leaseName(server.id), owner, settings.serverLeaseSeconds))) return;
+    if (isProbed) await probe(server, machine);
+    if (isDiskLookDue(server)) await lookAtDisk(server, machine);
+  };
+
+  const probe = async (server: ServerRecord, machine: ServerMachine) => {
+    const seconds = Math.min(settings.probeTimeoutSeconds, server.settings.connection_timeout);
+    const problem = await problemOf(server, machine, seconds);
+    const before = { probes: server.probes, is_reachable: server.settings.is_reachable };
+    const after = reachabilityAfter(before, problem === null);
+    const isSame = after.probes === before.probes && after.is_reachable === before.is_reachable;
+    if (isSame || signal.aborted) return;
+    await stores.servers.recordProbe(server, after, problem);
+    if (after.is_reachable !== before.is_reachable) {
+      logger.info(after.is_reachable ? "A server is back." : "A server is gone.", { server: server.name, problem });
+    }
+  };
+
+  const problemOf = async (server: ServerRecord, machine: ServerMachine, seconds: number): Promise<string | null> => {
+    const asked = AbortSignal.any([signal, AbortSignal.timeout(seconds * 1000)]);
+    try {
+      const answer = await within(
+        seconds,
+        machine.ping(asked).then(() => true),
+      );
+      return answer === undefined ? `Server ${server.name} did not answer within ${seconds} s.` : null;
+    } catch (error) {
+      if (isDomainError(error, "deploy.cancelled")) return `Server ${server.name} did not answer within ${seconds} s.`;
+      return isDomainError(error) ? error.message : `Server ${server.name} does not answer.`;
+    }
+  };
+
+  const isDiskLookDue = (server: ServerRecord) => {
+    const since = checkedAt.get(server.id);
+    // What came due while nobody watched is made up for with the next one.
+    if (since === undefined) checkedAt.set(server.id, clock.now());
+    return since !== undefined && isDiskCheckDue(server.settings, since, clock.now());
+  };
+
+  const lookAtDisk = async (server: ServerRecord, machine: ServerMachine | undefined) => {
+    checkedAt.set(server.id, clock.now());
+    const disk = await (machine === undefined ? deps.diskOf(server) : machine.disk());
+    if (disk === undefined) return;
+    const { usedPercent, isHigh } = diskUsage(disk, server.settings);
+    if (isHigh !== server.is_disk_usage_high) await stores.servers.recordDiskUsage(server.id, { isHigh, usedPercent });
+  };
+
+  return {
+    start() {
+      loop = (async () => {
+        while (!signal.aborted) {
+          try {
+            await round();
+          } catch (error) {
+            logger.debug("The servers cannot be watched.", { error });
+          }
+          await pause(jittered(settings.probeSeconds), signal);
+        }
+      })();
+    },
+    async stop() {
+      stopping.abort();
+      await within(STOP_SECONDS_MAX, loop);
+    },
+  };
+}
+
+function forgetOthers(known: Map<number, Date>, servers: readonly ServerRecord[]): void {
+  const ids = new Set(servers.map(({ id }) => id));
+  for (const id of [...known.keys()]) if (!ids.has(id)) known.delete(id);
+}
+
+/** Replicas that were started together do not work in step. */
+const jittered = (seconds: number) => seconds * (0.8 + Math.random() * 0.4);
+
+const PROBES_AT_ONCE = 8;
+const STOP_SECONDS_MAX = 3;
