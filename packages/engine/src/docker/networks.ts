@@ -1,15 +1,37 @@
 import type Docker from "dockerode";
+import type { NetworkInspectInfo } from "dockerode";
 import { statusCodeOf } from "./client.ts";
-import { ownedLabels } from "./labels.ts";
+import { LABELS, ownedLabels } from "./labels.ts";
+
+const last = new WeakMap<Docker, Promise<void>>();
 
 /** Makes the network that releases join, where there is none of that name. */
-export async function ensureNetwork(docker: Docker, name: string, instance: string): Promise<void> {
-  try {
-    await docker.getNetwork(name).inspect();
-  } catch (cause) {
-    if (statusCodeOf(cause) !== 404) throw cause;
-    await makeNetwork(docker, name, instance);
+export function ensureNetwork(docker: Docker, name: string, instance: string): Promise<void> {
+  // One after the other: releases that start at once would each find none.
+  const work = () => ensureAlone(docker, name, instance);
+  const next = (last.get(docker) ?? Promise.resolve()).then(work, work);
+  last.set(docker, next);
+  return next;
+}
+
+async function ensureAlone(docker: Docker, name: string, instance: string): Promise<void> {
+  const found = await networksOf(docker, name);
+  if (found.length === 1) return;
+  if (found.length === 0) await makeNetwork(docker, name, instance);
+  // Engines look for another of that name before they make one, not while: two control planes may have made one each,
+  // and a name that two have is good for nothing.
+  const [, ...younger] = await networksOf(docker, name);
+  for (const { Id, Labels } of younger) {
+    if (Labels?.[LABELS.instance] === instance) await removeNetwork(docker, Id);
   }
+}
+
+/** The oldest first. */
+async function networksOf(docker: Docker, name: string): Promise<readonly NetworkInspectInfo[]> {
+  const found = await docker.listNetworks({ filters: { name: [name] } });
+  const ageOf = ({ Created, Id }: NetworkInspectInfo) => `${Created} ${Id}`;
+  // The engine's filter takes parts of names too.
+  return found.filter(({ Name }) => Name === name).sort((a, b) => (ageOf(a) < ageOf(b) ? -1 : 1));
 }
 
 async function makeNetwork(docker: Docker, name: string, instance: string): Promise<void> {
@@ -24,5 +46,15 @@ async function makeNetwork(docker: Docker, name: string, instance: string): Prom
   } catch (cause) {
     // Somebody else was faster.
     if (statusCodeOf(cause) !== 409) throw cause;
+  }
+}
+
+async function removeNetwork(docker: Docker, id: string): Promise<void> {
+  try {
+    await docker.getNetwork(id).remove();
+  } catch (cause) {
+    // 404: another control plane removed it. 403: somebody joined it in the meantime.
+    const code = statusCodeOf(cause);
+    if (code !== 404 && code !== 403) throw cause;
   }
 }
