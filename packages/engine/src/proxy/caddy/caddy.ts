@@ -90,6 +90,22 @@ export function caddyProxy(options: ServerProxyOptions): ManagedProxy {
     await eachInBatches([...names], (name) => host.files.remove(join(slotsFolder, name)));
   }
 
+  async function isStopped(error: unknown): Promise<boolean> {
+    if (!isDomainError(error) || error.code !== "engine.unreachable") return false;
+    const { state } = await container.status("CADDY");
+    return state === "absent" || state === "exited";
+  }
+
+  /** Nothing is in flight through a proxy that was stopped. */
+  async function counts(): Promise<ReadonlyMap<string, number>> {
+    try {
+      return await admin.requestCounts();
+    } catch (error) {
+      if (await isStopped(error)) return new Map();
+      throw error;
+    }
+  }
+
   /** A proxy that was stopped finds its routes in the files when it is started again. */
   async function load(config: string): Promise<void> {
     if (config === loaded) return;
@@ -97,9 +113,7 @@ export function caddyProxy(options: ServerProxyOptions): ManagedProxy {
     try {
       await admin.load(config);
     } catch (error) {
-      if (!isDomainError(error) || error.code !== "engine.unreachable") throw error;
-      const { state } = await container.status("CADDY");
-      if (state === "absent" || state === "exited") return;
+      if (await isStopped(error)) return;
       throw error;
     }
     await saveConfig(config);
@@ -197,7 +211,13 @@ export function caddyProxy(options: ServerProxyOptions): ManagedProxy {
       ],
     });
     await untilUp(host.name, admin, container);
-    if (isStarted) await checkVersion(host.name, await container.output(["caddy", "version"]));
+    if (isStarted) {
+      const problem = versionProblem(host.name, await container.output(["caddy", "version"]));
+      if (problem !== undefined) {
+        await container.remove();
+        throw problem;
+      }
+    }
     loaded = undefined;
     await load(config);
   }
@@ -211,7 +231,7 @@ export function caddyProxy(options: ServerProxyOptions): ManagedProxy {
     async inFlight(upstream) {
       // A request that read the slot just before the switch is counted by now.
       await delay(Math.max(0, switchedMs + COUNTED_AFTER_MS - performance.now()));
-      return countOf(await admin.requestCounts(), upstream);
+      return countOf(await counts(), upstream);
     },
     publicUrl: (url) => publicUrlOf(url, settings),
     ensure: () => inTurn(ensure),
@@ -267,9 +287,10 @@ function lastError(lines: string): string {
 }
 
 /** Older ones do not read slots, or do not count by address: releases would end under their requests. */
-function checkVersion(server: string, output: string): void {
+function versionProblem(server: string, output: string): DomainError | undefined {
   const [, major = "0", minor = "0"] = /v?(\d+)\.(\d+)\.\d+/.exec(output) ?? [];
-  if (Number(major) > 2 || (Number(major) === 2 && Number(minor) >= 11)) return;
-  const message = `The proxy of server ${server} needs Caddy 2.11 or newer, its image has ${output.trim().slice(0, 40)}. Pull a newer image there.`;
-  throw new DomainError("setup.failed", message);
+  if (Number(major) > 2 || (Number(major) === 2 && Number(minor) >= 11)) return undefined;
+  const found = output.trim().slice(0, 40);
+  const message = `The proxy of server ${server} needs Caddy 2.11 or newer, its image has ${found}. Pull a newer image there.`;
+  return new DomainError("setup.failed", message);
 }

@@ -138,6 +138,7 @@ describeDocker("a change of routes in Caddy", [IMAGE], (docker) => {
     await front.proxy.stop();
     await front.proxy.stop();
     expect(await front.proxy.status()).toMatchObject({ type: "CADDY", state: "absent" });
+    expect(await front.proxy.inFlight(first)).toBe(0);
     await front.proxy.put(site("b", [second]));
     await front.proxy.delete("a");
     await caddyProxy(front.options).ensure();

@@ -2,6 +2,7 @@ import { describeDocker } from "@berth/testing";
 import { expect, it } from "vitest";
 import { ask, site } from "../proxy.fixture.ts";
 import { IMAGE, useCaddy } from "./caddy.fixture.ts";
+import { caddyProxy } from "./caddy.ts";
 
 /** What the upstream was asked. */
 interface Heard {
@@ -83,6 +84,20 @@ describeDocker("a site behind Caddy", [IMAGE], (docker) => {
         "x-real-ip": "127.0.0.1",
         "x-request-id": "mine",
       },
+    });
+  });
+
+  it("hears of the client from a proxy before this one, where that is trusted", async () => {
+    const options = { ...(await front.elsewhere("trusted")), trustedProxies: ["127.0.0.0/8"] };
+    const proxy = caddyProxy(options);
+    await proxy.ensure();
+    await proxy.put(site("a", [await echoHead()]));
+    const headers = { "X-Forwarded-For": "6.6.6.6", "X-Forwarded-Proto": "https" };
+    const { text } = await ask(options.httpPort, { host: "a.test", headers });
+    expect(heard(text).headers).toMatchObject({
+      "x-forwarded-for": "6.6.6.6, 127.0.0.1",
+      "x-forwarded-proto": "https",
+      "x-real-ip": "6.6.6.6",
     });
   });
 
