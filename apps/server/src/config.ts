@@ -1,4 +1,5 @@
 import { DomainError, VERSION } from "@berth/core";
+import type { TlsSettings } from "@berth/engine";
 import { z } from "zod";
 import { dataFolderPath } from "./data-folder-path.ts";
 
@@ -52,6 +53,14 @@ export const ENVIRONMENT = z.object({
     .describe("Of this machine's Docker engine."),
   BERTH_HTTP_PORT: port("Port of the proxy beside this machine's Docker engine.").default(80),
   BERTH_HTTPS_PORT: port("Port for https of the proxy beside this machine's Docker engine.").default(443),
+  BERTH_ACME_EMAIL: z
+    .email("is an e-mail address")
+    .optional()
+    .describe("Whom the authority of certificates writes to, for the proxies of all Docker servers."),
+  BERTH_ACME_DIRECTORY: z
+    .url("is a URL")
+    .optional()
+    .describe("Of another ACME authority than the proxies' own default."),
   BERTH_DOCKER_NETWORK: z
     .string()
     .regex(/^[A-Za-z0-9][\w.-]{1,62}$/, "is a network's name of letters, digits and _ . -")
@@ -92,6 +101,8 @@ export interface Config {
   readonly allowedPrivateHosts: readonly string[];
   readonly publicUrl: string | undefined;
   readonly docker: LocalDocker;
+  /** Of the proxies of all Docker servers. */
+  readonly tls: TlsSettings;
   /** For the first start; `undefined`: a new one. */
   readonly instanceId: string | undefined;
   readonly deploysExample: boolean;
@@ -130,6 +141,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
       httpsPort: env.BERTH_HTTPS_PORT,
       network: env.BERTH_DOCKER_NETWORK,
     },
+    tls: { issuer: "automatic", email: env.BERTH_ACME_EMAIL, acmeDirectory: env.BERTH_ACME_DIRECTORY },
     instanceId: env.BERTH_INSTANCE_ID,
     deploysExample: env.BERTH_EXAMPLE === "on",
     parallelDeployments: env.BERTH_PARALLEL_DEPLOYMENTS,

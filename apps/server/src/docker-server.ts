@@ -10,6 +10,7 @@ import {
   type SshHost,
   serverMachine,
   sshHost,
+  type TlsSettings,
 } from "@berth/engine";
 import type { LocalDocker } from "./config.ts";
 import type { DataFolder } from "./data-folder.ts";
@@ -24,12 +25,13 @@ export interface DockerServerDeps {
   readonly instanceId: string;
   /** This machine's engine. */
   readonly local: LocalDocker;
+  readonly tls: TlsSettings;
   readonly log: Logger;
 }
 
 /** A server with a Docker engine: this machine's own, or another machine over SSH. Nothing is connected before it is needed. */
 export function dockerServer(first: ServerRecord, deps: DockerServerDeps): Member {
-  const { folder, instanceId, local, log } = deps;
+  const { folder, instanceId, local, tls, log } = deps;
   const isOwn = isOwnMachine(first);
   const ownFolder = join(folder.servers, first.uuid);
   let record = first;
@@ -57,6 +59,7 @@ export function dockerServer(first: ServerRecord, deps: DockerServerDeps): Membe
     docker,
     instance: instanceId,
     folder: isOwn ? join(ownFolder, "proxy") : remoteFolder(first, instanceId),
+    tls,
     ...(isOwn ? { httpPort: local.httpPort, httpsPort: local.httpsPort } : {}),
   });
 

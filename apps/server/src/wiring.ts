@@ -84,7 +84,7 @@ export async function wire(config: Config, folder: DataFolder, database: Databas
     if (isLocal(server)) return proxy && { engine, proxy, update() {}, retryNow() {}, close: async () => {} };
     if (server.engine !== "docker" || (isOwnMachine(server) && server.id !== localDocker?.id)) return undefined;
     if (instanceId === undefined) return undefined;
-    return dockerServer(server, { stores: system, folder, instanceId, local: config.docker, log });
+    return dockerServer(server, { stores: system, folder, instanceId, local: config.docker, tls: config.tls, log });
   };
   const members = fleet(makeMember);
   const engineFor = (server: ServerRecord) => (isLocal(server) ? engine : members.member(server).engine);
