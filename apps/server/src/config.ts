@@ -73,6 +73,7 @@ export const ENVIRONMENT = z.object({
     .describe("Names this instance in labels of what it makes; kept from the first start on. Default: a new one."),
   BERTH_EXAMPLE: z.enum(["on", "off"]).default("on").describe("Deploy examples/hello on the first start."),
   BERTH_PARALLEL_DEPLOYMENTS: whole("Deployments this process runs at once, over all servers.").default(8),
+  BERTH_TASK_EXECUTIONS: whole("Executions of each scheduled task that can be read.").default(100),
   BERTH_LOG: z.enum(["debug", "info", "warn", "error", "silent"]).default("warn").describe("What is logged."),
 });
 
@@ -107,6 +108,7 @@ export interface Config {
   readonly instanceId: string | undefined;
   readonly deploysExample: boolean;
   readonly parallelDeployments: number;
+  readonly taskExecutionsKept: number;
   readonly logLevel: "debug" | "info" | "warn" | "error" | "silent";
 }
 
@@ -145,6 +147,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     instanceId: env.BERTH_INSTANCE_ID,
     deploysExample: env.BERTH_EXAMPLE === "on",
     parallelDeployments: env.BERTH_PARALLEL_DEPLOYMENTS,
+    taskExecutionsKept: env.BERTH_TASK_EXECUTIONS,
     logLevel: env.BERTH_LOG,
   };
 }

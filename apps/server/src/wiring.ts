@@ -155,7 +155,11 @@ export async function wire(config: Config, folder: DataFolder, database: Databas
         ownsServer: (server) => members.isWithinReach(server),
         logger: log,
         ...options,
-        settings: { concurrentDeploymentsMax: config.parallelDeployments, ...options.settings },
+        settings: {
+          concurrentDeploymentsMax: config.parallelDeployments,
+          taskExecutionsKept: config.taskExecutionsKept,
+          ...options.settings,
+        },
       }),
   };
 }

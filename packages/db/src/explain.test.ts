@@ -154,6 +154,7 @@ const SMALL_TABLES = new Set([
   "setting",
   "tag",
   "resource_count",
+  "lease",
 ]);
 
 let database: TestDatabase;

@@ -132,7 +132,7 @@ describe("a scheduled task", () => {
   test("runs when it is due, once, whatever the number of workers", async () => {
     const hour = Math.ceil(Date.now() / 3_600_000) * 3_600_000;
     const clock = testClock(new Date(hour - 60_000));
-    for (let count = 0; count < 3; count += 1) world.worker({ clock });
+    for (let count = 0; count < 3; count += 1) world.worker({ clock, settings: { scheduleSeconds: 0.1 } });
     const application = await running();
     const task = await taskOf(application);
     const disabled = await taskOf(application, { enabled: false });

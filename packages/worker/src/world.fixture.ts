@@ -83,7 +83,6 @@ const QUICK: Partial<WorkerSettings> = {
   abortSecondsMax: 2,
   routeSecondsMax: 1,
   validationSeconds: 1,
-  scheduleSeconds: 0.1,
   taskFlushMs: 10,
   probeSeconds: 0.1,
   probeTimeoutSeconds: 0.3,

@@ -56,6 +56,17 @@ describeDocker("a script in a container", IMAGES, (fixture) => {
     expect(result).toMatchObject({ exitCode: 0, output: "done\n" });
   });
 
+  test("tells its lines while it runs", async () => {
+    const { engine, spec } = await started();
+    const stop = new AbortController();
+    const lines: string[] = [];
+    const options = { timeoutSeconds: 60, signal: stop.signal, onLine: (line: string) => void lines.push(line) };
+    const running = engine.exec(spec, "echo one; printf 'tw'; echo o; sleep 321", options);
+    await vi.waitFor(() => expect(lines).toEqual(["one", "two"]), WAIT);
+    stop.abort();
+    await expect(running).rejects.toMatchObject({ code: "deploy.cancelled" });
+  });
+
   test("keeps its output in order and cuts it between characters", async () => {
     const { engine, spec } = await started();
     const ordered = await engine.exec(spec, "for i in 1 2 3; do echo out $i; done", { timeoutSeconds: 20 });

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { DomainError, type ExecResult } from "@berth/core";
 import type Docker from "dockerode";
+import { splitLines } from "../host/lines.ts";
 import { statusCodeOf } from "./client.ts";
 import { readFrames } from "./frames.ts";
 
@@ -8,6 +9,7 @@ export interface ExecOptions {
   readonly timeoutSeconds: number;
   readonly signal?: AbortSignal;
   readonly maxOutputBytes?: number;
+  readonly onLine?: (line: string) => void;
 }
 
 /** Tells its process id, then becomes the script's shell. The script is one argument and never read by this line. */
@@ -23,13 +25,13 @@ export async function executeIn(
   docker: Docker,
   containerId: string,
   script: string,
-  { timeoutSeconds, signal, maxOutputBytes = OUTPUT_BYTES_MAX }: ExecOptions,
+  { timeoutSeconds, signal, maxOutputBytes = OUTPUT_BYTES_MAX, onLine }: ExecOptions,
 ): Promise<ExecResult> {
   if (signal?.aborted) throw cancelled();
   const container = docker.getContainer(containerId);
   const exec = await prepared(container, ["/bin/sh", "-c", LAUNCHER, "sh", script]);
   const stream = await exec.start({ hijack: false, stdin: false });
-  const output = outputOf(maxOutputBytes);
+  const output = outputOf(maxOutputBytes, onLine);
   const read = output.take(stream);
   const end = await firstEnd(exec, read, { timeoutSeconds, signal });
   if (end !== "exited") {
@@ -110,7 +112,8 @@ async function killGroup(container: Docker.Container, pid: number | undefined): 
 }
 
 /** Collects the beginning of what is written; the first line is the launcher's. */
-function outputOf(bytesMax: number) {
+function outputOf(bytesMax: number, onLine: (line: string) => void = () => undefined) {
+  const lines = splitLines(onLine);
   const kept: Buffer[] = [];
   let length = 0;
   let head = Buffer.alloc(0);
@@ -124,6 +127,7 @@ function outputOf(bytesMax: number) {
     const part = Buffer.from(bytes.subarray(0, Math.max(room, 0)));
     length += part.length;
     kept.push(part);
+    lines.write(bytes);
   };
   const takeHead = (bytes: Buffer) => {
     head = Buffer.concat([head, bytes]);
@@ -156,6 +160,7 @@ function outputOf(bytesMax: number) {
         // Destroyed by us once its end was known.
         if (!(cause instanceof Error && "code" in cause && cause.code === "ERR_STREAM_PREMATURE_CLOSE")) throw cause;
       }
+      lines.end();
     },
   };
 }
