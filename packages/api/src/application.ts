@@ -14,6 +14,7 @@ import {
   UploadedSource,
 } from "@berth/core";
 import { z } from "zod";
+import { creation } from "./creation.ts";
 import { envs } from "./env.ts";
 import { lifecycle } from "./lifecycle.ts";
 import { listed, paging } from "./list.ts";
@@ -27,18 +28,9 @@ import { resourceTags } from "./tag.ts";
 const uuid = z.string().describe("The application's identifier.");
 
 const CREATE = {
-  method: "POST",
+  ...creation,
   tag: "Applications",
-  ability: "write",
-  status: 201,
-  errors: [
-    "resource.not_found",
-    "destination.missing",
-    "destination.ambiguous",
-    "domain.conflict",
-    "engine.unsupported",
-    "queue.full",
-  ] satisfies ErrorCode[],
+  errors: [...creation.errors, "domain.conflict", "queue.full"] satisfies ErrorCode[],
 } as const;
 
 const DEPLOYS_AT_ONCE =

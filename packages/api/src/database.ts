@@ -12,6 +12,7 @@ import {
 } from "@berth/core";
 import { z } from "zod";
 import { backups } from "./backup.ts";
+import { creation } from "./creation.ts";
 import { envs } from "./env.ts";
 import { lifecycle } from "./lifecycle.ts";
 import { listed, paging } from "./list.ts";
@@ -21,25 +22,16 @@ import { resourceTags } from "./tag.ts";
 
 const uuid = z.string().describe("The database's identifier.");
 
-const CREATE_ERRORS = [
-  "resource.not_found",
-  "destination.missing",
-  "destination.ambiguous",
-  "port.taken",
-  "engine.unsupported",
-] satisfies ErrorCode[];
-
 const createOf = <E extends DatabaseEngine>(engine: E) =>
   operation({
-    method: "POST",
+    ...creation,
     path: `/databases/${engine}`,
     operationId: `create-database-${engine}`,
     tag: "Databases",
     summary: `Create a database of ${databaseEngine(engine).title}`,
     description: "With `instant_deploy` it is started too; where that is not possible, nothing is created.",
     ability: "write",
-    status: 201,
-    errors: CREATE_ERRORS,
+    errors: [...creation.errors, "port.taken"] satisfies ErrorCode[],
   })
     .input(DATABASE_CREATES[engine])
     .output(CreatedDatabase)

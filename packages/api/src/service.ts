@@ -9,6 +9,7 @@ import {
   ServiceUpdate,
 } from "@berth/core";
 import { z } from "zod";
+import { creation } from "./creation.ts";
 import { envs } from "./env.ts";
 import { lifecycle } from "./lifecycle.ts";
 import { listed, paging } from "./list.ts";
@@ -20,17 +21,9 @@ import { resourceTags } from "./tag.ts";
 const uuid = z.string().describe("The service's identifier.");
 
 const CREATE = {
-  method: "POST",
+  ...creation,
   tag: "Services",
-  ability: "write",
-  status: 201,
-  errors: [
-    "resource.not_found",
-    "destination.missing",
-    "destination.ambiguous",
-    "domain.conflict",
-    "engine.unsupported",
-  ] satisfies ErrorCode[],
+  errors: [...creation.errors, "domain.conflict"] satisfies ErrorCode[],
 } as const;
 
 export const services = {

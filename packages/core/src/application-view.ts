@@ -3,6 +3,7 @@ import type { ApplicationSecrets, ApplicationSettings } from "./application.ts";
 import { BUILD_PACKS } from "./build-pack.ts";
 import { DomainConflict, splitUrls } from "./domain.ts";
 import { repositoryUrl } from "./hosted-repository.ts";
+import { LIMIT_FIELDS } from "./limits.ts";
 import type { ApplicationRecord } from "./ports/records.ts";
 import { shownStatus } from "./shown-status.ts";
 import { PlainTimestamp, plainTimestamp, Timestamp, timestamp, timestampOrNull } from "./timestamp.ts";
@@ -119,13 +120,7 @@ export const Application = z
     health_check_retries: integer,
     health_check_start_period: integer.describe("Seconds."),
     custom_healthcheck_found: flag,
-    limits_memory: text,
-    limits_memory_swap: text,
-    limits_memory_swappiness: integer,
-    limits_memory_reservation: text,
-    limits_cpus: text,
-    limits_cpuset: textOrNull,
-    limits_cpu_shares: integer,
+    ...LIMIT_FIELDS,
     redirect: z.enum(["both", "www", "non-www"]),
     preview_url_template: text,
     watch_paths: textOrNull,

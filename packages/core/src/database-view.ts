@@ -12,6 +12,7 @@ import {
   engineValues,
   homeOf,
 } from "./database-engine.ts";
+import { LIMIT_FIELDS } from "./limits.ts";
 import type { DatabaseRecord } from "./ports/database.ts";
 import { shownStatus } from "./shown-status.ts";
 import { PlainTimestamp, plainTimestamp, Timestamp, timestamp, timestampOrNull } from "./timestamp.ts";
@@ -60,13 +61,7 @@ const COMMON = {
   ports_mappings: textOrNull,
   internal_db_url: secretText.describe("For what runs in the same network. Absent without read:sensitive."),
   external_db_url: secretText.describe("Null unless it is public. Absent without read:sensitive."),
-  limits_memory: text,
-  limits_memory_swap: text,
-  limits_memory_swappiness: integer,
-  limits_memory_reservation: text,
-  limits_cpus: text,
-  limits_cpuset: textOrNull,
-  limits_cpu_shares: integer,
+  ...LIMIT_FIELDS,
   health_check_enabled: flag,
   health_check_interval: integer.describe("Seconds."),
   health_check_timeout: integer.describe("Seconds."),

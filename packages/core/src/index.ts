@@ -76,6 +76,7 @@ export * from "./ports/engine.ts";
 export * from "./ports/git-host.ts";
 export * from "./ports/github-app.ts";
 export * from "./ports/job.ts";
+export type * from "./ports/kind-store.ts";
 export * from "./ports/member.ts";
 export * from "./ports/own-address.ts";
 export * from "./ports/preview.ts";

@@ -11,6 +11,17 @@ export const LIMIT_SETTINGS = {
   limits_cpu_shares: z.int().min(0).max(262144).default(1024),
 };
 
+/** The same in an answer. */
+export const LIMIT_FIELDS = {
+  limits_memory: z.string(),
+  limits_memory_swap: z.string(),
+  limits_memory_swappiness: z.int(),
+  limits_memory_reservation: z.string(),
+  limits_cpus: z.string(),
+  limits_cpuset: z.string().nullable(),
+  limits_cpu_shares: z.int(),
+};
+
 /** Sentences for what is wrong with the limits that are sent, by field. */
 export function limitProblems(sent: LimitTexts): Record<string, readonly string[]> {
   const problems: Record<string, readonly string[]> = {};

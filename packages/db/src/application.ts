@@ -8,15 +8,7 @@ import {
 } from "@berth/core";
 import { type Kysely, sql } from "kysely";
 import { type Context, inTransaction, type TeamContext } from "./context.ts";
-import {
-  insertResource,
-  listOfKind,
-  openSecrets,
-  sealSecrets,
-  secretsOfKind,
-  selectPlaced,
-  updateResource,
-} from "./kind-row.ts";
+import { insertResource, openSecrets, readKind, sealSecrets, selectPlaced, updateResource } from "./kind-row.ts";
 import { prepared } from "./prepared.ts";
 import type { DB } from "./schema.ts";
 
@@ -57,18 +49,18 @@ export const applicationRecord = (row: ApplicationRow): ApplicationRecord => ({
   settings: { ...SETTING_DEFAULTS, ...row.settings },
 });
 
+const ROWS = {
+  kind: "application",
+  thing: "Application",
+  select: selectApplications,
+  findByUuid,
+  record: applicationRecord,
+  secretDefaults: SECRET_DEFAULTS,
+} as const;
+
 export function applicationStore(context: TeamContext): ApplicationStore {
-  const { db, teamId } = context;
-  const secretsOf = (ids: readonly number[]) => secretsOfKind(context, "application", ids, SECRET_DEFAULTS);
   return {
-    async list(filter, paging = {}) {
-      const { items, total } = await listOfKind(context, "application", selectApplications(db), filter, paging);
-      return { items: items.map(applicationRecord), total };
-    },
-    async find(uuid) {
-      const row = await findByUuid(db, teamId, uuid);
-      return row && applicationRecord(row);
-    },
+    ...readKind(context, ROWS),
     insert: (application) => inTransaction(context, (inside) => insert(inside, application)),
     update: (id, change) =>
       inTransaction(context, async (inside) => {
@@ -82,12 +74,6 @@ export function applicationStore(context: TeamContext): ApplicationStore {
         await setRepository(inside, id, change.github_repository_id);
         return await applicationStore(inside).find(uuid);
       }),
-    async secrets(id) {
-      const secrets = (await secretsOf([id])).get(id);
-      if (secrets === undefined) throw notFound("Application");
-      return secrets;
-    },
-    secretsOf,
   };
 }
 

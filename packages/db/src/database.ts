@@ -8,7 +8,7 @@ import {
 import type { Kysely } from "kysely";
 import { inTransaction, type TeamContext } from "./context.ts";
 import { violates } from "./errors.ts";
-import { insertResource, listOfKind, sealSecrets, secretsOfKind, selectPlaced, updateResource } from "./kind-row.ts";
+import { insertResource, readKind, readNew, sealSecrets, selectPlaced, updateResource } from "./kind-row.ts";
 import { prepared } from "./prepared.ts";
 import type { DB } from "./schema.ts";
 
@@ -50,20 +50,21 @@ function databaseRecord({ settings, ...row }: DatabaseRow): DatabaseRecord {
   };
 }
 
+const ROWS = {
+  kind: "database",
+  thing: "Database",
+  select: selectDatabases,
+  findByUuid,
+  record: databaseRecord,
+  // Every engine has passwords of its own.
+  secretDefaults: {} as DatabaseSecrets,
+} as const;
+
 export function databaseStore(context: TeamContext): DatabaseStore {
-  const { db, teamId } = context;
   return {
-    async list(filter, paging = {}) {
-      const { items, total } = await listOfKind(context, "database", selectDatabases(db), filter, paging);
-      return { items: items.map(databaseRecord), total };
-    },
-    async find(uuid) {
-      const row = await findByUuid(db, teamId, uuid);
-      return row && databaseRecord(row);
-    },
+    ...readKind(context, ROWS),
     insert: (database) => inTransaction(context, (inside) => insert(inside, database)),
     update: (id, change) => inTransaction(context, (inside) => update(inside, id, change)),
-    secretsOf: (ids) => secretsOfKind<DatabaseSecrets>(context, "database", ids, {}),
   };
 }
 
@@ -84,7 +85,7 @@ async function insert(context: TeamContext, database: Parameters<DatabaseStore["
     })
     .execute()
     .catch(explainTakenPort);
-  return databaseRecord(await selectDatabases(db).where("resource.id", "=", id).executeTakeFirstOrThrow());
+  return await readNew(context, ROWS, id);
 }
 
 async function update(

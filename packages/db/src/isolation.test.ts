@@ -300,6 +300,7 @@ const ATTEMPTS: Attempts = {
     find: (stores, { database }) => stores.databases.find(database.uuid),
     insert: (stores, place) => refused(testDatabaseResource(stores, place)),
     update: (stores, { database }) => stores.databases.update(database.id, { name: "stolen", fields: { x: "y" } }),
+    secrets: (stores, { database }) => refused(stores.databases.secrets(database.id)),
     secretsOf: (stores, { database }) => stores.databases.secretsOf([database.id]).then((secrets) => [...secrets]),
   },
   services: {

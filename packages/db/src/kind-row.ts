@@ -1,9 +1,12 @@
 import {
   type KindFilter,
+  type KindStore,
+  type NewResource,
   notFound,
   type Page,
   type Paging,
   type Placement,
+  type ResourceChange,
   type ResourceKind,
   type ResourceRecord,
 } from "@berth/core";
@@ -35,15 +38,6 @@ export const selectPlaced = (db: Kysely<DB>) =>
     .innerJoin("server", "server.id", "resource.server_id")
     .innerJoin("destination", "destination.id", "resource.destination_id")
     .select([...RESOURCE_COLUMNS, PLACEMENT.as("placement")]);
-
-export interface NewResource {
-  readonly uuid: string;
-  readonly environment_id: number;
-  readonly server_id: number;
-  readonly destination_id: number;
-  readonly name: string;
-  readonly description: string | null;
-}
 
 /**
  * Inserts the row of `resource` and tells of it. The row of the kind's own table follows in the same transaction.
@@ -87,14 +81,6 @@ export async function insertResource(
   if (resource === undefined) throw notFound("Environment, server or destination");
   tellOfResource(context, resource, "resource.created");
   return resource;
-}
-
-export interface ResourceChange<Settings, Secrets> {
-  readonly name?: string | undefined;
-  readonly description?: string | null | undefined;
-  /** Merged into the stored ones, key by key. */
-  readonly settings?: Partial<Settings> | undefined;
-  readonly secrets?: Partial<Secrets> | undefined;
 }
 
 /** Changes a resource of the team and of this kind; `undefined` when there is none. Only in a transaction. */
@@ -165,6 +151,51 @@ export function listOfKind<TB extends keyof DB, Row>(
         : countRows(context.db.selectFrom("resource").where(isMatching)),
   );
 }
+
+/** How one kind reads its rows. */
+export interface KindRows<TB extends keyof DB, Row, Resource, Secrets> {
+  readonly kind: ResourceKind;
+  /** As it is called in `… not found.` */
+  readonly thing: string;
+  /** `selectPlaced` with the kind's own table. */
+  select(db: Kysely<DB>): SelectQueryBuilder<DB, TB | "resource", Row>;
+  /** What every request about one of them asks. */
+  findByUuid(db: Kysely<DB>, teamId: number, uuid: string): Promise<Row | undefined>;
+  record(row: Row): Resource;
+  readonly secretDefaults: Secrets;
+}
+
+/** The reading half of a kind's store, which is the same for all. */
+export function readKind<TB extends keyof DB, Row, Resource, Secrets extends object>(
+  context: TeamContext,
+  { kind, thing, select, findByUuid, record, secretDefaults }: KindRows<TB, Row, Resource, Secrets>,
+): Pick<KindStore<Resource, NewResource, unknown, Secrets>, "list" | "find" | "secrets" | "secretsOf"> {
+  const { db, teamId } = context;
+  const secretsOf = (ids: readonly number[]) => secretsOfKind(context, kind, ids, secretDefaults);
+  return {
+    async list(filter, paging = {}) {
+      const { items, total } = await listOfKind(context, kind, select(db), filter, paging);
+      return { items: items.map(record), total };
+    },
+    async find(uuid) {
+      const row = await findByUuid(db, teamId, uuid);
+      return row && record(row);
+    },
+    async secrets(id) {
+      const secrets = (await secretsOf([id])).get(id);
+      if (secrets === undefined) throw notFound(thing);
+      return secrets;
+    },
+    secretsOf,
+  };
+}
+
+/** Of a row that was inserted in this transaction. */
+export const readNew = async <TB extends keyof DB, Row, Resource, Secrets>(
+  { db }: Context,
+  { select, record }: KindRows<TB, Row, Resource, Secrets>,
+  id: number,
+): Promise<Resource> => record(await select(db).where(sql<boolean>`resource.id = ${id}`).executeTakeFirstOrThrow());
 
 const tagged = ({ db, teamId }: TeamContext, tag: string) =>
   db

@@ -11,10 +11,10 @@ import { type Kysely, type SelectQueryBuilder, sql } from "kysely";
 import { type Context, idsOf, inTransaction, type TeamContext } from "./context.ts";
 import {
   insertResource,
-  listOfKind,
   openSecrets,
+  readKind,
+  readNew,
   sealSecrets,
-  secretsOfKind,
   selectPlaced,
   updateResource,
 } from "./kind-row.ts";
@@ -63,9 +63,17 @@ const serviceRecord = (row: ServiceRow): ServiceRecord => ({
   settings: { ...SETTING_DEFAULTS, ...(row.settings as Partial<ServiceSettings>) },
 });
 
+const ROWS = {
+  kind: "service",
+  thing: "Service",
+  select: selectServices,
+  findByUuid,
+  record: serviceRecord,
+  secretDefaults: SECRET_DEFAULTS,
+} as const;
+
 export function serviceStore(context: TeamContext): ServiceStore {
   const { db, teamId } = context;
-  const secretsOf = (ids: readonly number[]) => secretsOfKind(context, "service", ids, SECRET_DEFAULTS);
   const ownContainers = () =>
     db
       .selectFrom("service_container")
@@ -73,26 +81,13 @@ export function serviceStore(context: TeamContext): ServiceStore {
       .where("resource.team_id", "=", teamId)
       .select(CONTAINER_COLUMNS);
   return {
-    async list(filter, paging = {}) {
-      const { items, total } = await listOfKind(context, "service", selectServices(db), filter, paging);
-      return { items: items.map(serviceRecord), total };
-    },
-    async find(uuid) {
-      const row = await findByUuid(db, teamId, uuid);
-      return row && serviceRecord(row);
-    },
+    ...readKind(context, ROWS),
     insert: (service) => inTransaction(context, (inside) => insert(inside, service)),
     update: (id, change) =>
       inTransaction(context, async (inside) => {
         const { uuid } = (await updateResource(inside, "service", id, change)) ?? {};
         return uuid === undefined ? undefined : await serviceStore(inside).find(uuid);
       }),
-    async secrets(id) {
-      const secrets = (await secretsOf([id])).get(id);
-      if (secrets === undefined) throw notFound("Service");
-      return secrets;
-    },
-    secretsOf,
     containers: (ids) => inOrder(ownContainers().where("service_container.resource_id", "in", idsOf(ids))),
     findContainer: (uuid) => ownContainers().where("service_container.uuid", "=", uuid).executeTakeFirst(),
     saveContainers: (id, containers) => inTransaction(context, (inside) => saveContainers(inside, id, containers)),
@@ -115,7 +110,7 @@ async function insert(context: TeamContext, service: Parameters<ServiceStore["in
       secrets: sealSecrets(context, "service", uuid, secrets),
     })
     .execute();
-  return serviceRecord(await selectServices(db).where("resource.id", "=", id).executeTakeFirstOrThrow());
+  return await readNew(context, ROWS, id);
 }
 
 async function saveContainers(

@@ -1,6 +1,7 @@
 import type { DatabaseSettings } from "../database.ts";
 import type { DatabaseEngine } from "../database-engine.ts";
-import type { KindFilter, Page, Paging, Placement, ResourceRecord } from "./records.ts";
+import type { KindStore, NewResource, ResourceChange } from "./kind-store.ts";
+import type { Placement, ResourceRecord } from "./records.ts";
 
 export interface DatabaseRecord extends ResourceRecord {
   readonly placement: Placement;
@@ -27,36 +28,17 @@ export interface DatabaseAccess {
   readonly public_port: number | null;
 }
 
-export interface DatabaseStore {
-  list(filter: KindFilter, paging?: Paging): Promise<Page<DatabaseRecord>>;
-  find(uuid: string): Promise<DatabaseRecord | undefined>;
-  /** @throws DomainError `port.taken` when another public database of the server has the port */
-  insert(
-    database: {
-      readonly uuid: string;
-      readonly environment_id: number;
-      readonly server_id: number;
-      readonly destination_id: number;
-      readonly name: string;
-      readonly description: string | null;
-      readonly engine: DatabaseEngine;
-      readonly settings: DatabaseSettings;
-      readonly fields: DatabaseFields;
-      readonly secrets: DatabaseSecrets;
-    } & DatabaseAccess,
-  ): Promise<DatabaseRecord>;
-  /** What is not given stays. @throws DomainError `port.taken` */
-  update(
-    id: number,
-    change: {
-      readonly name?: string | undefined;
-      readonly description?: string | null | undefined;
-      readonly settings?: Partial<DatabaseSettings> | undefined;
-      readonly fields?: DatabaseFields | undefined;
-      readonly secrets?: DatabaseSecrets | undefined;
-      readonly access?: DatabaseAccess | undefined;
-    },
-  ): Promise<DatabaseRecord | undefined>;
-  /** Of several at once, by id. */
-  secretsOf(ids: readonly number[]): Promise<ReadonlyMap<number, DatabaseSecrets>>;
+export interface NewDatabase extends NewResource, DatabaseAccess {
+  readonly engine: DatabaseEngine;
+  readonly settings: DatabaseSettings;
+  readonly fields: DatabaseFields;
+  readonly secrets: DatabaseSecrets;
 }
+
+export interface DatabaseRecordChange extends ResourceChange<DatabaseSettings, DatabaseSecrets> {
+  readonly fields?: DatabaseFields | undefined;
+  readonly access?: DatabaseAccess | undefined;
+}
+
+/** `insert` and `update` throw `port.taken` when another public database of the server has the port. */
+export type DatabaseStore = KindStore<DatabaseRecord, NewDatabase, DatabaseRecordChange, DatabaseSecrets>;

@@ -1,5 +1,6 @@
 import type { ServiceContainerKind, ServiceSecrets, ServiceSettings } from "../service.ts";
-import type { KindFilter, Page, Paging, Placement, ResourceRecord, Timestamps } from "./records.ts";
+import type { KindStore, NewResource, ResourceChange } from "./kind-store.ts";
+import type { Placement, ResourceRecord, Timestamps } from "./records.ts";
 
 export interface ServiceRecord extends ResourceRecord {
   readonly placement: Placement;
@@ -37,34 +38,14 @@ export type ServiceContainerFields = Pick<
   "kind" | "name" | "image" | "ports" | "exposes" | "exclude_from_status"
 >;
 
-export interface ServiceStore {
-  list(filter: KindFilter & { readonly tag?: string | undefined }, paging?: Paging): Promise<Page<ServiceRecord>>;
-  find(uuid: string): Promise<ServiceRecord | undefined>;
-  insert(service: {
-    readonly uuid: string;
-    readonly environment_id: number;
-    readonly server_id: number;
-    readonly destination_id: number;
-    readonly name: string;
-    readonly description: string | null;
-    readonly service_type: string | null;
-    readonly settings: ServiceSettings;
-    readonly secrets: ServiceSecrets;
-  }): Promise<ServiceRecord>;
-  /** Holds the service's row until the transaction ends, so that changes of one service follow one another. */
-  update(
-    id: number,
-    change: {
-      readonly name?: string | undefined;
-      readonly description?: string | null | undefined;
-      /** Merged into the stored settings, key by key. */
-      readonly settings?: Partial<ServiceSettings> | undefined;
-      readonly secrets?: Partial<ServiceSecrets> | undefined;
-    },
-  ): Promise<ServiceRecord | undefined>;
-  secrets(id: number): Promise<ServiceSecrets>;
-  /** Of several at once, by id. */
-  secretsOf(ids: readonly number[]): Promise<ReadonlyMap<number, ServiceSecrets>>;
+export interface NewService extends NewResource {
+  readonly service_type: string | null;
+  readonly settings: ServiceSettings;
+  readonly secrets: ServiceSecrets;
+}
+
+export interface ServiceStore
+  extends KindStore<ServiceRecord, NewService, ResourceChange<ServiceSettings, ServiceSecrets>, ServiceSecrets> {
   /** Of these services, each in the order of its compose text. */
   containers(ids: readonly number[]): Promise<readonly ServiceContainerRecord[]>;
   findContainer(uuid: string): Promise<ServiceContainerRecord | undefined>;

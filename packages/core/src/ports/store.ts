@@ -9,6 +9,7 @@ import type { DatabaseStore } from "./database.ts";
 import type { DestinationStore } from "./destination.ts";
 import type { GithubAppStore } from "./github-app.ts";
 import type { JobStore } from "./job.ts";
+import type { KindStore, NewResource, ResourceChange } from "./kind-store.ts";
 import type { MemberStore } from "./member.ts";
 import type { PreviewStore } from "./preview.ts";
 import type { PrivateKeyStore } from "./private-key.ts";
@@ -23,7 +24,6 @@ import type {
   EnvRecord,
   EventRecord,
   GithubSource,
-  KindFilter,
   ListedResource,
   NewDeployment,
   Page,
@@ -195,41 +195,28 @@ export interface ResourceStore {
   hasStaying(serverId: number): Promise<boolean>;
 }
 
-export interface ApplicationStore {
-  list(filter: KindFilter & { readonly tag?: string | undefined }, paging?: Paging): Promise<Page<ApplicationRecord>>;
-  find(uuid: string): Promise<ApplicationRecord | undefined>;
-  insert(application: {
-    readonly uuid: string;
-    readonly environment_id: number;
-    readonly server_id: number;
-    readonly destination_id: number;
-    readonly name: string;
-    readonly description: string | null;
-    readonly source: ApplicationSource;
-    /** @throws DomainError `resource.not_found` for one that the team has not. */
-    readonly private_key_id?: number | null | undefined;
-    /** Of the team. */
-    readonly github_app?: Pick<GithubSource, "id" | "repository_id"> | undefined;
-    readonly settings: ApplicationSettings;
-    readonly secrets: ApplicationSecrets;
-  }): Promise<ApplicationRecord>;
-  update(
-    id: number,
-    change: {
-      readonly name?: string | undefined;
-      readonly description?: string | null | undefined;
-      /** Merged into the stored settings, key by key. */
-      readonly settings?: Partial<ApplicationSettings> | undefined;
-      readonly secrets?: Partial<ApplicationSecrets> | undefined;
-      readonly private_key_id?: number | null | undefined;
-      /** Another repository of the same GitHub app. */
-      readonly github_repository_id?: number | undefined;
-    },
-  ): Promise<ApplicationRecord | undefined>;
-  secrets(id: number): Promise<ApplicationSecrets>;
-  /** Of several at once, by id. */
-  secretsOf(ids: readonly number[]): Promise<ReadonlyMap<number, ApplicationSecrets>>;
+export interface NewApplication extends NewResource {
+  readonly source: ApplicationSource;
+  /** Of the team. */
+  readonly private_key_id?: number | null | undefined;
+  /** Of the team. */
+  readonly github_app?: Pick<GithubSource, "id" | "repository_id"> | undefined;
+  readonly settings: ApplicationSettings;
+  readonly secrets: ApplicationSecrets;
 }
+
+export interface ApplicationRecordChange extends ResourceChange<ApplicationSettings, ApplicationSecrets> {
+  readonly private_key_id?: number | null | undefined;
+  /** Another repository of the same GitHub app. */
+  readonly github_repository_id?: number | undefined;
+}
+
+export type ApplicationStore = KindStore<
+  ApplicationRecord,
+  NewApplication,
+  ApplicationRecordChange,
+  ApplicationSecrets
+>;
 
 /** Who holds claims: a resource, one of its previews, or some containers of a service. */
 export interface ClaimHolder {
