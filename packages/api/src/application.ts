@@ -19,6 +19,7 @@ import { envs } from "./env.ts";
 import { lifecycle } from "./lifecycle.ts";
 import { listed, paging } from "./list.ts";
 import { logs } from "./log.ts";
+import { metrics } from "./metric.ts";
 import { operation } from "./operation.ts";
 import { previews } from "./preview.ts";
 import { scheduledTasks } from "./scheduled-task.ts";
@@ -39,6 +40,7 @@ const DEPLOYS_AT_ONCE =
 export const applications = {
   envs: envs.application,
   logs: logs.application,
+  metrics: metrics.application,
   storages: storages.application,
   scheduledTasks: scheduledTasks.application,
   tags: resourceTags.application,

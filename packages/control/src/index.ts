@@ -17,6 +17,7 @@ import { jobs } from "./job.ts";
 import { lifecycle } from "./lifecycle.ts";
 import { logs } from "./log.ts";
 import { members } from "./member.ts";
+import { metrics } from "./metric.ts";
 import { previews } from "./preview.ts";
 import { privateKeys } from "./private-key.ts";
 import { projects } from "./project.ts";
@@ -61,6 +62,7 @@ export function control(deps: ControlDeps) {
       s3Storages: s3Storages(context),
       envs: envs(context),
       storages: storages(context),
+      metrics: metrics(context),
       scheduledTasks: scheduledTasks(context),
       tags: tags(context),
       lifecycle: lifecycle(context),

@@ -369,6 +369,9 @@ const ATTEMPTS: Attempts = {
     delete: (stores, { app, volume }) => stores.storages.delete(app.id, volume.uuid),
     recordVolumes: (stores, { app, volume }) => stores.storages.recordVolumes(app.id, [volume.uuid]),
   },
+  metrics: {
+    list: (stores, { app }) => stores.metrics.list(app.id, new Date(0)).then(({ items }) => items),
+  },
   scheduledTasks: {
     list: (stores, { app }) => stores.scheduledTasks.list(app.id).then(({ items }) => items),
     find: (stores, { app, scheduled }) => stores.scheduledTasks.find(app.id, scheduled.uuid),

@@ -91,6 +91,10 @@ async function fillTeam(database: TestDatabase, { applications, deployments }: S
     union all select scheduled_task.uuid || 'x', scheduled_task.id, 'success', 0, now()
     from scheduled_task join resource on resource.id = resource_id where team_id = ${app.team_id}`.execute(kysely);
   await sql`
+    insert into metric (resource_id, at, deployment_uuid, memory_bytes, processes)
+    select id, now() - n * interval '3 hours', 'd', 1, 1
+    from resource cross join generate_series(0, 7) as n where team_id = ${app.team_id}`.execute(kysely);
+  await sql`
     with made as (
       insert into tag (uuid, team_id, name)
       select ${app.uuid} || 't' || n, ${app.team_id}, case n when 0 then 'blue' else 'tag ' || n end from generate_series(0, 99) as n

@@ -348,6 +348,19 @@ interface EnvTable extends Timestamps {
   order: number | null;
 }
 
+interface MetricTable {
+  resource_id: number;
+  at: Date;
+  deployment_uuid: string;
+  cpu_percent: number | null;
+  memory_bytes: number;
+  processes: number;
+  network_received_bytes: number | null;
+  network_sent_bytes: number | null;
+  disk_read_bytes: number | null;
+  disk_written_bytes: number | null;
+}
+
 interface StorageTable extends Timestamps {
   id: Generated<number>;
   uuid: string;
@@ -571,6 +584,7 @@ export interface DB {
   domain: DomainTable;
   application_preview: ApplicationPreviewTable;
   env: EnvTable;
+  metric: MetricTable;
   storage: StorageTable;
   schedule: ScheduleTable;
   scheduler: SchedulerTable;

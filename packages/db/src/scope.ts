@@ -16,6 +16,7 @@ import { githubAppStore } from "./github-app.ts";
 import { jobStore, systemJobStore } from "./job.ts";
 import { leaseStore } from "./lease.ts";
 import { memberStore } from "./member.ts";
+import { metricStore, systemMetricStore } from "./metric.ts";
 import { previewStore, systemPreviewStore } from "./preview.ts";
 import { privateKeyStore } from "./private-key.ts";
 import { projectStore } from "./project.ts";
@@ -74,6 +75,7 @@ function teamStores(context: TeamContext): Stores {
     previews: previewStore(context),
     envs: envStore(context),
     storages: storageStore(context),
+    metrics: metricStore(context),
     scheduledTasks: scheduledTaskStore(context),
     tags: tagStore(context),
     deployments: deploymentStore(context),
@@ -93,6 +95,7 @@ function allStores(context: Context): SystemStores {
     resources: systemResourceStore(context),
     services: systemServiceStore(context),
     schedules: systemScheduleStore(context),
+    metrics: systemMetricStore(context),
     scheduledTasks: systemScheduledTaskStore(context),
     previews: systemPreviewStore(context),
     backups: systemBackupStore(context),

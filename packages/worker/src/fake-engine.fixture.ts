@@ -155,6 +155,10 @@ export function fakeEngine(points: Points): FakeEngine {
       const lines = spec ? (fake.behave(spec).log ?? []) : [];
       for (const [cursor, line] of lines.entries()) yield { cursor: String(cursor), line };
     },
+    usage: async (ref) => {
+      if (releases.get(ref.deploymentUuid)?.server === undefined) return undefined;
+      return { processes: 1, memoryBytes: 1000, cpuSeconds: performance.now() / 1000 };
+    },
     listeningPorts: async (ref) => portsOf(releases.get(ref.deploymentUuid)),
     async removeVolumes(resourceUuid, volumes) {
       removedVolumes.push(...volumes.map(({ uuid }) => `${resourceUuid}/${uuid}`));

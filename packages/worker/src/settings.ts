@@ -47,6 +47,9 @@ export interface WorkerSettings {
   readonly taskOutputBytesMax: number;
   readonly taskFlushMs: number;
 
+  /** Between two samples of what resources use. */
+  readonly metricsSeconds: number;
+
   readonly logFlushMs: number;
   readonly logBatchLines: number;
   readonly logLinesMax: number;
@@ -83,6 +86,8 @@ export const DEFAULT_SETTINGS: WorkerSettings = {
   taskExecutionsKept: 100,
   taskOutputBytesMax: 128 * 1024,
   taskFlushMs: 500,
+
+  metricsSeconds: 60,
 
   logFlushMs: 100,
   logBatchLines: 200,

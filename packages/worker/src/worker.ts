@@ -1,6 +1,7 @@
 import type { DeploymentDeps } from "./deploy/deployment.ts";
 import { allHands } from "./hands.ts";
 import { createJobs } from "./job.ts";
+import { createSampler } from "./metric.ts";
 import type { WorkerDeps } from "./ports.ts";
 import { pulse } from "./pulse.ts";
 import { createQueue } from "./queue.ts";
@@ -42,6 +43,7 @@ export function worker(options: WorkerOptions): Worker {
   const tasks = createTaskRunner({ ...options, settings, handsOf }, beat);
   const scheduler = createScheduler({ ...options, settings, kinds: SCHEDULED });
   const reachability = createReachabilityWatch({ ...options, settings });
+  const sampler = createSampler({ ...options, settings, handsOf });
   const stopping = new AbortController();
   let listening: Promise<void> = Promise.resolve();
 
@@ -66,12 +68,14 @@ export function worker(options: WorkerOptions): Worker {
       scheduler.start();
       tasks.start();
       reachability.start();
+      sampler.start();
     },
     async stop({ graceSeconds }) {
       const scheduled = scheduler.stop();
       await Promise.all([queue.stop({ graceSeconds }), tasks.stop({ graceSeconds })]);
       stopping.abort();
-      await Promise.all([listening, scheduled, reconciler.stop(), jobs.stop(), reachability.stop()]);
+      const loops = [reconciler.stop(), jobs.stop(), reachability.stop(), sampler.stop()];
+      await Promise.all([listening, scheduled, ...loops]);
     },
     pause: () => queue.pause(),
     resume: () => queue.resume(),

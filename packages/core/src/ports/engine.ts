@@ -130,6 +130,11 @@ export interface Engine {
   /** Removes what belongs to the resource as a whole: its build cache and, when asked, its storages. Idempotent. */
   removeResource(resourceUuid: string, options: { readonly deleteVolumes: boolean }): Promise<void>;
 
+  /**
+   * What a release uses now; `undefined` while it does not run. Missing where the engine cannot tell.
+   */
+  usage?(ref: ReleaseRef): Promise<ReleaseUsage | undefined>;
+
   /** Told of every change of a release's state; never throws into the engine. Returns the way to stop listening. */
   onStateChange(listener: (state: ReleaseState) => void): () => void;
 }

@@ -11,6 +11,7 @@ import type { GithubAppStore } from "./github-app.ts";
 import type { JobStore } from "./job.ts";
 import type { KindStore, NewResource, ResourceChange } from "./kind-store.ts";
 import type { MemberStore } from "./member.ts";
+import type { MetricStore } from "./metric.ts";
 import type { PreviewStore } from "./preview.ts";
 import type { PrivateKeyStore } from "./private-key.ts";
 import type {
@@ -67,6 +68,7 @@ export interface Stores {
   readonly previews: PreviewStore;
   readonly envs: EnvStore;
   readonly storages: StorageStore;
+  readonly metrics: MetricStore;
   readonly scheduledTasks: ScheduledTaskStore;
   readonly tags: TagStore;
   readonly deployments: DeploymentStore;

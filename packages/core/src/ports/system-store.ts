@@ -8,6 +8,7 @@ import type { Reachability } from "../reachability.ts";
 import type { ValidationResult } from "../server-validation.ts";
 import type { SystemBackupStore } from "./backup.ts";
 import type { JobLease, SystemJobStore } from "./job.ts";
+import type { SystemMetricStore } from "./metric.ts";
 import type { SystemPreviewStore } from "./preview.ts";
 import type {
   ApplicationRecord,
@@ -45,6 +46,7 @@ export interface SystemStores {
   readonly resources: SystemResourceStore;
   readonly services: SystemServiceStore;
   readonly schedules: SystemScheduleStore;
+  readonly metrics: SystemMetricStore;
   readonly scheduledTasks: SystemScheduledTaskStore;
   readonly previews: SystemPreviewStore;
   readonly backups: SystemBackupStore;

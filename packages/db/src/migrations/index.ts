@@ -12,6 +12,7 @@ import { services } from "./0010-services.ts";
 import { serverLinks } from "./0011-server-links.ts";
 import { jobLog } from "./0012-job-log.ts";
 import { volumes } from "./0013-volumes.ts";
+import { metrics } from "./0014-metrics.ts";
 import { rollbacks } from "./0015-rollbacks.ts";
 import { lists } from "./0019-lists.ts";
 import { schedules } from "./0021-schedules.ts";
@@ -32,6 +33,7 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   "0011-server-links": serverLinks,
   "0012-job-log": jobLog,
   "0013-volumes": volumes,
+  "0014-metrics": metrics,
   "0015-rollbacks": rollbacks,
   "0019-lists": lists,
   "0021-schedules": schedules,

@@ -1,4 +1,4 @@
-import type { ReleaseUsage } from "@berth/core";
+import type { ReleaseUsage, TransferredBytes } from "@berth/core";
 import type Docker from "dockerode";
 import type { ContainerStats } from "dockerode";
 import { statusCodeOf } from "./client.ts";
@@ -15,15 +15,35 @@ export async function usageOf(docker: Docker, containerId: string): Promise<Rele
   }
 }
 
-export function readUsage({ pids_stats, memory_stats, cpu_stats }: ContainerStats): ReleaseUsage | undefined {
+export function readUsage(stats: Reading): ReleaseUsage | undefined {
+  const { pids_stats, memory_stats, cpu_stats } = stats;
   // Of a container that does not run everything is missing.
   if (memory_stats.usage === undefined) return undefined;
-  const { stats } = memory_stats;
   // As "docker stats" does: what the kernel takes back at once is not counted. The name depends on the cgroups' version.
-  const cache = stats?.total_inactive_file ?? stats?.inactive_file ?? 0;
+  const cache = memory_stats.stats?.total_inactive_file ?? memory_stats.stats?.inactive_file ?? 0;
   return {
     processes: pids_stats?.current ?? 0,
     memoryBytes: Math.max(memory_stats.usage - cache, 0),
     cpuSeconds: cpu_stats.cpu_usage.total_usage / 1e9,
+    networkBytes: networkOf(stats),
+    diskBytes: diskOf(stats),
   };
+}
+
+type Reading = Pick<ContainerStats, "pids_stats" | "memory_stats" | "cpu_stats" | "networks" | "blkio_stats">;
+
+function networkOf({ networks }: Reading): TransferredBytes {
+  const all = Object.values(networks ?? {});
+  return {
+    in: all.reduce((sum, { rx_bytes }) => sum + rx_bytes, 0),
+    out: all.reduce((sum, { tx_bytes }) => sum + tx_bytes, 0),
+  };
+}
+
+function diskOf({ blkio_stats }: Reading): TransferredBytes {
+  // Null where the kernel does not count; its words for the same thing differ in case.
+  const rows = blkio_stats?.io_service_bytes_recursive ?? [];
+  const sumOf = (what: string) =>
+    rows.reduce((sum, { op, value }) => (op.toLowerCase() === what ? sum + value : sum), 0);
+  return { in: sumOf("read"), out: sumOf("write") };
 }

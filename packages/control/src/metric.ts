@@ -1,0 +1,15 @@
+import { type Metric, metricView, type Page, type Paging, type ResourceRef, requireAbility } from "@berth/core";
+import { findResource, type UseCaseContext } from "./context.ts";
+import { mapPage } from "./page.ts";
+
+/** What resources use. */
+export function metrics({ scope, stores }: UseCaseContext) {
+  return {
+    /** Oldest first. */
+    async list(ref: ResourceRef, since: Date | undefined, paging: Paging): Promise<Page<Metric>> {
+      requireAbility(scope, "read");
+      const resource = await findResource(stores, ref);
+      return mapPage(await stores.metrics.list(resource.id, since ?? new Date(0), paging), metricView);
+    },
+  };
+}

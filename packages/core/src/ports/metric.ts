@@ -1,0 +1,27 @@
+import type { Page, Paging } from "./records.ts";
+
+/** What a resource used at a moment. What counts up counts from the sample before; `null` where there is none. */
+export interface MetricRecord {
+  readonly at: Date;
+  /** Of the release that was measured. */
+  readonly deployment_uuid: string;
+  /** Of one processor: two that are busy are 200. */
+  readonly cpu_percent: number | null;
+  readonly memory_bytes: number;
+  readonly processes: number;
+  readonly network_received_bytes: number | null;
+  readonly network_sent_bytes: number | null;
+  readonly disk_read_bytes: number | null;
+  readonly disk_written_bytes: number | null;
+}
+
+export interface MetricStore {
+  /** Oldest first. */
+  list(resourceId: number, since: Date, paging?: Paging): Promise<Page<MetricRecord>>;
+}
+
+export interface SystemMetricStore {
+  /** Those of resources that are gone are left out. */
+  insert(samples: readonly (MetricRecord & { readonly resource_id: number })[]): Promise<void>;
+  prune(before: Date): Promise<void>;
+}

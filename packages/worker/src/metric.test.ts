@@ -1,0 +1,33 @@
+import { type TestDatabase, testDatabase } from "@berth/testing";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { openWorld, until } from "./world.fixture.ts";
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await testDatabase();
+});
+afterAll(() => database.close());
+
+test("what live releases use is sampled again and again, and old samples go", async () => {
+  const world = await openWorld(database);
+  const application = await world.application();
+  const old = {
+    deployment_uuid: "d0",
+    cpu_percent: 1,
+    memory_bytes: 1,
+    processes: 1,
+    at: new Date(Date.now() - 90_000_000),
+  };
+  const counts = { network_received_bytes: 1, network_sent_bytes: 2, disk_read_bytes: null, disk_written_bytes: 0 };
+  await world.system.metrics.insert([{ ...old, ...counts, resource_id: application.id }]);
+  world.worker({ settings: { metricsSeconds: 0.2 } });
+  const deployment = await world.deploy(application);
+  await world.ended(deployment);
+  const samples = async () => (await world.stores.metrics.list(application.id, new Date(0))).items;
+  await until("there are several", async () => (await samples()).length > 2);
+  const [first, second] = await samples();
+  expect(first).toMatchObject({ deployment_uuid: deployment.uuid, cpu_percent: null, memory_bytes: 1000 });
+  // Its use of the processor is the clock: one of them, all the time.
+  expect(second?.cpu_percent).toBeGreaterThan(50);
+  await world.close();
+});

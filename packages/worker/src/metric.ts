@@ -1,0 +1,99 @@
+import {
+  isDomainError,
+  METRICS_KEPT_HOURS,
+  metricOf,
+  type ReleaseRecord,
+  type ServerRecord,
+  type UsageReading,
+} from "@berth/core";
+import type { ServerHands } from "./hands.ts";
+import type { WorkerDeps } from "./ports.ts";
+import type { WorkerSettings } from "./settings.ts";
+import { pause } from "./wait.ts";
+
+export interface SamplerDeps extends Pick<WorkerDeps, "stores" | "clock" | "logger" | "owner" | "ownsServer"> {
+  readonly settings: Pick<WorkerSettings, "metricsSeconds">;
+  handsOf(server: ServerRecord): ServerHands;
+}
+
+export interface Sampler {
+  start(): void;
+  stop(): Promise<void>;
+}
+
+/** Samples what live releases use. One replica samples a server. */
+export function createSampler({ stores, clock, logger, owner, ownsServer, settings, handsOf }: SamplerDeps): Sampler {
+  const stopping = new AbortController();
+  let readings = new Map<number, UsageReading>();
+  let loop: Promise<void> = Promise.resolve();
+
+  const sample = async () => {
+    const next = new Map<number, UsageReading>();
+    const servers = (await stores.servers.list()).filter((server) => ownsServer(server));
+    await Promise.all(servers.map((server) => sampleServer(server, next)));
+    readings = next;
+    await stores.metrics.prune(new Date(clock.now().getTime() - METRICS_KEPT_HOURS * 3_600_000));
+  };
+
+  const sampleServer = async (server: ServerRecord, next: Map<number, UsageReading>) => {
+    try {
+      const { engine } = handsOf(server);
+      const usage = engine.usage?.bind(engine);
+      if (usage === undefined) return;
+      if (!(await stores.leases.acquire(`metrics:${server.id}`, owner, settings.metricsSeconds * 2))) return;
+      const live = await stores.releases.listByRole("live", server.id);
+      const releases = live.filter(({ pull_request_id }) => pull_request_id === 0);
+      const found = await inTurns(releases, async (release) => {
+        const used = await usage({ resourceUuid: release.resource_uuid, deploymentUuid: release.deployment_uuid });
+        return used && { release, reading: { at: clock.now(), deploymentUuid: release.deployment_uuid, usage: used } };
+      });
+      const rows = found.map(({ release, reading }) => row(release, reading));
+      for (const { release, reading } of found) next.set(release.resource_id, reading);
+      await stores.metrics.insert(rows);
+    } catch (error) {
+      const isAway = isDomainError(error, "engine.unreachable", "server.unreachable");
+      if (!isAway) logger.warn("What runs on a server could not be measured.", { server: server.name, error });
+    }
+  };
+
+  const row = ({ resource_id }: ReleaseRecord, reading: UsageReading) => ({
+    ...metricOf(readings.get(resource_id), reading),
+    resource_id,
+  });
+
+  const run = async () => {
+    while (!stopping.signal.aborted) {
+      await sample().catch((error: unknown) => logger.warn("What releases use could not be sampled.", { error }));
+      await pause(settings.metricsSeconds, stopping.signal);
+    }
+  };
+
+  return {
+    start: () => {
+      loop = run();
+    },
+    async stop() {
+      stopping.abort();
+      await loop;
+    },
+  };
+}
+
+/** An old engine takes a second for each answer; many at once would be a load of their own. */
+async function inTurns<Item, Result>(
+  items: readonly Item[],
+  work: (item: Item) => Promise<Result | undefined>,
+): Promise<Result[]> {
+  const waiting = [...items];
+  const results: Result[] = [];
+  const turn = async () => {
+    for (let item = waiting.shift(); item !== undefined; item = waiting.shift()) {
+      const result = await work(item);
+      if (result !== undefined) results.push(result);
+    }
+  };
+  await Promise.all(Array.from({ length: CONCURRENT_MAX }, turn));
+  return results;
+}
+
+const CONCURRENT_MAX = 4;
