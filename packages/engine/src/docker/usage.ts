@@ -6,8 +6,10 @@ import { statusCodeOf } from "./client.ts";
 /** `undefined`: it is gone or does not run. */
 export async function usageOf(docker: Docker, containerId: string): Promise<ReleaseUsage | undefined> {
   try {
+    const container = docker.getContainer(containerId);
     // Without the second sample, where the engine knows that.
-    return readUsage(await docker.getContainer(containerId).stats({ stream: false, "one-shot": true }));
+    const read = readUsage(await container.stats({ stream: false, "one-shot": true }));
+    return read ?? readProcesses(await container.top({ ps_args: "-o pid,rss,cputimes" }));
   } catch (cause) {
     const code = statusCodeOf(cause);
     if (code === 404 || code === 409) return undefined;
@@ -15,9 +17,21 @@ export async function usageOf(docker: Docker, containerId: string): Promise<Rele
   }
 }
 
+/**
+ * Where the engine cannot read the kernel's own accounts, its table of processes says less, but says it.
+ * @param table Memory in KiB, processor time in seconds.
+ */
+export function readProcesses({ Processes }: { readonly Processes: unknown }): ReleaseUsage | undefined {
+  const rows: readonly unknown[] = Array.isArray(Processes) ? Processes : [];
+  if (rows.length === 0) return undefined;
+  const sumOf = (column: number) =>
+    rows.reduce<number>((sum, row) => sum + (Array.isArray(row) ? Number(row[column]) || 0 : 0), 0);
+  return { processes: rows.length, memoryBytes: sumOf(1) * 1024, cpuSeconds: sumOf(2) };
+}
+
 export function readUsage(stats: Reading): ReleaseUsage | undefined {
   const { pids_stats, memory_stats, cpu_stats } = stats;
-  // Of a container that does not run everything is missing.
+  // Some engines cannot read them, and say nothing then.
   if (memory_stats.usage === undefined) return undefined;
   // As "docker stats" does: what the kernel takes back at once is not counted. The name depends on the cgroups' version.
   const cache = memory_stats.stats?.total_inactive_file ?? memory_stats.stats?.inactive_file ?? 0;
