@@ -1,6 +1,8 @@
+import { homedir } from "node:os";
 import { join } from "node:path";
 import { DomainError, isOwnMachine, notFound, type ServerRecord, type SystemStores } from "@berth/core";
 import {
+  dockerCleaner,
   dockerClient,
   dockerEngine,
   type Host,
@@ -45,7 +47,13 @@ export function dockerServer(first: ServerRecord, deps: DockerServerDeps): Membe
   const host = movableHost(first.name, connect);
   const docker = isOwn ? dockerClient(host, local.socketPath) : dockerClient(host);
   const warn = (message: string, cause: unknown) => log.warn(message, { server: record.name, error: cause });
-  const builder = imageBuilder({ host, instanceId, folder: join(ownFolder, "builds") });
+  const builder = imageBuilder({
+    host,
+    instanceId,
+    folder: join(ownFolder, "builds"),
+    dockerConfigFile: join(homedir(), ".docker", "config.json"),
+    ...(isOwn ? { socketPath: local.socketPath } : {}),
+  });
   const engine = dockerEngine({
     host,
     docker,
@@ -73,6 +81,7 @@ export function dockerServer(first: ServerRecord, deps: DockerServerDeps): Membe
       reconnect: () => host.move(),
       ...(isOwn ? { socketPath: local.socketPath } : {}),
     }),
+    cleaner: dockerCleaner({ docker, server: first.name, instance: instanceId }),
     connect: isOwn ? undefined : (address, signal) => host.connectTcp(address, signal),
     update(server) {
       const before = record;

@@ -1,4 +1,11 @@
-import { DomainError, type Engine, type ServerMachine, type ServerRecord, type Proxy as SiteProxy } from "@berth/core";
+import {
+  DomainError,
+  type Engine,
+  type ServerCleaner,
+  type ServerMachine,
+  type ServerRecord,
+  type Proxy as SiteProxy,
+} from "@berth/core";
 import type { Connect } from "@berth/worker";
 
 /** What works on one server. */
@@ -7,6 +14,8 @@ export interface Member {
   readonly proxy: SiteProxy;
   /** What is below its engine; `undefined` for this machine's processes. */
   readonly machine?: ServerMachine | undefined;
+  /** `undefined`: its engine keeps nothing that is cleaned up. */
+  readonly cleaner?: ServerCleaner | undefined;
   /** How its releases are reached; `undefined`: from this machine, by their addresses. */
   readonly connect?: Connect | undefined;
   /** The server's record is another one now. What is reached by it is reached anew when that has changed. */

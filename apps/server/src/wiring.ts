@@ -19,7 +19,7 @@ import {
   redactor,
   sourceFetcher,
 } from "@berth/engine";
-import { gitCredentials, type Worker, type WorkerOptions, worker } from "@berth/worker";
+import { gitCredentials, planServerCleanup, type Worker, type WorkerOptions, worker } from "@berth/worker";
 import type { Config } from "./config.ts";
 import type { DataFolder } from "./data-folder.ts";
 import { dockerServer } from "./docker-server.ts";
@@ -89,6 +89,8 @@ export async function wire(config: Config, folder: DataFolder, database: Databas
   const members = fleet(makeMember);
   const engineFor = (server: ServerRecord) => (isLocal(server) ? engine : members.member(server).engine);
   const proxyFor = (server: ServerRecord) => members.member(server).proxy;
+  const cleanerFor = (server: ServerRecord) =>
+    members.isWithinReach(server) ? members.member(server).cleaner : undefined;
 
   return {
     storesFor,
@@ -102,6 +104,7 @@ export async function wire(config: Config, folder: DataFolder, database: Databas
       stores: storesFor,
       source,
       engineFor,
+      planCleanup: (server) => planServerCleanup({ stores: system, cleanerFor }, server),
       publicUrl: (url, serverId) => members.known(serverId)?.proxy.publicUrl(url) ?? url,
       instanceUrl: config.publicUrl ?? null,
       reportedVersion: config.reportedVersion,
@@ -143,6 +146,7 @@ export async function wire(config: Config, folder: DataFolder, database: Databas
         stores: system,
         engineFor,
         proxyFor,
+        cleanerFor,
         connectorFor: (server) => members.member(server).connect,
         keepOnly: (servers) => members.keepOnly(servers),
         source,

@@ -24,6 +24,7 @@ export const EXAMPLE_BODIES: Readonly<Record<string, object>> = {
   "create-server-destination": { network: "mine" },
   "update-destination-by-uuid": { name: "mine" },
   "update-application-by-uuid": { name: "mine" },
+  "cleanup-server-by-uuid": { dry_run: true },
   "rollback-application-by-uuid": { commit: "abc123" },
   "update-cloud-token-by-uuid": { name: "mine" },
   "create-env-by-application-uuid": { key: "MINE" },

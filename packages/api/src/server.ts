@@ -1,7 +1,9 @@
 import {
+  CleanupStarted,
   CreatedUuid,
   JobStarted,
   Server,
+  ServerCleanup,
   ServerCreate,
   ServerDomains,
   ServerResource,
@@ -74,6 +76,23 @@ export const servers = {
     .input(ServerValidate.extend({ uuid }))
     .output(JobStarted)
     .mutation(({ ctx, input: { uuid, ...options } }) => ctx.control.servers.validate(uuid, options)),
+
+  cleanUp: operation({
+    method: "POST",
+    path: "/servers/{uuid}/cleanup",
+    operationId: "cleanup-server-by-uuid",
+    tag: "Servers",
+    summary: "Clean a server up",
+    description:
+      "Removes what Berth has made there and needs no more: images that no deployment runs and none is kept to roll " +
+      "back to, and, where the server's settings say so, volumes and networks of deleted resources. What is recorded, " +
+      "in use or not Berth's own always stays. With `dry_run` it only answers what would go.",
+    ability: "write",
+    errors: ["engine.unsupported", "engine.unreachable", "resource.state"],
+  })
+    .input(z.strictObject({ uuid, ...ServerCleanup.shape }))
+    .output(CleanupStarted)
+    .mutation(({ ctx, input: { uuid, ...options } }) => ctx.control.cleanups.cleanUp(uuid, options)),
 
   delete: operation({
     method: "DELETE",

@@ -1,5 +1,6 @@
 import {
   type AddressBook,
+  type CleanupOperation,
   type Clock,
   type CloudProviders,
   type Engine,
@@ -28,6 +29,8 @@ export interface ControlDeps {
   readonly source: Pick<SourceFetcher, "saveUpload">;
   /** @throws DomainError `engine.unreachable` */
   readonly engineFor: (server: ServerRecord) => ControlEngine | Promise<ControlEngine>;
+  /** What a cleanup of a server would remove now; `undefined`: its engine keeps nothing that is cleaned up. */
+  readonly planCleanup?: (server: ServerRecord) => Promise<readonly CleanupOperation[] | undefined>;
   /** How a URL of a resource is reached: with the port of its server's proxy where it is not the usual one. */
   readonly publicUrl: (url: string, serverId: number) => string;
   /** The instance's own URL, which no resource can take; `null` when it has none. */

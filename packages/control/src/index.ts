@@ -1,6 +1,7 @@
 import type { Scope } from "@berth/core";
 import { applications } from "./application.ts";
 import { backups } from "./backup.ts";
+import { cleanups } from "./cleanup.ts";
 import { cloudCatalogue } from "./cloud-catalogue.ts";
 import { cloudServers } from "./cloud-server.ts";
 import { cloudTokens } from "./cloud-token.ts";
@@ -52,6 +53,7 @@ export function control(deps: ControlDeps) {
       projects: projects(context),
       environments: environments(context),
       servers: servers(context),
+      cleanups: cleanups(context),
       destinations: destinations(context),
       jobs: jobs(context),
       resources: resources(context),

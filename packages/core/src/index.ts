@@ -8,6 +8,7 @@ export * from "./backup.ts";
 export * from "./backup-view.ts";
 export * from "./base64.ts";
 export * from "./build-pack.ts";
+export * from "./cleanup.ts";
 export * from "./cloud-catalogue.ts";
 export * from "./cloud-init.ts";
 export * from "./cloud-retry.ts";

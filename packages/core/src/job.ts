@@ -6,6 +6,7 @@ import { Timestamp, timestamp, timestampOrNull } from "./timestamp.ts";
 export const JOB_TYPES = [
   "preview.delete",
   "resource.delete",
+  "server.cleanup",
   "server.delete",
   "server.install_engine",
   "server.validate",

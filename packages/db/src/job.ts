@@ -143,6 +143,16 @@ export function systemJobStore(context: Context): SystemJobStore {
         .where("error", "is distinct from", error && storable(error))
         .execute();
     },
+    async lastRequest({ type, subject_id }) {
+      const last = await context.db
+        .selectFrom("job")
+        .select("created_at")
+        .where("subject_id", "=", subject_id)
+        .where("type", "=", type)
+        .orderBy("id", "desc")
+        .executeTakeFirst();
+      return last?.created_at;
+    },
     claim: (type, subjectIds, hold) => inTransaction(context, (inside) => claim(inside, type, subjectIds, hold)),
     finish: ({ job_id, owner, attempt }, status, error) =>
       inTransaction(context, async (inside) => {

@@ -2,6 +2,7 @@ export { type ProcessBuilderOptions, processBuilder } from "./builder/process-bu
 export { type CloudProvidersOptions, cloudProviders } from "./cloud/providers.ts";
 export { type ImageBuilderOptions, imageBuilder } from "./docker/builder/image-builder.ts";
 export type { ImageBuilder } from "./docker/builder.ts";
+export { type DockerCleanerOptions, dockerCleaner } from "./docker/cleanup.ts";
 export { DOCKER_SOCKET, dockerClient, dockerVersion } from "./docker/client.ts";
 export { type DockerEngine, type DockerEngineOptions, dockerEngine } from "./docker/engine.ts";
 export { LABELS } from "./docker/labels.ts";

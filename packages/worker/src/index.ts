@@ -1,3 +1,4 @@
+export { planServerCleanup } from "./cleanup.ts";
 export { deploy } from "./deploy/index.ts";
 export type { DeployStep } from "./deploy/progress.ts";
 export { gitCredentials } from "./git-credentials.ts";

@@ -1,4 +1,5 @@
 import { isDomainError, type ServerRecord } from "@berth/core";
+import { cleanServer, requestDueCleanups } from "./cleanup.ts";
 import { installEngineOn, LEASE_SECONDS } from "./engine-installation.ts";
 import type { Pulse } from "./pulse.ts";
 import { removeOutOfReach } from "./removal.ts";
@@ -45,6 +46,21 @@ export function createJobs(deps: ValidationDeps, pulse: Pulse): Jobs {
     }
   };
 
+  const cleanUpAll = async (servers: readonly ServerRecord[]) => {
+    const own = servers.filter((server) => deps.ownsServer(server));
+    await requestDueCleanups(deps, own);
+    const hold = { owner, leaseSeconds: CLEANUP_SECONDS_MAX };
+    while (own.length > 0 && !stopping.signal.aborted) {
+      const claimed = await stores.jobs.claim(
+        "server.cleanup",
+        own.map(({ id }) => id),
+        hold,
+      );
+      if (claimed === undefined) return;
+      await cleanServer(deps, claimed.lease, claimed.job.subject_id);
+    }
+  };
+
   /** What is on servers within reach is removed by those who look after them. */
   const removeFrom = async (servers: readonly ServerRecord[]) => {
     const marked = new Set((await stores.resources.listRemoving()).map(({ server_id }) => server_id));
@@ -88,6 +104,7 @@ export function createJobs(deps: ValidationDeps, pulse: Pulse): Jobs {
       loops.push(
         repeat("Validations", async () => validateAll(await stores.servers.list())),
         repeat("Installations", async () => installEngines(await stores.servers.list())),
+        repeat("Cleanups", async () => cleanUpAll(await stores.servers.list())),
         repeat("Removals", async () => removeFrom(await stores.servers.list())),
         repeat("Deletions of servers", deleteServers),
         repeat("The tidying of jobs", prune),
@@ -102,6 +119,8 @@ export function createJobs(deps: ValidationDeps, pulse: Pulse): Jobs {
 }
 
 const VALIDATIONS_AT_ONCE = 4;
+/** After this another worker takes it up, which sees what is left. */
+const CLEANUP_SECONDS_MAX = 900;
 const LEASE = "removals";
 const PRUNE_INTERVAL_MS = 3_600_000;
 /** Changes that come together are looked at together. */

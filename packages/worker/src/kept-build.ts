@@ -31,9 +31,11 @@ export async function keepBuild(
 async function keepCount(
   stores: SystemStores,
   { capabilities }: Engine,
-  { resource_id, pull_request_id }: ReleaseRecord,
+  { resource_id, server_id, pull_request_id }: ReleaseRecord,
 ): Promise<number> {
   if (!capabilities.images || pull_request_id !== 0) return 0;
+  const server = await stores.servers.find(server_id);
+  if (server === undefined || server.settings.disable_application_image_retention) return 0;
   const found = await stores.resources.application(resource_id);
   if (found === undefined || found.application.removing_at !== null) return 0;
   return found.application.settings.docker_images_to_keep;

@@ -5,6 +5,7 @@ import type {
   DiskSpace,
   Engine,
   GitCredentials,
+  ServerCleaner,
   ServerMachine,
   ServerRecord,
   Proxy as SiteProxy,
@@ -44,6 +45,8 @@ export interface WorkerDeps {
   ownsServer(server: ServerRecord): boolean;
   /** Told which servers there are now, now and then: what is kept for others may go. */
   keepOnly?(servers: readonly ServerRecord[]): void;
+  /** Looks after what lies on a server's engine; `undefined`: it keeps nothing that is cleaned up. */
+  cleanerFor?(server: ServerRecord): ServerCleaner | undefined;
   readonly logger: Logger;
 }
 

@@ -6,6 +6,7 @@ import {
   type DiskSpace,
   isTerminal,
   type NewDeployment,
+  type ServerCleaner,
   type ServerMachine,
   type ServerRecord,
   type ServerSettings,
@@ -35,6 +36,8 @@ export interface World {
   disk: DiskSpace | undefined;
   /** Below every server with containers. */
   machine: ServerMachine | undefined;
+  /** Of the server. */
+  cleaner: ServerCleaner | undefined;
   application(settings?: Partial<ApplicationSettings>): Promise<ApplicationRecord>;
   /** Asks for a deployment, as a user does. */
   deploy(application: ApplicationRecord, fields?: Partial<NewDeployment>): Promise<DeploymentRecord>;
@@ -113,6 +116,7 @@ export async function openWorld(database: TestDatabase, settings: Partial<Server
     system,
     warnings,
     server: place.server,
+    cleaner: undefined,
     disk: { totalBytes: 100 * GIB, freeBytes: 50 * GIB },
     machine: undefined,
     async application(settings = {}) {
@@ -144,6 +148,7 @@ export async function openWorld(database: TestDatabase, settings: Partial<Server
         diskOf: async () => world.disk,
         machineOf: ({ engine }) => (engine === "docker" ? world.machine : undefined),
         owner: name,
+        cleanerFor: () => world.cleaner,
         ownsServer: ({ id }) => id === place.server.id,
         logger: { debug: () => undefined, info: () => undefined, warn: tell, error: tell },
         settings: { ...QUICK, ...own },

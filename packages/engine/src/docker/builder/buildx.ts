@@ -6,7 +6,6 @@ import { endGroup } from "../../host/group.ts";
 import type { Host } from "../../host/host.ts";
 import { run } from "../../host/local.ts";
 import { pidsWithEnv } from "../../host/procfs.ts";
-import { DOCKER_SOCKET } from "../client.ts";
 import { type BakeTarget, bakeArgv, bakeOf } from "./bake.ts";
 import { buildFailure, missingBuildx } from "./failure.ts";
 import { buildTrace, type KnownSteps } from "./progress.ts";
@@ -16,6 +15,7 @@ import { dockerConfig, type RegistryLogins } from "./registry-auth.ts";
 export interface BuildPlace {
   /** Whose engine builds. */
   readonly host: Host;
+  readonly socketPath: string;
   /** A folder of Berth's own machine that nobody else reads, for this build alone. */
   readonly jobFolder: string;
   /** Logins for private base images. */
@@ -55,7 +55,7 @@ export async function buildImage(
       PATH: place.path,
       HOME: place.jobFolder,
       DOCKER_CONFIG: config,
-      DOCKER_HOST: `unix://${await place.host.socketBridge(DOCKER_SOCKET)}`,
+      DOCKER_HOST: `unix://${await place.host.socketBridge(place.socketPath)}`,
       // Every path in the definition is one of ours.
       BUILDX_BAKE_ENTITLEMENTS_FS: "0",
       BUILDX_NO_DEFAULT_ATTESTATIONS: "1",

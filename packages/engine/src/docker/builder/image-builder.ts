@@ -4,7 +4,7 @@ import { type BuildRequest, DomainError, type ImageArtifact, isDomainError, type
 import type Docker from "dockerode";
 import type { Host } from "../../host/host.ts";
 import type { ImageBuilder } from "../builder.ts";
-import { dockerClient, engineError, statusCodeOf } from "../client.ts";
+import { DOCKER_SOCKET, dockerClient, engineError, statusCodeOf } from "../client.ts";
 import { buildImage } from "./buildx.ts";
 import { type ImageRef, imageName, imageRepository } from "./names.ts";
 import { inspectImage, pullImage, wantedImage } from "./pull.ts";
@@ -14,6 +14,8 @@ import { prepareSource } from "./source.ts";
 export interface ImageBuilderOptions {
   /** The server whose engine starts what is built. */
   readonly host: Host;
+  /** Where the engine listens on the server. Default: its usual place. */
+  readonly socketPath?: string | undefined;
   /** Of this control plane: stands in the labels of all that it makes. */
   readonly instanceId: string;
   /** A folder of Berth's own machine for what a build needs while it lasts. Nobody else may read it. */
@@ -27,7 +29,7 @@ export interface ImageBuilderOptions {
 /** Builds images with a server's own BuildKit, and pulls those that are built already. */
 export function imageBuilder(options: ImageBuilderOptions): ImageBuilder {
   const { host } = options;
-  const docker = dockerClient(host);
+  const docker = dockerClient(host, options.socketPath);
   return {
     buildPacks: ["nixpacks", "railpack", "static", "dockerfile", "dockerimage"],
     async build(request, io) {
@@ -71,7 +73,7 @@ async function build(options: ImageBuilderOptions, docker: Docker, request: Buil
       },
       request,
       io,
-      { host, jobFolder, logins, path, steps },
+      { host, socketPath: options.socketPath ?? DOCKER_SOCKET, jobFolder, logins, path, steps },
     );
     const built = await inspectImage(docker, host.name, image);
     if (built === undefined) throw new DomainError("deploy.build_failed", "The image that was built is not there.");

@@ -1,0 +1,28 @@
+import { type CleanupStarted, DomainError, requireAbility, type ServerCleanup, type ServerRecord } from "@berth/core";
+import type { UseCaseContext } from "./context.ts";
+import { requestJob } from "./job.ts";
+import { findServer, requireStaying } from "./server.ts";
+
+/** Cleaning a server up at once, beside what its `docker_cleanup_frequency` asks for. */
+export function cleanups(context: UseCaseContext) {
+  const { scope, stores, planCleanup } = context;
+  return {
+    /** @throws DomainError `engine.unsupported`, `engine.unreachable`, `resource.state` */
+    async cleanUp(uuid: string, { dry_run = false }: ServerCleanup): Promise<CleanupStarted> {
+      requireAbility(scope, "write");
+      const server = await findServer(stores, uuid);
+      requireStaying(server);
+      // Asked of a server that has nothing to clean up, the work would only fail later.
+      const operations = await planCleanup?.(server);
+      if (operations === undefined) throw nothingToClean(server);
+      if (dry_run) return { message: `${operations.length} objects would be removed.`, operations: [...operations] };
+      const job = await stores.transaction((inside) =>
+        requestJob(context, inside, "server.cleanup", { ...server, type: "server" }),
+      );
+      return { message: "Cleanup started.", job_uuid: job.uuid };
+    },
+  };
+}
+
+const nothingToClean = ({ name }: ServerRecord) =>
+  new DomainError("engine.unsupported", `Server ${name} has no images or volumes to clean up: that needs Docker.`);

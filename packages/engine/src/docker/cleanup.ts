@@ -1,0 +1,126 @@
+import type { CleanupOperation, SeenObject, ServerCleaner } from "@berth/core";
+import type Docker from "dockerode";
+import { engineError, statusCodeOf } from "./client.ts";
+
+export interface DockerCleanerOptions {
+  readonly docker: Docker;
+  /** Its name, for people. */
+  readonly server: string;
+  /** Of this control plane: stands in the labels of all that it makes. */
+  readonly instance: string;
+}
+
+/** Sees what Berth has made on an engine, and removes of it what was planned. */
+export function dockerCleaner(options: DockerCleanerOptions): ServerCleaner {
+  const { docker, server, instance } = options;
+  const seen = () => observe(docker);
+  return {
+    instance,
+    observe: () => seen().catch((cause: unknown) => Promise.reject(engineError(server, cause))),
+    async remove(operation) {
+      try {
+        // What is there now decides: a name may lead to something else than when it was planned.
+        const now = (await seen()).find(({ type, id, name }) => isSame(operation, { type, id, name }));
+        if (now === undefined) return "gone";
+        if (now.isInUse) return "stays";
+        await REMOVALS[operation.type](docker, operation);
+        return "removed";
+      } catch (cause) {
+        if (statusCodeOf(cause) === 404) return "gone";
+        // Somebody has begun to use it, or another image was made from it.
+        if (statusCodeOf(cause) === 409) return "stays";
+        throw engineError(server, cause);
+      }
+    },
+  };
+}
+
+const isSame = (one: CleanupOperation, other: Pick<SeenObject, "type" | "id" | "name">): boolean =>
+  one.type === other.type && one.id === other.id && one.name === other.name;
+
+/** None is forced: the engine itself refuses what is in use. */
+const REMOVALS: Readonly<
+  Record<CleanupOperation["type"], (docker: Docker, operation: CleanupOperation) => Promise<unknown>>
+> = {
+  container: (docker, { id }) => docker.getContainer(id).remove(),
+  image: (docker, { id, name }) => docker.getImage(name ?? id).remove(),
+  volume: (docker, { id }) => docker.getVolume(id).remove(),
+  network: (docker, { id }) => docker.getNetwork(id).remove(),
+};
+
+async function observe(docker: Docker): Promise<readonly SeenObject[]> {
+  const labelled = { label: [INSTANCE] };
+  const [containers, images, named, { Volumes: volumes }, networks] = await Promise.all([
+    docker.listContainers({ all: true }),
+    docker.listImages({ filters: labelled }),
+    docker.listImages({ filters: { reference: ["berth/*"] } }),
+    docker.listVolumes({ filters: labelled }),
+    docker.listNetworks({ filters: labelled }),
+  ]);
+  const usedImages = new Set(containers.map(({ ImageID }) => ImageID));
+  const mounted = new Set(containers.flatMap(({ Mounts }) => Mounts.map(({ Name }) => Name)));
+  const joined = new Set(
+    containers.flatMap(({ NetworkSettings }) =>
+      Object.values(NetworkSettings?.Networks ?? {}).map(({ NetworkID }) => NetworkID),
+    ),
+  );
+  const byId = new Map([...images, ...named].map((image) => [image.Id, image]));
+  return [
+    ...containers.map(({ Id, Names, Labels, State }) => ({
+      ...labelsOf(Labels),
+      type: "container" as const,
+      id: Id,
+      name: Names[0]?.slice(1) ?? null,
+      isInUse: State !== "exited" && State !== "created" && State !== "dead",
+      sizeBytes: null,
+    })),
+    ...[...byId.values()].flatMap((image) => seenImages(image, usedImages.has(image.Id))),
+    ...(volumes ?? []).map(({ Name, Labels }) => ({
+      ...labelsOf(Labels),
+      type: "volume" as const,
+      id: Name,
+      name: Name,
+      isInUse: mounted.has(Name),
+      sizeBytes: null,
+    })),
+    ...networks.map(({ Id, Name, Labels }) => ({
+      ...labelsOf(Labels ?? {}),
+      type: "network" as const,
+      id: Id,
+      name: Name,
+      isInUse: joined.has(Id),
+      sizeBytes: null,
+    })),
+  ];
+}
+
+/** Each of Berth's names for an image by itself. One with other names too is somebody else's as well. */
+function seenImages(image: Docker.ImageInfo, isUsed: boolean): SeenObject[] {
+  const labels = labelsOf(image.Labels ?? {});
+  const common = { type: "image" as const, id: image.Id, sizeBytes: image.Size };
+  const names = (image.RepoTags ?? []).filter((name) => name !== "<none>:<none>");
+  if (names.length === 0) return [{ ...common, ...labels, name: null, isInUse: isUsed }];
+  return names.flatMap((name) => {
+    const [, resourceUuid = null, deploymentUuid = null] = /^berth\/([a-z0-9-]+):([a-z0-9-]+)$/.exec(name) ?? [];
+    if (resourceUuid === null) return [];
+    // Taking away one of several names removes no content, so a container does not hold it.
+    return [
+      {
+        ...common,
+        instance: labels.instance,
+        resourceUuid,
+        deploymentUuid,
+        name,
+        isInUse: isUsed && names.length === 1,
+      },
+    ];
+  });
+}
+
+const labelsOf = (labels: Readonly<Record<string, string>>) => ({
+  instance: labels[INSTANCE] ?? null,
+  resourceUuid: labels["berth.resource"] ?? null,
+  deploymentUuid: labels["berth.deployment"] ?? null,
+});
+
+const INSTANCE = "berth.instance";

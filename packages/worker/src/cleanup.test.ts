@@ -1,0 +1,101 @@
+import type { CleanupOperation, JobRecord, SeenObject, ServerCleaner } from "@berth/core";
+import { type TestDatabase, testDatabase, testUuid } from "@berth/testing";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { requestDueCleanups } from "./cleanup.ts";
+import { openWorld, until, type World } from "./world.fixture.ts";
+
+let database: TestDatabase;
+let world: World;
+beforeAll(async () => {
+  database = await testDatabase();
+});
+afterAll(() => database.close());
+beforeEach(async () => {
+  // Nothing is due by the clock.
+  world = await openWorld(database, { docker_cleanup_frequency: "0 0 29 2 *" });
+});
+afterEach(() => world.close());
+
+const image = (resourceUuid: string, deploymentUuid: string): SeenObject => ({
+  type: "image",
+  id: `sha256:${deploymentUuid}`,
+  name: `berth/${resourceUuid}:${deploymentUuid}`,
+  instance: "me",
+  resourceUuid,
+  deploymentUuid,
+  isInUse: false,
+  sizeBytes: 1,
+});
+
+function cleaner(objects: readonly SeenObject[]): ServerCleaner & { readonly removed: CleanupOperation[] } {
+  const removed: CleanupOperation[] = [];
+  return {
+    instance: "me",
+    removed,
+    observe: async () => objects.filter(({ id }) => removed.every((operation) => operation.id !== id)),
+    async remove(operation) {
+      removed.push(operation);
+      return "removed";
+    },
+  };
+}
+
+const jobs = async (): Promise<readonly JobRecord[]> =>
+  (await world.stores.jobs.list({ type: "server.cleanup", subject: world.server.uuid })).items;
+const ended = () =>
+  until("the cleanup ends", async () => (await jobs()).find(({ finished_at }) => finished_at !== null));
+const request = () =>
+  world.stores.jobs.request([
+    { uuid: testUuid(), type: "server.cleanup", subject: { ...world.server, type: "server" } },
+  ]);
+
+describe("a cleanup of a server", () => {
+  test("removes what no deployment needs, and neither what runs, is kept nor is being made", async () => {
+    world.engine.hasImages = true;
+    const first = world.worker();
+    const application = await world.application();
+    const kept = await world.deploy(application);
+    await world.ended(kept);
+    const live = await world.deploy(application);
+    await world.ended(live);
+    await until("it is kept", async () => (await world.system.releases.find(kept.id))?.role === "kept");
+    await first.stop({ graceSeconds: 1 });
+    const queued = await world.deploy(application);
+    const uuids = [kept.uuid, live.uuid, queued.uuid, "old"];
+    const own = cleaner([...uuids.map((uuid) => image(application.uuid, uuid)), image("elsewhere", "x")]);
+    world.cleaner = own;
+    await request();
+    world.worker().pause();
+    expect(await ended()).toMatchObject({ status: "finished", error: null });
+    expect(own.removed.map(({ name }) => name)).toEqual([`berth/${application.uuid}:old`, "berth/elsewhere:x"]);
+  });
+
+  test("that fails says why", async () => {
+    world.cleaner = undefined;
+    await request();
+    world.worker();
+    expect(await ended()).toMatchObject({ status: "failed", error: "It has nothing to clean up." });
+  });
+
+  test("which was missed is done once when it is due, and not again before its next time", async () => {
+    world.cleaner = cleaner([]);
+    const now = new Date();
+    const settings = { ...world.server.settings, docker_cleanup_frequency: "hourly" };
+    const server = { ...world.server, settings, created_at: new Date(now.getTime() - 3 * 86_400_000) };
+    const look = (changed = {}) => {
+      const subject = { ...server, settings: { ...settings, ...changed } };
+      const diskOf = async () => ({ totalBytes: 100, freeBytes: 50 });
+      const cleanerFor = () => world.cleaner;
+      return requestDueCleanups({ stores: world.system, cleanerFor, diskOf, clock: { now: () => now } }, [subject]);
+    };
+    await look({ docker_cleanup_frequency: "0 0 29 2 *" });
+    await look({ force_docker_cleanup: false, docker_cleanup_threshold: 51 });
+    expect(await jobs()).toHaveLength(0);
+    await look({ force_docker_cleanup: false, docker_cleanup_threshold: 50 });
+    expect(await jobs()).toHaveLength(1);
+    world.worker();
+    expect(await ended()).toMatchObject({ status: "finished" });
+    await look();
+    expect(await jobs()).toHaveLength(1);
+  });
+});

@@ -1,0 +1,96 @@
+import { randomBytes } from "node:crypto";
+import {
+  type CleanupOperation,
+  isCleanupNeeded,
+  isDomainError,
+  type JobLease,
+  planCleanup,
+  type ServerCleaner,
+  type ServerRecord,
+  type SystemStores,
+  timesOf,
+} from "@berth/core";
+import type { WorkerDeps } from "./ports.ts";
+import type { WorkerSettings } from "./settings.ts";
+
+export interface CleanupDeps extends WorkerDeps {
+  readonly settings: WorkerSettings;
+}
+
+/** What may go from a server now. `undefined`: its engine keeps nothing that is cleaned up. */
+export async function planServerCleanup(
+  { stores, cleanerFor }: Pick<WorkerDeps, "stores" | "cleanerFor">,
+  server: ServerRecord,
+): Promise<readonly CleanupOperation[] | undefined> {
+  const cleaner = cleanerFor?.(server);
+  return cleaner === undefined ? undefined : await planFor(stores, cleaner, server);
+}
+
+async function planFor(stores: SystemStores, cleaner: ServerCleaner, server: ServerRecord) {
+  // What is recorded later than it was seen is not among what was seen.
+  const seen = await cleaner.observe();
+  const [active, releases, resources, removing, destinations] = await Promise.all([
+    stores.deployments.listActive(server.id),
+    stores.releases.listByServer(server.id),
+    stores.resources.listByServer(server.id),
+    stores.resources.listRemoving(),
+    stores.forTeam(server.team_id).destinations.list({ server_id: server.id }),
+  ]);
+  const recorded = {
+    instance: cleaner.instance,
+    resources: new Set([...resources, ...removing].map(({ uuid }) => uuid)),
+    deployments: new Set([
+      ...active.flatMap(({ uuid, rollback_to }) => (rollback_to === null ? [uuid] : [uuid, rollback_to])),
+      ...releases.flatMap(({ deployment_uuid, built_by }) => [deployment_uuid, built_by]),
+    ]),
+    networks: new Set(destinations.items.map(({ network }) => network)),
+  };
+  return planCleanup(seen, recorded, server.settings);
+}
+
+/** Cleans a server up and ends the job of it. */
+export async function cleanServer(deps: CleanupDeps, lease: JobLease, serverId: number): Promise<void> {
+  const { stores, logger } = deps;
+  const server = await stores.servers.find(serverId);
+  try {
+    const cleaner = server && deps.cleanerFor?.(server);
+    if (server === undefined || cleaner === undefined) {
+      const sentence = server === undefined ? "The server was deleted in the meantime." : "It has nothing to clean up.";
+      await stores.jobs.finish(lease, "failed", sentence);
+      return;
+    }
+    const counts = { removed: 0, gone: 0, stays: 0 };
+    for (const operation of await planFor(stores, cleaner, server)) {
+      const outcome = await cleaner.remove(operation);
+      counts[outcome] += 1;
+      logger.debug("Cleaned up.", { server: server.name, type: operation.type, name: operation.name, outcome });
+    }
+    await stores.jobs.finish(lease, "finished", null);
+    logger.info("Server cleaned up.", { server: server.name, ...counts });
+  } catch (error) {
+    if (!isDomainError(error) || error.code === "database.unavailable") throw error;
+    await stores.jobs.finish(lease, "failed", error.message);
+  }
+}
+
+/** Asks for the cleanups that are due. What was missed while no control plane ran is done once. */
+export async function requestDueCleanups(
+  deps: Pick<WorkerDeps, "stores" | "cleanerFor" | "clock" | "diskOf">,
+  servers: readonly ServerRecord[],
+): Promise<void> {
+  const { stores, clock } = deps;
+  for (const server of servers) {
+    if (server.removing_at !== null || deps.cleanerFor?.(server) === undefined) continue;
+    const { docker_cleanup_frequency, server_timezone } = server.settings;
+    const before =
+      (await stores.jobs.lastRequest({ type: "server.cleanup", subject_id: server.id })) ?? server.created_at;
+    const due = timesOf(docker_cleanup_frequency, server_timezone)(before);
+    if (due === undefined || due > clock.now()) continue;
+    const disk = await deps.diskOf(server).catch(() => undefined);
+    if (!isCleanupNeeded(server.settings, disk)) continue;
+    const subject = { type: "server", id: server.id, uuid: server.uuid, name: server.name } as const;
+    await stores
+      .forTeam(server.team_id)
+      .jobs.request([{ uuid: randomBytes(12).toString("hex"), type: "server.cleanup", subject }]);
+  }
+}
