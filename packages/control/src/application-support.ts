@@ -5,6 +5,7 @@ import {
   type EngineCapabilities,
   invalid,
   isLocalHost,
+  isOwnMachine,
   notFound,
   parseGitUrl,
   readRunOptions,
@@ -69,7 +70,7 @@ export async function requireContainerPowers(
   options: string | null | undefined,
   server: ServerRecord | undefined,
 ): Promise<void> {
-  if (!options || server === undefined || !isLocalHost(server.ip)) return;
+  if (!options || server === undefined || !(isLocalHost(server.ip) || isOwnMachine(server))) return;
   if (readRunOptions(options).powers.length === 0) return;
   const { capabilities } = await engineFor(server);
   if (capabilities.privileged_mounts) requireOperator(scope);

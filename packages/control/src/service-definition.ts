@@ -5,6 +5,7 @@ import {
   type DomainConflict,
   hostPowers,
   isLocalHost,
+  isOwnMachine,
   parseUrlList,
   planStorages,
   planUrls,
@@ -147,7 +148,8 @@ export async function requireHostAccess(
   server: ServerRecord,
   { document, containers }: Compose,
 ): Promise<void> {
-  if (!isLocalHost(server.ip) || hostPowers(document, containers).length === 0) return;
+  const isOwn = isLocalHost(server.ip) || isOwnMachine(server);
+  if (!isOwn || hostPowers(document, containers).length === 0) return;
   const { capabilities } = await engineFor(server);
   if (capabilities.privileged_mounts) requireOperator(scope);
 }

@@ -194,6 +194,10 @@ describe("folders of the server", () => {
     expect(await outcomes([tenant.update(ref, change)])).toEqual([expect.stringMatching(/^Only the root team/)]);
     expect(await other.own.storages.update(ref, { uuid: storage, host_path: null })).toMatchObject({ host_path: null });
 
+    // The machine's own Docker engine has another name in the records.
+    await other.stores.servers.update(other.place.server.uuid, { ip: "host.docker.internal", engine: "docker" });
+    expect(await outcomes([other.own.storages.create(ref, bind)])).toEqual(["Missing required permissions: root"]);
+
     const stores = other.db.stores(ROOT_TEAM_ID);
     const { uuid: ours } = await testApplication(stores, await testPlace(stores));
     const operator = other.as(ROOT_TEAM_ID, "root").storages;
@@ -213,6 +217,10 @@ test("options of a container that give power over Berth's own machine are its op
     custom_docker_run_options: [expect.stringContaining("--volume is not allowed.")],
   });
   const tenant = other.as(other.place.server.team_id, "root").applications;
+  expect(await outcomes([tenant.update(uuid, change("--device /dev/fuse"))])).toEqual([
+    expect.stringMatching(/^Only the root team/),
+  ]);
+  await other.stores.servers.update(other.place.server.uuid, { ip: "host.docker.internal", engine: "docker" });
   expect(await outcomes([tenant.update(uuid, change("--device /dev/fuse"))])).toEqual([
     expect.stringMatching(/^Only the root team/),
   ]);

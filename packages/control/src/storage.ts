@@ -3,6 +3,7 @@ import {
   invalid,
   isDomainError,
   isLocalHost,
+  isOwnMachine,
   maySeeSecrets,
   newStorage,
   notFound,
@@ -155,7 +156,7 @@ async function requireServerFolder(
   if ((host_path ?? fs_path ?? null) === null) return;
   const server = await inside.servers.findById(owner.server_id);
   if (server === undefined) throw notFound("Server");
-  if (!isLocalHost(server.ip)) return;
+  if (!isLocalHost(server.ip) && !isOwnMachine(server)) return;
   const { capabilities } = await engineFor(server);
   if (capabilities.privileged_mounts) requireOperator(scope);
 }
