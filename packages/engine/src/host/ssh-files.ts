@@ -26,6 +26,8 @@ export function sshFiles(connection: SshConnection, run: (argv: Argv) => Promise
     session = opening;
     try {
       const sftp = await opening;
+      // One for each answer that is waited for.
+      sftp.setMaxListeners(0);
       sftp.on("error", forget).on("close", forget).on("end", forget);
       return sftp;
     } catch (error) {
@@ -37,13 +39,18 @@ export function sshFiles(connection: SshConnection, run: (argv: Argv) => Promise
   /** @throws what the machine said, with its number; DomainError when the machine is out of reach. */
   const ask = async <T>(start: (sftp: SFTPWrapper, done: Answer<T>) => void): Promise<T> => {
     const sftp = await (session ?? openSession());
-    return await new Promise<T>((resolve, reject) => {
+    let onClose = () => {};
+    const answered = new Promise<T>((resolve, reject) => {
+      // What is asked of a session that is just ending is dropped without an answer.
+      onClose = () => reject(new Error("The session ended."));
+      sftp.once("close", onClose);
       try {
         start(sftp, (error, value) => (error ? reject(error) : resolve(value)));
       } catch (cause) {
         reject(cause);
       }
     });
+    return await answered.finally(() => sftp.off("close", onClose));
   };
 
   const act = (start: (sftp: SFTPWrapper, done: Answer<unknown>) => void) =>
