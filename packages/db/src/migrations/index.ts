@@ -14,6 +14,7 @@ import { jobLog } from "./0012-job-log.ts";
 import { volumes } from "./0013-volumes.ts";
 import { metrics } from "./0014-metrics.ts";
 import { rollbacks } from "./0015-rollbacks.ts";
+import { cleanups } from "./0016-cleanups.ts";
 import { lists } from "./0019-lists.ts";
 import { schedules } from "./0021-schedules.ts";
 import { taskExecutions } from "./0022-task-executions.ts";
@@ -35,6 +36,7 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   "0013-volumes": volumes,
   "0014-metrics": metrics,
   "0015-rollbacks": rollbacks,
+  "0016-cleanups": cleanups,
   "0019-lists": lists,
   "0021-schedules": schedules,
   "0022-task-executions": taskExecutions,
