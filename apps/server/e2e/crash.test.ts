@@ -1,68 +1,75 @@
-import { readdirSync, readFileSync } from "node:fs";
-import { fileURLToPath } from "node:url";
+import { describeDocker, SERVER_IMAGE } from "@berth/testing";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import {
-  createApplication,
-  type Deployed,
-  deploy,
-  get,
-  outcomeOf,
-  plainServer,
-  requestDeployment,
-  temporaryRepository,
-} from "./applications.fixture.ts";
-import { type TestServer, testServer, until } from "./server.fixture.ts";
+import { outcomeOf, requestDeployment } from "./applications.fixture.ts";
+import { dockerPlace, type Place, type PlacedApplication, processPlace, sshPlace } from "./crash.fixture.ts";
+import { type TestServer, until } from "./server.fixture.ts";
 
-const CRASHING = fileURLToPath(new URL("./crash-main.ts", import.meta.url));
 const STEPS = ["checkout", "build", "start", "health", "switch"] as const;
 const MOMENTS = ["before", "middle", "after"] as const;
 
 describe("kill -9 of the server in a step of a deployment", () => {
-  let server: TestServer;
-  let plain: Deployed;
+  suite(processPlace);
+});
+
+describeDocker("kill -9 of the server in a step of a deployment to Docker", ["busybox:stable", "caddy:2"], (docker) => {
+  suite(() => dockerPlace(docker));
+});
+
+describeDocker(
+  "kill -9 of the server in a step of deployments to two servers over SSH",
+  [SERVER_IMAGE, "busybox:stable", "caddy:2"],
+  (docker) => {
+    suite(() => sshPlace(docker));
+  },
+);
+
+function suite(open: () => Promise<Place>): void {
+  let place: Place;
   let version = 0;
-  const source = temporaryRepository(plainServer("0"));
   beforeAll(async () => {
-    server = await testServer({ main: CRASHING });
-    plain = await createApplication(server, source, { name: "plain" });
-    expect(await deploy(server, plain.uuid)).toMatchObject({ status: "finished" });
-  }, 120_000);
-  afterAll(async () => {
-    await server.dispose();
-    source.dispose();
-  });
+    place = await open();
+  }, 300_000);
+  afterAll(() => place?.dispose());
 
   it.each(STEPS.flatMap((step) => MOMENTS.map((moment) => ({ step, moment }))))(
-    "$moment $step: it ends with a result, and something served throughout",
+    "$moment $step: each ends with a result, and something served throughout",
     async ({ step, moment }) => {
-      const before = (await get(server, plain.host)).body;
+      const { server, applications } = place;
+      const before = await Promise.all(applications.map(async (one) => (await one.visit()).body));
+      const known = await Promise.all(applications.map(({ uuid }) => newestDeployment(server, uuid)));
       await server.stop();
       await server.start({ BERTH_CRASH: `${step}:${moment}` });
-      await until(async () => (await get(server, plain.host).catch(() => undefined))?.status === 200);
-      const watch = watching(server, plain.host);
+      await Promise.all(applications.map((one) => until(() => isServing(one))));
+      const watches = applications.map(watching);
       version += 1;
-      source.commit(plainServer(String(version)));
+      await Promise.all(applications.map((one) => one.change(String(version))));
       // The server may be dead before it has answered.
-      await requestDeployment(server, plain.uuid).catch(() => undefined);
+      await Promise.all(applications.map(({ uuid }) => requestDeployment(server, uuid).catch(() => undefined)));
       await server.exited();
 
       await server.start();
-      const deployment = await newestDeployment(server, plain.uuid);
-      const outcome = await outcomeOf(server, deployment);
-      const seen = await watch.end();
-      expect(["finished", "failed"], outcome.log).toContain(outcome.status);
-      if (outcome.status === "failed") expect(outcome.error).toMatch(/\S.+\.$/);
-      expect(seen.failures).toEqual([]);
-      const now = (await get(server, plain.host)).body;
-      expect(now).toBe(outcome.status === "finished" ? String(version) : before);
-      await until(() => releasesOf(plain.uuid).size === 1);
-      expect(outcome.steps.filter(({ status }) => status === "running")).toEqual([]);
-      const active = await server.rest("GET", "/deployments");
-      expect(active.body).toEqual([]);
+      let asked = 0;
+      for (const [at, application] of applications.entries()) {
+        const deployment = await newestDeployment(server, application.uuid);
+        const outcome = await outcomeOf(server, deployment);
+        expect(["finished", "failed"], outcome.log).toContain(outcome.status);
+        if (outcome.status === "failed") expect(outcome.error).toMatch(/\S.+\.$/);
+        expect(await watches[at]?.end()).toEqual([]);
+        const wasAsked = deployment !== known[at];
+        if (wasAsked) asked += 1;
+        const wanted = wasAsked && outcome.status === "finished" ? String(version) : before[at];
+        expect((await application.visit()).body).toBe(wanted);
+        await until(async () => (await application.releases()) === 1, 60_000);
+        await until(async () =>
+          (await outcomeOf(server, deployment)).steps.every(({ status }) => status !== "running"),
+        );
+      }
+      expect(asked).toBeGreaterThan(0);
+      expect((await server.rest("GET", "/deployments")).body).toEqual([]);
     },
-    120_000,
+    180_000,
   );
-});
+}
 
 async function newestDeployment(server: TestServer, uuid: string): Promise<string> {
   const { body } = await server.rest("GET", `/deployments/applications/${uuid}?take=1`);
@@ -71,13 +78,16 @@ async function newestDeployment(server: TestServer, uuid: string): Promise<strin
   return newest.deployment_uuid;
 }
 
+const isServing = async (application: PlacedApplication): Promise<boolean> =>
+  (await application.visit().catch(() => undefined))?.status === 200;
+
 /** Asks again and again; every answer that is not the application's is a failure. */
-function watching(server: TestServer, host: string) {
+function watching(application: PlacedApplication) {
   const failures: string[] = [];
   let isOn = true;
   const loop = (async () => {
     while (isOn) {
-      await get(server, host).then(
+      await application.visit().then(
         ({ status, body }) => status === 200 || failures.push(`${status} ${body}`),
         (cause: unknown) => failures.push(String(cause)),
       );
@@ -88,28 +98,7 @@ function watching(server: TestServer, host: string) {
     end: async () => {
       isOn = false;
       await loop;
-      return { failures };
+      return failures;
     },
   };
-}
-
-/** The ports of all processes that belong to the resource: one for each release that runs. */
-function releasesOf(resourceUuid: string): ReadonlySet<string> {
-  const ports = new Set<string>();
-  for (const pid of readdirSync("/proc").filter((name) => /^\d+$/.test(name))) {
-    const environment = environmentOf(pid);
-    if (!environment.includes(`BERTH_RESOURCE_UUID=${resourceUuid}`)) continue;
-    const port = environment.find((entry) => entry.startsWith("PORT="));
-    if (port !== undefined) ports.add(port);
-  }
-  return ports;
-}
-
-/** Empty for a process that has ended or that we may not look into. */
-function environmentOf(pid: string): readonly string[] {
-  try {
-    return readFileSync(`/proc/${pid}/environ`, "latin1").split("\0");
-  } catch {
-    return [];
-  }
 }

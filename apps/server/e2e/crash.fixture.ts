@@ -1,0 +1,192 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { request } from "node:http";
+import { fileURLToPath } from "node:url";
+import { type DockerFixture, type ServerContainer, startServerContainer } from "@berth/testing";
+import {
+  type Answer,
+  createApplication,
+  deploy,
+  get,
+  placeOf,
+  plainServer,
+  temporaryRepository,
+} from "./applications.fixture.ts";
+import { dockerServer } from "./docker.fixture.ts";
+import { type TestServer, testServer, until } from "./server.fixture.ts";
+
+/** A server that kills itself when `BERTH_CRASH` names a moment of a step. */
+const CRASHING = fileURLToPath(new URL("./crash-main.ts", import.meta.url));
+
+/** What is deployed again and again while Berth dies. */
+export interface PlacedApplication {
+  readonly uuid: string;
+  /** Sets what the next deployment shall serve. */
+  change(version: string): Promise<void>;
+  visit(): Promise<Answer>;
+  /** How many of its releases run. What a rollback may need is kept beside, stopped. */
+  releases(): Promise<number>;
+}
+
+/** Where applications run, with what they have deployed once: their version is `0`. */
+export interface Place {
+  readonly server: TestServer;
+  readonly applications: readonly PlacedApplication[];
+  /** The machines behind it; none for what runs on Berth's own. */
+  readonly machines: readonly ServerContainer[];
+  dispose(): Promise<void>;
+}
+
+/** Processes of this machine. */
+export async function processPlace(): Promise<Place> {
+  const server = await testServer({ main: CRASHING });
+  const source = temporaryRepository(plainServer("0"));
+  const { uuid, host } = await createApplication(server, source, { name: "plain" });
+  await deployFirst(server, uuid);
+  return {
+    server,
+    machines: [],
+    applications: [
+      {
+        uuid,
+        change: async (version) => void source.commit(plainServer(version)),
+        visit: () => get(server, host),
+        releases: async () => releasesOf(uuid).size,
+      },
+    ],
+    async dispose() {
+      await server.dispose();
+      source.dispose();
+    },
+  };
+}
+
+/** This machine's Docker engine. */
+export async function dockerPlace(docker: DockerFixture): Promise<Place> {
+  const server = await dockerServer(docker, { main: CRASHING });
+  const application = await dockerApplication(server, server.dockerUuid, {
+    visit: (host) => get(server, host),
+    containers: async (uuid) => {
+      const filters = { label: [`berth.resource=${uuid}`, "berth.role=release"] };
+      return (await docker.client.listContainers({ filters })).length;
+    },
+  });
+  return { server, machines: [], applications: [application], dispose: () => server.dispose() };
+}
+
+/** Two machines over SSH, with one application each. */
+export async function sshPlace(docker: DockerFixture): Promise<Place> {
+  const [server, ...machines] = await Promise.all([
+    testServer({ main: CRASHING }),
+    startServerContainer(docker),
+    startServerContainer(docker),
+  ]);
+  const applications = await Promise.all(machines.map((machine, index) => sshApplication(server, machine, index)));
+  return { server, machines, applications, dispose: () => server.dispose() };
+}
+
+async function sshApplication(server: TestServer, machine: ServerContainer, index: number): Promise<PlacedApplication> {
+  await machine.loadImages("busybox:stable", "caddy:2");
+  const key = await made(server, "/security/keys", { name: machine.name, private_key: machine.keys.privateKey });
+  const serverUuid = await made(server, "/servers", {
+    name: `web-${index}`,
+    ip: machine.address,
+    private_key_uuid: key,
+    proxy_type: "caddy",
+    instant_validate: true,
+  });
+  await until(async () => {
+    const { body } = await server.rest("GET", `/servers/${serverUuid}`);
+    return (body as { is_usable: boolean }).is_usable;
+  }, 90_000);
+  return await dockerApplication(server, serverUuid, {
+    visit: (host) => visit(machine.address, host),
+    async containers(uuid) {
+      const filters = [`label=berth.resource=${uuid}`, "label=berth.role=release"];
+      const { output } = await machine.exec(["docker", "ps", "-q", ...filters.flatMap((one) => ["--filter", one])]);
+      return output.split("\n").filter((line) => line.trim() !== "").length;
+    },
+  });
+}
+
+interface Machine {
+  visit(host: string): Promise<Answer>;
+  containers(uuid: string): Promise<number>;
+}
+
+async function dockerApplication(server: TestServer, serverUuid: string, machine: Machine): Promise<PlacedApplication> {
+  const uuid = await made(server, "/applications/dockerfile", {
+    ...(await placeOf(server)),
+    server_uuid: serverUuid,
+    dockerfile: dockerfile("0"),
+    ports_exposes: "80",
+  });
+  await deployFirst(server, uuid);
+  const { fqdn } = (await server.rest("GET", `/applications/${uuid}`)).body as { fqdn: string };
+  const host = new URL(fqdn).hostname;
+  return {
+    uuid,
+    change: (version) => setDockerfile(server, uuid, dockerfile(version)),
+    visit: () => machine.visit(host),
+    releases: () => machine.containers(uuid),
+  };
+}
+
+export async function setDockerfile(server: TestServer, uuid: string, text: string): Promise<void> {
+  const { status, body } = await server.rest("PATCH", `/applications/${uuid}`, { dockerfile: text });
+  if (status !== 200) throw new Error(`Not changed: ${status} ${JSON.stringify(body)}`);
+}
+
+/** @param lines Between the base and the program, as something that takes its time. */
+export const dockerfile = (version: string, ...lines: string[]): string =>
+  [
+    "FROM busybox:stable",
+    `RUN mkdir /www && printf %s ${version} >/www/index.html`,
+    ...lines,
+    'CMD ["httpd", "-f", "-p", "80", "-h", "/www"]',
+    "",
+  ].join("\n");
+
+async function made(server: TestServer, path: string, fields: object): Promise<string> {
+  const { status, body } = await server.rest("POST", path, fields);
+  if (status !== 201) throw new Error(`Not made: ${path} ${status} ${JSON.stringify(body)}`);
+  return (body as { uuid: string }).uuid;
+}
+
+async function deployFirst(server: TestServer, uuid: string): Promise<void> {
+  const outcome = await deploy(server, uuid);
+  if (outcome.status !== "finished") throw new Error(`The first deployment ${outcome.status}: ${outcome.log}`);
+}
+
+function visit(address: string, host: string): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    const sent = request({ host: address, port: 80, headers: { host }, agent: false }, (response) => {
+      let body = "";
+      response.setEncoding("utf8").on("data", (chunk) => (body += chunk));
+      response.on("end", () => resolve({ status: response.statusCode ?? 0, body }));
+      response.on("error", reject);
+    });
+    sent.on("error", reject);
+    sent.end();
+  });
+}
+
+/** The ports of all processes that belong to the resource: one for each release that runs. */
+function releasesOf(resourceUuid: string): ReadonlySet<string> {
+  const ports = new Set<string>();
+  for (const pid of readdirSync("/proc").filter((name) => /^\d+$/.test(name))) {
+    const environment = environmentOf(pid);
+    if (!environment.includes(`BERTH_RESOURCE_UUID=${resourceUuid}`)) continue;
+    const port = environment.find((entry) => entry.startsWith("PORT="));
+    if (port !== undefined) ports.add(port);
+  }
+  return ports;
+}
+
+/** Empty for a process that has ended or that we may not look into. */
+function environmentOf(pid: string): readonly string[] {
+  try {
+    return readFileSync(`/proc/${pid}/environ`, "latin1").split("\0");
+  } catch {
+    return [];
+  }
+}
