@@ -25,8 +25,9 @@ describeDocker("this machine's Docker engine", ["node:24-alpine", "caddy:2"], (d
 
   const create = (settings: Readonly<Record<string, unknown>> = {}, from = source) =>
     createApplication(server, from, { server_uuid: server.dockerUuid, build_pack: "dockerfile", ...settings });
+  /** Stopped ones are kept, so that it can be rolled back to them. */
   const containersOf = (uuid: string) =>
-    docker.client.listContainers({ all: true, filters: { label: [`berth.resource=${uuid}`] } });
+    docker.client.listContainers({ filters: { label: [`berth.resource=${uuid}`], status: ["running"] } });
   const statusOf = async (uuid: string) =>
     ((await server.rest("GET", `/applications/${uuid}`)).body as { status: string }).status;
 
@@ -143,6 +144,8 @@ describeDocker("this machine's Docker engine", ["node:24-alpine", "caddy:2"], (d
   }, 120_000);
 
   test("is left as it was when its application is deleted", async () => {
+    // Those of the first application come and go with its releases.
+    const isOther = (labels: Readonly<Record<string, string>>) => labels["berth.resource"] !== app.uuid;
     const all = async () => {
       const [containers, volumes, images] = await Promise.all([
         docker.client.listContainers({ all: true, filters: { label: [`berth.instance=${docker.instance}`] } }),
@@ -150,10 +153,9 @@ describeDocker("this machine's Docker engine", ["node:24-alpine", "caddy:2"], (d
         docker.client.listImages({ filters: { label: [`berth.instance=${docker.instance}`] } }),
       ]);
       return {
-        containers: containers.map(({ Id }) => Id).sort(),
+        containers: containers.flatMap(({ Id, Labels }) => (isOther(Labels) ? [Id] : [])).sort(),
         volumes: (volumes.Volumes ?? []).map(({ Name }) => Name).sort(),
-        // Those of the other application come and go with its releases.
-        images: images.flatMap(({ Id, Labels }) => (Labels["berth.resource"] === app.uuid ? [] : [Id])).sort(),
+        images: images.flatMap(({ Id, Labels }) => (isOther(Labels) ? [Id] : [])).sort(),
       };
     };
     // What the last deployment replaced is still draining.
@@ -176,6 +178,7 @@ describeDocker("this machine's Docker engine", ["node:24-alpine", "caddy:2"], (d
     expect(await all()).toEqual(before);
     expect((await get(server, other.host)).status).toBe(404);
     expect((await get(server, app.host)).status).toBe(200);
+    expect(await containersOf(app.uuid)).toHaveLength(1);
   }, 180_000);
 
   /** One request on a kept connection, with no second try: what a strict client sees. */

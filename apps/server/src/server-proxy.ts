@@ -31,8 +31,11 @@ export function serverProxyFor(first: ServerRecord, options: ServerProxyOptions)
     },
     use(server) {
       if (typeOf(server) === current.type) return;
+      const wasStarted = starting !== undefined;
       current = managed(server, options);
       starting = undefined;
+      // Its routes are kept for it. What fails is tried again with whatever it is told next.
+      if (wasStarted) void started().catch(() => undefined);
     },
     async sync(sites: readonly Site[]) {
       // A server without a site needs no proxy yet; one that somebody stopped is started again.

@@ -153,7 +153,8 @@ export async function wire(config: Config, folder: DataFolder, database: Databas
         credentialsFor: gitCredentials(system, gitHost),
         redactor,
         clock,
-        diskOf: async (server) => (isLocal(server) ? await diskSpace(folder.apps) : undefined),
+        diskOf: async (server) =>
+          isLocal(server) ? await diskSpace(folder.apps) : await members.known(server.id)?.machine?.disk(),
         machineOf: (server) => (members.isWithinReach(server) ? members.member(server).machine : undefined),
         owner: `${hostname()}-${process.pid}-${ids.secret(8)}`,
         ownsServer: (server) => members.isWithinReach(server),
