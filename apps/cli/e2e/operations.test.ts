@@ -50,7 +50,7 @@ describe("commands that are made from the operations", () => {
     const { code, stderr } = await run(["projects", "environments", "create", "nobody", "--name", "a"]);
     expect([code, stderr]).toEqual([1, expect.stringContaining("--name: ")]);
     const empty = await run(["databases", "create", "postgresql"]);
-    expect([empty.code, empty.stderr]).toEqual([1, expect.stringContaining("Empty JSON.")]);
+    expect([empty.code, empty.stderr]).toEqual([2, expect.stringMatching(/Required: .*--project-uuid/)]);
   });
 
   test("print what the API refused with --json, beside the sentence for people", async () => {

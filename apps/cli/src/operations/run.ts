@@ -75,9 +75,17 @@ async function requestOf(
   );
   const given = options.input === undefined ? {} : await jsonInput(system, String(options.input));
   const body = { ...given, ...fields };
-  // Where nothing was given, the server names what is required.
-  if (Object.keys(body).length === 0 && method === "DELETE") return base;
+  if (Object.keys(body).length === 0) {
+    if (method === "DELETE") return base;
+    requireFields(bodyFlags);
+  }
   return { ...base, body: JSON.stringify(body), contentType: "application/json" };
+}
+
+/** The server only says that there is nothing; which fields there must be is known here. */
+function requireFields(flags: Operation["bodyFlags"]): void {
+  const names = flags.filter(({ isRequired }) => isRequired).map(({ name }) => `--${name}`);
+  if (names.length > 0) throw usage(`Required: ${names.join(", ")}; or all fields as JSON by --input.`);
 }
 
 /** Flags beside it win, field by field. */
