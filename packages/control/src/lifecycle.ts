@@ -111,7 +111,7 @@ export async function requireEngineFor(
   const engine = await engineFor(server);
   if (engine.capabilities.kinds.includes(kind)) return;
   const { plural, title } = RESOURCE_KINDS[kind];
-  const sentence = `The engine of server ${server.name} (${engine.kind}) runs no ${plural}. ${title} records can be made and changed; to start one, put it on a server with Docker.`;
+  const sentence = `The engine of server ${server.name} (${engine.kind}) does not run ${plural} yet. ${title} records can be made and changed, and start once it does.`;
   throw new DomainError("engine.unsupported", sentence, { fields: { server_uuid: [sentence] } });
 }
 

@@ -5,6 +5,8 @@ import { printable } from "../printable.ts";
 /** Columns that tell most, first. */
 const PREFERRED = ["name", "key", "domain", "status", "type", "engine", "image", "frequency", "uuid", "id"];
 const COLUMNS_MAX = 6;
+/** The whole text is in the answer to `get`, and with --json. */
+const CELL_LENGTH_MAX = 80;
 
 /** An answer of the API as people read it: a table of a list, pairs of an object, the sentence of a message. */
 export function showAnswer(output: Output, answer: unknown): void {
@@ -37,14 +39,14 @@ function showList(output: Output, items: readonly unknown[]): void {
   const columns = columnsOf(rows);
   output.table(
     columns.map((key) => key.replaceAll("_", " ").toUpperCase()),
-    rows.map((row) => columns.map((key) => cell(isEmpty(row[key]) ? undefined : textOf(row[key])))),
+    rows.map((row) => columns.map((key) => cell(isEmpty(row[key]) ? undefined : short(textOf(row[key]))))),
   );
 }
 
 /** What some row has a plain value for. */
 function columnsOf(rows: readonly Readonly<Record<string, unknown>>[]): readonly string[] {
   const keys = [...new Set(rows.flatMap((row) => Object.keys(row)))];
-  const plain = keys.filter((key) => rows.some((row) => !isEmpty(row[key])) && rows.every((row) => isPlain(row[key])));
+  const plain = keys.filter((key) => rows.some((row) => !isEmpty(row[key])) && rows.every((row) => isShown(row[key])));
   const rank = (key: string) => (PREFERRED.includes(key) ? PREFERRED.indexOf(key) : PREFERRED.length);
   return [...plain].sort((a, b) => rank(a) - rank(b)).slice(0, COLUMNS_MAX);
 }
@@ -52,5 +54,8 @@ function columnsOf(rows: readonly Readonly<Record<string, unknown>>[]): readonly
 const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 const isPlain = (value: unknown) => typeof value !== "object" || value === null;
+/** Texts of several lines, such as keys, make no table. */
+const isShown = (value: unknown) => isPlain(value) && !(typeof value === "string" && value.includes("\n"));
+const short = (text: string) => (text.length > CELL_LENGTH_MAX ? `${text.slice(0, CELL_LENGTH_MAX - 1)}…` : text);
 const isEmpty = (value: unknown) => value === null || value === undefined || value === "";
 const textOf = (value: unknown) => printable(isPlain(value) ? String(value) : JSON.stringify(value));

@@ -85,6 +85,14 @@ describe("an answer as people read it", () => {
     expect([shown([]), shown(undefined), shown("OK")]).toEqual([["None."], ["Done."], ["OK"]]);
   });
 
+  test("leaves keys out of a table, and cuts what is long", () => {
+    const key = "-----BEGIN KEY-----\nabc\n-----END KEY-----";
+    expect(shown([{ name: "k", private_key: key, public_key: "x".repeat(200) }])).toEqual([
+      ["NAME", "PUBLIC KEY"],
+      [["k", `${"x".repeat(79)}…`]],
+    ]);
+  });
+
   test("holds nothing that moves the cursor", () => {
     expect(shown([{ name: "a\u001b[2Jb\u0007" }])).toEqual([["NAME"], [["ab"]]]);
   });
