@@ -2,6 +2,7 @@
 import { readFileSync } from "node:fs";
 import { cpus } from "node:os";
 import { benchDeploy } from "./deploy.ts";
+import { benchFleet } from "./fleet.ts";
 import { benchLists } from "./lists.ts";
 import { benchRead } from "./read.ts";
 import { type Figure, table } from "./report.ts";
@@ -14,6 +15,7 @@ const BENCHES = {
   lists: benchLists,
   deploy: benchDeploy,
   switch: benchSwitch,
+  fleet: benchFleet,
 } as const;
 type Name = keyof typeof BENCHES;
 

@@ -28,6 +28,8 @@ export interface DockerServerDeps {
   /** This machine's engine. */
   readonly local: LocalDocker;
   readonly tls: TlsSettings;
+  /** A machine that is reached otherwise than by SSH; `undefined`: as its record says. */
+  readonly hostOf?: ((server: ServerRecord) => Host | undefined) | undefined;
   readonly log: Logger;
 }
 
@@ -41,6 +43,8 @@ export function dockerServer(first: ServerRecord, deps: DockerServerDeps): Membe
 
   const connect = async (): Promise<Host> => {
     if (isOwn) return localHost(record.name);
+    const given = deps.hostOf?.(record);
+    if (given !== undefined) return given;
     ssh = sshHost(sshOptions(record, deps, join(ownFolder, "sockets")));
     return ssh;
   };

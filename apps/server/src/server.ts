@@ -6,6 +6,7 @@ import type { WorkerOptions } from "@berth/worker";
 import { deployExample, ensureCliFile, ensureDockerServer, ensureLocalServer, ROOT_SCOPE } from "./bootstrap.ts";
 import type { Config } from "./config.ts";
 import { dataFolder } from "./data-folder.ts";
+import type { DockerServerDeps } from "./docker-server.ts";
 import { followDeployment } from "./follow.ts";
 import { httpServer, listen } from "./http.ts";
 import { ids } from "./ids.ts";
@@ -20,6 +21,8 @@ export interface ServerOptions {
   readonly progress: Progress;
   /** For tests that break a step on purpose. */
   readonly worker?: Pick<WorkerOptions, "steps" | "settings">;
+  /** For servers that are not reached by SSH. */
+  readonly hostOf?: DockerServerDeps["hostOf"];
 }
 
 export interface RunningServer {
@@ -44,7 +47,7 @@ export async function startServer(config: Config, options: ServerOptions): Promi
 
 async function start(
   config: Config,
-  { log, progress, worker: workerOptions }: ServerOptions,
+  { log, progress, worker: workerOptions, hostOf }: ServerOptions,
   undo: UndoStack,
 ): Promise<RunningServer> {
   progress.line(`Berth ${VERSION}`);
@@ -64,7 +67,7 @@ async function start(
   const { migrate } = await import("@berth/db");
   await progress.step("tables", () => migrate(database));
 
-  const inside = await wire(config, folder, database, log);
+  const inside = await wire(config, folder, database, { log, hostOf });
   const control = inside.controlFor(ROOT_SCOPE);
   const rootStores = inside.storesFor(ROOT_SCOPE);
   const server = await ensureLocalServer({ file: folder.serverFile, stores: rootStores, control, ids });

@@ -22,7 +22,7 @@ import {
 import { gitCredentials, planServerCleanup, type Worker, type WorkerOptions, worker } from "@berth/worker";
 import type { Config } from "./config.ts";
 import type { DataFolder } from "./data-folder.ts";
-import { dockerServer } from "./docker-server.ts";
+import { type DockerServerDeps, dockerServer } from "./docker-server.ts";
 import { fleet, type Member } from "./fleet.ts";
 import { ids } from "./ids.ts";
 import type { Logger } from "./logger.ts";
@@ -53,7 +53,12 @@ export interface Inside {
 }
 
 /** The only place where ports meet their adapters: plain calls, in the order in which one needs the other. */
-export async function wire(config: Config, folder: DataFolder, database: Database, log: Logger): Promise<Inside> {
+export async function wire(
+  config: Config,
+  folder: DataFolder,
+  database: Database,
+  { log, hostOf }: { readonly log: Logger; readonly hostOf?: DockerServerDeps["hostOf"] },
+): Promise<Inside> {
   const secrets = { cipher: cipher(await loadKeyFile(folder.keyFile)) };
   const templates = await readTemplates(TEMPLATES_FOLDER);
   await requireKey(database, secrets.cipher);
@@ -84,7 +89,15 @@ export async function wire(config: Config, folder: DataFolder, database: Databas
     if (isLocal(server)) return proxy && { engine, proxy, update() {}, retryNow() {}, close: async () => {} };
     if (server.engine !== "docker" || (isOwnMachine(server) && server.id !== localDocker?.id)) return undefined;
     if (instanceId === undefined) return undefined;
-    return dockerServer(server, { stores: system, folder, instanceId, local: config.docker, tls: config.tls, log });
+    return dockerServer(server, {
+      stores: system,
+      folder,
+      instanceId,
+      local: config.docker,
+      tls: config.tls,
+      hostOf,
+      log,
+    });
   };
   const members = fleet(makeMember);
   const engineFor = (server: ServerRecord) => (isLocal(server) ? engine : members.member(server).engine);
