@@ -118,6 +118,7 @@ const READS: Readonly<Record<string, (read: Read, tables: TeamTables) => Promise
   "active deployments of a server": ({ system }, { serverId }) => system.deployments.listActive(serverId),
   "releases that retire": ({ system }, { serverId }) => system.releases.listByRole("candidate", serverId),
   "releases of a server": ({ system }) => system.releases.listByServer(-1),
+  "an application's kept builds": ({ system }, { resourceId }) => system.releases.listSurplus(resourceId, 2),
   "whether anything stays on a server": ({ stores }, { serverId }) => stores.resources.hasStaying(serverId),
   "whether a resource has run": ({ system }, { resourceId }) => system.resources.hasRun(resourceId),
   "who uses a destination": ({ stores }, { destinationId }) => stores.destinations.users(destinationId, 3),
