@@ -81,6 +81,8 @@ describe("an execution", () => {
     message: null,
     error_details: null,
     retry_count: 0,
+    exit_code: null,
+    due_at: null,
     started_at,
     finished_at: null,
     created_at: started_at,

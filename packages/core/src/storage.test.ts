@@ -14,6 +14,7 @@ const record = (fields: Partial<StorageRecord> = {}): StorageRecord => ({
   id: 1,
   uuid: "s1",
   ...newStorage({ type: "persistent", name: "data", mount_path: "/data" }, PLACE),
+  has_volume: false,
   created_at: at,
   updated_at: at,
   ...fields,

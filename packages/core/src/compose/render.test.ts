@@ -127,7 +127,7 @@ volumes: { data: }
   test("stay the same while their place does, with what users added", () => {
     const date = new Date(0);
     const stored = (storage: ReturnType<typeof of>[number], index: number) => {
-      return { ...storage, id: index, uuid: `s${index}`, created_at: date, updated_at: date };
+      return { ...storage, id: index, uuid: `s${index}`, has_volume: false, created_at: date, updated_at: date };
     };
     const before = of(TEXT).map(stored);
     const own = stored({ ...before[0], is_managed: false, mount_path: "/own" } as (typeof before)[0], 7);

@@ -102,6 +102,7 @@ describe("storages", () => {
     id: 1,
     uuid,
     ...newStorage(sent, { resourceUuid: "app1", container: null }),
+    has_volume: false,
     created_at: new Date(0),
     updated_at: new Date(0),
   });
