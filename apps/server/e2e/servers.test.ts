@@ -28,21 +28,23 @@ describe("a real server", () => {
     });
   });
 
-  test("keeps a server with Docker as a record, says so, and deletes it with what is on it", async () => {
+  test("says why a server cannot be reached, and deletes it with what is on it", async () => {
     const { privateKey } = generateKeyPairSync("ed25519", {
       privateKeyEncoding: { type: "pkcs8", format: "pem" },
       publicKeyEncoding: { type: "spki", format: "pem" },
     });
     const key = await server.client.privateKeys.create.mutate({ private_key: privateKey });
     const made = await server.client.servers.create.mutate({
-      ip: "203.0.113.7",
+      // Where nothing listens.
+      ip: "127.0.0.7",
+      port: 9,
       private_key_uuid: key.uuid,
       instant_validate: true,
     });
     const [validation] = await server.client.jobs.list.query({ subject: made.uuid });
     expect(await ended(validation?.uuid)).toMatchObject({
       status: "failed",
-      error: expect.stringMatching(/Docker yet/),
+      error: expect.stringMatching(/refused the connection on 127\.0\.0\.7, port 9\. Check that sshd runs there/),
     });
     const [project] = await server.client.projects.list.query({});
     const { uuid } = await server.client.services.create.mutate({
