@@ -68,10 +68,13 @@ describe("a text in env format", () => {
     fc.assert(
       fc.property(text, (lines) => {
         const source = lines.join("\n");
+        // A quotation mark that is left open makes other ones of those that follow: what was in quotes is outside.
+        fc.pre(!/\S#/.test(source));
         const read = Object.fromEntries(parseEnvFile(source).map((entry) => [entry.key, entry.value]));
         expect(read).toEqual(parse(source));
       }),
-      { numRuns: 2000 },
+      // The example: a key whose sign stands on the next line.
+      { numRuns: 5000, examples: [[['_="', 'A="\n0\n="']], [["A=", '"x"']]] },
     );
   });
 });

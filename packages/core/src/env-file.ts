@@ -6,9 +6,10 @@ export interface EnvFileEntry {
   readonly comment: string | null;
 }
 
-const HEAD = /[^\S\n]*(?:export[^\S\n]+)?([\w.-]+)(?:[^\S\n]*=|:(?=\s))/y;
+// As there, the sign and a quoted value may stand on lines of their own.
+const HEAD = /[^\S\n]*(?:export[^\S\n]+)?([\w.-]+)(?:\s*=|:(?=\s))/y;
 // Any character but the quote, which a backslash may precede. No comment and no line end: it is not quoted.
-const QUOTED = /[^\S\n]*('(?:\\'|[^'])*'|"(?:\\"|[^"])*"|`(?:\\`|[^`])*`)[^\S\n]*(?:#(.*))?$/my;
+const QUOTED = /\s*('(?:\\'|[^'])*'|"(?:\\"|[^"])*"|`(?:\\`|[^`])*`)[^\S\n]*(?:#(.*))?$/my;
 const PLAIN = /.*/y;
 
 /**
