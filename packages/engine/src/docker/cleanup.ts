@@ -1,6 +1,7 @@
 import type { CleanupOperation, SeenObject, ServerCleaner } from "@berth/core";
 import type Docker from "dockerode";
 import { engineError, statusCodeOf } from "./client.ts";
+import { LABELS } from "./labels.ts";
 
 export interface DockerCleanerOptions {
   readonly docker: Docker;
@@ -49,7 +50,7 @@ const REMOVALS: Readonly<
 };
 
 async function observe(docker: Docker): Promise<readonly SeenObject[]> {
-  const labelled = { label: [INSTANCE] };
+  const labelled = { label: [LABELS.instance] };
   const [containers, images, named, { Volumes: volumes }, networks] = await Promise.all([
     docker.listContainers({ all: true }),
     docker.listImages({ filters: labelled }),
@@ -118,9 +119,7 @@ function seenImages(image: Docker.ImageInfo, isUsed: boolean): SeenObject[] {
 }
 
 const labelsOf = (labels: Readonly<Record<string, string>>) => ({
-  instance: labels[INSTANCE] ?? null,
-  resourceUuid: labels["berth.resource"] ?? null,
-  deploymentUuid: labels["berth.deployment"] ?? null,
+  instance: labels[LABELS.instance] ?? null,
+  resourceUuid: labels[LABELS.resource] ?? null,
+  deploymentUuid: labels[LABELS.deployment] ?? null,
 });
-
-const INSTANCE = "berth.instance";

@@ -1,27 +1,12 @@
-import { NO_RUN_OPTIONS, readRunOptions } from "@berth/core";
+import { readRunOptions } from "@berth/core";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { createOptions } from "./container.ts";
+import { createOptions, NO_CONTAINER_OPTIONS } from "./container.ts";
 import { specOf } from "./docker.fixture.ts";
 import { LABELS } from "./labels.ts";
 
 const PLACE = { instance: "one", network: "net", image: "app:1" };
 const IMAGE = { type: "image", image: "app:1" } as const;
-const CONTAINER = {
-  networkAliases: [],
-  portMappings: [],
-  labels: {},
-  run: NO_RUN_OPTIONS,
-  limits: {
-    memorySwapBytes: null,
-    memorySwappiness: null,
-    memoryReservationBytes: null,
-    cpuset: null,
-    cpuShares: null,
-  },
-  hasImageHealthCheck: true,
-};
-
 const of = (change: Parameters<typeof specOf>[1]) => createOptions(specOf(IMAGE, change), PLACE);
 const host = (change: Parameters<typeof specOf>[1]) => of(change).HostConfig;
 
@@ -57,7 +42,7 @@ describe("what the engine is told of a release", () => {
 
   test("lets no label of a user stand for one of Berth's own", () => {
     const labels = { "berth.instance": "other", "berth.managed": "false", mine: "$x" };
-    expect(of({ container: { ...CONTAINER, labels } }).Labels).toMatchObject({
+    expect(of({ container: { ...NO_CONTAINER_OPTIONS, labels } }).Labels).toMatchObject({
       "berth.instance": "one",
       "berth.managed": "true",
       mine: "$x",
@@ -70,7 +55,7 @@ describe("what the engine is told of a release", () => {
       { serverPort: 8080, containerPort: 80 },
       { serverPort: 8081, containerPort: 80 },
     ];
-    expect(host({ container: { ...CONTAINER, portMappings } })?.PortBindings).toEqual({
+    expect(host({ container: { ...NO_CONTAINER_OPTIONS, portMappings } })?.PortBindings).toEqual({
       "80/tcp": [{ HostPort: "8080" }, { HostPort: "8081" }],
     });
   });
@@ -97,7 +82,10 @@ describe("what the engine is told of a release", () => {
       cpuset: "0",
       cpuShares: 512,
     };
-    const options = host({ limits: { memoryBytes: 1 << 30, cpus: 0.5 }, container: { ...CONTAINER, limits } });
+    const options = host({
+      limits: { memoryBytes: 1 << 30, cpus: 0.5 },
+      container: { ...NO_CONTAINER_OPTIONS, limits },
+    });
     expect(options).toMatchObject({
       Memory: 1 << 30,
       MemorySwap: -1,
@@ -114,7 +102,7 @@ describe("what the engine is told of a release", () => {
       "--cap-add NET_ADMIN --cap-drop ALL --security-opt no-new-privileges --sysctl net.core.somaxconn=9 --ulimit nofile=1:2 --device /dev/fuse --gpus all --shm-size 1m --tmpfs /run --add-host a:1.2.3.4 --dns 1.1.1.1 --group-add audio --init=false --read-only --hostname h --user 1 --workdir /w --entrypoint /e --stop-signal SIGINT --pids-limit 9 --ip 10.0.0.2";
     const { options: run, problems } = readRunOptions(text);
     expect(problems).toEqual([]);
-    expect(of({ container: { ...CONTAINER, run } })).toMatchObject({
+    expect(of({ container: { ...NO_CONTAINER_OPTIONS, run } })).toMatchObject({
       Hostname: "h",
       User: "1",
       WorkingDir: "/w",

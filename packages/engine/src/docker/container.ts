@@ -25,7 +25,8 @@ export function createOptions(spec: ReleaseSpec, place: ContainerPlace): Contain
   return { ...options, Labels: { ...options.Labels, [LABELS.spec]: fingerprint(options) } };
 }
 
-const NO_OPTIONS: ContainerOptions = {
+/** What a release has that asks for nothing. */
+export const NO_CONTAINER_OPTIONS: ContainerOptions = {
   networkAliases: [],
   portMappings: [],
   labels: {},
@@ -41,7 +42,7 @@ const NO_OPTIONS: ContainerOptions = {
 };
 
 function containerOf(spec: ReleaseSpec, { instance, network, image }: ContainerPlace): ContainerCreateOptions {
-  const container = spec.container ?? NO_OPTIONS;
+  const container = spec.container ?? NO_CONTAINER_OPTIONS;
   const { run, networkAliases } = container;
   return {
     name: containerName(spec.resourceUuid, spec.deploymentUuid),

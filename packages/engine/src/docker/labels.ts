@@ -13,6 +13,8 @@ export const LABELS = {
   storage: "berth.storage",
   /** The port that takes requests; missing where nothing does. */
   port: "berth.port",
+  /** Fingerprint of what a proxy's container was made from. */
+  version: "berth.version",
   /** Fingerprint of what a container was made from. */
   spec: "berth.spec",
 } as const;

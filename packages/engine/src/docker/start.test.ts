@@ -3,9 +3,10 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { NO_RUN_OPTIONS, type ReleaseSpec, readRunOptions, type StorageMount } from "@berth/core";
+import { type ReleaseSpec, readRunOptions, type StorageMount } from "@berth/core";
 import { describeDocker } from "@berth/testing";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { NO_CONTAINER_OPTIONS } from "./container.ts";
 import { type DockerWorld, dockerWorld, IMAGES, io, specOf } from "./docker.fixture.ts";
 import type { DockerEngine } from "./engine.ts";
 import { volumeName } from "./volumes.ts";
@@ -36,18 +37,7 @@ describeDocker("a container of a release", IMAGES, (fixture) => {
   const container = (
     change: Partial<NonNullable<ReleaseSpec["container"]>>,
   ): NonNullable<ReleaseSpec["container"]> => ({
-    networkAliases: [],
-    portMappings: [],
-    labels: {},
-    run: NO_RUN_OPTIONS,
-    limits: {
-      memorySwapBytes: null,
-      memorySwappiness: null,
-      memoryReservationBytes: null,
-      cpuset: null,
-      cpuShares: null,
-    },
-    hasImageHealthCheck: true,
+    ...NO_CONTAINER_OPTIONS,
     ...change,
   });
   const sh = async (of: ReleaseSpec, script: string) => {

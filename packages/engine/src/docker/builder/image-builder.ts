@@ -5,6 +5,7 @@ import type Docker from "dockerode";
 import type { Host } from "../../host/host.ts";
 import type { ImageBuilder } from "../builder.ts";
 import { DOCKER_SOCKET, dockerClient, engineError, statusCodeOf } from "../client.ts";
+import { LABELS, ownedLabels } from "../labels.ts";
 import { buildImage } from "./buildx.ts";
 import { type ImageRef, imageName, imageRepository } from "./names.ts";
 import { inspectImage, pullImage, wantedImage } from "./pull.ts";
@@ -101,11 +102,10 @@ async function takeImage(
 }
 
 const labelsOf = (instanceId: string, { resourceUuid, deploymentUuid }: ImageRef) => ({
-  "berth.managed": "true",
-  "berth.instance": instanceId,
-  "berth.kind": "application",
-  "berth.resource": resourceUuid,
-  "berth.deployment": deploymentUuid,
+  ...ownedLabels(instanceId),
+  [LABELS.kind]: "application",
+  [LABELS.resource]: resourceUuid,
+  [LABELS.deployment]: deploymentUuid,
 });
 
 /** By its name: what other names share with it stays. One that a container still uses loses the name only. */

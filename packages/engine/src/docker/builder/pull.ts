@@ -79,7 +79,8 @@ export async function inspectImage(docker: Docker, server: string, image: string
   }
 }
 
-async function pull(
+/** Rejects with what the engine says of the registry: `pullFailure` makes a sentence of it. */
+export async function pull(
   { docker, server, logins }: { readonly docker: Docker; readonly server: string; readonly logins: RegistryLogins },
   image: string,
   io: WorkIO,

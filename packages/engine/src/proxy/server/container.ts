@@ -1,7 +1,11 @@
 import { createHash } from "node:crypto";
-import { DomainError, type ManagedProxyStatus, type ProxyType } from "@berth/core";
+import { Readable } from "node:stream";
+import { DomainError, isDomainError, type ManagedProxyStatus, type ProxyType } from "@berth/core";
 import type Docker from "dockerode";
-import { engineError, statusCodeOf } from "../../docker/client.ts";
+import { pull, pullFailure } from "../../docker/builder/pull.ts";
+import { engineError, reasonOf, statusCodeOf } from "../../docker/client.ts";
+import { readFrames } from "../../docker/frames.ts";
+import { LABELS, ownedLabels } from "../../docker/labels.ts";
 import type { Argv } from "../../host/argv.ts";
 
 /** Where a server's proxy runs. */
@@ -49,7 +53,7 @@ export function proxyContainer(place: ProxyPlace): ProxyContainer {
   }
 
   function own(found: Docker.ContainerInspectInfo): Docker.ContainerInspectInfo {
-    if (found.Config.Labels["berth.instance"] === instance && found.Config.Labels["berth.kind"] === KIND) return found;
+    if (found.Config.Labels[LABELS.instance] === instance && found.Config.Labels[LABELS.kind] === KIND) return found;
     const message = `Server ${server} has a container ${name} that is not Berth's. Rename it, and start the proxy again.`;
     throw new DomainError("setup.failed", message);
   }
@@ -66,8 +70,19 @@ export function proxyContainer(place: ProxyPlace): ProxyContainer {
       return await docker.createContainer(wanted);
     } catch (error) {
       if (statusCodeOf(error) !== 404) throw error;
-      await pull(docker, spec.image);
+      await take(spec.image);
       return await docker.createContainer(wanted);
+    }
+  }
+
+  /** Nobody follows it: it ends with the first start of the proxy. */
+  async function take(image: string): Promise<void> {
+    const io = { signal: new AbortController().signal, onLine: () => undefined };
+    try {
+      await pull({ docker, server, logins: new Map() }, image, io);
+    } catch (cause) {
+      if (isDomainError(cause) || !(cause instanceof Error)) throw cause;
+      throw new DomainError("setup.failed", pullFailure(image, reasonOf(cause)).message, { cause });
     }
   }
 
@@ -79,7 +94,7 @@ export function proxyContainer(place: ProxyPlace): ProxyContainer {
         if (existing !== undefined) {
           const { State, Config } = own(existing);
           // One that restarts waits longer each time; a new one begins at once.
-          const isUsable = Config.Labels["berth.version"] === version && !State.Restarting;
+          const isUsable = Config.Labels[LABELS.version] === version && !State.Restarting;
           if (isUsable && State.Running) return false;
           if (isUsable) {
             await ignoring([304], docker.getContainer(existing.Id).start());
@@ -99,15 +114,13 @@ export function proxyContainer(place: ProxyPlace): ProxyContainer {
     lastLines: () =>
       wrapped(server, async () => {
         const lines = await docker.getContainer(name).logs({ stdout: true, stderr: true, tail: 20, follow: false });
-        return textOf(lines);
+        return await textOf([lines]);
       }),
     output: (argv) =>
       wrapped(server, async () => {
         const options = { Cmd: [...argv], AttachStdout: true, AttachStderr: true };
         const exec = await docker.getContainer(name).exec(options);
-        const chunks: Buffer[] = [];
-        for await (const chunk of await exec.start({ hijack: true, stdin: false })) chunks.push(Buffer.from(chunk));
-        return textOf(Buffer.concat(chunks));
+        return await textOf(await exec.start({ hijack: true, stdin: false }));
       }),
   };
 }
@@ -146,11 +159,10 @@ export function createOptions(spec: ProxyContainerSpec, { name, version, instanc
     Env: Object.entries(spec.env).map(([key, value]) => `${key}=${value}`),
     Labels: {
       ...labels,
-      "berth.managed": "true",
-      "berth.instance": instance,
-      "berth.kind": KIND,
-      "berth.name": spec.type.toLowerCase(),
-      "berth.version": version,
+      ...ownedLabels(instance),
+      [LABELS.kind]: KIND,
+      [LABELS.name]: spec.type.toLowerCase(),
+      [LABELS.version]: version,
     },
     StopTimeout: STOP_SECONDS,
     HostConfig: {
@@ -180,26 +192,8 @@ function statusOf(type: ProxyType, found: Docker.ContainerInspectInfo | undefine
   return { type, state, image: Config.Image, startedAt, restartCount: RestartCount };
 }
 
-async function pull(docker: Docker, image: string): Promise<void> {
-  const stream = await docker.pull(image);
-  await new Promise<void>((resolve, reject) => {
-    docker.modem.followProgress(stream, (error, lines) => {
-      // A failure in the middle is told as a line of its own.
-      const failed: unknown = lines?.find((line: { readonly error?: unknown }) => line.error !== undefined)?.error;
-      if (error) reject(error);
-      else if (typeof failed === "string") reject(new Error(failed));
-      else resolve();
-    });
-  });
-}
-
-/** Without the eight bytes before each piece that say which stream it is of. */
-function textOf(framed: Buffer): string {
-  const pieces: string[] = [];
-  for (let at = 0; at + 8 <= framed.length; ) {
-    const length = framed.readUInt32BE(at + 4);
-    pieces.push(framed.subarray(at + 8, at + 8 + length).toString());
-    at += 8 + length;
-  }
-  return pieces.join("");
+async function textOf(chunks: AsyncIterable<Uint8Array | string> | readonly Buffer[]): Promise<string> {
+  const pieces: Buffer[] = [];
+  for await (const { bytes } of readFrames(Readable.from(chunks))) pieces.push(bytes);
+  return Buffer.concat(pieces).toString();
 }
