@@ -9,8 +9,10 @@ import {
   imageBuilder,
   localHost,
   movableHost,
+  recordedProxy,
   type SshHost,
   serverMachine,
+  serverProxy,
   sshHost,
   type TlsSettings,
 } from "@berth/engine";
@@ -18,7 +20,6 @@ import type { LocalDocker } from "./config.ts";
 import type { DataFolder } from "./data-folder.ts";
 import type { Member } from "./fleet.ts";
 import type { Logger } from "./logger.ts";
-import { serverProxyFor } from "./server-proxy.ts";
 
 export interface DockerServerDeps {
   readonly stores: SystemStores;
@@ -66,14 +67,15 @@ export function dockerServer(first: ServerRecord, deps: DockerServerDeps): Membe
     network: isOwn ? local.network : NETWORK,
     warn,
   });
-  const proxy = serverProxyFor(first, {
+  const proxyOptions = {
     host,
     docker,
     instance: instanceId,
     folder: isOwn ? join(ownFolder, "proxy") : remoteFolder(first, instanceId),
     tls,
     ...(isOwn ? { httpPort: local.httpPort, httpsPort: local.httpsPort } : {}),
-  });
+  };
+  const proxy = recordedProxy(first, (type) => serverProxy(type, proxyOptions));
 
   return {
     engine,

@@ -33,6 +33,7 @@ export { prepareRuntime, type Runtime } from "./process/runtime.ts";
 export { PROCESS_SETTINGS, type ProcessSettings } from "./process/settings.ts";
 export { type EmbeddedProxy, type EmbeddedProxyOptions, embeddedProxy } from "./proxy/embedded.ts";
 export type { ProxyStatus } from "./proxy/protocol.ts";
+export { type RecordedProxy, recordedProxy } from "./proxy/server/recorded-proxy.ts";
 export type { ProxySettings, TlsSettings } from "./proxy/server/routed-site.ts";
 export { serverProxy } from "./proxy/server/server-proxy.ts";
 export type { ServerProxyOptions } from "./proxy/server/settings.ts";

@@ -1,14 +1,16 @@
 import type { ManagedProxy, ProxyType, ServerRecord, Site, Proxy as SiteProxy } from "@berth/core";
-import { type ServerProxyOptions, serverProxy } from "@berth/engine";
+
+type ProxyRecord = Pick<ServerRecord, "proxy_type">;
 
 /** The proxy of one server as its record has it, started once there is something to route. */
 export interface RecordedProxy extends SiteProxy {
   /** The server's record is another one now, perhaps with another type of proxy. */
-  use(server: ServerRecord): void;
+  use(server: ProxyRecord): void;
 }
 
-export function serverProxyFor(first: ServerRecord, options: ServerProxyOptions): RecordedProxy {
-  let current = managed(first, options);
+/** @param make Makes the proxy of a type; two types of one server share their routes and their container's name. */
+export function recordedProxy(first: ProxyRecord, make: (type: ProxyType) => ManagedProxy): RecordedProxy {
+  let current = make(typeOf(first));
   /** Ends with the type it was begun for. */
   let starting: Promise<void> | undefined;
 
@@ -32,7 +34,7 @@ export function serverProxyFor(first: ServerRecord, options: ServerProxyOptions)
     use(server) {
       if (typeOf(server) === current.type) return;
       const wasStarted = starting !== undefined;
-      current = managed(server, options);
+      current = make(typeOf(server));
       starting = undefined;
       // Its routes are kept for it. What fails is tried again with whatever it is told next.
       if (wasStarted) void started().catch(() => undefined);
@@ -54,9 +56,6 @@ export function serverProxyFor(first: ServerRecord, options: ServerProxyOptions)
   };
 }
 
-const managed = (server: ServerRecord, options: ServerProxyOptions): ManagedProxy =>
-  serverProxy(typeOf(server), options);
-
 /** What older records may hold reads as no proxy. */
-const typeOf = ({ proxy_type }: ServerRecord): ProxyType =>
+const typeOf = ({ proxy_type }: ProxyRecord): ProxyType =>
   proxy_type === "CADDY" || proxy_type === "TRAEFIK" ? proxy_type : "NONE";

@@ -1,0 +1,79 @@
+import { DomainError, type ManagedProxy, type ManagedProxyStatus, type ProxyType, type Site } from "@berth/core";
+import { beforeEach, describe, expect, test, vi } from "vitest";
+import { recordedProxy } from "./recorded-proxy.ts";
+
+const SITE: Site = { id: "web", name: "web", routes: [{ host: "a.example", path: "/" }], upstreams: [] };
+
+let told: string[];
+let state: ManagedProxyStatus["state"];
+let failures = 0;
+beforeEach(() => {
+  told = [];
+  state = "absent";
+  failures = 0;
+});
+
+/** Writes down what it is told. Its container is there once it was ensured. */
+function writingProxy(type: ProxyType): ManagedProxy {
+  const tell = (what: string) => void told.push(`${type} ${what}`);
+  return {
+    type,
+    capabilities: { https: true, compression: true, customHeaders: true, upstreamPorts: true, requestCounts: true },
+    async ensure() {
+      tell("ensure");
+      if (failures-- > 0) throw new DomainError("setup.failed", "Port 80 is taken.");
+      state = "running";
+    },
+    sync: async (sites) => tell(`sync ${sites.length}`),
+    put: async ({ id }) => tell(`put ${id}`),
+    delete: async (id) => tell(`delete ${id}`),
+    inFlight: async () => 0,
+    publicUrl: (url) => url,
+    stop: async () => tell("stop"),
+    status: async () => ({ type, state, image: null, startedAt: null, restartCount: 0 }),
+  };
+}
+const proxyOf = (proxy_type: string) => recordedProxy({ proxy_type }, writingProxy);
+
+describe("the proxy of a server's record", () => {
+  test("is not started before there is a site, and once however many there are", async () => {
+    const proxy = proxyOf("CADDY");
+    await proxy.sync([]);
+    await proxy.delete("gone");
+    expect(told).toEqual([]);
+    await Promise.all([proxy.put(SITE), proxy.put({ ...SITE, id: "api" })]);
+    expect(told).toEqual(["CADDY ensure", "CADDY put web", "CADDY put api"]);
+  });
+
+  test("is started again by the next sync when somebody stopped it", async () => {
+    const proxy = proxyOf("CADDY");
+    await proxy.sync([SITE]);
+    state = "exited";
+    await proxy.sync([SITE]);
+    expect(told).toEqual(["CADDY ensure", "CADDY sync 1", "CADDY ensure", "CADDY sync 1"]);
+  });
+
+  test("is tried again after it could not be started", async () => {
+    failures = 1;
+    const proxy = proxyOf("CADDY");
+    await expect(proxy.put(SITE)).rejects.toMatchObject({ code: "setup.failed" });
+    await proxy.put(SITE);
+    expect(told).toEqual(["CADDY ensure", "CADDY ensure", "CADDY put web"]);
+  });
+
+  test("gives way to another type at once, where one runs", async () => {
+    const proxy = proxyOf("CADDY");
+    proxy.use({ proxy_type: "TRAEFIK" });
+    expect(told).toEqual([]);
+    await proxy.put(SITE);
+    proxy.use({ proxy_type: "TRAEFIK" });
+    proxy.use({ proxy_type: "CADDY" });
+    await vi.waitFor(() => expect(told).toEqual(["TRAEFIK ensure", "TRAEFIK put web", "CADDY ensure"]));
+  });
+
+  test("reads what is no type as none", () => {
+    const made = vi.fn(writingProxy);
+    recordedProxy({ proxy_type: "NGINX" }, made);
+    expect(made).toHaveBeenCalledWith("NONE");
+  });
+});
