@@ -1,6 +1,6 @@
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { request } from "node:http";
+import { type Agent, request } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createRepository, type RepositoryFiles, type TestRepository } from "@berth/testing";
@@ -144,6 +144,22 @@ export function get(server: TestServer, host: string, path = "/"): Promise<Answe
         response.on("error", reject);
       },
     );
+    sent.on("error", reject);
+    sent.end();
+  });
+}
+
+/** The body of an answer with 200 on a kept connection, with no second try: what a strict client sees. */
+export function getKept(server: TestServer, host: string, agent: Agent, path = "/"): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const sent = request({ host: "127.0.0.1", port: server.proxyPort, path, agent, headers: { host } }, (response) => {
+      let body = "";
+      response.setEncoding("utf8").on("data", (chunk) => (body += chunk));
+      response.on("end", () =>
+        response.statusCode === 200 ? resolve(body) : reject(new Error(`${response.statusCode} ${body}`)),
+      );
+      response.on("error", reject);
+    });
     sent.on("error", reject);
     sent.end();
   });

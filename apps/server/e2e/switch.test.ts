@@ -1,6 +1,13 @@
-import { Agent, request } from "node:http";
+import { Agent } from "node:http";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { createApplication, type Deployed, deploy, plainServer, temporaryRepository } from "./applications.fixture.ts";
+import {
+  createApplication,
+  type Deployed,
+  deploy,
+  getKept,
+  plainServer,
+  temporaryRepository,
+} from "./applications.fixture.ts";
 import { type TestServer, testServer } from "./server.fixture.ts";
 
 const DEPLOYMENTS = 10;
@@ -29,7 +36,7 @@ it(`answers ${REQUESTS_MIN} and more requests on kept connections through ${DEPL
   const client = async (index: number) => {
     while (isDeploying || sent < REQUESTS_MIN) {
       sent += 1;
-      await once(agent, sent % 40 === index ? "/slow" : "/").then(
+      await getKept(server, plain.host, agent, sent % 40 === index ? "/slow" : "/").then(
         (body) => seen.set(body, (seen.get(body) ?? 0) + 1),
         (cause: unknown) => failures.push(String(cause)),
       );
@@ -43,29 +50,10 @@ it(`answers ${REQUESTS_MIN} and more requests on kept connections through ${DEPL
   }
   isDeploying = false;
   await Promise.all(clients);
-  expect(await once(agent, "/")).toBe(String(DEPLOYMENTS));
+  expect(await getKept(server, plain.host, agent, "/")).toBe(String(DEPLOYMENTS));
   agent.destroy();
 
   expect(failures).toEqual([]);
   expect(sent).toBeGreaterThanOrEqual(REQUESTS_MIN);
   expect([...seen.keys()].length).toBeGreaterThanOrEqual(DEPLOYMENTS);
 }, 300_000);
-
-/** One request on a kept connection, with no second try: what a strict client sees. */
-function once(agent: Agent, path: string): Promise<string> {
-  return new Promise((resolve, reject) => {
-    const sent = request(
-      { host: "127.0.0.1", port: server.proxyPort, path, agent, headers: { host: plain.host } },
-      (response) => {
-        let body = "";
-        response.setEncoding("utf8").on("data", (chunk) => (body += chunk));
-        response.on("end", () =>
-          response.statusCode === 200 ? resolve(body) : reject(new Error(`${response.statusCode} ${body}`)),
-        );
-        response.on("error", reject);
-      },
-    );
-    sent.on("error", reject);
-    sent.end();
-  });
-}

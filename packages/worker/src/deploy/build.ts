@@ -13,6 +13,9 @@ export const build: Step<StepContext, CheckedOut, Built> = {
     // An engine may have moved files out of the checkout before it was interrupted.
     const source = ctx.wasInterrupted ? (await ctx.fetch(commit)).folder : folder;
     const request = buildRequest({ ...ctx, deployment: { ...ctx.deployment, commit } }, source);
+    if (ctx.application.settings.use_build_server) {
+      ctx.say("Builds on the application's own server: building on another one is not supported yet.", "stderr");
+    }
     const artifact = await ctx.hands.engine.build(request, ctx.io);
     if (artifact.type === "folder") ctx.say(`Built: ${artifact.detected}`);
     return { artifact, builtBy: ctx.deployment.uuid };
