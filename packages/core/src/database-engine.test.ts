@@ -141,6 +141,7 @@ describe("what a database's container gets", () => {
         file: {
           path: "/usr/local/etc/redis/redis.conf",
           text: 'maxmemory 7mb\nrequirepass "a\\x20\\x22b\\x22"\n',
+          readers: ["redis", "valkey"],
         },
       },
     ],
@@ -152,6 +153,7 @@ describe("what a database's container gets", () => {
         file: {
           path: "/usr/local/etc/redis/redis.conf",
           text: 'user default off\nuser "app" on "\\x3e\\xc3\\xa9" ~* &* +@all\n',
+          readers: ["redis", "valkey"],
         },
       },
     ],
@@ -160,7 +162,7 @@ describe("what a database's container gets", () => {
       {},
       {
         argv: ["keydb-server", "/etc/keydb/keydb.conf"],
-        file: { path: "/etc/keydb/keydb.conf", text: 'requirepass "s3cret"\n' },
+        file: { path: "/etc/keydb/keydb.conf", text: 'requirepass "s3cret"\n', readers: ["keydb"] },
       },
     ],
     ["dragonfly", {}, {}],
@@ -181,6 +183,11 @@ describe("what a database's container gets", () => {
   ])("of %s is asked for its health so", (engine, argv) => {
     expect(databaseEngine(engine).health(valuesOf(engine))).toEqual(argv);
   });
+});
+
+test("a Redis with a user of another name is asked for its health as that user", () => {
+  const values = valuesOf("redis", { redis_username: "app" });
+  expect(databaseEngine("redis").health(values)).toEqual(["redis-cli", "--user", "app", "ping"]);
 });
 
 describe("dumping and restoring", () => {

@@ -54,6 +54,7 @@ export function engineConformance(name: string, makeWorld: () => Promise<EngineW
       return {
         ...ref,
         resourceNumber: number,
+        kind: "application",
         name: "conformance",
         artifact: await world.artifact(ref),
         env: {},

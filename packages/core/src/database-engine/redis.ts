@@ -32,10 +32,16 @@ export const redis = engineRow({
   variables: (values) => given({ REDISCLI_AUTH: values.redis_password }),
   start: (values) =>
     startWith(
-      { program: "redis-server", path: "/usr/local/etc/redis/redis.conf" },
+      // Valkey's image takes the same command line.
+      { program: "redis-server", path: "/usr/local/etc/redis/redis.conf", readers: ["redis", "valkey"] },
       { conf: values.redis_conf, user: values.redis_username, password: values.redis_password },
     ),
-  health: () => ["redis-cli", "ping"],
+  // Its client takes the password from a variable, and the user from an argument only.
+  health: ({ redis_username: user }) => [
+    "redis-cli",
+    ...(user === null || user === DEFAULT_USER ? [] : ["--user", user]),
+    "ping",
+  ],
   dumps: null,
 });
 
@@ -50,7 +56,7 @@ export const keydb = engineRow({
   variables: ({ keydb_password }) => given({ REDISCLI_AUTH: keydb_password }),
   start: ({ keydb_conf, keydb_password }) =>
     startWith(
-      { program: "keydb-server", path: "/etc/keydb/keydb.conf" },
+      { program: "keydb-server", path: "/etc/keydb/keydb.conf", readers: ["keydb"] },
       { conf: keydb_conf, user: null, password: keydb_password },
     ),
   health: () => ["keydb-cli", "ping"],
@@ -89,12 +95,12 @@ interface Login {
 
 /** The password is in the file, since arguments can be read by whoever lists processes. */
 function startWith(
-  { program, path }: { readonly program: string; readonly path: string },
+  { program, path, readers }: { readonly program: string; readonly path: string; readonly readers: readonly string[] },
   { conf, ...login }: Login & { readonly conf: string | null },
 ): DatabaseStart {
   const lines = [...(conf === null ? [] : [conf]), ...loginLines(login)];
   if (lines.length === 0) return {};
-  return { argv: [program, path], file: { path, text: `${lines.join("\n")}\n` } };
+  return { argv: [program, path], file: { path, text: `${lines.join("\n")}\n`, readers } };
 }
 
 function loginLines({ user, password: secret }: Login): readonly string[] {

@@ -1,5 +1,4 @@
-/** Program and arguments, to the last hop: no shell reads them. */
-export type Argv = readonly [program: string, ...args: string[]];
+import type { Argv } from "../argv.ts";
 
 /**
  * - `identifier`: a name inside the database, made when it starts first
@@ -35,10 +34,12 @@ export interface DatabaseAddress {
   readonly path: string;
 }
 
-/** A file for the database's container, or for one command in it: written with mode 0600. */
+/** A file for the database's container, or for one command in it. */
 export interface DatabaseFile {
   readonly path: string;
   readonly text: string;
+  /** It holds a secret: the first of these accounts that the image has is the only one to read it. */
+  readonly readers?: readonly string[];
 }
 
 /** A command in the database's container. Secrets are in `variables` and `file`, never in `argv`. */

@@ -1,5 +1,13 @@
+import type { Argv } from "../argv.ts";
+
 /** What only an engine with containers reads of a release. */
 export interface ContainerOptions {
+  /** Arguments instead of the image's own; its entrypoint gets them. `null`: the image's own. */
+  readonly command: Argv | null;
+  /** What the engine runs from time to time. `null`: see `hasImageHealthCheck`. */
+  readonly healthCheck: ContainerHealthCheck | null;
+  /** Whether the variables `HOST` and `PORT` tell it where to listen. */
+  readonly isToldPort: boolean;
   /** Names under which other containers of the network find it, beside its own. */
   readonly networkAliases: readonly string[];
   /** Ports of the server that lead to it: two releases with the same ones never run at the same time. */
@@ -10,6 +18,18 @@ export interface ContainerOptions {
   readonly limits: ContainerLimits;
   /** Whether the image's own HEALTHCHECK is run; not where the application has another one. */
   readonly hasImageHealthCheck: boolean;
+}
+
+/** As Docker's HEALTHCHECK. */
+export interface ContainerHealthCheck {
+  /** Healthy when it exits with 0. */
+  readonly argv: Argv;
+  readonly intervalSeconds: number;
+  readonly timeoutSeconds: number;
+  /** Failures in a row that mean unhealthy. */
+  readonly retries: number;
+  /** In this first period failures do not count. */
+  readonly startPeriodSeconds: number;
 }
 
 export interface PortMapping {

@@ -22,6 +22,9 @@ const NO_LIMITS = {
 describe("the container of an application", () => {
   test("with settings that nobody touched is an ordinary one", () => {
     expect(of({})).toEqual({
+      command: null,
+      healthCheck: null,
+      isToldPort: true,
       networkAliases: [],
       portMappings: [],
       labels: {},

@@ -16,6 +16,7 @@ export function containerOptions(
   const { options: run } = readRunOptions(settings.custom_docker_run_options);
   const isPreview = pullRequestId !== 0;
   return {
+    ...OWN_START,
     networkAliases: isPreview ? [] : listOf(settings.custom_network_aliases),
     portMappings: isPreview ? [] : portMappingsOf(settings.ports_mappings),
     labels: labelsOf(custom_labels, settings.is_container_label_escape_enabled, env),
@@ -24,6 +25,9 @@ export function containerOptions(
     hasImageHealthCheck: !settings.health_check_enabled,
   };
 }
+
+/** Started as its image says, told where to listen, and checked by Berth or by its image. */
+const OWN_START = { command: null, healthCheck: null, isToldPort: true } as const;
 
 const listOf = (text: string | null): readonly string[] => (text ?? "").split(",").filter(Boolean);
 

@@ -52,7 +52,11 @@ function branchOf({ application, deployment }: EnvSubject): string {
 function withUserValues(subject: EnvSubject, given: EnvValues, isWanted: (env: EnvRecord) => boolean): EnvValues {
   const isPreview = subject.deployment.pull_request_id !== 0;
   const wanted = subject.envs.filter((env) => env.is_preview === isPreview && isWanted(env));
-  // Values go out byte for byte, whatever the flags that shape how they are shown say.
-  const own = wanted.map(({ key, value }) => [key, interpolate(value ?? "", subject.shared ?? {})]);
-  return { ...given, ...Object.fromEntries(own) };
+  return { ...given, ...valuesOf(wanted, subject.shared) };
 }
+
+/** Values go out byte for byte, whatever the flags that shape how they are shown say. */
+export const valuesOf = (
+  envs: readonly Pick<EnvRecord, "key" | "value">[],
+  shared: SharedVariables | undefined,
+): EnvValues => Object.fromEntries(envs.map(({ key, value }) => [key, interpolate(value ?? "", shared ?? {})]));

@@ -86,6 +86,7 @@ export function releaseSpec(subject: DeploySubject, artifact: Artifact): Release
     resourceUuid: application.uuid,
     deploymentUuid: deployment.uuid,
     resourceNumber: application.id,
+    kind: application.kind,
     name: application.name,
     artifact,
     env,

@@ -1,3 +1,4 @@
+import type { ResourceKind } from "../resource.ts";
 import type { Health } from "../status.ts";
 import type { Artifact } from "./artifact.ts";
 import type { ContainerOptions } from "./container.ts";
@@ -12,6 +13,7 @@ export interface ReleaseRef {
 export interface ReleaseSpec extends ReleaseRef {
   /** Positive number of the resource, unique on the instance; an engine may derive a user id from it. */
   readonly resourceNumber: number;
+  readonly kind: ResourceKind;
   readonly name: string;
   readonly artifact: Artifact;
   readonly env: Readonly<Record<string, string>>;
@@ -54,6 +56,11 @@ export interface FileMount extends Mount {
   readonly type: "file";
   /** May be a secret: kept only in files that nobody but the release's user reads. */
   readonly content: string;
+  /**
+   * Accounts of an image that begins as root, of which the first that it has is the only one to read the file. Missing:
+   * every process of the release reads it.
+   */
+  readonly readers?: readonly string[];
 }
 
 /** `null`: unlimited. */

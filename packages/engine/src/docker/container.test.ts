@@ -49,6 +49,21 @@ describe("what the engine is told of a release", () => {
     });
   });
 
+  test("starts its image as that says, unless the kind of resource says otherwise", () => {
+    const check = { intervalSeconds: 15, timeoutSeconds: 5, retries: 3, startPeriodSeconds: 2 };
+    const healthCheck = { argv: ["redis-cli", "ping"] as const, ...check };
+    const container = { ...NO_CONTAINER_OPTIONS, command: ["redis-server", "/etc/r.conf"], isToldPort: false } as const;
+    expect(of({})).not.toHaveProperty("Cmd");
+    expect(of({})).not.toHaveProperty("Healthcheck");
+    const made = of({ kind: "database", container: { ...container, healthCheck } });
+    expect(made).toMatchObject({ Cmd: ["redis-server", "/etc/r.conf"], Labels: { "berth.kind": "database" } });
+    expect(made.Env?.filter((entry) => /^(PORT|HOST)=/.test(entry))).toEqual([]);
+    const times = { Interval: 15e9, Timeout: 5e9, StartPeriod: 2e9, StartInterval: 1e9 };
+    expect(made.Healthcheck).toEqual({ Test: ["CMD", "redis-cli", "ping"], Retries: 3, ...times });
+    const atOnce = { ...healthCheck, startPeriodSeconds: 0 };
+    expect(of({ container: { ...container, healthCheck: atOnce } }).Healthcheck).not.toHaveProperty("StartInterval");
+  });
+
   test("publishes ports only where it is asked to", () => {
     expect(host({})?.PortBindings).toEqual({});
     const portMappings = [

@@ -27,6 +27,9 @@ export function createOptions(spec: ReleaseSpec, place: ContainerPlace): Contain
 
 /** What a release has that asks for nothing. */
 export const NO_CONTAINER_OPTIONS: ContainerOptions = {
+  command: null,
+  healthCheck: null,
+  isToldPort: true,
   networkAliases: [],
   portMappings: [],
   labels: {},
@@ -47,7 +50,8 @@ function containerOf(spec: ReleaseSpec, { instance, network, image }: ContainerP
   return {
     name: containerName(spec.resourceUuid, spec.deploymentUuid),
     Image: image,
-    Env: environmentOf(spec),
+    ...(container.command === null ? {} : { Cmd: [...container.command] }),
+    Env: environmentOf(spec, container),
     Labels: { ...releaseLabels(spec, instance) },
     ExposedPorts: exposedPorts(spec, container),
     ...(run.hostname === null ? {} : { Hostname: run.hostname }),
@@ -55,8 +59,7 @@ function containerOf(spec: ReleaseSpec, { instance, network, image }: ContainerP
     ...(run.workingFolder === null ? {} : { WorkingDir: run.workingFolder }),
     ...(run.entrypoint === null ? {} : { Entrypoint: [run.entrypoint] }),
     ...(run.stopSignal === null ? {} : { StopSignal: run.stopSignal }),
-    // The application has a check of its own: two would contradict each other.
-    ...(container.hasImageHealthCheck ? {} : { Healthcheck: { Test: ["NONE"] } }),
+    ...healthCheckOf(container),
     HostConfig: hostConfig(spec, container, network),
     NetworkingConfig: {
       EndpointsConfig: {
@@ -68,6 +71,25 @@ function containerOf(spec: ReleaseSpec, { instance, network, image }: ContainerP
     },
   };
 }
+
+function healthCheckOf({
+  healthCheck,
+  hasImageHealthCheck,
+}: ContainerOptions): Pick<ContainerCreateOptions, "Healthcheck"> {
+  // The resource has a check of another kind: two would contradict each other.
+  if (healthCheck === null) return hasImageHealthCheck ? {} : { Healthcheck: { Test: ["NONE"] } };
+  const { argv, intervalSeconds, timeoutSeconds, retries, startPeriodSeconds } = healthCheck;
+  const times = {
+    Interval: intervalSeconds * NANOSECONDS,
+    Timeout: timeoutSeconds * NANOSECONDS,
+    StartPeriod: startPeriodSeconds * NANOSECONDS,
+    // Of the start period. Older engines do not read it, and check for the first time when one interval is over.
+    ...(startPeriodSeconds > 0 ? { StartInterval: NANOSECONDS } : {}),
+  };
+  return { Healthcheck: { Test: ["CMD", ...argv], Retries: retries, ...times } };
+}
+
+const NANOSECONDS = 1e9;
 
 function hostConfig(spec: ReleaseSpec, { run, limits, portMappings }: ContainerOptions, network: string): HostConfig {
   return {
@@ -126,9 +148,9 @@ const gpuRequest = ({ count, ids }: Gpus): DeviceRequest => ({
 });
 
 /** Byte for byte: an entry of the list is read up to its first `=`. */
-function environmentOf({ env, ports, deploymentUuid }: ReleaseSpec): string[] {
+function environmentOf({ env, ports, deploymentUuid }: ReleaseSpec, { isToldPort }: ContainerOptions): string[] {
   const [port] = ports;
-  const given = { HOST: "0.0.0.0", ...(port === undefined ? {} : { PORT: String(port) }) };
+  const given = isToldPort ? { HOST: "0.0.0.0", ...(port === undefined ? {} : { PORT: String(port) }) } : {};
   const all = { ...given, ...env, BERTH_DEPLOYMENT_UUID: deploymentUuid };
   return Object.entries(all).map(([name, value]) => `${name}=${value}`);
 }

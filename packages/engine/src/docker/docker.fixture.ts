@@ -85,6 +85,7 @@ export const specOf = (artifact: ImageArtifact, change: Partial<ReleaseSpec> = {
   resourceUuid: `resource-${randomBytes(6).toString("hex")}`,
   deploymentUuid: `deployment-${randomBytes(6).toString("hex")}`,
   resourceNumber: 1,
+  kind: "application",
   name: "test",
   artifact,
   env: {},

@@ -9,6 +9,11 @@ interface Owner {
   readonly gid: number;
 }
 
+interface Access extends Owner {
+  /** Nobody else reads it. Otherwise everybody does: images often begin as root and go on as somebody else. */
+  readonly isPrivate: boolean;
+}
+
 const ROOT: Owner = { uid: 0, gid: 0 };
 
 /**
@@ -17,17 +22,18 @@ const ROOT: Owner = { uid: 0, gid: 0 };
  */
 export async function putFiles(container: Docker.Container, files: readonly FileMount[], user: string): Promise<void> {
   if (files.length === 0) return;
-  const owner = await ownerOf(container, user);
-  const archive = Buffer.concat([...files.map((file) => entryOf(file, owner)), Buffer.alloc(1024)]);
+  const accounts = await accountsOf(container, files, user);
+  const entries = files.map((file) => entryOf(file, accessTo(file, accounts, user)));
+  const archive = Buffer.concat([...entries, Buffer.alloc(1024)]);
   await container.putArchive(archive, { path: "/", noOverwriteDirNonDir: "1" });
 }
 
-function entryOf({ mountPath, content, isReadOnly }: FileMount, { uid, gid }: Owner): Buffer {
+function entryOf({ mountPath, content, isReadOnly }: FileMount, { uid, gid, isPrivate }: Access): Buffer {
   const body = Buffer.from(content);
+  const mode = isPrivate ? 0o600 : 0o644;
   const fields = {
     path: posix.relative("/", mountPath),
-    // Images often begin as root and go on as somebody else.
-    mode: isReadOnly === true ? 0o444 : 0o644,
+    mode: isReadOnly === true ? mode & 0o444 : mode,
     uid,
     gid,
     size: body.length,
@@ -41,19 +47,34 @@ function entryOf({ mountPath, content, isReadOnly }: FileMount, { uid, gid }: Ow
   return Buffer.concat([pax, head, body, Buffer.alloc((512 - (body.length % 512)) % 512)]);
 }
 
-/** Whom the container's processes run as. @param user Of the image or the options: a name or number, and a group or none. */
-async function ownerOf(container: Docker.Container, user: string): Promise<Owner> {
-  const [name = "", group] = user.split(":");
-  if (name === "" || name === "root") return ROOT;
-  if (/^\d+$/.test(name)) return { uid: Number(name), gid: /^\d+$/.test(group ?? "") ? Number(group) : 0 };
-  const accounts = await readFile(container, "/etc/passwd");
-  const [, , uid, gid] =
-    accounts
-      .split("\n")
-      .find((line) => line.startsWith(`${name}:`))
-      ?.split(":") ?? [];
-  return uid === undefined ? ROOT : { uid: Number(uid), gid: Number(gid) };
+type Accounts = ReadonlyMap<string, Owner>;
+
+/** Those of the image, where one must be known by its name. */
+async function accountsOf(container: Docker.Container, files: readonly FileMount[], user: string): Promise<Accounts> {
+  const isNamed = !isRoot(user) && !/^\d+(:|$)/.test(user);
+  if (!isNamed && files.every(({ readers }) => readers === undefined)) return new Map();
+  const accounts = (await readFile(container, "/etc/passwd")).matchAll(/^([^:\n]+):[^:\n]*:(\d+):(\d+):/gm);
+  return new Map([...accounts].map(([, name = "", uid, gid]) => [name, { uid: Number(uid), gid: Number(gid) }]));
 }
+
+function accessTo({ readers }: FileMount, accounts: Accounts, user: string): Access {
+  const owner = ownerOf(user, accounts);
+  if (readers === undefined) return { ...owner, isPrivate: false };
+  // What begins as somebody cannot become another one.
+  if (!isRoot(user)) return { ...owner, isPrivate: true };
+  const [reader] = readers.flatMap((name) => accounts.get(name) ?? []);
+  // Nobody knows whom this image goes on as; its processes alone see the file.
+  return reader === undefined ? { ...owner, isPrivate: false } : { ...reader, isPrivate: true };
+}
+
+/** Whom the container's processes run as. @param user Of the image or the options: a name or number, and a group or none. */
+function ownerOf(user: string, accounts: Accounts): Owner {
+  const [name = "", group] = user.split(":");
+  if (/^\d+$/.test(name)) return { uid: Number(name), gid: /^\d+$/.test(group ?? "") ? Number(group) : 0 };
+  return accounts.get(name) ?? ROOT;
+}
+
+const isRoot = (user: string): boolean => /^(root|0)?(:|$)/.test(user);
 
 /** Empty when there is none. */
 async function readFile(container: Docker.Container, path: string): Promise<string> {

@@ -36,7 +36,7 @@ export function releaseLabels(spec: ReleaseSpec, instance: string): Labels {
     [LABELS.role]: RELEASE_ROLE,
     [LABELS.resource]: spec.resourceUuid,
     [LABELS.deployment]: spec.deploymentUuid,
-    [LABELS.kind]: "application",
+    [LABELS.kind]: spec.kind,
     [LABELS.name]: spec.name,
     ...(port === undefined ? {} : { [LABELS.port]: String(port) }),
   };

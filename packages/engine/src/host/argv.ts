@@ -1,5 +1,6 @@
-/** A program and its arguments, never a command line: nothing in it is parsed by a shell. */
-export type Argv = readonly [program: string, ...args: string[]];
+import type { Argv } from "@berth/core";
+
+export type { Argv };
 
 /**
  * POSIX quoting, for the one place that must hand a string to a shell: the far end of an ssh connection.

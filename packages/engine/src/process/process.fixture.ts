@@ -115,6 +115,7 @@ export async function builtSpec(
   return {
     ...ref,
     resourceNumber,
+    kind: "application",
     name: "test",
     artifact: { ...artifact, run: typeof run === "string" ? { type: "shell", script: run } : run },
     env: {},

@@ -1,0 +1,99 @@
+import type { Argv } from "../argv.ts";
+import type { DatabaseFile } from "../database-engine/row.ts";
+import { databaseEngine, engineValues } from "../database-engine.ts";
+import { fieldValues } from "../database-view.ts";
+import type { SharedVariables } from "../env-value.ts";
+import type { DatabaseRecord, DatabaseSecrets } from "../ports/database.ts";
+import type { DeploymentRecord, EnvRecord } from "../ports/records.ts";
+import type { StorageRecord } from "../ports/storage.ts";
+import { NO_RUN_OPTIONS } from "../run-options.ts";
+import type { Artifact } from "./artifact.ts";
+import type { ContainerHealthCheck, ContainerOptions } from "./container.ts";
+import type { FileMount, ReleaseSpec } from "./release.ts";
+import { containerLimits } from "./release-container.ts";
+import { valuesOf } from "./release-env.ts";
+import { limitsOf, mountsOf } from "./release-spec.ts";
+
+/** Everything a release of a database is derived from, read at one moment. */
+export interface DatabaseSubject {
+  readonly database: DatabaseRecord;
+  readonly secrets: DatabaseSecrets;
+  readonly deployment: Pick<DeploymentRecord, "uuid">;
+  readonly envs: readonly EnvRecord[];
+  readonly storages: readonly StorageRecord[];
+  /** What references such as `{{ team.KEY }}` mean; those to nothing stay as they are. */
+  readonly shared?: SharedVariables;
+}
+
+/**
+ * How long a database may take to end: it writes what it holds in memory first, and reads its journal after a kill.
+ * As long as a shutdown of PostgreSQL by its own `pg_ctl` may take.
+ */
+export const DATABASE_STOP_GRACE_SECONDS = 60;
+
+/** A database as a release: its image with what the row of its engine says. */
+export function databaseSpec(subject: DatabaseSubject, artifact: Artifact): ReleaseSpec {
+  const { database, deployment, shared } = subject;
+  const { uuid, engine, settings } = database;
+  const row = databaseEngine(engine);
+  const own = subject.envs.filter(({ is_preview }) => !is_preview);
+  const kept = { ...database.fields, ...subject.secrets };
+  // Some fields are variables of the database.
+  const values = engineValues(engine, { ...kept, ...fieldValues(engine, { ...kept, ...valuesOf(own, shared) }) });
+  const { argv, file } = row.start(values);
+  return {
+    resourceUuid: uuid,
+    deploymentUuid: deployment.uuid,
+    resourceNumber: database.id,
+    kind: database.kind,
+    name: database.name,
+    artifact,
+    // As everywhere, what its owner sets comes before what it is given.
+    env: {
+      ...row.variables(values),
+      ...valuesOf(
+        own.filter(({ is_runtime }) => is_runtime),
+        shared,
+      ),
+    },
+    ports: [row.port],
+    // What is in a mounted folder is hidden by the mount, so files come last.
+    storages: [...mountsOf(uuid, subject.storages, 0), ...(file === undefined ? [] : [configurationMount(uuid, file)])],
+    limits: limitsOf(settings),
+    container: containerOf(database, { command: argv ?? null, healthArgv: row.health(values) }),
+  };
+}
+
+const configurationMount = (databaseUuid: string, { path, text, readers }: DatabaseFile): FileMount => ({
+  uuid: `${databaseUuid}-configuration`,
+  name: "configuration",
+  type: "file",
+  mountPath: path,
+  content: text,
+  ...(readers === undefined ? {} : { readers }),
+});
+
+function containerOf(
+  { uuid, settings }: DatabaseRecord,
+  { command, healthArgv }: { readonly command: Argv | null; readonly healthArgv: Argv },
+): ContainerOptions {
+  const check: ContainerHealthCheck = {
+    argv: healthArgv,
+    intervalSeconds: settings.health_check_interval,
+    timeoutSeconds: settings.health_check_timeout,
+    retries: settings.health_check_retries,
+    startPeriodSeconds: settings.health_check_start_period,
+  };
+  return {
+    command,
+    healthCheck: settings.health_check_enabled ? check : null,
+    hasImageHealthCheck: false,
+    isToldPort: false,
+    // The host of its URL, whichever release it is.
+    networkAliases: [uuid],
+    portMappings: [],
+    labels: {},
+    run: NO_RUN_OPTIONS,
+    limits: containerLimits(settings),
+  };
+}
