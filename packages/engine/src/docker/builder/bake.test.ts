@@ -25,16 +25,18 @@ describe("what buildx is given", () => {
       isForced: true,
     });
     const value = (text: string) => Object.entries(env).find(([, known]) => known === text)?.[0] ?? "";
-    expect(JSON.parse(definition).target.app).toEqual({
+    expect(JSON.parse(definition).services.app.build).toEqual({
       context: `\${${value("/src")}}`,
       dockerfile: `\${${value("/job/Dockerfile")}}`,
       target: `\${${value("one")}}`,
-      tags: [`\${${value("berth/a:b")}}`],
       labels: { "berth.managed": `\${${value("true")}}` },
       args: { A: `\${${value("x")}}` },
-      secret: [`id=A,env=${value("x")}`, `id=f,src=\${${value("/job/env")}}`],
-      "no-cache": true,
-      output: ["type=docker"],
+      "x-bake": {
+        tags: [`\${${value("berth/a:b")}}`],
+        secret: [`id=A,env=${value("x")}`, `id=f,src=\${${value("/job/env")}}`],
+        output: ["type=docker"],
+        "no-cache": true,
+      },
     });
   });
 
@@ -59,8 +61,8 @@ describe("what buildx is given", () => {
   });
 
   test("is told by arguments that are the same for every build", () => {
-    expect(bakeArgv({ definition: "/j/bake.json", metadata: "/j/m.json" }).join(" ")).toBe(
-      "docker buildx --builder default bake --progress rawjson --metadata-file /j/m.json --file /j/bake.json app",
+    expect(bakeArgv({ definition: "/j/bake.yaml", metadata: "/j/m.json" }).join(" ")).toBe(
+      "docker buildx --builder default bake --progress rawjson --metadata-file /j/m.json --file /j/bake.yaml app",
     );
   });
 });

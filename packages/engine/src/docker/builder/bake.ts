@@ -18,7 +18,7 @@ export interface BakeTarget {
   readonly isForced: boolean;
 }
 
-/** A definition for `docker buildx bake`, and the environment that its values stand in. */
+/** A definition for `docker buildx bake` in the format of compose, and the environment that its values stand in. */
 export interface Bake {
   readonly definition: string;
   readonly env: Readonly<Record<string, string>>;
@@ -26,7 +26,8 @@ export interface Bake {
 
 /**
  * Puts every text that is not ours into the environment under a name of our own, and refers to it: nothing of a user is
- * read as a part of the definition, as an option, or as a variable of the program itself, e.g. `LD_PRELOAD`.
+ * read as a part of the definition, as an option, or as a variable of the program itself, e.g. `LD_PRELOAD`. The format
+ * is that of compose, since values that go through bake's own lose bytes: it normalises Unicode.
  */
 export function bakeOf(target: BakeTarget): Bake {
   const values = new Map<string, string>();
@@ -41,23 +42,25 @@ export function bakeOf(target: BakeTarget): Bake {
   const referAll = (record: Readonly<Record<string, string>>) =>
     Object.fromEntries(named(record).map(([key, value]) => [key, refer(value)]));
 
-  const app = {
+  const build = {
     context: refer(target.context),
     dockerfile: refer(target.dockerfile),
-    tags: [refer(target.image)],
-    labels: Object.fromEntries(Object.entries(target.labels).map(([key, value]) => [key, refer(value)])),
+    labels: referAll(target.labels),
     args: referAll(target.args),
-    secret: [
-      ...named(target.secrets).map(([id, value]) => `id=${id},env=${nameOf(value)}`),
-      ...named(target.secretFiles).map(([id, file]) => `id=${id},src=${refer(file)}`),
-    ],
     ...(target.target === null ? {} : { target: refer(target.target) }),
-    ...(target.isForced ? { "no-cache": true } : {}),
-    output: ["type=docker"],
+    "x-bake": {
+      tags: [refer(target.image)],
+      secret: [
+        ...named(target.secrets).map(([id, value]) => `id=${id},env=${nameOf(value)}`),
+        ...named(target.secretFiles).map(([id, file]) => `id=${id},src=${refer(file)}`),
+      ],
+      output: ["type=docker"],
+      ...(target.isForced ? { "no-cache": true } : {}),
+    },
   };
-  const variable = Object.fromEntries([...values.values()].map((name) => [name, { default: "" }]));
   return {
-    definition: JSON.stringify({ variable, target: { [TARGET]: app } }),
+    // JSON is YAML.
+    definition: JSON.stringify({ services: { [TARGET]: { build } } }),
     env: Object.fromEntries([...values].map(([value, name]) => [name, value])),
   };
 }
@@ -78,7 +81,7 @@ export const bakeArgv = (files: { readonly definition: string; readonly metadata
   TARGET,
 ];
 
-/** Names that BuildKit takes for a build argument and for the id of a secret. */
+/** Names that BuildKit takes for a label, a build argument and for the id of a secret. */
 const named = (record: Readonly<Record<string, string>>) =>
   Object.entries(record).filter(([name]) => /^[A-Za-z_][\w.-]*$/.test(name));
 

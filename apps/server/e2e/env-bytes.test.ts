@@ -1,0 +1,93 @@
+import { describeDocker } from "@berth/testing";
+import fc from "fast-check";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { deploy, get, placeOf } from "./applications.fixture.ts";
+import { type DockerServer, dockerServer } from "./docker.fixture.ts";
+
+const LENGTH_MAX = 65_536;
+const SEED = Date.now();
+
+/** What a value must not be taken for: each has been, somewhere between a form and a process. */
+const PIECES = [
+  ...['"', "'", "`", "\\", "$", "$$", "$HOME", "${", "HOME}", ":-y}", "$(id)", "\n", "\r\n", "\t", " ", "=", "#", ","],
+  ...["%s", "{{ team.NOTHING }}", "{{", "}}", "\\n", "\\u0000", "!", "&&", ";", "|", "<<EOF", "\u2028", "\u{1f433}"],
+  ...["\ufeff", "e\u0301", "\u0001", "\u001b[31m", "\u007f", "é", "null", "true", "-", "--", "*", "~", "[x]", ": "],
+];
+const KNOWN = [
+  "",
+  " ",
+  " both ends ",
+  "\nlines\n\n",
+  "'single'",
+  '"double"',
+  JSON.stringify({ text: 'a "quoted" \\ $HOME\n', list: [1, null, true], nested: { empty: "" } }, undefined, 2),
+  "-----BEGIN KEY-----\r\nMIIB+/=\r\n-----END KEY-----\r\n",
+  "postgres://u:p%40ss@db:5432/x?a=b&c=d#e",
+  "x".repeat(LENGTH_MAX),
+  `${'"$\n\\'.repeat(LENGTH_MAX / 4 - 1)}end `,
+];
+/** Everything but what neither an environment nor PostgreSQL's text can hold. */
+const anyValue = fc.oneof(
+  fc.array(fc.constantFrom(...PIECES), { maxLength: 40 }).map((pieces) => pieces.join("")),
+  fc.string({ unit: "binary", maxLength: 200 }).map((text) => text.replaceAll("\0", "")),
+  fc.json(),
+);
+
+/** Answers with its own environment, and with the one that its build had. */
+const dockerfile = (keys: readonly string[]): string =>
+  [
+    "FROM busybox:stable",
+    ...keys.map((key) => `ARG ${key}`),
+    "RUN mkdir /www && cat /proc/self/environ >/www/build",
+    'CMD ["sh", "-c", "cat /proc/1/environ >/www/index.html && exec httpd -f -p 80 -h /www"]',
+    "",
+  ].join("\n");
+
+describeDocker("variables on a real engine", ["busybox:stable", "caddy:2"], (docker) => {
+  let server: DockerServer;
+  beforeAll(async () => {
+    server = await dockerServer(docker);
+  }, 120_000);
+  afterAll(() => server?.dispose());
+
+  test.each([
+    ["values that have broken something before", KNOWN],
+    ["any values", fc.sample(anyValue, { numRuns: 60, seed: SEED })],
+    ["any values, once more", fc.sample(anyValue, { numRuns: 60, seed: SEED + 1 })],
+  ])(
+    "reach a build and a container byte for byte: %s",
+    async (_what, values) => {
+      const wanted = Object.fromEntries(values.map((value, at) => [`VALUE_${at}`, value]));
+      const { status, body } = await server.rest("POST", "/applications/dockerfile", {
+        ...(await placeOf(server)),
+        server_uuid: server.dockerUuid,
+        dockerfile: dockerfile(Object.keys(wanted)),
+        ports_exposes: "80",
+      });
+      expect(status, JSON.stringify(body)).toBe(201);
+      const { uuid } = body as { uuid: string };
+      const data = Object.entries(wanted).map(([key, value]) => ({ key, value }));
+      const sent = await server.rest("PATCH", `/applications/${uuid}/envs/bulk`, { data });
+      expect(sent.status, JSON.stringify(sent.body)).toBe(201);
+
+      const outcome = await deploy(server, uuid);
+      expect(outcome.status, `${outcome.log}\nseed ${SEED}`).toBe("finished");
+      const { fqdn } = (await server.rest("GET", `/applications/${uuid}`)).body as { fqdn: string };
+      const { hostname } = new URL(fqdn);
+      for (const path of ["/", "/build"]) {
+        const seen = valuesIn((await get(server, hostname, path)).body);
+        expect(seen, `seed ${SEED}, ${path}`).toEqual(wanted);
+      }
+    },
+    120_000,
+  );
+});
+
+/** Of an environment as the kernel shows it. */
+function valuesIn(environ: string): Readonly<Record<string, string>> {
+  const entries = environ.split("\0").flatMap((entry) => {
+    const [, key, value] = /^(VALUE_\d+)=(.*)$/s.exec(entry) ?? [];
+    return key === undefined || value === undefined ? [] : [[key, value] as const];
+  });
+  return Object.fromEntries(entries);
+}
