@@ -5,6 +5,7 @@ import {
   dockerCleaner,
   dockerClient,
   dockerEngine,
+  dockerImages,
   type Host,
   imageBuilder,
   localHost,
@@ -52,11 +53,12 @@ export function dockerServer(first: ServerRecord, deps: DockerServerDeps): Membe
   const host = movableHost(first.name, connect);
   const docker = isOwn ? dockerClient(host, local.socketPath) : dockerClient(host);
   const warn = (message: string, cause: unknown) => log.warn(message, { server: record.name, error: cause });
+  const dockerConfigFile = join(homedir(), ".docker", "config.json");
   const builder = imageBuilder({
     host,
     instanceId,
     folder: join(ownFolder, "builds"),
-    dockerConfigFile: join(homedir(), ".docker", "config.json"),
+    dockerConfigFile,
     ...(isOwn ? { socketPath: local.socketPath } : {}),
   });
   const engine = dockerEngine({
@@ -64,6 +66,7 @@ export function dockerServer(first: ServerRecord, deps: DockerServerDeps): Membe
     docker,
     instance: instanceId,
     builder,
+    images: dockerImages({ docker, server: first.name, dockerConfigFile }),
     network: isOwn ? local.network : NETWORK,
     warn,
   });

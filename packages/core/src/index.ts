@@ -77,6 +77,7 @@ export * from "./ports/cloud-token.ts";
 export * from "./ports/database.ts";
 export * from "./ports/destination.ts";
 export * from "./ports/engine.ts";
+export * from "./ports/engine-images.ts";
 export * from "./ports/git-host.ts";
 export * from "./ports/github-app.ts";
 export * from "./ports/job.ts";

@@ -5,6 +5,7 @@ export type { ImageBuilder } from "./docker/builder.ts";
 export { type DockerCleanerOptions, dockerCleaner } from "./docker/cleanup.ts";
 export { DOCKER_SOCKET, dockerClient, dockerVersion } from "./docker/client.ts";
 export { type DockerEngine, type DockerEngineOptions, dockerEngine } from "./docker/engine.ts";
+export { type DockerImagesOptions, dockerImages } from "./docker/images.ts";
 export { LABELS } from "./docker/labels.ts";
 export { type ServerMachineOptions, serverMachine } from "./docker/server-machine.ts";
 export { SOURCE_LIMITS, type SourceFetcherOptions, sourceFetcher } from "./git/fetcher.ts";

@@ -1,6 +1,7 @@
 import type { Artifact, BuildRequest } from "../deploy/artifact.ts";
 import type { ReleaseRef, ReleaseSpec, ReleaseState, StorageMount } from "../deploy/release.ts";
 import type { ResourceKind } from "../resource.ts";
+import type { EngineImages } from "./engine-images.ts";
 
 /** What an engine can do. Shared code asks these, never the engine's name. */
 export interface EngineCapabilities {
@@ -73,6 +74,8 @@ export interface TransferredBytes {
 export interface Engine {
   readonly kind: "process" | "docker" | "swarm";
   readonly capabilities: EngineCapabilities;
+  /** Missing where the engine runs no images. */
+  readonly images?: EngineImages | undefined;
 
   /**
    * Turns a checkout into what `start` can run. Repeating it for the same deployment starts afresh.

@@ -2,6 +2,7 @@ import {
   type DomainError,
   type Engine,
   type EngineCapabilities,
+  type EngineImages,
   isDomainError,
   notFound,
   type ReleaseRef,
@@ -26,6 +27,8 @@ export interface DockerEngineOptions {
   /** Names this instance of Berth among all that may use the same engine. */
   readonly instance: string;
   readonly builder: ImageBuilder;
+  /** Missing in tests that move none. */
+  readonly images?: EngineImages | undefined;
   /** The network that releases join; made when it is missing. */
   readonly network: string;
   /** How often everything is looked at anew, for what no event told. Default 15. */
@@ -66,6 +69,7 @@ export function dockerEngine(options: DockerEngineOptions): DockerEngine {
   const engine: DockerEngine = {
     kind: "docker",
     capabilities: capabilitiesOf(builder),
+    images: options.images,
     async open() {
       watch.start();
       await docker.ping();

@@ -1,0 +1,42 @@
+import type { WorkIO } from "./engine.ts";
+
+/** An image that lies on an engine. */
+export interface EngineImage {
+  /** `sha256:...` of the image itself. */
+  readonly id: string;
+  /** What it takes up there; what is moved of it may be less. */
+  readonly sizeBytes: number;
+}
+
+/** A name that a registry keeps an image under. */
+export interface RegistryImage {
+  /** Registry and repository, e.g. `ghcr.io/owner/name`. */
+  readonly name: string;
+  readonly tag: string;
+}
+
+/** How images come to an engine, and leave it, otherwise than by a build. Rejects only with a `DomainError`. */
+export interface EngineImages {
+  /** `undefined`: the engine has none of this name. */
+  find(image: string): Promise<EngineImage | undefined>;
+  /** An archive for `load` of another engine. Read as fast as it is taken; ending the iteration ends the work. */
+  save(image: string): AsyncIterable<Uint8Array>;
+  /**
+   * Takes what `save` gives. Nothing of it stays when it breaks off.
+   * @throws DomainError `deploy.cancelled`, or what ended `content`
+   */
+  load(content: AsyncIterable<Uint8Array>, image: string, signal: AbortSignal): Promise<EngineImage>;
+  /**
+   * Puts an image into a registry, with the instance's login for it. The name of the registry stays on the engine only
+   * when it was there before.
+   * @returns `name@sha256:...`, by which any engine pulls the same again.
+   * @throws DomainError `deploy.build_failed` that says which registry and why, `deploy.cancelled`
+   */
+  push(image: string, to: RegistryImage, io: WorkIO): Promise<string>;
+  /**
+   * Brings an image of a registry, with the instance's login for it, and gives it the name `image`.
+   * @param reference As `push` answers it.
+   * @throws DomainError `deploy.build_failed` that says which registry and why, `deploy.cancelled`
+   */
+  pull(reference: string, image: string, io: WorkIO): Promise<EngineImage>;
+}
