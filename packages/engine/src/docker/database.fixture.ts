@@ -1,0 +1,100 @@
+import { randomBytes } from "node:crypto";
+import {
+  type Argv,
+  type DatabaseCreate,
+  type DatabaseEngine,
+  type DatabaseRecord,
+  databaseEngine,
+  databaseSpec,
+  databaseUrls,
+  fieldValues,
+  newDatabase,
+  newEnv,
+  type ReleaseSpec,
+  type StorageRecord,
+} from "@berth/core";
+
+const uuid = () => randomBytes(8).toString("hex");
+const TIMES = { created_at: new Date(0), updated_at: new Date(0) };
+
+/** Releases of one database, as its owner asked for it and on this image. @param changed Variables of its owner. */
+export function databaseReleases(
+  engine: DatabaseEngine,
+  image: string,
+  sent: object = {},
+  changed: Readonly<Record<string, string>> = {},
+) {
+  const own = uuid();
+  const made = newDatabase(engine, sent as DatabaseCreate, () => `p-${uuid()}`);
+  const database = {
+    ...{ id: 1, uuid: own, kind: "database", name: "orders", engine, is_public: false, public_port: null },
+    ...{ settings: { ...made.settings, image, health_check_interval: 1 }, fields: made.fields },
+    placement: { server_ip: "127.0.0.1" },
+    // What a release is not made of is left out.
+  } as unknown as DatabaseRecord;
+  const variables = { ...made.variables, ...changed };
+  const envs = Object.entries(variables).map(([key, value]) => ({
+    id: 1,
+    uuid: key,
+    ...newEnv({ key, value }),
+    ...TIMES,
+  }));
+  const data = persistent(own, databaseEngine(engine).dataPath);
+  return {
+    uuid: own,
+    url: databaseUrls(database, fieldValues(engine, { ...made.secrets, ...variables })).internal_db_url,
+    /** The next one, as a deployment would start it. */
+    next: (storages: readonly StorageRecord[] = []): ReleaseSpec =>
+      databaseSpec(
+        { database, secrets: made.secrets, deployment: { uuid: uuid() }, envs, storages: [data, ...storages] },
+        { type: "image", image },
+      ),
+  };
+}
+
+const persistent = (of: string, mount_path: string): StorageRecord => ({
+  ...{ id: 1, uuid: uuid(), type: "persistent", name: `${of}-data`, mount_path },
+  ...{ host_path: null, fs_path: null, content: null, is_directory: false, is_preview_suffix_enabled: false },
+  ...{ container: null, is_managed: true, is_read_only: false, has_volume: false },
+  ...TIMES,
+});
+
+export const script = (mount_path: string, content: string): StorageRecord => ({
+  ...persistent("", mount_path),
+  ...{ type: "file", name: null, content, is_managed: false },
+});
+
+/** How a client of the engine writes and reads one value, knowing its URL only. */
+export interface TestClient {
+  readonly image: string;
+  write(url: string, value: string): Argv;
+  read(url: string): Argv;
+}
+
+function mariadbArgv(url: string, sql: string): Argv {
+  const { hostname, port, username, password, pathname } = new URL(url);
+  const login = [`--user=${decodeURIComponent(username)}`, `--password=${decodeURIComponent(password)}`];
+  const where = [`--host=${hostname}`, `--port=${port}`, ...login, pathname.slice(1)];
+  return ["mariadb", ...where, "--batch", "--skip-column-names", `--execute=${sql}`];
+}
+
+const insert = (value: string) => `CREATE TABLE t (v text); INSERT INTO t VALUES ('${value}')`;
+const select = "SELECT v FROM t";
+
+export const TEST_CLIENTS = {
+  postgresql: {
+    image: "postgres:17-alpine",
+    write: (url, value) => ["psql", url, "--quiet", `--command=${insert(value)}`],
+    read: (url) => ["psql", url, "--no-align", "--tuples-only", `--command=${select}`],
+  },
+  mariadb: {
+    image: "mariadb:11",
+    write: (url, value) => mariadbArgv(url, insert(value)),
+    read: (url) => mariadbArgv(url, select),
+  },
+  redis: {
+    image: "redis:8-alpine",
+    write: (url, value) => ["redis-cli", "--no-auth-warning", "-u", url, "SET", "v", value],
+    read: (url) => ["redis-cli", "--no-auth-warning", "-u", url, "GET", "v"],
+  },
+} as const satisfies Partial<Record<DatabaseEngine, TestClient>>;
