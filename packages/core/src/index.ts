@@ -6,6 +6,7 @@ export * from "./application-name.ts";
 export * from "./application-view.ts";
 export type * from "./argv.ts";
 export * from "./backup.ts";
+export * from "./backup-retention.ts";
 export * from "./backup-view.ts";
 export * from "./base64.ts";
 export * from "./build-pack.ts";

@@ -1,3 +1,4 @@
+import type { DatabaseCommand } from "../database-engine/row.ts";
 import type { Artifact, BuildRequest } from "../deploy/artifact.ts";
 import type { ReleaseRef, ReleaseSpec, ReleaseState, StorageMount } from "../deploy/release.ts";
 import type { ResourceKind } from "../resource.ts";
@@ -46,6 +47,21 @@ export interface ExecResult {
   /** Standard output and error in the order they came, cut to `maxOutputBytes`. */
   readonly output: string;
   readonly isTruncated: boolean;
+}
+
+/** What goes into a program and comes out of it. */
+export interface CommandIO {
+  readonly signal: AbortSignal;
+  /** Its standard input; none when left out. */
+  readonly input?: AsyncIterable<Uint8Array>;
+  /** Reads its standard output, as fast as it can take it. What it throws ends the program, and is thrown on. */
+  readonly output?: (chunks: AsyncIterable<Uint8Array>) => Promise<void>;
+}
+
+export interface CommandResult {
+  readonly exitCode: number;
+  /** The last lines of its standard error. */
+  readonly errors: readonly string[];
 }
 
 /** What a release's living processes use. */
@@ -117,6 +133,14 @@ export interface Engine {
       readonly container?: string;
     },
   ): Promise<ExecResult>;
+
+  /**
+   * Runs a program in a running release, without a shell that reads its arguments. Aborting ends the program before the
+   * promise rejects with `deploy.cancelled`. Resolves only when all that it wrote was read. Missing where the engine
+   * runs nothing that has programs of its own.
+   * @throws DomainError `resource.not_running`, `engine.unreachable` when the connection broke before its end.
+   */
+  command?(ref: ReleaseRef, command: DatabaseCommand, io: CommandIO): Promise<CommandResult>;
 
   /** @throws DomainError `resource.not_found` when there is no such release. */
   logs(ref: ReleaseRef, query: LogQuery): AsyncIterable<LogLine>;

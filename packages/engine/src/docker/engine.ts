@@ -12,6 +12,7 @@ import type Docker from "dockerode";
 import type { Host } from "../host/host.ts";
 import type { ImageBuilder } from "./builder.ts";
 import { engineError, statusCodeOf } from "./client.ts";
+import { commandIn } from "./command.ts";
 import { executeIn } from "./exec.ts";
 import { readLog } from "./logs.ts";
 import { listeningPorts } from "./ports.ts";
@@ -39,6 +40,7 @@ export interface DockerEngineOptions {
 
 /** Runs applications as containers of one server. */
 export interface DockerEngine extends Engine {
+  command: NonNullable<Engine["command"]>;
   /** Begins to follow the engine's events. Every other call does this too. @throws DomainError `engine.unreachable` */
   open(): Promise<void>;
   /** Ends the engine object; nothing may be asked of it any more. Containers go on unless they are asked to stop. */
@@ -100,6 +102,12 @@ export function dockerEngine(options: DockerEngineOptions): DockerEngine {
     inspect: async (ref) => (await watch.find(ref))?.state,
     list: () => watch.list(),
     exec: async (ref, script, execOptions) => executeIn(docker, (await require(ref)).id, script, execOptions),
+    async command(ref, command, io) {
+      const { id } = await require(ref);
+      const run = () => commandIn(docker, id, command, io);
+      // Two that need one file would take it from each other.
+      return command.file === undefined ? await run() : await alone(`${id} ${command.file.path}`, run);
+    },
     async *logs(ref, query) {
       const { id } = await require(ref);
       yield* readLog({ docker, containerId: id, changed: (signal) => watch.changed(ref, signal) }, query);
@@ -203,6 +211,7 @@ function withDomainErrors(engine: DockerEngine, server: string, begin: () => voi
     inspect: repeated(engine.inspect),
     list: repeated(engine.list),
     exec: wrapped(engine.exec),
+    command: wrapped(engine.command),
     listeningPorts: repeated(engine.listeningPorts),
     removeVolumes: repeated(engine.removeVolumes),
     removeResource: repeated(engine.removeResource),

@@ -15,7 +15,7 @@ export interface ExecOptions {
 /** Tells its process id, then becomes the script's shell. The script is one argument and never read by this line. */
 const LAUNCHER = 'echo "$$" && exec /bin/sh -c "$1"';
 /** The shell of an exec leads a process group of its own. */
-const KILLER = 'kill -KILL -- "-$1" || kill -KILL "$1"';
+const KILLER = 'kill -KILL -- "-$1" || kill -KILL "$1"; if [ -n "$2" ]; then rm -f -- "$2"; fi';
 
 /**
  * Runs a script in a container by its own shell, as its user.
@@ -29,7 +29,7 @@ export async function executeIn(
 ): Promise<ExecResult> {
   if (signal?.aborted) throw cancelled();
   const container = docker.getContainer(containerId);
-  const exec = await prepared(container, ["/bin/sh", "-c", LAUNCHER, "sh", script]);
+  const exec = await prepared(container, { Cmd: ["/bin/sh", "-c", LAUNCHER, "sh", script] });
   const stream = await exec.start({ hijack: false, stdin: false });
   const output = outputOf(maxOutputBytes, onLine);
   const read = output.take(stream);
@@ -50,9 +50,10 @@ export async function executeIn(
   return { ...output.kept(), exitCode: await exitCodeOf(exec) };
 }
 
-async function prepared(container: Docker.Container, command: string[]): Promise<Docker.Exec> {
+/** @throws DomainError `resource.not_running` */
+export async function prepared(container: Docker.Container, options: Docker.ExecCreateOptions): Promise<Docker.Exec> {
   try {
-    return await container.exec({ Cmd: command, AttachStdout: true, AttachStderr: true });
+    return await container.exec({ ...options, AttachStdout: true, AttachStderr: true });
   } catch (cause) {
     const code = statusCodeOf(cause);
     if (code !== 404 && code !== 409) throw cause;
@@ -88,7 +89,7 @@ async function watch(exec: Docker.Exec, signal: AbortSignal): Promise<"exited"> 
   }
 }
 
-async function exitCodeOf(exec: Docker.Exec): Promise<number> {
+export async function exitCodeOf(exec: Docker.Exec): Promise<number> {
   for (let attempt = 0; ; attempt++) {
     const { Running, ExitCode } = await exec.inspect();
     if (!Running && ExitCode !== null) return ExitCode;
@@ -97,11 +98,14 @@ async function exitCodeOf(exec: Docker.Exec): Promise<number> {
   }
 }
 
-/** Ends what runs in the container, not only the wait for it. */
-async function killGroup(container: Docker.Container, pid: number | undefined): Promise<void> {
+/** Ends what runs in the container, not only the wait for it. @param path Of a file that goes with it. */
+export async function killGroup(container: Docker.Container, pid: number | undefined, path = ""): Promise<void> {
   if (pid === undefined) return;
   try {
-    const killer = await container.exec({ Cmd: ["/bin/sh", "-c", KILLER, "sh", String(pid)], AttachStdout: true });
+    const killer = await container.exec({
+      Cmd: ["/bin/sh", "-c", KILLER, "sh", String(pid), path],
+      AttachStdout: true,
+    });
     const stream = await killer.start({ hijack: false, stdin: false });
     stream.resume();
     await new Promise<void>((resolve) => stream.once("close", resolve).once("end", resolve).once("error", resolve));
@@ -165,7 +169,7 @@ function outputOf(bytesMax: number, onLine: (line: string) => void = () => undef
   };
 }
 
-const cancelled = () => new DomainError("deploy.cancelled", "The work was cancelled.");
+export const cancelled = () => new DomainError("deploy.cancelled", "The work was cancelled.");
 
 const OUTPUT_BYTES_MAX = 1 << 20;
 const BEGIN_MS = 5000;

@@ -1,0 +1,110 @@
+import { createHash, randomBytes } from "node:crypto";
+import { DomainError } from "@berth/core";
+import { describeDocker } from "@berth/testing";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { type DockerWorld, dockerWorld, IMAGES, io, specOf } from "./docker.fixture.ts";
+
+const WAIT = { timeout: 10_000, interval: 50 };
+const signal = () => new AbortController().signal;
+
+describeDocker("a program in a container", IMAGES, (fixture) => {
+  let world: DockerWorld;
+  let engine: Awaited<ReturnType<DockerWorld["engine"]>>;
+  let spec: ReturnType<typeof specOf>;
+  beforeAll(async () => {
+    world = dockerWorld(fixture);
+    engine = await world.engine();
+    spec = specOf(await world.image());
+    await engine.start(spec, io());
+  });
+  afterAll(() => world.close());
+
+  const collected = () => {
+    const chunks: Uint8Array[] = [];
+    const output = async (read: AsyncIterable<Uint8Array>) => {
+      for await (const chunk of read) chunks.push(Buffer.from(chunk));
+    };
+    return { output, bytes: () => Buffer.concat(chunks) };
+  };
+  const count = async (what: string) => {
+    const [found] = await world.containersOf(spec);
+    const { Processes } = await world.docker.getContainer(found?.Id ?? "").top();
+    return (Processes as readonly string[][]).filter((row) => row.join(" ").includes(what)).length;
+  };
+
+  test("takes its input and gives its output byte for byte", async () => {
+    const data = randomBytes(3_000_000);
+    const { output, bytes } = collected();
+    async function* input() {
+      for (let at = 0; at < data.length; at += 70_001) yield data.subarray(at, at + 70_001);
+    }
+    const command = { argv: ["cat"], variables: {} } as const;
+    const result = await engine.command(spec, command, { signal: signal(), input: input(), output });
+    expect(result).toEqual({ exitCode: 0, errors: [] });
+    const hash = (value: Uint8Array) => createHash("sha256").update(value).digest("hex");
+    expect(hash(bytes())).toBe(hash(data));
+  });
+
+  test("gets its arguments as they are, its secrets by variables and a file that nobody else reads and that goes", async () => {
+    const { output, bytes } = collected();
+    const path = "/run/secret file";
+    const script = 'echo "$1|$PASSWORD|$(stat -c %a "$2")|$(cat "$2")|${BERTH_FILE_TEXT:-gone}"; echo why >&2; exit 3';
+    const command = {
+      argv: ["sh", "-c", script, "sh", "a b; $(touch /x)", path],
+      variables: { PASSWORD: "p 'w\" $d" },
+      file: { path, text: "login: $x\n%s" },
+    } as const;
+    const result = await engine.command(spec, command, { signal: signal(), output });
+    expect(result).toEqual({ exitCode: 3, errors: ["why"] });
+    expect(bytes().toString()).toBe("a b; $(touch /x)|p 'w\" $d|600|login: $x\n%s|gone\n");
+    const after = await engine.exec(spec, 'ls "/run/secret file" /x', { timeoutSeconds: 10 });
+    expect(after.exitCode).not.toBe(0);
+  });
+
+  test("is killed, and its file with it, when it is aborted, and when its reader or its input fails", async () => {
+    const file = { path: "/run/login", text: "x" };
+    const stop = new AbortController();
+    const sleep = { argv: ["sleep", "7531"], variables: {}, file } as const;
+    const running = engine.command(spec, sleep, { signal: stop.signal });
+    await vi.waitFor(async () => expect(await count("sleep 7531")).toBeGreaterThan(0), WAIT);
+    stop.abort();
+    await expect(running).rejects.toMatchObject({ code: "deploy.cancelled" });
+    await vi.waitFor(async () => expect(await count("7531")).toBe(0), WAIT);
+    expect((await engine.exec(spec, "ls /run/login", { timeoutSeconds: 10 })).exitCode).not.toBe(0);
+
+    const endless = { argv: ["yes", "7532"], variables: {} } as const;
+    const full = new DomainError("engine.failed", "The disk is full.");
+    const output = async (read: AsyncIterable<Uint8Array>) => {
+      for await (const _ of read) throw full;
+    };
+    await expect(engine.command(spec, endless, { signal: signal(), output })).rejects.toBe(full);
+    await vi.waitFor(async () => expect(await count("7532")).toBe(0), WAIT);
+
+    const broken = new DomainError("engine.failed", "The file is not what it was.");
+    async function* input() {
+      yield Buffer.from("a");
+      throw broken;
+    }
+    const cat = { argv: ["sh", "-c", "cat; sleep 7533"], variables: {} } as const;
+    await expect(engine.command(spec, cat, { signal: signal(), input: input() })).rejects.toBe(broken);
+    await vi.waitFor(async () => expect(await count("7533")).toBe(0), WAIT);
+  });
+
+  test("that was killed by somebody else has not succeeded, nor has one that is not there", async () => {
+    const { output, bytes } = collected();
+    const killed = { argv: ["sh", "-c", "printf half; kill -9 $$"], variables: {} } as const;
+    expect(await engine.command(spec, killed, { signal: signal(), output })).toMatchObject({ exitCode: 137 });
+    expect(bytes().toString()).toBe("half");
+    const missing = await engine.command(spec, { argv: ["no-such-program"], variables: {} }, { signal: signal() });
+    expect(missing.exitCode).toBe(127);
+    expect(missing.errors.join()).toContain("no-such-program");
+  });
+
+  test("that takes no more of its input ends all the same", async () => {
+    async function* endless() {
+      for (;;) yield Buffer.alloc(100_000);
+    }
+    const command = { argv: ["head", "-c", "1"], variables: {} } as const;
+    expect(await engine.command(spec, command, { signal: signal(), input: endless() })).toMatchObject({ exitCode: 0 });
+  });
+});

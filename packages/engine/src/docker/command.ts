@@ -1,0 +1,145 @@
+import { randomBytes } from "node:crypto";
+import { once } from "node:events";
+import type { Duplex } from "node:stream";
+import { setTimeout as delay } from "node:timers/promises";
+import { type CommandIO, type CommandResult, type DatabaseCommand, DomainError } from "@berth/core";
+import type Docker from "dockerode";
+import { splitLines } from "../host/lines.ts";
+import { cancelled, exitCodeOf, killGroup, prepared } from "./exec.ts";
+import { readFrames } from "./frames.ts";
+
+/**
+ * Tells its process id, writes the file that is for this command only, runs the program and says at the end of its
+ * output that this is all of it: a connection that breaks looks like an end too.
+ */
+const LAUNCHER = `echo "$$" >&2
+end=$1; shift
+path=$BERTH_FILE_PATH
+if [ -n "$path" ]; then (umask 077 && rm -f -- "$path" && printf %s "$BERTH_FILE_TEXT" >"$path") || exit 125; fi
+unset BERTH_FILE_PATH BERTH_FILE_TEXT
+"$@"; code=$?
+if [ -n "$path" ]; then rm -f -- "$path"; fi
+printf %s "$end"
+exit "$code"`;
+
+/** Runs a program in a container, as its user, with streams for what goes in and comes out. */
+export async function commandIn(
+  docker: Docker,
+  containerId: string,
+  { argv, variables, file }: DatabaseCommand,
+  { signal, input, output = drain }: CommandIO,
+): Promise<CommandResult> {
+  if (signal.aborted) throw cancelled();
+  const container = docker.getContainer(containerId);
+  const end = `berth-end-${randomBytes(12).toString("hex")}`;
+  const env = { ...variables, ...(file && { BERTH_FILE_PATH: file.path, BERTH_FILE_TEXT: file.text }) };
+  const exec = await prepared(container, {
+    Cmd: ["/bin/sh", "-c", LAUNCHER, "sh", end, ...argv],
+    // Neither arguments nor what is asked of the engine later show them.
+    Env: Object.entries(env).map(([name, value]) => `${name}=${value}`),
+    AttachStdin: input !== undefined,
+  });
+  const stream = await exec.start({ hijack: true, stdin: input !== undefined });
+  const streams = streamsOf(stream, end);
+  const aborted = Promise.withResolvers<never>();
+  const onAbort = () => aborted.reject(cancelled());
+  signal.addEventListener("abort", onAbort, { once: true });
+  const read = output(streams.output).then(() => streams.rest());
+  const fed = input === undefined ? Promise.resolve() : feed(stream, input);
+  try {
+    // What is read to its end has ended, whether it took all that was fed to it or not; what cannot be fed has failed.
+    await Promise.race([read, aborted.promise, fed.then(() => read)]);
+  } catch (cause) {
+    await kill(container, streams.pid, file?.path);
+    throw cause;
+  } finally {
+    signal.removeEventListener("abort", onAbort);
+    for (const one of [read, fed, aborted.promise]) one.catch(() => undefined);
+    stream.destroy();
+  }
+  const exitCode = await exitCodeOf(exec);
+  if (exitCode === 0 && !streams.isComplete()) {
+    throw new DomainError("engine.unreachable", "The connection to the program broke off before its end.");
+  }
+  return { exitCode, errors: streams.errors() };
+}
+
+async function drain(chunks: AsyncIterable<Uint8Array>): Promise<void> {
+  for await (const _ of chunks);
+}
+
+/** A program that ends early takes no more; only what the input itself fails with is thrown. */
+async function feed(stream: Duplex, input: AsyncIterable<Uint8Array>): Promise<void> {
+  const closed = once(stream, "close").catch(() => undefined);
+  stream.on("error", () => undefined);
+  for await (const chunk of input) {
+    if (stream.destroyed || stream.writableEnded) return;
+    if (!stream.write(chunk)) await Promise.race([once(stream, "drain").catch(() => undefined), closed]);
+  }
+  if (!stream.destroyed) stream.end();
+}
+
+/** The program may not have begun yet: it must not begin after that. */
+async function kill(container: Docker.Container, pid: Promise<number | undefined>, path?: string): Promise<void> {
+  const begun = await Promise.race([pid, delay(BEGIN_MS, undefined, { ref: false })]);
+  try {
+    await killGroup(container, begun, path);
+  } catch {
+    // The reason why it was to be killed counts; an engine that cannot be reached is told of by the next call.
+  }
+}
+
+function streamsOf(stream: AsyncIterable<Uint8Array | string>, end: string) {
+  const lines: string[] = [];
+  const splitter = splitLines((line) => {
+    lines.push(line);
+    if (lines.length > LINES_MAX) lines.shift();
+  });
+  const { promise: pid, resolve: tellPid } = Promise.withResolvers<number | undefined>();
+  const mark = Buffer.from(end);
+  let head: Buffer | undefined = Buffer.alloc(0);
+  let tail = Buffer.alloc(0);
+
+  const takeError = (bytes: Buffer) => {
+    if (head === undefined) return splitter.write(bytes);
+    head = Buffer.concat([head, bytes]);
+    const lineEnd = head.indexOf("\n");
+    if (lineEnd === -1) return;
+    const text = head.toString("latin1", 0, lineEnd);
+    const isPid = /^\d+$/.test(text);
+    tellPid(isPid ? Number(text) : undefined);
+    splitter.write(isPid ? head.subarray(lineEnd + 1) : head);
+    head = undefined;
+  };
+
+  async function* read(): AsyncGenerator<Uint8Array> {
+    for await (const { stream: from, bytes } of readFrames(stream)) {
+      if (from === "stderr") takeError(bytes);
+      else {
+        const all = tail.length === 0 ? bytes : Buffer.concat([tail, bytes]);
+        const kept = Math.max(all.length - mark.length, 0);
+        tail = Buffer.from(all.subarray(kept));
+        if (kept > 0) yield all.subarray(0, kept);
+      }
+    }
+    tellPid(undefined);
+    splitter.end();
+    // What the program wrote before it was killed, or what says why it could not be started.
+    if (!isComplete() && tail.length > 0) yield tail;
+  }
+  const isComplete = () => tail.equals(mark);
+  const output = read();
+
+  return {
+    /** Of the program's shell. */
+    pid,
+    output,
+    isComplete,
+    /** Reads on when the reader has had enough. */
+    rest: () => drain(output),
+    errors: (): readonly string[] => lines,
+  };
+}
+
+const LINES_MAX = 200;
+const BEGIN_MS = 5000;
