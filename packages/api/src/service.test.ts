@@ -49,6 +49,7 @@ describe("POST /services", () => {
       id: expect.any(Number),
       service_id: expect.any(Number),
       exclude_from_status: false,
+      port: null,
       required_fqdn: false,
       last_online_at: expect.stringMatching(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/),
     });

@@ -2,6 +2,7 @@ import {
   type Compose,
   type ContainerClaims,
   composeStorages,
+  containerPort,
   type DomainConflict,
   hostPowers,
   isLocalHost,
@@ -75,9 +76,10 @@ export async function applyDefinition(
   return { containers: await inside.services.containers([service.id]), overridden };
 }
 
-const containerFields = ({ ids }: UseCaseContext, { containers }: Compose) =>
+const containerFields = ({ ids }: UseCaseContext, { containers, urls }: Compose) =>
   containers.map(({ kind, name, image, ports, exposes, isExcluded }) => ({
     uuid: ids.uuid(),
+    port: containerPort({ name, ports, exposes }, urls),
     kind,
     name,
     image,

@@ -16,6 +16,7 @@ export * from "./cloud-init.ts";
 export * from "./cloud-retry.ts";
 export * from "./cloud-server.ts";
 export * from "./cloud-token.ts";
+export * from "./compose/container-port.ts";
 export * from "./compose/host-access.ts";
 export * from "./compose/magic.ts";
 export * from "./compose/parse.ts";

@@ -46,7 +46,8 @@ async function holders(
   const { rows } = await sql<DomainHolder>`
     select domain.host, domain.path, domain.url, resource.team_id, resource.uuid as resource_uuid,
       resource.name as resource_name, resource.kind as resource_kind, domain.pull_request_id,
-      (select name from service_container where id = domain.service_container_id) as container_name
+      coalesce((select name from service_container where id = domain.service_container_id), domain.container)
+        as container_name
     from unnest(${hostsOf(claims)}::text[]) as wanted (host) join domain on domain.host = wanted.host
     join resource on resource.id = domain.resource_id
     where ${except === undefined ? sql`true` : sql`not ${isHeldBy(except)}`}
@@ -101,13 +102,13 @@ async function hold({ db }: Context, { resourceId, pullRequestId }: ClaimHolder,
   if (claims.length === 0) return;
   try {
     await sql`
-      insert into domain (resource_id, pull_request_id, service_container_id, host, path, url, position)
+      insert into domain (resource_id, pull_request_id, service_container_id, container, host, path, url, position)
       select distinct on (claim.host, claim.path)
         ${resourceId}::bigint, ${pullRequestId}::bigint,
         (select id from service_container where id = claim.container and service_container.resource_id = ${resourceId}),
-        claim.host, claim.path, claim.url, claim.position
+        claim.name, claim.host, claim.path, claim.url, claim.position
       from jsonb_to_recordset(${asRows(claims)}::jsonb)
-        as claim (container bigint, host text, path text, url text, position integer)
+        as claim (container bigint, name text, host text, path text, url text, position integer)
       order by claim.host, claim.path, claim.position`.execute(db);
   } catch (error) {
     if (!violates(error, "domain_holder")) throw error;
@@ -125,8 +126,10 @@ const hostsAndPaths = (claims: Claims) =>
 
 const asRows = (claims: Claims): string =>
   JSON.stringify(
-    claims.map(({ service_container_id, host, path, url }, position) => {
-      return { container: service_container_id ?? null, host, path, url, position };
+    claims.map(({ service_container_id, container, host, path, url }, position) => {
+      // A service's container has its name itself, and may get another.
+      const name = service_container_id ? null : (container ?? null);
+      return { container: service_container_id ?? null, name, host, path, url, position };
     }),
   );
 

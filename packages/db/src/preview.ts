@@ -157,7 +157,8 @@ const selectRouted = (db: Kysely<DB>) =>
   db.selectFrom("application_preview").select([
     ...COLUMNS,
     sql<readonly DomainClaim[]>`coalesce((
-      select jsonb_agg(jsonb_build_object('host', host, 'path', path, 'url', url) order by position)
+      select jsonb_agg(jsonb_strip_nulls(
+        jsonb_build_object('host', host, 'path', path, 'url', url, 'container', container)) order by position)
       from domain where domain.resource_id = application_preview.resource_id
         and domain.pull_request_id = application_preview.pull_request_id), '[]')`.as("domains"),
   ]);

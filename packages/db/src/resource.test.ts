@@ -126,6 +126,6 @@ onEachBackend((database) => {
       { uuid: one.uuid, domains: claims },
       { uuid: two.uuid, domains: [] },
     ]);
-    expect(await database().system.resources.domains(one.id)).toEqual(claims);
+    expect(await database().system.resources.domains(one.id)).toMatchObject(claims);
   });
 });

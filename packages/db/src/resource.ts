@@ -114,10 +114,12 @@ export function systemResourceStore(context: Context): SystemResourceStore {
     domains: (id) =>
       db
         .selectFrom("domain")
-        .select(["host", "path", "url"])
-        .where("resource_id", "=", id)
-        .where("pull_request_id", "=", 0)
-        .orderBy("position")
+        .leftJoin("service_container", "service_container.id", "domain.service_container_id")
+        .select(["domain.host", "domain.path", "domain.url", "service_container.port as container_port"])
+        .select(sql<string | null>`coalesce(service_container.name, domain.container)`.as("container"))
+        .where("domain.resource_id", "=", id)
+        .where("domain.pull_request_id", "=", 0)
+        .orderBy("domain.position")
         .execute(),
     setStatus: (id, status) => setStatus(context, id, status),
     async setRestarts(id, { restart_count, last_restart_at }) {
@@ -140,8 +142,11 @@ export function systemResourceStore(context: Context): SystemResourceStore {
       const rows = await all()
         .select(
           sql<readonly DomainClaim[]>`coalesce((
-            select jsonb_agg(jsonb_build_object('host', host, 'path', path, 'url', url) order by position)
-            from domain where domain.resource_id = resource.id and domain.pull_request_id = 0), '[]')`.as("domains"),
+            select jsonb_agg(jsonb_strip_nulls(jsonb_build_object('host', host, 'path', path, 'url', url,
+              'container', coalesce(service_container.name, domain.container), 'container_port', service_container.port))
+              order by domain.position)
+            from domain left join service_container on service_container.id = domain.service_container_id
+            where domain.resource_id = resource.id and domain.pull_request_id = 0), '[]')`.as("domains"),
         )
         .where("server_id", "=", serverId)
         .orderBy("id")

@@ -298,6 +298,7 @@ interface ServiceContainerTable extends Timestamps {
   exposes: string | null;
   status: Generated<string>;
   exclude_from_status: boolean;
+  port: number | null;
   /** In the compose text. */
   position: number;
   last_online_at: Date | null;
@@ -308,6 +309,8 @@ interface DomainTable {
   resource_id: number;
   /** Of a service: which of its containers. */
   service_container_id: number | null;
+  /** Of an application with several containers: the name of one. */
+  container: string | null;
   host: string;
   path: string;
   url: string;

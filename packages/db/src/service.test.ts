@@ -11,6 +11,7 @@ const fieldsOf = (name: string, fields: Partial<ServiceContainerFields> = {}) =>
   ports: null,
   exposes: null,
   exclude_from_status: false,
+  port: null,
   ...fields,
 });
 const claimOf = (host: string, service_container_id: number) => ({
@@ -97,6 +98,28 @@ onEachBackend((database) => {
     await expect(taken).rejects.toSatisfy((error) => isDomainError(error, "domain.conflict"));
     await stores.domains.claim(holderOf(service.id, first.id), [claimOf(two, first.id)], { takeFromOwnTeam: true });
     expect(await fqdns()).toEqual([`https://${two}`, null]);
+  });
+
+  it("says of each URL to which container it leads, and to which port", async () => {
+    const { stores, service, first } = await made();
+    await stores.services.saveContainers(service.id, [fieldsOf("web", { port: 3000 }), fieldsOf("api")]);
+    const [one, other] = [`${testUuid()}.test`, `${testUuid()}.test`];
+    const claims = [claimOf(one, first.id), { host: other, path: "/", url: `https://${other}`, container: "worker" }];
+    await stores.domains.claim(holderOf(service.id, first.id), claims, { takeFromOwnTeam: false });
+    const expected = [
+      { host: one, container: "web", container_port: 3000 },
+      { host: other, container: "worker" },
+    ];
+    const { resources, services } = database().system;
+    expect(await resources.domains(service.id)).toMatchObject(expected);
+    const [found] = (await resources.listByServer(service.server_id)).filter(({ id }) => id === service.id);
+    expect(found?.domains).toMatchObject(expected);
+    expect(await stores.domains.holders([claimOf(other, 0)])).toMatchObject([{ container_name: "worker" }]);
+    const containers = await services.containersOn(service.server_id);
+    expect(containers.map(({ name, port }) => [name, port])).toEqual([
+      ["web", 3000],
+      ["api", null],
+    ]);
   });
 
   it("lets the URLs of a container go with it", async () => {

@@ -38,6 +38,7 @@ const CONTAINER_COLUMNS = [
   "service_container.exposes",
   "service_container.status",
   "service_container.exclude_from_status",
+  "service_container.port",
   "service_container.last_online_at",
   "service_container.created_at",
   "service_container.updated_at",
@@ -133,14 +134,14 @@ async function saveContainers(
     and name <> all(${containers.map(({ name }) => name)}::text[])`.execute(db);
   await sql`
     insert into service_container
-      (uuid, resource_id, kind, name, image, ports, exposes, exclude_from_status, position)
+      (uuid, resource_id, kind, name, image, ports, exposes, exclude_from_status, port, position)
     select given.uuid, ${id}::bigint, given.kind, given.name, given.image, given.ports, given.exposes,
-      given.exclude_from_status, given.position
+      given.exclude_from_status, given.port, given.position
     from jsonb_to_recordset(${rows}::jsonb) as given (uuid text, kind text, name text, image text, ports text,
-      exposes text, exclude_from_status boolean, position integer)
+      exposes text, exclude_from_status boolean, port integer, position integer)
     on conflict on constraint service_container_name do update set kind = excluded.kind, image = excluded.image,
       ports = excluded.ports, exposes = excluded.exposes, exclude_from_status = excluded.exclude_from_status,
-      position = excluded.position, updated_at = now()`.execute(db);
+      port = excluded.port, position = excluded.position, updated_at = now()`.execute(db);
   return await serviceStore(context).containers([id]);
 }
 
@@ -162,6 +163,15 @@ export function systemServiceStore(context: Context): SystemServiceStore {
           .execute(),
       };
     },
+    containersOn: (serverId) =>
+      db
+        .selectFrom("service_container")
+        .innerJoin("resource", "resource.id", "service_container.resource_id")
+        .where("resource.server_id", "=", serverId)
+        .select(CONTAINER_COLUMNS)
+        .orderBy("service_container.resource_id")
+        .orderBy("service_container.position")
+        .execute(),
     setStatuses: (id, status, containers) =>
       inTransaction(context, async (inside) => {
         await sql`update service_container set status = seen.status, updated_at = now(),

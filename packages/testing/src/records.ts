@@ -141,6 +141,7 @@ export async function testService(
       ports: null,
       exposes: null,
       exclude_from_status: false,
+      port: null,
     })),
   );
   return { service, containers };

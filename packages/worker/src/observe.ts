@@ -1,16 +1,18 @@
-import type {
-  ApplicationRecord,
-  ApplicationSecrets,
-  Observed,
-  ReleaseRecord,
-  ResourceRecord,
-  RoutedPreview,
-  SiteSubject,
-  SystemStores,
-  Wanted,
-  WantedPreview,
-  WantedRelease,
-  WantedResource,
+import {
+  type ApplicationRecord,
+  type ApplicationSecrets,
+  applicationSite,
+  type Observed,
+  type ReleaseRecord,
+  type ResourceRecord,
+  type RoutedPreview,
+  type SiteSubject,
+  type SystemStores,
+  siteSubjects,
+  type Wanted,
+  type WantedPreview,
+  type WantedRelease,
+  type WantedResource,
 } from "@berth/core";
 import { holdsServerPorts } from "./deploy/server-ports.ts";
 import type { ServerHands } from "./hands.ts";
@@ -95,7 +97,7 @@ function wantedResource(
     isRemoving: resource.removing_at !== null,
     restartCount: found?.application.restart_count ?? 0,
     releases,
-    site: found && domains.length > 0 ? { ...found, domains } : undefined,
+    sites: found ? siteSubjects({ ...applicationSite(found), domains }) : [],
   };
 }
 
@@ -104,10 +106,9 @@ const wantedPreview = (preview: RoutedPreview, found: Known | undefined): Wanted
   pullRequestId: preview.pull_request_id,
   status: preview.status,
   isRemoving: preview.removing_at !== null,
-  site:
-    found && preview.domains.length > 0
-      ? { ...found, domains: preview.domains, pullRequestId: preview.pull_request_id }
-      : undefined,
+  sites: found
+    ? siteSubjects({ ...applicationSite(found), domains: preview.domains, pullRequestId: preview.pull_request_id })
+    : [],
 });
 
 const wantedRelease = (record: ReleaseRecord, active: ReadonlySet<number>): WantedRelease => ({

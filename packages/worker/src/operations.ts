@@ -67,6 +67,8 @@ export async function carryOut(
       return await stores.releases.setUpstream(operation.deploymentId, operation.upstream);
     case "set_status":
       return await stores.resources.setStatus(operation.resourceId, operation.status);
+    case "set_statuses":
+      return await stores.services.setStatuses(operation.resourceId, operation.status, operation.containers);
     case "set_restarts":
       return await setRestarts(deps, operation);
     case "remove_resource":

@@ -1,4 +1,4 @@
-import { isOwnOfPreview, mountsOf, type ResourceRecord, siteIdOf } from "@berth/core";
+import { isOwnOfPreview, mountsOf, type ResourceRecord } from "@berth/core";
 import type { ServerHands } from "./hands.ts";
 import type { WorkerDeps } from "./ports.ts";
 import { attempt, cancelDeployments } from "./removal.ts";
@@ -45,7 +45,7 @@ async function takeFromEngine(
   { id, uuid, team_id }: ResourceRecord,
   pullRequestId: number,
 ): Promise<void> {
-  await router.unroute(siteIdOf(uuid, pullRequestId));
+  await router.unrouteAll(uuid, pullRequestId);
   const graceSeconds = await stopGraceSeconds(stores, id);
   const releases = (await stores.releases.listByServer(server.id)).filter(
     (release) => release.resource_id === id && release.pull_request_id === pullRequestId,

@@ -1,11 +1,4 @@
-import {
-  DomainError,
-  isDomainError,
-  type ResourceRecord,
-  type ServerRecord,
-  type SystemStores,
-  siteIdOf,
-} from "@berth/core";
+import { DomainError, isDomainError, type ResourceRecord, type ServerRecord, type SystemStores } from "@berth/core";
 import type { ServerHands } from "./hands.ts";
 import type { WorkerDeps } from "./ports.ts";
 import type { WorkerSettings } from "./settings.ts";
@@ -122,7 +115,7 @@ async function takeFromEngine(
 ): Promise<void> {
   const previews = await stores.previews.listByApplication(resource.id);
   for (const pullRequestId of [0, ...previews.map(({ pull_request_id }) => pull_request_id)]) {
-    await router.unroute(siteIdOf(resource.uuid, pullRequestId));
+    await router.unrouteAll(resource.uuid, pullRequestId);
   }
   const graceSeconds = await stopGraceSeconds(stores, resource.id);
   const records = (await stores.releases.listByServer(server.id)).filter(

@@ -1,5 +1,5 @@
-import type { Engine, ReleaseRef, Site, Proxy as SiteProxy, SystemStores } from "@berth/core";
-import { siteIdOf, siteOf, upstreamsOf } from "@berth/core";
+import type { Engine, ReleaseRef, Site, Proxy as SiteProxy, SiteSubject, SystemStores } from "@berth/core";
+import { applicationSite, siteIdOf, siteOf, sitePartOf, siteSubjects, upstreamsOf } from "@berth/core";
 import { claimsOf } from "./claims.ts";
 import { lane } from "./wait.ts";
 
@@ -14,6 +14,8 @@ export interface Router {
    */
   route(resourceId: number, pullRequestId: number): Promise<void>;
   unroute(siteId: string): Promise<void>;
+  /** Takes away all sites of a resource, or of one of its previews. */
+  unrouteAll(resourceUuid: string, pullRequestId: number): Promise<void>;
   /** Replaces all sites by what `read` answers when the turn comes. */
   sync(read: () => Promise<readonly Site[]>): Promise<void>;
   /** What the proxy was last told, by the site's id. */
@@ -36,11 +38,21 @@ export function createRouter(stores: SystemStores, engine: Engine, proxy: SitePr
     }
   };
 
-  const tellSite = async ({ siteId, site }: Routed) => {
-    if (siteId === undefined) return;
+  const tellSite = async (siteId: string, site: Site | undefined) => {
     await tell(() => (site === undefined ? proxy.delete(siteId) : proxy.put(site)));
     if (site === undefined) sites.delete(siteId);
     else sites.set(siteId, site);
+  };
+
+  const tellPart = async ({ partId, sites: wanted }: Routed) => {
+    if (partId === undefined) return;
+    const ids = new Set(wanted.map(({ id }) => id));
+    // Those to come first: a URL that moves from one container to another is answered all the time.
+    for (const site of wanted) await tellSite(site.id, site);
+    const known = [...sites.keys()].filter((id) => sitePartOf(id) === partId);
+    // What we have not told it may have been told by another.
+    const gone = wanted.length === 0 ? new Set([...known, partId]) : known.filter((id) => !ids.has(id));
+    for (const id of gone) await tellSite(id, undefined);
   };
 
   const tellAll = async (wanted: readonly Site[]) => {
@@ -51,8 +63,10 @@ export function createRouter(stores: SystemStores, engine: Engine, proxy: SitePr
 
   return {
     route: (resourceId, pullRequestId) =>
-      inTurn(() => settle(() => readSite(stores, engine, resourceId, pullRequestId), tellSite)),
-    unroute: (siteId) => inTurn(() => tellSite({ siteId })),
+      inTurn(() => settle(() => readPart(stores, engine, resourceId, pullRequestId), tellPart)),
+    unroute: (siteId) => inTurn(() => tellSite(siteId, undefined)),
+    unrouteAll: (resourceUuid, pullRequestId) =>
+      inTurn(() => tellPart({ partId: siteIdOf(resourceUuid, pullRequestId), sites: [] })),
     sync: (read) => inTurn(() => settle(read, tellAll)),
     sites: () => sites,
     isUncertain: () => isUncertain,
@@ -73,13 +87,13 @@ async function settle<T>(read: () => Promise<T>, write: (value: T) => Promise<vo
   }
 }
 
-/** `site` is missing when the resource claims no URL or the preview is gone, both are when the resource is gone. */
+/** `sites` is empty when the resource claims no URL or the preview is gone, `partId` is missing when the resource is gone. */
 interface Routed {
-  readonly siteId?: string;
-  readonly site?: Site;
+  readonly partId?: string;
+  readonly sites: readonly Site[];
 }
 
-async function readSite(
+async function readPart(
   stores: SystemStores,
   engine: Engine,
   resourceId: number,
@@ -90,15 +104,17 @@ async function readSite(
     claimsOf(stores, resourceId, pullRequestId),
     stores.releases.live(resourceId, pullRequestId),
   ]);
-  if (found === undefined) return {};
-  const { application, secrets } = found;
-  const siteId = siteIdOf(application.uuid, pullRequestId);
-  if (claims === undefined || claims.length === 0) return { siteId };
+  if (found === undefined) return { sites: [] };
+  const { application } = found;
+  const partId = siteIdOf(application.uuid, pullRequestId);
+  if (claims === undefined || claims.length === 0) return { partId, sites: [] };
   const ref: ReleaseRef | undefined = live && { resourceUuid: application.uuid, deploymentUuid: live.deployment_uuid };
   const state = ref && (await engine.inspect(ref));
   const desiredState = pullRequestId === 0 ? application.desired_state : "running";
-  const upstreams = application.removing_at ? [] : upstreamsOf(desiredState, live, state);
-  return { siteId, site: siteOf({ application, secrets, domains: claims, pullRequestId }, upstreams) };
+  const subjects = siteSubjects({ ...applicationSite(found), domains: claims, pullRequestId });
+  const upstreamsFor = ({ container }: SiteSubject) =>
+    application.removing_at ? [] : upstreamsOf(desiredState, live, state, container);
+  return { partId, sites: subjects.map((subject) => siteOf(subject, upstreamsFor(subject))) };
 }
 
 const SETTLE_ATTEMPTS_MAX = 5;

@@ -21,15 +21,15 @@ export interface Part {
   readonly desiredState: DesiredState;
   readonly isRemoving: boolean;
   readonly status: string;
-  readonly site: SiteSubject | undefined;
+  readonly sites: readonly SiteSubject[];
 }
 
-export const ownPart = ({ desiredState, isRemoving, status, site }: WantedResource): Part => ({
+export const ownPart = ({ desiredState, isRemoving, status, sites }: WantedResource): Part => ({
   pullRequestId: 0,
   desiredState,
   isRemoving,
   status,
-  site,
+  sites,
 });
 
 export const partsOf = (resource: WantedResource): readonly Part[] => [
@@ -37,10 +37,14 @@ export const partsOf = (resource: WantedResource): readonly Part[] => [
   ...resource.previews.map((preview): Part => ({ ...preview, desiredState: "running" })),
 ];
 
-export function wantedSite(resource: WantedResource, { pullRequestId, desiredState, site }: Part, seen: Seen) {
-  if (site === undefined) return undefined;
+export function wantedSites(
+  resource: WantedResource,
+  { pullRequestId, desiredState, sites }: Part,
+  seen: Seen,
+): readonly Site[] {
   const live = liveOf(resource, pullRequestId);
-  return siteOf(site, upstreamsOf(desiredState, live, live && seen.get(live.deploymentUuid)));
+  const state = live && seen.get(live.deploymentUuid);
+  return sites.map((subject) => siteOf(subject, upstreamsOf(desiredState, live, state, subject.container)));
 }
 
 /** All sites of a server, for a proxy that is told everything anew. */
@@ -51,7 +55,7 @@ export function sitesOf({ resources }: Wanted, releases: Observed["releases"]): 
     .flatMap((resource) =>
       partsOf(resource)
         .filter(({ isRemoving }) => !isRemoving)
-        .flatMap((part) => wantedSite(resource, part, seen) ?? []),
+        .flatMap((part) => wantedSites(resource, part, seen)),
     );
 }
 

@@ -3,7 +3,7 @@ import type { Health } from "../status.ts";
 import { observed, preview, release, resource, seen, site, wanted } from "./plan.fixture.ts";
 import type { Operation } from "./plan.ts";
 import type { ContainerState } from "./release.ts";
-import { siteIdOf, siteOf, upstreamsOf } from "./site.ts";
+import { siteIdOf, siteOf, subjectId, upstreamsOf } from "./site.ts";
 import type { Observed, Wanted, WantedRelease, WantedResource } from "./wanted.ts";
 
 export interface World {
@@ -40,8 +40,10 @@ export const worlds: fc.Arbitrary<World> = fc
         uuid: `app${index + 1}`,
         desiredState: stopped[index] ? "stopped" : "running",
         isRemoving: removing[index] === true,
-        site: site(`app${index + 1}`),
-        previews: [preview(7, { id: index + 1, isRemoving: closed[index] === true, site: site(`app${index + 1}`, 7) })],
+        sites: [site(`app${index + 1}`)],
+        previews: [
+          preview(7, { id: index + 1, isRemoving: closed[index] === true, sites: [site(`app${index + 1}`, 7)] }),
+        ],
         releases: own.flatMap(({ uuid, at, role }) => {
           if (role === "none" || (role === "live" && firstOf(at)?.uuid !== uuid)) return [];
           const builder = own[builtBy[at] ?? 0]?.uuid ?? uuid;
@@ -106,12 +108,12 @@ export function carryOut({ wanted, observed }: World, operations: readonly Opera
         const { pullRequestId } = operation;
         const subject = resources.find(({ id }) => id === operation.resourceId);
         const of7 = subject?.previews.find((each) => each.pullRequestId === pullRequestId);
-        const wantedSite = pullRequestId === 0 ? subject?.site : of7?.site;
-        if (subject === undefined || wantedSite === undefined) break;
+        const wantedSites = (pullRequestId === 0 ? subject?.sites : of7?.sites) ?? [];
+        if (subject === undefined) break;
         const live = subject.releases.find((each) => each.role === "live" && each.pullRequestId === pullRequestId);
         const state = releases.find(({ deploymentUuid }) => deploymentUuid === live?.deploymentUuid);
         const desired = pullRequestId === 0 ? subject.desiredState : "running";
-        sites.set(siteIdOf(subject.uuid, pullRequestId), siteOf(wantedSite, upstreamsOf(desired, live, state)));
+        for (const one of wantedSites) sites.set(subjectId(one), siteOf(one, upstreamsOf(desired, live, state)));
         break;
       }
       case "unroute":

@@ -1,7 +1,7 @@
 import type { Health } from "../status.ts";
 import type { Operation } from "./plan.ts";
 import type { ReleaseState } from "./release.ts";
-import { siteOf } from "./site.ts";
+import { PLAIN_SITE, type SiteSubject, siteOf } from "./site.ts";
 import type { Observed, Wanted, WantedPreview, WantedRelease, WantedResource } from "./wanted.ts";
 
 export const UPSTREAM = { host: "127.0.0.1", port: 4000 };
@@ -26,7 +26,7 @@ export const resource = (change: Partial<WantedResource> = {}): WantedResource =
   restartCount: 0,
   releases: [release("d1")],
   isAlone: false,
-  site: undefined,
+  sites: [],
   previews: [],
   ...change,
 });
@@ -36,7 +36,7 @@ export const preview = (pullRequestId: number, change: Partial<WantedPreview> = 
   pullRequestId,
   status: "running:healthy",
   isRemoving: false,
-  site: undefined,
+  sites: [],
   ...change,
 });
 
@@ -51,20 +51,9 @@ export const seen = (deploymentUuid: string, change: Partial<ReleaseState> = {})
   ...change,
 });
 
-export const site = (uuid: string, pullRequestId = 0): WantedResource["site"] => ({
-  application: {
-    uuid,
-    name: uuid,
-    settings: {
-      redirect: "both",
-      is_http_basic_auth_enabled: false,
-      http_basic_auth_username: null,
-      is_force_https_enabled: true,
-      is_gzip_enabled: true,
-      is_stripprefix_enabled: true,
-    },
-  },
-  secrets: { http_basic_auth_password: null },
+export const site = (uuid: string, pullRequestId = 0): SiteSubject => ({
+  ...PLAIN_SITE,
+  owner: { uuid, name: uuid },
   domains: [{ host: `${uuid}.example.com`, path: "/", url: `https://${uuid}.example.com` }],
   pullRequestId,
 });
@@ -85,7 +74,7 @@ export const observed = (releases: readonly ReleaseState[], change: Partial<Obse
 export const types = (operations: readonly Operation[]) => operations.map(({ type }) => type);
 export const ref = (deploymentUuid: string) => ({ resourceUuid: "app1", deploymentUuid });
 
-export function siteFor(subject: WantedResource) {
-  if (!subject.site) throw new Error("The resource has no site.");
-  return siteOf(subject.site, []);
+export function siteFor({ sites: [subject] }: WantedResource) {
+  if (!subject) throw new Error("The resource has no site.");
+  return siteOf(subject, []);
 }

@@ -138,7 +138,7 @@ describe("a replaced release whose successor's deployment has not ended", () => 
 });
 
 describe("the route", () => {
-  const routed = resource({ site: site("app1") });
+  const routed = resource({ sites: [site("app1")] });
   const up = { ...siteFor(routed), upstreams: [UPSTREAM] };
 
   test("is told when the proxy does not have it", () => {
@@ -168,7 +168,7 @@ describe("the route", () => {
 
 describe("a preview", () => {
   const of7 = release("d7", { pullRequestId: 7 });
-  const routed = preview(7, { site: site("app1", 7) });
+  const routed = preview(7, { sites: [site("app1", 7)] });
   const subject = resource({ releases: [release("d1"), of7], previews: [routed] });
   const both = [seen("d1"), seen("d7")];
   const up = new Map([["app1-pr-7", { ...previewSite(), upstreams: [UPSTREAM] }]]);

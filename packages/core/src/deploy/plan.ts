@@ -1,8 +1,9 @@
 import type { Site } from "../ports/proxy.ts";
-import { liveOf, ownPart, type Part, partsOf, type Seen, statusOf, wantedSite } from "./parts.ts";
+import { liveOf, ownPart, type Part, partsOf, type Seen, statusOf, wantedSites } from "./parts.ts";
 import type { ReleaseRef, ReleaseState, Upstream } from "./release.ts";
-import { siteIdOf } from "./site.ts";
-import type { Observed, Wanted, WantedPreview, WantedRelease, WantedResource } from "./wanted.ts";
+import { serviceStatusOf } from "./service-status.ts";
+import { siteIdOf, sitePartOf, subjectId } from "./site.ts";
+import type { Observed, Wanted, WantedContainer, WantedPreview, WantedRelease, WantedResource } from "./wanted.ts";
 
 export type Operation =
   | { readonly type: "start"; readonly resourceId: number; readonly release: ReleaseRef; readonly deploymentId: number }
@@ -24,6 +25,13 @@ export type Operation =
   | { readonly type: "unroute"; readonly siteId: string }
   | { readonly type: "set_upstream"; readonly deploymentId: number; readonly upstream: Upstream }
   | { readonly type: "set_status"; readonly resourceId: number; readonly status: string }
+  /** Of a service and of each of its containers, by name. */
+  | {
+      readonly type: "set_statuses";
+      readonly resourceId: number;
+      readonly status: string;
+      readonly containers: Readonly<Record<string, string>>;
+    }
   | { readonly type: "set_restarts"; readonly resourceId: number; readonly restartCount: number }
   | { readonly type: "remove_resource"; readonly resourceId: number }
   | { readonly type: "set_preview_status"; readonly previewId: number; readonly status: string }
@@ -43,7 +51,11 @@ export function plan(wanted: Wanted, observed: Observed): readonly Operation[] {
 }
 
 function planResource(resource: WantedResource, seen: Seen, wanted: Wanted, observed: Observed): Operation[] {
-  const status = setStatus(resource, statusOf(resource, ownPart(resource), seen, wanted, observed));
+  const { containers } = resource;
+  const status =
+    containers === undefined
+      ? setStatus(resource, statusOf(resource, ownPart(resource), seen, wanted, observed))
+      : setStatuses(resource, containers, seen, wanted);
   // The removal stops, unroutes and removes in its own order.
   if (resource.isRemoving) return [...status, { type: "remove_resource", resourceId: resource.id }];
   const parts = partsOf(resource);
@@ -140,11 +152,8 @@ const hasGivenWay = ({ isAlone, releases }: WantedResource, { pullRequestId }: P
 function planRoute(resource: WantedResource, part: Part, seen: Seen, { sites }: Observed): Operation[] {
   if (part.isRemoving) return [];
   const { pullRequestId } = part;
-  const siteId = siteIdOf(resource.uuid, pullRequestId);
-  const wanted = wantedSite(resource, part, seen);
-  const current = sites.get(siteId);
-  if (wanted === undefined) return current === undefined ? [] : [{ type: "unroute", siteId }];
-  return isSameSite(wanted, current) ? [] : [{ type: "route", resourceId: resource.id, pullRequestId }];
+  const isRouted = wantedSites(resource, part, seen).every((site) => isSameSite(site, sites.get(site.id)));
+  return isRouted ? [] : [{ type: "route", resourceId: resource.id, pullRequestId }];
 }
 
 function planUnrecorded({ resources, activeDeployments }: Wanted, { releases }: Observed): Operation[] {
@@ -161,19 +170,38 @@ function planUnrecorded({ resources, activeDeployments }: Wanted, { releases }: 
 }
 
 function planGoneSites({ resources }: Wanted, { sites }: Observed): Operation[] {
-  const known = new Set(
-    resources.flatMap((resource) =>
-      partsOf(resource).map(({ pullRequestId }) => siteIdOf(resource.uuid, pullRequestId)),
-    ),
+  const parts = resources.flatMap((resource) =>
+    partsOf(resource).map((part) => [siteIdOf(resource.uuid, part.pullRequestId), part] as const),
   );
-  return [...sites.keys()].filter((siteId) => !known.has(siteId)).map((siteId) => ({ type: "unroute", siteId }));
+  const known = new Map(parts);
+  const isGone = (siteId: string) => {
+    const part = known.get(sitePartOf(siteId));
+    if (part === undefined) return true;
+    // The removal unroutes in its own order.
+    return !part.isRemoving && !part.sites.some((subject) => subjectId(subject) === siteId);
+  };
+  return [...sites.keys()].filter(isGone).map((siteId) => ({ type: "unroute", siteId }));
 }
 
 function setStatus({ id, status: current }: WantedResource, status: string): Operation[] {
   return current === status ? [] : [{ type: "set_status", resourceId: id, status }];
 }
 
+function setStatuses(
+  resource: WantedResource,
+  containers: readonly WantedContainer[],
+  seen: Seen,
+  wanted: Wanted,
+): Operation[] {
+  const now = serviceStatusOf(resource, containers, seen, wanted);
+  const isSame =
+    resource.status === now.status && containers.every(({ name, status }) => now.containers[name] === status);
+  return isSame ? [] : [{ type: "set_statuses", resourceId: resource.id, ...now }];
+}
+
 function setRestarts(resource: WantedResource, seen: Seen): Operation[] {
+  // Of a service, each container restarts by itself.
+  if (resource.containers !== undefined) return [];
   const live = liveOf(resource, 0);
   const restartCount = (live && seen.get(live.deploymentUuid)?.restartCount) ?? 0;
   if (restartCount === resource.restartCount) return [];

@@ -91,6 +91,26 @@ export interface ReleaseState extends ReleaseRef {
   readonly startedAt: Date | null;
   /** What a health check of its own says, such as an image's HEALTHCHECK; missing where it has none. */
   readonly health?: Health | "starting";
+  /** Of a stack, in the order of its compose text: what stands above sums them up. */
+  readonly containers?: readonly ReleaseContainer[];
+}
+
+/** One container of a stack. */
+export interface ReleaseContainer {
+  /** As the compose text calls it. */
+  readonly name: string;
+  readonly state: ContainerState;
+  readonly health?: Health | "starting";
+  readonly restartCount: number;
+  /** Of the last run that ended. */
+  readonly exitCode: number | null;
+  readonly startedAt: Date | null;
+  /** Where the control plane reaches it on the server; `null` while it does not run. */
+  readonly address: string | null;
+  /** The one that takes requests; `null` where nothing does. */
+  readonly port: number | null;
+  /** It runs once and ends, or is left out of the status. */
+  readonly isExcluded: boolean;
 }
 
 export interface Upstream {

@@ -1,25 +1,17 @@
 import { describe, expect, test } from "vitest";
 import type { ReleaseState } from "./release.ts";
-import { type SiteSubject, siteOf, upstreamsOf } from "./site.ts";
+import { PLAIN_SITE, type SiteSubject, siteIdOf, siteOf, sitePartOf, siteSubjects, upstreamsOf } from "./site.ts";
 
 const claim = (host: string, path = "/") => ({ host, path, url: `https://${host}${path}` });
 const subject = (
-  settings: Partial<SiteSubject["application"]["settings"]>,
+  settings: Partial<SiteSubject["settings"]>,
   domains: SiteSubject["domains"],
   password: string | null = null,
-): SiteSubject => ({ application: application(settings), secrets: { http_basic_auth_password: password }, domains });
-const application = (settings: Partial<SiteSubject["application"]["settings"]>) => ({
-  uuid: "app1",
-  name: "shop",
-  settings: {
-    redirect: "both",
-    is_http_basic_auth_enabled: false,
-    http_basic_auth_username: null,
-    is_force_https_enabled: true,
-    is_gzip_enabled: false,
-    is_stripprefix_enabled: true,
-    ...settings,
-  } as const,
+): SiteSubject => ({
+  owner: { uuid: "app1", name: "shop" },
+  settings: { ...PLAIN_SITE.settings, is_gzip_enabled: false, ...settings },
+  secrets: { http_basic_auth_password: password },
+  domains,
 });
 const upstream = { host: "127.0.0.1", port: 41234 };
 
@@ -82,6 +74,23 @@ describe("the site of an application", () => {
       isPrefixStripped: true,
       basicAuth: { username: "me", password: "secret" },
     });
+  });
+
+  test("of a container is one of its own, with the URLs that lead to it and its port", () => {
+    const toWeb = { container: "web", container_port: 3000 };
+    const domains = [
+      { ...claim("a.com"), ...toWeb },
+      { ...claim("b.com"), container: "api" },
+      { ...claim("c.com"), ...toWeb },
+    ];
+    const sites = siteSubjects(subject({}, domains)).map((one) => siteOf(one, []));
+    expect(sites.map(({ id, name, routes }) => [id, name, routes.map(({ host }) => host)])).toEqual([
+      ["app1.web", "shop, web", ["a.com", "c.com"]],
+      ["app1.api", "shop, api", ["b.com"]],
+    ]);
+    expect(sites.map(({ id }) => sitePartOf(id))).toEqual(["app1", "app1"]);
+    expect(sitePartOf("app1-pr-7.web")).toBe(siteIdOf("app1", 7));
+    expect(siteSubjects(subject({}, domains)).map(({ container }) => container?.port)).toEqual([3000, null]);
   });
 
   test("has the headers that its labels name", () => {

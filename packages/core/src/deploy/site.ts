@@ -1,6 +1,6 @@
 import type { ApplicationSecrets, ApplicationSettings } from "../application.ts";
 import type { Site, SiteRoute } from "../ports/proxy.ts";
-import type { DomainClaim } from "../ports/records.ts";
+import type { ApplicationRecord, DomainClaim } from "../ports/records.ts";
 import { previewName } from "../preview.ts";
 import type { DesiredState } from "../resource.ts";
 import { labelHeaders } from "./label-headers.ts";
@@ -18,29 +18,78 @@ type SiteSettings = Pick<
 
 /** What a site is made of, beside where its requests go now. */
 export interface SiteSubject {
-  readonly application: { readonly uuid: string; readonly name: string; readonly settings: SiteSettings };
+  readonly owner: { readonly uuid: string; readonly name: string };
+  readonly settings: SiteSettings;
   readonly secrets: Pick<ApplicationSecrets, "http_basic_auth_password"> &
     Partial<Pick<ApplicationSecrets, "custom_labels">>;
   readonly domains: readonly DomainClaim[];
   /** Of a preview: the site is one of its own. */
   readonly pullRequestId?: number | undefined;
+  /** Of one of several containers: the site is one of its own. */
+  readonly container?: SiteContainer | undefined;
 }
 
-/** Names a site for ever: what an application, or one of its previews, is for the proxy. */
-export const siteIdOf = (applicationUuid: string, pullRequestId: number): string =>
-  pullRequestId === 0 ? applicationUuid : previewName(applicationUuid, pullRequestId);
+export interface SiteContainer {
+  /** Its key in the compose text. */
+  readonly name: string;
+  /** Where it listens, unless a URL names another port. `null`: where its release says. */
+  readonly port: number | null;
+}
 
-/** What the proxy must know of an application. Without upstreams it answers that it is down. */
-export function siteOf(
-  { application, secrets, domains, pullRequestId = 0 }: SiteSubject,
-  upstreams: readonly Upstream[],
-): Site {
-  const { settings } = application;
+/** Settings of a site whose owner has none of its own. */
+export const PLAIN_SITE: Pick<SiteSubject, "settings" | "secrets"> = {
+  settings: {
+    redirect: "both",
+    is_http_basic_auth_enabled: false,
+    http_basic_auth_username: null,
+    is_force_https_enabled: true,
+    is_gzip_enabled: true,
+    is_stripprefix_enabled: true,
+  },
+  secrets: { http_basic_auth_password: null },
+};
+
+/** What all sites of an application share, also those of its previews. */
+export const applicationSite = ({
+  application: { uuid, name, settings },
+  secrets,
+}: {
+  readonly application: Pick<ApplicationRecord, "uuid" | "name" | "settings">;
+  readonly secrets: SiteSubject["secrets"];
+}): Pick<SiteSubject, "owner" | "settings" | "secrets"> => ({ owner: { uuid, name }, settings, secrets });
+
+/** The sites of what has these URLs: one for each container that URLs lead to, and one for those of all of it. */
+export function siteSubjects(all: Omit<SiteSubject, "container">): readonly SiteSubject[] {
+  const byContainer = Map.groupBy(all.domains, ({ container }) => container ?? null);
+  return [...byContainer].map(([name, domains]) => {
+    if (name === null) return { ...all, domains };
+    return { ...all, domains, container: { name, port: domains[0]?.container_port ?? null } };
+  });
+}
+
+/** Names a site for ever: what a resource, one of its previews, or one of its containers is for the proxy. */
+export function siteIdOf(resourceUuid: string, pullRequestId: number, container?: string): string {
+  const part = pullRequestId === 0 ? resourceUuid : previewName(resourceUuid, pullRequestId);
+  return container === undefined ? part : `${part}${CONTAINER_MARK}${container}`;
+}
+
+/** No uuid has it, so what stands before the first one names the part. */
+const CONTAINER_MARK = ".";
+
+/** Of the part that a site belongs to, the resource itself or one of its previews: what `siteIdOf` is without a container. */
+export const sitePartOf = (siteId: string): string => siteId.split(CONTAINER_MARK, 1)[0] ?? siteId;
+
+export const subjectId = ({ owner, pullRequestId = 0, container }: SiteSubject): string =>
+  siteIdOf(owner.uuid, pullRequestId, container?.name);
+
+/** What the proxy must know of a resource. Without upstreams it answers that it is down. */
+export function siteOf(subject: SiteSubject, upstreams: readonly Upstream[]): Site {
+  const { settings, secrets, domains } = subject;
   const isProtected = settings.is_http_basic_auth_enabled;
   const password = secrets.http_basic_auth_password;
   return {
-    id: siteIdOf(application.uuid, pullRequestId),
-    name: pullRequestId === 0 ? application.name : `${application.name}, pull request ${pullRequestId}`,
+    id: subjectId(subject),
+    name: nameOf(subject),
     routes: routesOf(domains, settings.redirect),
     // Protection without a password would open the site to whoever knows the name: it stays down until there is one.
     upstreams: isProtected && password === null ? [] : upstreams,
@@ -51,6 +100,11 @@ export function siteOf(
     ...(isProtected && { basicAuth: { username: settings.http_basic_auth_username ?? "", password: password ?? "" } }),
   };
 }
+
+const nameOf = ({ owner, pullRequestId = 0, container }: SiteSubject): string =>
+  [owner.name, container?.name, pullRequestId === 0 ? undefined : `pull request ${pullRequestId}`]
+    .filter((part) => part !== undefined)
+    .join(", ");
 
 function routesOf(domains: readonly DomainClaim[], redirect: ApplicationSettings["redirect"]): readonly SiteRoute[] {
   const claimed = new Set(domains.map(({ host, path }) => `${host}${path}`));
@@ -87,13 +141,23 @@ export function upstreamsOf(
   desiredState: DesiredState,
   live: { readonly upstream: Upstream | null } | undefined,
   observed: ReleaseState | undefined,
+  container?: SiteContainer | undefined,
 ): readonly Upstream[] {
   if (desiredState === "stopped" || live === undefined || observed === undefined) return [];
-  if (!MAY_ANSWER.has(observed.state)) return [];
-  const upstream = observed.upstream ?? live.upstream;
+  const upstream = container === undefined ? ownUpstream(live, observed) : containerUpstream(container, observed);
   return upstream === null ? [] : [upstream];
 }
 
+const ownUpstream = (live: { readonly upstream: Upstream | null }, { state, upstream }: ReleaseState) =>
+  MAY_ANSWER.has(state) ? (upstream ?? live.upstream) : null;
+
+function containerUpstream({ name, port }: SiteContainer, { containers = [] }: ReleaseState): Upstream | null {
+  const seen = containers.find((one) => one.name === name);
+  if (seen === undefined || seen.address === null || !MAY_ANSWER.has(seen.state)) return null;
+  return { host: seen.address, port: port ?? seen.port ?? HTTP_PORT };
+}
+
+const HTTP_PORT = 80;
 const WWW = "www.";
 /** One that restarts keeps its address: taking its route away and giving it back would only lengthen the outage. */
 const MAY_ANSWER: ReadonlySet<ReleaseState["state"]> = new Set([

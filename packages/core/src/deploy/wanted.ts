@@ -22,9 +22,19 @@ export interface WantedResource {
   readonly releases: readonly WantedRelease[];
   /** Its releases hold ports of the server, so two of them never run at the same time. */
   readonly isAlone: boolean;
-  /** What its site is made of; `undefined`: it claims no URL. */
-  readonly site: SiteSubject | undefined;
+  /** What its sites are made of, one for each container where it has several; empty: it claims no URL. */
+  readonly sites: readonly SiteSubject[];
   readonly previews: readonly WantedPreview[];
+  /** Of a service; `undefined`: its status is that of its release alone. */
+  readonly containers?: readonly WantedContainer[] | undefined;
+}
+
+/** One container of a service, as it is recorded. */
+export interface WantedContainer {
+  readonly name: string;
+  readonly status: string;
+  /** Not counted in the status of the service. */
+  readonly isExcluded: boolean;
 }
 
 /** One pull request of an application: a live release and a site of its own. It runs until it is removed. */
@@ -33,7 +43,7 @@ export interface WantedPreview {
   readonly pullRequestId: number;
   readonly status: string;
   readonly isRemoving: boolean;
-  readonly site: SiteSubject | undefined;
+  readonly sites: readonly SiteSubject[];
 }
 
 export interface WantedRelease {

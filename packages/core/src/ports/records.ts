@@ -195,6 +195,10 @@ export interface DomainClaim {
   readonly url: string;
   /** Of a service: which of its containers gets what comes for it. */
   readonly service_container_id?: number | null | undefined;
+  /** Of several containers: the name of the one that gets what comes for it. Of a service it is only read. */
+  readonly container?: string | null | undefined;
+  /** Where that container listens, unless the URL names a port; only read. */
+  readonly container_port?: number | null | undefined;
 }
 
 export interface DomainHolder extends DomainClaim {

@@ -29,13 +29,15 @@ export interface ServiceContainerRecord extends Timestamps {
   /** `state:health`, as last observed. */
   readonly status: string;
   readonly exclude_from_status: boolean;
+  /** Where it listens for requests whose URL names no port. */
+  readonly port: number | null;
   readonly last_online_at: Date | null;
 }
 
 /** What the compose text says of a container. */
 export type ServiceContainerFields = Pick<
   ServiceContainerRecord,
-  "kind" | "name" | "image" | "ports" | "exposes" | "exclude_from_status"
+  "kind" | "name" | "image" | "ports" | "exposes" | "exclude_from_status" | "port"
 >;
 
 export interface NewService extends NewResource {
@@ -66,6 +68,8 @@ export interface SystemServiceStore {
       }
     | undefined
   >;
+  /** Of all services on a server, each in the order of its compose text. */
+  containersOn(serverId: number): Promise<readonly ServiceContainerRecord[]>;
   /**
    * What was observed of its containers, by their names, and of all of them together. Written, and told of, only where
    * it changed.

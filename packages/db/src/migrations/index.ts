@@ -18,6 +18,7 @@ import { cleanups } from "./0016-cleanups.ts";
 import { lists } from "./0019-lists.ts";
 import { schedules } from "./0021-schedules.ts";
 import { taskExecutions } from "./0022-task-executions.ts";
+import { containerRoutes } from "./0027-container-routes.ts";
 
 /** In the order of their names, which never change once released. */
 export const MIGRATIONS: Readonly<Record<string, Migration>> = {
@@ -40,4 +41,5 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   "0019-lists": lists,
   "0021-schedules": schedules,
   "0022-task-executions": taskExecutions,
+  "0027-container-routes": containerRoutes,
 };

@@ -1,0 +1,22 @@
+import type { ComposeContainer } from "./parse.ts";
+import { withDefaults } from "./reference.ts";
+import type { WantedUrl } from "./variables.ts";
+
+/**
+ * Where a container listens for requests whose URL names no port: the port in the name of its URL's variable, else the
+ * first that it exposes, else the first that it maps; `null` where its definition says none.
+ */
+export function containerPort(
+  { name, exposes, ports }: Pick<ComposeContainer, "name" | "exposes" | "ports">,
+  urls: readonly WantedUrl[],
+): number | null {
+  const wanted = urls.find(({ container, port }) => container === name && port !== null)?.port;
+  return wanted ?? portIn(exposes) ?? portIn(ports);
+}
+
+/** Of `127.0.0.1:8080:80/tcp` it is 80, and of a range its first. */
+function portIn(list: string | null): number | null {
+  const [first = ""] = withDefaults(list ?? "").split(",");
+  const port = Number(/(?:^|:)(\d{1,5})(?:-\d+)?(?:\/[a-z]+)?$/.exec(first.trim())?.[1]);
+  return port >= 1 && port <= 65_535 ? port : null;
+}

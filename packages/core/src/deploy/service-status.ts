@@ -1,0 +1,49 @@
+import { aggregateServiceStatus, type ContainerStatus, REMOVING_STATUS } from "../status.ts";
+import { liveOf, type Seen } from "./parts.ts";
+import type { ReleaseContainer, ReleaseState } from "./release.ts";
+import type { Wanted, WantedContainer, WantedResource } from "./wanted.ts";
+
+export interface ServiceStatus {
+  readonly status: string;
+  /** By name. */
+  readonly containers: Readonly<Record<string, string>>;
+}
+
+/** What is to be shown of a service and of each of its containers. */
+export function serviceStatusOf(
+  resource: WantedResource,
+  containers: readonly WantedContainer[],
+  seen: Seen,
+  { activeDeployments }: Wanted,
+): ServiceStatus {
+  const live = liveOf(resource, 0);
+  const state = live && seen.get(live.deploymentUuid);
+  const states = containers.map(({ name, isExcluded }) => {
+    const found = state?.containers?.find((container) => container.name === name);
+    return { name, isExcluded, ...statusOf(found, resource) };
+  });
+  const isStarting =
+    !isUp(state) &&
+    resource.releases.some(
+      ({ role, pullRequestId, deploymentUuid }) =>
+        role === "candidate" && pullRequestId === 0 && activeDeployments.has(deploymentUuid),
+    );
+  return {
+    status: resource.isRemoving ? REMOVING_STATUS : aggregateServiceStatus(states, { isStarting }),
+    containers: Object.fromEntries(states.map((one) => [one.name, shown(one)])),
+  };
+}
+
+function statusOf(found: ReleaseContainer | undefined, { desiredState }: WantedResource): ContainerStatus {
+  if (found === undefined) return { state: "exited", health: "unknown", restartCount: 0 };
+  return {
+    state: found.state,
+    health: found.health === "starting" ? "unknown" : (found.health ?? "unknown"),
+    // What was stopped on purpose is no crash loop, however often it restarted before.
+    restartCount: desiredState === "stopped" ? 0 : found.restartCount,
+  };
+}
+
+const shown = ({ state, health }: ContainerStatus): string => (state === "exited" ? state : `${state}:${health}`);
+
+const isUp = (state: ReleaseState | undefined): boolean => state?.state === "running" || state?.state === "restarting";
