@@ -3,6 +3,7 @@ import type { Artifact, BuildRequest } from "../deploy/artifact.ts";
 import type { ReleaseRef, ReleaseSpec, ReleaseState, StorageMount } from "../deploy/release.ts";
 import type { ResourceKind } from "../resource.ts";
 import type { EngineImages } from "./engine-images.ts";
+import type { Forwarder } from "./forward.ts";
 
 /** What an engine can do. Shared code asks these, never the engine's name. */
 export interface EngineCapabilities {
@@ -161,6 +162,9 @@ export interface Engine {
    * What a release uses now; `undefined` while it does not run. Missing where the engine cannot tell.
    */
   usage?(ref: ReleaseRef): Promise<ReleaseUsage | undefined>;
+
+  /** Leads ports of the server to resources; missing where the engine publishes none for others. */
+  readonly forwards?: Forwarder;
 
   /** Told of every change of a release's state; never throws into the engine. Returns the way to stop listening. */
   onStateChange(listener: (state: ReleaseState) => void): () => void;

@@ -14,6 +14,7 @@ import type { ImageBuilder } from "./builder.ts";
 import { engineError, statusCodeOf } from "./client.ts";
 import { commandIn } from "./command.ts";
 import { executeIn } from "./exec.ts";
+import { dockerForwarder } from "./forward.ts";
 import { readLog } from "./logs.ts";
 import { listeningPorts } from "./ports.ts";
 import { removeContainer, startRelease } from "./start.ts";
@@ -56,6 +57,7 @@ export function dockerEngine(options: DockerEngineOptions): DockerEngine {
   const { host, docker, instance, builder, network, warn = () => {} } = options;
   const watch = watchReleases({ docker, instance, resyncSeconds: options.resyncSeconds ?? RESYNC_SECONDS, warn });
   const alone = lockByKey();
+  const forwards = dockerForwarder({ docker, server: host.name, instance, network });
 
   async function require(ref: ReleaseRef): Promise<Seen> {
     const seen = await watch.find(ref);
@@ -125,9 +127,11 @@ export function dockerEngine(options: DockerEngineOptions): DockerEngine {
     async removeResource(resourceUuid, { deleteVolumes }) {
       const own = (await watch.list()).filter((release) => release.resourceUuid === resourceUuid);
       await Promise.all(own.map((release) => engine.remove(release)));
+      await forwards.close(resourceUuid);
       await builder.removeImages(resourceUuid);
       if (deleteVolumes) await removeVolumes(docker, { instance, resourceUuid });
     },
+    forwards,
     onStateChange: (listener) => watch.onChange(listener),
     async usage(ref) {
       const seen = await watch.find(ref);

@@ -1,11 +1,11 @@
 import { createHash } from "node:crypto";
 import { Readable } from "node:stream";
-import { DomainError, isDomainError, type ManagedProxyStatus, type ProxyType } from "@berth/core";
+import { DomainError, type ManagedProxyStatus, type ProxyType } from "@berth/core";
 import type Docker from "dockerode";
-import { pull, pullFailure } from "../../docker/builder/pull.ts";
-import { engineError, reasonOf, statusCodeOf } from "../../docker/client.ts";
+import { engineError, statusCodeOf } from "../../docker/client.ts";
 import { readFrames } from "../../docker/frames.ts";
 import { LABELS, ownedLabels } from "../../docker/labels.ts";
+import { takeImage } from "../../docker/take-image.ts";
 import type { Argv } from "../../host/argv.ts";
 
 /** Where a server's proxy runs. */
@@ -70,19 +70,8 @@ export function proxyContainer(place: ProxyPlace): ProxyContainer {
       return await docker.createContainer(wanted);
     } catch (error) {
       if (statusCodeOf(error) !== 404) throw error;
-      await take(spec.image);
+      await takeImage(place, spec.image);
       return await docker.createContainer(wanted);
-    }
-  }
-
-  /** Nobody follows it: it ends with the first start of the proxy. */
-  async function take(image: string): Promise<void> {
-    const io = { signal: new AbortController().signal, onLine: () => undefined };
-    try {
-      await pull({ docker, server, logins: new Map() }, image, io);
-    } catch (cause) {
-      if (isDomainError(cause) || !(cause instanceof Error)) throw cause;
-      throw new DomainError("setup.failed", pullFailure(image, reasonOf(cause)).message, { cause });
     }
   }
 

@@ -1,0 +1,188 @@
+import type { FileMount, Forward, Forwarder, PresentForward } from "@berth/core";
+import { DomainError, isDomainError } from "@berth/core";
+import type Docker from "dockerode";
+import type { ContainerCreateOptions } from "dockerode";
+import { z } from "zod";
+import { engineError, reasonOf, statusCodeOf } from "./client.ts";
+import { putFiles } from "./files.ts";
+import { LABELS, labelFilter, ownedLabels } from "./labels.ts";
+import { ensureNetwork } from "./networks.ts";
+import { removeContainer } from "./start.ts";
+import { takeImage } from "./take-image.ts";
+
+export interface DockerForwarderOptions {
+  readonly docker: Docker;
+  /** Its name, for people. */
+  readonly server: string;
+  readonly instance: string;
+  /** That the resources are in. */
+  readonly network: string;
+  /** An nginx with its module `stream`. */
+  readonly image?: string | undefined;
+}
+
+const IMAGE = "nginx:alpine";
+const ROLE = "forward";
+/** Of all that a forward is made from beside itself: another one makes it anew. */
+const VERSION = 1;
+const CONFIGURATION_PATH = "/etc/berth/forward.conf";
+
+/** Each forward is one small container with an nginx that hands on what comes. */
+export function dockerForwarder(options: DockerForwarderOptions): Forwarder {
+  const { docker, server, instance, network, image = IMAGE } = options;
+  const labels = { ...ownedLabels(instance), [LABELS.role]: ROLE };
+
+  const containersOf = (own: Readonly<Record<string, string>>) =>
+    docker.listContainers({ all: true, filters: { ...labelFilter({ ...labels, ...own }) } });
+
+  const create = async (wanted: ContainerCreateOptions): Promise<Docker.Container> => {
+    try {
+      return await docker.createContainer(wanted);
+    } catch (cause) {
+      if (statusCodeOf(cause) !== 404) throw cause;
+      await takeImage({ docker, server }, image);
+      return await docker.createContainer(wanted);
+    }
+  };
+
+  const open = async (forward: Forward): Promise<void> => {
+    await ensureNetwork(docker, network, instance);
+    const container = await create(createOptions(forward, { image, network, labels }));
+    try {
+      await putFiles(container, [configurationFile(forward)], USER);
+      await container.start();
+    } catch (cause) {
+      await removeContainer(container).catch(() => undefined);
+      throw explained(cause, server, forward);
+    }
+  };
+
+  const close = async (resourceUuid: string): Promise<void> => {
+    const found = await containersOf({ [LABELS.resource]: resourceUuid });
+    await Promise.all(found.map(({ Id }) => removeContainer(docker.getContainer(Id))));
+  };
+
+  const wrapped = async <T>(work: Promise<T>): Promise<T> => {
+    try {
+      return await work;
+    } catch (cause) {
+      throw isDomainError(cause) ? cause : engineError(server, cause);
+    }
+  };
+
+  return {
+    list: () => wrapped(containersOf({}).then((found) => found.map(presentOf))),
+    open: (forward) => wrapped(open(forward)),
+    close: (resourceUuid) => wrapped(close(resourceUuid)),
+  };
+}
+
+const Recorded = z.object({
+  version: z.literal(VERSION),
+  resourceUuid: z.string(),
+  publicPort: z.int(),
+  host: z.string(),
+  port: z.int(),
+  idleSeconds: z.int(),
+});
+
+function presentOf({ Labels, State }: Docker.ContainerInfo): PresentForward {
+  return {
+    resourceUuid: Labels[LABELS.resource] ?? "",
+    forward: recordedIn(Labels[LABELS.spec] ?? ""),
+    isRunning: State === "running",
+  };
+}
+
+/** `undefined`: not written by this version. */
+function recordedIn(label: string): Forward | undefined {
+  try {
+    const { version: _version, ...forward } = Recorded.parse(JSON.parse(label));
+    return forward;
+  } catch {
+    return undefined;
+  }
+}
+
+interface ForwardPlace {
+  readonly image: string;
+  readonly network: string;
+  readonly labels: Readonly<Record<string, string>>;
+}
+
+/** Nobody, on any Linux: it needs no file but its own, and no port below 1024. */
+const USER = "65534:65534";
+
+function createOptions(forward: Forward, { image, network, labels }: ForwardPlace): ContainerCreateOptions {
+  const { resourceUuid, publicPort, port } = forward;
+  return {
+    name: `berth-forward-${resourceUuid}`,
+    Image: image,
+    Entrypoint: ["nginx"],
+    // Without the second it tries its usual log file first, and complains.
+    Cmd: ["-c", CONFIGURATION_PATH, "-e", "stderr"],
+    User: USER,
+    Labels: {
+      ...labels,
+      [LABELS.resource]: resourceUuid,
+      [LABELS.kind]: ROLE,
+      [LABELS.name]: `port ${publicPort}`,
+      [LABELS.spec]: JSON.stringify({ version: VERSION, ...forward }),
+    },
+    ExposedPorts: { [`${port}/tcp`]: {} },
+    HostConfig: {
+      NetworkMode: network,
+      RestartPolicy: { Name: "unless-stopped" },
+      Init: true,
+      PortBindings: { [`${port}/tcp`]: [{ HostPort: String(publicPort) }] },
+      CapDrop: ["ALL"],
+      SecurityOpt: ["no-new-privileges"],
+      PidsLimit: 64,
+      LogConfig: { Type: "json-file", Config: { "max-size": "10m", "max-file": "3" } },
+    },
+  };
+}
+
+const configurationFile = (forward: Forward): FileMount => ({
+  type: "file",
+  uuid: forward.resourceUuid,
+  name: "forward",
+  mountPath: CONFIGURATION_PATH,
+  content: configurationOf(forward),
+});
+
+/**
+ * The name is looked up again and again, since whichever release has it shall be reached. Where the module is a file of
+ * its own, as on Debian, a file in the folder `modules-enabled` loads it; elsewhere there is no such folder.
+ */
+export const configurationOf = ({
+  host,
+  port,
+  idleSeconds,
+}: Forward): string => `include /etc/nginx/modules-enabled/*.conf;
+daemon off;
+worker_processes 1;
+pid /tmp/nginx.pid;
+error_log stderr warn;
+events { worker_connections 4096; }
+stream {
+  resolver 127.0.0.11 valid=2s ipv6=off;
+  resolver_timeout 5s;
+  map $remote_addr $target { default "${host}:${port}"; }
+  server {
+    listen ${port} so_keepalive=on;
+    proxy_pass $target;
+    proxy_connect_timeout 10s;
+    proxy_timeout ${idleSeconds}s;
+    proxy_socket_keepalive on;
+  }
+}
+`;
+
+function explained(cause: unknown, server: string, { publicPort }: Forward): unknown {
+  if (!(cause instanceof Error) || !TAKEN.test(reasonOf(cause))) return cause;
+  const message = `Port ${publicPort} of server ${server} is taken by something else. Free it, or choose another public_port.`;
+  return new DomainError("port.taken", message, { cause });
+}
+
+const TAKEN = /port is already allocated|address already in use/;
