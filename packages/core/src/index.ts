@@ -42,6 +42,7 @@ export * from "./deploy/release-container.ts";
 export * from "./deploy/release-env.ts";
 export * from "./deploy/release-spec.ts";
 export * from "./deploy/site.ts";
+export * from "./deploy/stack.ts";
 export * from "./deploy/wanted.ts";
 export * from "./deployment.ts";
 export * from "./deployment-view.ts";

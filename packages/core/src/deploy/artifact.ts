@@ -1,4 +1,5 @@
 import type { BuildPack } from "../build-pack.ts";
+import type { StackArtifact } from "./stack.ts";
 
 /** What a build is made from. All paths are on the control plane's machine. */
 export interface BuildRequest {
@@ -13,6 +14,10 @@ export interface BuildRequest {
   readonly env: Readonly<Record<string, string>>;
   /** Build without any cache. */
   readonly isForced: boolean;
+  /** The compose text to make a stack from, where it does not lie in the source. May be a secret. */
+  readonly compose?: string | undefined;
+  /** What the text asks for must give no power over the server: it is not its owner's. */
+  readonly isHostGuarded?: boolean;
 }
 
 /** The part of an application's settings that shapes a build. Wire names, as in the contract. */
@@ -35,10 +40,12 @@ export interface BuildConfig {
   readonly custom_nginx_configuration: string | null;
   /** Port numbers, separated by commas: where what serves static files listens. */
   readonly ports_exposes: string | null;
+  /** Compose file inside the base directory. */
+  readonly docker_compose_location?: string;
 }
 
 /** What a build made: plain JSON, kept in the deployment's row, so that a restarted worker can start it. */
-export type Artifact = FolderArtifact | ImageArtifact;
+export type Artifact = FolderArtifact | ImageArtifact | StackArtifact;
 
 export interface FolderArtifact {
   readonly type: "folder";

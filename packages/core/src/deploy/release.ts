@@ -2,6 +2,7 @@ import type { ResourceKind } from "../resource.ts";
 import type { Health } from "../status.ts";
 import type { Artifact } from "./artifact.ts";
 import type { ContainerOptions } from "./container.ts";
+import type { StackOptions } from "./stack.ts";
 
 /** Names a release for ever: the deployment that made it. */
 export interface ReleaseRef {
@@ -24,6 +25,8 @@ export interface ReleaseSpec extends ReleaseRef {
   readonly limits: ReleaseLimits;
   /** For an engine with containers; others do not read it. */
   readonly container?: ContainerOptions | undefined;
+  /** Where the artifact is a stack; `env`, `storages`, `limits` and `container` are then of no release of one container. */
+  readonly stack?: StackOptions | undefined;
 }
 
 /** What a release finds at a path although it was not built into it. Paths are absolute and normalised. */
@@ -43,6 +46,8 @@ export interface VolumeMount extends Mount {
   readonly type: "volume";
   /** It has held data before: a start without it is refused, since an empty one would look like a loss. */
   readonly isRecorded?: boolean;
+  /** The storage that it is recorded with, where several share one volume and `uuid` names that. */
+  readonly storageUuid?: string;
 }
 
 /** A folder of the server. */

@@ -41,6 +41,8 @@ export interface LogQuery {
   /** Goes on with what comes, until `signal` fires or the release is removed. */
   readonly follow?: boolean;
   readonly signal?: AbortSignal;
+  /** Where a release has several containers: the name of the one whose log it is. Default: the first that takes requests. */
+  readonly container?: string;
 }
 
 export interface ExecResult {

@@ -1,0 +1,130 @@
+import type { Compose } from "../compose/parse.ts";
+import type { Health } from "../status.ts";
+import type { ContainerOptions } from "./container.ts";
+import type { ReleaseContainer, ReleaseState, StorageMount } from "./release.ts";
+
+// A stack is one release of several containers: what a compose text describes.
+
+/**
+ * What a compose text came to: plain JSON like every artifact, and complete, since the folder that it was read from is
+ * gone when it is started again. Holds secrets.
+ */
+export interface StackArtifact {
+  readonly type: "stack";
+  /** Without what is built and without other files. Its references to variables are still there. */
+  readonly compose: string;
+  /** By the container's name. */
+  readonly images: Readonly<Record<string, StackImage>>;
+  /** What the source mounts into containers. */
+  readonly files: readonly StackFile[];
+}
+
+export interface StackImage {
+  /** The name under which it lies on the server, which no other deployment shares. */
+  readonly image: string;
+  /** `sha256:...` of the image itself. */
+  readonly id?: string;
+  /** `name@sha256:...` of one that was pulled; `null` for one that was built. */
+  readonly digest?: string | null;
+}
+
+export interface StackFile {
+  readonly container: string;
+  readonly mountPath: string;
+  /** In base64: not every file is text. */
+  readonly content: string;
+  /** Its permissions. */
+  readonly mode: number;
+}
+
+/** What a stack is started with, beside its artifact. */
+export interface StackOptions {
+  /** What `${NAME}` of the compose text means, byte for byte. Secrets. */
+  readonly variables: Readonly<Record<string, string>>;
+  /** By the container's name; one that is missing gets what the compose text says, and nothing else. */
+  readonly containers: Readonly<Record<string, StackContainer>>;
+  /** Networks of the server that every container joins beside those of the stack itself. */
+  readonly networks: readonly string[];
+}
+
+/** What one container of a stack gets beyond what the compose text says. */
+export interface StackContainer {
+  /** Byte for byte, before what the text says of the same variables. Secrets. */
+  readonly env: Readonly<Record<string, string>>;
+  readonly labels: Readonly<Record<string, string>>;
+  /** The first is the one that takes requests; none where nothing does. */
+  readonly ports: readonly number[];
+  /**
+   * What the text mounts at the same path is this. A volume is named by its `uuid` as everywhere: two containers that
+   * share one have it under the same uuid.
+   */
+  readonly storages: readonly StorageMount[];
+  /** Names under which the other containers of its networks find it, beside its own. */
+  readonly networkAliases: readonly string[];
+  /** Against what the text says of them; missing: what the text says. */
+  readonly limits?: Partial<ContainerOptions["limits"]> & {
+    readonly memoryBytes?: number | null;
+    readonly cpus?: number | null;
+  };
+}
+
+/**
+ * Whether two releases of the stack must never run at the same time: ports of the server have one holder, and data that
+ * two write at once is lost.
+ */
+export const isStackAlone = ({ containers }: Pick<Compose, "containers">): boolean =>
+  containers.some(
+    ({ ports, volumes }) =>
+      ports !== null || volumes.some(({ isReadOnly, content }) => !isReadOnly && content === null),
+  );
+
+type Aggregate = Pick<
+  ReleaseState,
+  "state" | "restartCount" | "exitCode" | "startedAt" | "health" | "upstream" | "containers"
+>;
+
+/**
+ * The state of the release as a whole. Containers that run once, and those that are left out of the status, count only
+ * where there are no others.
+ * @param containers In the order of the compose text.
+ */
+export function stackState(containers: readonly ReleaseContainer[]): Aggregate {
+  const lasting = containers.filter(({ isExcluded }) => !isExcluded);
+  const counted = lasting.length > 0 ? lasting : containers;
+  const main = counted.find(({ port }) => port !== null) ?? counted[0];
+  const health = healthOf(counted);
+  return {
+    state: stateOf(counted),
+    upstream: main === undefined ? null : upstreamOf(main),
+    restartCount: counted.reduce((sum, { restartCount }) => sum + restartCount, 0),
+    exitCode: counted.find(({ exitCode }) => exitCode !== null && exitCode !== 0)?.exitCode ?? main?.exitCode ?? null,
+    startedAt: counted.reduce<Date | null>((last, { startedAt }) => laterOf(last, startedAt), null),
+    containers,
+    ...(health === undefined ? {} : { health }),
+  };
+}
+
+const upstreamOf = ({ state, address, port }: ReleaseContainer): ReleaseState["upstream"] =>
+  state !== "running" || address === null || port === null ? null : { host: address, port };
+
+function stateOf(containers: readonly ReleaseContainer[]): ReleaseState["state"] {
+  const has = (state: ReleaseState["state"]) => containers.some((container) => container.state === state);
+  // One that crashes again and again says more than those beside it, and then what still has to come.
+  const first = (["restarting", "running", "paused", "starting", "removing", "dead", "exited"] as const).find(has);
+  return first ?? (containers.length === 0 ? "exited" : "created");
+}
+
+/** One that ended by a failure makes the whole unhealthy: its other containers do not answer for it. */
+function healthOf(containers: readonly ReleaseContainer[]): Health | "starting" | undefined {
+  const isUp = containers.some(({ state }) => state === "running");
+  if (isUp && containers.some(hasFailed)) return "unhealthy";
+  const all = containers.flatMap(({ health }) => health ?? []);
+  const worst = (["unhealthy", "starting", "unknown"] as const).find((health) => all.includes(health));
+  return worst ?? all[0];
+}
+
+const hasFailed = ({ state, exitCode }: ReleaseContainer): boolean =>
+  state === "dead" || (state === "exited" && exitCode !== 0);
+
+const laterOf = (one: Date | null, other: Date | null): Date | null =>
+  one === null || (other !== null && other > one) ? other : one;
