@@ -2,6 +2,7 @@
 import { readFileSync } from "node:fs";
 import { cpus } from "node:os";
 import { benchDeploy } from "./deploy.ts";
+import { benchDockerDeploy } from "./docker-deploy.ts";
 import { benchFleet } from "./fleet.ts";
 import { benchLists } from "./lists.ts";
 import { benchRead } from "./read.ts";
@@ -14,6 +15,7 @@ const BENCHES = {
   read: benchRead,
   lists: benchLists,
   deploy: benchDeploy,
+  "docker-deploy": benchDockerDeploy,
   switch: benchSwitch,
   fleet: benchFleet,
 } as const;

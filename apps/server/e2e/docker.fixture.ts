@@ -9,7 +9,10 @@ export interface DockerServer extends TestServer {
 }
 
 /** What it makes on the engine carries the suite's instance, and goes with the suite. `proxyPort` is the engine's. */
-export async function dockerServer(docker: DockerFixture, options: ServerOptions = {}): Promise<DockerServer> {
+export async function dockerServer(
+  docker: Pick<DockerFixture, "instance" | "name">,
+  options: ServerOptions = {},
+): Promise<DockerServer> {
   const [httpPort, httpsPort] = await freePorts(2);
   const server = await testServer({
     ...options,

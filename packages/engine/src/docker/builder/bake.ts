@@ -65,10 +65,15 @@ export function bakeOf(target: BakeTarget): Bake {
   };
 }
 
-/** Holds no text of a user: what is built stands in the definition. */
-export const bakeArgv = (files: { readonly definition: string; readonly metadata: string }): Argv => [
-  "docker",
-  "buildx",
+/**
+ * Holds no text of a user: what is built stands in the definition.
+ * @param buildx The program, and what stands before its own arguments.
+ */
+export const bakeArgv = (
+  files: { readonly definition: string; readonly metadata: string },
+  buildx: Argv = ["docker", "buildx"],
+): Argv => [
+  ...buildx,
   "--builder",
   "default",
   "bake",

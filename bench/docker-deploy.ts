@@ -1,0 +1,169 @@
+// A deployment to a Docker engine against the same by hand: build from the cache, start, ask until it answers, switch.
+import { execFileSync } from "node:child_process";
+import { randomBytes } from "node:crypto";
+import { mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { request } from "node:http";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { deploy, placeOf, requestDeployment } from "../apps/server/e2e/applications.fixture.ts";
+import { dockerServer } from "../apps/server/e2e/docker.fixture.ts";
+import type { TestServer } from "../apps/server/e2e/server.fixture.ts";
+import { dockerClient } from "../packages/engine/src/docker/client.ts";
+import { localHost } from "../packages/engine/src/host/local-host.ts";
+import { removeLabelled, testInstance } from "../packages/testing/src/docker-leftovers.ts";
+import { median } from "./measure.ts";
+import { atMost, type Figure } from "./report.ts";
+
+const ROUNDS = 15;
+const PROBE_MS = 5;
+const DOCKERFILE = [
+  "FROM busybox:stable",
+  "RUN mkdir /www && echo ok >/www/index.html",
+  'CMD ["httpd", "-f", "-p", "80", "-h", "/www"]',
+  "",
+].join("\n");
+
+export async function benchDockerDeploy(): Promise<readonly Figure[]> {
+  const run = `berth-bench-${randomBytes(4).toString("hex")}`;
+  const docker = dockerClient(localHost("here"));
+  const instance = testInstance(run);
+  const folder = mkdtempSync(join(tmpdir(), "berth-by-hand-"));
+  writeFileSync(join(folder, "Dockerfile"), DOCKERFILE);
+  const network = await docker.createNetwork({ Name: run, Labels: { "berth.instance": instance } });
+  const berth = await dockerServer({ instance, name: (hint) => `${run}-${hint}` });
+  const hand = { docker, folder, network: run, labels: { "berth.instance": instance } };
+  try {
+    const uuid = await createApplication(berth);
+    await deploy(berth, uuid);
+    const times = { program: [] as number[], library: [] as number[], berth: [] as number[] };
+    for (let round = 0; round <= ROUNDS; round += 1) {
+      const program = await byHand(hand, () => buildByProgram(folder, run));
+      const library = await byHand(hand, () => buildByLibrary(hand, run));
+      const startedAt = performance.now();
+      const deployment = await requestDeployment(berth, uuid);
+      await finished(berth, deployment);
+      const ours = performance.now() - startedAt;
+      console.log(
+        `  docker buildx ${ms(program)}, library ${ms(library)}, Berth ${ms(ours)}: ${await steps(berth, deployment)}`,
+      );
+      await retired(berth, deployment);
+      if (round === 0) continue;
+      times.program.push(program);
+      times.library.push(library);
+      times.berth.push(ours);
+    }
+    const [program, library, ours] = [median(times.program), median(times.library), median(times.berth)];
+    console.log(`  medians: docker buildx ${ms(program)}, library ${ms(library)}, Berth ${ms(ours)}`);
+    return [
+      atMost("Deployment to Docker against the same with docker buildx", ours / program, 1.15),
+      atMost("Deployment to Docker against the same through dockerode alone", ours / library, 1.15),
+    ];
+  } finally {
+    await berth.dispose();
+    for (const failure of await removeLabelled(docker, `berth.instance=${instance}`)) console.log(`  ${failure}`);
+    await docker
+      .getImage(run)
+      .remove({ force: true })
+      .catch(() => undefined);
+    await network.remove().catch(() => undefined);
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+const ms = (value: number): string => `${value.toFixed(0)} ms`;
+
+async function createApplication(berth: TestServer & { readonly dockerUuid: string }): Promise<string> {
+  const { status, body } = await berth.rest("POST", "/applications/dockerfile", {
+    ...(await placeOf(berth)),
+    server_uuid: berth.dockerUuid,
+    dockerfile: DOCKERFILE,
+    ports_exposes: "80",
+  });
+  if (status !== 201) throw new Error(`Not created: ${status} ${JSON.stringify(body)}`);
+  return (body as { uuid: string }).uuid;
+}
+
+async function finished(berth: TestServer, deployment: string): Promise<void> {
+  for (;;) {
+    const { body } = await berth.rest("GET", `/deployments/${deployment}`);
+    const { status, error } = body as { status: string; error: string | null };
+    if (status === "finished") return;
+    if (status !== "queued" && status !== "in_progress") throw new Error(`The deployment ${status}: ${error}`);
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+}
+
+interface StepTimes {
+  readonly name: string;
+  readonly status: string;
+  readonly started_at: string | null;
+  readonly finished_at: string | null;
+}
+
+const stepsOf = async (berth: TestServer, deployment: string) =>
+  (await berth.rest("GET", `/deployments/${deployment}/steps`)).body as readonly StepTimes[];
+
+async function steps(berth: TestServer, deployment: string): Promise<string> {
+  const times = (await stepsOf(berth, deployment)).map(({ name, started_at, finished_at }) =>
+    started_at === null || finished_at === null ? name : `${name} ${Date.parse(finished_at) - Date.parse(started_at)}`,
+  );
+  return times.join(", ");
+}
+
+/** Draining and removing what was replaced would take time from what is measured next. */
+async function retired(berth: TestServer, deployment: string): Promise<void> {
+  while (!(await stepsOf(berth, deployment)).every(({ status }) => status === "done" || status === "skipped")) {
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}
+
+interface Hand {
+  readonly docker: ReturnType<typeof dockerClient>;
+  readonly folder: string;
+  readonly network: string;
+  readonly labels: Readonly<Record<string, string>>;
+}
+
+async function byHand({ docker, folder, network, labels }: Hand, build: () => Promise<void>): Promise<number> {
+  const startedAt = performance.now();
+  await build();
+  const container = await docker.createContainer({
+    Image: network,
+    Labels: { ...labels },
+    HostConfig: { Init: true, NetworkMode: network },
+  });
+  await container.start();
+  const { NetworkSettings } = await container.inspect();
+  const address = NetworkSettings.Networks[network]?.IPAddress ?? "";
+  while (!(await answers(address))) await new Promise((resolve) => setTimeout(resolve, PROBE_MS));
+  writeFileSync(join(folder, "upstream.new"), `${address}:80`);
+  renameSync(join(folder, "upstream.new"), join(folder, "upstream"));
+  const took = performance.now() - startedAt;
+  await container.remove({ force: true });
+  return took;
+}
+
+async function buildByProgram(folder: string, image: string): Promise<void> {
+  execFileSync("docker", ["buildx", "--builder", "default", "build", "--quiet", "--tag", image, folder], {
+    env: { ...process.env, BUILDX_NO_DEFAULT_ATTESTATIONS: "1" },
+    stdio: "ignore",
+  });
+}
+
+async function buildByLibrary({ docker, folder }: Hand, image: string): Promise<void> {
+  const stream = await docker.buildImage({ context: folder, src: ["Dockerfile"] }, { t: image, version: "2" });
+  await new Promise<void>((resolve, reject) =>
+    docker.modem.followProgress(stream, (error) => (error ? reject(error) : resolve())),
+  );
+}
+
+function answers(host: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    const sent = request({ host, port: 80, agent: false }, (response) => {
+      response.resume();
+      response.on("end", () => resolve(response.statusCode === 200));
+    });
+    sent.on("error", () => resolve(false));
+    sent.end();
+  });
+}
