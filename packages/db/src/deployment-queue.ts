@@ -26,6 +26,12 @@ const ENDED_EVENTS = {
 export function systemDeploymentStore(context: Context): SystemDeploymentStore {
   const { db, database } = context;
   const all = () => db.selectFrom("deployment").select(DEPLOYMENT_COLUMNS);
+  const listActiveOn = (serverIds: readonly number[]) =>
+    all()
+      .where(sql<boolean>`server_id = any(${serverIds}::bigint[])`)
+      .where(isActive)
+      .orderBy("deployment.id")
+      .execute();
   let foundNothingAt: number | undefined;
 
   return {
@@ -54,8 +60,8 @@ export function systemDeploymentStore(context: Context): SystemDeploymentStore {
       return held.cancel_requested_at === null ? "held" : "cancel_requested";
     },
     find: (id) => all().where("deployment.id", "=", id).executeTakeFirst(),
-    listActive: (serverId) =>
-      all().where("server_id", "=", serverId).where(isActive).orderBy("deployment.id").execute(),
+    listActive: (serverId) => listActiveOn([serverId]),
+    listActiveOn,
     steps: (deploymentId) => readSteps(db, deploymentId),
     saveStep: (lease, name, step) =>
       fenced(context, lease, async (inside) => {

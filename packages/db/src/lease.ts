@@ -4,16 +4,20 @@ import type { Context } from "./context.ts";
 
 /** By the database's clock: replicas need not agree on the time. */
 export function leaseStore({ db }: Context): LeaseStore {
+  const acquireAll: LeaseStore["acquireAll"] = async (names, owner, seconds) => {
+    // In one order: replicas that ask for the same names at once would otherwise wait for each other.
+    const { rows } = await sql<{ readonly name: string }>`
+      insert into lease (name, owner, expires_at)
+      select name, ${owner}, clock_timestamp() + ${seconds}::float8 * interval '1 second'
+        from unnest(${[...new Set(names)].sort()}::text[]) as name
+      on conflict (name) do update set owner = excluded.owner, expires_at = excluded.expires_at
+        where lease.owner = excluded.owner or lease.expires_at < clock_timestamp()
+      returning name`.execute(db);
+    return new Set(rows.map(({ name }) => name));
+  };
   return {
-    async acquire(name, owner, seconds) {
-      const { rows } = await sql`
-        insert into lease (name, owner, expires_at)
-        values (${name}, ${owner}, clock_timestamp() + ${seconds} * interval '1 second')
-        on conflict (name) do update set owner = excluded.owner, expires_at = excluded.expires_at
-          where lease.owner = excluded.owner or lease.expires_at < clock_timestamp()
-        returning name`.execute(db);
-      return rows.length > 0;
-    },
+    acquire: async (name, owner, seconds) => (await acquireAll([name], owner, seconds)).has(name),
+    acquireAll,
     async release(name, owner) {
       await db.deleteFrom("lease").where("name", "=", name).where("owner", "=", owner).execute();
     },

@@ -112,21 +112,28 @@ function upsert(
 
 export function systemPreviewStore(context: Context): SystemPreviewStore {
   const { db } = context;
+  const listByServers = (serverIds: readonly number[]) =>
+    selectRouted(db)
+      .select(
+        sql<number>`(select server_id from resource where resource.id = application_preview.resource_id)`.as(
+          "server_id",
+        ),
+      )
+      // Of a join, PostgreSQL believes that it is cheaper to read all previews once there are many resources.
+      .where(
+        sql<boolean>`application_preview.resource_id = any(array(
+          select id from resource where server_id = any(${serverIds}::bigint[])))`,
+      )
+      .orderBy("application_preview.id")
+      .execute();
   return {
     find: (applicationId, pullRequestId) =>
       selectRouted(db)
         .where("application_preview.resource_id", "=", applicationId)
         .where("application_preview.pull_request_id", "=", pullRequestId)
         .executeTakeFirst(),
-    listByServer: (serverId) =>
-      selectRouted(db)
-        // Of a join, PostgreSQL believes that it is cheaper to read all previews once there are many resources.
-        .where(
-          sql<boolean>`application_preview.resource_id = any(array(
-            select id from resource where server_id between ${serverId}::bigint and ${serverId}::bigint))`,
-        )
-        .orderBy("application_preview.id")
-        .execute(),
+    listByServer: (serverId) => listByServers([serverId]),
+    listByServers,
     listByApplication: (applicationId) =>
       selectRouted(db)
         .where("application_preview.resource_id", "=", applicationId)

@@ -58,6 +58,14 @@ const selectLive = ({ db }: Pick<Context, "db">, resourceId: number, pullRequest
     .where("resource_id", "=", resourceId)
     .where("pull_request_id", "=", pullRequestId);
 
+const listByServers = ({ db }: Context, serverIds: readonly number[]): Promise<readonly ReleaseRecord[]> =>
+  db
+    .selectFrom("release")
+    .select(COLUMNS)
+    .where(sql<boolean>`server_id = any(${serverIds}::bigint[])`)
+    .orderBy("deployment_id")
+    .execute();
+
 export function systemReleaseStore(context: Context): SystemReleaseStore {
   const { db } = context;
   return {
@@ -77,8 +85,8 @@ export function systemReleaseStore(context: Context): SystemReleaseStore {
         .$if(serverId !== undefined, (query) => query.where("server_id", "=", serverId ?? 0))
         .orderBy("deployment_id")
         .execute(),
-    listByServer: (serverId) =>
-      db.selectFrom("release").select(COLUMNS).where("server_id", "=", serverId).orderBy("deployment_id").execute(),
+    listByServer: (serverId) => listByServers(context, [serverId]),
+    listByServers: (serverIds) => listByServers(context, serverIds),
     async setUpstream(deploymentId, upstream) {
       await db
         .updateTable("release")

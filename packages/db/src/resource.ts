@@ -97,6 +97,19 @@ function ownerOf({ environment_id, server_id }: Parameters<ResourceStore["list"]
 export function systemResourceStore(context: Context): SystemResourceStore {
   const { db } = context;
   const all = () => db.selectFrom("resource").select(RESOURCE_COLUMNS);
+  const listByServers = (serverIds: readonly number[]) =>
+    all()
+      .select(
+        sql<readonly DomainClaim[]>`coalesce((
+          select jsonb_agg(jsonb_strip_nulls(jsonb_build_object('host', host, 'path', path, 'url', url,
+            'container', coalesce(service_container.name, domain.container), 'container_port', service_container.port))
+            order by domain.position)
+          from domain left join service_container on service_container.id = domain.service_container_id
+          where domain.resource_id = resource.id and domain.pull_request_id = 0), '[]')`.as("domains"),
+      )
+      .where(sql<boolean>`server_id = any(${serverIds}::bigint[])`)
+      .orderBy("id")
+      .execute();
   return {
     find: (id) => all().where("id", "=", id).executeTakeFirst(),
     async application(id) {
@@ -138,21 +151,8 @@ export function systemResourceStore(context: Context): SystemResourceStore {
         (select id from deployment where ${isOf} and attempt > 0 order by resource_id, id limit 1)`.execute(db);
       return rows.length > 0;
     },
-    async listByServer(serverId) {
-      const rows = await all()
-        .select(
-          sql<readonly DomainClaim[]>`coalesce((
-            select jsonb_agg(jsonb_strip_nulls(jsonb_build_object('host', host, 'path', path, 'url', url,
-              'container', coalesce(service_container.name, domain.container), 'container_port', service_container.port))
-              order by domain.position)
-            from domain left join service_container on service_container.id = domain.service_container_id
-            where domain.resource_id = resource.id and domain.pull_request_id = 0), '[]')`.as("domains"),
-        )
-        .where("server_id", "=", serverId)
-        .orderBy("id")
-        .execute();
-      return rows;
-    },
+    listByServer: (serverId) => listByServers([serverId]),
+    listByServers,
     delete: (id) =>
       inTransaction(context, async (inside) => {
         // With it go all its deployments and their logs, which may be very many.

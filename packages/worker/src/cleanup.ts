@@ -79,11 +79,13 @@ export async function requestDueCleanups(
   servers: readonly ServerRecord[],
 ): Promise<void> {
   const { stores, clock } = deps;
-  for (const server of servers) {
-    if (server.removing_at !== null || deps.cleanerFor?.(server) === undefined) continue;
+  const cleaned = servers.filter((server) => server.removing_at === null && deps.cleanerFor?.(server) !== undefined);
+  if (cleaned.length === 0) return;
+  const ids = cleaned.map(({ id }) => id);
+  const lastRequests = await stores.jobs.lastRequests("server.cleanup", ids);
+  for (const server of cleaned) {
     const { docker_cleanup_frequency, server_timezone } = server.settings;
-    const before =
-      (await stores.jobs.lastRequest({ type: "server.cleanup", subject_id: server.id })) ?? server.created_at;
+    const before = lastRequests.get(server.id) ?? server.created_at;
     const due = timesOf(docker_cleanup_frequency, server_timezone)(before);
     if (due === undefined || due > clock.now()) continue;
     const disk = await deps.diskOf(server).catch(() => undefined);

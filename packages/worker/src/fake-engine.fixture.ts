@@ -43,6 +43,8 @@ export interface FakeEngine {
   /** `resource/storage`. */
   readonly removedVolumes: readonly string[];
   readonly executed: readonly { readonly deploymentUuid: string; readonly script: string }[];
+  /** Whether it tells of changes by itself; otherwise it has to be asked. */
+  isWatched: boolean;
   /** Whether it takes `ports_mappings`. */
   mapsPorts: boolean;
   /** What must never happen, and did. */
@@ -75,9 +77,17 @@ export function fakeEngine(points: Points): FakeEngine {
   const violations: string[] = [];
   const listeners = new Set<(state: ReleaseState) => void>();
 
+  /** What it has told of itself: a moment old, as what comes by events is. */
+  let told: readonly Release[] = [];
+  const tellSoon = (state?: ReleaseState) =>
+    setTimeout(() => {
+      told = [...releases.values()].map((release) => ({ ...release }));
+      if (state !== undefined) for (const listener of listeners) listener(state);
+    }, TOLD_MS);
+
   const change = (release: Release, state: Partial<ReleaseState>) => {
     release.state = { ...release.state, ...state };
-    for (const listener of listeners) listener(release.state);
+    tellSoon(release.state);
   };
   const halt = async (release: Release, state: Partial<ReleaseState>) => {
     const { server } = release;
@@ -135,6 +145,7 @@ export function fakeEngine(points: Points): FakeEngine {
       await points.pass("remove");
       const release = releases.get(ref.deploymentUuid);
       releases.delete(ref.deploymentUuid);
+      tellSoon();
       artifacts.delete(ref.deploymentUuid);
       await closeServer(release?.server);
     },
@@ -143,6 +154,7 @@ export function fakeEngine(points: Points): FakeEngine {
       await points.pass("list");
       return [...releases.values()].flatMap((release) => seen(release) ?? []);
     },
+    lastSeen: () => (fake.isWatched ? told.flatMap((release) => seen(release) ?? []) : undefined),
     async exec({ deploymentUuid }, script, { signal, onLine }) {
       executed.push({ deploymentUuid, script });
       for (const line of fake.exec(script).output.split("\n")) if (line !== "") onLine?.(line);
@@ -179,6 +191,7 @@ export function fakeEngine(points: Points): FakeEngine {
     hasImages: false,
     for: engine,
     mapsPorts: false,
+    isWatched: true,
     behave: () => ({}),
     exec: () => ({ exitCode: 0, output: "" }),
     specs,
@@ -208,6 +221,8 @@ export function fakeEngine(points: Points): FakeEngine {
   };
   return fake;
 }
+
+const TOLD_MS = 5;
 
 const CAPABILITIES: EngineCapabilities = {
   kinds: ["application"],

@@ -60,7 +60,9 @@ function call(work: () => unknown, name: string, owner: Life, watch: CallWatch):
   const result = work();
   if (isAsyncIterable(result)) return result;
   if (!(result instanceof Promise)) {
-    return typeof result === "object" && result !== null ? mortal(result, owner, watch, name) : result;
+    return typeof result === "object" && result !== null && !Array.isArray(result)
+      ? mortal(result, owner, watch, name)
+      : result;
   }
   return new Promise((resolve, reject) => {
     const answer = async (settle: () => void) => {

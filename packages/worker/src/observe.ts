@@ -16,6 +16,7 @@ import {
 } from "@berth/core";
 import { holdsServerPorts } from "./deploy/server-ports.ts";
 import type { ServerHands } from "./hands.ts";
+import { serverRecords } from "./server-records.ts";
 
 /** What is recorded and what is seen of a server, read so that what is seen is never newer than its record. */
 export interface Look {
@@ -26,6 +27,11 @@ export interface Look {
 
 export interface Observer {
   look(hands: ServerHands): Promise<Look>;
+  /**
+   * A look at what the engine has told by itself, which may be a moment old: good for seeing that nothing is to be
+   * done. `undefined`: the engine has to be asked.
+   */
+  glance(hands: ServerHands): Promise<Look | undefined>;
   /** What was kept of a resource is read again at the next look. */
   forget(resourceId: number): void;
 }
@@ -36,6 +42,7 @@ export function createObserver(stores: SystemStores): Observer {
   // Settings are read again when their row has changed: a look every few seconds must cost next to nothing.
   const known = new Map<number, Known & { readonly readMs: number }>();
   const byServer = new Map<number, readonly number[]>();
+  const recordsOf = serverRecords(stores);
 
   const settingsOf = async (resource: ResourceRecord): Promise<Known | undefined> => {
     const before = known.get(resource.id);
@@ -46,38 +53,39 @@ export function createObserver(stores: SystemStores): Observer {
     return found;
   };
 
+  // A release follows its deployment, and a deployment ends after its release is recorded. Seen before the records are
+  // read, and active deployments read before releases, nothing that a running deployment makes can look as if it
+  // belonged to no one.
+  const lookFrom = async ({ server, engine }: ServerHands, releases: Look["releases"]): Promise<Look> => {
+    const { active, releases: records, resources, previews } = await recordsOf(server.id);
+    const activeIds = new Set(active.map(({ id }) => id));
+    const applications = new Map<number, ApplicationRecord>();
+    const byResource = Map.groupBy(records, (record) => record.resource_id);
+    const previewsOf = Map.groupBy(previews, (preview) => preview.resource_id);
+    const wantedResources: WantedResource[] = [];
+    for (const resource of resources) {
+      const found = await settingsOf(resource);
+      if (found !== undefined) applications.set(resource.id, found.application);
+      const releases = (byResource.get(resource.id) ?? []).map((record) => wantedRelease(record, activeIds));
+      const own = previewsOf.get(resource.id) ?? [];
+      wantedResources.push({
+        ...wantedResource(resource, found, releases),
+        isAlone: holdsServerPorts(engine.capabilities, found?.application.settings),
+        previews: own.map((preview) => wantedPreview(preview, found)),
+      });
+    }
+    const present = new Set(resources.map(({ id }) => id));
+    for (const id of byServer.get(server.id) ?? []) if (!present.has(id)) known.delete(id);
+    byServer.set(server.id, [...present]);
+    const wanted = { resources: wantedResources, activeDeployments: new Set(active.map(({ uuid }) => uuid)) };
+    return { wanted, releases, applications };
+  };
+
   return {
-    async look({ server, engine }) {
-      // A release follows its deployment, and a deployment ends after its release is recorded. In this order nothing
-      // that a running deployment makes can look as if it belonged to no one.
-      const releases = await engine.list();
-      const active = await stores.deployments.listActive(server.id);
-      const [records, resources, previews] = await Promise.all([
-        stores.releases.listByServer(server.id),
-        stores.resources.listByServer(server.id),
-        stores.previews.listByServer(server.id),
-      ]);
-      const activeIds = new Set(active.map(({ id }) => id));
-      const applications = new Map<number, ApplicationRecord>();
-      const byResource = Map.groupBy(records, (record) => record.resource_id);
-      const previewsOf = Map.groupBy(previews, (preview) => preview.resource_id);
-      const wantedResources: WantedResource[] = [];
-      for (const resource of resources) {
-        const found = await settingsOf(resource);
-        if (found !== undefined) applications.set(resource.id, found.application);
-        const releases = (byResource.get(resource.id) ?? []).map((record) => wantedRelease(record, activeIds));
-        const own = previewsOf.get(resource.id) ?? [];
-        wantedResources.push({
-          ...wantedResource(resource, found, releases),
-          isAlone: holdsServerPorts(engine.capabilities, found?.application.settings),
-          previews: own.map((preview) => wantedPreview(preview, found)),
-        });
-      }
-      const present = new Set(resources.map(({ id }) => id));
-      for (const id of byServer.get(server.id) ?? []) if (!present.has(id)) known.delete(id);
-      byServer.set(server.id, [...present]);
-      const wanted = { resources: wantedResources, activeDeployments: new Set(active.map(({ uuid }) => uuid)) };
-      return { wanted, releases, applications };
+    look: async (hands) => lookFrom(hands, await hands.engine.list()),
+    async glance(hands) {
+      const releases = hands.engine.lastSeen?.();
+      return releases && (await lookFrom(hands, releases));
     },
     forget: (resourceId) => void known.delete(resourceId),
   };

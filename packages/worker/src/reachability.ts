@@ -7,7 +7,7 @@ import {
   type ServerRecord,
 } from "@berth/core";
 import type { WorkerDeps } from "./ports.ts";
-import { leaseName } from "./reconcile.ts";
+import type { ServerHolds } from "./server-hold.ts";
 import type { WorkerSettings } from "./settings.ts";
 import { pause, within } from "./wait.ts";
 
@@ -19,10 +19,11 @@ export interface ReachabilityWatch {
 
 export interface ReachabilityDeps extends WorkerDeps {
   readonly settings: WorkerSettings;
+  readonly holds: ServerHolds;
 }
 
 export function createReachabilityWatch(deps: ReachabilityDeps): ReachabilityWatch {
-  const { stores, settings, logger, clock, owner } = deps;
+  const { stores, settings, logger, clock, holds } = deps;
   const stopping = new AbortController();
   const { signal } = stopping;
   const checkedAt = new Map<number, Date>();
@@ -49,7 +50,7 @@ export function createReachabilityWatch(deps: ReachabilityDeps): ReachabilityWat
     if (machine === undefined && !deps.ownsServer(server)) return;
     const isProbed = machine !== undefined && server.settings.is_usable;
     if (!isProbed && !isDiskLookDue(server)) return;
-    if (!(await stores.leases.acquire(leaseName(server.id), owner, settings.serverLeaseSeconds))) return;
+    if (!(await holds.hold(server.id))) return;
     if (isProbed) await probe(server, machine);
     if (isDiskLookDue(server)) await lookAtDisk(server, machine);
   };

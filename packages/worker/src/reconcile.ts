@@ -7,7 +7,9 @@ import type { WorkerDeps } from "./ports.ts";
 import type { Pulse } from "./pulse.ts";
 import { removeOutOfReach } from "./removal.ts";
 import { createResting } from "./resting.ts";
+import type { ServerHolds } from "./server-hold.ts";
 import type { WorkerSettings } from "./settings.ts";
+import { troubles } from "./troubles.ts";
 import { pause, within } from "./wait.ts";
 
 /** Keeps every server as it is recorded: what should run runs, what should not is gone, the proxy knows who is who. */
@@ -19,6 +21,7 @@ export interface Reconciler {
 
 export interface ReconcilerDeps extends WorkerDeps {
   readonly settings: WorkerSettings;
+  readonly holds: ServerHolds;
   readonly handsOf: (server: ServerRecord) => ServerHands;
   /** Of a server that is gone, or is not within reach any more. */
   readonly forgetHands: (serverId: number) => void;
@@ -26,7 +29,6 @@ export interface ReconcilerDeps extends WorkerDeps {
 
 /** One server's part in it, from the first look to the last. */
 interface Post {
-  heldUntilMs: number;
   syncedMs: number;
   /** The visit that is under way. */
   visit: Promise<void> | undefined;
@@ -42,12 +44,13 @@ interface Lane {
 }
 
 export function createReconciler(deps: ReconcilerDeps, pulse: Pulse): Reconciler {
-  const { stores, settings, logger, owner } = deps;
+  const { stores, settings, logger, holds } = deps;
   const posts = new Map<number, Post>();
   const lanes = new Map<string, Lane>();
   const stopping = new AbortController();
   const observer = createObserver(stores);
   const resting = createResting(settings);
+  const trouble = troubles(logger);
   const watch: HealthWatch = createHealthWatch(deps, () => pulse.beat());
   const operationDeps: OperationDeps = { ...deps, onStart: (uuid) => resting.tried(uuid) };
   let loop: Promise<void> = Promise.resolve();
@@ -75,6 +78,7 @@ export function createReconciler(deps: ReconcilerDeps, pulse: Pulse): Reconciler
       if (ids.has(id)) continue;
       unsubscribe();
       posts.delete(id);
+      for (const about of [ofLook(id), ofProxy(id), ofRemoval(id)]) trouble.forget(about);
       deps.forgetHands(id);
     }
   };
@@ -95,10 +99,12 @@ export function createReconciler(deps: ReconcilerDeps, pulse: Pulse): Reconciler
   };
 
   const look = async (hands: ServerHands, post: Post) => {
+    const { id, name } = hands.server;
     try {
       if (await hold(hands.server, post)) await reconcile(hands, post);
+      trouble.over(ofLook(id), "A server can be looked at again.", { server: name });
     } catch (error) {
-      logger.warn("A server could not be looked at.", { server: hands.server.name, error });
+      trouble.failed(ofLook(id), "A server could not be looked at.", { server: name, error });
       if (isDomainError(error, "engine.unreachable", "server.unreachable")) await removeUnreached(hands.server);
     }
   };
@@ -106,8 +112,9 @@ export function createReconciler(deps: ReconcilerDeps, pulse: Pulse): Reconciler
   const removeUnreached = async (server: ServerRecord) => {
     try {
       await removeOutOfReach(deps, server, stopping.signal);
+      trouble.forget(ofRemoval(server.id));
     } catch (error) {
-      logger.warn("What is on a server could not be removed.", { server: server.name, error });
+      trouble.failed(ofRemoval(server.id), "What is on a server could not be removed.", { server: server.name, error });
     }
   };
 
@@ -115,17 +122,13 @@ export function createReconciler(deps: ReconcilerDeps, pulse: Pulse): Reconciler
     const known = posts.get(server.id);
     if (known !== undefined) return known;
     const unsubscribe = engine.onStateChange(() => pulse.beat());
-    const post: Post = { heldUntilMs: 0, syncedMs: NEVER, visit: undefined, isStale: false, unsubscribe };
+    const post: Post = { syncedMs: NEVER, visit: undefined, isStale: false, unsubscribe };
     posts.set(server.id, post);
     return post;
   };
 
-  /** One replica looks after a server. Renewed in the middle of its time, since each renewal is a write. */
   const hold = async (server: ServerRecord, post: Post): Promise<boolean> => {
-    const nowMs = performance.now();
-    if (post.heldUntilMs - nowMs > (settings.serverLeaseSeconds * 1000) / 2) return true;
-    const isHeld = await stores.leases.acquire(leaseName(server.id), owner, settings.serverLeaseSeconds);
-    post.heldUntilMs = isHeld ? nowMs + settings.serverLeaseSeconds * 1000 : 0;
+    const isHeld = await holds.hold(server.id);
     // Whoever looked after it in between has told the proxy things that we do not know of.
     if (!isHeld) post.syncedMs = NEVER;
     return isHeld;
@@ -133,9 +136,21 @@ export function createReconciler(deps: ReconcilerDeps, pulse: Pulse): Reconciler
 
   const reconcile = async (hands: ServerHands, post: Post) => {
     await syncProxy(hands, post);
+    const guess = await planFrom(hands, observer.glance);
+    // What is done is done from a look at how things are now.
+    const operations = guess?.length === 0 ? guess : await planFrom(hands, observer.look);
+    for (const [name, group] of Map.groupBy(operations ?? [], laneOf)) begin(hands, name, group);
+  };
+
+  /** `undefined` when there is no such look. */
+  const planFrom = async (
+    hands: ServerHands,
+    read: (hands: ServerHands) => Promise<Look | undefined>,
+  ): Promise<readonly Operation[] | undefined> => {
     // Before the look: a site that is newer than what was looked at would seem to belong to no resource.
     const sites = new Map(hands.router.sites());
-    const look = await observer.look(hands);
+    const look = await read(hands);
+    if (look === undefined) return undefined;
     resting.seen(look.releases);
     watch.probe(hands, watchedOf(look));
     const observed: Observed = {
@@ -144,22 +159,23 @@ export function createReconciler(deps: ReconcilerDeps, pulse: Pulse): Reconciler
       sites,
       resting: resting.now(),
     };
-    const groups = Map.groupBy(plan(look.wanted, observed), laneOf);
-    for (const [name, operations] of groups) begin(hands, name, operations);
+    return plan(look.wanted, observed);
   };
 
   const syncProxy = async (hands: ServerHands, post: Post) => {
     const isDue = performance.now() - post.syncedMs > settings.resyncSeconds * 1000;
     if (!isDue && !hands.router.isUncertain()) return;
+    const { id, name } = hands.server;
     try {
       await hands.router.sync(async () => {
         const { wanted, releases } = await observer.look(hands);
         return sitesOf(wanted, releases);
       });
       post.syncedMs = performance.now();
+      trouble.over(ofProxy(id), "The proxy knows its sites again.", { server: name });
     } catch (error) {
       // Releases are looked after even while their proxy is away.
-      logger.warn("The proxy could not be told its sites.", { server: hands.server.name, error });
+      trouble.failed(ofProxy(id), "The proxy could not be told its sites.", { server: name, error });
     }
   };
 
@@ -203,7 +219,7 @@ export function createReconciler(deps: ReconcilerDeps, pulse: Pulse): Reconciler
       await watch.stop();
       const visits = [...posts.values()].map((post) => post.visit);
       await within(STOP_SECONDS_MAX, Promise.all([...visits, ...[...lanes.values()].map(({ work }) => work)]));
-      for (const id of posts.keys()) await stores.leases.release(leaseName(id), owner).catch(() => undefined);
+      for (const id of posts.keys()) await holds.release(id).catch(() => undefined);
     },
     markHealthy: (deploymentUuid) => watch.markHealthy(deploymentUuid),
   };
@@ -220,7 +236,9 @@ function watchedOf({ wanted, releases, applications }: Look) {
   });
 }
 
-export const leaseName = (serverId: number) => `server:${serverId}`;
+const ofLook = (serverId: number) => `look ${serverId}`;
+const ofProxy = (serverId: number) => `proxy ${serverId}`;
+const ofRemoval = (serverId: number) => `removal ${serverId}`;
 
 const NEVER = Number.NEGATIVE_INFINITY;
 /** Changes that come together are looked at together. */

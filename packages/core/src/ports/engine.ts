@@ -122,6 +122,12 @@ export interface Engine {
   /** Every release this engine holds, running or not. */
   list(): Promise<readonly ReleaseState[]>;
 
+  /**
+   * What was seen last, without asking anything: perhaps a moment older than `list`. `undefined` while changes may be
+   * missed. An engine whose `list` costs nothing has none.
+   */
+  lastSeen?(): readonly ReleaseState[] | undefined;
+
   /** Runs a user's script in the release's own environment, as its user. The script is one argument of its shell. */
   exec(
     ref: ReleaseRef,

@@ -79,8 +79,8 @@ export interface SystemJobStore {
   finish(lease: JobLease, status: "finished" | "failed", error: string | null): Promise<boolean>;
   /** Replaces what it printed so far and holds it for so long from now. `false` when the lease is lost. */
   writeLog(lease: JobLease, log: string, leaseSeconds: number): Promise<boolean>;
-  /** When such work was asked for last; `undefined`: never, or so long ago that it is forgotten. */
-  lastRequest(subject: Subject): Promise<Date | undefined>;
+  /** When such work was asked for last, by the subject's id. Missing: never, or so long ago that it is forgotten. */
+  lastRequests(type: Subject["type"], subjectIds: readonly number[]): Promise<ReadonlyMap<number, Date>>;
   /** Forgets what ended so long ago. Answers how many. */
   prune(keptDays: number): Promise<number>;
 }

@@ -48,11 +48,18 @@ export interface RoutedPreview extends PreviewRecord {
   readonly domains: readonly DomainClaim[];
 }
 
+/** With the server its application is on. */
+export interface ServerPreview extends RoutedPreview {
+  readonly server_id: number;
+}
+
 /** What the worker needs across teams. */
 export interface SystemPreviewStore {
   find(applicationId: number, pullRequestId: number): Promise<RoutedPreview | undefined>;
   /** Of all applications of a server, by id. */
   listByServer(serverId: number): Promise<readonly RoutedPreview[]>;
+  /** As `listByServer`, of several servers. */
+  listByServers(serverIds: readonly number[]): Promise<readonly ServerPreview[]>;
   listByApplication(applicationId: number): Promise<readonly RoutedPreview[]>;
   setStatus(id: number, status: string): Promise<void>;
   /** Removes the row and its claims, and writes its event. */

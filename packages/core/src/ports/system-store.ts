@@ -118,6 +118,8 @@ export interface SystemDeploymentStore {
   find(id: number): Promise<DeploymentRecord | undefined>;
   /** Queued and in progress, of a server. */
   listActive(serverId: number): Promise<readonly DeploymentRecord[]>;
+  /** As `listActive`, of several servers. */
+  listActiveOn(serverIds: readonly number[]): Promise<readonly DeploymentRecord[]>;
   steps(deploymentId: number): Promise<readonly DeploymentStep[]>;
   /**
    * Fenced. `false` when the lease is lost. The time it first runs is its start, the time it gets a status that is
@@ -161,6 +163,8 @@ export interface SystemReleaseStore {
   listByRole(role: ReleaseRole, serverId?: number): Promise<readonly ReleaseRecord[]>;
   /** All of a server, whatever their role, as of one moment: a promotion is seen whole or not at all. */
   listByServer(serverId: number): Promise<readonly ReleaseRecord[]>;
+  /** As `listByServer`, of several. */
+  listByServers(serverIds: readonly number[]): Promise<readonly ReleaseRecord[]>;
   setUpstream(deploymentId: number, upstream: Upstream | null): Promise<void>;
   delete(deploymentId: number): Promise<void>;
   /** A retiring one becomes `kept`: it does not run any more, what was built for it stays. */
@@ -169,6 +173,11 @@ export interface SystemReleaseStore {
   findBuild(resourceId: number, builtBy: string): Promise<ReleaseRecord | undefined>;
   /** Kept ones of a resource beyond the newest `count`, without those that a waiting or running rollback asks for. */
   listSurplus(resourceId: number, count: number): Promise<readonly ReleaseRecord[]>;
+}
+
+/** With the URLs it claims itself, not those of its previews. */
+export interface RoutedResource extends ResourceRecord {
+  readonly domains: readonly DomainClaim[];
 }
 
 export interface SystemResourceStore {
@@ -188,7 +197,9 @@ export interface SystemResourceStore {
   /** A deployment of it has begun once, or it has a release: an engine may hold something of it. */
   hasRun(id: number): Promise<boolean>;
   /** All of a server, for what should run there and its proxy's table. */
-  listByServer(serverId: number): Promise<readonly (ResourceRecord & { readonly domains: readonly DomainClaim[] })[]>;
+  listByServer(serverId: number): Promise<readonly RoutedResource[]>;
+  /** As `listByServer`, of several. */
+  listByServers(serverIds: readonly number[]): Promise<readonly RoutedResource[]>;
   /** Removes the row and its children, ends the job of its removal, and writes its event. */
   delete(id: number): Promise<void>;
 }
@@ -197,5 +208,7 @@ export interface SystemResourceStore {
 export interface LeaseStore {
   /** `true` when `owner` holds it now: it was free, ran out, or was held by the same owner. */
   acquire(name: string, owner: string, seconds: number): Promise<boolean>;
+  /** As `acquire`, for many at once. Answers the names that `owner` holds now. */
+  acquireAll(names: readonly string[], owner: string, seconds: number): Promise<ReadonlySet<string>>;
   release(name: string, owner: string): Promise<void>;
 }

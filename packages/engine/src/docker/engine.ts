@@ -103,6 +103,7 @@ export function dockerEngine(options: DockerEngineOptions): DockerEngine {
       }),
     inspect: async (ref) => (await watch.find(ref))?.state,
     list: () => watch.list(),
+    lastSeen: () => watch.lastSeen(),
     exec: async (ref, script, execOptions) => executeIn(docker, (await require(ref)).id, script, execOptions),
     async command(ref, command, io) {
       const { id } = await require(ref);

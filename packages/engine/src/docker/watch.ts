@@ -19,6 +19,8 @@ export interface ReleaseWatch {
   /** Looks now. `undefined`: no such release. */
   find(ref: ReleaseRef): Promise<Seen | undefined>;
   list(): Promise<readonly ReleaseState[]>;
+  /** What is known without asking; `undefined` while events may be missed. */
+  lastSeen(): readonly ReleaseState[] | undefined;
   onChange(listener: (state: ReleaseState) => void): () => void;
   /** Resolves with the next change of this release, on `signal`, or after a second. */
   changed(ref: ReleaseRef, signal: AbortSignal | undefined): Promise<void>;
@@ -43,8 +45,13 @@ export function watchReleases({ docker, instance, resyncSeconds, warn }: Release
   const idOf = new Map<string, string>();
   const listeners = new Set<(state: ReleaseState) => void>();
   const closing = new AbortController();
+  /** The engine tells its events. */
+  let isFollowed = false;
+  /** Nothing was missed since everything was looked at. */
   let isConnected = false;
   let isStarted = false;
+  /** That it cannot be looked at is told once. */
+  let isWarned = false;
   let work: Promise<void> = Promise.resolve();
 
   function emit(state: ReleaseState): void {
@@ -61,8 +68,9 @@ export function watchReleases({ docker, instance, resyncSeconds, warn }: Release
   function enqueue(next: () => Promise<void>): Promise<void> {
     work = work.then(next).catch((cause: unknown) => {
       if (closing.signal.aborted) return;
+      if (!isWarned) warn("The releases of an engine could not be looked at.", cause);
       isConnected = false;
-      warn("The releases of an engine could not be looked at.", cause);
+      isWarned = true;
     });
     return work;
   }
@@ -116,10 +124,13 @@ export function watchReleases({ docker, instance, resyncSeconds, warn }: Release
   }
 
   async function resync(): Promise<void> {
+    const wasFollowed = isFollowed;
     const found = await listContainers();
     for (const { id, ref } of found) await look(id, ref);
     const ids = new Set(found.map(({ id }) => id));
     for (const [id, { state }] of known) if (!ids.has(id)) forget(id, state);
+    isConnected = wasFollowed && isFollowed;
+    isWarned = false;
   }
 
   async function listContainers(ref: Partial<ReleaseRef> = {}) {
@@ -162,6 +173,7 @@ export function watchReleases({ docker, instance, resyncSeconds, warn }: Release
       );
       return states.filter((state) => state !== undefined);
     },
+    lastSeen: () => (isConnected ? [...known.values()].map(({ state }) => state) : undefined),
     onChange(listener) {
       listeners.add(listener);
       return () => void listeners.delete(listener);
@@ -189,12 +201,12 @@ export function watchReleases({ docker, instance, resyncSeconds, warn }: Release
         filters: { ...releaseFilter(instance) },
         signal,
         onEvent,
-        onConnected: () =>
-          void enqueue(async () => {
-            await resync();
-            isConnected = true;
-          }),
+        onConnected: () => {
+          isFollowed = true;
+          void enqueue(resync);
+        },
         onLost: (cause) => {
+          isFollowed = false;
           isConnected = false;
           if (cause !== undefined) warn("The events of an engine broke off; they are followed again.", cause);
         },

@@ -1,0 +1,35 @@
+import { isDomainError } from "@berth/core";
+import type { Logger } from "./ports.ts";
+
+/** Tells of what fails again and again when it begins, when it changes and when it is over. */
+export interface Troubles {
+  /** @param about Whom it concerns: of each, one trouble is known. */
+  failed(
+    about: string,
+    message: string,
+    details: Readonly<Record<string, unknown>> & { readonly error: unknown },
+  ): void;
+  /** Says nothing when there was no trouble. */
+  over(about: string, message: string, details: Readonly<Record<string, unknown>>): void;
+  forget(about: string): void;
+}
+
+export function troubles(logger: Logger): Troubles {
+  const known = new Map<string, string>();
+  return {
+    failed(about, message, details) {
+      const kind = `${message} ${kindOf(details.error)}`;
+      const isTold = known.get(about) === kind;
+      known.set(about, kind);
+      if (isTold) logger.debug(message, details);
+      else logger.warn(message, details);
+    },
+    over(about, message, details) {
+      if (known.delete(about)) logger.info(message, details);
+    },
+    forget: (about) => void known.delete(about),
+  };
+}
+
+/** Not the text: it may name a port or a time that is another one each time. */
+const kindOf = (error: unknown): string => (isDomainError(error) ? error.code : String(error));
