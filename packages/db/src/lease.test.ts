@@ -31,4 +31,23 @@ onEachBackend((database) => {
     await expect.poll(() => leases.acquire(name, "b", 60), { timeout: 5_000, interval: 20 }).toBe(true);
     expect(await leases.acquire(name, "a", 60)).toBe(false);
   });
+
+  it("gives many jobs at once, without those that another has", async () => {
+    const { leases } = database().system;
+    const names = Array.from({ length: 5 }, () => `server:${testUuid()}`);
+    const [taken = "", ...free] = names;
+    await leases.acquire(taken, "b", 60);
+    expect(await leases.acquireAll([...names, ...names], "a", 60)).toEqual(new Set(free));
+    expect(await leases.acquireAll(names, "a", 60)).toEqual(new Set(free));
+    expect(await leases.acquireAll([], "a", 60)).toEqual(new Set());
+  });
+
+  it("gives the same many jobs to those who ask at once without any waiting for each other", async () => {
+    const { leases } = database().system;
+    const names = Array.from({ length: 50 }, () => `server:${testUuid()}`);
+    const owners = Array.from({ length: 8 }, (_, index) => `replica-${index}`);
+    const shuffled = (index: number) => [...names.slice(index), ...names.slice(0, index)];
+    const held = await Promise.all(owners.map((owner, index) => leases.acquireAll(shuffled(index), owner, 60)));
+    expect(held.flatMap((each) => [...each]).sort()).toEqual([...names].sort());
+  });
 });

@@ -45,6 +45,8 @@ export interface FakeEngine {
   readonly executed: readonly { readonly deploymentUuid: string; readonly script: string }[];
   /** Whether it tells of changes by itself; otherwise it has to be asked. */
   isWatched: boolean;
+  /** As if nothing had been told of what it holds. */
+  forgetTold(): void;
   /** Whether it takes `ports_mappings`. */
   mapsPorts: boolean;
   /** What must never happen, and did. */
@@ -205,6 +207,9 @@ export function fakeEngine(points: Points): FakeEngine {
     async crash(deploymentUuid, exitCode, restartCount = 0) {
       const release = releases.get(deploymentUuid);
       if (release !== undefined) await halt(release, { exitCode, restartCount });
+    },
+    forgetTold() {
+      told = [];
     },
     async vanish(deploymentUuid) {
       const release = releases.get(deploymentUuid);

@@ -259,3 +259,56 @@ test("a release that somebody removed is started again, and that is told", async
     return events.some(({ type, resource_uuid }) => type === "resource.drifted" && resource_uuid === application.uuid);
   });
 });
+
+describe("while nothing changes", () => {
+  test("an engine that tells of changes by itself is not asked", async () => {
+    const calls = new Map<string, number>();
+    const watch = { before: (name: string) => void calls.set(name, (calls.get(name) ?? 0) + 1) };
+    const count = (name: string) => calls.get(name) ?? 0;
+    world.worker({ watch });
+    const { application, deployment } = await deployed();
+    await hasStatus(application, "running:healthy");
+    await until("it is settled", async () => {
+      const asked = count("engine.list");
+      const looks = count("releases.listByServers");
+      await until("it is looked after", () => count("releases.listByServers") > looks + 3);
+      return count("engine.list") === asked;
+    });
+    await world.engine.crash(deployment.uuid, 1);
+    await until("it is brought back", () => world.engine.starts.get(deployment.uuid) === 2);
+  });
+
+  test("an engine that tells nothing is asked at each look", async () => {
+    world.engine.isWatched = false;
+    world.worker();
+    const { application, deployment } = await deployed();
+    await world.engine.crash(deployment.uuid, 1);
+    await until("it is brought back", () => world.engine.starts.get(deployment.uuid) === 2);
+    await hasStatus(application, "running:healthy");
+  });
+
+  test("what an engine told a moment ago is not acted upon when it is otherwise by now", async () => {
+    world.worker();
+    const { application, deployment } = await deployed();
+    await hasStatus(application, "running:healthy");
+    const events = async () => (await world.stores.events.list({})).map(({ type }) => type);
+    const before = await events();
+    world.engine.forgetTold();
+    const asked = world.points.count("list");
+    await until("it is looked at", () => world.points.count("list") > asked + 2);
+    expect(world.engine.starts.get(deployment.uuid)).toBe(1);
+    expect(await events()).toEqual(before);
+  });
+});
+
+test("a server that cannot be looked at is warned of once, until it can be again", async () => {
+  world.worker();
+  const { application } = await deployed();
+  const looks = () => world.warnings.filter((line) => line.startsWith("A server could not be looked at."));
+  world.engine.isWatched = false;
+  world.points.fail("list", new DomainError("engine.unreachable", "The engine is away."), 5);
+  const asked = world.points.count("list");
+  await until("it is looked at again", () => world.points.count("list") > asked + 6);
+  expect(looks()).toHaveLength(1);
+  await hasStatus(application, "running:healthy");
+});

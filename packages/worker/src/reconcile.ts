@@ -136,31 +136,34 @@ export function createReconciler(deps: ReconcilerDeps, pulse: Pulse): Reconciler
 
   const reconcile = async (hands: ServerHands, post: Post) => {
     await syncProxy(hands, post);
-    const guess = await planFrom(hands, observer.glance);
+    const glance = await seen(hands, observer.glance);
+    if (glance !== undefined && planOf(glance).length === 0) {
+      heed(hands, glance.look);
+      // What has begun anew meanwhile is not known to be healthy any more.
+      if (planOf(glance).length === 0) return;
+    }
     // What is done is done from a look at how things are now.
-    const operations = guess?.length === 0 ? guess : await planFrom(hands, observer.look);
-    for (const [name, group] of Map.groupBy(operations ?? [], laneOf)) begin(hands, name, group);
+    const now = await seen(hands, observer.look);
+    if (now === undefined) return;
+    heed(hands, now.look);
+    for (const [name, operations] of Map.groupBy(planOf(now), laneOf)) begin(hands, name, operations);
   };
 
   /** `undefined` when there is no such look. */
-  const planFrom = async (
-    hands: ServerHands,
-    read: (hands: ServerHands) => Promise<Look | undefined>,
-  ): Promise<readonly Operation[] | undefined> => {
+  const seen = async (hands: ServerHands, read: (hands: ServerHands) => Promise<Look | undefined>) => {
     // Before the look: a site that is newer than what was looked at would seem to belong to no resource.
     const sites = new Map(hands.router.sites());
     const look = await read(hands);
-    if (look === undefined) return undefined;
+    return look && { look, sites };
+  };
+
+  const heed = (hands: ServerHands, look: Look) => {
     resting.seen(look.releases);
     watch.probe(hands, watchedOf(look));
-    const observed: Observed = {
-      releases: look.releases,
-      health: watch.health(),
-      sites,
-      resting: resting.now(),
-    };
-    return plan(look.wanted, observed);
   };
+
+  const planOf = ({ look, sites }: { readonly look: Look; readonly sites: Observed["sites"] }): readonly Operation[] =>
+    plan(look.wanted, { releases: look.releases, health: watch.health(), sites, resting: resting.now() });
 
   const syncProxy = async (hands: ServerHands, post: Post) => {
     const isDue = performance.now() - post.syncedMs > settings.resyncSeconds * 1000;

@@ -63,6 +63,22 @@ describeDocker("what others do to containers", IMAGES, (fixture) => {
     expect(await engine.list()).toContainEqual(await engine.inspect(spec));
   });
 
+  test("is known without asking while events are followed, and not while they may be missed", async () => {
+    const broken = breakableHost();
+    const { engine, spec, container } = await watched(broken.host);
+    const known = () => engine.lastSeen?.()?.filter(({ deploymentUuid }) => deploymentUuid === spec.deploymentUuid);
+    const isKnown = async () => expect(known()).toEqual([await engine.inspect(spec)]);
+    await vi.waitFor(isKnown, SEEN);
+    await container.stop({ t: 1 });
+    await vi.waitFor(() => expect(known()).toMatchObject([{ state: "exited" }]), SEEN);
+    broken.cut();
+    await vi.waitFor(() => expect(known()).toBeUndefined(), SEEN);
+    broken.mend();
+    await vi.waitFor(isKnown, SEEN);
+    await container.remove({ force: true });
+    await vi.waitFor(() => expect(known()).toEqual([]), SEEN);
+  });
+
   test("is asked again once when a kept connection turns out to be dead", async () => {
     const broken = breakableHost();
     const { engine, spec } = await watched(broken.host);
