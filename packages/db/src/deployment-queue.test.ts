@@ -158,6 +158,7 @@ onEachBackend((database) => {
     expect(await deployments.renew(lease, 60)).toBe("lost");
     expect(await deployments.saveStep(lease, "build", { status: "done" })).toBe(false);
     expect(await deployments.saveCommit(lease, "late", null)).toBe(false);
+    expect(await deployments.saveBuildServer(lease, app.server_id)).toBe(false);
     expect(await releases.saveCandidate(lease, late)).toBe(false);
     expect(await releases.promote(lease)).toBeUndefined();
     expect(await deployments.finish(lease, "finished", null)).toBe(false);
@@ -251,6 +252,26 @@ onEachBackend((database) => {
     await deployments.saveRetirement(id, { status: "done" });
     expect(await step("retire")).toMatchObject({ status: "done" });
     expect(await stores.deployments.steps(id)).toEqual(await deployments.steps(id));
+  });
+
+  it("keeps where it is built for as long as that server is there", async () => {
+    const stores = await testTeam(database());
+    const app = await testApplication(stores, await testPlace(stores));
+    const { server } = await testServer(stores);
+    await queued(stores, app);
+    const { deployments, servers } = database().system;
+    const { lease, deployment } = await claimed(database(), app);
+    expect(deployment.build_server_id).toBeNull();
+    const building = async () => (await deployments.listBuilding([server.id, app.server_id])).map(({ uuid }) => uuid);
+    expect(await building()).toEqual([]);
+    expect(await deployments.saveBuildServer(lease, server.id)).toBe(true);
+    expect(await building()).toEqual([deployment.uuid]);
+    expect(await deployments.find(deployment.id)).toMatchObject({ build_server_id: server.id });
+    await stores.servers.markRemoving(server.id);
+    expect(await servers.deleteIfEmpty(server.id)).toBe(true);
+    expect(await deployments.find(deployment.id)).toMatchObject({ build_server_id: null });
+    await deployments.finish(lease, "finished", null);
+    expect(await building()).toEqual([]);
   });
 
   it("keeps the commit that was found, and an error with characters that PostgreSQL cannot hold", async () => {

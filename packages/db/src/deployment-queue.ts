@@ -62,6 +62,8 @@ export function systemDeploymentStore(context: Context): SystemDeploymentStore {
     find: (id) => all().where("deployment.id", "=", id).executeTakeFirst(),
     listActive: (serverId) => listActiveOn([serverId]),
     listActiveOn,
+    listBuilding: (serverIds) =>
+      all().where("build_server_id", "in", idsOf(serverIds)).where(isActive).orderBy("deployment.id").execute(),
     steps: (deploymentId) => readSteps(db, deploymentId),
     saveStep: (lease, name, step) =>
       fenced(context, lease, async (inside) => {
@@ -71,15 +73,8 @@ export function systemDeploymentStore(context: Context): SystemDeploymentStore {
     saveRetirement: (deploymentId, step) =>
       inTransaction(context, (inside) => saveStep(inside, deploymentId, "retire", step)),
     saveCommit: (lease, commit, message) =>
-      fenced(context, lease, async (inside) => {
-        await inside.db
-          .updateTable("deployment")
-          .set({ commit, commit_message: message && storable(message), updated_at: sql<Date>`now()` })
-          .where("id", "=", lease.deployment_id)
-          .execute();
-        notifyDeployment(inside, lease.deployment_id);
-        return true;
-      }).then((isSaved) => isSaved ?? false),
+      change(context, lease, { commit, commit_message: message && storable(message) }),
+    saveBuildServer: (lease, build_server_id) => change(context, lease, { build_server_id }),
     appendLog: appendLog(context),
     finish: (lease, status, error) =>
       inTransaction(context, async (inside) => {
@@ -104,6 +99,24 @@ export function systemDeploymentStore(context: Context): SystemDeploymentStore {
       foundNothingAt = undefined; // who is woken looks again
     },
   };
+}
+
+/** Writes to a deployment that is still ours, and tells those who follow it. */
+async function change(
+  context: Context,
+  lease: Lease,
+  fields: Partial<Pick<DeploymentRecord, "commit" | "commit_message" | "build_server_id">>,
+): Promise<boolean> {
+  const isWritten = await fenced(context, lease, async (inside) => {
+    await inside.db
+      .updateTable("deployment")
+      .set({ ...fields, updated_at: sql<Date>`now()` })
+      .where("id", "=", lease.deployment_id)
+      .execute();
+    notifyDeployment(inside, lease.deployment_id);
+    return true;
+  });
+  return isWritten ?? false;
 }
 
 const leaseEnd = (seconds: number) => sql<Date>`clock_timestamp() + ${seconds}::float8 * interval '1 second'`;

@@ -118,6 +118,8 @@ const READS: Readonly<Record<string, (read: Read, tables: TeamTables) => Promise
   "the next deployment to run": ({ system }) => system.deployments.claimNext("worker", 60, []),
   "an abandoned deployment": ({ system }) => system.deployments.claimAbandoned("worker", 60),
   "active deployments of a server": ({ system }, { serverId }) => system.deployments.listActive(serverId),
+  "active deployments that are built on a server": ({ system }, { serverId }) =>
+    system.deployments.listBuilding([serverId, serverId + 1]),
   "releases that retire": ({ system }, { serverId }) => system.releases.listByRole("candidate", serverId),
   "active deployments of servers": ({ system }, { serverId }) => system.deployments.listActiveOn([serverId, -1]),
   "releases of a server": ({ system }) => system.releases.listByServer(-1),

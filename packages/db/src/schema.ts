@@ -469,6 +469,7 @@ interface DeploymentTable extends Timestamps {
   is_instant: boolean;
   git_type: string | null;
   rollback_to: string | null;
+  build_server_id: number | null;
   docker_registry_image_tag: string | null;
   cancel_requested_at: Date | null;
   error: string | null;

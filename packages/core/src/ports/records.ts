@@ -256,6 +256,8 @@ export interface DeploymentRecord extends Timestamps {
   readonly git_type: string | null;
   /** Of an image: another tag than the application is set to. */
   readonly docker_registry_image_tag: string | null;
+  /** Where it is built; `null`: on the server that it goes to, or not yet chosen. */
+  readonly build_server_id: number | null;
   /** Set when someone asked to cancel a deployment in progress; its worker sees it and ends the work. */
   readonly cancel_requested_at: Date | null;
   /** One sentence that says why it failed. */

@@ -120,6 +120,8 @@ export interface SystemDeploymentStore {
   listActive(serverId: number): Promise<readonly DeploymentRecord[]>;
   /** As `listActive`, of several servers. */
   listActiveOn(serverIds: readonly number[]): Promise<readonly DeploymentRecord[]>;
+  /** Queued and in progress, of those that are built on one of these servers. */
+  listBuilding(serverIds: readonly number[]): Promise<readonly DeploymentRecord[]>;
   steps(deploymentId: number): Promise<readonly DeploymentStep[]>;
   /**
    * Fenced. `false` when the lease is lost. The time it first runs is its start, the time it gets a status that is
@@ -132,6 +134,8 @@ export interface SystemDeploymentStore {
    */
   saveRetirement(deploymentId: number, step: StepChange): Promise<void>;
   saveCommit(lease: Lease, commit: string, message: string | null): Promise<boolean>;
+  /** Fenced. Where it is built; `null`: on the server that it goes to. `false` when the lease is lost. */
+  saveBuildServer(lease: Lease, serverId: number | null): Promise<boolean>;
   /** Appends with the next `seq`s and tells followers. Not fenced: an undo's lines count too. */
   appendLog(deploymentId: number, lines: readonly Omit<DeploymentLogLine, "seq">[]): Promise<void>;
   /**

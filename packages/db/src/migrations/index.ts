@@ -19,6 +19,7 @@ import { lists } from "./0019-lists.ts";
 import { schedules } from "./0021-schedules.ts";
 import { taskExecutions } from "./0022-task-executions.ts";
 import { containerRoutes } from "./0027-container-routes.ts";
+import { buildServers } from "./0029-build-servers.ts";
 
 /** In the order of their names, which never change once released. */
 export const MIGRATIONS: Readonly<Record<string, Migration>> = {
@@ -42,4 +43,5 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   "0021-schedules": schedules,
   "0022-task-executions": taskExecutions,
   "0027-container-routes": containerRoutes,
+  "0029-build-servers": buildServers,
 };
