@@ -1,7 +1,7 @@
 import type { CleanupOperation, JobRecord, SeenObject, ServerCleaner } from "@berth/core";
 import { type TestDatabase, testDatabase, testUuid } from "@berth/testing";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { requestDueCleanups } from "./cleanup.ts";
+import { planServerCleanup, requestDueCleanups } from "./cleanup.ts";
 import { openWorld, until, type World } from "./world.fixture.ts";
 
 let database: TestDatabase;
@@ -68,6 +68,23 @@ describe("a cleanup of a server", () => {
     world.worker().pause();
     expect(await ended()).toMatchObject({ status: "finished", error: null });
     expect(own.removed.map(({ name }) => name)).toEqual([`berth/${application.uuid}:old`, "berth/elsewhere:x"]);
+  });
+
+  test("of a build server leaves what is being built on it for another server", async () => {
+    world.engine.registry = new Map();
+    const builder = await world.buildServer();
+    const application = await world.application({ use_build_server: true });
+    const held = builder.points.hold("build");
+    world.worker();
+    const deployment = await world.deploy(application);
+    await held.reached;
+    world.cleaner = cleaner([image(application.uuid, deployment.uuid), image(application.uuid, "old")]);
+    const deps = { stores: world.system, cleanerFor: () => world.cleaner };
+    expect((await planServerCleanup(deps, builder.server))?.map(({ name }) => name)).toEqual([
+      `berth/${application.uuid}:old`,
+    ]);
+    held.open();
+    await world.ended(deployment);
   });
 
   test("that fails says why", async () => {

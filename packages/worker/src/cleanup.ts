@@ -29,8 +29,9 @@ export async function planServerCleanup(
 async function planFor(stores: SystemStores, cleaner: ServerCleaner, server: ServerRecord) {
   // What is recorded later than it was seen is not among what was seen.
   const seen = await cleaner.observe();
-  const [active, releases, resources, removing, destinations] = await Promise.all([
+  const [active, building, releases, resources, removing, destinations] = await Promise.all([
     stores.deployments.listActive(server.id),
+    stores.deployments.listBuilding([server.id]),
     stores.releases.listByServer(server.id),
     stores.resources.listByServer(server.id),
     stores.resources.listRemoving(),
@@ -40,6 +41,7 @@ async function planFor(stores: SystemStores, cleaner: ServerCleaner, server: Ser
     instance: cleaner.instance,
     resources: new Set([...resources, ...removing].map(({ uuid }) => uuid)),
     deployments: new Set([
+      ...building.map(({ uuid }) => uuid),
       ...active.flatMap(({ uuid, rollback_to }) => (rollback_to === null ? [uuid] : [uuid, rollback_to])),
       ...releases.flatMap(({ deployment_uuid, built_by }) => [deployment_uuid, built_by]),
     ]),

@@ -10,6 +10,7 @@ import {
   type ReleaseSpec,
   type ReleaseState,
 } from "@berth/core";
+import { deploymentOf, type FakeRegistry, fakeImages } from "./fake-images.fixture.ts";
 import type { Life } from "./mortal.fixture.ts";
 import type { Points } from "./points.fixture.ts";
 
@@ -33,6 +34,8 @@ export interface FakeEngine {
   behave: (spec: ReleaseSpec) => Behaviour;
   /** Whether it makes images, which outlive their release. */
   hasImages: boolean;
+  /** Where what it makes goes to when it makes real images; else it makes folders. */
+  registry: FakeRegistry | undefined;
   readonly specs: ReadonlyMap<string, ReleaseSpec>;
   /** How often each release was really started. */
   readonly starts: ReadonlyMap<string, number>;
@@ -105,6 +108,9 @@ export function fakeEngine(points: Points): FakeEngine {
 
   const engine = (owner: Life): Engine => ({
     kind: "process",
+    get images() {
+      return fake.registry && fakeImages(artifacts, fake.registry, points);
+    },
     get capabilities() {
       return { ...CAPABILITIES, port_mappings: fake.mapsPorts, images: fake.hasImages };
     },
@@ -118,7 +124,8 @@ export function fakeEngine(points: Points): FakeEngine {
         await points.pass("build", io.signal);
         if (owner.isOver) return await new Promise<never>(() => undefined);
         artifacts.add(deploymentUuid);
-        return artifactOf(resourceUuid, deploymentUuid);
+        const image = `berth/${resourceUuid}:${deploymentUuid}`;
+        return fake.registry ? { type: "image", image } : artifactOf(resourceUuid, deploymentUuid);
       } catch (cause) {
         if (io.signal.aborted) throw new DomainError("deploy.cancelled", "Cancelled.", { cause });
         throw cause;
@@ -191,6 +198,7 @@ export function fakeEngine(points: Points): FakeEngine {
 
   const fake: FakeEngine = {
     hasImages: false,
+    registry: undefined,
     for: engine,
     mapsPorts: false,
     isWatched: true,
@@ -290,5 +298,7 @@ const artifactOf = (resourceUuid: string, deploymentUuid: string): FolderArtifac
   detected: "fake",
 });
 
-const builderOf = (artifact: Artifact): string =>
-  artifact.type === "folder" ? (artifact.folder.split("/").at(-1) ?? "") : "";
+function builderOf(artifact: Artifact): string {
+  if (artifact.type === "image") return deploymentOf(artifact.image);
+  return artifact.type === "folder" ? (artifact.folder.split("/").at(-1) ?? "") : "";
+}

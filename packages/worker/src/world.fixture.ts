@@ -9,7 +9,7 @@ import {
   type ServerCleaner,
   type ServerMachine,
   type ServerRecord,
-  type ServerSettings,
+  ServerSettings,
   type Stores,
   type SystemStores,
 } from "@berth/core";
@@ -32,6 +32,8 @@ export interface World {
   readonly system: SystemStores;
   readonly warnings: readonly string[];
   readonly server: ServerRecord;
+  /** Another server of the team, with an engine of its own, that only builds. */
+  buildServer(): Promise<BuildServer>;
   /** Of the server. */
   disk: DiskSpace | undefined;
   /** Below every server with containers. */
@@ -50,6 +52,12 @@ export interface World {
   log(deployment: Pick<DeploymentRecord, "id">): Promise<string>;
   status(application: ApplicationRecord): Promise<string | undefined>;
   close(): Promise<void>;
+}
+
+export interface BuildServer {
+  readonly server: ServerRecord;
+  readonly engine: FakeEngine;
+  readonly points: Points;
 }
 
 export interface TestWorkerOptions {
@@ -101,6 +109,7 @@ export async function openWorld(database: TestDatabase, settings: Partial<Server
   const proxy = fakeProxy(stops);
   const source = fakeSource(stops);
   const workers: TestWorker[] = [];
+  const builders = new Map<number, BuildServer & { readonly proxy: FakeProxy }>();
   const warnings: string[] = [];
   const tell = (message: string, details?: object) => {
     const error = details && "error" in details ? details.error : undefined;
@@ -119,6 +128,24 @@ export async function openWorld(database: TestDatabase, settings: Partial<Server
     cleaner: undefined,
     disk: { totalBytes: 100 * GIB, freeBytes: 50 * GIB },
     machine: undefined,
+    async buildServer() {
+      const own = points();
+      const server = await stores.servers.insert({
+        uuid: testUuid(),
+        name: `builder-${builders.size + 1}`,
+        description: null,
+        ip: `${testUuid()}.example.com`,
+        port: 22,
+        user: "root",
+        engine: "docker",
+        proxy_type: "none",
+        settings: ServerSettings.parse({ is_reachable: true, is_usable: true, is_build_server: true }),
+      });
+      const made = { server, engine: fakeEngine(own), points: own, proxy: fakeProxy(own) };
+      made.engine.registry = engine.registry;
+      builders.set(server.id, made);
+      return made;
+    },
     async application(settings = {}) {
       const git_repository = "https://git.example/team/hello.git";
       const application = await testApplication(stores, place, { settings: { git_repository, ...settings } });
@@ -139,8 +166,8 @@ export async function openWorld(database: TestDatabase, settings: Partial<Server
       const name = testUuid();
       const made = worker({
         stores: mortal(seen, owner, watch),
-        engineFor: () => mortal(engine.for(owner), owner, watch, "engine"),
-        proxyFor: () => mortal(proxy, owner, watch, "proxy"),
+        engineFor: ({ id }) => mortal((builders.get(id)?.engine ?? engine).for(owner), owner, watch, "engine"),
+        proxyFor: ({ id }) => mortal(builders.get(id)?.proxy ?? proxy, owner, watch, "proxy"),
         source: mortal(source, owner, watch, "source"),
         redactor: options.redactor ?? redactAll,
         credentialsFor: options.credentialsFor ?? (async () => undefined),
@@ -149,7 +176,7 @@ export async function openWorld(database: TestDatabase, settings: Partial<Server
         machineOf: ({ engine }) => (engine === "docker" ? world.machine : undefined),
         owner: name,
         cleanerFor: () => world.cleaner,
-        ownsServer: ({ id }) => id === place.server.id,
+        ownsServer: ({ id }) => id === place.server.id || builders.has(id),
         logger: { debug: () => undefined, info: () => undefined, warn: tell, error: tell },
         settings: { ...QUICK, ...own },
         steps,

@@ -69,6 +69,6 @@ export interface ImageArtifact {
   readonly image: string;
   /** `sha256:...` of the image itself. */
   readonly id?: string;
-  /** `name@sha256:...` of one that was pulled: any engine pulls the same again by it. `null` for one that was built. */
+  /** `name@sha256:...` of one that a registry has: any engine pulls the same again by it. `null` for any other. */
   readonly digest?: string | null;
 }

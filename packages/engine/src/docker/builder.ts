@@ -5,7 +5,7 @@ export interface ImageBuilder {
   /** The build packs that work on this server. */
   readonly buildPacks: readonly string[];
   /**
-   * Makes the image of a deployment, so that it lies on the engine that will start it. Repeating it for the same
+   * Makes the image of a deployment, so that it lies on this engine, which starts it or gives it to the one that does. Repeating it for the same
    * deployment starts afresh. Aborting ends the build and everything it started before the promise rejects with
    * `deploy.cancelled`.
    * @throws DomainError `deploy.build_failed` whose message says in one sentence what went wrong.

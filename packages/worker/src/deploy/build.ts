@@ -1,6 +1,8 @@
 import { buildRequest, DomainError, type Step } from "@berth/core";
+import { chooseBuildPlace, otherBuildPlace } from "./build-place.ts";
 import type { Built, CheckedOut } from "./checkout.ts";
 import type { StepContext } from "./context.ts";
+import { bringBack, deliver, discardBuild } from "./delivery.ts";
 
 /** Turns the source into what the engine can run. */
 export const build: Step<StepContext, CheckedOut, Built> = {
@@ -8,19 +10,22 @@ export const build: Step<StepContext, CheckedOut, Built> = {
   // The engine builds the same deployment afresh when it is asked again.
   resumable: true,
   async run(ctx, { folder, commit, reused }) {
-    if (reused !== null) return reused;
+    if (reused !== null) {
+      await bringBack(ctx, reused.artifact);
+      return reused;
+    }
     if (folder === null) throw new DomainError("deploy.build_failed", "There is no source to build. Deploy again.");
     // An engine may have moved files out of the checkout before it was interrupted.
     const source = ctx.wasInterrupted ? (await ctx.fetch(commit)).folder : folder;
     const request = buildRequest({ ...ctx, deployment: { ...ctx.deployment, commit } }, source);
-    if (ctx.application.settings.use_build_server) {
-      ctx.say("Builds on the application's own server: building on another one is not supported yet.", "stderr");
-    }
-    const artifact = await ctx.hands.engine.build(request, ctx.io);
+    const place = await chooseBuildPlace(ctx);
+    const artifact = await place.engine.build(request, ctx.io);
     if (artifact.type === "folder") ctx.say(`Built: ${artifact.detected}`);
-    return { artifact, builtBy: ctx.deployment.uuid };
+    return { artifact: await deliver(ctx, place, artifact, commit), builtBy: ctx.deployment.uuid };
   },
-  async undo({ hands, ref }) {
-    await hands.engine.remove(ref);
+  async undo(ctx) {
+    const other = await otherBuildPlace(ctx);
+    if (other !== undefined) await discardBuild(ctx, other);
+    await ctx.hands.engine.remove(ctx.ref);
   },
 };

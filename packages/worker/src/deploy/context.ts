@@ -3,7 +3,9 @@ import type {
   Checkout,
   Clock,
   DeploySubject,
+  Engine,
   ReleaseRef,
+  ServerRecord,
   SourceFetcher,
   SystemStores,
   WorkIO,
@@ -17,7 +19,11 @@ import type { Hold } from "./hold.ts";
 export interface DeployContext extends DeploySubject {
   readonly secrets: ApplicationSecrets;
   readonly ref: ReleaseRef;
+  /** Of the server that it goes to. */
   readonly hands: ServerHands;
+  /** Of a server that it may be built on. */
+  engineOf(server: ServerRecord): Engine;
+  readonly ownsServer: WorkerDeps["ownsServer"];
   readonly stores: SystemStores;
   readonly source: SourceFetcher;
   readonly credentialsFor: WorkerDeps["credentialsFor"];

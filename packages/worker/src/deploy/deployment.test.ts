@@ -40,15 +40,6 @@ describe("a deployment", () => {
     expect(log).toContain(`Deployment finished: https://${application.uuid}.example.com`);
   });
 
-  test("says that it is built on its own server where another one was asked for", async () => {
-    world.worker();
-    const sentence = "building on another one is not supported yet";
-    const { first } = await deployed({ use_build_server: true });
-    expect(await world.log(first)).toContain(sentence);
-    const { first: other } = await deployed();
-    expect(await world.log(other)).not.toContain(sentence);
-  });
-
   test("replaces the release before it, which is drained and removed afterwards", async () => {
     world.worker();
     const { application, first } = await deployed();

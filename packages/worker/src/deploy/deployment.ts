@@ -119,6 +119,8 @@ async function readContext(deps: DeploymentDeps, claim: Claim, hold: Hold): Prom
     storages: storages.items,
     ref: { resourceUuid: deployment.resource_uuid, deploymentUuid: deployment.uuid },
     hands: deps.handsOf(server),
+    engineOf: (other) => deps.handsOf(other).engine,
+    ownsServer: (other) => deps.ownsServer(other),
     stores,
     source,
     credentialsFor: deps.credentialsFor,

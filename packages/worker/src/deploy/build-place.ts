@@ -1,0 +1,64 @@
+import { chooseBuildServer, type Engine, type ServerRecord } from "@berth/core";
+import type { StepContext } from "./context.ts";
+import { fenced } from "./fence.ts";
+
+/** The server that a deployment is built on. */
+export interface BuildPlace {
+  readonly server: ServerRecord;
+  readonly engine: Engine;
+}
+
+/**
+ * A build server where the application asks for one, else the server that it goes to. Recorded with the deployment, so
+ * that whoever goes on with it builds at the same place while that can be used.
+ */
+export async function chooseBuildPlace(ctx: StepContext): Promise<BuildPlace> {
+  const { hands, application, deployment, stores, hold } = ctx;
+  const own: BuildPlace = hands;
+  const { use_build_server, build_pack } = application.settings;
+  if (!use_build_server || build_pack === "dockerimage") return own;
+  const choice = await choose(ctx);
+  fenced(hold, await stores.deployments.saveBuildServer(hold.lease, choice.server?.id ?? null));
+  if (choice.server === undefined) {
+    ctx.say(`Builds on the application's own server: ${choice.reason}.`, "stderr");
+    return own;
+  }
+  const isOther = deployment.build_server_id !== null && deployment.build_server_id !== choice.server.id;
+  if (isOther) ctx.say("The build server from before cannot be used any more.", "stderr");
+  ctx.say(`Builds on build server ${choice.server.name}.`);
+  return choice.server.id === own.server.id ? own : { server: choice.server, engine: ctx.engineOf(choice.server) };
+}
+
+async function choose({ hands, application, deployment, stores, ownsServer }: StepContext) {
+  const { server: target, engine } = hands;
+  if (engine.images === undefined) {
+    return { server: undefined, reason: `${target.name} runs no images, and nothing else is moved between servers` };
+  }
+  if (application.settings.build_pack === "dockercompose") {
+    return { server: undefined, reason: "what a Compose file builds is not moved between servers" };
+  }
+  const { items } = await stores.forTeam(deployment.team_id).servers.list();
+  const servers = items.filter((server) => server.settings.is_build_server && ownsServer(server));
+  const building = servers.length < 2 ? [] : await stores.deployments.listBuilding(servers.map(({ id }) => id));
+  const activeBuilds = new Map<number, number>();
+  for (const { id, build_server_id } of building) {
+    if (build_server_id === null || id === deployment.id) continue;
+    activeBuilds.set(build_server_id, (activeBuilds.get(build_server_id) ?? 0) + 1);
+  }
+  return chooseBuildServer({ target, servers, activeBuilds, before: deployment.build_server_id });
+}
+
+/** Of what was built there and is not wanted any more; `undefined`: nothing was built elsewhere. */
+export async function otherBuildPlace({
+  hands,
+  deployment,
+  stores,
+  engineOf,
+  ownsServer,
+}: StepContext): Promise<BuildPlace | undefined> {
+  const recorded = await stores.deployments.find(deployment.id);
+  if (recorded === undefined || recorded.build_server_id === null) return undefined;
+  if (recorded.build_server_id === hands.server.id) return undefined;
+  const server = await stores.servers.find(recorded.build_server_id);
+  return server === undefined || !ownsServer(server) ? undefined : { server, engine: engineOf(server) };
+}

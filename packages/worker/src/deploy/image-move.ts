@@ -1,0 +1,55 @@
+import { DomainError, type EngineImage, type EngineImages, isDomainError, type WorkIO } from "@berth/core";
+
+export interface ImagePlace {
+  /** Of its server, for people. */
+  readonly name: string;
+  readonly images: EngineImages;
+}
+
+/**
+ * Streams an image from one engine to another, as fast as the slower of the two takes it. Begins once more when it
+ * breaks off in the middle.
+ * @throws DomainError `deploy.cancelled`, `deploy.build_failed`
+ */
+export async function moveImage(from: ImagePlace, to: ImagePlace, image: string, io: WorkIO): Promise<EngineImage> {
+  const size = (await from.images.find(image))?.sizeBytes ?? 0;
+  io.onLine(`Moves the image, about ${megabytes(size)}, from ${from.name} to ${to.name}`, "stdout");
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await sendImage(from, to, image, size, io);
+    } catch (cause) {
+      if (io.signal.aborted)
+        throw new DomainError("deploy.cancelled", "The move of the image was cancelled.", { cause });
+      if (!isDomainError(cause)) throw cause;
+      if (attempt === ATTEMPTS_MAX) {
+        const message = `The image could not be moved from ${from.name} to ${to.name}: ${cause.message}`;
+        throw new DomainError("deploy.build_failed", message, { cause });
+      }
+      io.onLine(`The move broke off and begins again: ${cause.message}`, "stderr");
+    }
+  }
+}
+
+async function sendImage(from: ImagePlace, to: ImagePlace, image: string, sizeBytes: number, io: WorkIO) {
+  const startedMs = performance.now();
+  let bytes = 0;
+  let toldMs = startedMs;
+  const told = async function* () {
+    for await (const chunk of from.images.save(image)) {
+      yield chunk;
+      bytes += chunk.length;
+      if (performance.now() - toldMs < PROGRESS_MS) continue;
+      toldMs = performance.now();
+      io.onLine(`Moved ${megabytes(bytes)} of about ${megabytes(sizeBytes)}`, "stdout");
+    }
+  };
+  const moved = await to.images.load(told(), image, io.signal);
+  const seconds = (performance.now() - startedMs) / 1000;
+  io.onLine(`The image is on ${to.name}: ${megabytes(bytes)} in ${seconds.toFixed(1)} s`, "stdout");
+  return moved;
+}
+
+const megabytes = (bytes: number): string => `${(bytes / 1e6).toFixed(1)} MB`;
+
+const ATTEMPTS_MAX = 2;
+const PROGRESS_MS = 5000;
