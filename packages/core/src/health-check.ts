@@ -205,7 +205,9 @@ function startDelaySeconds(check: HealthCheck, elapsedSeconds: number): number {
 }
 
 /** Why a candidate need not be probed any further, as a sentence about "it"; `undefined` while it may become healthy. */
-export function crashOf(state: ReleaseState | undefined): string | undefined {
+export function crashOf(
+  state: Pick<ReleaseState, "state" | "exitCode" | "restartCount"> | undefined,
+): string | undefined {
   if (state === undefined) return "it is gone";
   const hasEnded = state.state === "exited" || state.state === "dead";
   if (hasEnded) return exitPhrase(state.exitCode);

@@ -1,0 +1,90 @@
+import { type Compose, parseCompose } from "../compose/parse.ts";
+import type { SharedVariables } from "../env-value.ts";
+import { DomainError } from "../errors.ts";
+import type { DeploymentRecord, DomainClaim, EnvRecord } from "../ports/records.ts";
+import type { ServiceRecord } from "../ports/service.ts";
+import type { StorageRecord } from "../ports/storage.ts";
+import type { ServiceSecrets } from "../service.ts";
+import type { Artifact, BuildRequest } from "./artifact.ts";
+import type { ReleaseSpec } from "./release.ts";
+import { valuesOf } from "./release-env.ts";
+import { missingVariables, stackOptions } from "./stack-options.ts";
+
+/** Everything a release of a service is derived from, read at one moment. */
+export interface ServiceSubject {
+  readonly service: ServiceRecord;
+  readonly secrets: ServiceSecrets;
+  readonly deployment: Pick<DeploymentRecord, "uuid">;
+  /** With the container that each leads to. */
+  readonly domains: readonly DomainClaim[];
+  readonly envs: readonly EnvRecord[];
+  readonly storages: readonly StorageRecord[];
+  /** What references such as `{{ team.KEY }}` mean; those to nothing stay as they are. */
+  readonly shared?: SharedVariables;
+}
+
+/** The compose text is the source of a service: there is nothing to fetch. */
+export const serviceCompose = ({ secrets }: Pick<ServiceSubject, "secrets">): Pick<BuildRequest, "compose"> => ({
+  compose: secrets.docker_compose_raw,
+});
+
+/**
+ * A service as a release of several containers: its compose text, as it was when it was deployed, with the variables,
+ * storages and networks that the service has now.
+ * @throws DomainError `deploy.start_failed` with the names of required variables that have no value
+ */
+export function serviceSpec(subject: ServiceSubject, artifact: Artifact): ReleaseSpec {
+  const { service, deployment, domains, storages } = subject;
+  const { uuid, name, settings, placement } = service;
+  const compose = composeOf(artifact);
+  const values = serviceValues(subject);
+  requireVariables(compose, values);
+  return {
+    resourceUuid: uuid,
+    deploymentUuid: deployment.uuid,
+    resourceNumber: service.id,
+    kind: service.kind,
+    name,
+    artifact,
+    env: {},
+    ports: [],
+    storages: [],
+    limits: { memoryBytes: null, cpus: null },
+    stack: stackOptions({
+      owner: { uuid, name },
+      compose,
+      values,
+      domains,
+      storages,
+      pullRequestId: 0,
+      given: { BERTH_RESOURCE_UUID: uuid, BERTH_APP_NAME: name },
+      isLabelEscaped: settings.is_container_label_escape_enabled,
+      networks: settings.connect_to_docker_network ? [placement.destination_network] : [],
+    }),
+  };
+}
+
+/** Values go out byte for byte, whatever the flags that shape how they are shown say. */
+const serviceValues = ({ envs, shared }: Pick<ServiceSubject, "envs" | "shared">) =>
+  valuesOf(
+    envs.filter(({ is_preview, is_runtime }) => !is_preview && is_runtime),
+    shared,
+  );
+
+/** @throws DomainError `deploy.start_failed` */
+export function composeOf(artifact: Artifact): Compose {
+  if (artifact.type !== "stack") throw new DomainError("internal.error", "What was built is no stack.");
+  const compose = parseCompose(artifact.compose);
+  if (!("problems" in compose)) return compose;
+  const sentence = `The compose file cannot be started: ${compose.problems.join(" ")}`;
+  throw new DomainError("deploy.start_failed", sentence);
+}
+
+/** @throws DomainError `deploy.start_failed` */
+export function requireVariables(compose: Compose, values: Readonly<Record<string, string>>): void {
+  const missing = missingVariables(compose, values);
+  if (missing.length === 0) return;
+  const which = missing.length === 1 ? "The variable" : "The variables";
+  const sentence = `${which} ${missing.join(", ")} must have a value, which the compose file demands. Set it, then start again.`;
+  throw new DomainError("deploy.start_failed", sentence, { details: { missing_variables: missing } });
+}

@@ -1,0 +1,79 @@
+import { describe, expect, test } from "vitest";
+import { seen } from "./plan.fixture.ts";
+import type { ReleaseContainer } from "./release.ts";
+import { stackCrash, stackProblem } from "./stack-health.ts";
+
+const NOW = new Date(100_000);
+const container = (change: Partial<ReleaseContainer> = {}): ReleaseContainer => ({
+  name: "web",
+  state: "running",
+  restartCount: 0,
+  exitCode: null,
+  startedAt: new Date(90_000),
+  address: "10.0.0.2",
+  port: 80,
+  isExcluded: false,
+  ...change,
+});
+const beside = container({ name: "db", health: "healthy" });
+const once = container({ name: "migrate", state: "exited", exitCode: 1, isExcluded: true });
+
+describe("a stack that was just started", () => {
+  test.each<[string, readonly ReleaseContainer[], string | undefined, string | undefined]>([
+    ["is healthy when its containers are", [container({ health: "healthy" }), beside], undefined, undefined],
+    ["without a check is healthy after a while", [container()], undefined, undefined],
+    [
+      "is not judged in its first moments",
+      [container({ startedAt: new Date(99_000) })],
+      undefined,
+      "container web has not run for long yet",
+    ],
+    [
+      "waits for a check",
+      [container({ health: "starting" }), beside],
+      undefined,
+      "container web has not passed its HEALTHCHECK yet",
+    ],
+    ["waits for what is still to start", [container({ state: "created" })], undefined, "container web is created"],
+    [
+      "fails with a check",
+      [container({ health: "unhealthy" })],
+      "container web: its HEALTHCHECK fails",
+      "container web has not passed its HEALTHCHECK yet",
+    ],
+    [
+      "fails with what exited",
+      [beside, container({ state: "exited", exitCode: 3 })],
+      "container web: it exited with code 3",
+      "container web is exited",
+    ],
+    [
+      "is fine with what has done its work",
+      [beside, container({ state: "exited", exitCode: 0 })],
+      undefined,
+      undefined,
+    ],
+    ["does not count what is excluded", [beside, once], undefined, undefined],
+    [
+      "counts what is excluded when there is nothing else",
+      [once],
+      "container migrate: it exited with code 1",
+      "container migrate is exited",
+    ],
+  ])("%s", (_title, containers, crash, problem) => {
+    const state = seen("d1", { containers });
+    expect(stackCrash(state)).toBe(crash);
+    expect(stackProblem(state, NOW)).toBe(problem);
+  });
+
+  test("that is gone has crashed", () => {
+    expect(stackCrash(undefined)).toBe("it is gone");
+    expect(stackProblem(undefined, NOW)).toBeDefined();
+  });
+
+  test("that restarts again and again has crashed", () => {
+    expect(
+      stackCrash(seen("d1", { containers: [container({ restartCount: 9, exitCode: 1, state: "restarting" })] })),
+    ).toContain("container web: it exited with code 1, 9 times in a row");
+  });
+});

@@ -1,0 +1,47 @@
+import { crashOf } from "../health-check.ts";
+import type { ReleaseContainer, ReleaseState } from "./release.ts";
+
+/** Why a stack that was just started need not be waited for any longer; `undefined` while it may become healthy. */
+export function stackCrash(state: ReleaseState | undefined): string | undefined {
+  if (state === undefined) return "it is gone";
+  const crashes = countedOf(state).map((container) => [container.name, containerCrash(container)] as const);
+  const [name, crash] = crashes.find(([, phrase]) => phrase !== undefined) ?? [];
+  return crash === undefined ? undefined : `container ${name}: ${crash}`;
+}
+
+/**
+ * What is still wrong with a stack, as a phrase; `undefined` when it is healthy: all containers that count run, and are
+ * healthy by their own check or, without one, have run for some seconds. What has done its work once is fine.
+ */
+export function stackProblem(state: ReleaseState | undefined, now: Date): string | undefined {
+  if (state === undefined) return "it has not started yet";
+  const problems = countedOf(state).map((container) => [container.name, containerProblem(container, now)] as const);
+  const [name, problem] = problems.find(([, phrase]) => phrase !== undefined) ?? [];
+  return problem === undefined ? undefined : `container ${name} ${problem}`;
+}
+
+/** Containers that run once, and those left out of the status, count only where there are no others. */
+function countedOf({ containers = [] }: ReleaseState): readonly ReleaseContainer[] {
+  const counted = containers.filter(({ isExcluded }) => !isExcluded);
+  return counted.length > 0 ? counted : containers;
+}
+
+const hasDoneItsWork = ({ state, exitCode }: ReleaseContainer): boolean => state === "exited" && exitCode === 0;
+
+function containerCrash(container: ReleaseContainer): string | undefined {
+  if (hasDoneItsWork(container)) return undefined;
+  if (container.health === "unhealthy") return "its HEALTHCHECK fails";
+  return crashOf(container);
+}
+
+function containerProblem(container: ReleaseContainer, now: Date): string | undefined {
+  if (hasDoneItsWork(container)) return undefined;
+  if (container.state !== "running") return `is ${container.state}`;
+  if (container.health === "healthy") return undefined;
+  if (container.health !== undefined) return "has not passed its HEALTHCHECK yet";
+  const ranSeconds = container.startedAt === null ? 0 : (now.getTime() - container.startedAt.getTime()) / 1000;
+  return ranSeconds >= STEADY_SECONDS ? undefined : "has not run for long yet";
+}
+
+/** What has no check is healthy when it has run for so long without a crash. */
+const STEADY_SECONDS = 5;

@@ -1,0 +1,102 @@
+import { containerPort } from "../compose/container-port.ts";
+import { readMagic } from "../compose/magic-key.ts";
+import type { Compose, ComposeContainer } from "../compose/parse.ts";
+import { readLabels } from "../container-label.ts";
+import type { DomainClaim } from "../ports/records.ts";
+import type { StackContainer, StackOptions } from "./stack.ts";
+import { type StackMountsSubject, stackMounts } from "./stack-mounts.ts";
+
+export interface StackSubject extends StackMountsSubject {
+  readonly owner: { readonly uuid: string; readonly name: string };
+  readonly domains: readonly DomainClaim[];
+  /** What is given beside the user's own variables, which come before it. */
+  readonly given: Env;
+  /** `$` in labels is no variable. */
+  readonly isLabelEscaped: boolean;
+  /** Networks of the server that its containers join. */
+  readonly networks: readonly string[];
+}
+
+type Env = Readonly<Record<string, string>>;
+
+/**
+ * What a compose text is started with. A variable that the text uses goes where the text says; one that it does not
+ * use goes to every container, since it was set for a reason.
+ */
+export function stackOptions(subject: StackSubject): StackOptions {
+  const { compose, values, networks } = subject;
+  const names = containerNames(compose);
+  const mounts = stackMounts(subject);
+  const containers = compose.containers.map(
+    (container) =>
+      [
+        container.name,
+        { ...containerOptions(subject, container, names), storages: mounts[container.name] ?? [] },
+      ] as const,
+  );
+  return { variables: { ...names, ...values }, containers: Object.fromEntries(containers), networks };
+}
+
+/** Names of the variables that the compose text demands a value of, and that have none. */
+export const missingVariables = ({ variables }: Pick<Compose, "variables">, values: Env): readonly string[] =>
+  variables.filter(({ key, isRequired }) => isRequired && !values[key]).map(({ key }) => key);
+
+function containerOptions(
+  { owner, compose, values, given, domains, isLabelEscaped, pullRequestId }: StackSubject,
+  container: ComposeContainer,
+  names: Env,
+): Omit<StackContainer, "storages"> {
+  const { name } = container;
+  const said = new Set((compose.environments.get(name) ?? []).map(({ key }) => key));
+  const own = domains.filter((claim) => claim.container === name);
+  const alias = `${name}-${owner.uuid}`;
+  const usual = {
+    ...given,
+    BERTH_CONTAINER_NAME: alias,
+    BERTH_FQDN: own.map(({ host }) => host).join(","),
+    BERTH_URL: own.map(({ url }) => url).join(","),
+    ...names,
+  };
+  return {
+    env: {
+      ...filtered(usual, (key) => !said.has(key)),
+      ...filtered(values, isUnused(compose)),
+      // What stands on the right of such a name says where its URL leads, and is not its value.
+      ...filtered(values, (key) => said.has(key) && readMagic(key) !== undefined),
+    },
+    labels: isLabelEscaped ? literalLabels(compose.document.services[name]?.labels) : {},
+    ports: portsOf(compose, container, own),
+    networkAliases: pullRequestId === 0 ? [alias] : [],
+  };
+}
+
+/** Those that Berth made for the text belong to where it names them; no other container has a use for a password. */
+function isUnused({ variables }: Compose): (key: string) => boolean {
+  const used = new Set(variables.map(({ key }) => key));
+  return (key) => !used.has(key) && readMagic(key) === undefined;
+}
+
+const filtered = (env: Env, isWanted: (key: string) => boolean): Env =>
+  Object.fromEntries(Object.entries(env).filter(([key]) => isWanted(key)));
+
+/** `SERVICE_NAME_MY_DB`: how one container reaches another. */
+const containerNames = ({ containers }: Compose): Env =>
+  Object.fromEntries(
+    containers.map(({ name }) => [`SERVICE_NAME_${name.toUpperCase().replace(/[^A-Z0-9]+/g, "_")}`, name]),
+  );
+
+function portsOf(compose: Compose, container: ComposeContainer, own: readonly DomainClaim[]): readonly number[] {
+  if (container.kind === "database" && own.length === 0) return [];
+  const port = containerPort(container, compose.urls);
+  if (port !== null) return [port];
+  return own.length > 0 ? [HTTP_PORT] : [];
+}
+
+const HTTP_PORT = 80;
+
+/** A list of `name=value`, or a map. */
+function literalLabels(labels: unknown): Env {
+  if (Array.isArray(labels)) return readLabels(labels.map(String).join("\n"));
+  if (typeof labels !== "object" || labels === null) return {};
+  return Object.fromEntries(Object.entries(labels).map(([name, value]) => [name, value === null ? "" : String(value)]));
+}
