@@ -10,8 +10,9 @@ import { sql } from "kysely";
 import { QUEUE_TOPIC } from "./changes.ts";
 import { type Context, idsOf, inTransaction, notifyDeployment, undefinedOn, wakeWorkers } from "./context.ts";
 import { appendLog } from "./deployment-log.ts";
-import { DEPLOYMENT_COLUMNS, isActive, readSteps, tellOfDeployment } from "./deployment-row.ts";
+import { DEPLOYMENT_COLUMNS, isActive, readSteps, stepPlace, tellOfDeployment } from "./deployment-row.ts";
 import { violates } from "./errors.ts";
+import { sealStacks } from "./sealed-stack.ts";
 import { storable, storableJson } from "./storable.ts";
 
 type Claim = Awaited<ReturnType<SystemDeploymentStore["claimNext"]>>;
@@ -64,7 +65,7 @@ export function systemDeploymentStore(context: Context): SystemDeploymentStore {
     listActiveOn,
     listBuilding: (serverIds) =>
       all().where("build_server_id", "in", idsOf(serverIds)).where(isActive).orderBy("deployment.id").execute(),
-    steps: (deploymentId) => readSteps(db, deploymentId),
+    steps: (deploymentId) => readSteps(context, deploymentId),
     saveStep: (lease, name, step) =>
       fenced(context, lease, async (inside) => {
         await saveStep(inside, lease.deployment_id, name, step);
@@ -255,7 +256,8 @@ async function saveStep(
   const started = status === "running" ? sql<Date>`now()` : null;
   const finished = hasEnded ? sql<Date>`now()` : null;
   const sentence = error && storable(error);
-  const outputText = output === null || output === undefined ? null : storableJson(output);
+  const sealed = sealStacks(context, output ?? null, stepPlace(deploymentId, name));
+  const outputText = sealed === null ? null : storableJson(sealed);
   await context.db
     .insertInto("deployment_step")
     .values({

@@ -1,8 +1,8 @@
 import type { DeploymentRecord, DeploymentStep } from "@berth/core";
 import { STEP_NAMES } from "@berth/core";
-import { type Kysely, sql } from "kysely";
+import { sql } from "kysely";
 import { type Context, type NewEvent, notifyDeployment, tell } from "./context.ts";
-import type { DB } from "./schema.ts";
+import { openStacks } from "./sealed-stack.ts";
 
 export const DEPLOYMENT_COLUMNS = [
   "deployment.id",
@@ -40,13 +40,19 @@ export const DEPLOYMENT_COLUMNS = [
 /** Written out, so that PostgreSQL sees that the partial index on these two holds all that is asked for. */
 export const isActive = sql<boolean>`deployment.status in ('queued', 'in_progress')`;
 
-export async function readSteps(db: Kysely<DB>, deploymentId: number): Promise<readonly DeploymentStep[]> {
-  const rows = await db
+/** Of a stack, a step's output holds secrets. */
+export const stepPlace = (deploymentId: number, name: string): string =>
+  `deployment_step ${deploymentId} ${name} output`;
+
+export async function readSteps(context: Context, deploymentId: number): Promise<readonly DeploymentStep[]> {
+  const rows = await context.db
     .selectFrom("deployment_step")
     .select(["name", "status", "started_at", "finished_at", "output", "error"])
     .where("deployment_id", "=", deploymentId)
     .execute();
-  return rows.sort((a, b) => STEP_NAMES.indexOf(a.name) - STEP_NAMES.indexOf(b.name));
+  return rows
+    .sort((a, b) => STEP_NAMES.indexOf(a.name) - STEP_NAMES.indexOf(b.name))
+    .map((row) => ({ ...row, output: openStacks(context, row.output, stepPlace(deploymentId, row.name)) }));
 }
 
 /** Writes the event and wakes the deployment's followers. */

@@ -53,7 +53,7 @@ export function deploymentStore(context: TeamContext): DeploymentStore {
     },
     async steps(deploymentId) {
       seen.remember(deploymentId, database.changes.clock());
-      return (await isOwn(deploymentId)) ? await readSteps(db, deploymentId) : [];
+      return (await isOwn(deploymentId)) ? await readSteps(context, deploymentId) : [];
     },
     async log(deploymentId, query) {
       seen.remember(deploymentId, database.changes.clock());

@@ -1,5 +1,6 @@
 import type { ApplicationRecord, Artifact, Stores } from "@berth/core";
 import { newDeployment, type TestDatabase, testApplication, testPlace, testTeam } from "@berth/testing";
+import { sql } from "kysely";
 import { expect, it } from "vitest";
 import { onEachBackend } from "./backends.fixture.ts";
 
@@ -44,6 +45,31 @@ onEachBackend((database) => {
       replaced_by_deployment_id: null,
     });
     expect(await releases.live(app.id, 0)).toBeUndefined();
+  });
+
+  it("keeps what a stack is made of sealed, wherever it is written", async () => {
+    const stores = await testTeam(database());
+    const app = await testApplication(stores, await testPlace(stores));
+    const { lease, deployment } = await started(database(), stores, app);
+    const { deployments, releases } = database().system;
+    const secret = "a secret of the text";
+    const artifact: Artifact = { type: "stack", compose: secret, images: { web: { image: "a" } }, files: [] };
+    await releases.saveCandidate(lease, { artifact, built_by: deployment.uuid, upstream: null });
+    await deployments.saveStep(lease, "build", { status: "done", output: { artifact, builtBy: "x" } });
+    const { rows } = await sql<{ text: string }>`
+      select artifact::text as text from release union all select output::text from deployment_step
+      where output is not null`.execute(database().database.kysely);
+    expect(rows.length).toBeGreaterThanOrEqual(2);
+    expect(rows.map(({ text }) => text).join()).not.toContain(secret);
+    expect((await releases.find(deployment.id))?.artifact).toEqual(artifact);
+    expect((await releases.listByServer(app.server_id)).map((one) => one.artifact)).toEqual([artifact]);
+    expect((await releases.promote(lease))?.previous).toBeUndefined();
+    expect((await stores.releases.live(app.id, 0))?.artifact).toEqual(artifact);
+    expect(await stores.releases.builds(app.id)).toMatchObject([{ artifact, is_current: true }]);
+    expect((await deployments.steps(deployment.id)).find(({ name }) => name === "build")?.output).toEqual({
+      artifact,
+      builtBy: "x",
+    });
   });
 
   it("promotes a candidate and retires the one before it, and answers the same when repeated", async () => {

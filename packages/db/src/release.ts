@@ -2,6 +2,7 @@ import type { Lease, ReleaseRecord, ReleaseStore, SystemReleaseStore } from "@be
 import { sql } from "kysely";
 import type { Context, TeamContext } from "./context.ts";
 import { fenced } from "./deployment-queue.ts";
+import { openStacks, sealStacks } from "./sealed-stack.ts";
 
 const COLUMNS = [
   "deployment_id",
@@ -19,17 +20,37 @@ const COLUMNS = [
   "updated_at",
 ] as const;
 
-export function releaseStore({ db, teamId }: TeamContext): ReleaseStore {
+const placeOf = (deploymentId: number): string => `release ${deploymentId} artifact`;
+
+const opened = <Row extends Pick<ReleaseRecord, "artifact" | "deployment_id">>(context: Context, row: Row): Row => ({
+  ...row,
+  artifact: openStacks(context, row.artifact, placeOf(row.deployment_id)),
+});
+
+const openedRow = async (context: Context, row: Promise<ReleaseRecord | undefined>) => {
+  const found = await row;
+  return found && opened(context, found);
+};
+
+const openedRows = async (context: Context, rows: Promise<readonly ReleaseRecord[]>) =>
+  (await rows).map((row) => opened(context, row));
+
+export function releaseStore(context: TeamContext): ReleaseStore {
+  const { db, teamId } = context;
   return {
     live: (resourceId, pullRequestId) =>
-      selectLive({ db }, resourceId, pullRequestId)
-        .where("resource_id", "in", db.selectFrom("resource").select("id").where("team_id", "=", teamId))
-        .executeTakeFirst(),
+      openedRow(
+        context,
+        selectLive({ db }, resourceId, pullRequestId)
+          .where("resource_id", "in", db.selectFrom("resource").select("id").where("team_id", "=", teamId))
+          .executeTakeFirst(),
+      ),
     async builds(resourceId) {
       const rows = await db
         .selectFrom("release")
         .innerJoin("deployment as builder", "builder.uuid", "release.built_by")
         .select([
+          "release.deployment_id",
           "release.built_by",
           "release.artifact",
           sql<boolean>`release.role = 'live'`.as("is_current"),
@@ -45,7 +66,12 @@ export function releaseStore({ db, teamId }: TeamContext): ReleaseStore {
         .orderBy("builder.id", "desc")
         .execute();
       const seen = new Set<string>();
-      return rows.filter(({ built_by }) => !seen.has(built_by) && seen.add(built_by));
+      return rows
+        .filter(({ built_by }) => !seen.has(built_by) && seen.add(built_by))
+        .map((row) => {
+          const { deployment_id: _, ...build } = opened(context, row);
+          return build;
+        });
     },
   };
 }
@@ -58,13 +84,16 @@ const selectLive = ({ db }: Pick<Context, "db">, resourceId: number, pullRequest
     .where("resource_id", "=", resourceId)
     .where("pull_request_id", "=", pullRequestId);
 
-const listByServers = ({ db }: Context, serverIds: readonly number[]): Promise<readonly ReleaseRecord[]> =>
-  db
-    .selectFrom("release")
-    .select(COLUMNS)
-    .where(sql<boolean>`server_id = any(${serverIds}::bigint[])`)
-    .orderBy("deployment_id")
-    .execute();
+const listByServers = (context: Context, serverIds: readonly number[]): Promise<readonly ReleaseRecord[]> =>
+  openedRows(
+    context,
+    context.db
+      .selectFrom("release")
+      .select(COLUMNS)
+      .where(sql<boolean>`server_id = any(${serverIds}::bigint[])`)
+      .orderBy("deployment_id")
+      .execute(),
+  );
 
 export function systemReleaseStore(context: Context): SystemReleaseStore {
   const { db } = context;
@@ -75,16 +104,23 @@ export function systemReleaseStore(context: Context): SystemReleaseStore {
     },
     promote: (lease) => fenced(context, lease, (inside) => promote(inside, lease)),
     find: (deploymentId) =>
-      db.selectFrom("release").select(COLUMNS).where("deployment_id", "=", deploymentId).executeTakeFirst(),
-    live: (resourceId, pullRequestId) => selectLive(context, resourceId, pullRequestId).executeTakeFirst(),
+      openedRow(
+        context,
+        db.selectFrom("release").select(COLUMNS).where("deployment_id", "=", deploymentId).executeTakeFirst(),
+      ),
+    live: (resourceId, pullRequestId) =>
+      openedRow(context, selectLive(context, resourceId, pullRequestId).executeTakeFirst()),
     listByRole: (role, serverId) =>
-      db
-        .selectFrom("release")
-        .select(COLUMNS)
-        .where("role", "=", role)
-        .$if(serverId !== undefined, (query) => query.where("server_id", "=", serverId ?? 0))
-        .orderBy("deployment_id")
-        .execute(),
+      openedRows(
+        context,
+        db
+          .selectFrom("release")
+          .select(COLUMNS)
+          .where("role", "=", role)
+          .$if(serverId !== undefined, (query) => query.where("server_id", "=", serverId ?? 0))
+          .orderBy("deployment_id")
+          .execute(),
+      ),
     listByServer: (serverId) => listByServers(context, [serverId]),
     listByServers: (serverIds) => listByServers(context, serverIds),
     async setUpstream(deploymentId, upstream) {
@@ -103,13 +139,16 @@ export function systemReleaseStore(context: Context): SystemReleaseStore {
         .execute();
     },
     findBuild: (resourceId, builtBy) =>
-      db
-        .selectFrom("release")
-        .select(COLUMNS)
-        .where("resource_id", "=", resourceId)
-        .where("built_by", "=", builtBy)
-        .orderBy("deployment_id", "desc")
-        .executeTakeFirst(),
+      openedRow(
+        context,
+        db
+          .selectFrom("release")
+          .select(COLUMNS)
+          .where("resource_id", "=", resourceId)
+          .where("built_by", "=", builtBy)
+          .orderBy("deployment_id", "desc")
+          .executeTakeFirst(),
+      ),
     listSurplus: async (resourceId, count) => {
       const kept = await db
         .selectFrom("release")
@@ -125,7 +164,7 @@ export function systemReleaseStore(context: Context): SystemReleaseStore {
         .orderBy("updated_at", "desc")
         .orderBy("deployment_id", "desc")
         .execute();
-      return kept.slice(count).flatMap(({ is_wanted, ...release }) => (is_wanted ? [] : [release]));
+      return kept.slice(count).flatMap(({ is_wanted, ...release }) => (is_wanted ? [] : [opened(context, release)]));
     },
     async delete(deploymentId) {
       await db.deleteFrom("release").where("deployment_id", "=", deploymentId).execute();
@@ -136,12 +175,13 @@ export function systemReleaseStore(context: Context): SystemReleaseStore {
 type Candidate = Parameters<SystemReleaseStore["saveCandidate"]>[1];
 
 async function saveCandidate(
-  { db }: Context,
+  context: Context,
   lease: Lease,
   { artifact, built_by, upstream }: Candidate,
 ): Promise<true> {
+  const { db } = context;
   const made = {
-    artifact: JSON.stringify(artifact),
+    artifact: JSON.stringify(sealStacks(context, artifact, placeOf(lease.deployment_id))),
     built_by,
     upstream: upstream && JSON.stringify(upstream),
   };
@@ -189,9 +229,10 @@ async function saveCandidate(
 
 /** The order matters: the unique index allows one live release at any moment. */
 async function promote(
-  { db }: Context,
+  context: Context,
   { deployment_id }: Lease,
 ): Promise<{ readonly previous: ReleaseRecord | undefined } | undefined> {
+  const { db } = context;
   const own = await db
     .selectFrom("release")
     .select(COLUMNS)
@@ -205,7 +246,7 @@ async function promote(
       .select(COLUMNS)
       .where("replaced_by_deployment_id", "=", deployment_id)
       .executeTakeFirst();
-    return { previous };
+    return { previous: previous && opened(context, previous) };
   }
   const now = sql<Date>`now()`;
   const previous = await db
@@ -221,5 +262,5 @@ async function promote(
     .set({ role: "live", updated_at: now })
     .where("deployment_id", "=", deployment_id)
     .execute();
-  return { previous };
+  return { previous: previous && opened(context, previous) };
 }

@@ -4,8 +4,11 @@ import type { ApplicationRecord, ReleaseSpec, SystemStores } from "@berth/core";
 export async function recordVolumes(
   stores: SystemStores,
   { id, team_id }: Pick<ApplicationRecord, "id" | "team_id">,
-  { storages }: ReleaseSpec,
+  { storages, stack }: ReleaseSpec,
 ): Promise<void> {
-  const uuids = storages.flatMap((mount) => (mount.type === "volume" && mount.isRecorded !== true ? mount.uuid : []));
+  const mounts = [...storages, ...Object.values(stack?.containers ?? {}).flatMap((container) => container.storages)];
+  const uuids = mounts.flatMap((mount) =>
+    mount.type === "volume" && mount.isRecorded !== true ? (mount.storageUuid ?? mount.uuid) : [],
+  );
   if (uuids.length > 0) await stores.forTeam(team_id).storages.recordVolumes(id, uuids);
 }
