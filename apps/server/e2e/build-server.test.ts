@@ -1,0 +1,193 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import {
+  describeDocker,
+  type ServerContainer,
+  startRegistry,
+  startServerContainer,
+  type TestRegistry,
+} from "@berth/testing";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { outcomeOf, placeOf } from "./applications.fixture.ts";
+import { type TestServer, testServer, until } from "./server.fixture.ts";
+
+const dockerfile = (...lines: string[]): string =>
+  Buffer.from(
+    [
+      "FROM busybox:stable",
+      "RUN mkdir /www && cat /proc/sys/kernel/random/uuid >/www/index.html",
+      ...lines,
+      'CMD ["httpd", "-f", "-p", "3000", "-h", "/www"]',
+      "",
+    ].join("\n"),
+  ).toString("base64");
+
+describeDocker("an application with a build server", ["server:debian13", "registry:2", "busybox:stable"], (docker) => {
+  const home = mkdtempSync(join(tmpdir(), "berth-home-"));
+  let server: TestServer;
+  let registry: TestRegistry;
+  let builder: ServerContainer;
+  let target: ServerContainer;
+  let app: string;
+
+  const addServer = async (name: string, machine: ServerContainer, settings: object) => {
+    const key = await server.rest("POST", "/security/keys", { name, private_key: machine.keys.privateKey });
+    const { status, body } = await server.rest("POST", "/servers", {
+      name,
+      ip: machine.address,
+      private_key_uuid: (key.body as { uuid: string }).uuid,
+      proxy_type: "none",
+      instant_validate: true,
+      ...settings,
+    });
+    expect(status, JSON.stringify(body)).toBe(201);
+    const { uuid } = body as { uuid: string };
+    await until(async () => {
+      const { body: read } = await server.rest("GET", `/servers/${uuid}`);
+      const { is_usable, validation_logs } = read as { is_usable: boolean; validation_logs: string | null };
+      expect(validation_logs).toBeNull();
+      return is_usable;
+    }, 90_000);
+    return uuid;
+  };
+
+  beforeAll(async () => {
+    [registry, builder, target] = await Promise.all([
+      startRegistry(docker),
+      startServerContainer(docker),
+      startServerContainer(docker),
+    ]);
+    const { networkAddress, username, password } = registry;
+    // As an operator who has a registry without TLS sets it.
+    const daemon = JSON.stringify({ "insecure-registries": [networkAddress] });
+    for (const machine of [builder, target]) {
+      await machine.exec(["sh", "-c", `echo '${daemon}' >/etc/docker/daemon.json && pkill -HUP dockerd`]);
+    }
+    const auth = Buffer.from(`${username}:${password}`).toString("base64");
+    mkdirSync(join(home, ".docker"));
+    writeFileSync(join(home, ".docker", "config.json"), JSON.stringify({ auths: { [networkAddress]: { auth } } }));
+    // What the base image of a build is made of need not be where the application runs.
+    await builder.loadImages("busybox:stable");
+    server = await testServer({ env: { HOME: home } });
+    const serverUuid = await addServer("web-1", target, {});
+    await addServer("builder-1", builder, { is_build_server: true });
+    const { status, body } = await server.rest("POST", "/applications/dockerfile", {
+      ...(await placeOf(server)),
+      server_uuid: serverUuid,
+      dockerfile: dockerfile(),
+      ports_exposes: "3000",
+      name: "web",
+      use_build_server: true,
+    });
+    expect(status, JSON.stringify(body)).toBe(201);
+    app = (body as { uuid: string }).uuid;
+  }, 240_000);
+  afterAll(async () => {
+    await server?.dispose();
+    rmSync(home, { recursive: true, force: true });
+  });
+
+  const request = async (force = false) => {
+    const { body } = await server.rest("POST", `/deploy?uuid=${app}&force=${force}`);
+    return (body as { deployments: { deployment_uuid: string }[] }).deployments[0]?.deployment_uuid ?? "";
+  };
+  const deploy = async (force = false) => {
+    const outcome = await outcomeOf(server, await request(force));
+    expect(outcome.log).not.toContain(registry.password);
+    return outcome;
+  };
+  const patch = async (change: object) => {
+    expect(await server.rest("PATCH", `/applications/${app}`, change)).toMatchObject({ status: 200 });
+  };
+  /** What the running container serves: made anew by each build without a cache. */
+  const served = async () => {
+    const { output } = await target.exec(["docker", "ps", "-q", "--filter", `label=berth.resource=${app}`]);
+    // What it replaced may still be on its way out, and stands behind it.
+    const [id = ""] = output.split("\n");
+    return (await target.exec(["docker", "exec", id, "cat", "/www/index.html"])).output;
+  };
+  const images = async (machine: ServerContainer) =>
+    (await machine.exec(["docker", "images", "--format", "{{.Repository}}"])).output.trim().split("\n");
+
+  test("is built there, moved without a registry, and runs where its base image never was", async () => {
+    const outcome = await deploy();
+    expect(outcome, outcome.log).toMatchObject({ status: "finished" });
+    expect(outcome.log).toContain("Builds on build server builder-1.");
+    expect(outcome.log).toMatch(/The image is on web-1: [\d.]+ MB in [\d.]+ s/);
+    const { body } = await server.rest("GET", `/deployments/${outcome.uuid}`);
+    expect(body).toMatchObject({ server_name: "web-1", build_server_id: expect.any(Number) });
+    expect(await served()).toMatch(/^[0-9a-f-]{36}$/m);
+    expect(await images(builder)).toEqual(["busybox"]);
+    expect(await images(target)).toEqual([`berth/${app}`]);
+  }, 120_000);
+
+  test("is built from the cache, though its image has gone from there, and without it by force", async () => {
+    const first = await served();
+    expect(await deploy()).toMatchObject({ status: "finished" });
+    expect(await served()).toBe(first);
+    expect(await deploy(true)).toMatchObject({ status: "finished" });
+    expect(await served()).not.toBe(first);
+  }, 180_000);
+
+  test("ends within 5 seconds when its build is cancelled, and what ran goes on", async () => {
+    const before = await served();
+    await patch({ dockerfile: dockerfile("RUN echo begun && sleep 300") });
+    const deployment = await request();
+    await until(async () => (await builder.exec(["pgrep", "-f", "^sleep 300"])).exitCode === 0, 60_000);
+    const askedMs = performance.now();
+    const answer = await server.rest("POST", `/deployments/${deployment}/cancel`);
+    expect(answer).toMatchObject({ status: 200, body: { status: "cancelled-by-user" } });
+    expect(performance.now() - askedMs).toBeLessThan(5000);
+    await until(async () => (await builder.exec(["pgrep", "-f", "^sleep 300"])).exitCode === 1, 5000);
+    expect(await served()).toBe(before);
+    expect(await images(builder)).toEqual(["busybox"]);
+    await patch({ dockerfile: dockerfile() });
+  }, 120_000);
+
+  test("comes through its registry, by its digest, with the instance's login", async () => {
+    await patch({
+      docker_registry_image_name: `${registry.networkAddress}/team/web`,
+      docker_registry_image_tag: "live",
+    });
+    const outcome = await deploy();
+    expect(outcome, outcome.log).toMatchObject({ status: "finished" });
+    expect(outcome.log).toContain(`Pushing ${registry.networkAddress}/team/web:live`);
+    expect(outcome.log).toMatch(/Pulling \S+\/team\/web@sha256:[0-9a-f]{64}/);
+    expect(outcome.log).not.toContain("Moves the image");
+    const login = Buffer.from(`${registry.username}:${registry.password}`).toString("base64");
+    const tags = await fetch(`http://${registry.address}/v2/team/web/tags/list`, {
+      headers: { authorization: `Basic ${login}` },
+    });
+    expect(((await tags.json()) as { tags: string[] }).tags).toContain("live");
+    expect(await images(builder)).toEqual(["busybox"]);
+    expect(new Set(await images(target))).toEqual(new Set([`berth/${app}`]));
+  }, 120_000);
+
+  test("is rolled back to its image after the server has lost that", async () => {
+    const { body } = await server.rest("GET", `/applications/${app}/rollback-images`);
+    const { images: kept } = body as { images: { tag: string; is_current: boolean }[] };
+    const wanted = kept.find(({ is_current }) => is_current)?.tag ?? "";
+    const running = await served();
+    expect(await deploy(true)).toMatchObject({ status: "finished" });
+    expect(await served()).not.toBe(running);
+    const { output: id } = await target.exec(["docker", "images", "-q", `berth/${app}:${wanted}`]);
+    await target.exec(["sh", "-c", `docker ps -aq --filter ancestor=${id.trim()} | xargs -r docker rm -f`]);
+    await target.exec(["docker", "rmi", `berth/${app}:${wanted}`]);
+    const answer = await server.rest("POST", `/applications/${app}/rollback`, { commit: wanted });
+    expect(answer.status, JSON.stringify(answer.body)).toBe(200);
+    const outcome = await outcomeOf(server, (answer.body as { deployment_uuid: string }).deployment_uuid);
+    expect(outcome, outcome.log).toMatchObject({ status: "finished" });
+    expect(outcome.log).toContain("so it is pulled again");
+    expect(await served()).toBe(running);
+  }, 180_000);
+
+  test("fails before the switch when its registry does not take the image", async () => {
+    const before = await served();
+    await patch({ docker_registry_image_name: "127.0.0.1:9/team/web", docker_registry_image_tag: "live" });
+    const outcome = await deploy();
+    expect(outcome).toMatchObject({ status: "failed", error: expect.stringContaining("the registry 127.0.0.1:9") });
+    expect(await served()).toBe(before);
+    expect(await images(builder)).toEqual(["busybox"]);
+  }, 120_000);
+});
