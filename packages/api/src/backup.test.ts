@@ -1,4 +1,4 @@
-import { testBackup, testUuid } from "@berth/testing";
+import { endTestBackup, testBackup } from "@berth/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createdDatabase, type Served, served } from "./berth.fixture.ts";
 
@@ -129,10 +129,11 @@ describe("backup schedules of a database", () => {
 describe("backups that were made", () => {
   test("are listed newest first and page by page, and deleted one by one", async () => {
     const { database, schedule, execution } = await testBackup(api.db, api.stores, api.place);
-    const end = { status: "success", message: null, size_bytes: 5_000_000_000, filename: "/b/1.dmp" } as const;
-    const { backups } = api.db.system;
-    await backups.finishExecution(execution.uuid, { ...end, s3_uploaded: true, finished_at: new Date() });
-    const second = await backups.startExecution(schedule.id, { uuid: testUuid(), database_name: "postgres" });
+    await endTestBackup(api.db.system, api.place.server.id, execution.uuid, {
+      ...{ size_bytes: 5_000_000_000, filename: "/b/1.dmp" },
+    });
+    await api.db.system.backups.begin(schedule.id, new Date());
+    const [second] = (await api.stores.backups.executions(schedule.id)).items;
     const path = `/databases/${database.uuid}/backups/${schedule.uuid}/executions`;
     const { json, headers } = await api.ask("GET", `${path}?take=1&skip=1`);
     expect(json).toEqual({

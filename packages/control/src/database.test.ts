@@ -140,13 +140,14 @@ describe("a backup at once", () => {
 
   test("is asked for where the server runs databases, and once however often it is asked for", async () => {
     const { uuid } = await at.own.databases.create("mysql", at.where);
-    const requested = async () =>
-      (await at.db.system.backups.listRequested([at.place.server.id])).map((schedule) => schedule.uuid);
+    const begun = () => at.db.system.backups.beginRequested([at.place.server.id]);
     const { uuid: schedule } = await at.own.backups.create(uuid, { frequency: "daily", backup_now: true });
     await at.own.backups.update(uuid, schedule, { backup_now: true });
-    expect(await requested()).toEqual([schedule]);
+    expect(await begun()).toBe(1);
+    const [shown] = (await at.own.backups.list(uuid, {})).items;
+    expect([shown?.uuid, shown?.executions.length]).toEqual([schedule, 1]);
     await at.own.backups.create(uuid, { frequency: "daily" });
-    expect(await requested()).toHaveLength(1);
+    expect(await begun()).toBe(0);
   });
 
   test("tells of its schedule in events, and needs the ability to write", async () => {

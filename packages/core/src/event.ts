@@ -31,5 +31,12 @@ export const EVENT_TYPES = [
   "scheduled_task.failed",
   "scheduled_task.skipped",
   "scheduler.stalled",
+  "backup.finished",
+  "backup.failed",
+  "backup.skipped",
+  "restore.finished",
+  "restore.failed",
+  "drill.finished",
+  "drill.failed",
 ] as const;
 export type EventType = (typeof EVENT_TYPES)[number];

@@ -1,5 +1,13 @@
 import { BACKUP_DEFAULTS } from "@berth/core";
-import { testBackup, testDatabaseResource, testPlace, testS3Storage, testTeam, testUuid } from "@berth/testing";
+import {
+  endTestBackup,
+  testBackup,
+  testDatabaseResource,
+  testPlace,
+  testS3Storage,
+  testTeam,
+  testUuid,
+} from "@berth/testing";
 import { sql } from "kysely";
 import { expect, it } from "vitest";
 import { onEachBackend } from "./backends.fixture.ts";
@@ -33,22 +41,59 @@ onEachBackend((database) => {
     });
   });
 
-  it("tells whoever makes backups what was asked for, until a run begins", async () => {
+  it("begins what was asked for once, when nothing of the schedule runs, and not for a database that goes", async () => {
     const stores = await testTeam(database());
     const place = await testPlace(stores);
-    const { database: owner, schedule } = await testBackup(database(), stores, place);
+    const { database: owner, schedule, execution } = await testBackup(database(), stores, place);
     const { backups, resources } = database().system;
-    const requested = async () => (await backups.listRequested([place.server.id])).map(({ uuid }) => uuid);
-    expect(await requested()).toEqual([]);
+    const begun = async () => await backups.beginRequested([place.server.id]);
+    expect(await begun()).toBe(0);
     await stores.backups.request(owner.id, schedule.uuid);
-    expect([await requested(), await backups.listRequested([])]).toEqual([[schedule.uuid], []]);
-    await backups.startExecution(schedule.id, { uuid: testUuid(), database_name: null });
-    expect(await requested()).toEqual([]);
+    expect([await begun(), await backups.beginRequested([])]).toEqual([0, 0]);
+    await endTestBackup(database().system, place.server.id, execution.uuid);
+    expect([await begun(), await begun()]).toEqual([1, 0]);
+    expect((await stores.backups.executions(schedule.id)).items).toHaveLength(2);
     await stores.backups.request(owner.id, schedule.uuid);
     await stores.resources.markRemoving(owner.id, { delete_volumes: true });
-    expect(await requested()).toEqual([]);
+    expect([await begun(), await backups.begin(schedule.id, new Date())]).toEqual([0, undefined]);
     await resources.delete(owner.id);
-    expect(await backups.startExecution(schedule.id, { uuid: testUuid(), database_name: null })).toBeUndefined();
+    expect(await backups.begin(schedule.id, new Date())).toBeUndefined();
+  });
+
+  it("has an execution for each database, one for all of them, and none where there is nothing to save", async () => {
+    const stores = await testTeam(database());
+    const place = await testPlace(stores);
+    const { id } = await testDatabaseResource(stores, place);
+    const { backups } = database().system;
+    const namesOf = async (settings: Partial<typeof BACKUP_DEFAULTS>) => {
+      const made = await stores.backups.insert(id, testUuid(), {
+        ...fields,
+        settings: { ...BACKUP_DEFAULTS, ...settings },
+      });
+      await backups.begin(made.id, new Date());
+      const { items } = await stores.backups.executions(made.id);
+      return items.map(({ database_name, status }) => [database_name, status]);
+    };
+    expect(await namesOf({ databases_to_backup: "a,b" })).toEqual([
+      ["b", "running"],
+      ["a", "running"],
+    ]);
+    expect(await namesOf({ databases_to_backup: "a,b", dump_all: true })).toEqual([[null, "running"]]);
+    expect(await namesOf({})).toEqual([[null, "failed"]]);
+    const claim = () => backups.claim([place.server.id], { owner: "one", leaseSeconds: 60, at: new Date() });
+    expect((await claim())?.target).toEqual({ database: "a", excludedCollections: [] });
+    // Another of the same schedule waits for the first.
+    expect((await claim())?.target).toBeNull();
+    expect(await claim()).toBeUndefined();
+  });
+
+  it("skips a due time while the run before it goes on, and tells of it", async () => {
+    const stores = await testTeam(database());
+    const { schedule } = await testBackup(database(), stores, await testPlace(stores));
+    await database().system.backups.begin(schedule.id, new Date());
+    const [skipped] = (await stores.backups.executions(schedule.id)).items;
+    expect(skipped).toMatchObject({ status: "failed", message: expect.stringContaining("Skipped") });
+    expect((await stores.events.list({})).map(({ type }) => type)).toContain("backup.skipped");
   });
 
   it("lists executions newest first, and the newest of several schedules", async () => {
@@ -56,37 +101,104 @@ onEachBackend((database) => {
     const place = await testPlace(stores);
     const [one, other] = [await testBackup(database(), stores, place), await testBackup(database(), stores, place)];
     const { backups } = database().system;
-    const second = await backups.startExecution(one.schedule.id, { uuid: testUuid(), database_name: "shop" });
-    expect(await stores.backups.executions(one.schedule.id, { take: 1 })).toEqual({ items: [second], total: 2 });
-    expect((await stores.backups.executions(one.schedule.id)).items).toEqual([second, one.execution]);
-    expect(await stores.backups.newestExecutions([one.schedule.id, other.schedule.id], 1)).toEqual([
-      second,
-      other.execution,
-    ]);
-    expect(await stores.backups.newestExecutions([one.schedule.id], 5)).toEqual([second, one.execution]);
+    await endTestBackup(database().system, place.server.id, one.execution.uuid);
+    await backups.begin(one.schedule.id, new Date());
+    const page = await stores.backups.executions(one.schedule.id, { take: 1 });
+    const [second] = page.items;
+    const first = await stores.backups.findExecution(one.schedule.id, one.execution.uuid);
+    expect(page.total).toBe(2);
+    expect((await stores.backups.executions(one.schedule.id)).items).toEqual([second, first]);
+    const newest = await stores.backups.newestExecutions([one.schedule.id, other.schedule.id], 1);
+    expect(newest.map(({ uuid }) => uuid)).toEqual([second?.uuid, other.execution.uuid]);
+    expect(await stores.backups.newestExecutions([one.schedule.id], 5)).toEqual([second, first]);
     expect(await stores.backups.deleteExecution(other.schedule.id, one.execution.uuid)).toBe(false);
     expect(await stores.backups.deleteExecution(one.schedule.id, one.execution.uuid)).toBe(true);
     expect((await stores.backups.executions(one.schedule.id)).total).toBe(1);
   });
 
-  it("ends an execution once", async () => {
+  it("ends an execution once, by whom it is run", async () => {
     const stores = await testTeam(database());
-    const { schedule, execution } = await testBackup(database(), stores, await testPlace(stores));
-    const { backups } = database().system;
-    const end = { message: "said\0so", size_bytes: 6_000_000_000, filename: "/b/1", s3_uploaded: false };
-    const at = new Date(Date.now() - 1000);
-    expect(await backups.finishExecution(execution.uuid, { ...end, status: "success", finished_at: at })).toBe(true);
-    expect(await backups.finishExecution(execution.uuid, { ...end, status: "failed", finished_at: at })).toBe(false);
-    expect((await stores.backups.executions(schedule.id)).items).toEqual([
+    const place = await testPlace(stores);
+    const { schedule, execution } = await testBackup(database(), stores, place);
+    const { system } = database();
+    const end = { message: "said\0so", size_bytes: 6_000_000_000, filename: "/b/1" };
+    await endTestBackup(system, place.server.id, execution.uuid, end);
+    const again = {
+      status: "failed",
+      ...{ message: null, size_bytes: null, sha256: null, s3_uploaded: null, table_rows: null },
+      ...{ keepsFile: false, finished_at: new Date() },
+    } as const;
+    expect(await system.backups.finish({ uuid: execution.uuid, owner: "worker" }, again)).toBe(false);
+    const ended = await stores.backups.findExecution(schedule.id, execution.uuid);
+    expect(ended).toMatchObject({
+      ...end,
+      message: expect.stringMatching(/^said.+so$/),
+      status: "success",
+      step: null,
+    });
+    expect((await stores.events.list({})).map(({ type }) => type)).toContain("backup.finished");
+  });
+
+  it("gives what nobody knows any more to be removed: files always, objects where that was asked for", async () => {
+    const stores = await testTeam(database());
+    const place = await testPlace(stores);
+    const { system } = database();
+    const made = async () => {
+      const backup = await testBackup(database(), stores, place);
+      const { uuid } = backup.execution;
+      await endTestBackup(system, place.server.id, uuid, { folder: uuid, s3_key: `key-${uuid}` });
+      const removals = async () =>
+        (await system.backups.removals(uuid, 1000)).filter((one) => JSON.stringify(one).includes(uuid));
+      return { ...backup, uuid, removals };
+    };
+    const kept = await made();
+    await stores.backups.deleteExecution(kept.schedule.id, kept.uuid);
+    const [file] = await kept.removals();
+    expect(file).toMatchObject({ place: "local", filename: `/b/${kept.uuid}` });
+    // It comes again later, unless it is done.
+    expect(await kept.removals()).toEqual([]);
+
+    const gone = await made();
+    await stores.backups.delete(gone.database.id, gone.schedule.uuid, { deleteS3: true });
+    expect((await gone.removals()).map((one) => one.place).toSorted()).toEqual(["local", "s3"]);
+
+    const old = await made();
+    await system.backups.giveUp([old.uuid], "s3");
+    expect(await old.removals()).toEqual([
       {
-        ...execution,
-        ...end,
-        message: expect.stringMatching(/^said.+so$/),
-        status: "success",
-        finished_at: at,
-        updated_at: expect.any(Date),
+        id: expect.any(Number),
+        place: "s3",
+        team_id: old.storage.team_id,
+        s3_storage_uuid: old.storage.uuid,
+        s3_key: `key-${old.uuid}`,
       },
     ]);
+    expect([
+      (await system.backups.copies(old.schedule.id, "s3")).length,
+      (await system.backups.copies(old.schedule.id, "local")).length,
+    ]).toEqual([0, 1]);
+
+    const removed = await made();
+    await system.resources.delete(removed.database.id);
+    expect((await removed.removals()).map((one) => one.place)).toEqual(["local"]);
+  });
+
+  it("ends what its owner left as failed, with what it left to be removed", async () => {
+    const stores = await testTeam(database());
+    const place = await testPlace(stores);
+    const { schedule, execution } = await testBackup(database(), stores, place);
+    const { backups } = database().system;
+    await backups.claim([place.server.id], { owner: "killed", leaseSeconds: -1, at: new Date() });
+    const hold = { uuid: execution.uuid, owner: "killed" };
+    await backups.place(hold, { folder: execution.uuid, filename: "/b/half", s3_storage_id: null, s3_key: null });
+    expect(await backups.renew("other", [execution.uuid], 60)).toEqual([]);
+    await backups.endAbandoned(new Date());
+    expect(await stores.backups.findExecution(schedule.id, execution.uuid)).toMatchObject({
+      ...{ status: "failed", message: "The control plane stopped while it ran.", local_storage_deleted: true },
+    });
+    expect(await backups.removals(execution.uuid, 1000)).toContainEqual(
+      expect.objectContaining({ filename: "/b/half" }),
+    );
   });
 
   it("keeps the login of an S3 storage encrypted, and the storage while backups use it", async () => {

@@ -1,19 +1,16 @@
 import {
   BACKUP_DEFAULTS,
-  type BackupExecutionRecord,
   type BackupScheduleFields,
   type BackupScheduleRecord,
   type BackupSettings,
   type BackupStore,
   notFound,
-  type SystemBackupStore,
 } from "@berth/core";
-import { type Kysely, sql } from "kysely";
-import { type Context, idsOf, inTransaction, type TeamContext, wakeWorkers } from "./context.ts";
+import { type Kysely, sql, type UpdateQueryBuilder, type UpdateResult } from "kysely";
+import { idsOf, inTransaction, type TeamContext, wakeWorkers } from "./context.ts";
 import { countRows, ofOwner, page, within } from "./page.ts";
 import { pick } from "./pick.ts";
 import type { DB } from "./schema.ts";
-import { storable } from "./storable.ts";
 
 const SCHEDULE_COLUMNS = [
   "scheduled_backup.id",
@@ -42,6 +39,10 @@ const EXECUTION_COLUMNS = [
   "backup_execution.local_storage_deleted",
   "backup_execution.s3_storage_deleted",
   "backup_execution.s3_uploaded",
+  "backup_execution.started_at",
+  "backup_execution.step",
+  "backup_execution.written_bytes",
+  "backup_execution.sha256",
   "backup_execution.finished_at",
   "backup_execution.created_at",
   "backup_execution.updated_at",
@@ -119,14 +120,17 @@ export function backupStore(context: TeamContext): BackupStore {
           .executeTakeFirst();
         if (asked.numUpdatedRows > 0n) wakeWorkers(inside);
       }),
-    async delete(resourceId, uuid) {
-      const deleted = await db
-        .deleteFrom("scheduled_backup")
-        .where("uuid", "=", uuid)
-        .where("resource_id", "in", ownResource(context, resourceId))
-        .executeTakeFirst();
-      return deleted.numDeletedRows > 0n;
-    },
+    delete: (resourceId, uuid, { deleteS3 = false } = {}) =>
+      inTransaction(context, async (inside) => {
+        const schedule = inside.db
+          .selectFrom("scheduled_backup")
+          .select("id")
+          .where("uuid", "=", uuid)
+          .where("resource_id", "in", ownResource(context, resourceId));
+        if (deleteS3) await loseObjects(inside, (update) => update.where("scheduled_backup_id", "in", schedule));
+        const deleted = await inside.db.deleteFrom("scheduled_backup").where("id", "in", schedule).executeTakeFirst();
+        return deleted.numDeletedRows > 0n;
+      }),
     ...executionStore(context),
   };
 }
@@ -149,10 +153,16 @@ async function columnsOf({ db, teamId }: TeamContext, { settings, ...fields }: B
   return { ...pick(fields, ["enabled", "frequency", "s3_storage_id"]), settings: JSON.stringify(settings) };
 }
 
-function executionStore({
-  db,
-  teamId,
-}: TeamContext): Pick<BackupStore, "executions" | "newestExecutions" | "deleteExecution"> {
+type ExecutionUpdate = UpdateQueryBuilder<DB, "backup_execution", "backup_execution", UpdateResult>;
+
+/** Objects of what is about to be deleted. */
+const loseObjects = ({ db }: TeamContext, which: (update: ExecutionUpdate) => ExecutionUpdate) =>
+  which(db.updateTable("backup_execution").set({ is_s3_going: true })).execute();
+
+function executionStore(
+  context: TeamContext,
+): Pick<BackupStore, "findExecution" | "executions" | "newestExecutions" | "deleteExecution"> {
+  const { db, teamId } = context;
   const ownSchedules = (ids: readonly number[]) =>
     db
       .selectFrom("scheduled_backup")
@@ -161,6 +171,13 @@ function executionStore({
       .where("scheduled_backup.id", "in", idsOf(ids))
       .where("resource.team_id", "=", teamId);
   return {
+    findExecution: (scheduleId, uuid) =>
+      db
+        .selectFrom("backup_execution")
+        .select(EXECUTION_COLUMNS)
+        .where("uuid", "=", uuid)
+        .where("scheduled_backup_id", "in", ownSchedules([scheduleId]))
+        .executeTakeFirst(),
     async executions(scheduleId, paging = {}) {
       const schedule = await ownSchedules([scheduleId]).executeTakeFirst();
       if (schedule === undefined) return { items: [], total: 0 };
@@ -202,63 +219,16 @@ function executionStore({
         .selectAll("newest")
         .orderBy("newest.id", "desc")
         .execute(),
-    async deleteExecution(scheduleId, uuid) {
-      const deleted = await db
-        .deleteFrom("backup_execution")
-        .where("uuid", "=", uuid)
-        .where("scheduled_backup_id", "in", ownSchedules([scheduleId]))
-        .executeTakeFirst();
-      return deleted.numDeletedRows > 0n;
-    },
+    deleteExecution: (scheduleId, uuid, { deleteS3 = false } = {}) =>
+      inTransaction(context, async (inside) => {
+        const execution = inside.db
+          .selectFrom("backup_execution")
+          .select("id")
+          .where("uuid", "=", uuid)
+          .where("scheduled_backup_id", "in", ownSchedules([scheduleId]));
+        if (deleteS3) await loseObjects(inside, (update) => update.where("id", "in", execution));
+        const deleted = await inside.db.deleteFrom("backup_execution").where("id", "in", execution).executeTakeFirst();
+        return deleted.numDeletedRows > 0n;
+      }),
   };
-}
-
-export function systemBackupStore(context: Context): SystemBackupStore {
-  return {
-    async listRequested(serverIds) {
-      const rows = await selectSchedules(context.db)
-        .where("scheduled_backup.requested_at", "is not", null)
-        .where("resource.server_id", "in", idsOf(serverIds))
-        .where("resource.removing_at", "is", null)
-        .orderBy("scheduled_backup.requested_at")
-        .orderBy("scheduled_backup.id")
-        .execute();
-      return rows.map(scheduleRecord);
-    },
-    startExecution: (scheduleId, execution) =>
-      inTransaction(context, (inside) => startExecution(inside, scheduleId, execution)),
-    async finishExecution(uuid, { message, filename, ...end }) {
-      const ended = await context.db
-        .updateTable("backup_execution")
-        .set({
-          ...pick(end, ["status", "size_bytes", "s3_uploaded", "finished_at"]),
-          message: message === null ? null : storable(message),
-          filename: filename === null ? null : storable(filename),
-          updated_at: sql<Date>`now()`,
-        })
-        .where("uuid", "=", uuid)
-        .where("status", "=", "running")
-        .executeTakeFirst();
-      return ended.numUpdatedRows > 0n;
-    },
-  };
-}
-
-async function startExecution(
-  { db }: Context,
-  scheduleId: number,
-  { uuid, database_name }: Parameters<SystemBackupStore["startExecution"]>[1],
-): Promise<BackupExecutionRecord | undefined> {
-  const asked = await db
-    .updateTable("scheduled_backup")
-    .set({ requested_at: null })
-    .where("id", "=", scheduleId)
-    .executeTakeFirst();
-  // The row is locked now: it stays until the execution is written.
-  if (asked.numUpdatedRows === 0n) return undefined;
-  return await db
-    .insertInto("backup_execution")
-    .values({ uuid, scheduled_backup_id: scheduleId, database_name })
-    .returning(EXECUTION_COLUMNS)
-    .executeTakeFirstOrThrow();
 }

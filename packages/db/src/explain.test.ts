@@ -149,7 +149,10 @@ const READS: Readonly<Record<string, (read: Read, tables: TeamTables) => Promise
     system.schedules.due("scheduled_task", new Date(), { ...PAGE, after: { due_at: new Date(0), subject_id: 500 } }),
   "jobs that are old": ({ system }) => system.jobs.prune(1000),
   "servers that are being deleted": ({ system }) => system.servers.listRemoving(),
-  "backups that were asked for": ({ system }) => system.backups.listRequested([-1]),
+  "backups that were asked for": ({ system }) => system.backups.beginRequested([-1]),
+  "copies of a backup": ({ system }, { scheduleId }) => system.backups.copies(scheduleId, "local"),
+  "a database's restores": ({ stores }, { databaseId }) => stores.restores.list(databaseId, { take: 1 }),
+  "drills that run": ({ system }) => system.restores.runningDrills(),
   "what is being removed": ({ system }) => system.resources.listRemoving(),
   "a resource's claims": ({ system }, { resourceId }) => system.resources.domains(resourceId),
 };

@@ -3,6 +3,7 @@ import {
   type BackupScheduleFields,
   type EnvFields,
   type NewJob,
+  type NewRestore,
   type PreviewRecord,
   type ScheduledTaskFields,
   type ServerRecord,
@@ -69,6 +70,10 @@ const backup: BackupScheduleFields = {
   s3_storage_id: null,
   settings: BACKUP_DEFAULTS,
 };
+const newRestore = ({ id }: { readonly id: number }, execution: { readonly id: number }): NewRestore => ({
+  ...{ uuid: testUuid(), kind: "drill", database_name: null },
+  ...{ backup_execution_id: execution.id, resource_id: id, target_resource_id: id },
+});
 const login = { key: "key", secret: "secret" };
 const claim = (host: string) => ({ host, path: "/", url: `http://${host}` });
 
@@ -122,7 +127,9 @@ async function world(database: TestDatabase) {
   const { service, containers } = await testService(stores, place);
   const [container] = containers;
   if (container === undefined) throw new Error("made above");
-  const saved = { database: own, bucket, schedule, execution };
+  const restore = await stores.restores.insert(newRestore(own, execution));
+  if (restore === undefined) throw new Error("the first");
+  const saved = { database: own, bucket, schedule, execution, restore };
   const resources = { app, service, container, ...saved };
   const owned = {
     githubApp,
@@ -325,9 +332,15 @@ const ATTEMPTS: Attempts = {
       stores.backups.update(database.id, schedule.uuid, { ...backup, frequency: "stolen" }),
     request: (stores, { database, schedule }) => stores.backups.request(database.id, schedule.uuid),
     delete: (stores, { database, schedule }) => stores.backups.delete(database.id, schedule.uuid),
+    findExecution: (stores, { schedule, execution }) => stores.backups.findExecution(schedule.id, execution.uuid),
     executions: (stores, { schedule }) => stores.backups.executions(schedule.id).then(({ items }) => items),
     newestExecutions: (stores, { schedule }) => stores.backups.newestExecutions([schedule.id], 1),
     deleteExecution: (stores, { schedule, execution }) => stores.backups.deleteExecution(schedule.id, execution.uuid),
+  },
+  restores: {
+    list: (stores, { database }) => stores.restores.list(database.id).then(({ items }) => items),
+    find: (stores, { database, restore }) => stores.restores.find(database.id, restore.uuid),
+    insert: (stores, { database, execution }) => stores.restores.insert(newRestore(database, execution)),
   },
   s3Storages: {
     list: (stores) => stores.s3Storages.list().then(({ items }) => items),

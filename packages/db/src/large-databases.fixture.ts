@@ -49,5 +49,10 @@ export async function fillDatabases(
     insert into backup_execution (uuid, scheduled_backup_id, status)
     select ${beside.uuid} || 'y' || n, ${id}::bigint, 'success'
     from generate_series(1, ${executions}::int) as n`.execute(kysely);
+  await sql`
+    insert into backup_restore (uuid, kind, backup_execution_id, resource_id, target_resource_id, status)
+    select execution.uuid || 'r', 'drill', execution.id, schedule.resource_id, schedule.resource_id, 'success'
+    from backup_execution execution join scheduled_backup schedule on schedule.id = execution.scheduled_backup_id
+    where execution.uuid like ${`${beside.uuid}%`} and execution.status = 'running'`.execute(kysely);
   return { databaseId: resource_id, scheduleId: id };
 }

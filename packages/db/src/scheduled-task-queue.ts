@@ -4,7 +4,7 @@ import { type Context, idsOf, inTransaction, tell, wakeWorkers } from "./context
 import { storable } from "./storable.ts";
 
 /** As uuids are: 24 lower-case letters and digits, a letter first. */
-const NEW_UUID = sql<string>`'e' || substr(md5(gen_random_uuid()::text), 1, 23)`;
+export const NEW_UUID = sql<string>`'e' || substr(md5(gen_random_uuid()::text), 1, 23)`;
 
 const OVERLAP = "Skipped: the run before it had not ended.";
 

@@ -5,16 +5,21 @@ import type {
   Artifact,
   BackupSettings,
   BackupStatus,
+  BackupStep,
   CloudProviderKind,
   DatabaseEngine,
   DeploymentStatus,
   DesiredState,
+  DumpTarget,
   EngineKind,
   JobStatus,
   JobSubjectType,
   JobType,
   ReleaseRole,
   ResourceKind,
+  RestoredTable,
+  RestoreKind,
+  RestoreStep,
   Role,
   ScheduleKind,
   ServerFacts,
@@ -22,6 +27,7 @@ import type {
   ServiceContainerKind,
   StepName,
   StepStatus,
+  TableRows,
   TaskExecutionStatus,
   Upstream,
   WebhookAnswer,
@@ -271,6 +277,50 @@ interface BackupExecutionTable extends Timestamps {
   s3_storage_deleted: Generated<boolean>;
   s3_uploaded: boolean | null;
   finished_at: Date | null;
+  target: NullableJson<DumpTarget>;
+  due_at: Date | null;
+  started_at: Date | null;
+  step: BackupStep | null;
+  written_bytes: number | null;
+  sha256: string | null;
+  table_rows: NullableJson<TableRows>;
+  /** Names the folder that the file is in. */
+  folder: string | null;
+  s3_storage_id: number | null;
+  s3_key: string | null;
+  /** Its object is deleted with it. */
+  is_s3_going: Generated<boolean>;
+  lease_owner: string | null;
+  lease_expires_at: Date | null;
+}
+
+/** Copies of backups that nobody knows any more. */
+interface BackupRemovalTable {
+  id: Generated<number>;
+  folder: string | null;
+  filename: string | null;
+  s3_storage_id: number | null;
+  s3_key: string | null;
+  attempts: Generated<number>;
+  not_before: Generated<Date>;
+}
+
+interface BackupRestoreTable extends Timestamps {
+  id: Generated<number>;
+  uuid: string;
+  kind: RestoreKind;
+  backup_execution_id: number;
+  resource_id: number;
+  target_resource_id: number;
+  database_name: string | null;
+  status: Generated<BackupStatus>;
+  step: RestoreStep | null;
+  message: string | null;
+  tables: NullableJson<readonly RestoredTable[]>;
+  started_at: Date | null;
+  finished_at: Date | null;
+  lease_owner: string | null;
+  lease_expires_at: Date | null;
 }
 
 /** Kept by triggers, as `resource_count`. */
@@ -585,6 +635,8 @@ export interface DB {
   scheduled_backup: ScheduledBackupTable;
   backup_execution: BackupExecutionTable;
   backup_execution_count: BackupExecutionCountTable;
+  backup_removal: BackupRemovalTable;
+  backup_restore: BackupRestoreTable;
   domain: DomainTable;
   application_preview: ApplicationPreviewTable;
   env: EnvTable;

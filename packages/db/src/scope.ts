@@ -1,6 +1,7 @@
 import type { Scope, Stores, SystemStores } from "@berth/core";
 import { applicationStore } from "./application.ts";
-import { backupStore, systemBackupStore } from "./backup.ts";
+import { backupStore } from "./backup.ts";
+import { systemBackupStore } from "./backup-queue.ts";
 import type { Database } from "./client.ts";
 import { cloudTokenStore } from "./cloud-token.ts";
 import { type Context, inTransaction, type StoreDependencies, type TeamContext } from "./context.ts";
@@ -22,6 +23,7 @@ import { privateKeyStore } from "./private-key.ts";
 import { projectStore } from "./project.ts";
 import { releaseStore, systemReleaseStore } from "./release.ts";
 import { resourceStore, systemResourceStore } from "./resource.ts";
+import { restoreStore, systemRestoreStore } from "./restore.ts";
 import { s3StorageStore } from "./s3-storage.ts";
 import { systemScheduleStore } from "./schedule.ts";
 import { scheduledTaskStore } from "./scheduled-task.ts";
@@ -70,6 +72,7 @@ function teamStores(context: TeamContext): Stores {
     databases: databaseStore(context),
     services: serviceStore(context),
     backups: backupStore(context),
+    restores: restoreStore(context),
     s3Storages: s3StorageStore(context),
     domains: domainStore(context),
     previews: previewStore(context),
@@ -99,6 +102,7 @@ function allStores(context: Context): SystemStores {
     scheduledTasks: systemScheduledTaskStore(context),
     previews: systemPreviewStore(context),
     backups: systemBackupStore(context),
+    restores: systemRestoreStore(context),
     leases: leaseStore(context),
     webhooks: systemWebhookStore(context),
     servers: systemServerStore(context),

@@ -1,3 +1,6 @@
+export { decompress, digest } from "./backup/content.ts";
+export { backupFiles } from "./backup/files.ts";
+export { objectStorage } from "./backup/object-storage.ts";
 export { type ProcessBuilderOptions, processBuilder } from "./builder/process-builder.ts";
 export { type CloudProvidersOptions, cloudProviders } from "./cloud/providers.ts";
 export { type ImageBuilderOptions, imageBuilder } from "./docker/builder/image-builder.ts";

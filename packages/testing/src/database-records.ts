@@ -1,12 +1,15 @@
 import {
   BACKUP_DEFAULTS,
+  type BackupEnd,
   type BackupExecutionRecord,
+  type BackupPlaces,
   type BackupScheduleRecord,
   type DatabaseRecord,
   databaseDefaults,
   notFound,
   type S3StorageRecord,
   type Stores,
+  type SystemStores,
 } from "@berth/core";
 import type { TestDatabase } from "./database.ts";
 import { type TestPlace, testUuid } from "./records.ts";
@@ -72,9 +75,37 @@ export async function testBackup(
     enabled: true,
     frequency: "daily",
     s3_storage_id: storage.id,
-    settings: { ...BACKUP_DEFAULTS, save_s3: true },
+    settings: { ...BACKUP_DEFAULTS, save_s3: true, databases_to_backup: "postgres" },
   });
-  const execution = await system.backups.startExecution(schedule.id, { uuid: testUuid(), database_name: "postgres" });
+  await system.backups.begin(schedule.id, new Date());
+  const [execution] = (await stores.backups.executions(schedule.id)).items;
   if (execution === undefined) throw notFound("Backup configuration");
   return { database, storage, schedule, execution };
+}
+
+/** Ends an execution as a worker does: a success with a file, unless something else is given. */
+export async function endTestBackup(
+  { backups }: SystemStores,
+  serverId: number,
+  uuid: string,
+  end: Partial<BackupEnd & BackupPlaces> = {},
+): Promise<void> {
+  const claim = () => backups.claim([serverId], { owner: "worker", leaseSeconds: 60, at: new Date() });
+  let claimed = await claim();
+  // Those of others that wait are left running.
+  while (claimed !== undefined && claimed.execution_uuid !== uuid) claimed = await claim();
+  if (claimed === undefined) throw new Error("The backup does not run.");
+  const hold = { uuid, owner: "worker" };
+  const { folder = "folder", filename = `/b/${uuid}`, s3_key = null } = end;
+  await backups.place(hold, {
+    folder,
+    filename,
+    s3_key,
+    s3_storage_id: s3_key === null ? null : claimed.s3_storage_id,
+  });
+  await backups.finish(hold, {
+    ...{ status: "success", message: null, size_bytes: 10, sha256: "00", table_rows: null, keepsFile: true },
+    ...{ s3_uploaded: s3_key !== null, finished_at: new Date() },
+    ...end,
+  });
 }

@@ -1,4 +1,6 @@
 import type { BackupSettings } from "../backup.ts";
+import type { BackupCopy, BackupPlace } from "../backup-retention.ts";
+import type { DumpTarget } from "../database-engine/row.ts";
 import type { Page, Paging, Timestamps } from "./records.ts";
 
 /** When and how a database is saved. */
@@ -22,6 +24,13 @@ export type BackupScheduleFields = Pick<BackupScheduleRecord, "enabled" | "frequ
 export const BACKUP_STATUSES = ["running", "success", "failed"] as const;
 export type BackupStatus = (typeof BACKUP_STATUSES)[number];
 
+/** What is done just now. */
+export const BACKUP_STEPS = ["waiting", "dumping", "uploading", "checking"] as const;
+export type BackupStep = (typeof BACKUP_STEPS)[number];
+
+/** Rows by table, `schema.table` or whatever the engine calls it. */
+export type TableRows = Readonly<Record<string, number>>;
+
 export interface BackupExecutionRecord extends Timestamps {
   readonly id: number;
   readonly uuid: string;
@@ -38,6 +47,14 @@ export interface BackupExecutionRecord extends Timestamps {
   readonly s3_storage_deleted: boolean;
   /** `null` when it is not sent there. */
   readonly s3_uploaded: boolean | null;
+  /** `null` while it waits. */
+  readonly started_at: Date | null;
+  /** `null` once it has ended. */
+  readonly step: BackupStep | null;
+  /** So far. */
+  readonly written_bytes: number | null;
+  /** Of the file, in hexadecimal. */
+  readonly sha256: string | null;
 }
 
 export interface BackupStore {
@@ -50,30 +67,102 @@ export interface BackupStore {
   update(resourceId: number, uuid: string, fields: BackupScheduleFields): Promise<BackupScheduleRecord | undefined>;
   /** Asks for a run beside the schedule and wakes the workers. */
   request(resourceId: number, uuid: string): Promise<void>;
-  /** Its executions go with it. */
-  delete(resourceId: number, uuid: string): Promise<boolean>;
+  /** Its executions go with it, their files too, and with `deleteS3` their objects. */
+  delete(resourceId: number, uuid: string, options?: { readonly deleteS3?: boolean }): Promise<boolean>;
+  findExecution(scheduleId: number, uuid: string): Promise<BackupExecutionRecord | undefined>;
   /** Newest first. */
   executions(scheduleId: number, paging?: Paging): Promise<Page<BackupExecutionRecord>>;
   /** The newest of each of these schedules, newest first. */
   newestExecutions(scheduleIds: readonly number[], take: number): Promise<readonly BackupExecutionRecord[]>;
-  deleteExecution(scheduleId: number, uuid: string): Promise<boolean>;
+  /** Its file goes too, and with `deleteS3` its object. */
+  deleteExecution(scheduleId: number, uuid: string, options?: { readonly deleteS3?: boolean }): Promise<boolean>;
 }
 
-/** What whoever runs backups reads and writes, across teams. */
+/** An execution that a worker has taken, with what it saves. */
+export interface ClaimedBackup {
+  readonly execution_uuid: string;
+  readonly schedule_id: number;
+  readonly schedule_uuid: string;
+  readonly frequency: string;
+  readonly settings: BackupSettings;
+  /** `null`: all databases. */
+  readonly target: DumpTarget | null;
+  readonly s3_storage_id: number | null;
+  readonly s3_storage_uuid: string | null;
+  readonly resource_id: number;
+  readonly resource_uuid: string;
+  readonly team_id: number;
+  readonly server_id: number;
+  readonly created_at: Date;
+}
+
+/** An execution and who runs it: what another owner writes changes nothing. */
+export interface BackupHold {
+  readonly uuid: string;
+  readonly owner: string;
+}
+
+/** Where its copies will be; what is written there goes when it fails. */
+export interface BackupPlaces {
+  readonly folder: string;
+  readonly filename: string;
+  readonly s3_storage_id: number | null;
+  readonly s3_key: string | null;
+}
+
+export interface BackupEnd extends Pick<BackupExecutionRecord, "message" | "size_bytes" | "sha256" | "s3_uploaded"> {
+  readonly status: Exclude<BackupStatus, "running">;
+  readonly table_rows: TableRows | null;
+  /** The file on the server is whole, and stays. */
+  readonly keepsFile: boolean;
+  readonly finished_at: Date;
+}
+
+/** A copy that nobody knows any more. */
+export type BackupRemoval = { readonly id: number } & (
+  | { readonly place: "local"; readonly filename: string }
+  | { readonly place: "s3"; readonly team_id: number; readonly s3_storage_uuid: string; readonly s3_key: string }
+);
+
+export interface ClaimHold {
+  readonly owner: string;
+  readonly leaseSeconds: number;
+  readonly at: Date;
+}
+
+/** What the scheduler and whoever runs backups read and write, across teams. */
 export interface SystemBackupStore {
-  /** Schedules of databases on these servers that a run was asked of, oldest first. */
-  listRequested(serverIds: readonly number[]): Promise<readonly BackupScheduleRecord[]>;
-  /** A run begins: what was asked for is answered by it. `undefined` when the schedule was deleted meanwhile. */
-  startExecution(
+  /**
+   * Queues a run for a due time: an execution for each database. While one of the schedule runs, the due time is
+   * written down as skipped, and an event tells of it. `undefined` when the schedule is disabled or goes.
+   */
+  begin(
     scheduleId: number,
-    execution: { readonly uuid: string; readonly database_name: string | null },
-  ): Promise<BackupExecutionRecord | undefined>;
-  /** Only of one that runs: what has ended never changes again. `false` otherwise. */
-  finishExecution(
-    uuid: string,
-    end: Pick<BackupExecutionRecord, "message" | "size_bytes" | "filename" | "s3_uploaded"> & {
-      readonly status: Exclude<BackupStatus, "running">;
-      readonly finished_at: Date;
-    },
-  ): Promise<boolean>;
+    dueAt: Date,
+  ): Promise<
+    | { readonly uuid: string; readonly name: string; readonly team_id: number; readonly resource_uuid: string }
+    | undefined
+  >;
+  /** Queues what was asked for beside the schedules of these servers, where none of the schedule runs. Answers how many. */
+  beginRequested(serverIds: readonly number[]): Promise<number>;
+  /** Takes one that waits, on these servers, the oldest first and each by one owner; of a schedule one at a time. */
+  claim(serverIds: readonly number[], hold: ClaimHold): Promise<ClaimedBackup | undefined>;
+  /** Answers which of these are still the owner's to run. */
+  renew(owner: string, uuids: readonly string[], leaseSeconds: number): Promise<readonly string[]>;
+  /** `false` when it is not the owner's any more. */
+  place(hold: BackupHold, places: BackupPlaces): Promise<boolean>;
+  progress(hold: BackupHold, progress: { readonly step: BackupStep; readonly written_bytes: number }): Promise<void>;
+  /** Only of one that the owner runs: what has ended never changes again. `false` otherwise. Writes its event. */
+  finish(hold: BackupHold, end: BackupEnd): Promise<boolean>;
+  /** Ends those whose owner is gone, and those that nobody can take, as failed. Answers how many. */
+  endAbandoned(at: Date): Promise<number>;
+  /** Of a schedule: what is kept in one place. */
+  copies(scheduleId: number, place: BackupPlace): Promise<readonly BackupCopy[]>;
+  /** Copies that go by the rules of their schedule; the executions stay and say so. */
+  giveUp(uuids: readonly string[], place: BackupPlace): Promise<void>;
+  /** Copies to be removed: files of this folder, and objects. Each is answered again later unless it is `removed`. */
+  removals(folder: string, take: number): Promise<readonly BackupRemoval[]>;
+  removed(id: number): Promise<void>;
+  /** Forgets all but the newest executions of each schedule that have no copy, some at a time. Answers how many. */
+  prune(kept: number): Promise<number>;
 }

@@ -37,6 +37,7 @@ import type {
   Timestamps,
   TokenRecord,
 } from "./records.ts";
+import type { RestoreStore } from "./restore.ts";
 import type { KeptBuild } from "./rollback.ts";
 import type { S3StorageStore } from "./s3-storage.ts";
 import type { ScheduledTaskStore } from "./scheduled-task.ts";
@@ -63,6 +64,7 @@ export interface Stores {
   readonly databases: DatabaseStore;
   readonly services: ServiceStore;
   readonly backups: BackupStore;
+  readonly restores: RestoreStore;
   readonly s3Storages: S3StorageStore;
   readonly domains: DomainStore;
   readonly previews: PreviewStore;

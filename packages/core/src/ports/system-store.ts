@@ -20,6 +20,7 @@ import type {
   ServerRecord,
   TokenRecord,
 } from "./records.ts";
+import type { SystemRestoreStore } from "./restore.ts";
 import type { SystemScheduleStore } from "./schedule.ts";
 import type { SystemScheduledTaskStore } from "./scheduled-task.ts";
 import type { SystemServiceStore } from "./service.ts";
@@ -50,6 +51,7 @@ export interface SystemStores {
   readonly scheduledTasks: SystemScheduledTaskStore;
   readonly previews: SystemPreviewStore;
   readonly backups: SystemBackupStore;
+  readonly restores: SystemRestoreStore;
   readonly leases: LeaseStore;
   readonly servers: SystemServerStore;
   readonly jobs: SystemJobStore;

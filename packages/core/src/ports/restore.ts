@@ -1,0 +1,94 @@
+import type { DumpTarget } from "../database-engine/row.ts";
+import type { BackupHold, BackupStatus, ClaimHold, TableRows } from "./backup.ts";
+import type { Page, Paging, Timestamps } from "./records.ts";
+
+/** A drill restores into a database that exists for that only, and counts what it finds. */
+export const RESTORE_KINDS = ["restore", "drill"] as const;
+export type RestoreKind = (typeof RESTORE_KINDS)[number];
+
+export const RESTORE_STEPS = ["waiting", "checking", "starting", "restoring", "counting"] as const;
+export type RestoreStep = (typeof RESTORE_STEPS)[number];
+
+export interface RestoredTable {
+  readonly name: string;
+  /** `null`: the table is missing. */
+  readonly rows: number | null;
+  /** When it was saved; `null` where that is not known, since the table was being written to. */
+  readonly expected_rows: number | null;
+}
+
+/** A backup that is restored, or tried. */
+export interface RestoreRecord extends Timestamps {
+  readonly id: number;
+  readonly uuid: string;
+  readonly kind: RestoreKind;
+  readonly execution_uuid: string;
+  readonly scheduled_backup_uuid: string;
+  /** What it goes into; of a drill, what was saved. */
+  readonly target_database_uuid: string;
+  /** Inside of it; `null` for all that was saved. */
+  readonly database_name: string | null;
+  readonly status: BackupStatus;
+  readonly step: RestoreStep | null;
+  /** What went wrong. Never secrets. */
+  readonly message: string | null;
+  /** What was counted afterwards. */
+  readonly tables: readonly RestoredTable[] | null;
+  readonly started_at: Date | null;
+  readonly finished_at: Date | null;
+}
+
+export interface NewRestore extends Pick<RestoreRecord, "uuid" | "kind" | "database_name"> {
+  readonly backup_execution_id: number;
+  readonly resource_id: number;
+  readonly target_resource_id: number;
+}
+
+export interface RestoreStore {
+  /** Of the backups of a database, newest first. */
+  list(resourceId: number, paging?: Paging): Promise<Page<RestoreRecord>>;
+  find(resourceId: number, uuid: string): Promise<RestoreRecord | undefined>;
+  /** Wakes the workers. `undefined` while another of the kind runs for the same target. */
+  insert(restore: NewRestore): Promise<RestoreRecord | undefined>;
+}
+
+/** A restore that a worker has taken, with what it is made from. */
+export interface ClaimedRestore {
+  readonly uuid: string;
+  readonly kind: RestoreKind;
+  readonly database_name: string | null;
+  readonly resource_uuid: string;
+  readonly target_resource_id: number;
+  readonly target_database_uuid: string;
+  readonly team_id: number;
+  readonly server_id: number;
+  /** Seconds. */
+  readonly timeout: number;
+  /** What was saved; `null` for all databases. */
+  readonly saved: DumpTarget | null;
+  readonly sha256: string | null;
+  readonly table_rows: TableRows | null;
+  /** Where the file is; `null` when it is gone. */
+  readonly file: { readonly folder: string; readonly filename: string } | null;
+  readonly object: { readonly s3_storage_uuid: string; readonly s3_key: string } | null;
+}
+
+export interface RestoreEnd extends Pick<RestoreRecord, "message" | "tables"> {
+  readonly status: Exclude<BackupStatus, "running">;
+  readonly finished_at: Date;
+}
+
+/** What whoever restores reads and writes, across teams. */
+export interface SystemRestoreStore {
+  /** Takes one that waits, for databases on these servers, the oldest first and each by one owner. */
+  claim(serverIds: readonly number[], hold: ClaimHold): Promise<ClaimedRestore | undefined>;
+  /** Answers which of these are still the owner's to run. */
+  renew(owner: string, uuids: readonly string[], leaseSeconds: number): Promise<readonly string[]>;
+  progress(hold: BackupHold, step: RestoreStep): Promise<void>;
+  /** Only of one that the owner runs: what has ended never changes again. `false` otherwise. Writes its event. */
+  finish(hold: BackupHold, end: RestoreEnd): Promise<boolean>;
+  /** Ends those whose owner is gone, and those that nobody can take, as failed. Answers how many. */
+  endAbandoned(at: Date): Promise<number>;
+  /** Drills that run: the deployments that their databases go by. */
+  runningDrills(): Promise<readonly string[]>;
+}

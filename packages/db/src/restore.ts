@@ -1,0 +1,153 @@
+import type { ClaimedRestore, ClaimHold, RestoreEnd, RestoreStore, SystemRestoreStore } from "@berth/core";
+import { type Kysely, type RawBuilder, sql } from "kysely";
+import { type Context, idsOf, inTransaction, type TeamContext, tell, wakeWorkers } from "./context.ts";
+import { ABANDONED, isHeldBy, renewRuns, takenBy } from "./held-run.ts";
+import { countRows, ofOwner, page, within } from "./page.ts";
+import type { DB } from "./schema.ts";
+import { storable } from "./storable.ts";
+
+const COLUMNS = [
+  "backup_restore.id",
+  "backup_restore.uuid",
+  "backup_restore.kind",
+  "backup_execution.uuid as execution_uuid",
+  "scheduled_backup.uuid as scheduled_backup_uuid",
+  "target.uuid as target_database_uuid",
+  "backup_restore.database_name",
+  "backup_restore.status",
+  "backup_restore.step",
+  "backup_restore.message",
+  "backup_restore.tables",
+  "backup_restore.started_at",
+  "backup_restore.finished_at",
+  "backup_restore.created_at",
+  "backup_restore.updated_at",
+] as const;
+
+const selectRestores = (db: Kysely<DB>) =>
+  db
+    .selectFrom("backup_restore")
+    .innerJoin("backup_execution", "backup_execution.id", "backup_restore.backup_execution_id")
+    .innerJoin("scheduled_backup", "scheduled_backup.id", "backup_execution.scheduled_backup_id")
+    .innerJoin("resource as target", "target.id", "backup_restore.target_resource_id")
+    .select(COLUMNS);
+
+export function restoreStore(context: TeamContext): RestoreStore {
+  const { db, teamId } = context;
+  const ownResource = (resourceId: number) =>
+    db.selectFrom("resource").select("resource.id").where("id", "=", resourceId).where("team_id", "=", teamId);
+  const find: RestoreStore["find"] = (resourceId, uuid) =>
+    selectRestores(context.db)
+      .where("backup_restore.uuid", "=", uuid)
+      .where("backup_restore.resource_id", "in", ownResource(resourceId))
+      .executeTakeFirst();
+  return {
+    list: (resourceId, paging = {}) =>
+      page(
+        paging,
+        (window) => {
+          const order = { owner: "backup_restore.resource_id", is: resourceId, id: "backup_restore.id" } as const;
+          const own = selectRestores(db).where("target.team_id", "=", teamId);
+          return within(ofOwner(own, { ...order, direction: "desc" }), window).execute();
+        },
+        () => countRows(db.selectFrom("backup_restore").where("resource_id", "in", ownResource(resourceId))),
+      ),
+    find,
+    insert: ({ resource_id, target_resource_id, backup_execution_id, ...restore }) =>
+      inTransaction(context, async (inside) => {
+        const { rows } = await sql`
+          insert into backup_restore (uuid, kind, database_name, backup_execution_id, resource_id, target_resource_id, step)
+          select ${restore.uuid}, ${restore.kind}, ${restore.database_name}, execution.id, source.id, target.id, 'waiting'
+          from backup_execution execution join scheduled_backup on scheduled_backup.id = execution.scheduled_backup_id
+            join resource source on source.id = scheduled_backup.resource_id, resource target
+          where execution.id = ${backup_execution_id} and source.id = ${resource_id} and target.id = ${target_resource_id}
+            and source.team_id = ${teamId} and target.team_id = ${teamId}
+          on conflict (target_resource_id, kind) where status = 'running' do nothing returning id`.execute(inside.db);
+        if (rows.length === 0) return undefined;
+        wakeWorkers(inside);
+        return await restoreStore(inside).find(resource_id, restore.uuid);
+      }),
+  };
+}
+
+export function systemRestoreStore(context: Context): SystemRestoreStore {
+  const { db } = context;
+  return {
+    claim: (serverIds, hold) => inTransaction(context, (inside) => claim(inside, serverIds, hold)),
+    renew: (owner, uuids, leaseSeconds) => renewRuns(db, "backup_restore", { owner, uuids, leaseSeconds }),
+    async progress(hold, step) {
+      await sql`update backup_restore run set step = ${step}, updated_at = now()
+        where ${isHeldBy(hold)} and status = 'running'`.execute(db);
+    },
+    finish: (hold, end) => inTransaction(context, async (inside) => (await endAll(inside, isHeldBy(hold), end)) > 0),
+    endAbandoned: (at) =>
+      inTransaction(context, async (inside) => {
+        let count = 0;
+        for (const { isMeant, message } of ABANDONED) {
+          const told = `${message} What was restored until then may be incomplete.`;
+          count += await endAll(inside, isMeant, { status: "failed", message: told, tables: null, finished_at: at });
+        }
+        return count;
+      }),
+    async runningDrills() {
+      const { rows } = await sql<{ uuid: string }>`
+        select uuid from backup_restore where status = 'running' and kind = 'drill'`.execute(db);
+      return rows.map(({ uuid }) => uuid);
+    },
+  };
+}
+
+async function claim(
+  { db }: Context,
+  serverIds: readonly number[],
+  hold: ClaimHold,
+): Promise<ClaimedRestore | undefined> {
+  const { rows } = await sql<ClaimedRestore>`
+    select run.uuid, run.kind, run.database_name, source.uuid as resource_uuid, run.target_resource_id,
+      target.uuid as target_database_uuid, target.team_id, target.server_id, execution.target as saved,
+      coalesce((schedule.settings ->> 'timeout')::float8, 3600) as timeout, execution.sha256, execution.table_rows,
+      case when execution.filename is not null and not execution.local_storage_deleted
+        then jsonb_build_object('folder', execution.folder, 'filename', execution.filename) end as file,
+      case when execution.s3_uploaded and not execution.s3_storage_deleted and storage.id is not null
+        then jsonb_build_object('s3_storage_uuid', storage.uuid, 's3_key', execution.s3_key) end as object
+    from backup_restore run
+    join backup_execution execution on execution.id = run.backup_execution_id
+    join scheduled_backup schedule on schedule.id = execution.scheduled_backup_id
+    join resource source on source.id = run.resource_id
+    join resource target on target.id = run.target_resource_id
+    left join s3_storage storage on storage.id = execution.s3_storage_id
+    where run.status = 'running' and run.lease_owner is null and target.removing_at is null
+      and target.server_id in ${idsOf(serverIds)}
+    order by run.id limit 1 for no key update of run skip locked`.execute(db);
+  const [next] = rows;
+  if (next === undefined) return undefined;
+  await sql`update backup_restore set ${takenBy(hold)}, step = 'checking' where uuid = ${next.uuid}`.execute(db);
+  return next;
+}
+
+/** Of those that run: what has ended never changes again. */
+async function endAll(context: Context, isMeant: RawBuilder<unknown>, end: RestoreEnd): Promise<number> {
+  interface Ended {
+    readonly uuid: string;
+    readonly kind: string;
+    readonly name: string;
+    readonly team_id: number;
+    readonly resource_uuid: string;
+  }
+  const { rows } = await sql<Ended>`
+    update backup_restore run
+    set status = ${end.status}, message = ${end.message && storable(end.message)},
+      tables = ${end.tables && JSON.stringify(end.tables)}::jsonb, finished_at = ${end.finished_at}, step = null,
+      updated_at = now(), lease_owner = null, lease_expires_at = null
+    from resource where run.status = 'running' and resource.id = run.target_resource_id and ${isMeant}
+    returning run.uuid, run.kind, resource.name, resource.team_id, resource.uuid as resource_uuid`.execute(context.db);
+  for (const { uuid, kind, name, team_id, resource_uuid } of rows) {
+    tell(context, {
+      team_id,
+      type: `${kind}.${end.status === "success" ? "finished" : "failed"}`,
+      resource_uuid,
+      payload: { database_name: name, restore_uuid: uuid },
+    });
+  }
+  return rows.length;
+}
