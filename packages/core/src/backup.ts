@@ -71,11 +71,14 @@ export function dumpTargets(engine: DatabaseEngine, text: string): readonly Dump
 // Of what a program takes as a name in its arguments: no option, no address of a server.
 const NAME = /^[A-Za-z0-9_][A-Za-z0-9_.$-]{0,127}$/;
 
+/** Whether a database of this name can be saved. */
+export const isDumpName = (name: string): boolean => NAME.test(name);
+
 function dumpTarget(entry: string, hasCollections: boolean): DumpTarget | undefined {
   const [database = "", excluded, ...rest] = entry.split(":").map((part) => part.trim());
   if (excluded !== undefined && !hasCollections) return undefined;
   const excludedCollections = excluded === undefined ? [] : excluded.split(",").map((name) => name.trim());
-  const isSound = rest.length === 0 && [database, ...excludedCollections].every((name) => NAME.test(name));
+  const isSound = rest.length === 0 && [database, ...excludedCollections].every(isDumpName);
   return isSound ? { database, excludedCollections } : undefined;
 }
 

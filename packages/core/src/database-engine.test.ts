@@ -195,16 +195,19 @@ describe("dumping and restoring", () => {
   const mongo = ["--username=root", "--authenticationDatabase=admin", "--config=/run/berth-login.yaml"];
   const archive = [...mongo, "--archive", "--gzip"];
   const mysqlFlags = ["--user=root", "--single-transaction", "--quick", "--routines", "--events"];
-  const restored = ["--clean", "--if-exists", "--no-acl", "--no-owner", "--username=postgres"];
+  const restored = ["--clean", "--if-exists", "--no-acl", "--no-owner", "--single-transaction", "--username=postgres"];
 
   test.each<[DatabaseEngine, { one: string[]; all: string[]; back: string[]; allBack: string[] }]>([
     [
       "postgresql",
       {
         one: ["pg_dump", "--format=custom", "--no-acl", "--no-owner", "--username=postgres", "shop"],
-        all: ["pg_dumpall", "--username=postgres"],
+        all: ["pg_dumpall", "--clean", "--if-exists", "--username=postgres"],
         back: ["pg_restore", ...restored, "--dbname=shop"],
-        allBack: ["psql", "--quiet", "--username=postgres", "--dbname=postgres"],
+        allBack: [
+          ...["psql", "--username=postgres", "--dbname=postgres", "--quiet", "--output=/dev/null"],
+          ...[expect.stringContaining("pg_terminate_backend"), "--file=-"],
+        ],
       },
     ],
     [
@@ -239,8 +242,28 @@ describe("dumping and restoring", () => {
     const values = valuesOf(engine);
     expect(dumps?.dump(values, target).argv).toEqual(one);
     expect(dumps?.dumpAll(values).argv).toEqual(all);
-    expect(dumps?.restore(values, "shop").argv).toEqual(back);
+    expect(dumps?.restore(values, { from: "shop", into: "shop" }).argv).toEqual(back);
     expect(dumps?.restoreAll(values).argv).toEqual(allBack);
+  });
+
+  test("goes into a database of another name", () => {
+    const other = { from: "shop", into: "copy" };
+    const argvOf = (engine: DatabaseEngine) => databaseEngine(engine).dumps?.restore(valuesOf(engine), other).argv;
+    expect(argvOf("postgresql")).toContain("--dbname=copy");
+    expect(argvOf("mariadb")).toContain("copy");
+    expect(argvOf("mongodb")).toEqual(expect.arrayContaining(["--nsFrom=shop.*", "--nsTo=copy.*"]));
+  });
+
+  test("has failed when the client of PostgreSQL goes on after an error, but for roles that are there", () => {
+    const isProblem = databaseEngine("postgresql").dumps?.isProblem;
+    const lines = [
+      'psql:<stdin>:14: ERROR:  role "postgres" already exists',
+      "psql:<stdin>:12: ERROR:  current user cannot be dropped",
+      "psql:<stdin>:30: NOTICE:  database does not exist, skipping",
+      'psql:<stdin>:40: ERROR:  database "shop" is being accessed by other users',
+      'psql:<stdin>:41: ERROR:  relation "orders" already exists',
+    ];
+    expect(lines.map((line) => isProblem?.(line))).toEqual([false, false, false, true, true]);
   });
 
   test("gives passwords by variable or file: no argument of any command holds one", () => {
@@ -248,7 +271,14 @@ describe("dumping and restoring", () => {
       const { dumps, health, start } = databaseEngine(engine);
       const values = valuesOf(engine);
       const commands: DatabaseCommand[] = dumps
-        ? [dumps.dump(values, target), dumps.dumpAll(values), dumps.restore(values, "x"), dumps.restoreAll(values)]
+        ? [
+            dumps.dump(values, target),
+            dumps.dumpAll(values),
+            dumps.restore(values, { from: "x", into: "y" }),
+            dumps.restoreAll(values),
+            dumps.databases(values),
+            dumps.countRows(values, "x"),
+          ]
         : [];
       const argvs = [health(values), start(values).argv ?? [], ...commands.map(({ argv }) => argv)];
       expect(JSON.stringify(argvs)).not.toContain("s3cret");

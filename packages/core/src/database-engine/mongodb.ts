@@ -1,4 +1,13 @@
-import { configuration, type DatabaseCommand, engineRow, fixed, given, identifier, password } from "./row.ts";
+import {
+  configuration,
+  type DatabaseCommand,
+  type DumpFormat,
+  engineRow,
+  fixed,
+  given,
+  identifier,
+  password,
+} from "./row.ts";
 
 const CONFIGURATION_PATH = "/etc/mongo/mongod.conf";
 const LOGIN_PATH = "/run/berth-login.yaml";
@@ -21,6 +30,23 @@ const tool = (login: Login, program: string, ...args: string[]): DatabaseCommand
   ],
   variables: {},
   file: { path: LOGIN_PATH, text: `password: ${JSON.stringify(login.mongo_initdb_root_password)}\n` },
+});
+
+const ARCHIVE: DumpFormat = { extension: "archive.gz", isCompressed: true };
+
+/** The shell takes a password as an argument only, but its scripts read variables. */
+const shell = (login: Login, script: string): DatabaseCommand => ({
+  argv: [
+    "mongosh",
+    "--quiet",
+    "--norc",
+    "--eval",
+    `db.getSiblingDB('admin').auth(process.env.BERTH_LOGIN_USER, process.env.BERTH_LOGIN_PASSWORD); ${script}`,
+  ],
+  variables: given({
+    BERTH_LOGIN_USER: login.mongo_initdb_root_username,
+    BERTH_LOGIN_PASSWORD: login.mongo_initdb_root_password,
+  }),
 });
 
 export const mongodb = engineRow({
@@ -55,6 +81,7 @@ export const mongodb = engineRow({
   // Asking for this needs no login.
   health: () => ["mongosh", "--quiet", "--eval", "db.adminCommand('ping').ok"],
   dumps: {
+    formats: { one: ARCHIVE, all: ARCHIVE },
     separator: "|",
     hasCollections: true,
     mainDatabase: ({ mongo_initdb_database }) => mongo_initdb_database,
@@ -66,7 +93,25 @@ export const mongodb = engineRow({
         ...excludedCollections.map((collection) => `--excludeCollection=${collection}`),
       ),
     dumpAll: (values) => tool(values, "mongodump"),
-    restore: (values, database) => tool(values, "mongorestore", "--drop", `--nsInclude=${database}.*`),
+    restore: (values, { from, into }) =>
+      tool(
+        values,
+        "mongorestore",
+        "--drop",
+        `--nsInclude=${from}.*`,
+        ...(from === into ? [] : [`--nsFrom=${from}.*`, `--nsTo=${into}.*`]),
+      ),
     restoreAll: (values) => tool(values, "mongorestore", "--drop"),
+    databases: (values) =>
+      shell(
+        values,
+        "db.getMongo().getDBNames().filter((n) => !['admin', 'config', 'local'].includes(n)).forEach((n) => print(n))",
+      ),
+    countRows: (values, database) =>
+      shell(
+        values,
+        `const d = db.getSiblingDB('${database}'); d.getCollectionInfos({ type: 'collection' }).map((c) => c.name).sort()
+          .forEach((n) => print(n + '\t' + d.getCollection(n).countDocuments({})))`,
+      ),
   },
 });

@@ -2,6 +2,7 @@ import {
   configuration,
   type DatabaseCommand,
   type DumpCommands,
+  type DumpFormat,
   type EngineField,
   type EngineValues,
   engineRow,
@@ -17,6 +18,18 @@ const PORT = 3306;
 // A snapshot without locks, row by row, with what is stored as code too.
 const DUMP_FLAGS = ["--single-transaction", "--quick", "--routines", "--events"];
 
+const SQL: DumpFormat = { extension: "sql", isCompressed: false };
+const PRINT_FLAGS = ["--batch", "--skip-column-names"];
+const DATABASES = `select schema_name from information_schema.schemata
+  where schema_name not in ('information_schema', 'mysql', 'performance_schema', 'sys') order by 1`;
+
+/** Exact counts of all tables by one statement that is made of their names. @param database A name that needs no quotes. */
+const counts = (database: string): string => `set session group_concat_max_len = 4294967295;
+  select coalesce(group_concat(concat('select ', quote(table_name), ', count(*) from \`', replace(table_schema, '\`', '\`\`'),
+    '\`.\`', replace(table_name, '\`', '\`\`'), '\`') order by table_name separator ' union all '), 'do 0') into @counts
+    from information_schema.tables where table_type = 'BASE TABLE' and table_schema = '${database}';
+  prepare counts from @counts; execute counts`;
+
 /** MariaDB reads and writes what MySQL does; its programs have names of their own. */
 function dumpsWith<const Root extends string, const Main extends string>(
   programs: { readonly dump: string; readonly client: string },
@@ -28,13 +41,16 @@ function dumpsWith<const Root extends string, const Main extends string>(
     variables: given({ MYSQL_PWD: values[names.rootPassword] }),
   });
   return {
+    formats: { one: SQL, all: SQL },
     separator: ",",
     hasCollections: false,
     mainDatabase: (values) => values[names.mainDatabase],
     dump: (values, { database }) => command(values, programs.dump, ...DUMP_FLAGS, database),
     dumpAll: (values) => command(values, programs.dump, ...DUMP_FLAGS, "--all-databases"),
-    restore: (values, database) => command(values, programs.client, database),
+    restore: (values, { into }) => command(values, programs.client, into),
     restoreAll: (values) => command(values, programs.client),
+    databases: (values) => command(values, programs.client, ...PRINT_FLAGS, `--execute=${DATABASES}`),
+    countRows: (values, database) => command(values, programs.client, ...PRINT_FLAGS, `--execute=${counts(database)}`),
   };
 }
 

@@ -1,7 +1,30 @@
-import { configuration, engineRow, fixed, given, identifier, password, text } from "./row.ts";
+import { configuration, type DatabaseCommand, engineRow, fixed, given, identifier, password, text } from "./row.ts";
 
-const RESTORE_FLAGS = ["--clean", "--if-exists", "--no-acl", "--no-owner"];
+// All of it or nothing.
+const RESTORE_FLAGS = ["--clean", "--if-exists", "--no-acl", "--no-owner", "--single-transaction"];
+const PRINT_FLAGS = ["--no-psqlrc", "--tuples-only", "--no-align", "--field-separator=\t"];
+const DATABASES = "select datname from pg_database where datallowconn and not datistemplate order by 1";
+// Exact counts: the statistics that the server keeps are estimates.
+const COUNTS = `select format('%s.%s', table_schema, table_name),
+  (xpath('/row/c/text()', query_to_xml(format('select count(*) as c from %I.%I', table_schema, table_name), false, true, '')))[1]
+  from information_schema.tables where table_type = 'BASE TABLE' and table_schema not in ('pg_catalog', 'information_schema')
+  order by 1`;
+// A database that somebody uses cannot be replaced.
+const END_OTHERS =
+  "select pg_terminate_backend(pid) from pg_stat_activity where datname is not null and pid <> pg_backend_pid()";
+/** The user that restores is there before, and so may others be. */
+const ROLE_STAYS = /current user cannot be dropped|role "[^"]*" (already exists|cannot be dropped)/;
 const CONFIGURATION_PATH = "/etc/postgresql/postgresql.conf";
+
+interface Login {
+  readonly postgres_user: string | null;
+  readonly postgres_password: string | null;
+}
+
+const psql = (login: Login, database: string, ...args: string[]): DatabaseCommand => ({
+  argv: ["psql", `--username=${login.postgres_user}`, `--dbname=${database}`, ...args],
+  variables: given({ PGPASSWORD: login.postgres_password }),
+});
 
 export const postgresql = engineRow({
   title: "PostgreSQL",
@@ -47,6 +70,7 @@ export const postgresql = engineRow({
     `--dbname=${postgres_db}`,
   ],
   dumps: {
+    formats: { one: { extension: "dump", isCompressed: true }, all: { extension: "sql", isCompressed: false } },
     separator: ",",
     hasCollections: false,
     mainDatabase: ({ postgres_db }) => postgres_db,
@@ -55,16 +79,17 @@ export const postgresql = engineRow({
       variables: given({ PGPASSWORD: values.postgres_password }),
     }),
     dumpAll: (values) => ({
-      argv: ["pg_dumpall", `--username=${values.postgres_user}`],
+      argv: ["pg_dumpall", "--clean", "--if-exists", `--username=${values.postgres_user}`],
       variables: given({ PGPASSWORD: values.postgres_password }),
     }),
-    restore: (values, database) => ({
-      argv: ["pg_restore", ...RESTORE_FLAGS, `--username=${values.postgres_user}`, `--dbname=${database}`],
+    restore: (values, { into }) => ({
+      argv: ["pg_restore", ...RESTORE_FLAGS, `--username=${values.postgres_user}`, `--dbname=${into}`],
       variables: given({ PGPASSWORD: values.postgres_password }),
     }),
-    restoreAll: (values) => ({
-      argv: ["psql", "--quiet", `--username=${values.postgres_user}`, "--dbname=postgres"],
-      variables: given({ PGPASSWORD: values.postgres_password }),
-    }),
+    restoreAll: (values) =>
+      psql(values, "postgres", "--quiet", "--output=/dev/null", `--command=${END_OTHERS}`, "--file=-"),
+    isProblem: (line) => /(ERROR|FATAL):/.test(line) && !ROLE_STAYS.test(line),
+    databases: (values) => psql(values, "postgres", ...PRINT_FLAGS, `--command=${DATABASES}`),
+    countRows: (values, database) => psql(values, database, ...PRINT_FLAGS, `--command=${COUNTS}`),
   },
 });

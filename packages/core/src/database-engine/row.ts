@@ -63,16 +63,37 @@ export interface DumpTarget {
   readonly excludedCollections: readonly string[];
 }
 
+/** What a dump's file is. */
+export interface DumpFormat {
+  /** Of its name, as it comes. */
+  readonly extension: string;
+  /** By the tool that makes it. */
+  readonly isCompressed: boolean;
+}
+
+/** The database that was saved, and the one it goes into. */
+export interface RestoreTarget {
+  readonly from: string;
+  readonly into: string;
+}
+
 /** Dumps go to standard output, restores read standard input. */
 export interface DumpCommands<Fields extends EngineFields> {
+  readonly formats: { readonly one: DumpFormat; readonly all: DumpFormat };
   /** Between the entries of `databases_to_backup`. */
   readonly separator: "," | "|";
   readonly hasCollections: boolean;
   mainDatabase(values: EngineValues<Fields>): string | null;
   dump(values: EngineValues<Fields>, target: DumpTarget): DatabaseCommand;
   dumpAll(values: EngineValues<Fields>): DatabaseCommand;
-  restore(values: EngineValues<Fields>, database: string): DatabaseCommand;
+  restore(values: EngineValues<Fields>, target: RestoreTarget): DatabaseCommand;
   restoreAll(values: EngineValues<Fields>): DatabaseCommand;
+  /** A line of what a restore wrote to standard error that makes it a failure, although it exits with 0. */
+  isProblem?(line: string): boolean;
+  /** Prints the databases that hold data of users, one a line. */
+  databases(values: EngineValues<Fields>): DatabaseCommand;
+  /** Prints each table of a database and its rows, with a tab between them. */
+  countRows(values: EngineValues<Fields>, database: string): DatabaseCommand;
 }
 
 /** All that is known of an engine. The functions are methods, so that a row of some fields is a row of any. */
