@@ -18,10 +18,10 @@ import { cleanups } from "./0016-cleanups.ts";
 import { lists } from "./0019-lists.ts";
 import { schedules } from "./0021-schedules.ts";
 import { taskExecutions } from "./0022-task-executions.ts";
-import { containerRoutes } from "./0027-container-routes.ts";
-import { buildServers } from "./0029-build-servers.ts";
 import { backupRuns } from "./0025-backup-runs.ts";
 import { restores } from "./0026-restores.ts";
+import { containerRoutes } from "./0027-container-routes.ts";
+import { buildServers } from "./0029-build-servers.ts";
 
 /** In the order of their names, which never change once released. */
 export const MIGRATIONS: Readonly<Record<string, Migration>> = {
@@ -44,8 +44,8 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   "0019-lists": lists,
   "0021-schedules": schedules,
   "0022-task-executions": taskExecutions,
-  "0027-container-routes": containerRoutes,
-  "0029-build-servers": buildServers,
   "0025-backup-runs": backupRuns,
   "0026-restores": restores,
+  "0027-container-routes": containerRoutes,
+  "0029-build-servers": buildServers,
 };

@@ -48,7 +48,8 @@ describeDocker("a program in a container", IMAGES, (fixture) => {
   test("gets its arguments as they are, its secrets by variables and a file that nobody else reads and that goes", async () => {
     const { output, bytes } = collected();
     const path = "/run/secret file";
-    const script = 'echo "$1|$PASSWORD|$(stat -c %a "$2")|$(cat "$2")|$(env | grep -c BERTH_FILE)"; echo why >&2; exit 3';
+    const script =
+      'echo "$1|$PASSWORD|$(stat -c %a "$2")|$(cat "$2")|$(env | grep -c BERTH_FILE)"; echo why >&2; exit 3';
     const command = {
       argv: ["sh", "-c", script, "sh", "a b; $(touch /x)", path],
       variables: { PASSWORD: "p 'w\" $d" },
