@@ -89,7 +89,8 @@ export const services = {
     summary: "Change a service",
     description:
       "What is not sent stays. With a new compose file its containers, storages and variables follow: values that are " +
-      "there are kept. All of it is changed, or nothing. Changes hold from the next start on.",
+      "there are kept. All of it is changed, or nothing. URLs lead to their containers at once; all else holds from the " +
+      "next start on. With dry_run nothing is changed, and the answer says what would be.",
     ability: "write",
     errors: ["domain.conflict", "engine.unsupported"],
   })

@@ -14,7 +14,10 @@ import {
   requireOperator,
   type ServerRecord,
   type ServiceContainerRecord,
+  type ServicePlan,
   type ServiceRecord,
+  type StoragePlan,
+  type StorageRecord,
   type Stores,
 } from "@berth/core";
 import type { UseCaseContext } from "./context.ts";
@@ -31,6 +34,8 @@ export interface Definition {
 export interface Applied {
   readonly containers: readonly ServiceContainerRecord[];
   readonly overridden: readonly DomainConflict[];
+  /** What was done, and to what. */
+  readonly plan: Omit<ServicePlan, "before" | "after" | "hasNewSettings">;
 }
 
 /**
@@ -51,13 +56,15 @@ export async function applyDefinition(
     ? await inside.services.saveContainers(service.id, containerFields(context, compose))
     : before;
   const { items: existing } = await inside.envs.list(service.id);
+  const { items: existingStorages } = await inside.storages.list(service.id);
   const keys = new Set(existing.map(({ key }) => key));
+  const current = currentClaims(before);
   const plan = planUrls(
     compose,
     { uuid: service.uuid, server },
     {
       requested: definition.requested,
-      current: new Map(before.map(({ name, fqdn }) => [name, parseUrlList(fqdn ?? "").claims])),
+      current,
       isNewCompose,
       isNamedBefore: (name) => keys.has(`SERVICE_URL_${name}`) || keys.has(`SERVICE_FQDN_${name}`),
     },
@@ -72,8 +79,46 @@ export async function applyDefinition(
     isNewCompose,
   });
   await write(context, inside.envs, service.id, variables);
-  if (isNewCompose) await saveStorages(context, inside, service, definition);
-  return { containers: await inside.services.containers([service.id]), overridden };
+  const storages = isNewCompose ? storagePlan(service, definition, existingStorages) : NO_CHANGE;
+  await write(context, inside.storages, service.id, storages);
+  return {
+    containers: await inside.services.containers([service.id]),
+    overridden,
+    plan: {
+      urls: plan,
+      currentUrls: current,
+      variables,
+      storages,
+      existing: { variables: existing, storages: existingStorages },
+    },
+  };
+}
+
+export const currentClaims = (containers: readonly ServiceContainerRecord[]): ContainerClaims =>
+  new Map(containers.map(({ name, fqdn }) => [name, parseUrlList(fqdn ?? "").claims]));
+
+const NO_CHANGE = { insert: [], update: [], delete: [] } as const;
+
+/** Where neither the compose text nor URLs change. */
+export const nothingApplied = (containers: readonly ServiceContainerRecord[]): Applied => ({
+  containers,
+  overridden: [],
+  plan: {
+    urls: { claims: new Map() },
+    currentUrls: currentClaims(containers),
+    variables: NO_CHANGE,
+    storages: NO_CHANGE,
+    existing: { variables: [], storages: [] },
+  },
+});
+
+function storagePlan(
+  { uuid }: Pick<ServiceRecord, "uuid">,
+  { compose }: Definition,
+  existing: readonly StorageRecord[],
+): StoragePlan {
+  const names = compose.containers.map(({ name }) => name);
+  return planStorages(composeStorages(compose, uuid), existing, names);
 }
 
 const containerFields = ({ ids }: UseCaseContext, { containers, urls }: Compose) =>
@@ -104,17 +149,6 @@ async function claimUrls(
   const claimed = { claims, isForced, resourceId: serviceId, containerIds: changed.map(({ id }) => id) };
   await requireFreeDomains(context, inside, claimed);
   return claimDomains(context, inside, serviceId, claimed);
-}
-
-async function saveStorages(
-  context: UseCaseContext,
-  inside: Stores,
-  { id, uuid }: Pick<ServiceRecord, "id" | "uuid">,
-  { compose }: Definition,
-): Promise<void> {
-  const { items } = await inside.storages.list(id);
-  const names = compose.containers.map(({ name }) => name);
-  await write(context, inside.storages, id, planStorages(composeStorages(compose, uuid), items, names));
 }
 
 interface Children<Fields> {

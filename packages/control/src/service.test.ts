@@ -471,3 +471,66 @@ describe("the templates there are", () => {
     expect(await typesOf({ tags: "text,web" })).toEqual([]);
   });
 });
+
+describe("a change that is only rehearsed", () => {
+  let at: World;
+  beforeAll(async () => {
+    at = await world();
+  });
+  afterAll(() => at.db.close());
+
+  test("says what would change, and changes nothing", async () => {
+    const { uuid } = await at.own.services.create(serviceAt(at));
+    const text = `
+services:
+  web:
+    image: shop:2
+    environment: ["SERVICE_URL_WEB_3000", "NEW=\${NEW:-1}"]
+    volumes: [data:/data, more:/more]
+  worker: { image: worker:1 }
+volumes: { data: , more: }
+`;
+    const before = await contents(at.db.url);
+    const { changes, domains } = await at.own.services.update(uuid, { docker_compose: text, dry_run: true });
+    expect(await contents(at.db.url)).toEqual(before);
+    expect(domains).toEqual([`http://web-${uuid}.localhost:3000`]);
+    expect(changes).toEqual({
+      containers: [
+        { name: "web", change: "changed", fields: ["environment", "image", "volumes"] },
+        { name: "worker", change: "added", fields: [] },
+        { name: "api", change: "removed", fields: [] },
+        { name: "db", change: "removed", fields: [] },
+      ],
+      variables: expect.arrayContaining([
+        { key: "NEW", change: "added" },
+        { key: "SERVICE_PASSWORD_64_WEB", change: "removed" },
+      ]),
+      storages: [
+        { container: "web", mount_path: "/more", change: "added" },
+        { container: "db", mount_path: "/var/lib/postgresql/data", change: "removed" },
+      ],
+      urls: [{ container: "api", before: [`http://api-${uuid}.localhost`], after: [] }],
+      replacement: { mode: "stop_first", reason: expect.stringContaining("several containers") },
+      needs_deployment: true,
+    });
+    const done = await at.own.services.update(uuid, { docker_compose: text });
+    expect(done).toEqual({ uuid, domains });
+  });
+
+  test("of URLs alone needs no deployment, and is refused like the change itself", async () => {
+    const { uuid } = await at.own.services.create(serviceAt(at));
+    const [free, taken] = [`http://${testUuid()}.example`, `http://${testUuid()}.example`];
+    const rehearsed = await at.own.services.update(uuid, { urls: [{ name: "api", url: free }], dry_run: true });
+    expect(rehearsed.changes).toMatchObject({
+      containers: [],
+      urls: [{ container: "api", before: [`http://api-${uuid}.localhost`], after: [free] }],
+    });
+    await at.own.applications.createPublic(gitApplication(at, { domains: taken }));
+    const refused = at.own.services.update(uuid, { urls: [{ name: "api", url: taken }], dry_run: true });
+    expect((await refusal(refused)).code).toBe("domain.conflict");
+    expect((await at.own.services.update(uuid, { name: "other", dry_run: true })).changes?.needs_deployment).toBe(
+      false,
+    );
+    expect((await at.own.services.get(uuid)).name).not.toBe("other");
+  });
+});

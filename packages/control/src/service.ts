@@ -19,6 +19,7 @@ import {
   type ServiceTemplateFilter,
   type ServiceUpdate,
   type Stores,
+  serviceChanges,
   serviceUrls,
   templateView,
 } from "@berth/core";
@@ -27,7 +28,7 @@ import { tellOfResource } from "./event.ts";
 import { engineStarter } from "./lifecycle.ts";
 import { serviceViews } from "./service-answer.ts";
 import { createService } from "./service-create.ts";
-import { type Applied, applyDefinition, requireHostAccess } from "./service-definition.ts";
+import { type Applied, applyDefinition, nothingApplied, requireHostAccess } from "./service-definition.ts";
 
 /** @throws DomainError `resource.not_found` */
 export async function findService(stores: Stores, uuid: string): Promise<ServiceRecord> {
@@ -66,7 +67,8 @@ export function services(context: UseCaseContext) {
 }
 
 /**
- * Changes a service, with its containers, URLs, variables and storages: all of it or nothing.
+ * Changes a service, with its containers, URLs, variables and storages: all of it or nothing. With `dry_run` it is
+ * nothing, and the answer says what it would have been.
  * @throws DomainError `request.invalid`, `domain.conflict`, `engine.unsupported`
  */
 async function update(context: UseCaseContext, uuid: string, sent: ServiceUpdate): Promise<SavedService> {
@@ -77,19 +79,39 @@ async function update(context: UseCaseContext, uuid: string, sent: ServiceUpdate
   if (server === undefined) throw notFound("Server");
   const changed = changedCompose(sent);
   if (changed !== undefined) await requireHostAccess(context, server, changed);
-  return stores.transaction(async (inside) => {
+  const change = async (inside: Stores): Promise<SavedService> => {
+    const before = sent.dry_run ? await storedCompose(inside, await findService(inside, uuid)) : undefined;
     // First, so that the next change of this service waits and reads what this one made.
     const service = await inside.services.update(id, changeOf(sent));
     if (service === undefined) throw notFound("Service");
-    const { containers, overridden } = await redefine(context, inside, service, server, sent, changed);
+    const { containers, overridden, plan } = await redefine(context, inside, service, server, sent, changed);
+    const hasNewSettings = Object.keys(changeOf(sent).settings).length > 0;
     await tellOfResource(inside, service, "resource.updated", { fields: Object.keys(sent).sort() });
-    if (sent.instant_deploy) await engineStarter(context).start(inside, service, {});
+    if (sent.instant_deploy && !sent.dry_run) await engineStarter(context).start(inside, service, {});
     return {
       uuid,
       domains: serviceUrls(containers),
       ...(overridden.length > 0 ? { overridden: [...overridden] } : {}),
+      ...(before && { changes: serviceChanges({ ...plan, before, after: changed ?? before, hasNewSettings }) }),
     };
-  });
+  };
+  return sent.dry_run ? rehearse(stores, change) : stores.transaction(change);
+}
+
+/** Does the work and undoes it: what it answers is what it would have done. */
+async function rehearse<T>(stores: Stores, work: (inside: Stores) => Promise<T>): Promise<T> {
+  const undone = new Error("A rehearsal is undone.");
+  let outcome: { readonly value: T } | undefined;
+  try {
+    await stores.transaction(async (inside) => {
+      outcome = { value: await work(inside) };
+      throw undone;
+    });
+  } catch (error) {
+    if (error === undone && outcome !== undefined) return outcome.value;
+    throw error;
+  }
+  throw undone;
 }
 
 async function redefine(
@@ -102,7 +124,7 @@ async function redefine(
 ): Promise<Applied> {
   const hasUrls = (sent.urls ?? []).length > 0;
   const isRendered = changed !== undefined || Object.keys(changeOf(sent).settings).length > 0;
-  if (!hasUrls && !isRendered) return { containers: await inside.services.containers([service.id]), overridden: [] };
+  if (!hasUrls && !isRendered) return nothingApplied(await inside.services.containers([service.id]));
   const compose = changed ?? (await storedCompose(inside, service));
   if (isRendered) await inside.services.update(service.id, { secrets: composeTexts(service, compose, changed?.text) });
   const isForced = sent.force_domain_override ?? false;

@@ -131,6 +131,7 @@ export * from "./server-input.ts";
 export * from "./server-validation.ts";
 export * from "./server-view.ts";
 export * from "./service.ts";
+export * from "./service-change.ts";
 export * from "./service-input.ts";
 export * from "./service-name.ts";
 export * from "./service-source.ts";

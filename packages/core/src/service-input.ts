@@ -52,5 +52,6 @@ export const ServiceUpdate = z.strictObject({
   ...COMMON,
   ...COMPOSE,
   name: ResourceName.nullable().optional().describe("Null keeps the name."),
+  dry_run: flag("Answer what would change, and change nothing. Default false."),
 });
 export type ServiceUpdate = z.infer<typeof ServiceUpdate>;

@@ -3,6 +3,7 @@ import { ApplicationDestination } from "./application-view.ts";
 import { DomainConflict, splitUrls } from "./domain.ts";
 import type { ServiceContainerRecord, ServiceRecord } from "./ports/service.ts";
 import type { ServiceSecrets } from "./service.ts";
+import { ServiceChanges } from "./service-change.ts";
 import { shownServiceStatus } from "./shown-status.ts";
 import { PlainTimestamp, plainTimestamp, Timestamp, timestamp, timestampOrNull } from "./timestamp.ts";
 
@@ -95,6 +96,7 @@ export const SavedService = z
     uuid: text,
     domains: z.array(text).describe("The URLs of its containers."),
     overridden: z.array(DomainConflict).optional().describe("With force_domain_override: what lost its URL to it."),
+    changes: ServiceChanges.optional().describe("With dry_run: what the change would change."),
   })
   .meta({ id: "SavedService", description: "A service that was created or changed." });
 export type SavedService = z.infer<typeof SavedService>;

@@ -1,0 +1,125 @@
+import { z } from "zod";
+import type { Compose } from "./compose/parse.ts";
+import { stackReplacement } from "./deploy/stack-replacement.ts";
+import type { StoragePlan } from "./service-storage.ts";
+import type { ContainerClaims } from "./service-url.ts";
+import type { UrlPlan } from "./service-url-plan.ts";
+import type { VariablePlan } from "./service-variable.ts";
+
+const Change = z.enum(["added", "changed", "removed"]);
+type Change = z.infer<typeof Change>;
+
+export const ServiceChanges = z
+  .object({
+    containers: z.array(
+      z.object({
+        name: z.string(),
+        change: Change,
+        fields: z.array(z.string()).describe("Of a changed one: which parts of its definition differ."),
+      }),
+    ),
+    variables: z.array(z.object({ key: z.string(), change: Change })).describe("Without their values."),
+    storages: z.array(z.object({ container: z.string().nullable(), mount_path: z.string(), change: Change })),
+    urls: z.array(z.object({ container: z.string(), before: z.array(z.string()), after: z.array(z.string()) })),
+    replacement: z
+      .object({
+        mode: z.enum(["candidate_first", "stop_first"]),
+        reason: z.string(),
+      })
+      .describe("How the containers that run are replaced by the next deployment."),
+    needs_deployment: z
+      .boolean()
+      .describe("What runs goes on as it is until the next deployment. URLs lead to their containers at once."),
+  })
+  .meta({ id: "ServiceChanges", description: "What a change of a service changes." });
+export type ServiceChanges = z.infer<typeof ServiceChanges>;
+
+export interface ServicePlan {
+  readonly before: Compose;
+  readonly after: Compose;
+  /** Settings that shape containers change. */
+  readonly hasNewSettings: boolean;
+  readonly urls: Pick<UrlPlan, "claims">;
+  readonly currentUrls: ContainerClaims;
+  readonly variables: VariablePlan;
+  /** Variables and storages that are there, to be named. */
+  readonly existing: {
+    readonly variables: readonly { readonly uuid: string; readonly key: string }[];
+    readonly storages: readonly Stored[];
+  };
+  readonly storages: StoragePlan;
+}
+
+type Stored = { readonly uuid: string; readonly container: string | null; readonly mount_path: string };
+
+/** What is shown of a change before it is made. */
+export function serviceChanges(plan: ServicePlan): ServiceChanges {
+  const containers = containerChanges(plan.before, plan.after);
+  const variables = variableChanges(plan);
+  const storages = storageChanges(plan);
+  const shaping = [containers, variables, storages].some((changes) => changes.length > 0);
+  return {
+    containers,
+    variables,
+    storages,
+    urls: urlChanges(plan),
+    replacement: stackReplacement(plan.after),
+    needs_deployment: shaping || plan.hasNewSettings,
+  };
+}
+
+function containerChanges({ document: before }: Compose, { document: after }: Compose): ServiceChanges["containers"] {
+  const names = [...new Set([...Object.keys(after.services), ...Object.keys(before.services)])];
+  return names.flatMap((name): ServiceChanges["containers"] => {
+    const [old, next] = [before.services[name], after.services[name]];
+    if (old === undefined) return [{ name, change: "added", fields: [] }];
+    if (next === undefined) return [{ name, change: "removed", fields: [] }];
+    const fields = differing(old, next);
+    return fields.length === 0 ? [] : [{ name, change: "changed", fields }];
+  });
+}
+
+function differing(before: Readonly<Record<string, unknown>>, after: Readonly<Record<string, unknown>>): string[] {
+  const keys = [...new Set([...Object.keys(before), ...Object.keys(after)])].sort();
+  return keys.filter((key) => JSON.stringify(before[key]) !== JSON.stringify(after[key]));
+}
+
+function variableChanges({ variables: { insert, update, delete: gone }, existing }: ServicePlan) {
+  const keyOf = new Map(existing.variables.map(({ uuid, key }) => [uuid, key]));
+  const named = (uuid: string, change: Change) => {
+    const key = keyOf.get(uuid);
+    return key === undefined ? [] : [{ key, change }];
+  };
+  return [
+    ...insert.map(({ key }) => ({ key, change: "added" as const })),
+    ...update.flatMap(({ uuid }) => named(uuid, "changed")),
+    ...gone.flatMap((uuid) => named(uuid, "removed")),
+  ];
+}
+
+function storageChanges({ storages: { insert, update, delete: gone }, existing }: ServicePlan) {
+  const placeOf = new Map(existing.storages.map((storage) => [storage.uuid, storage]));
+  const placed = (uuid: string, change: Change) => {
+    const storage = placeOf.get(uuid);
+    return storage === undefined ? [] : [{ container: storage.container, mount_path: storage.mount_path, change }];
+  };
+  return [
+    ...insert.map(({ container, mount_path }) => ({ container, mount_path, change: "added" as const })),
+    ...update.flatMap(({ uuid }) => placed(uuid, "changed")),
+    ...gone.flatMap((uuid) => placed(uuid, "removed")),
+  ];
+}
+
+/** Those of containers that go, go with them. */
+function urlChanges({ urls: { claims }, currentUrls, after }: ServicePlan): ServiceChanges["urls"] {
+  const shown = (list: ContainerClaims, name: string) => (list.get(name) ?? []).map(({ url }) => url);
+  const gone = [...currentUrls.keys()].filter((name) => !after.containers.some((container) => container.name === name));
+  return [
+    ...[...claims.keys()].map((name) => ({
+      container: name,
+      before: shown(currentUrls, name),
+      after: shown(claims, name),
+    })),
+    ...gone.map((name) => ({ container: name, before: shown(currentUrls, name), after: [] })),
+  ].filter(({ before, after: next }) => before.join() !== next.join());
+}
