@@ -30,6 +30,18 @@ onEachBackend((database) => {
     expect((await stores.databases.list({ environment_id: place.environment.id }, { skip: 1, take: 1 })).total).toBe(1);
   });
 
+  it("lists the public ones of a server only", async () => {
+    const stores = await testTeam(database());
+    const place = await testPlace(stores);
+    const access = { is_public: true, public_port: 13_307 };
+    const made = await testDatabaseResource(stores, place, access);
+    await testDatabaseResource(stores, place);
+    await testDatabaseResource(stores, await testPlace(stores), access);
+    expect(await database().system.databases.listPublic([place.server.id])).toEqual([made]);
+    await stores.databases.update(made.id, { access: { is_public: false, public_port: 13_307 } });
+    expect(await database().system.databases.listPublic([place.server.id])).toEqual([]);
+  });
+
   it("changes what is given and nothing else", async () => {
     const stores = await testTeam(database());
     const { id, ...made } = await testDatabaseResource(stores, await testPlace(stores));

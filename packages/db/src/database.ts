@@ -4,9 +4,10 @@ import {
   type DatabaseStore,
   DomainError,
   databaseDefaults,
+  type SystemDatabaseStore,
 } from "@berth/core";
-import type { Kysely } from "kysely";
-import { inTransaction, type TeamContext } from "./context.ts";
+import { type Kysely, sql } from "kysely";
+import { type Context, idsOf, inTransaction, type TeamContext } from "./context.ts";
 import { violates } from "./errors.ts";
 import { insertResource, readKind, readNew, sealSecrets, selectPlaced, updateResource } from "./kind-row.ts";
 import { prepared } from "./prepared.ts";
@@ -67,6 +68,26 @@ export function databaseStore(context: TeamContext): DatabaseStore {
     update: (id, change) => inTransaction(context, (inside) => update(inside, id, change)),
   };
 }
+
+export const systemDatabaseStore = ({ db }: Context): SystemDatabaseStore => ({
+  async listPublic(serverIds) {
+    const found = await db
+      .selectFrom("database")
+      .select("resource_id")
+      .where("server_id", "in", idsOf(serverIds))
+      // Not as a parameter: the index of public ones serves no statement that leaves this open.
+      .where("is_public", "=", sql.lit(true))
+      .execute();
+    // Most servers have none, and are asked about again and again.
+    if (found.length === 0) return [];
+    const ids = found.map(({ resource_id }) => resource_id);
+    const rows = await selectDatabases(db)
+      .where("resource.id", "in", idsOf(ids))
+      .orderBy("database.public_port")
+      .execute();
+    return rows.map(databaseRecord);
+  },
+});
 
 async function insert(context: TeamContext, database: Parameters<DatabaseStore["insert"]>[0]): Promise<DatabaseRecord> {
   const { db } = context;

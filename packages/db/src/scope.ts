@@ -5,7 +5,7 @@ import { systemBackupStore } from "./backup-queue.ts";
 import type { Database } from "./client.ts";
 import { cloudTokenStore } from "./cloud-token.ts";
 import { type Context, inTransaction, type StoreDependencies, type TeamContext } from "./context.ts";
-import { databaseStore } from "./database.ts";
+import { databaseStore, systemDatabaseStore } from "./database.ts";
 import { deploymentStore } from "./deployment.ts";
 import { systemDeploymentStore } from "./deployment-queue.ts";
 import { destinationStore } from "./destination.ts";
@@ -96,6 +96,7 @@ function allStores(context: Context): SystemStores {
     deployments: systemDeploymentStore(context),
     releases: systemReleaseStore(context),
     resources: systemResourceStore(context),
+    databases: systemDatabaseStore(context),
     services: systemServiceStore(context),
     schedules: systemScheduleStore(context),
     metrics: systemMetricStore(context),

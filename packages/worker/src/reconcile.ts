@@ -1,4 +1,5 @@
 import { isDomainError, type Observed, type Operation, plan, type ServerRecord, sitesOf } from "@berth/core";
+import { createForwards } from "./forward.ts";
 import type { ServerHands } from "./hands.ts";
 import { createHealthWatch, type HealthWatch } from "./health-watch.ts";
 import { createObserver, type Look } from "./observe.ts";
@@ -51,6 +52,7 @@ export function createReconciler(deps: ReconcilerDeps, pulse: Pulse): Reconciler
   const observer = createObserver(stores);
   const resting = createResting(settings);
   const trouble = troubles(logger);
+  const forwards = createForwards(deps);
   const watch: HealthWatch = createHealthWatch(deps, () => pulse.beat());
   const operationDeps: OperationDeps = { ...deps, onStart: (uuid) => resting.tried(uuid) };
   let loop: Promise<void> = Promise.resolve();
@@ -79,6 +81,7 @@ export function createReconciler(deps: ReconcilerDeps, pulse: Pulse): Reconciler
       unsubscribe();
       posts.delete(id);
       for (const about of [ofLook(id), ofProxy(id), ofRemoval(id)]) trouble.forget(about);
+      forwards.forget(id);
       deps.forgetHands(id);
     }
   };
@@ -136,6 +139,7 @@ export function createReconciler(deps: ReconcilerDeps, pulse: Pulse): Reconciler
 
   const reconcile = async (hands: ServerHands, post: Post) => {
     await syncProxy(hands, post);
+    forwards.sync(hands);
     const glance = await seen(hands, observer.glance);
     if (glance !== undefined && planOf(glance).length === 0) {
       heed(hands, glance.look);
@@ -220,6 +224,7 @@ export function createReconciler(deps: ReconcilerDeps, pulse: Pulse): Reconciler
       for (const { unsubscribe } of posts.values()) unsubscribe();
       await loop;
       await watch.stop();
+      await forwards.stop();
       const visits = [...posts.values()].map((post) => post.visit);
       await within(STOP_SECONDS_MAX, Promise.all([...visits, ...[...lanes.values()].map(({ work }) => work)]));
       for (const id of posts.keys()) await holds.release(id).catch(() => undefined);

@@ -40,5 +40,10 @@ export interface DatabaseRecordChange extends ResourceChange<DatabaseSettings, D
   readonly access?: DatabaseAccess | undefined;
 }
 
+export interface SystemDatabaseStore {
+  /** Those of these servers that are reached from outside while they run. */
+  listPublic(serverIds: readonly number[]): Promise<readonly DatabaseRecord[]>;
+}
+
 /** `insert` and `update` throw `port.taken` when another public database of the server has the port. */
 export type DatabaseStore = KindStore<DatabaseRecord, NewDatabase, DatabaseRecordChange, DatabaseSecrets>;

@@ -7,6 +7,7 @@ import type { Role } from "../permission.ts";
 import type { Reachability } from "../reachability.ts";
 import type { ValidationResult } from "../server-validation.ts";
 import type { SystemBackupStore } from "./backup.ts";
+import type { SystemDatabaseStore } from "./database.ts";
 import type { JobLease, SystemJobStore } from "./job.ts";
 import type { SystemMetricStore } from "./metric.ts";
 import type { SystemPreviewStore } from "./preview.ts";
@@ -45,6 +46,7 @@ export interface SystemStores {
   readonly deployments: SystemDeploymentStore;
   readonly releases: SystemReleaseStore;
   readonly resources: SystemResourceStore;
+  readonly databases: SystemDatabaseStore;
   readonly services: SystemServiceStore;
   readonly schedules: SystemScheduleStore;
   readonly metrics: SystemMetricStore;

@@ -1,0 +1,131 @@
+import { type DatabaseRecord, DomainError, type Forward, type Forwarder, type PresentForward } from "@berth/core";
+import { type TestDatabase, testDatabase, testDatabaseResource, testPlace } from "@berth/testing";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { createForwards, type Forwards } from "./forward.ts";
+import type { ServerHands } from "./hands.ts";
+import { DEFAULT_SETTINGS } from "./settings.ts";
+import { until } from "./world.fixture.ts";
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await testDatabase();
+});
+afterAll(() => database.close());
+
+/** A server's ports in memory. */
+function fakeForwarder() {
+  const open = new Map<string, PresentForward>();
+  const calls: string[] = [];
+  const foreign = new Set<number>();
+  const forwarder: Forwarder = {
+    async list() {
+      calls.push("list");
+      return [...open.values()];
+    },
+    async open(forward) {
+      const { resourceUuid, publicPort } = forward;
+      calls.push(`open ${publicPort}`);
+      const isTaken = [...open.values()].some(({ forward: other }) => other?.publicPort === publicPort);
+      if (foreign.has(publicPort) || isTaken) throw new DomainError("port.taken", `Port ${publicPort} is taken.`);
+      open.set(resourceUuid, { resourceUuid, forward, isRunning: true });
+    },
+    async close(resourceUuid) {
+      calls.push("close");
+      open.delete(resourceUuid);
+    },
+  };
+  return { forwarder, open, calls, foreign, ports: () => [...open.values()].map(portOf).sort() };
+}
+const portOf = ({ forward }: PresentForward): Forward["publicPort"] | undefined => forward?.publicPort;
+
+describe("the public ports of a server", () => {
+  let at: Awaited<ReturnType<typeof place>>;
+  beforeEach(async () => {
+    at = await place();
+  });
+
+  async function place(resyncSeconds = 60) {
+    const stores = database.stores();
+    const where = await testPlace(stores);
+    const fake = fakeForwarder();
+    const warnings: string[] = [];
+    const tell = () => undefined;
+    const logger = { debug: tell, info: tell, error: tell, warn: (message: string) => void warnings.push(message) };
+    const made = (settings: number): Forwards =>
+      createForwards({ stores: database.system, logger, settings: { ...DEFAULT_SETTINGS, resyncSeconds: settings } });
+    // What else a server's hands can do is not asked for.
+    const hands = { server: where.server, engine: { forwards: fake.forwarder } } as unknown as ServerHands;
+    const forwards = made(resyncSeconds);
+    return {
+      ...{ stores, where, fake, warnings, hands },
+      async publicDatabase(port: number): Promise<DatabaseRecord> {
+        const record = await testDatabaseResource(stores, where, { is_public: true, public_port: port });
+        await stores.resources.setDesiredState(record.id, "running");
+        return record;
+      },
+      /** One look, to its end. @param isAfresh As a worker that has just begun. */
+      async look(isAfresh = false) {
+        const used = isAfresh ? made(resyncSeconds) : forwards;
+        used.sync(hands);
+        await used.stop();
+      },
+      events: async (type: string) =>
+        (await stores.events.list({})).filter((event) => event.type === type).map(({ payload }) => payload),
+    };
+  }
+
+  test("lead to its public databases while these shall run", async () => {
+    const one = await at.publicDatabase(15_001);
+    await at.publicDatabase(15_002);
+    await testDatabaseResource(at.stores, at.where);
+    await at.look();
+    expect(at.fake.ports()).toEqual([15_001, 15_002]);
+    await at.stores.resources.setDesiredState(one.id, "stopped");
+    await at.look();
+    expect(at.fake.ports()).toEqual([15_002]);
+  });
+
+  test("go from one database to another at once", async () => {
+    const one = await at.publicDatabase(15_003);
+    await at.look();
+    await at.stores.databases.update(one.id, { access: { is_public: false, public_port: 15_003 } });
+    const other = await at.publicDatabase(15_003);
+    await at.look();
+    expect([...at.fake.open.keys()]).toEqual([other.uuid]);
+  });
+
+  test("are not asked for again while nothing has changed", async () => {
+    await at.publicDatabase(15_004);
+    await at.look();
+    const before = at.fake.calls.length;
+    await at.look();
+    expect(at.fake.calls.length).toBe(before);
+    at.fake.open.clear();
+    // Whoever looks for the first time looks at everything.
+    await at.look(true);
+    expect(at.fake.ports()).toEqual([15_004]);
+  });
+
+  test("that something else has are told of once, hold up no other, and are opened when they are free", async () => {
+    at = await place(0);
+    const refused = await at.publicDatabase(15_005);
+    await at.publicDatabase(15_006);
+    at.fake.foreign.add(15_005);
+    await at.look();
+    await at.look();
+    expect(at.fake.ports()).toEqual([15_006]);
+    expect(await at.events("resource.port_refused")).toEqual([
+      {
+        ...{ resource_kind: "database", resource_name: refused.name, public_port: 15_005 },
+        error: "Port 15005 is taken.",
+      },
+    ]);
+    expect(at.warnings).toHaveLength(1);
+    at.fake.foreign.clear();
+    await until("the port is open", async () => {
+      await at.look();
+      return at.fake.open.has(refused.uuid);
+    });
+    expect(await at.events("resource.port_opened")).toHaveLength(1);
+  });
+});
