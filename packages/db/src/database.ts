@@ -74,7 +74,7 @@ export const systemDatabaseStore = ({ db }: Context): SystemDatabaseStore => ({
     const found = await db
       .selectFrom("database")
       .select("resource_id")
-      .where("server_id", "in", idsOf(serverIds))
+      .where(sql<boolean>`server_id = any(${serverIds}::bigint[])`)
       // Not as a parameter: the index of public ones serves no statement that leaves this open.
       .where("is_public", "=", sql.lit(true))
       .execute();

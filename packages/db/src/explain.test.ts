@@ -153,7 +153,6 @@ const READS: Readonly<Record<string, (read: Read, tables: TeamTables) => Promise
   "copies of a backup": ({ system }, { scheduleId }) => system.backups.copies(scheduleId, "local"),
   "a database's restores": ({ stores }, { databaseId }) => stores.restores.list(databaseId, { take: 1 }),
   "drills that run": ({ system }) => system.restores.runningDrills(),
-  "backups that were asked for": ({ system }) => system.backups.listRequested([-1]),
   "databases that are public": ({ system }) => system.databases.listPublic([-1]),
   "what is being removed": ({ system }) => system.resources.listRemoving(),
   "a resource's claims": ({ system }, { resourceId }) => system.resources.domains(resourceId),
