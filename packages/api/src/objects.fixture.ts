@@ -21,6 +21,7 @@ export const EXAMPLE_BODIES: Readonly<Record<string, object>> = {
   "update-private-key-by-uuid": { private_key: testKey("mine") },
   updateGithubApp: { name: "mine" },
   "update-server-by-uuid": { name: "mine" },
+  "update-server-proxy": { proxy_type: "caddy" },
   "create-server-destination": { network: "mine" },
   "update-destination-by-uuid": { name: "mine" },
   "update-application-by-uuid": { name: "mine" },

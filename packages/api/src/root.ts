@@ -14,6 +14,7 @@ import { resources } from "./resource.ts";
 import { rollbacks } from "./rollback.ts";
 import { s3Storages } from "./s3-storage.ts";
 import { servers } from "./server.ts";
+import { serverProxies } from "./server-proxy.ts";
 import { services } from "./service.ts";
 import { tags } from "./tag.ts";
 import { teams } from "./team.ts";
@@ -32,6 +33,7 @@ export const appRouter = router({
   githubApps,
   projects,
   servers,
+  serverProxies,
   destinations,
   jobs,
   resources,

@@ -27,6 +27,7 @@ import { rollbacks } from "./rollback.ts";
 import { s3Storages } from "./s3-storage.ts";
 import { scheduledTasks } from "./scheduled-task.ts";
 import { servers } from "./server.ts";
+import { serverProxies } from "./server-proxy.ts";
 import { services } from "./service.ts";
 import { storages } from "./storage.ts";
 import { tags } from "./tag.ts";
@@ -54,6 +55,7 @@ export function control(deps: ControlDeps) {
       environments: environments(context),
       servers: servers(context),
       cleanups: cleanups(context),
+      serverProxies: serverProxies(context),
       destinations: destinations(context),
       jobs: jobs(context),
       resources: resources(context),

@@ -134,7 +134,7 @@ export function servers(context: UseCaseContext) {
           ...(hasMoved ? { probes: 0, unreachable_count: 0 } : {}),
           private_key_id: key?.id ?? server.private_key_id,
           user: sent.user ?? server.user,
-          proxy_type: (sent.proxy_type ?? server.proxy_type).toUpperCase(),
+          ...proxyChange(server, sent),
           settings: serverSettingsChange(sent),
         });
         await inside.events.append({ type: "server.updated", resource_uuid: uuid, payload: {} });
@@ -180,6 +180,12 @@ export function servers(context: UseCaseContext) {
       };
     },
   };
+}
+
+/** What was seen of a proxy of another type says nothing of this one. */
+function proxyChange(server: ServerRecord, sent: ServerUpdate) {
+  const proxy_type = (sent.proxy_type ?? server.proxy_type).toUpperCase();
+  return proxy_type === server.proxy_type ? {} : { proxy_type, proxy_status: null };
 }
 
 const hasResources = ({ name }: ServerRecord) =>

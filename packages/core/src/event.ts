@@ -18,6 +18,7 @@ export const EVENT_TYPES = [
   "server.reachable",
   "server.unreachable",
   "server.disk_usage_high",
+  "server.proxy_status_changed",
   "job.queued",
   "job.in_progress",
   "job.finished",

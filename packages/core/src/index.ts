@@ -128,6 +128,7 @@ export * from "./schedule.ts";
 export * from "./scheduled-task.ts";
 export * from "./server.ts";
 export * from "./server-input.ts";
+export * from "./server-proxy.ts";
 export * from "./server-validation.ts";
 export * from "./server-view.ts";
 export * from "./service.ts";

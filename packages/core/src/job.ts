@@ -9,6 +9,9 @@ export const JOB_TYPES = [
   "server.cleanup",
   "server.delete",
   "server.install_engine",
+  "server.restart_proxy",
+  "server.start_proxy",
+  "server.stop_proxy",
   "server.validate",
 ] as const;
 export type JobType = (typeof JOB_TYPES)[number];

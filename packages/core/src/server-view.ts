@@ -4,6 +4,7 @@ import { databaseType } from "./database.ts";
 import type { ListedResource, ServerRecord } from "./ports/records.ts";
 import type { ResourceKind } from "./resource.ts";
 import { ENGINE_KINDS, isOwnMachine, type ServerSettings } from "./server.ts";
+import { shownProxyStatus } from "./server-proxy.ts";
 import { shownServiceStatus, shownStatus } from "./shown-status.ts";
 import { PlainTimestamp, plainTimestamp, Timestamp, timestamp, timestampOrNull } from "./timestamp.ts";
 
@@ -172,11 +173,11 @@ export function serverView(server: ServerRecord, resources?: readonly ListedReso
   };
 }
 
-function proxyView({ proxy_type, settings }: ServerRecord) {
-  const type = proxy_type.toUpperCase();
-  const isOn = type !== "NONE" && settings.is_usable;
-  return { type, status: isOn ? "running" : "exited", redirect_enabled: true };
-}
+const proxyView = (server: ServerRecord) => ({
+  type: server.proxy_type.toUpperCase(),
+  status: shownProxyStatus(server),
+  redirect_enabled: true,
+});
 
 export const serverResourceView = (resource: ListedResource): ServerResource => ({
   id: resource.id,

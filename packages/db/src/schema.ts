@@ -15,6 +15,7 @@ import type {
   JobStatus,
   JobSubjectType,
   JobType,
+  ProxyStatus,
   ReleaseRole,
   ResourceKind,
   RestoredTable,
@@ -147,6 +148,8 @@ interface ServerTable extends Timestamps {
   private_key_id: number | null;
   engine: EngineKind;
   proxy_type: string;
+  is_proxy_stopped: Generated<boolean>;
+  proxy_status: ColumnType<ProxyStatus | null, ProxyStatus | null | undefined, ProxyStatus | null>;
   settings: Json<Partial<ServerSettings>>;
   ip_previous: string | null;
   is_validating: Generated<boolean>;

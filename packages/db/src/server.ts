@@ -1,6 +1,7 @@
 import {
   DomainError,
   type EventType,
+  type JobType,
   type ServerRecord,
   ServerSettings,
   type ServerStore,
@@ -27,6 +28,8 @@ const COLUMNS = [
   "user",
   "engine",
   "proxy_type",
+  "is_proxy_stopped",
+  "proxy_status",
   "settings",
   "private_key_id",
   "ip_previous",
@@ -51,6 +54,8 @@ const FIELDS = [
   "user",
   "engine",
   "proxy_type",
+  "is_proxy_stopped",
+  "proxy_status",
   "private_key_id",
   "ip_previous",
   "is_validating",
@@ -196,6 +201,20 @@ export function systemServerStore(context: Context): SystemServerStore {
           .executeTakeFirst();
         if (server && isHigh) tellOfServer(inside, server, "server.disk_usage_high", { used_percent: usedPercent });
       }),
+    recordProxyStatus: (id, status) =>
+      inTransaction(context, async (inside) => {
+        const before = await inside.db
+          .selectFrom("server")
+          .select(["team_id", "uuid", "name", "proxy_status"])
+          .where("id", "=", id)
+          .where("proxy_status", "is distinct from", status)
+          .forNoKeyUpdate()
+          .executeTakeFirst();
+        if (before === undefined) return;
+        await inside.db.updateTable("server").set({ proxy_status: status }).where("id", "=", id).execute();
+        const change = { status, previous_status: before.proxy_status };
+        tellOfServer(inside, before, "server.proxy_status_changed", change);
+      }),
     async deleteIfEmpty(id) {
       // The reference refuses what a resource that is still there would lose.
       const isDeleted = await undefinedOn(isForeignKeyViolation, () =>
@@ -229,6 +248,15 @@ export function systemServerStore(context: Context): SystemServerStore {
   };
 }
 
+/** Those that a lease holds: they see that their server is gone only when they are taken up. */
+const HELD_JOBS = [
+  "server.install_engine",
+  "server.restart_proxy",
+  "server.start_proxy",
+  "server.stop_proxy",
+  "server.validate",
+] as const satisfies readonly JobType[];
+
 async function deleteIfEmpty(context: Context, id: number): Promise<boolean> {
   const deleted = await context.db
     .deleteFrom("server")
@@ -241,7 +269,7 @@ async function deleteIfEmpty(context: Context, id: number): Promise<boolean> {
     .executeTakeFirst();
   if (deleted === undefined) return false;
   await endJobs(context, isAbout({ type: "server.delete", subject_id: id }), "finished", null);
-  for (const type of ["server.validate", "server.install_engine"] as const) {
+  for (const type of HELD_JOBS) {
     await endJobs(context, isAbout({ type, subject_id: id }), "failed", "The server was deleted in the meantime.");
   }
   tellOfServer(context, deleted, "server.deleted");

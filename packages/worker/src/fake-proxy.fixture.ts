@@ -4,6 +4,8 @@ import type { Points } from "./points.fixture.ts";
 
 /** A proxy in memory that really forwards. It outlives the workers that use it. */
 export interface FakeProxy extends SiteProxy {
+  /** None by default. */
+  lifecycle?: SiteProxy["lifecycle"];
   readonly sites: ReadonlyMap<string, Site>;
   /** Requests that are said to be in flight, by port. */
   readonly busy: Map<number, number>;

@@ -3,6 +3,7 @@ import { cleanServer, requestDueCleanups } from "./cleanup.ts";
 import { installEngineOn, LEASE_SECONDS } from "./engine-installation.ts";
 import type { Pulse } from "./pulse.ts";
 import { removeOutOfReach } from "./removal.ts";
+import { carryOutProxyJob, PROXY_JOBS, PROXY_SECONDS_MAX } from "./server-proxy.ts";
 import { type ValidationDeps, validateServer } from "./server-validation.ts";
 import { pause, within } from "./wait.ts";
 
@@ -61,6 +62,18 @@ export function createJobs(deps: ValidationDeps, pulse: Pulse): Jobs {
     }
   };
 
+  const changeProxies = async (servers: readonly ServerRecord[]) => {
+    const ids = servers.filter((server) => deps.ownsServer(server)).map(({ id }) => id);
+    const hold = { owner, leaseSeconds: PROXY_SECONDS_MAX };
+    for (const type of PROXY_JOBS) {
+      while (ids.length > 0 && !stopping.signal.aborted) {
+        const claimed = await stores.jobs.claim(type, ids, hold);
+        if (claimed === undefined) break;
+        await carryOutProxyJob(deps, claimed.lease, type, claimed.job.subject_id);
+      }
+    }
+  };
+
   /** What is on servers within reach is removed by those who look after them. */
   const removeFrom = async (servers: readonly ServerRecord[]) => {
     const marked = new Set((await stores.resources.listRemoving()).map(({ server_id }) => server_id));
@@ -105,6 +118,7 @@ export function createJobs(deps: ValidationDeps, pulse: Pulse): Jobs {
         repeat("Validations", async () => validateAll(await stores.servers.list())),
         repeat("Installations", async () => installEngines(await stores.servers.list())),
         repeat("Cleanups", async () => cleanUpAll(await stores.servers.list())),
+        repeat("Changes of proxies", async () => changeProxies(await stores.servers.list())),
         repeat("Removals", async () => removeFrom(await stores.servers.list())),
         repeat("Deletions of servers", deleteServers),
         repeat("The tidying of jobs", prune),

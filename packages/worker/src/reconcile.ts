@@ -9,6 +9,7 @@ import type { Pulse } from "./pulse.ts";
 import { removeOutOfReach } from "./removal.ts";
 import { createResting } from "./resting.ts";
 import type { ServerHolds } from "./server-hold.ts";
+import { noteProxyStatus } from "./server-proxy.ts";
 import type { WorkerSettings } from "./settings.ts";
 import { troubles } from "./troubles.ts";
 import { pause, within } from "./wait.ts";
@@ -179,10 +180,12 @@ export function createReconciler(deps: ReconcilerDeps, pulse: Pulse): Reconciler
         return sitesOf(wanted, releases);
       });
       post.syncedMs = performance.now();
+      await noteProxyStatus(deps, hands.server, hands.proxy);
       trouble.over(ofProxy(id), "The proxy knows its sites again.", { server: name });
     } catch (error) {
       // Releases are looked after even while their proxy is away.
       trouble.failed(ofProxy(id), "The proxy could not be told its sites.", { server: name, error });
+      await noteProxyStatus(deps, hands.server, hands.proxy).catch(() => undefined);
     }
   };
 

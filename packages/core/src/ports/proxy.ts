@@ -46,9 +46,20 @@ export interface ProxyCapabilities {
   readonly requestCounts: boolean;
 }
 
+/** Of a proxy that runs by itself. */
+export interface ProxyLifecycle {
+  /** Idempotent. @throws DomainError `setup.failed` as `ManagedProxy.ensure` */
+  start(): Promise<void>;
+  /** Idempotent. What it is told meanwhile holds from its next start on. */
+  stop(): Promise<void>;
+  status(): Promise<ManagedProxyStatus>;
+}
+
 /** One server's proxy. Every call rejects only with a `DomainError` and may be repeated. */
 export interface Proxy {
   readonly capabilities: ProxyCapabilities;
+  /** Missing where it runs as long as Berth does. */
+  readonly lifecycle?: ProxyLifecycle | undefined;
   /** Replaces all sites. Resolves when every new request follows the new table. */
   sync(sites: readonly Site[]): Promise<void>;
   /** Adds or replaces one site. No request fails: those in flight end on the upstream they began on. */

@@ -6,6 +6,7 @@ import type { DeploymentStatus } from "../deployment.ts";
 import type { Ability } from "../permission.ts";
 import type { DesiredState, ResourceKind } from "../resource.ts";
 import type { EngineKind, ServerSettings } from "../server.ts";
+import type { ProxyStatus } from "../server-proxy.ts";
 
 /** A page of a list: `skip` rows are passed over, at most `take` are answered; no `take` answers all. */
 export interface Paging {
@@ -78,6 +79,10 @@ export interface ServerRecord extends Timestamps {
   readonly engine: EngineKind;
   /** In capitals. */
   readonly proxy_type: string;
+  /** Somebody stopped its proxy: nothing but being asked to starts it. */
+  readonly is_proxy_stopped: boolean;
+  /** What was seen of its proxy last; `null` before the first look. */
+  readonly proxy_status: ProxyStatus | null;
   readonly settings: ServerSettings;
   readonly cloud_provider_token_id: number | null;
   /** Of the machine that was rented for it. */

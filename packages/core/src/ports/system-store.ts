@@ -5,6 +5,7 @@ import type { DeploymentLogLine, DeploymentStep, StepName, StepStatus } from "..
 import type { DiskUsage } from "../disk-usage.ts";
 import type { Role } from "../permission.ts";
 import type { Reachability } from "../reachability.ts";
+import type { ProxyStatus } from "../server-proxy.ts";
 import type { ValidationResult } from "../server-validation.ts";
 import type { SystemBackupStore } from "./backup.ts";
 import type { SystemDatabaseStore } from "./database.ts";
@@ -78,6 +79,8 @@ export interface SystemServerStore {
   recordProbe(before: ServerRecord, after: Reachability, problem: string | null): Promise<void>;
   /** Tells when it came to be too high. */
   recordDiskUsage(id: number, usage: DiskUsage): Promise<void>;
+  /** What was seen of its proxy; tells when it is another than before. */
+  recordProxyStatus(id: number, status: ProxyStatus): Promise<void>;
   /** What a validation found, with the end of its job, in one transaction. `false` when the lease is lost. */
   finishValidation(lease: JobLease, serverId: number, found: ValidationResult): Promise<boolean>;
 }

@@ -22,6 +22,7 @@ import { backupRuns } from "./0025-backup-runs.ts";
 import { restores } from "./0026-restores.ts";
 import { containerRoutes } from "./0027-container-routes.ts";
 import { buildServers } from "./0029-build-servers.ts";
+import { proxyState } from "./0030-proxy-state.ts";
 
 /** In the order of their names, which never change once released. */
 export const MIGRATIONS: Readonly<Record<string, Migration>> = {
@@ -48,4 +49,5 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   "0026-restores": restores,
   "0027-container-routes": containerRoutes,
   "0029-build-servers": buildServers,
+  "0030-proxy-state": proxyState,
 };

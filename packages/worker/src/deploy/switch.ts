@@ -107,11 +107,18 @@ async function runCommand(ctx: StepContext, ref: ReleaseRef, script: string, sig
   return exitCode;
 }
 
+/** Its routes are known to it, but nobody gets to them. */
+async function tellStopped({ stores, hands, say }: StepContext): Promise<void> {
+  const server = await stores.servers.find(hands.server.id);
+  if (server?.is_proxy_stopped) say("The proxy of the server is stopped: URLs do not answer until it is started.");
+}
+
 async function route(ctx: StepContext): Promise<void> {
   const endMs = performance.now() + ctx.settings.routeSecondsMax * 1000;
   for (let attempt = 1; ; attempt++) {
     try {
-      return await ctx.hands.router.route(ctx.deployment.resource_id, ctx.deployment.pull_request_id);
+      await ctx.hands.router.route(ctx.deployment.resource_id, ctx.deployment.pull_request_id);
+      return await tellStopped(ctx);
     } catch (error) {
       if (!isDomainError(error) || ctx.hold.leaving.aborted) throw error;
       if (performance.now() > endMs) {

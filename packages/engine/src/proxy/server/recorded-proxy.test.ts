@@ -29,11 +29,15 @@ function writingProxy(type: ProxyType): ManagedProxy {
     delete: async (id) => tell(`delete ${id}`),
     inFlight: async () => 0,
     publicUrl: (url) => url,
-    stop: async () => tell("stop"),
+    async stop() {
+      tell("stop");
+      state = "absent";
+    },
     status: async () => ({ type, state, image: null, startedAt: null, restartCount: 0 }),
   };
 }
-const proxyOf = (proxy_type: string) => recordedProxy({ proxy_type }, writingProxy);
+const recorded = (proxy_type: string, is_proxy_stopped = false) => ({ proxy_type, is_proxy_stopped });
+const proxyOf = (proxy_type: string) => recordedProxy(recorded(proxy_type), writingProxy);
 
 describe("the proxy of a server's record", () => {
   test("is not started before there is a site, and once however many there are", async () => {
@@ -63,17 +67,51 @@ describe("the proxy of a server's record", () => {
 
   test("gives way to another type at once, where one runs", async () => {
     const proxy = proxyOf("CADDY");
-    proxy.use({ proxy_type: "TRAEFIK" });
+    proxy.use(recorded("TRAEFIK"));
     expect(told).toEqual([]);
     await proxy.put(SITE);
-    proxy.use({ proxy_type: "TRAEFIK" });
-    proxy.use({ proxy_type: "CADDY" });
+    proxy.use(recorded("TRAEFIK"));
+    proxy.use(recorded("CADDY"));
     await vi.waitFor(() => expect(told).toEqual(["TRAEFIK ensure", "TRAEFIK put web", "CADDY ensure"]));
+  });
+
+  test("that was stopped is told its routes, and is started by nothing but being asked to", async () => {
+    const proxy = proxyOf("CADDY");
+    await proxy.put(SITE);
+    proxy.use(recorded("CADDY", true));
+    await proxy.lifecycle.stop();
+    await proxy.sync([SITE]);
+    await proxy.put({ ...SITE, id: "api" });
+    await proxy.delete("api");
+    proxy.use(recorded("TRAEFIK", true));
+    await proxy.put(SITE);
+    const quiet = ["CADDY stop", "CADDY sync 1", "CADDY put api", "TRAEFIK put web"];
+    expect(told.slice(2)).toEqual(quiet);
+    proxy.use(recorded("TRAEFIK"));
+    await proxy.lifecycle.start();
+    expect(told.slice(2)).toEqual([...quiet, "TRAEFIK ensure"]);
+  });
+
+  test("that was stopped and runs nevertheless is stopped again", async () => {
+    const proxy = proxyOf("CADDY");
+    await proxy.put(SITE);
+    proxy.use(recorded("CADDY", true));
+    await proxy.sync([SITE]);
+    expect(told.slice(2)).toEqual(["CADDY stop", "CADDY sync 1"]);
+    expect(await proxy.lifecycle.status()).toMatchObject({ state: "absent" });
+  });
+
+  test("is stopped and made anew when it is asked to restart, once however often it is told something", async () => {
+    const proxy = proxyOf("CADDY");
+    await proxy.put(SITE);
+    await proxy.lifecycle.stop();
+    await Promise.all([proxy.lifecycle.start(), proxy.put(SITE)]);
+    expect(told.slice(2)).toEqual(["CADDY stop", "CADDY ensure", "CADDY put web"]);
   });
 
   test("reads what is no type as none", () => {
     const made = vi.fn(writingProxy);
-    recordedProxy({ proxy_type: "NGINX" }, made);
+    recordedProxy(recorded("NGINX"), made);
     expect(made).toHaveBeenCalledWith("NONE");
   });
 });

@@ -1,9 +1,10 @@
-import type { ManagedProxy, ProxyType, ServerRecord, Site, Proxy as SiteProxy } from "@berth/core";
+import type { ManagedProxy, ProxyLifecycle, ProxyType, ServerRecord, Site, Proxy as SiteProxy } from "@berth/core";
 
-type ProxyRecord = Pick<ServerRecord, "proxy_type">;
+type ProxyRecord = Pick<ServerRecord, "proxy_type" | "is_proxy_stopped">;
 
 /** The proxy of one server as its record has it, started once there is something to route. */
 export interface RecordedProxy extends SiteProxy {
+  readonly lifecycle: ProxyLifecycle;
   /** The server's record is another one now, perhaps with another type of proxy. */
   use(server: ProxyRecord): void;
 }
@@ -11,11 +12,14 @@ export interface RecordedProxy extends SiteProxy {
 /** @param make Makes the proxy of a type; two types of one server share their routes and their container's name. */
 export function recordedProxy(first: ProxyRecord, make: (type: ProxyType) => ManagedProxy): RecordedProxy {
   let current = make(typeOf(first));
+  let isStopped = first.is_proxy_stopped;
   /** Ends with the type it was begun for. */
   let starting: Promise<void> | undefined;
 
   const started = async (): Promise<ManagedProxy> => {
     const proxy = current;
+    // What it is told while it is stopped, it finds at its next start.
+    if (isStopped) return proxy;
     starting ??= proxy.ensure();
     const mine = starting;
     try {
@@ -31,7 +35,20 @@ export function recordedProxy(first: ProxyRecord, make: (type: ProxyType) => Man
     get capabilities() {
       return current.capabilities;
     },
+    lifecycle: {
+      async start() {
+        starting = undefined;
+        await started();
+      },
+      async stop() {
+        starting = undefined;
+        await current.stop();
+      },
+      status: () => current.status(),
+    },
     use(server) {
+      isStopped = server.is_proxy_stopped;
+      if (isStopped) starting = undefined;
       if (typeOf(server) === current.type) return;
       const wasStarted = starting !== undefined;
       current = make(typeOf(server));
@@ -43,6 +60,8 @@ export function recordedProxy(first: ProxyRecord, make: (type: ProxyType) => Man
       // A server without a site needs no proxy yet; one that somebody stopped is started again.
       const { state } = await current.status();
       if (sites.length === 0 && state === "absent") return;
+      // Another control plane may have started it before it knew.
+      if (isStopped && state !== "absent") await current.stop();
       if (state !== "running") starting = undefined;
       await (await started()).sync(sites);
     },

@@ -1,0 +1,10 @@
+import { type Kysely, sql } from "kysely";
+import type { Migration } from "kysely/migration";
+
+/** Whether a server's proxy shall run, and what was seen of it last. */
+export const proxyState: Migration = {
+  async up(db: Kysely<unknown>): Promise<void> {
+    await sql`alter table server add column is_proxy_stopped boolean not null default false`.execute(db);
+    await sql`alter table server add column proxy_status text`.execute(db);
+  },
+};

@@ -1,0 +1,54 @@
+import { isDomainError, type JobLease, type JobType, proxyStatusOf, type ServerRecord } from "@berth/core";
+import type { ServerHands } from "./hands.ts";
+import type { ValidationDeps } from "./server-validation.ts";
+
+export const PROXY_JOBS = [
+  "server.start_proxy",
+  "server.stop_proxy",
+  "server.restart_proxy",
+] as const satisfies readonly JobType[];
+
+/** How long a proxy may take to start, its image to be pulled included, before another worker takes it up. */
+export const PROXY_SECONDS_MAX = 600;
+
+/** Brings a server's proxy to what is recorded by now: of a start and a stop, the one that was asked for last holds. */
+export async function carryOutProxyJob(
+  deps: ValidationDeps,
+  lease: JobLease,
+  type: (typeof PROXY_JOBS)[number],
+  serverId: number,
+): Promise<void> {
+  const { stores, logger } = deps;
+  const server = await stores.servers.find(serverId);
+  if (server === undefined) {
+    await stores.jobs.finish(lease, "failed", "The server was deleted in the meantime.");
+    return;
+  }
+  try {
+    await bringTo(deps, server, type === "server.restart_proxy");
+    await stores.jobs.finish(lease, "finished", null);
+    logger.info("Proxy brought to what was asked for.", { server: server.name, type });
+  } catch (error) {
+    if (!isDomainError(error) || error.code === "database.unavailable") throw error;
+    await stores.jobs.finish(lease, "failed", error.message);
+  }
+}
+
+async function bringTo(deps: ValidationDeps, server: ServerRecord, isAnew: boolean): Promise<void> {
+  // Asked for with the record of now, which may have just changed.
+  const { lifecycle } = deps.proxyFor(server);
+  if (lifecycle === undefined) return;
+  if (server.is_proxy_stopped || isAnew) await lifecycle.stop();
+  await noteProxyStatus(deps, server, { lifecycle });
+  if (!server.is_proxy_stopped) await lifecycle.start();
+  await noteProxyStatus(deps, server, { lifecycle });
+}
+
+/** Written, and told of, when it changed. */
+export async function noteProxyStatus(
+  { stores }: Pick<ValidationDeps, "stores">,
+  { id }: Pick<ServerRecord, "id">,
+  { lifecycle }: Pick<ServerHands["proxy"], "lifecycle">,
+): Promise<void> {
+  if (lifecycle !== undefined) await stores.servers.recordProxyStatus(id, proxyStatusOf(await lifecycle.status()));
+}
