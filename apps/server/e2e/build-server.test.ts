@@ -124,11 +124,29 @@ describeDocker("an application with a build server", ["server:debian13", "regist
 
   test("is built from the cache, though its image has gone from there, and without it by force", async () => {
     const first = await served();
-    expect(await deploy()).toMatchObject({ status: "finished" });
+    const cached = await deploy();
+    expect(cached, cached.log).toMatchObject({ status: "finished" });
+    expect(cached.log).toMatch(/web-1 has its lowest \d+ layers already/);
     expect(await served()).toBe(first);
     expect(await deploy(true)).toMatchObject({ status: "finished" });
     expect(await served()).not.toBe(first);
   }, 180_000);
+
+  test("is moved again when the connection is lost in the middle", async () => {
+    await patch({ dockerfile: dockerfile("RUN head -c 200000000 /dev/urandom >/large") });
+    const deployment = await request();
+    await until(async () => {
+      const { body } = await server.rest("GET", `/deployments/${deployment}/logs`);
+      return (body as { lines: { output: string }[] }).lines.some(({ output }) => output.startsWith("Moves the image"));
+    }, 60_000);
+    await target.killSshd();
+    await target.startSshd();
+    const outcome = await outcomeOf(server, deployment);
+    expect(outcome, outcome.log).toMatchObject({ status: "finished" });
+    expect(outcome.log).toContain("The move broke off and begins again");
+    expect((await target.exec(["ls", "-A", "/var/lib/docker/tmp"])).output).toBe("");
+    await patch({ dockerfile: dockerfile() });
+  }, 120_000);
 
   test("ends within 5 seconds when its build is cancelled, and what ran goes on", async () => {
     const before = await served();

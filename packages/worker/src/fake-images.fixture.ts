@@ -8,14 +8,15 @@ export type FakeRegistry = Map<string, string>;
 export function fakeImages(artifacts: Set<string>, registry: FakeRegistry, points: Points): EngineImages {
   const known = (image: string): EngineImage | undefined =>
     artifacts.has(deploymentOf(image))
-      ? { id: `sha256:${deploymentOf(image)}`, sizeBytes: CHUNKS * CHUNK_BYTES }
+      ? { id: `sha256:${deploymentOf(image)}`, sizeBytes: CHUNKS * CHUNK_BYTES, layers: [] }
       : undefined;
   const put = (image: string): EngineImage => {
     artifacts.add(deploymentOf(image));
-    return { id: `sha256:${deploymentOf(image)}`, sizeBytes: CHUNKS * CHUNK_BYTES };
+    return { id: `sha256:${deploymentOf(image)}`, sizeBytes: CHUNKS * CHUNK_BYTES, layers: [] };
   };
   return {
     find: async (image) => known(image),
+    held: async () => [],
     async *save(image) {
       if (known(image) === undefined) throw new DomainError("engine.failed", "There is no such image.");
       for (let count = 0; count < CHUNKS; count++) {

@@ -14,6 +14,8 @@ export interface WorkerSettings {
   /** How long a switch tries to reach the proxy before it leaves that to the reconciler. */
   readonly routeSecondsMax: number;
   readonly undoAttemptsMax: number;
+  /** Before an image whose move to another server broke off is moved again: a connection takes a while to come back. */
+  readonly moveRetrySeconds: number;
 
   /** Between two looks at a server, when nothing tells of a change. */
   readonly reconcileSeconds: number;
@@ -66,6 +68,7 @@ export const DEFAULT_SETTINGS: WorkerSettings = {
   abortSecondsMax: 15,
   routeSecondsMax: 30,
   undoAttemptsMax: 3,
+  moveRetrySeconds: 3,
 
   reconcileSeconds: 3,
   serverLeaseSeconds: 8,

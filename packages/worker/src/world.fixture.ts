@@ -93,6 +93,7 @@ const QUICK: Partial<WorkerSettings> = {
   logFlushMs: 10,
   abortSecondsMax: 2,
   routeSecondsMax: 1,
+  moveRetrySeconds: 0.1,
   validationSeconds: 1,
   taskFlushMs: 10,
   probeSeconds: 0.1,

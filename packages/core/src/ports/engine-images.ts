@@ -6,6 +6,8 @@ export interface EngineImage {
   readonly id: string;
   /** What it takes up there; what is moved of it may be less. */
   readonly sizeBytes: number;
+  /** `sha256:...` of what each of its layers holds, the lowest first. */
+  readonly layers: readonly string[];
 }
 
 /** A name that a registry keeps an image under. */
@@ -19,8 +21,13 @@ export interface RegistryImage {
 export interface EngineImages {
   /** `undefined`: the engine has none of this name. */
   find(image: string): Promise<EngineImage | undefined>;
-  /** An archive for `load` of another engine. Read as fast as it is taken; ending the iteration ends the work. */
-  save(image: string): AsyncIterable<Uint8Array>;
+  /** Those of an image's layers that `load` need not be given, since the engine has them; none where it cannot tell. */
+  held(layers: readonly string[]): Promise<readonly string[]>;
+  /**
+   * An archive for `load` of another engine. Read as fast as it is taken; ending the iteration ends the work.
+   * @param without Layers that are left out where the archive has them as files of their own.
+   */
+  save(image: string, without: readonly string[]): AsyncIterable<Uint8Array>;
   /**
    * Takes what `save` gives. Nothing of it stays when it breaks off.
    * @throws DomainError `deploy.cancelled`, or what ended `content`

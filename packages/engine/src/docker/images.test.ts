@@ -67,7 +67,7 @@ describeDocker("an image", ["server:debian13", "registry:2", "busybox:stable"], 
   });
 
   /** Of content that no engine has seen before. */
-  async function image(sizeBytes = MEGABYTE): Promise<string> {
+  async function image(sizeBytes = MEGABYTE, engine = docker.client): Promise<string> {
     const name = `${docker.name("image")}:1`;
     made.push(name);
     const archive = rawTar([
@@ -75,11 +75,18 @@ describeDocker("an image", ["server:debian13", "registry:2", "busybox:stable"], 
       { path: "content", content: randomBytes(sizeBytes / 2).toString("hex") },
     ]);
     await followProgress(
-      await docker.client.buildImage(Readable.from([archive]), { t: name, labels: { ...docker.labels } }),
+      await engine.buildImage(Readable.from([archive]), { t: name, labels: { ...docker.labels } }),
       quiet,
     );
     return name;
   }
+  const ran = async (name: string) => {
+    const { container, logs } = await docker.container({ image: name, argv: ["ls", "/content"] });
+    await container.wait();
+    const output = await logs();
+    await container.remove();
+    return output;
+  };
   const leftovers = async () => {
     const { output } = await machine.exec(["sh", "-c", "ls -A /var/lib/docker/tmp; docker images -aq"]);
     return output;
@@ -88,7 +95,7 @@ describeDocker("an image", ["server:debian13", "registry:2", "busybox:stable"], 
   test("comes from one engine to another over the connection, and runs there", async () => {
     const name = await image();
     expect(await there.find(name)).toBeUndefined();
-    const moved = await there.load(here.save(name), name, quiet.signal);
+    const moved = await there.load(here.save(name, []), name, quiet.signal);
     expect(moved.id).toBe((await here.find(name))?.id);
     const { exitCode, output } = await machine.exec([
       "docker",
@@ -104,15 +111,40 @@ describeDocker("an image", ["server:debian13", "registry:2", "busybox:stable"], 
     await far.getImage(name).remove();
   }, 60_000);
 
+  test("comes without the layers that the other engine has, and runs there", async () => {
+    await machine.loadImages("busybox:stable");
+    const name = await image(MEGABYTE, far);
+    const layers = (await there.find(name))?.layers ?? [];
+    const held = await here.held(layers);
+    expect(held).toEqual(layers.slice(0, -1));
+    const sent = async (without: readonly string[]) => {
+      let bytes = 0;
+      const counted = async function* () {
+        for await (const chunk of there.save(name, without)) {
+          bytes += chunk.length;
+          yield chunk;
+        }
+      };
+      expect(await here.load(counted(), name, quiet.signal)).toMatchObject({ layers });
+      return bytes;
+    };
+    const bytes = await sent(held);
+    expect(bytes).toBeLessThan(2 * MEGABYTE);
+    expect(await ran(name)).toContain("/content");
+    await docker.client.getImage(name).remove();
+    expect(await sent([])).toBeGreaterThan(bytes + MEGABYTE);
+    expect(await here.held(["sha256:none", ...layers])).toEqual([]);
+  }, 60_000);
+
   test("of no engine is refused, and nothing of one that breaks off stays", async () => {
-    await expect(there.load(here.save("berth/none:x"), "berth/none:x", quiet.signal)).rejects.toMatchObject({
+    await expect(there.load(here.save("berth/none:x", []), "berth/none:x", quiet.signal)).rejects.toMatchObject({
       code: "engine.failed",
     });
     const name = await image();
     const before = await leftovers();
     const brokenOff = async function* () {
       let bytes = 0;
-      for await (const chunk of here.save(name)) {
+      for await (const chunk of here.save(name, [])) {
         bytes += chunk.length;
         if (bytes > MEGABYTE / 2) throw new Error("cut");
         yield chunk;
@@ -131,7 +163,7 @@ describeDocker("an image", ["server:debian13", "registry:2", "busybox:stable"], 
     let isEnded = false;
     const watched = async function* () {
       try {
-        for await (const chunk of here.save(name)) {
+        for await (const chunk of here.save(name, [])) {
           yield chunk;
           stopping.abort();
         }

@@ -8,6 +8,7 @@ import {
   type WorkIO,
 } from "@berth/core";
 import type Docker from "dockerode";
+import { withoutFiles } from "./archive-filter.ts";
 import { isOwnName } from "./builder/names.ts";
 import { followProgress, inspectImage, pullImage } from "./builder/pull.ts";
 import { readLogins, registryOf } from "./builder/registry-auth.ts";
@@ -27,14 +28,15 @@ export function dockerImages(options: DockerImagesOptions): EngineImages {
   const images: EngineImages = {
     async find(image) {
       try {
-        const { Id, Size } = await docker.getImage(image).inspect();
-        return { id: Id, sizeBytes: Size };
+        const { Id, Size, RootFS } = await docker.getImage(image).inspect();
+        return { id: Id, sizeBytes: Size, layers: RootFS.Layers ?? [] };
       } catch (cause) {
         if (statusCodeOf(cause) === 404) return undefined;
         throw engineError(server, cause);
       }
     },
-    save: (image) => saved(options, image),
+    held: (layers) => heldLayers(options, layers),
+    save: (image, without) => saved(options, image, new Set(without)),
     async load(content, image, signal) {
       await load(options, content, signal);
       return await require(images, server, image);
@@ -69,18 +71,51 @@ async function require(images: EngineImages, server: string, image: string): Pro
   throw new DomainError("engine.failed", `The image ${image} was brought to ${server}, but is not there.`);
 }
 
-async function* saved({ docker, server }: Place, image: string): AsyncGenerator<Uint8Array> {
+/** The engine knows a layer by all that lie below it: the longest common beginning of all its images counts. */
+async function heldLayers({ docker, server }: Place, layers: readonly string[]): Promise<readonly string[]> {
+  try {
+    const { DriverStatus }: { readonly DriverStatus?: readonly (readonly string[])[] | null } = await docker.info();
+    // With containerd's store it wants to see each file of an archive.
+    if (DriverStatus?.flat().some((text) => text.includes("containerd.snapshotter"))) return [];
+    const images = (await docker.listImages()).slice(0, COMPARED_IMAGES_MAX);
+    const counts = await Promise.all(
+      images.map(async ({ Id }) => {
+        const own = await docker
+          .getImage(Id)
+          .inspect()
+          .then(({ RootFS }) => RootFS.Layers ?? [])
+          .catch((cause: unknown) => (statusCodeOf(cause) === 404 ? [] : Promise.reject(cause)));
+        const other = layers.findIndex((layer, at) => own[at] !== layer);
+        return other === -1 ? layers.length : other;
+      }),
+    );
+    return layers.slice(0, Math.max(0, ...counts));
+  } catch (cause) {
+    throw engineError(server, cause);
+  }
+}
+
+const COMPARED_IMAGES_MAX = 100; // The newest: a question each, and what is older is seldom what it was made from.
+
+async function* saved(
+  { docker, server }: Place,
+  image: string,
+  without: ReadonlySet<string>,
+): AsyncGenerator<Uint8Array> {
   let content: Readable | undefined;
   try {
     // The library's type does not say that it can be destroyed.
     content = (await docker.getImage(image).get()) as Readable;
-    for await (const chunk of content) yield chunk;
+    yield* without.size === 0 ? content : withoutFiles(content, (path) => without.has(layerAt(path)));
   } catch (cause) {
     throw engineError(server, cause);
   } finally {
     content?.destroy();
   }
 }
+
+/** Engines from 25 on name the file of a layer by what it holds; older ones name it otherwise, and send all. */
+const layerAt = (path: string): string => path.replace(/^blobs\/sha256\//, "sha256:");
 
 async function load({ docker, server }: Place, content: AsyncIterable<Uint8Array>, signal: AbortSignal): Promise<void> {
   const source = Readable.from(content, { objectMode: false });

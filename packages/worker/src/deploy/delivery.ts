@@ -41,9 +41,13 @@ async function bringOver(
     ctx.say(`The image is on ${server.name} already.`);
     return built;
   }
-  const { id } =
-    (await pulled(ctx, to, built)) ??
-    (await moveImage({ name: place.server.name, images: from }, { name: server.name, images: to }, image, ctx.io));
+  const move = {
+    from: { name: place.server.name, images: from },
+    to: { name: server.name, images: to },
+    image,
+    retrySeconds: ctx.settings.moveRetrySeconds,
+  };
+  const { id } = (await pulled(ctx, to, built)) ?? (await moveImage(move, ctx.io));
   await discardBuild(ctx, place);
   return { ...built, id };
 }

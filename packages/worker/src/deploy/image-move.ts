@@ -1,4 +1,5 @@
 import { DomainError, type EngineImage, type EngineImages, isDomainError, type WorkIO } from "@berth/core";
+import { pause } from "../wait.ts";
 
 export interface ImagePlace {
   /** Of its server, for people. */
@@ -6,17 +7,28 @@ export interface ImagePlace {
   readonly images: EngineImages;
 }
 
+export interface ImageMove {
+  readonly from: ImagePlace;
+  readonly to: ImagePlace;
+  readonly image: string;
+  /** Before it is tried once more. */
+  readonly retrySeconds: number;
+}
+
 /**
  * Streams an image from one engine to another, as fast as the slower of the two takes it. Begins once more when it
  * breaks off in the middle.
  * @throws DomainError `deploy.cancelled`, `deploy.build_failed`
  */
-export async function moveImage(from: ImagePlace, to: ImagePlace, image: string, io: WorkIO): Promise<EngineImage> {
-  const size = (await from.images.find(image))?.sizeBytes ?? 0;
-  io.onLine(`Moves the image, about ${megabytes(size)}, from ${from.name} to ${to.name}`, "stdout");
+export async function moveImage({ from, to, image, retrySeconds }: ImageMove, io: WorkIO): Promise<EngineImage> {
+  const source = await from.images.find(image);
+  if (source === undefined) throw new DomainError("deploy.build_failed", `The image is not on ${from.name} any more.`);
+  io.onLine(`Moves the image, about ${megabytes(source.sizeBytes)}, from ${from.name} to ${to.name}`, "stdout");
   for (let attempt = 1; ; attempt++) {
     try {
-      return await sendImage(from, to, image, size, io);
+      // What was there at the first try may be what the second one lacks.
+      const held = attempt === 1 ? await to.images.held(source.layers) : [];
+      return await sendImage({ from, to, image, sizeBytes: source.sizeBytes, held }, io);
     } catch (cause) {
       if (io.signal.aborted)
         throw new DomainError("deploy.cancelled", "The move of the image was cancelled.", { cause });
@@ -26,16 +38,23 @@ export async function moveImage(from: ImagePlace, to: ImagePlace, image: string,
         throw new DomainError("deploy.build_failed", message, { cause });
       }
       io.onLine(`The move broke off and begins again: ${cause.message}`, "stderr");
+      await pause(retrySeconds, io.signal);
     }
   }
 }
 
-async function sendImage(from: ImagePlace, to: ImagePlace, image: string, sizeBytes: number, io: WorkIO) {
+interface Shipment extends Omit<ImageMove, "retrySeconds"> {
+  readonly sizeBytes: number;
+  readonly held: readonly string[];
+}
+
+async function sendImage({ from, to, image, sizeBytes, held }: Shipment, io: WorkIO): Promise<EngineImage> {
+  if (held.length > 0) io.onLine(`${to.name} has its lowest ${held.length} layers already`, "stdout");
   const startedMs = performance.now();
   let bytes = 0;
   let toldMs = startedMs;
   const told = async function* () {
-    for await (const chunk of from.images.save(image)) {
+    for await (const chunk of from.images.save(image, held)) {
       yield chunk;
       bytes += chunk.length;
       if (performance.now() - toldMs < PROGRESS_MS) continue;
