@@ -16,6 +16,7 @@ import { creation } from "./creation.ts";
 import { envs } from "./env.ts";
 import { lifecycle } from "./lifecycle.ts";
 import { listed, paging } from "./list.ts";
+import { logs } from "./log.ts";
 import { operation } from "./operation.ts";
 import { storages } from "./storage.ts";
 import { resourceTags } from "./tag.ts";
@@ -43,6 +44,7 @@ type Creates = { readonly [E in DatabaseEngine]: ReturnType<typeof createOf<E>> 
 export const databases = {
   backups,
   envs: envs.database,
+  logs: logs.database,
   storages: storages.database,
   tags: resourceTags.database,
   ...lifecycle.database,

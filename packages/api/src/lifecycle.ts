@@ -4,14 +4,11 @@ import {
   JobStarted,
   Message,
   ResourceDelete,
-  type ResourceKind,
   ResourceRestart,
   ResourceStop,
 } from "@berth/core";
 import { z } from "zod";
-import { onResource, perKind } from "./per-kind.ts";
-
-const article = (kind: ResourceKind) => `${kind === "application" ? "an" : "a"} ${kind}`;
+import { article, onResource, perKind } from "./per-kind.ts";
 
 /** Only services are made of images that can be pulled anew. */
 const RESTART_INPUT = { service: ResourceRestart, database: z.strictObject({}) } as const;

@@ -1,7 +1,7 @@
 import type { FollowedLine } from "@berth/control";
 import { tracked } from "@trpc/server";
 import { z } from "zod";
-import { onResource, perKind } from "./per-kind.ts";
+import { article, onResource, perKind } from "./per-kind.ts";
 import { resumable } from "./stream.ts";
 
 const LINES_DEFAULT = 100;
@@ -24,31 +24,47 @@ const LogLine = z
   .object({ line: z.string(), deployment_uuid: z.string().describe("Of the release that printed it.") })
   .meta({ id: "LogLine", description: "A line that a resource printed." });
 
-export const logs = perKind(["application"], (kind) => ({
+const container = z
+  .string()
+  .min(1)
+  .max(255)
+  .optional()
+  .describe("Which container's, where there are several. Default: the first that takes requests.");
+
+/** A database is one container. */
+const SOURCE_INPUT = { application: { container }, service: { container }, database: {} };
+
+const sourceOf = (input: { readonly container?: unknown }) =>
+  typeof input.container === "string" ? { container: input.container } : {};
+
+export const logs = perKind(["application", "service", "database"], (kind) => ({
   tail: onResource(kind, {
     method: "GET",
     path: "/logs",
     operationId: "get-{kind}-logs-by-uuid",
-    summary: `Get the last lines of an ${kind}'s output`,
+    summary: `Get the last lines of ${article(kind)}'s output`,
     ability: "read",
     errors: ["resource.not_running", "engine.unreachable"],
-    input: z.strictObject({ lines }),
+    input: z.strictObject({ lines, ...SOURCE_INPUT[kind] }),
   })
     .output(Logs)
-    .query(({ ctx, input: { uuid, lines = LINES_DEFAULT } }) => ctx.control.logs.tail({ kind, uuid }, lines)),
+    .query(({ ctx, input: { uuid, lines = LINES_DEFAULT, ...source } }) =>
+      ctx.control.logs.tail({ kind, uuid }, lines, sourceOf(source)),
+    ),
 
   follow: onResource(kind, {
     method: "GET",
     path: "/logs/follow",
     operationId: "follow-{kind}-logs-by-uuid",
-    summary: `Follow an ${kind}'s output`,
+    summary: `Follow ${article(kind)}'s output`,
     description: "The last lines, then each as it comes, from one release to the next.",
     ability: "read",
     errors: ["resource.not_running", "engine.unreachable"],
-    input: z.strictObject({ lines, ...resumable }),
+    input: z.strictObject({ lines, ...SOURCE_INPUT[kind], ...resumable }),
     events: LogLine,
-  }).subscription(async ({ ctx, input: { uuid, lines = LINES_DEFAULT, lastEventId }, signal }) => {
-    const options = { lines, after: lastEventId ?? undefined, signal: signal ?? ctx.signal };
+  }).subscription(async ({ ctx, input: { uuid, lines = LINES_DEFAULT, lastEventId, ...source }, signal }) => {
+    const after = lastEventId ?? undefined;
+    const options = { lines, after, signal: signal ?? ctx.signal, ...sourceOf(source) };
     return trackedLines(await ctx.control.logs.follow({ kind, uuid }, options));
   }),
 }));

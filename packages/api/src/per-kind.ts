@@ -12,6 +12,9 @@ export function perKind<K extends ResourceKind, R extends TRPCRouterRecord>(
   return Object.fromEntries(kinds.map((kind) => [kind, build(kind)])) as Record<K, R>;
 }
 
+/** A kind with its article, for sentences. */
+export const article = (kind: ResourceKind): string => `${kind === "application" ? "an" : "a"} ${kind}`;
+
 export interface ResourceOperationOptions<Shape extends z.ZodRawShape>
   extends Omit<OperationOptions, "path" | "tag" | "operationId" | "ability" | "upload"> {
   readonly ability: Ability;

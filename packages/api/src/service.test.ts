@@ -49,7 +49,6 @@ describe("POST /services", () => {
       id: expect.any(Number),
       service_id: expect.any(Number),
       exclude_from_status: false,
-      port: null,
       required_fqdn: false,
       last_online_at: expect.stringMatching(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/),
     });
@@ -299,5 +298,26 @@ describe("a service", () => {
       const { status, json } = await api.ask("POST", path);
       expect([status, json.code]).toEqual([422, "engine.unsupported"]);
     }
+  });
+});
+
+describe("GET /services/{uuid}/logs", () => {
+  test("is refused for a container that it has not, and while it does not run", async () => {
+    const uuid = await createdService(api);
+    const logs = (query: string) => api.ask("GET", `/services/${uuid}/logs${query}`);
+    const [unknown, stopped] = [await logs("?container=other"), await logs("?container=web&lines=5")];
+    expect([unknown.status, unknown.json.message]).toEqual([404, "Container not found."]);
+    expect([stopped.status, stopped.json.message]).toEqual([400, "Service is not running."]);
+  });
+});
+
+describe("PATCH /services/{uuid} with dry_run", () => {
+  test("answers what would change, and changes nothing", async () => {
+    const uuid = await createdService(api);
+    const body = { docker_compose: "services: { web: { image: nginx:2 } }", dry_run: true };
+    const { status, json } = await api.ask("PATCH", `/services/${uuid}`, { body });
+    expect([status, json.changes.replacement.mode]).toEqual([200, "candidate_first"]);
+    expect(json.changes.containers).toContainEqual({ name: "db", change: "removed", fields: [] });
+    expect((await api.ask("GET", `/services/${uuid}`)).json.docker_compose_raw).toBe(COMPOSE);
   });
 });

@@ -13,6 +13,7 @@ import { creation } from "./creation.ts";
 import { envs } from "./env.ts";
 import { lifecycle } from "./lifecycle.ts";
 import { listed, paging } from "./list.ts";
+import { logs } from "./log.ts";
 import { operation } from "./operation.ts";
 import { scheduledTasks } from "./scheduled-task.ts";
 import { storages } from "./storage.ts";
@@ -28,6 +29,7 @@ const CREATE = {
 
 export const services = {
   envs: envs.service,
+  logs: logs.service,
   scheduledTasks: scheduledTasks.service,
   storages: storages.service,
   tags: resourceTags.service,

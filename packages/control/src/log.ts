@@ -1,6 +1,7 @@
 import {
   DomainError,
   isDomainError,
+  type LogQuery,
   notFound,
   RESOURCE_KINDS,
   type ReleaseRecord,
@@ -22,8 +23,20 @@ export interface FollowedLine {
 /** How often a follower looks whether another release has taken over. */
 const TAKEOVER_CHECK_SECONDS = 1;
 
+/** Of several containers: the one that prints. Default: the first that takes requests. */
+export interface LogSource {
+  readonly container?: string | undefined;
+}
+
 /** What a resource of any kind prints. */
 export function logs({ scope, stores, engineFor }: UseCaseContext) {
+  /** @throws DomainError `resource.not_found` */
+  async function requireContainer({ id, kind }: ResourceRecord, container: string | undefined): Promise<void> {
+    if (container === undefined || kind !== "service") return;
+    const containers = await stores.services.containers([id]);
+    if (!containers.some(({ name }) => name === container)) throw notFound("Container");
+  }
+
   async function engineOf(resource: ResourceRecord): Promise<ControlEngine> {
     const server = await stores.servers.findById(resource.server_id);
     if (server === undefined) throw notFound("Server");
@@ -32,15 +45,16 @@ export function logs({ scope, stores, engineFor }: UseCaseContext) {
 
   return {
     /** The last lines. @throws DomainError `resource.not_running` */
-    async tail(ref: ResourceRef, lines: number): Promise<{ logs: string }> {
+    async tail(ref: ResourceRef, lines: number, source: LogSource = {}): Promise<{ logs: string }> {
       requireAbility(scope, "read");
       const resource = await findResource(stores, ref);
+      await requireContainer(resource, source.container);
       const release = await stores.releases.live(resource.id, 0);
       if (release === undefined || resource.desired_state === "stopped") throw notRunning(ref);
       const engine = await engineOf(resource);
       const texts: string[] = [];
       try {
-        for await (const { line } of engine.logs(refOf(release), { lines })) texts.push(line);
+        for await (const { line } of engine.logs(refOf(release), { lines, ...containerOf(source) })) texts.push(line);
       } catch (gone) {
         throw isDomainError(gone, "resource.not_found") ? notRunning(ref) : gone;
       }
@@ -52,12 +66,10 @@ export function logs({ scope, stores, engineFor }: UseCaseContext) {
      * until the token works no more.
      * @throws DomainError `resource.not_running`
      */
-    async follow(
-      ref: ResourceRef,
-      options: { readonly lines: number; readonly after: string | undefined; readonly signal: AbortSignal },
-    ): Promise<AsyncIterable<FollowedLine>> {
+    async follow(ref: ResourceRef, options: FollowOptions): Promise<AsyncIterable<FollowedLine>> {
       requireAbility(scope, "read");
       const resource = await findResource(stores, ref);
+      await requireContainer(resource, options.container);
       const release = await stores.releases.live(resource.id, 0);
       if (release === undefined) throw notRunning(ref);
       const engine = await engineOf(resource);
@@ -68,6 +80,14 @@ export function logs({ scope, stores, engineFor }: UseCaseContext) {
     },
   };
 }
+
+interface FollowOptions extends LogSource {
+  readonly lines: number;
+  readonly after: string | undefined;
+  readonly signal: AbortSignal;
+}
+
+const containerOf = ({ container }: LogSource) => (container === undefined ? {} : { container });
 
 const refOf = ({ resource_uuid, deployment_uuid }: ReleaseRecord) => ({
   resourceUuid: resource_uuid,
@@ -81,20 +101,21 @@ async function* followReleases(
   engine: ControlEngine,
   live: () => Promise<ReleaseRecord | undefined>,
   first: ReleaseRecord,
-  { lines, after, signal }: { lines: number; after: string | undefined; signal: AbortSignal },
+  { lines, after, signal, ...source }: FollowOptions,
 ): AsyncGenerator<FollowedLine, void> {
   const resumed = after?.startsWith(`${first.deployment_uuid}:`)
     ? after.slice(first.deployment_uuid.length + 1)
     : undefined;
   let release: ReleaseRecord | undefined = first;
-  let query: { after?: string; lines?: number } = { lines };
-  if (resumed !== undefined) query = { after: resumed };
+  const own = containerOf(source);
+  let query: LogQuery = { lines, ...own };
+  if (resumed !== undefined) query = { after: resumed, ...own };
   // Another release has taken over while the follower was away: all of what it printed is new.
-  else if (after !== undefined) query = { lines: ALL_LINES };
+  else if (after !== undefined) query = { lines: ALL_LINES, ...own };
   while (release !== undefined && !signal.aborted) {
     yield* followRelease(engine, live, release, query, signal);
     release = await nextRelease(live, release, signal);
-    query = { lines: ALL_LINES };
+    query = { lines: ALL_LINES, ...own };
   }
 }
 
@@ -106,7 +127,7 @@ async function* followRelease(
   engine: ControlEngine,
   live: () => Promise<ReleaseRecord | undefined>,
   release: ReleaseRecord,
-  query: { readonly after?: string; readonly lines?: number },
+  query: LogQuery,
   signal: AbortSignal,
 ): AsyncGenerator<FollowedLine, void> {
   const ended = new AbortController();
