@@ -3,6 +3,7 @@ import { readMagic } from "../compose/magic-key.ts";
 import type { Compose, ComposeContainer } from "../compose/parse.ts";
 import { readLabels } from "../container-label.ts";
 import type { DomainClaim } from "../ports/records.ts";
+import { previewName } from "../preview.ts";
 import type { StackContainer, StackOptions } from "./stack.ts";
 import { type StackMountsSubject, stackMounts } from "./stack-mounts.ts";
 
@@ -34,7 +35,12 @@ export function stackOptions(subject: StackSubject): StackOptions {
         { ...containerOptions(subject, container, names), storages: mounts[container.name] ?? [] },
       ] as const,
   );
-  return { variables: { ...names, ...values }, containers: Object.fromEntries(containers), networks };
+  return {
+    variables: { ...names, ...values },
+    containers: Object.fromEntries(containers),
+    networks,
+    ...(subject.pullRequestId === 0 ? {} : { scope: previewName(subject.owner.uuid, subject.pullRequestId) }),
+  };
 }
 
 /** Names of the variables that the compose text demands a value of, and that have none. */

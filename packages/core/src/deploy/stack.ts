@@ -1,6 +1,5 @@
 import type { Compose } from "../compose/parse.ts";
 import type { Health } from "../status.ts";
-import type { ContainerOptions } from "./container.ts";
 import type { ReleaseContainer, ReleaseState, StorageMount } from "./release.ts";
 
 // A stack is one release of several containers: what a compose text describes.
@@ -45,11 +44,13 @@ export interface StackOptions {
   readonly containers: Readonly<Record<string, StackContainer>>;
   /** Networks of the server that every container joins beside those of the stack itself. */
   readonly networks: readonly string[];
+  /** Names its own networks. Default: the resource's uuid; a preview has others than its application. */
+  readonly scope?: string;
 }
 
 /** What one container of a stack gets beyond what the compose text says. */
 export interface StackContainer {
-  /** Byte for byte, before what the text says of the same variables. Secrets. */
+  /** Byte for byte; goes before what the text says of the same variables. Secrets. */
   readonly env: Readonly<Record<string, string>>;
   readonly labels: Readonly<Record<string, string>>;
   /** The first is the one that takes requests; none where nothing does. */
@@ -61,11 +62,6 @@ export interface StackContainer {
   readonly storages: readonly StorageMount[];
   /** Names under which the other containers of its networks find it, beside its own. */
   readonly networkAliases: readonly string[];
-  /** Against what the text says of them; missing: what the text says. */
-  readonly limits?: Partial<ContainerOptions["limits"]> & {
-    readonly memoryBytes?: number | null;
-    readonly cpus?: number | null;
-  };
 }
 
 /**

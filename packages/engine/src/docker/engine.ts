@@ -1,24 +1,30 @@
 import {
-  type DomainError,
+  DomainError,
   type Engine,
   type EngineCapabilities,
   type EngineImages,
   isDomainError,
   notFound,
   type ReleaseRef,
+  type ReleaseSpec,
   type ReleaseUsage,
+  type WorkIO,
 } from "@berth/core";
 import type Docker from "dockerode";
 import type { Host } from "../host/host.ts";
 import type { ImageBuilder } from "./builder.ts";
 import { engineError, statusCodeOf } from "./client.ts";
 import { commandIn } from "./command.ts";
+import { isStack, removeStackNetworks, startStack, stopStack } from "./compose/start.ts";
+import type { ComposeTool } from "./compose/tool.ts";
 import { executeIn } from "./exec.ts";
 import { dockerForwarder } from "./forward.ts";
+import { LABELS, ownedLabels } from "./labels.ts";
 import { readLog } from "./logs.ts";
+import { removeNetworks } from "./networks.ts";
 import { listeningPorts } from "./ports.ts";
 import { removeContainer, startRelease } from "./start.ts";
-import { usageOf } from "./usage.ts";
+import { sumOf, usageOf } from "./usage.ts";
 import { removeVolumes } from "./volumes.ts";
 import { type Seen, watchReleases } from "./watch.ts";
 
@@ -29,6 +35,8 @@ export interface DockerEngineOptions {
   /** Names this instance of Berth among all that may use the same engine. */
   readonly instance: string;
   readonly builder: ImageBuilder;
+  /** Starts what has several containers. Without it the engine runs none. */
+  readonly compose?: ComposeTool | undefined;
   /** Missing in tests that move none. */
   readonly images?: EngineImages | undefined;
   /** The network that releases join; made when it is missing. */
@@ -65,14 +73,45 @@ export function dockerEngine(options: DockerEngineOptions): DockerEngine {
     return seen;
   }
 
+  async function requireContainer(ref: ReleaseRef, name: string | undefined): Promise<string> {
+    const { id, containers } = await require(ref);
+    if (name === undefined) return id;
+    const found = containers.find(({ container }) => container.name === name);
+    if (found === undefined) throw notFound("Container");
+    return found.id;
+  }
+
   async function stop(ref: ReleaseRef, graceSeconds: number): Promise<void> {
     const seen = await watch.find(ref);
-    if (seen !== undefined) await stopContainer(docker, seen.id, graceSeconds);
+    if (seen !== undefined) await stopSeen(seen, graceSeconds);
+  }
+
+  async function stopSeen({ id, containers }: Seen, graceSeconds: number): Promise<void> {
+    if (containers.length === 0) return await stopContainer(docker, id, graceSeconds);
+    await stopStack(containers, (one) => stopContainer(docker, one.id, graceSeconds));
+  }
+
+  async function removeSeen({ id, info, state, containers }: Seen): Promise<void> {
+    const ids = containers.length === 0 ? [id] : containers.map((one) => one.id);
+    await Promise.all(ids.map((one) => removeContainer(docker.getContainer(one))));
+    const scope = info.Config.Labels[LABELS.scope];
+    if (scope !== undefined) await removeStackNetworks({ docker, instance }, state.resourceUuid, scope);
+  }
+
+  async function start(spec: ReleaseSpec, io: WorkIO): Promise<void> {
+    if (!isStack(spec)) {
+      await startRelease({ host, docker, instance, network, seen: await watch.find(spec) }, spec, io);
+    } else if (options.compose === undefined) {
+      throw new DomainError("engine.unsupported", `Server ${host.name} runs no compose files.`);
+    } else {
+      const place = { docker, server: host.name, instance, tool: options.compose, seen: () => watch.find(spec) };
+      await startStack(place, spec, io);
+    }
   }
 
   const engine: DockerEngine = {
     kind: "docker",
-    capabilities: capabilitiesOf(builder),
+    capabilities: capabilitiesOf(options),
     images: options.images,
     async open() {
       watch.start();
@@ -88,7 +127,7 @@ export function dockerEngine(options: DockerEngineOptions): DockerEngine {
     build: (request, io) => builder.build(request, io),
     start: (spec, io) =>
       alone(spec.deploymentUuid, async () => {
-        await startRelease({ host, docker, instance, network, seen: await watch.find(spec) }, spec, io);
+        await start(spec, io);
         return (await require(spec)).state;
       }),
     stop: (ref, { graceSeconds }) => alone(ref.deploymentUuid, () => stop(ref, graceSeconds)),
@@ -96,15 +135,16 @@ export function dockerEngine(options: DockerEngineOptions): DockerEngine {
       alone(ref.deploymentUuid, async () => {
         const seen = await watch.find(ref);
         if (seen !== undefined) {
-          await stopContainer(docker, seen.id, graceSeconds);
-          await removeContainer(docker.getContainer(seen.id));
+          await stopSeen(seen, graceSeconds);
+          await removeSeen(seen);
         }
         await builder.removeImage(ref);
       }),
     inspect: async (ref) => (await watch.find(ref))?.state,
     list: () => watch.list(),
     lastSeen: () => watch.lastSeen(),
-    exec: async (ref, script, execOptions) => executeIn(docker, (await require(ref)).id, script, execOptions),
+    exec: async (ref, script, execOptions) =>
+      executeIn(docker, await requireContainer(ref, execOptions.container), script, execOptions),
     async command(ref, command, io) {
       const { id } = await require(ref);
       const run = () => commandIn(docker, id, command, io);
@@ -112,7 +152,7 @@ export function dockerEngine(options: DockerEngineOptions): DockerEngine {
       return command.file === undefined ? await run() : await alone(`${id} ${command.file.path}`, run);
     },
     async *logs(ref, query) {
-      const { id } = await require(ref);
+      const id = await requireContainer(ref, query.container);
       yield* readLog({ docker, containerId: id, changed: (signal) => watch.changed(ref, signal) }, query);
     },
     async listeningPorts(ref) {
@@ -128,6 +168,7 @@ export function dockerEngine(options: DockerEngineOptions): DockerEngine {
     async removeResource(resourceUuid, { deleteVolumes }) {
       const own = (await watch.list()).filter((release) => release.resourceUuid === resourceUuid);
       await Promise.all(own.map((release) => engine.remove(release)));
+      await removeNetworks(docker, { ...ownedLabels(instance), [LABELS.resource]: resourceUuid });
       await forwards.close(resourceUuid);
       await builder.removeImages(resourceUuid);
       if (deleteVolumes) await removeVolumes(docker, { instance, resourceUuid });
@@ -136,13 +177,18 @@ export function dockerEngine(options: DockerEngineOptions): DockerEngine {
     onStateChange: (listener) => watch.onChange(listener),
     async usage(ref) {
       const seen = await watch.find(ref);
-      return seen?.state.state === "running" ? await usageOf(docker, seen.id) : undefined;
+      if (seen === undefined || !UP.has(seen.state.state)) return undefined;
+      const ids = seen.containers.length === 0 ? [seen.id] : seen.containers.map(({ id }) => id);
+      return sumOf(await Promise.all(ids.map((id) => usageOf(docker, id))));
     },
   };
   return withDomainErrors(engine, host.name, () => watch.start());
 }
 
-const capabilitiesOf = (builder: ImageBuilder): EngineCapabilities => ({
+/** A stack of which one container restarts has others that run. */
+const UP: ReadonlySet<string> = new Set(["running", "restarting"]);
+
+const capabilitiesOf = ({ builder }: DockerEngineOptions): EngineCapabilities => ({
   kinds: ["application"],
   build_packs: builder.buildPacks,
   images: true,

@@ -23,17 +23,32 @@ const ROOT: Owner = { uid: 0, gid: 0 };
 export async function putFiles(container: Docker.Container, files: readonly FileMount[], user: string): Promise<void> {
   if (files.length === 0) return;
   const accounts = await accountsOf(container, files, user);
-  const entries = files.map((file) => entryOf(file, accessTo(file, accounts, user)));
-  const archive = Buffer.concat([...entries, Buffer.alloc(1024)]);
+  const entries = files.map((file) => {
+    const { isPrivate, ...owner } = accessTo(file, accounts, user);
+    const mode = isPrivate ? 0o600 : 0o644;
+    return { ...file, ...owner, mode: file.isReadOnly === true ? mode & 0o444 : mode };
+  });
+  await putEntries(container, entries);
+}
+
+/** A file as it shall lie in a container. */
+export interface FileEntry extends Owner {
+  readonly mountPath: string;
+  readonly content: string | Uint8Array;
+  readonly mode: number;
+}
+
+export async function putEntries(container: Docker.Container, entries: readonly FileEntry[]): Promise<void> {
+  if (entries.length === 0) return;
+  const archive = Buffer.concat([...entries.map(entryOf), Buffer.alloc(1024)]);
   await container.putArchive(archive, { path: "/", noOverwriteDirNonDir: "1" });
 }
 
-function entryOf({ mountPath, content, isReadOnly }: FileMount, { uid, gid, isPrivate }: Access): Buffer {
+function entryOf({ mountPath, content, mode, uid, gid }: FileEntry): Buffer {
   const body = Buffer.from(content);
-  const mode = isPrivate ? 0o600 : 0o644;
   const fields = {
     path: posix.relative("/", mountPath),
-    mode: isReadOnly === true ? mode & 0o444 : mode,
+    mode,
     uid,
     gid,
     size: body.length,

@@ -17,6 +17,14 @@ export const LABELS = {
   version: "berth.version",
   /** Fingerprint of what a container was made from. */
   spec: "berth.spec",
+  /** Of one of several containers of a release: its name in the compose text. */
+  container: "berth.container",
+  /** Its place in the text. */
+  order: "berth.order",
+  /** `true`: it runs once, or is left out of the status. */
+  excluded: "berth.excluded",
+  /** What the networks of several containers are named by. */
+  scope: "berth.scope",
 } as const;
 
 export const RELEASE_ROLE = "release";

@@ -1,23 +1,26 @@
 import type Docker from "dockerode";
-import type { NetworkInspectInfo } from "dockerode";
+import type { NetworkCreateOptions, NetworkInspectInfo } from "dockerode";
 import { statusCodeOf } from "./client.ts";
-import { LABELS, ownedLabels } from "./labels.ts";
+import { LABELS, type Labels, labelFilter, ownedLabels } from "./labels.ts";
 
 const last = new WeakMap<Docker, Promise<void>>();
 
 /** Makes the network that releases join, where there is none of that name. */
-export function ensureNetwork(docker: Docker, name: string, instance: string): Promise<void> {
+export function ensureNetwork(docker: Docker, name: string, instance: string, more: NetworkMore = {}): Promise<void> {
   // One after the other: releases that start at once would each find none.
-  const work = () => ensureAlone(docker, name, instance);
+  const work = () => ensureAlone(docker, name, instance, more);
   const next = (last.get(docker) ?? Promise.resolve()).then(work, work);
   last.set(docker, next);
   return next;
 }
 
-async function ensureAlone(docker: Docker, name: string, instance: string): Promise<void> {
+/** What a network is made with, beyond what all have. */
+export type NetworkMore = Partial<Omit<NetworkCreateOptions, "Name">>;
+
+async function ensureAlone(docker: Docker, name: string, instance: string, more: NetworkMore): Promise<void> {
   const found = await networksOf(docker, name);
   if (found.length === 1) return;
-  if (found.length === 0) await makeNetwork(docker, name, instance);
+  if (found.length === 0) await makeNetwork(docker, name, instance, more);
   // Engines look for another of that name before they make one, not while: two control planes may have made one each,
   // and a name that two have is good for nothing.
   const [, ...younger] = await networksOf(docker, name);
@@ -34,19 +37,26 @@ async function networksOf(docker: Docker, name: string): Promise<readonly Networ
   return found.filter(({ Name }) => Name === name).sort((a, b) => (ageOf(a) < ageOf(b) ? -1 : 1));
 }
 
-async function makeNetwork(docker: Docker, name: string, instance: string): Promise<void> {
+async function makeNetwork(docker: Docker, name: string, instance: string, more: NetworkMore): Promise<void> {
   try {
     await docker.createNetwork({
-      Name: name,
       Driver: "bridge",
+      ...more,
+      Name: name,
       // Old engines would make a second one of the same name.
       CheckDuplicate: true,
-      Labels: { ...ownedLabels(instance) },
+      Labels: { ...more.Labels, ...ownedLabels(instance) },
     });
   } catch (cause) {
     // Somebody else was faster.
     if (statusCodeOf(cause) !== 409) throw cause;
   }
+}
+
+/** Those that carry all of these labels. What is in use stays. */
+export async function removeNetworks(docker: Docker, labels: Labels): Promise<void> {
+  const found = await docker.listNetworks({ filters: { ...labelFilter(labels) } });
+  for (const { Id } of found) await removeNetwork(docker, Id);
 }
 
 async function removeNetwork(docker: Docker, id: string): Promise<void> {

@@ -122,13 +122,14 @@ function requireWanted(signal: AbortSignal): void {
 /** @returns A connection's own trouble as it is: it may be tried again. */
 function startFailed(cause: unknown): unknown {
   if (!(cause instanceof Error) || statusCodeOf(cause) === undefined) return cause;
-  return new DomainError("deploy.start_failed", `The container could not be started: ${explain(reasonOf(cause))}`, {
+  return new DomainError("deploy.start_failed", `The container could not be started: ${explain(cause)}`, {
     cause,
   });
 }
 
 /** The engine's sentence, and what to do where it is a usual one. */
-function explain(reason: string): string {
+export function explain(cause: Error): string {
+  const reason = reasonOf(cause);
   const [, image] = /No such image: (\S+)/.exec(reason) ?? [];
   if (image !== undefined) return `the image ${image} is not on the server any more. Deploy again.`;
   const [, port] = /Bind for \S*:(\d+) failed: port is already allocated/.exec(reason) ?? [];

@@ -1,4 +1,11 @@
-import type { ContainerState, Health, ReleaseRef, ReleaseState } from "@berth/core";
+import {
+  type ContainerState,
+  type Health,
+  type ReleaseContainer,
+  type ReleaseRef,
+  type ReleaseState,
+  stackState,
+} from "@berth/core";
 import type { ContainerInspectInfo } from "dockerode";
 import { LABELS } from "./labels.ts";
 
@@ -24,13 +31,59 @@ export function stateOf(ref: ReleaseRef, info: ContainerInspectInfo, lastExitCod
   };
 }
 
+/** One container of a release. */
+export interface Part {
+  readonly state: ReleaseState;
+  /** Where the release has several: which one it is, and its place among them. */
+  readonly member: { readonly container: ReleaseContainer; readonly order: number } | undefined;
+}
+
+export function partOf(ref: ReleaseRef, info: ContainerInspectInfo, lastExitCode: number | undefined): Part {
+  const state = stateOf(ref, info, lastExitCode);
+  const { Labels } = info.Config;
+  const name = Labels[LABELS.container];
+  if (name === undefined) return { state, member: undefined };
+  const port = Number(Labels[LABELS.port]);
+  const container: ReleaseContainer = {
+    name,
+    state: state.state,
+    ...(state.health === undefined ? {} : { health: state.health }),
+    restartCount: state.restartCount,
+    exitCode: state.exitCode,
+    startedAt: state.startedAt,
+    address: state.state === "running" ? addressOf(info) : null,
+    port: Labels[LABELS.port] === undefined || !Number.isInteger(port) ? null : port,
+    isExcluded: Labels[LABELS.excluded] === "true",
+  };
+  return { state, member: { container, order: Number(Labels[LABELS.order]) || 0 } };
+}
+
+/** In the order of the compose text. */
+export const inOrder = <T extends { readonly part: Part }>(parts: readonly T[]): readonly T[] =>
+  parts.toSorted((a, b) => (a.part.member?.order ?? 0) - (b.part.member?.order ?? 0));
+
+/** What is seen of a release by all of its containers; `undefined` when there is none. */
+export function releaseOf(parts: readonly Part[]): ReleaseState | undefined {
+  const [first] = parts;
+  if (first === undefined || first.member === undefined) return first?.state;
+  const { resourceUuid, deploymentUuid } = first.state;
+  const members = inOrder(parts.map((part) => ({ part }))).flatMap(({ part }) => part.member?.container ?? []);
+  return { resourceUuid, deploymentUuid, ...stackState(members) };
+}
+
 /** Whether the exit code that the engine tells is one of a run that ended. */
 export const hasEnded = (state: string): boolean => state === "exited" || state === "restarting" || state === "dead";
 
-function upstreamOf({ Config, NetworkSettings }: ContainerInspectInfo): ReleaseState["upstream"] {
-  const port = Number(Config.Labels[LABELS.port]);
-  const host = Object.values(NetworkSettings.Networks).find(({ IPAddress }) => IPAddress !== "")?.IPAddress;
-  return host === undefined || !Number.isInteger(port) ? null : { host, port };
+function upstreamOf(info: ContainerInspectInfo): ReleaseState["upstream"] {
+  const port = Number(info.Config.Labels[LABELS.port]);
+  const host = addressOf(info);
+  return host === null || !Number.isInteger(port) ? null : { host, port };
+}
+
+/** On any network: the server reaches all of its own. In the server's network it is the server itself. */
+function addressOf({ HostConfig, NetworkSettings }: ContainerInspectInfo): string | null {
+  if (HostConfig.NetworkMode === "host") return "127.0.0.1";
+  return Object.values(NetworkSettings.Networks).find(({ IPAddress }) => IPAddress !== "")?.IPAddress ?? null;
 }
 
 function healthOf({ State }: ContainerInspectInfo): Health | "starting" | undefined {

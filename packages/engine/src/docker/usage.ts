@@ -17,6 +17,24 @@ export async function usageOf(docker: Docker, containerId: string): Promise<Rele
   }
 }
 
+/** Of several containers; `undefined` when none of them runs. */
+export function sumOf(all: readonly (ReleaseUsage | undefined)[]): ReleaseUsage | undefined {
+  const usages = all.filter((usage) => usage !== undefined);
+  if (usages.length < 2) return usages[0];
+  const total = (numberOf: (usage: ReleaseUsage) => number) => usages.reduce((sum, usage) => sum + numberOf(usage), 0);
+  const bytes = (key: "networkBytes" | "diskBytes") =>
+    usages.every((usage) => usage[key] !== undefined)
+      ? { [key]: { in: total((usage) => usage[key]?.in ?? 0), out: total((usage) => usage[key]?.out ?? 0) } }
+      : {};
+  return {
+    processes: total(({ processes }) => processes),
+    memoryBytes: total(({ memoryBytes }) => memoryBytes),
+    cpuSeconds: total(({ cpuSeconds }) => cpuSeconds),
+    ...bytes("networkBytes"),
+    ...bytes("diskBytes"),
+  };
+}
+
 /**
  * Where the engine cannot read the kernel's own accounts, its table of processes says less, but says it.
  * @param table Memory in KiB, processor time in seconds.

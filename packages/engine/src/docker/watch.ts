@@ -1,10 +1,10 @@
-import type { ReleaseRef, ReleaseState } from "@berth/core";
+import type { ReleaseContainer, ReleaseRef, ReleaseState } from "@berth/core";
 import type Docker from "dockerode";
 import type { ContainerInspectInfo } from "dockerode";
 import { statusCodeOf } from "./client.ts";
 import { type ContainerEvent, followEvents } from "./events.ts";
 import { refOf, releaseFilter } from "./labels.ts";
-import { hasEnded, stateOf } from "./state.ts";
+import { hasEnded, inOrder, type Part, partOf, releaseOf } from "./state.ts";
 
 export interface ReleaseWatchOptions {
   readonly docker: Docker;
@@ -28,21 +28,29 @@ export interface ReleaseWatch {
   close(): void;
 }
 
-/** A release and the container that it runs in. */
+/** A release and the container that it runs in; of several, the one that takes requests, else the first. */
 export interface Seen {
   readonly id: string;
   readonly info: ContainerInspectInfo;
   readonly state: ReleaseState;
+  /** Where it has several, in the order of the compose text. */
+  readonly containers: readonly SeenContainer[];
+}
+
+export interface SeenContainer {
+  readonly id: string;
+  readonly info: ContainerInspectInfo;
+  readonly container: ReleaseContainer;
 }
 
 interface Known {
-  readonly state: ReleaseState;
+  readonly part: Part;
   readonly exitCode: number | undefined;
 }
 
 export function watchReleases({ docker, instance, resyncSeconds, warn }: ReleaseWatchOptions): ReleaseWatch {
   const known = new Map<string, Known>();
-  const idOf = new Map<string, string>();
+  const idsOf = new Map<string, ReadonlySet<string>>();
   const listeners = new Set<(state: ReleaseState) => void>();
   const closing = new AbortController();
   /** The engine tells its events. */
@@ -75,13 +83,30 @@ export function watchReleases({ docker, instance, resyncSeconds, warn }: Release
     return work;
   }
 
-  function see(id: string, ref: ReleaseRef, info: ContainerInspectInfo): ReleaseState {
+  function see(id: string, ref: ReleaseRef, info: ContainerInspectInfo): Part {
     const before = known.get(id);
     const exitCode = hasEnded(info.State.Status) ? info.State.ExitCode : before?.exitCode;
-    const state = stateOf(ref, info, exitCode);
-    known.set(id, { state, exitCode });
-    idOf.set(ref.deploymentUuid, id);
-    return state;
+    const part = partOf(ref, info, exitCode);
+    known.set(id, { part, exitCode });
+    remember(ref, id);
+    return part;
+  }
+
+  function remember({ deploymentUuid }: ReleaseRef, id: string): void {
+    const ids = idsOf.get(deploymentUuid);
+    if (!ids?.has(id)) idsOf.set(deploymentUuid, new Set([...(ids ?? []), id]));
+  }
+
+  function forgetId({ deploymentUuid }: ReleaseRef, id: string): void {
+    const rest = [...(idsOf.get(deploymentUuid) ?? [])].filter((one) => one !== id);
+    if (rest.length === 0) idsOf.delete(deploymentUuid);
+    else idsOf.set(deploymentUuid, new Set(rest));
+  }
+
+  /** As all that is known of its containers says. */
+  function wholeOf({ deploymentUuid }: ReleaseRef): ReleaseState | undefined {
+    const ids = [...(idsOf.get(deploymentUuid) ?? [])];
+    return releaseOf(ids.flatMap((id) => known.get(id)?.part ?? []));
   }
 
   async function inspect(id: string): Promise<ContainerInspectInfo | undefined> {
@@ -96,23 +121,26 @@ export function watchReleases({ docker, instance, resyncSeconds, warn }: Release
   /** Looks at a container and tells of what has changed. */
   async function look(id: string, ref: ReleaseRef, died?: number): Promise<void> {
     const before = known.get(id);
+    const wholeBefore = wholeOf(ref);
     if (died !== undefined && before !== undefined) known.set(id, { ...before, exitCode: died });
     const info = await inspect(id);
     if (info === undefined) return forget(id, ref);
-    const state = see(id, ref, info);
+    const { state } = see(id, ref, info);
+    const whole = wholeOf(ref) ?? state;
     // It runs again already: that it had ended is told nevertheless.
-    const isMissed = state.state === "running" && died !== undefined && before?.state.state === "running";
-    if (isMissed) emit({ ...state, state: "restarting", upstream: null });
+    const isMissed = state.state === "running" && died !== undefined && before?.part.state.state === "running";
+    if (isMissed) emit({ ...whole, state: "restarting", upstream: null });
     // Being made is no change of a release yet: its start is.
-    if (before === undefined && state.state === "created") return;
-    if (isMissed || !isSame(state, before?.state)) emit(state);
+    if (wholeBefore === undefined && whole.state === "created") return;
+    if (isMissed || !isSame(whole, wholeBefore)) emit(whole);
   }
 
   function forget(id: string, ref: ReleaseRef): void {
-    const before = known.get(id);
-    known.delete(id);
-    if (idOf.get(ref.deploymentUuid) === id) idOf.delete(ref.deploymentUuid);
-    if (before !== undefined) emit({ ...before.state, state: "removing", upstream: null });
+    const wholeBefore = wholeOf(ref);
+    const wasKnown = known.delete(id);
+    forgetId(ref, id);
+    if (!wasKnown || wholeBefore === undefined) return;
+    emit(wholeOf(ref) ?? { ...wholeBefore, state: "removing", upstream: null });
   }
 
   function onEvent({ action, containerId, attributes }: ContainerEvent): void {
@@ -128,7 +156,7 @@ export function watchReleases({ docker, instance, resyncSeconds, warn }: Release
     const found = await listContainers();
     for (const { id, ref } of found) await look(id, ref);
     const ids = new Set(found.map(({ id }) => id));
-    for (const [id, { state }] of known) if (!ids.has(id)) forget(id, state);
+    for (const [id, { part }] of known) if (!ids.has(id)) forget(id, part.state);
     isConnected = wasFollowed && isFollowed;
     isWarned = false;
   }
@@ -142,19 +170,34 @@ export function watchReleases({ docker, instance, resyncSeconds, warn }: Release
     });
   }
 
+  /** Of a release of several containers, others may have come: those are looked up. */
+  async function idsNow(ref: ReleaseRef): Promise<readonly string[]> {
+    const ids = [...(idsOf.get(ref.deploymentUuid) ?? [])];
+    const isAlone = ids.length === 1 && ids.every((id) => known.get(id)?.part.member === undefined);
+    return isAlone ? ids : (await listContainers({ deploymentUuid: ref.deploymentUuid })).map(({ id }) => id);
+  }
+
   async function find(ref: ReleaseRef): Promise<Seen | undefined> {
-    const id = idOf.get(ref.deploymentUuid) ?? (await listContainers(ref)).at(0)?.id;
-    if (id === undefined) return undefined;
-    const info = await inspect(id);
-    const own = refOf(info?.Config.Labels, instance);
-    if (info === undefined || own?.deploymentUuid !== ref.deploymentUuid) {
-      if (idOf.get(ref.deploymentUuid) !== id) return undefined;
-      idOf.delete(ref.deploymentUuid);
-      return find(ref);
-    }
-    const state = stateOf(own, info, known.get(id)?.exitCode);
-    idOf.set(ref.deploymentUuid, id);
-    return own.resourceUuid === ref.resourceUuid ? { id, info, state } : undefined;
+    const ids = await idsNow(ref);
+    const infos = await Promise.all(ids.map(inspect));
+    const found = infos.flatMap((info, at) => {
+      const id = ids[at] ?? "";
+      const own = refOf(info?.Config.Labels, instance);
+      if (info !== undefined && own?.deploymentUuid === ref.deploymentUuid) return [{ id, info, own }];
+      forgetId(ref, id);
+      return [];
+    });
+    // What was known of it is not so any more.
+    if (found.length === 0) return ids.length === 0 ? undefined : findAnew(ref, ids);
+    for (const { id, own } of found) remember(own, id);
+    if (found.some(({ own }) => own.resourceUuid !== ref.resourceUuid)) return undefined;
+    const parts = found.map((one) => ({ ...one, part: partOf(one.own, one.info, known.get(one.id)?.exitCode) }));
+    return seenOf(inOrder(parts));
+  }
+
+  async function findAnew(ref: ReleaseRef, tried: readonly string[]): Promise<Seen | undefined> {
+    const now = (await listContainers({ deploymentUuid: ref.deploymentUuid })).map(({ id }) => id);
+    return now.some((id) => !tried.includes(id)) ? await find(ref) : undefined;
   }
 
   const timer = setInterval(() => void enqueue(resync), resyncSeconds * 1000).unref();
@@ -163,17 +206,17 @@ export function watchReleases({ docker, instance, resyncSeconds, warn }: Release
     find,
     async list() {
       const found = await listContainers();
-      const states = await Promise.all(
+      const parts = await Promise.all(
         found.map(async ({ id, ref, coarse }) => {
-          const before = known.get(id)?.state;
-          if (isConnected && before?.state === coarse) return before;
+          const before = known.get(id)?.part;
+          if (isConnected && before?.state.state === coarse) return before;
           const info = await inspect(id);
-          return info && stateOf(ref, info, known.get(id)?.exitCode);
+          return info && partOf(ref, info, known.get(id)?.exitCode);
         }),
       );
-      return states.filter((state) => state !== undefined);
+      return releasesOf(parts.filter((part) => part !== undefined));
     },
-    lastSeen: () => (isConnected ? [...known.values()].map(({ state }) => state) : undefined),
+    lastSeen: () => (isConnected ? releasesOf([...known.values()].map(({ part }) => part)) : undefined),
     onChange(listener) {
       listeners.add(listener);
       return () => void listeners.delete(listener);
@@ -218,6 +261,27 @@ export function watchReleases({ docker, instance, resyncSeconds, warn }: Release
       listeners.clear();
     },
   };
+}
+
+function releasesOf(parts: readonly Part[]): readonly ReleaseState[] {
+  const byDeployment = Map.groupBy(parts, ({ state }) => state.deploymentUuid);
+  return [...byDeployment.values()].flatMap((ofOne) => releaseOf(ofOne) ?? []);
+}
+
+interface FoundPart {
+  readonly id: string;
+  readonly info: ContainerInspectInfo;
+  readonly part: Part;
+}
+
+function seenOf(parts: readonly FoundPart[]): Seen | undefined {
+  const state = releaseOf(parts.map(({ part }) => part));
+  const members = parts.flatMap(({ id, info, part }) =>
+    part.member === undefined ? [] : [{ id, info, container: part.member.container }],
+  );
+  const counted = members.filter(({ container }) => !container.isExcluded);
+  const main = counted.find(({ container }) => container.port !== null) ?? counted[0] ?? parts[0];
+  return state && main && { id: main.id, info: main.info, state, containers: members };
 }
 
 /** All that changes what is seen of a release. */

@@ -1,5 +1,4 @@
 import { mkdir, writeFile } from "node:fs/promises";
-import { homedir } from "node:os";
 import { join } from "node:path";
 import { type BuildRequest, DomainError, isDomainError, type WorkIO } from "@berth/core";
 import { isProgram } from "../../builder/facts.ts";
@@ -11,7 +10,7 @@ import { pidsWithEnv } from "../../host/procfs.ts";
 import { type BakeTarget, bakeArgv, bakeOf } from "./bake.ts";
 import { buildFailure, missingBuildx } from "./failure.ts";
 import { buildTrace, type KnownSteps } from "./progress.ts";
-import { dockerConfig, type RegistryLogins } from "./registry-auth.ts";
+import { dockerConfig, pluginFolders, type RegistryLogins } from "./registry-auth.ts";
 
 /** Where and with what one build works. */
 export interface BuildPlace {
@@ -93,9 +92,6 @@ async function findBuildx(path: string): Promise<Argv> {
   }
   return viaDocker;
 }
-
-/** Where a person's own installation of the plugin lies; the system's folders are looked in anyway. */
-const pluginFolders = (): string[] => [join(homedir(), ".docker", "cli-plugins")];
 
 /** In the order in which `docker` looks. */
 const SYSTEM_PLUGIN_FOLDERS = [

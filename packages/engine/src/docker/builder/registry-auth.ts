@@ -1,4 +1,6 @@
 import { readFile } from "node:fs/promises";
+import { homedir } from "node:os";
+import { join } from "node:path";
 import { z } from "zod";
 
 /** What one registry asks for, as the engine's API takes it. */
@@ -42,6 +44,9 @@ export function dockerConfig(logins: RegistryLogins, pluginFolders: readonly str
   ]);
   return JSON.stringify({ auths: Object.fromEntries(auths), cliPluginsExtraDirs: pluginFolders });
 }
+
+/** Where a person's own installation of docker's plugins lies; the system's folders are looked in anyway. */
+export const pluginFolders = (): string[] => [join(homedir(), ".docker", "cli-plugins")];
 
 /** The registry that an image's name leads to. */
 export function registryOf(image: string): string {

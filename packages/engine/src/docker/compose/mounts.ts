@@ -1,0 +1,118 @@
+import { type ComposeDocument, DomainError, type ReleaseSpec, type StorageMount, volumesOf } from "@berth/core";
+import { volumeName } from "../volumes.ts";
+import { recordOf } from "./values.ts";
+
+type Volume = NonNullable<ComposeDocument["services"][string]["volumes"]>[number];
+
+/** What one container mounts, as the compose tool is told. */
+export interface ContainerMounts {
+  readonly volumes: readonly unknown[];
+  /** Those that Berth makes and checks before. */
+  readonly owned: readonly Extract<StorageMount, { type: "volume" }>[];
+  readonly files: readonly Extract<StorageMount, { type: "file" }>[];
+  /** Volumes of the server that the text mounts by their own name. */
+  readonly external: readonly string[];
+}
+
+/**
+ * The mounts of the text, with the storages of the release in the place of those at the same path. A volume of the text
+ * that none of them stands for is the resource's own too.
+ * @param text Without references.
+ */
+export function containerMounts(
+  spec: Pick<ReleaseSpec, "resourceUuid">,
+  document: ComposeDocument,
+  text: readonly Volume[],
+  storages: readonly StorageMount[],
+): ContainerMounts {
+  const given = new Map(storages.map((mount) => [plainPath(mount.mountPath), mount]));
+  const rest = text.flatMap((volume): readonly Placed[] => {
+    const [read] = volumesOf([volume]);
+    // Anonymous ones and memory are the container's own matter, and folders of the server the text's.
+    const isOfServer = read?.content === null && read.hostPath?.startsWith("/");
+    if (read === undefined || isOfServer) {
+      return read && given.has(plainPath(read.mountPath)) ? [] : [{ volume: plainVolume(volume), mount: undefined }];
+    }
+    return given.has(plainPath(read.mountPath)) ? [] : [{ volume, mount: ownMount(spec, document, read) }];
+  });
+  const mounts = [...storages, ...rest.flatMap(({ mount }) => mount ?? [])];
+  const owned = mounts.filter((mount) => mount.type === "volume");
+  return {
+    owned,
+    files: mounts.filter((mount) => mount.type === "file"),
+    external: mounts.flatMap((mount) => (mount.type === "external" ? mount.volume : [])),
+    volumes: [
+      ...rest.flatMap(({ volume, mount }) => (mount === undefined ? [volume] : [])),
+      ...mounts.flatMap((mount) => mountEntry(mount, optionsAt(text, mount.mountPath))),
+    ],
+  };
+}
+
+/** A mount of the text; `undefined`: as the text says. */
+interface Placed {
+  readonly volume: unknown;
+  readonly mount: StorageMount | ExternalMount | undefined;
+}
+
+/** A volume that exists on the server, whoever made it. */
+interface ExternalMount {
+  readonly type: "external";
+  readonly volume: string;
+  readonly mountPath: string;
+  readonly isReadOnly: boolean;
+}
+
+type Read = ReturnType<typeof volumesOf>[number];
+
+function ownMount(
+  { resourceUuid }: Pick<ReleaseSpec, "resourceUuid">,
+  { volumes }: ComposeDocument,
+  { name, hostPath, mountPath, isReadOnly, content }: Read,
+): StorageMount | ExternalMount {
+  const mount = { name: name ?? mountPath, mountPath, isReadOnly };
+  if (content !== null) return { ...mount, uuid: `${resourceUuid}${mountPath}`, type: "file", content };
+  const defined = name === null ? undefined : volumes?.[name];
+  if (defined?.external) return { type: "external", volume: defined.name ?? name ?? "", mountPath, isReadOnly };
+  const key = defined?.name ?? name ?? `folder${folderName(hostPath ?? "")}`;
+  if (!/^[A-Za-z0-9][A-Za-z0-9_.-]*$/.test(key)) {
+    const shown = key.slice(0, 100).replace(/\p{C}/gu, "?");
+    throw new DomainError("deploy.start_failed", `The compose file mounts ${shown}, which is no name of a volume.`);
+  }
+  return { ...mount, uuid: `${resourceUuid}_${key}`, type: "volume" };
+}
+
+/** Without what the compose specification does not know. */
+function plainVolume(volume: Volume): unknown {
+  if (typeof volume === "string") return volume;
+  const { content: _c, is_directory: _d, isDirectory: _i, ...rest } = volume;
+  return rest;
+}
+
+const folderName = (path: string): string =>
+  path
+    .split("/")
+    .filter((part) => part !== "" && part !== ".")
+    .map((part) => `.${part.replace(/[^A-Za-z0-9_-]/g, "-")}`)
+    .join("");
+
+/** Files are put into the container itself. */
+function mountEntry(
+  mount: StorageMount | ExternalMount,
+  options: Readonly<Record<string, unknown>>,
+): readonly object[] {
+  const { type, mountPath: target } = mount;
+  if (type === "file") return [];
+  const isReadOnly = mount.isReadOnly === true ? { read_only: true } : {};
+  if (type === "folder") {
+    const bind = { create_host_path: true, ...recordOf(options.bind) };
+    return [{ type: "bind", source: mount.hostPath, target, ...isReadOnly, bind }];
+  }
+  const source = type === "external" ? mount.volume : volumeName(mount.uuid);
+  return [{ type: "volume", source, target, ...isReadOnly, ...(options.volume ? { volume: options.volume } : {}) }];
+}
+
+/** What the long form of a mount says beyond its ends. */
+const optionsAt = (text: readonly Volume[], path: string): Readonly<Record<string, unknown>> =>
+  recordOf(text.find((volume) => typeof volume === "object" && plainPath(volume.target) === plainPath(path)));
+
+const plainPath = (path: string): string => path.replace(/\/{2,}/g, "/").replace(/(?<=.)\/$/, "");

@@ -1,0 +1,22 @@
+/** What the compose tool says of a failure, in a sentence: its last words that are no progress. */
+export function composeReason(words: readonly string[]): string {
+  const said = words.map(plain).filter((line) => line !== "" && !PROGRESS.test(line));
+  const last = said.findLast((line) => FAILURE.test(line)) ?? said.at(-1) ?? "the compose tool gave no reason";
+  const reason = last.replace(/^Error response from daemon: /, "").slice(0, REASON_LENGTH_MAX);
+  const [, port] = /Bind for \S*:(\d+) failed: port is already allocated/.exec(reason) ?? [];
+  if (port !== undefined) return `port ${port} of the server is taken. Choose another one in the compose file.`;
+  const [, volume] = /external volume "([^"]*)" not found/.exec(reason) ?? [];
+  if (volume !== undefined) return `the server has no volume ${volume}. Make it, or leave out external in the file.`;
+  return /[.!?]$/.test(reason) ? reason : `${reason}.`;
+}
+
+/** Containers are called by their deployment: people know them by their names in the text. */
+const plain = (line: string): string =>
+  line
+    .replace(/\b([A-Za-z0-9][\w.-]*?)-[a-z0-9-]{8,}-[a-z0-9-]{8,}\b/g, "$1")
+    .replace(/\s+/g, " ")
+    .trim();
+
+const PROGRESS = /^(Container|Network|Volume) \S+ (Creat|Start|Recreat|Wait|Runn|Healthy|Exited|Stopp|Built)/;
+const FAILURE = /error|fail|unhealthy|exited|not found|invalid|undefined/i;
+const REASON_LENGTH_MAX = 400;

@@ -1,0 +1,111 @@
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { isDomainError } from "@berth/core";
+import { describeDocker } from "@berth/testing";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { localHost } from "../../host/local-host.ts";
+import { type DockerWorld, dockerWorld, io } from "../docker.fixture.ts";
+import type { DockerEngine } from "../engine.ts";
+import { stackSpec } from "./stack.fixture.ts";
+import { composeTool } from "./tool.ts";
+
+const TEXT = `
+services:
+  web:
+    image: busybox:stable
+    command: ["sh", "-c", "echo web $$GREETING; wget -qO- http://db:8000/ready; exec httpd -f -p 8080 -h /www"]
+    environment: { GREETING: "\${GREETING:-none}" }
+    stop_grace_period: 1s
+    volumes: ["data:/data", { type: bind, source: ./page, target: /www/index.html, content: "hello" }]
+    depends_on: { db: { condition: service_healthy }, job: { condition: service_completed_successfully } }
+  db:
+    image: busybox:stable
+    command: ["sh", "-c", "mkdir -p /srv && echo yes > /srv/ready && exec httpd -f -p 8000 -h /srv"]
+    volumes: ["data:/data"]
+    healthcheck: { test: ["CMD", "wget", "-qO", "/dev/null", "http://127.0.0.1:8000/ready"], interval: 200ms, retries: 50 }
+  job: { image: busybox:stable, restart: "no", command: ["sh", "-c", "echo done >/data/job"], volumes: ["data:/data"] }
+volumes: { data: }
+`;
+
+describeDocker("a release of several containers", ["busybox:stable"], (fixture) => {
+  let world: DockerWorld;
+  let engine: DockerEngine;
+  beforeAll(async () => {
+    world = dockerWorld(fixture);
+    const host = localHost("test");
+    engine = await world.engine({ compose: composeTool({ host, folder: join(tmpdir(), fixture.name("stacks")) }) });
+  });
+  afterAll(() => world.close());
+
+  const containers = { web: { ports: [8080], networkAliases: ["web-alias"] } };
+  const linesOf = async (spec: ReturnType<typeof stackSpec>, container?: string) => {
+    const lines: string[] = [];
+    for await (const { line } of engine.logs(spec, { ...(container === undefined ? {} : { container }) }))
+      lines.push(line);
+    return lines;
+  };
+
+  test("starts in the order that it asks for, is seen as one, and goes with all that was made for it", async () => {
+    const value = ` $\{GREETING} $$x 'a' "b" \\ \u0085\u2028é\t#`;
+    const spec = stackSpec(TEXT, { containers, stack: { variables: { GREETING: value } } });
+    const state = await engine.start(spec, io());
+    expect(state).toMatchObject({ state: "running", upstream: { port: 8080 } });
+    expect(
+      state.containers?.map(({ name, state: own, exitCode, isExcluded }) => [name, own, exitCode, isExcluded]),
+    ).toEqual([
+      ["web", "running", null, false],
+      ["db", "running", null, false],
+      ["job", "exited", 0, true],
+    ]);
+    const page = await fetch(`http://${state.upstream?.host}:8080/`);
+    expect(await page.text()).toBe("hello");
+    expect(await engine.exec(spec, 'printf %s "$GREETING"', { timeoutSeconds: 5 })).toMatchObject({ output: value });
+    const job = await engine.exec(spec, "cat /data/job", { timeoutSeconds: 5, container: "db" });
+    expect(job.output).toBe("done\n");
+    await expect(engine.exec(spec, "true", { timeoutSeconds: 5, container: "none" })).rejects.toThrow("not found");
+    expect((await linesOf(spec)).join("\n")).toContain("yes");
+    expect(await linesOf(spec, "job")).toEqual([]);
+    expect((await engine.usage(spec))?.processes).toBeGreaterThanOrEqual(2);
+    const again = await engine.start(spec, io());
+    expect(again.containers?.map(({ startedAt }) => startedAt)).toEqual(
+      state.containers?.map(({ startedAt }) => startedAt),
+    );
+    expect((await engine.list()).filter((one) => one.deploymentUuid === spec.deploymentUuid)).toHaveLength(1);
+
+    await engine.stop(spec, { graceSeconds: 1 });
+    expect(await engine.inspect(spec)).toMatchObject({ state: "exited" });
+    expect(await engine.start(spec, io())).toMatchObject({ state: "running" });
+    await engine.remove(spec, { graceSeconds: 0 });
+    expect(await engine.inspect(spec)).toBeUndefined();
+    const label = [`berth.resource=${spec.resourceUuid}`];
+    expect(await world.docker.listNetworks({ filters: { label } })).toEqual([]);
+    expect((await world.docker.listVolumes({ filters: { label } })).Volumes).toHaveLength(1);
+    await engine.removeResource(spec.resourceUuid, { deleteVolumes: true });
+    expect((await world.docker.listVolumes({ filters: { label } })).Volumes ?? []).toEqual([]);
+  }, 60_000);
+
+  test("stands beside the one before it, whose containers start again when it fails", async () => {
+    const old = stackSpec(TEXT, { containers });
+    await engine.start(old, io());
+    const { resourceUuid } = old;
+    const failing = TEXT.replace("echo done >/data/job", "exit 3");
+    const next = stackSpec(failing, { containers, resourceUuid });
+    const failure = await engine.start(next, io()).catch((error: unknown) => error);
+    expect(isDomainError(failure, "deploy.start_failed") && failure.message).toContain("job");
+    expect(await engine.inspect(old)).toMatchObject({ state: "running" });
+    await engine.stop(old, { graceSeconds: 0 });
+    await engine.remove(next, { graceSeconds: 0 });
+    expect(await world.containersOf(next)).toEqual([]);
+    expect(await engine.start(old, io())).toMatchObject({ state: "running" });
+    await engine.removeResource(resourceUuid, { deleteVolumes: true });
+    expect(await world.containersOf({ resourceUuid })).toEqual([]);
+  }, 60_000);
+
+  test("is cancelled while it waits for what it depends on", async () => {
+    const spec = stackSpec(TEXT.replace("echo yes > /srv/ready &&", ""), { containers });
+    const controller = new AbortController();
+    setTimeout(() => controller.abort(), 2500);
+    await expect(engine.start(spec, io(controller.signal))).rejects.toMatchObject({ code: "deploy.cancelled" });
+    await engine.removeResource(spec.resourceUuid, { deleteVolumes: true });
+  }, 60_000);
+});

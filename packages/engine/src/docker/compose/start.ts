@@ -1,0 +1,135 @@
+import { DomainError, parseCompose, type ReleaseSpec, type WorkIO } from "@berth/core";
+import type Docker from "dockerode";
+import { statusCodeOf } from "../client.ts";
+import { putEntries, putFiles } from "../files.ts";
+import { LABELS, type Labels, ownedLabels } from "../labels.ts";
+import { ensureNetwork, removeNetworks } from "../networks.ts";
+import { explain } from "../start.ts";
+import { ensureVolumes } from "../volumes.ts";
+import type { Seen, SeenContainer } from "../watch.ts";
+import { planStack, type StackPlan } from "./document.ts";
+import type { WantedNetwork } from "./networks.ts";
+import { dependenciesOf, stopOrder } from "./order.ts";
+import { type StackSpec, scopeOf } from "./spec.ts";
+import type { ComposeTool } from "./tool.ts";
+
+export interface StackPlace {
+  readonly docker: Docker;
+  /** For people. */
+  readonly server: string;
+  readonly instance: string;
+  readonly tool: ComposeTool;
+  /** What there is of it already. */
+  seen(): Promise<Seen | undefined>;
+}
+
+export const isStack = (spec: ReleaseSpec): spec is StackSpec =>
+  spec.artifact.type === "stack" && spec.stack !== undefined;
+
+/**
+ * Starts a release of several containers: those that it has, and new ones in the place of those that are missing or
+ * were made from something else. What runs is never replaced by a mere start.
+ * @throws DomainError `deploy.start_failed`, `deploy.cancelled`
+ */
+export async function startStack(place: StackPlace, spec: StackSpec, io: WorkIO): Promise<void> {
+  const { docker, instance, server, tool } = place;
+  const compose = parseCompose(spec.artifact.compose);
+  if ("problems" in compose) {
+    throw new DomainError("deploy.start_failed", `The compose file cannot be used: ${compose.problems.join(" ")}`);
+  }
+  const plan = planStack(spec, compose, instance);
+  const before = (await place.seen())?.containers ?? [];
+  for (const { id, info } of before) if (info.State.Paused) await docker.getContainer(id).unpause();
+  if (isWhole(plan, before)) return;
+  requireWanted(io.signal);
+  for (const network of plan.networks) await makeNetwork(place, spec, network);
+  await ensureVolumes(docker, plan.volumes, { server, instance, resourceUuid: spec.resourceUuid });
+  const keepsExisting = before.some(({ info }) => UP.has(info.State.Status));
+  requireWanted(io.signal);
+  if (hasFiles(plan)) {
+    await tool.up(spec.deploymentUuid, plan.document, { isCreateOnly: true, keepsExisting }, io);
+    await fill(place, plan);
+  }
+  await tool.up(spec.deploymentUuid, plan.document, { isCreateOnly: false, keepsExisting }, io);
+}
+
+/** Nothing is left to be started: all run, or have done their work. */
+function isWhole({ document }: StackPlan, seen: readonly SeenContainer[]): boolean {
+  const names = Object.entries(servicesOf(document)).flatMap(([name, { profiles }]) =>
+    Array.isArray(profiles) && profiles.length > 0 ? [] : name,
+  );
+  const isDone = ({ info }: SeenContainer) =>
+    UP.has(info.State.Status) || (info.State.Status === "exited" && info.State.ExitCode === 0 && isOnce(info));
+  const isUp = seen.some(({ info }) => UP.has(info.State.Status));
+  return isUp && names.every((name) => seen.some((one) => one.container.name === name && isDone(one)));
+}
+
+const isOnce = ({ HostConfig }: SeenContainer["info"]): boolean =>
+  HostConfig.RestartPolicy?.Name === "no" || HostConfig.RestartPolicy?.Name === "on-failure";
+
+function servicesOf(document: StackPlan["document"]): Readonly<Record<string, { readonly profiles?: unknown }>> {
+  // The plan made it so.
+  return document.services as Readonly<Record<string, { readonly profiles?: unknown }>>;
+}
+
+const hasFiles = ({ files }: StackPlan): boolean =>
+  [...files.values()].some(({ entries, mounts }) => entries.length + mounts.length > 0);
+
+/** Before they start, and anew before every start: what they shall find may have changed. */
+async function fill(place: StackPlace, { files }: StackPlan): Promise<void> {
+  for (const { id, info, container } of (await place.seen())?.containers ?? []) {
+    if (UP.has(info.State.Status)) continue;
+    const { entries = [], mounts = [] } = files.get(container.name) ?? {};
+    const target = place.docker.getContainer(id);
+    try {
+      await putFiles(target, mounts, info.Config.User);
+      await putEntries(target, entries);
+    } catch (cause) {
+      if (!(cause instanceof Error) || statusCodeOf(cause) === undefined) throw cause;
+      const sentence = `The files of the container ${container.name} could not be put into it: ${explain(cause)}`;
+      throw new DomainError("deploy.start_failed", sentence, { cause });
+    }
+  }
+}
+
+async function makeNetwork({ docker, instance }: StackPlace, spec: StackSpec, wanted: WantedNetwork): Promise<void> {
+  await ensureNetwork(docker, wanted.name, instance, {
+    Driver: wanted.driver,
+    Internal: wanted.isInternal,
+    EnableIPv6: wanted.isIpv6,
+    Options: { ...wanted.driverOptions },
+    ...(wanted.ipam === undefined ? {} : { IPAM: wanted.ipam }),
+    Labels: { [LABELS.resource]: spec.resourceUuid, [LABELS.scope]: scopeOf(spec), [LABELS.name]: spec.name },
+  });
+}
+
+/** Each after those that need it. Idempotent. */
+export async function stopStack(
+  containers: readonly SeenContainer[],
+  stop: (container: SeenContainer) => Promise<void>,
+): Promise<void> {
+  const dependents = containers.map((one) => ({
+    one,
+    name: one.container.name,
+    dependsOn: dependenciesOf(one.info.Config.Labels["com.docker.compose.depends_on"]),
+  }));
+  for (const group of stopOrder(dependents)) await Promise.all(group.map(({ one }) => stop(one)));
+}
+
+/** The networks of containers that are gone, unless others of their resource are still there, running or not. */
+export async function removeStackNetworks(
+  { docker, instance }: { readonly docker: Docker; readonly instance: string },
+  resourceUuid: string,
+  scope: string,
+): Promise<void> {
+  const labels: Labels = { ...ownedLabels(instance), [LABELS.resource]: resourceUuid, [LABELS.scope]: scope };
+  const label = Object.entries(labels).map(([name, value]) => `${name}=${value}`);
+  const left = await docker.listContainers({ all: true, filters: { label } });
+  if (left.length === 0) await removeNetworks(docker, labels);
+}
+
+function requireWanted(signal: AbortSignal): void {
+  if (signal.aborted) throw new DomainError("deploy.cancelled", "The work was cancelled.");
+}
+
+const UP: ReadonlySet<string> = new Set(["running", "restarting"]);

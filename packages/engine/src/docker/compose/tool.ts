@@ -1,0 +1,142 @@
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { DomainError, isDomainError, type WorkIO } from "@berth/core";
+import type { Argv } from "../../host/argv.ts";
+import { endGroup } from "../../host/group.ts";
+import type { Host } from "../../host/host.ts";
+import { run } from "../../host/local.ts";
+import { pidsWithEnv } from "../../host/procfs.ts";
+import { dockerConfig, pluginFolders } from "../builder/registry-auth.ts";
+import { DOCKER_SOCKET } from "../client.ts";
+import { composeReason } from "./reason.ts";
+import { projectName } from "./spec.ts";
+import { yamlText } from "./yaml-text.ts";
+
+export interface ComposeToolOptions {
+  /** The server whose engine runs the containers. */
+  readonly host: Host;
+  /** Where the engine listens on the server. Default: its usual place. */
+  readonly socketPath?: string | undefined;
+  /** A folder of Berth's own machine for what a start needs while it lasts. Nobody else may read it. */
+  readonly folder: string;
+  /** PATH under which docker is found. Default: the system's folders. */
+  readonly path?: string | undefined;
+}
+
+/** `docker compose` on Berth's own machine, for the containers of one server. */
+export interface ComposeTool {
+  /**
+   * Makes the containers of a document and starts them in the order that they ask for. Those that run stay as they are.
+   * @param options.isCreateOnly They are made only, so that something can be put into them.
+   * @throws DomainError `deploy.start_failed`, `deploy.cancelled`, `engine.unsupported` without the program
+   */
+  up(
+    deploymentUuid: string,
+    document: Readonly<Record<string, unknown>>,
+    options: { readonly isCreateOnly: boolean; readonly keepsExisting: boolean },
+    io: WorkIO,
+  ): Promise<void>;
+}
+
+export function composeTool(options: ComposeToolOptions): ComposeTool {
+  return {
+    async up(deploymentUuid, document, { isCreateOnly, keepsExisting }, io) {
+      const argv: Argv = [
+        "up",
+        ...(isCreateOnly ? ["--no-start"] : ["--detach"]),
+        "--no-build",
+        ...["--pull", "never"],
+        ...(keepsExisting ? ["--no-recreate"] : []),
+      ];
+      await inJobFolder(options, (folder) => call(options, { deploymentUuid, document, argv, folder }, io));
+    },
+  };
+}
+
+async function inJobFolder({ folder }: ComposeToolOptions, work: (folder: string) => Promise<void>): Promise<void> {
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  const jobFolder = await mkdtemp(join(folder, "stack-"));
+  try {
+    await work(jobFolder);
+  } finally {
+    await rm(jobFolder, { recursive: true, force: true });
+  }
+}
+
+interface Call {
+  readonly deploymentUuid: string;
+  readonly document: Readonly<Record<string, unknown>>;
+  readonly argv: Argv;
+  readonly folder: string;
+}
+
+async function call(options: ComposeToolOptions, one: Call, io: WorkIO): Promise<void> {
+  const { host, socketPath = DOCKER_SOCKET, path = SYSTEM_PATH } = options;
+  const marker = `BERTH_STACK=${one.deploymentUuid}`;
+  // Of a control plane that went away in the middle.
+  await endGroup({ others: () => pidsWithEnv(marker) }, 0);
+  const config = join(one.folder, "config");
+  await mkdir(config, { mode: 0o700 });
+  await writeFile(join(config, "config.json"), dockerConfig(new Map(), pluginFolders()), { mode: 0o600 });
+  const file = join(one.folder, "compose.json");
+  await writeFile(file, yamlText(one.document), { mode: 0o600 });
+  const words: string[] = [];
+  const { exitCode } = await run(composeArgv(one, file), {
+    cwd: one.folder,
+    // Its variables would be those of the document: there are none but what the program itself needs.
+    env: {
+      PATH: path,
+      HOME: one.folder,
+      DOCKER_CONFIG: config,
+      DOCKER_HOST: `unix://${await host.socketBridge(socketPath)}`,
+      COMPOSE_DISABLE_ENV_FILE: "1",
+      BERTH_STACK: one.deploymentUuid,
+    },
+    signal: io.signal,
+    marker,
+    graceSeconds: CANCEL_GRACE_SECONDS,
+    maxOutputBytes: 0,
+    onLine: (line) => {
+      words.push(line);
+      if (words.length > WORDS_MAX) words.shift();
+    },
+  }).catch((cause: unknown) => {
+    if (isDomainError(cause, "engine.failed")) throw missingCompose(cause);
+    throw cause;
+  });
+  if (exitCode === 0) return;
+  if (io.signal.aborted) throw new DomainError("deploy.cancelled", "The work was cancelled.");
+  if (MISSING.test(words.join("\n"))) throw missingCompose();
+  throw new DomainError("deploy.start_failed", `The containers could not be started: ${composeReason(words)}`);
+}
+
+/** Holds no text of a user: all of it stands in the document. */
+export const composeArgv = ({ deploymentUuid, folder, argv }: Omit<Call, "document">, file: string): Argv => [
+  "docker",
+  "compose",
+  "--ansi",
+  "never",
+  "--progress",
+  "plain",
+  "--project-name",
+  projectName(deploymentUuid),
+  "--project-directory",
+  folder,
+  "--file",
+  file,
+  ...argv,
+];
+
+const missingCompose = (cause?: unknown): DomainError =>
+  new DomainError(
+    "engine.unsupported",
+    "Compose files are started by `docker compose`, which Berth's own machine does not have. Install it there " +
+      "(Debian, Ubuntu: apt-get install docker-cli docker-compose, or Docker's own package docker-compose-plugin) and " +
+      "deploy again.",
+    { cause },
+  );
+
+const MISSING = /is not a docker command|unknown command: docker compose|unknown flag: --(ansi|project-name)/;
+const SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+const CANCEL_GRACE_SECONDS = 2; // A cancelled deployment is gone within 5.
+const WORDS_MAX = 200;

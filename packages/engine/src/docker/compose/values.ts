@@ -1,0 +1,33 @@
+import { interpolateCompose } from "@berth/core";
+
+/** A value of a compose document with its references replaced, wherever they stand; keys stay as they are. */
+export function interpolated(value: unknown, variables: Readonly<Record<string, string>>): unknown {
+  if (typeof value === "string") return interpolateCompose(value, lookUp(variables));
+  if (Array.isArray(value)) return value.map((item) => interpolated(item, variables));
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, interpolated(item, variables)]));
+}
+
+export const lookUp =
+  (variables: Readonly<Record<string, string>>) =>
+  (key: string): string | undefined =>
+    Object.hasOwn(variables, key) ? variables[key] : undefined;
+
+/** Any object that is no list, by its keys. */
+export const recordOf = (value: unknown): Readonly<Record<string, unknown>> =>
+  typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : {};
+
+/** `name=value` in a list, or a map. A value that is missing is `null`. */
+export function pairsOf(value: unknown): Readonly<Record<string, string | null>> {
+  if (!Array.isArray(value)) {
+    const entries = Object.entries(recordOf(value));
+    return Object.fromEntries(entries.map(([key, item]) => [key, item === null ? null : String(item)]));
+  }
+  return Object.fromEntries(
+    value.map((item: unknown) => {
+      const text = String(item);
+      const equals = text.indexOf("=");
+      return equals === -1 ? [text, null] : [text.slice(0, equals), text.slice(equals + 1)];
+    }),
+  );
+}
