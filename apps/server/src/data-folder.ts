@@ -22,6 +22,8 @@ export interface DataFolder {
   readonly serverFile: string;
   /** Which record stands for this machine's Docker engine. */
   readonly dockerFile: string;
+  /** Of databases. */
+  readonly backups: string;
   /** What Berth keeps for the servers it looks after, e.g. sockets that lead to their engines. */
   readonly servers: string;
 }
@@ -52,6 +54,7 @@ export function dataFolder(root: string): DataFolder {
     cliFile: join(root, "cli.json"),
     serverFile: join(root, "server.json"),
     dockerFile: join(root, "docker.json"),
+    backups: join(root, "backups"),
     servers: join(root, "servers"),
   };
 }

@@ -6,13 +6,17 @@ import { type Clock, isOwnMachine, type Scope, type ServerRecord, type Stores } 
 import { authenticator, cipher, type Database, loadKeyFile, requireKey, stores, systemStores } from "@berth/db";
 import {
   addressBook,
+  backupFiles,
   cloudProviders,
+  decompress,
+  digest,
   diskSpace,
   type EmbeddedProxy,
   embeddedProxy,
   githubHost,
   isRoot,
   keyReader,
+  objectStorage,
   type ProcessEngine,
   processBuilder,
   processEngine,
@@ -169,6 +173,13 @@ export async function wire(
         diskOf: async (server) =>
           isLocal(server) ? await diskSpace(folder.apps) : await members.known(server.id)?.machine?.disk(),
         machineOf: (server) => (members.isWithinReach(server) ? members.member(server).machine : undefined),
+        backups: {
+          files: backupFiles(folder.backups),
+          objectStorage: (storage, credentials) =>
+            objectStorage({ allowedPrivateHosts: config.allowedPrivateHosts }, storage, credentials),
+          digest,
+          decompress,
+        },
         owner: `${hostname()}-${process.pid}-${ids.secret(8)}`,
         ownsServer: (server) => members.isWithinReach(server),
         logger: log,

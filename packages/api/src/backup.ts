@@ -65,12 +65,12 @@ export const backups = {
     path: "/backups/{scheduled_backup_uuid}",
     operationId: "delete-backup-configuration-by-uuid",
     summary: "Delete a backup schedule",
-    description: "With its executions.",
+    description: "With its executions and their files.",
     ability: "write",
     input: z.strictObject({ scheduled_backup_uuid, delete_s3 }),
   })
     .output(Message)
-    .mutation(({ ctx, input }) => ctx.control.backups.delete(input.uuid, input.scheduled_backup_uuid)),
+    .mutation(({ ctx, input }) => ctx.control.backups.delete(input.uuid, input.scheduled_backup_uuid, input.delete_s3)),
 
   executions: onResource("database", {
     method: "GET",
@@ -91,11 +91,15 @@ export const backups = {
     path: "/backups/{scheduled_backup_uuid}/executions/{execution_uuid}",
     operationId: "delete-backup-execution-by-uuid",
     summary: "Delete a backup",
+    description: "With its file on the server.",
     ability: "write",
     input: z.strictObject({ scheduled_backup_uuid, execution_uuid, delete_s3 }),
   })
     .output(Message)
     .mutation(({ ctx, input }) =>
-      ctx.control.backups.deleteExecution(input.uuid, input.scheduled_backup_uuid, input.execution_uuid),
+      ctx.control.backups.deleteExecution(input.uuid, input.scheduled_backup_uuid, {
+        executionUuid: input.execution_uuid,
+        deleteS3: input.delete_s3,
+      }),
     ),
 };

@@ -18,6 +18,7 @@ import { lifecycle } from "./lifecycle.ts";
 import { listed, paging } from "./list.ts";
 import { logs } from "./log.ts";
 import { operation } from "./operation.ts";
+import { restores } from "./restore.ts";
 import { storages } from "./storage.ts";
 import { resourceTags } from "./tag.ts";
 
@@ -43,6 +44,7 @@ type Creates = { readonly [E in DatabaseEngine]: ReturnType<typeof createOf<E>> 
 
 export const databases = {
   backups,
+  restores,
   envs: envs.database,
   logs: logs.database,
   storages: storages.database,

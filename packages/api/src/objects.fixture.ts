@@ -45,6 +45,7 @@ export const EXAMPLE_BODIES: Readonly<Record<string, object>> = {
   "update-database-by-uuid": { name: "mine" },
   "create-database-backup": { frequency: "daily" },
   "update-database-backup": { enabled: false },
+  "restore-database-backup": { database_name: "postgres" },
   "update-s3-storage-by-uuid": { name: "mine" },
   "create-env-by-database-uuid": { key: "MINE" },
   "update-env-by-database-uuid": { key: "THEIRS", value: "mine" },
@@ -167,11 +168,16 @@ export async function madeObjects(api: Served): Promise<Objects> {
 
 async function madeBackup({ db, stores, place }: Served): Promise<Objects> {
   const { schedule, database, execution, storage } = await testBackup(db, stores, place);
+  const restore = await stores.restores.insert({
+    ...{ uuid: testUuid(), kind: "drill", database_name: null, backup_execution_id: execution.id },
+    ...{ resource_id: database.id, target_resource_id: database.id },
+  });
   return {
     "/databases/{uuid}": database.uuid,
     "/s3-storages/{uuid}": storage.uuid,
     "{scheduled_backup_uuid}": schedule.uuid,
     "{execution_uuid}": execution.uuid,
+    "{restore_uuid}": restore?.uuid ?? "",
   };
 }
 

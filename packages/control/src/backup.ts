@@ -74,12 +74,12 @@ export function backups(context: UseCaseContext) {
       return { message: "Database backup configuration updated" };
     },
 
-    /** With its executions. */
-    async delete(databaseUuid: string, uuid: string): Promise<{ message: string }> {
+    /** With its executions and their files, and with `deleteS3` their objects. */
+    async delete(databaseUuid: string, uuid: string, deleteS3 = false): Promise<{ message: string }> {
       requireAbility(scope, "write");
       await stores.transaction(async (inside) => {
         const database = await findDatabaseAlone(inside, databaseUuid);
-        if (!(await inside.backups.delete(database.id, uuid))) throw notFound(THING);
+        if (!(await inside.backups.delete(database.id, uuid, { deleteS3 }))) throw notFound(THING);
         await tellOfResource(inside, database, "resource.backups_changed", { deleted: uuid });
       });
       return { message: "Backup configuration and all executions deleted." };
@@ -94,13 +94,18 @@ export function backups(context: UseCaseContext) {
       return mapPage(await stores.backups.executions(schedule.id, paging), backupExecutionSummary);
     },
 
-    async deleteExecution(databaseUuid: string, uuid: string, executionUuid: string): Promise<{ message: string }> {
+    /** Its file goes too, and with `deleteS3` its object. */
+    async deleteExecution(
+      databaseUuid: string,
+      uuid: string,
+      { executionUuid, deleteS3 = false }: { readonly executionUuid: string; readonly deleteS3?: boolean | undefined },
+    ): Promise<{ message: string }> {
       requireAbility(scope, "write");
       await stores.transaction(async (inside) => {
         const database = await findDatabaseAlone(inside, databaseUuid);
         const schedule = await inside.backups.find(database.id, uuid);
         if (schedule === undefined) throw notFound(THING);
-        const isDeleted = await inside.backups.deleteExecution(schedule.id, executionUuid);
+        const isDeleted = await inside.backups.deleteExecution(schedule.id, executionUuid, { deleteS3 });
         if (!isDeleted) throw notFound("Backup execution");
         await tellOfResource(inside, database, "resource.backups_changed", { updated: uuid });
       });

@@ -9,6 +9,7 @@ type ResourceChange =
   | "resource.scheduled_tasks_changed"
   | "resource.tags_changed"
   | "resource.backups_changed"
+  | "resource.restore_requested"
   | "resource.start_requested"
   | "resource.restart_requested"
   | "resource.stop_requested";

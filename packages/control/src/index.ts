@@ -23,6 +23,7 @@ import { previews } from "./preview.ts";
 import { privateKeys } from "./private-key.ts";
 import { projects } from "./project.ts";
 import { resources } from "./resource.ts";
+import { restores } from "./restore.ts";
 import { rollbacks } from "./rollback.ts";
 import { s3Storages } from "./s3-storage.ts";
 import { scheduledTasks } from "./scheduled-task.ts";
@@ -63,6 +64,7 @@ export function control(deps: ControlDeps) {
       databases: databases(context),
       services: services(context),
       backups: backups(context),
+      restores: restores(context),
       s3Storages: s3Storages(context),
       envs: envs(context),
       storages: storages(context),

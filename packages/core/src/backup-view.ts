@@ -1,7 +1,12 @@
 import { z } from "zod";
 import { databaseType } from "./database.ts";
 import type { DatabaseEngine } from "./database-engine.ts";
-import { BACKUP_STATUSES, type BackupExecutionRecord, type BackupScheduleRecord } from "./ports/backup.ts";
+import {
+  BACKUP_STATUSES,
+  BACKUP_STEPS,
+  type BackupExecutionRecord,
+  type BackupScheduleRecord,
+} from "./ports/backup.ts";
 import { OffsetTimestamp, offsetTimestamp, Timestamp, timestamp, timestampOrNull } from "./timestamp.ts";
 
 export const BackupExecution = z
@@ -17,6 +22,11 @@ export const BackupExecution = z
     local_storage_deleted: z.boolean(),
     s3_storage_deleted: z.boolean(),
     s3_uploaded: z.boolean().nullable().describe("Null when it is not sent to an S3 storage."),
+    step: z.enum(BACKUP_STEPS).nullable().describe("What is done just now. Null once it has ended."),
+    written_bytes: z.int().nullable().describe("So far."),
+    checksum: z.string().nullable().describe("SHA-256 of the file, in hexadecimal."),
+    duration: z.number().nullable().describe("Seconds. Null until it has ended."),
+    started_at: Timestamp.nullable(),
     created_at: Timestamp.nullable(),
     updated_at: Timestamp.nullable(),
     finished_at: Timestamp.nullable(),
@@ -33,6 +43,7 @@ export const BackupExecutionSummary = z
     created_at: OffsetTimestamp,
     message: z.string().nullable(),
     status: z.enum(BACKUP_STATUSES),
+    duration: z.number().nullable().describe("Seconds. Null until it has ended."),
   })
   .meta({ id: "BackupExecutionSummary", description: "One backup of a database, in a list." });
 export type BackupExecutionSummary = z.infer<typeof BackupExecutionSummary>;
@@ -97,6 +108,11 @@ export const backupExecutionView = (execution: BackupExecutionRecord): BackupExe
   local_storage_deleted: execution.local_storage_deleted,
   s3_storage_deleted: execution.s3_storage_deleted,
   s3_uploaded: execution.s3_uploaded,
+  step: execution.step,
+  written_bytes: execution.written_bytes,
+  checksum: execution.sha256,
+  duration: durationOf(execution),
+  started_at: timestampOrNull(execution.started_at),
   created_at: timestamp(execution.created_at),
   updated_at: timestamp(execution.updated_at),
   finished_at: timestampOrNull(execution.finished_at),
@@ -109,7 +125,11 @@ export const backupExecutionSummary = (execution: BackupExecutionRecord): Backup
   created_at: offsetTimestamp(execution.created_at),
   message: execution.message,
   status: execution.status,
+  duration: durationOf(execution),
 });
+
+const durationOf = ({ started_at, finished_at }: BackupExecutionRecord): number | null =>
+  started_at === null || finished_at === null ? null : (finished_at.getTime() - started_at.getTime()) / 1000;
 
 const sizeText = ({ size_bytes }: BackupExecutionRecord) => (size_bytes === null ? null : String(size_bytes));
 
@@ -124,7 +144,6 @@ export const backupScheduleView = (schedule: BackupScheduleRecord, engine: Datab
   frequency: schedule.frequency,
   s3_storage_id: schedule.s3_storage_id,
   s3_storage_uuid: schedule.s3_storage_uuid,
-  disable_local_backup: false,
   ...schedule.settings,
   created_at: timestamp(schedule.created_at),
   updated_at: timestamp(schedule.updated_at),

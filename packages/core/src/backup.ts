@@ -14,6 +14,7 @@ const gigabytes = (about: string) => z.number().min(0).default(0).describe(`${ab
 /** What a user may set on a schedule and nobody searches for. */
 export const BackupSettings = z.object({
   save_s3: z.boolean().default(false).describe("Send them to the S3 storage."),
+  disable_local_backup: z.boolean().default(false).describe("Keep them in the S3 storage only."),
   dump_all: z.boolean().default(false).describe("Save all databases instead of those that are named."),
   databases_to_backup: z
     .string()
@@ -112,22 +113,27 @@ export function backupPlan(
   sent: BackupUpdate,
 ): BackupPlan & { readonly problems: FieldErrors } {
   const settings = { ...current.settings, ...sentFields(sent, BACKUP_DEFAULTS) };
-  const databases_to_backup = settings.databases_to_backup ?? mainDatabase(subject);
+  const databases_to_backup = settings.databases_to_backup ?? mainDatabase(subject.engine, subject.fields);
   return {
     enabled: sent.enabled ?? current.enabled,
     frequency: sent.frequency ?? current.frequency,
     settings: { ...settings, databases_to_backup },
     problems: {
       ...(settings.save_s3 && !subject.hasStorage ? { s3_storage_uuid: [STORAGE_NEEDED] } : {}),
+      ...(settings.disable_local_backup && !settings.save_s3 ? { disable_local_backup: [S3_NEEDED] } : {}),
       ...targetProblems(subject.engine, databases_to_backup),
     },
   };
 }
 
+const S3_NEEDED = "They would be kept nowhere: set save_s3 too.";
 const STORAGE_NEEDED = "This field is required when save_s3 is true.";
 
-const mainDatabase = ({ engine, fields }: BackupSubject): string | null =>
-  databaseEngine(engine).dumps?.mainDatabase(engineValues(engine, fields)) ?? null;
+/** The one that is made first. */
+export function mainDatabase(engine: DatabaseEngine, fields: Readonly<Record<string, string | null>>): string | null {
+  const { dumps } = databaseEngine(engine);
+  return dumps === null ? null : (engineValues(engine, fields)[dumps.mainField] ?? null);
+}
 
 function targetProblems(engine: DatabaseEngine, names: string | null): FieldErrors {
   const { dumps } = databaseEngine(engine);

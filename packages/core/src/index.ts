@@ -123,6 +123,7 @@ export * from "./queue.ts";
 export * from "./reachability.ts";
 export * from "./resource.ts";
 export * from "./resource-view.ts";
+export * from "./restore.ts";
 export * from "./rollback.ts";
 export * from "./run-options.ts";
 export * from "./s3-storage.ts";

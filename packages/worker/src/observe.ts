@@ -77,7 +77,10 @@ export function createObserver(stores: SystemStores): Observer {
     const present = new Set(resources.map(({ id }) => id));
     for (const id of byServer.get(server.id) ?? []) if (!present.has(id)) known.delete(id);
     byServer.set(server.id, [...present]);
-    const wanted = { resources: wantedResources, activeDeployments: new Set(active.map(({ uuid }) => uuid)) };
+    // A drill's database has no record of its own.
+    const drills = await stores.restores.runningDrills();
+    const activeDeployments = new Set([...active.map(({ uuid }) => uuid), ...drills]);
+    const wanted = { resources: wantedResources, activeDeployments };
     return { wanted, releases, applications };
   };
 

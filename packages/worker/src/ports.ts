@@ -13,6 +13,7 @@ import type {
   SystemStores,
   Upstream,
 } from "@berth/core";
+import type { BackupTools } from "./backup/tools.ts";
 
 /** What a worker is given. */
 export interface WorkerDeps {
@@ -47,6 +48,8 @@ export interface WorkerDeps {
   keepOnly?(servers: readonly ServerRecord[]): void;
   /** Looks after what lies on a server's engine; `undefined`: it keeps nothing that is cleaned up. */
   cleanerFor?(server: ServerRecord): ServerCleaner | undefined;
+  /** What backups are kept with; without it none are made. */
+  readonly backups?: BackupTools | undefined;
   readonly logger: Logger;
 }
 

@@ -1,6 +1,7 @@
 import { type ClaimedTask, DomainError, type ExecResult, isDomainError, type TaskExecutionStatus } from "@berth/core";
 import { secretsOf } from "./deploy/secrets.ts";
 import type { ServerHands } from "./hands.ts";
+import { endingOf, type RunEnding } from "./held-runs.ts";
 import type { WorkerDeps } from "./ports.ts";
 import type { ScheduledKind } from "./scheduler.ts";
 import type { ValidationDeps } from "./server-validation.ts";
@@ -10,12 +11,6 @@ import { taskOutput } from "./task-output.ts";
 export const scheduledTask: ScheduledKind = {
   begin: (stores, { subjectId, dueAt }) => stores.scheduledTasks.begin(subjectId, dueAt),
 };
-
-/**
- * Why a run is broken off. `gone`: its task, or what that belongs to, is being deleted. `stopped`: the control plane
- * stops. `lost`: it is not this worker's any more, which writes nothing of it then.
- */
-export type TaskEnding = "gone" | "stopped" | "lost";
 
 interface TaskEnd {
   readonly status: Exclude<TaskExecutionStatus, "running">;
@@ -72,14 +67,11 @@ async function endOf(
 
 const failed = (sentence: string): TaskEnd => ({ status: "failed", exit_code: null, error_details: sentence });
 
-const ENDINGS: Readonly<Record<TaskEnding, TaskEnd | undefined>> = {
+const ENDINGS: Readonly<Record<RunEnding, TaskEnd | undefined>> = {
   gone: failed("What it belongs to is being deleted."),
   stopped: failed("The control plane was stopped while it ran."),
   lost: undefined,
 };
-
-// Whoever aborts gives one of them as the reason.
-const endingOf = (signal: AbortSignal): TaskEnding => signal.reason as TaskEnding;
 
 const notRunning = ({ resource_kind }: ClaimedTask) => `The ${resource_kind} is not running. Start it first.`;
 

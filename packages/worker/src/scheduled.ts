@@ -1,8 +1,10 @@
 import type { ScheduleKind } from "@berth/core";
+import { scheduledBackup } from "./backup/runner.ts";
 import { scheduledTask } from "./scheduled-task.ts";
 import type { ScheduledKind } from "./scheduler.ts";
 
 /** The kinds of work that this worker begins by the clock. `docs/scheduler.md` says how to add one. */
 export const SCHEDULED: Readonly<Partial<Record<ScheduleKind, ScheduledKind>>> = {
   scheduled_task: scheduledTask,
+  backup: scheduledBackup,
 };

@@ -47,6 +47,10 @@ export interface WorkerSettings {
   /** Executions of each task that can be read. */
   readonly taskExecutionsKept: number;
   readonly taskOutputBytesMax: number;
+  /** Backups that one process makes at once, over all servers, and restores as many. The others wait. */
+  readonly concurrentBackupsMax: number;
+  /** Executions of each backup that can be read, beside those that have a copy. */
+  readonly backupExecutionsKept: number;
   readonly taskFlushMs: number;
 
   /** Between two samples of what resources use. */
@@ -88,6 +92,8 @@ export const DEFAULT_SETTINGS: WorkerSettings = {
   concurrentTasksMax: 16,
   taskExecutionsKept: 100,
   taskOutputBytesMax: 128 * 1024,
+  concurrentBackupsMax: 4,
+  backupExecutionsKept: 100,
   taskFlushMs: 500,
 
   metricsSeconds: 60,

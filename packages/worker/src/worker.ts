@@ -1,3 +1,4 @@
+import { createBackupRunner } from "./backup/runner.ts";
 import type { DeploymentDeps } from "./deploy/deployment.ts";
 import { allHands } from "./hands.ts";
 import { createJobs } from "./job.ts";
@@ -42,6 +43,8 @@ export function worker(options: WorkerOptions): Worker {
   const reconciler = createReconciler({ ...options, settings, holds, handsOf, forgetHands: hands.forget }, beat);
   const queue = createQueue({ ...options, settings, handsOf, onHealthy: (uuid) => reconciler.markHealthy(uuid) }, beat);
   const jobs = createJobs({ ...options, settings, handsOf }, beat);
+  const backups =
+    options.backups && createBackupRunner({ ...options, settings, handsOf, backups: options.backups }, beat);
   const tasks = createTaskRunner({ ...options, settings, handsOf }, beat);
   const scheduler = createScheduler({ ...options, settings, kinds: SCHEDULED });
   const reachability = createReachabilityWatch({ ...options, settings, holds });
@@ -69,12 +72,13 @@ export function worker(options: WorkerOptions): Worker {
       jobs.start();
       scheduler.start();
       tasks.start();
+      backups?.start();
       reachability.start();
       sampler.start();
     },
     async stop({ graceSeconds }) {
       const scheduled = scheduler.stop();
-      await Promise.all([queue.stop({ graceSeconds }), tasks.stop({ graceSeconds })]);
+      await Promise.all([queue.stop({ graceSeconds }), tasks.stop({ graceSeconds }), backups?.stop({ graceSeconds })]);
       stopping.abort();
       const loops = [reconciler.stop(), jobs.stop(), reachability.stop(), sampler.stop()];
       await Promise.all([listening, scheduled, ...loops]);

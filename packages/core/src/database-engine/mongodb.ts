@@ -84,7 +84,7 @@ export const mongodb = engineRow({
     formats: { one: ARCHIVE, all: ARCHIVE },
     separator: "|",
     hasCollections: true,
-    mainDatabase: ({ mongo_initdb_database }) => mongo_initdb_database,
+    mainField: "mongo_initdb_database",
     dump: (values, { database, excludedCollections }) =>
       tool(
         values,

@@ -44,7 +44,7 @@ function dumpsWith<const Root extends string, const Main extends string>(
     formats: { one: SQL, all: SQL },
     separator: ",",
     hasCollections: false,
-    mainDatabase: (values) => values[names.mainDatabase],
+    mainField: names.mainDatabase,
     dump: (values, { database }) => command(values, programs.dump, ...DUMP_FLAGS, database),
     dumpAll: (values) => command(values, programs.dump, ...DUMP_FLAGS, "--all-databases"),
     restore: (values, { into }) => command(values, programs.client, into),

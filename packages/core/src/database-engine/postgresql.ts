@@ -73,7 +73,7 @@ export const postgresql = engineRow({
     formats: { one: { extension: "dump", isCompressed: true }, all: { extension: "sql", isCompressed: false } },
     separator: ",",
     hasCollections: false,
-    mainDatabase: ({ postgres_db }) => postgres_db,
+    mainField: "postgres_db",
     dump: (values, { database }) => ({
       argv: ["pg_dump", "--format=custom", "--no-acl", "--no-owner", `--username=${values.postgres_user}`, database],
       variables: given({ PGPASSWORD: values.postgres_password }),

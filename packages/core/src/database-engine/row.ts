@@ -83,7 +83,8 @@ export interface DumpCommands<Fields extends EngineFields> {
   /** Between the entries of `databases_to_backup`. */
   readonly separator: "," | "|";
   readonly hasCollections: boolean;
-  mainDatabase(values: EngineValues<Fields>): string | null;
+  /** The field that names the database that is made first. */
+  readonly mainField: keyof Fields & string;
   dump(values: EngineValues<Fields>, target: DumpTarget): DatabaseCommand;
   dumpAll(values: EngineValues<Fields>): DatabaseCommand;
   restore(values: EngineValues<Fields>, target: RestoreTarget): DatabaseCommand;

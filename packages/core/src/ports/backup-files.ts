@@ -28,6 +28,8 @@ export interface BackupFiles {
   read(path: string): AsyncIterable<Uint8Array>;
   /** Idempotent; with what is left of a write that did not end. */
   remove(path: string): Promise<void>;
+  /** Of a database, with all that is in it. Idempotent. */
+  removeFolder(databaseUuid: string): Promise<void>;
 }
 
 /** A bucket. Rejects only with a `DomainError` whose message may be shown. */

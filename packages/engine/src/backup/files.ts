@@ -51,6 +51,13 @@ export function backupFiles(root: string): BackupFiles {
         throw diskError(cause);
       }
     },
+    async removeFolder(databaseUuid) {
+      try {
+        await rm(inside(join(root, databaseUuid)), { recursive: true, force: true });
+      } catch (cause) {
+        throw diskError(cause);
+      }
+    },
   };
 }
 

@@ -1,0 +1,71 @@
+import { Restore, RestoreCreate, RestoreRequested } from "@berth/core";
+import { z } from "zod";
+import { listed, paging } from "./list.ts";
+import { onResource } from "./per-kind.ts";
+
+const backup = {
+  scheduled_backup_uuid: z.string().describe("The schedule's identifier."),
+  execution_uuid: z.string().describe("The backup's identifier."),
+};
+const restore_uuid = z.string().describe("The restore's identifier.");
+const EXECUTION = "/backups/{scheduled_backup_uuid}/executions/{execution_uuid}";
+
+/** Of backups of databases. */
+export const restores = {
+  restore: onResource("database", {
+    method: "POST",
+    path: `${EXECUTION}/restore`,
+    operationId: "restore-database-backup",
+    summary: "Restore a backup",
+    description:
+      "Into the database that was saved, or another of the same engine. Its checksum is checked before anything is restored; what the backup holds replaces what is there.",
+    ability: "write",
+    status: 202,
+    errors: ["engine.unsupported", "resource.state"],
+    input: RestoreCreate.extend(backup),
+  })
+    .output(RestoreRequested)
+    .mutation(({ ctx, input: { uuid, scheduled_backup_uuid, execution_uuid, ...wanted } }) =>
+      ctx.control.restores.restore({ uuid, scheduled_backup_uuid, execution_uuid }, wanted),
+    ),
+
+  drill: onResource("database", {
+    method: "POST",
+    path: `${EXECUTION}/drill`,
+    operationId: "drill-database-backup",
+    summary: "Prove a backup",
+    description:
+      "Restores it into a database that exists for that only, and counts the rows of every table. The database that was saved is not touched.",
+    ability: "write",
+    status: 202,
+    errors: ["engine.unsupported", "resource.state"],
+    input: z.strictObject(backup),
+  })
+    .output(RestoreRequested)
+    .mutation(({ ctx, input }) => ctx.control.restores.drill(input)),
+
+  list: onResource("database", {
+    method: "GET",
+    path: "/restores",
+    operationId: "list-database-restores",
+    summary: "List restores and drills of a database's backups",
+    description: "Newest first.",
+    ability: "read",
+    input: z.strictObject(paging),
+  })
+    .output(z.array(Restore))
+    .query(async ({ ctx, input: { uuid, ...page } }) => [
+      ...listed(ctx, await ctx.control.restores.list(uuid, page), page),
+    ]),
+
+  get: onResource("database", {
+    method: "GET",
+    path: "/restores/{restore_uuid}",
+    operationId: "get-database-restore",
+    summary: "Get a restore or drill",
+    ability: "read",
+    input: z.strictObject({ restore_uuid }),
+  })
+    .output(Restore)
+    .query(({ ctx, input: { uuid, restore_uuid } }) => ctx.control.restores.get(uuid, restore_uuid)),
+};

@@ -1,0 +1,145 @@
+import {
+  type BackupExecutionRecord,
+  type DatabaseRecord,
+  DomainError,
+  invalid,
+  isDumpName,
+  mainDatabase,
+  notFound,
+  type Page,
+  type Paging,
+  type Restore,
+  type RestoreCreate,
+  type RestoreKind,
+  requireAbility,
+  restoreProblem,
+  restoreView,
+  type Stores,
+} from "@berth/core";
+import type { UseCaseContext } from "./context.ts";
+import { findDatabase, findDatabaseAlone } from "./database-answer.ts";
+import { tellOfResource } from "./event.ts";
+import { requireEngineFor } from "./lifecycle.ts";
+import { mapPage } from "./page.ts";
+
+/** Names a backup of a database. */
+export interface BackupRef {
+  readonly uuid: string;
+  readonly scheduled_backup_uuid: string;
+  readonly execution_uuid: string;
+}
+
+/** Backups that are restored, or tried. */
+export function restores(context: UseCaseContext) {
+  const { scope, stores, ids } = context;
+
+  async function request(
+    inside: Stores,
+    kind: RestoreKind,
+    { source, target, execution, database_name }: Wanted,
+  ): Promise<{ uuid: string }> {
+    await requireEngineFor(context, inside, target);
+    const restore = await inside.restores.insert({
+      ...{ uuid: ids.uuid(), kind, database_name, backup_execution_id: execution.id },
+      ...{ resource_id: source.id, target_resource_id: target.id },
+    });
+    if (restore === undefined)
+      throw new DomainError("resource.state", `A ${kind} of this database is running already.`);
+    await tellOfResource(inside, target, "resource.restore_requested", { kind, restore: restore.uuid });
+    return { uuid: restore.uuid };
+  }
+
+  return {
+    /** Of all backups of a database, newest first. */
+    async list(databaseUuid: string, paging: Paging): Promise<Page<Restore>> {
+      requireAbility(scope, "read");
+      const { id } = await findDatabase(stores, databaseUuid);
+      return mapPage(await stores.restores.list(id, paging), restoreView);
+    },
+
+    async get(databaseUuid: string, uuid: string): Promise<Restore> {
+      requireAbility(scope, "read");
+      const { id } = await findDatabase(stores, databaseUuid);
+      const restore = await stores.restores.find(id, uuid);
+      if (restore === undefined) throw notFound("Restore");
+      return restoreView(restore);
+    },
+
+    /** @throws DomainError `request.invalid`, `resource.state`, `engine.unsupported` */
+    async restore(ref: BackupRef, sent: RestoreCreate): Promise<{ uuid: string; message: string }> {
+      requireAbility(scope, "write");
+      const { uuid } = await stores.transaction(async (inside) => {
+        const { source, execution } = await findBackup(inside, ref);
+        const target = await targetOf(inside, source, sent);
+        return request(inside, "restore", {
+          source,
+          target,
+          execution,
+          database_name: nameIn(source, target, execution, sent),
+        });
+      });
+      return { uuid, message: "Restore request queued." };
+    },
+
+    /** @throws DomainError `resource.state`, `engine.unsupported` */
+    async drill(ref: BackupRef): Promise<{ uuid: string; message: string }> {
+      requireAbility(scope, "write");
+      const { uuid } = await stores.transaction(async (inside) => {
+        const { source, execution } = await findBackup(inside, ref);
+        const { database_name } = execution;
+        return request(inside, "drill", { source, target: source, execution, database_name });
+      });
+      return { uuid, message: "Restore drill request queued." };
+    },
+  };
+}
+
+interface Wanted {
+  readonly source: DatabaseRecord;
+  readonly target: DatabaseRecord;
+  readonly execution: BackupExecutionRecord;
+  readonly database_name: string | null;
+}
+
+async function findBackup(inside: Stores, { uuid, scheduled_backup_uuid, execution_uuid }: BackupRef) {
+  const source = await findDatabaseAlone(inside, uuid);
+  const schedule = await inside.backups.find(source.id, scheduled_backup_uuid);
+  if (schedule === undefined) throw notFound("Backup configuration");
+  const execution = await inside.backups.findExecution(schedule.id, execution_uuid);
+  if (execution === undefined) throw notFound("Backup execution");
+  const problem = restoreProblem(execution);
+  if (problem !== undefined) throw new DomainError("resource.state", problem);
+  return { source, execution };
+}
+
+async function targetOf(
+  inside: Stores,
+  source: DatabaseRecord,
+  { target_database_uuid }: RestoreCreate,
+): Promise<DatabaseRecord> {
+  if (target_database_uuid === undefined || target_database_uuid === source.uuid) return source;
+  const target = await inside.databases.find(target_database_uuid);
+  if (target === undefined) throw invalid({ target_database_uuid: ["The team has no such database."] });
+  if (target.engine !== source.engine) {
+    throw invalid({ target_database_uuid: [`It must be of the same engine: ${source.engine}.`] });
+  }
+  return target;
+}
+
+/** @throws DomainError `request.invalid` */
+function nameIn(
+  source: DatabaseRecord,
+  target: DatabaseRecord,
+  { database_name }: BackupExecutionRecord,
+  sent: RestoreCreate,
+): string | null {
+  if (database_name === null) {
+    if (sent.database_name === undefined) return null;
+    throw invalid({ database_name: ["All databases were saved: they keep their names."] });
+  }
+  if (sent.database_name !== undefined && !isDumpName(sent.database_name)) {
+    throw invalid({ database_name: ["Must be of letters, digits and _ . $ - only."] });
+  }
+  const byDefault = target.id === source.id ? database_name : mainDatabase(target.engine, target.fields);
+  return sent.database_name ?? byDefault ?? database_name;
+}

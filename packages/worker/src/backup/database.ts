@@ -1,0 +1,105 @@
+import {
+  type DatabaseCommand,
+  type DatabaseRecord,
+  type DatabaseSecrets,
+  DomainError,
+  databaseEngine,
+  type Engine,
+  type EngineRow,
+  type EngineValues,
+  engineValues,
+  isDumpName,
+  notFound,
+  type ReleaseRef,
+  type SystemStores,
+  type TableRows,
+} from "@berth/core";
+import { secretsOf } from "../deploy/secrets.ts";
+
+export interface KnownDatabase {
+  readonly record: DatabaseRecord;
+  readonly secrets: DatabaseSecrets;
+  readonly values: EngineValues;
+  readonly dumps: NonNullable<EngineRow["dumps"]>;
+}
+
+/** @throws DomainError `engine.unsupported` for one that cannot be saved while it runs */
+export async function readDatabase(
+  stores: Pick<SystemStores, "forTeam">,
+  { team_id, uuid }: { readonly team_id: number; readonly uuid: string },
+): Promise<KnownDatabase> {
+  const { databases } = stores.forTeam(team_id);
+  const record = await databases.find(uuid);
+  if (record === undefined) throw notFound("Database");
+  const { dumps } = databaseEngine(record.engine);
+  if (dumps === null) throw new DomainError("engine.unsupported", "This database cannot be saved while it runs.");
+  const secrets = await databases.secrets(record.id);
+  return { record, secrets, values: engineValues(record.engine, { ...record.fields, ...secrets }), dumps };
+}
+
+/** What must not stand in a message. */
+export const textsToHide = ({ secrets }: KnownDatabase): readonly string[] =>
+  secretsOf([], undefined, []).concat(Object.values(secrets).filter((secret) => secret.length > 3));
+
+/** A running release of a database, and how programs are run in it. */
+export interface LiveDatabase {
+  readonly ref: ReleaseRef;
+  readonly command: NonNullable<Engine["command"]>;
+}
+
+/** @throws DomainError `engine.unsupported` */
+export function live(engine: Engine, ref: ReleaseRef): LiveDatabase {
+  const { command } = engine;
+  if (command === undefined) {
+    throw new DomainError("engine.unsupported", "The server of this database runs no programs beside it.");
+  }
+  return { ref, command: (...args) => command.apply(engine, args) };
+}
+
+/** @throws DomainError `deploy.command_failed` with the last words of the program */
+export function requireSuccess(
+  { argv: [program] }: DatabaseCommand,
+  { exitCode, errors }: { readonly exitCode: number; readonly errors: readonly string[] },
+  isProblem: (line: string) => boolean = () => false,
+): void {
+  const problems = errors.filter(isProblem);
+  if (exitCode === 0 && problems.length === 0) return;
+  const words = (problems.length > 0 ? problems : errors).filter((line) => line.trim() !== "").slice(-LAST_WORDS);
+  const end = exitCode === 0 ? "reported errors" : `exited with code ${exitCode}`;
+  throw new DomainError("deploy.command_failed", [`${program} ${end}.`, ...words].join("\n"));
+}
+
+const LAST_WORDS = 8;
+
+/** The rows of every table, of one database or of all; then each table's name begins with its database's. */
+export async function countRows(
+  { values, dumps }: KnownDatabase,
+  { ref, command }: LiveDatabase,
+  database: string | null,
+  signal: AbortSignal,
+): Promise<TableRows> {
+  const read = async (asked: DatabaseCommand): Promise<readonly string[]> => {
+    const chunks: Uint8Array[] = [];
+    const result = await command(ref, asked, {
+      signal,
+      output: async (output) => {
+        for await (const chunk of output) chunks.push(chunk);
+      },
+    });
+    requireSuccess(asked, result);
+    return Buffer.concat(chunks)
+      .toString("utf8")
+      .split("\n")
+      .filter((line) => line !== "");
+  };
+  const count = async (name: string, prefix: string) =>
+    (await read(dumps.countRows(values, name))).flatMap((line): [string, number][] => {
+      const [table = "", rows = ""] = line.split("\t");
+      return /^\d+$/.test(rows) ? [[`${prefix}${table}`, Number(rows)]] : [];
+    });
+  if (database !== null) return Object.fromEntries(await count(database, ""));
+  const all: [string, number][] = [];
+  for (const name of (await read(dumps.databases(values))).filter(isDumpName))
+    all.push(...(await count(name, `${name}.`)));
+  return Object.fromEntries(all);
+}

@@ -1,0 +1,248 @@
+import {
+  type ClaimedRestore,
+  DomainError,
+  databaseEngine,
+  databaseSpec,
+  isDomainError,
+  type ReleaseRecord,
+  type RestoredTable,
+  type RestoreEnd,
+  type RestoreStep,
+  type ServerRecord,
+  type TableRows,
+} from "@berth/core";
+import { endingOf } from "../held-runs.ts";
+import { pause } from "../wait.ts";
+import {
+  countRows,
+  type KnownDatabase,
+  type LiveDatabase,
+  live,
+  readDatabase,
+  requireSuccess,
+  textsToHide,
+} from "./database.ts";
+import { reasonOf } from "./run.ts";
+import { type BackupDeps, openStorage } from "./tools.ts";
+
+interface Run {
+  readonly deps: BackupDeps;
+  readonly claimed: ClaimedRestore;
+  /** Of the run, its time limit included. */
+  readonly signal: AbortSignal;
+  readonly tell: (step: RestoreStep) => Promise<void>;
+}
+
+/** What came out of it so far. */
+interface Outcome {
+  hidden: readonly string[];
+  notes: string[];
+  tables: readonly RestoredTable[] | null;
+}
+
+/** Restores what was claimed, or tries to. Never rejects. */
+export async function runRestore(deps: BackupDeps, claimed: ClaimedRestore, signal: AbortSignal): Promise<void> {
+  const { stores, clock, logger, owner } = deps;
+  const hold = { uuid: claimed.uuid, owner };
+  const limit = AbortSignal.timeout(claimed.timeout * 1000);
+  const outcome: Outcome = { hidden: [], notes: [], tables: null };
+  try {
+    const tell = (step: RestoreStep) => stores.restores.progress(hold, step);
+    let failure: string | undefined;
+    try {
+      await restore({ deps, claimed, signal: AbortSignal.any([signal, limit]), tell }, outcome);
+    } catch (error) {
+      if (!isDomainError(error)) logger.warn("A backup could not be restored.", { restore: claimed.uuid, error });
+      failure = reasonOf(error, { signal, limit, seconds: claimed.timeout });
+    }
+    if (signal.aborted && endingOf(signal) === "lost") return;
+    const message = [...outcome.notes, ...(failure === undefined ? [] : [failure])].join("\n");
+    const end: RestoreEnd = {
+      status: failure === undefined ? "success" : "failed",
+      message: message === "" ? null : deps.redactor(outcome.hidden)(message),
+      tables: outcome.tables,
+      finished_at: clock.now(),
+    };
+    await stores.restores.finish(hold, end);
+    logger.info("Restore ended.", { restore: claimed.uuid, kind: claimed.kind, status: end.status });
+  } catch (error) {
+    // Its lease runs out, and then it ends as failed.
+    logger.warn("The end of a restore could not be written down.", { restore: claimed.uuid, error });
+  }
+}
+
+async function restore(run: Run, outcome: Outcome): Promise<void> {
+  const { deps, claimed, signal, tell } = run;
+  const target = await readDatabase(deps.stores, { team_id: claimed.team_id, uuid: claimed.target_database_uuid });
+  outcome.hidden = textsToHide(target);
+  await withContent(run, outcome, async (path) => {
+    const work = async (database: KnownDatabase, running: LiveDatabase, into: string | null) => {
+      await tell("restoring");
+      await feed(run, { database, running, into, path });
+      await tell("counting");
+      const rows = await countRows(database, running, into, signal);
+      outcome.tables = compared(rows, claimed.table_rows ?? {});
+    };
+    const [server, release] = await Promise.all([
+      deps.stores.servers.find(target.record.server_id),
+      deps.stores.releases.live(target.record.id, 0),
+    ]);
+    if (server === undefined || release === undefined) {
+      throw new DomainError("resource.not_running", "The database was never started: start it once, then try again.");
+    }
+    if (claimed.kind === "drill") {
+      await withScratch(run, { target, server, release }, (database, running) =>
+        work(database, running, claimed.saved?.database ?? null),
+      );
+      return requireSame(outcome.tables ?? []);
+    }
+    const ref = { resourceUuid: release.resource_uuid, deploymentUuid: release.deployment_uuid };
+    await work(target, live(deps.handsOf(server).engine, ref), claimed.database_name);
+  });
+}
+
+/**
+ * Gives a file whose checksum is the one that was written down. A drill looks at all copies there are; a restore takes
+ * the first good one. What is in a bucket is brought here first: it may be another the second time it is read.
+ */
+async function withContent(run: Run, outcome: Outcome, work: (path: string) => Promise<void>): Promise<void> {
+  const { deps, claimed, signal, tell } = run;
+  const { files, digest } = deps.backups;
+  const staged = files.pathOf(STAGE, claimed.uuid);
+  const { file, object } = claimed;
+  const isNear = file !== null && file.folder === (await files.folder());
+  const copies = [
+    ...(isNear
+      ? [{ name: "The file on the server", path: file.filename, check: () => digest(files.read(file.filename)) }]
+      : []),
+    ...(object === null
+      ? []
+      : [
+          {
+            name: "The object in the S3 storage",
+            path: staged,
+            check: async () => {
+              const storage = await openStorage(deps, { team_id: claimed.team_id, uuid: object.s3_storage_uuid });
+              const sink = storage.get(object.s3_key, signal);
+              return await files.write(staged, (take) => take(sink), { isCompressed: true });
+            },
+          },
+        ]),
+  ];
+  try {
+    await tell("checking");
+    let good: string | undefined;
+    const bad: string[] = [];
+    for (const { name, path, check } of copies) {
+      if (good !== undefined && claimed.kind === "restore") break;
+      const problem = await check().then(
+        ({ sha256 }) =>
+          sha256 === claimed.sha256 ? undefined : `${name} is damaged: its checksum is not the one of the backup.`,
+        (error: unknown) => {
+          if (signal.aborted || !isDomainError(error)) throw error;
+          return `${name} cannot be read: ${error.message}`;
+        },
+      );
+      if (problem === undefined) good ??= path;
+      else bad.push(problem);
+    }
+    if (good === undefined || (claimed.kind === "drill" && bad.length > 0)) {
+      throw new DomainError("resource.state", bad.join("\n") || "No copy of this backup is left that can be reached.");
+    }
+    outcome.notes.push(...bad);
+    await work(good);
+  } finally {
+    await files.remove(staged);
+  }
+}
+
+/** Holds what is brought here to be restored. */
+export const STAGE = "restoring";
+
+interface Feed {
+  readonly database: KnownDatabase;
+  readonly running: LiveDatabase;
+  readonly into: string | null;
+  readonly path: string;
+}
+
+async function feed({ deps, claimed, signal }: Run, { database, running, into, path }: Feed): Promise<void> {
+  const { dumps, values } = database;
+  const { saved } = claimed;
+  const asked =
+    saved === null
+      ? dumps.restoreAll(values)
+      : dumps.restore(values, { from: saved.database, into: into ?? saved.database });
+  const { isCompressed } = dumps.formats[saved === null ? "all" : "one"];
+  const content = deps.backups.files.read(path);
+  const input = isCompressed ? content : deps.backups.decompress(content);
+  const isProblem = saved === null ? dumps.isProblem : undefined;
+  requireSuccess(asked, await running.command(running.ref, asked, { signal, input }), isProblem);
+}
+
+interface Place {
+  readonly target: KnownDatabase;
+  readonly server: ServerRecord;
+  readonly release: ReleaseRecord;
+}
+
+/** A database of the same image for this drill only: without a port, without a volume that outlives it. */
+async function withScratch(
+  { deps, claimed, signal, tell }: Run,
+  { target, server, release }: Place,
+  work: (database: KnownDatabase, running: LiveDatabase) => Promise<void>,
+): Promise<void> {
+  const { engine } = deps.handsOf(server);
+  if (release.artifact === null) throw new DomainError("resource.state", "The database has no image. Deploy it first.");
+  const { dumps, secrets } = target;
+  const name = claimed.saved?.database;
+  const fields = { ...target.record.fields, ...(name === undefined ? {} : { [dumps.mainField]: name }) };
+  const record = { ...target.record, fields, uuid: claimed.uuid, name: `drill of ${target.record.name}` };
+  const database = { ...target, record, values: { ...target.values, ...fields } };
+  const spec = databaseSpec(
+    { database: record, secrets, deployment: { uuid: claimed.uuid }, envs: [], storages: [] },
+    release.artifact,
+  );
+  const ref = { resourceUuid: claimed.uuid, deploymentUuid: claimed.uuid };
+  try {
+    await tell("starting");
+    await engine.start(spec, { signal, onLine: () => undefined });
+    const running = live(engine, ref);
+    const healthArgv = databaseEngine(record.engine).health(database.values);
+    for (;;) {
+      const state = await engine.inspect(ref);
+      if (state === undefined || state.state === "exited" || state.state === "dead" || state.restartCount > 0) {
+        throw new DomainError("deploy.unhealthy", "The database for the drill did not start.");
+      }
+      if (state.state === "running") {
+        const asked = { argv: healthArgv, variables: {} };
+        if ((await running.command(ref, asked, { signal })).exitCode === 0) break;
+      }
+      await pause(HEALTH_SECONDS, signal);
+      signal.throwIfAborted();
+    }
+    await work(database, running);
+  } finally {
+    await engine.remove(ref, { graceSeconds: 0 });
+    await engine.removeResource(claimed.uuid, { deleteVolumes: true });
+  }
+}
+
+const HEALTH_SECONDS = 0.5;
+
+function compared(found: TableRows, expected: TableRows): readonly RestoredTable[] {
+  const names = [...new Set([...Object.keys(expected), ...Object.keys(found)])].sort();
+  return names.map((name) => ({ name, rows: found[name] ?? null, expected_rows: expected[name] ?? null }));
+}
+
+function requireSame(tables: readonly RestoredTable[]): void {
+  const other = tables.filter(({ rows, expected_rows }) => expected_rows !== null && rows !== expected_rows);
+  if (other.length === 0) return;
+  const told = other
+    .slice(0, 5)
+    .map(({ name, rows, expected_rows }) => `${name}: ${rows ?? "no table"} instead of ${expected_rows}`);
+  throw new DomainError(
+    "resource.state",
+    `The restored database has other rows than the saved one: ${told.join("; ")}.`,
+  );
+}

@@ -1,0 +1,41 @@
+import { BACKUP_PLACES, type ClaimedBackup, expiredCopies, retentionRule } from "@berth/core";
+import { type BackupDeps, openStorage } from "./tools.ts";
+
+/** Gives up the copies that the rules of a schedule do not keep. */
+export async function keepRules(
+  { stores, clock }: Pick<BackupDeps, "stores" | "clock">,
+  { schedule_id, settings }: Pick<ClaimedBackup, "schedule_id" | "settings">,
+): Promise<void> {
+  for (const place of BACKUP_PLACES) {
+    const copies = await stores.backups.copies(schedule_id, place);
+    const going = expiredCopies(copies, retentionRule(settings, place), clock.now());
+    if (going.length > 0) {
+      await stores.backups.giveUp(
+        going.map(({ uuid }) => uuid),
+        place,
+      );
+    }
+  }
+}
+
+/** Removes the copies that nobody knows any more. One that cannot be removed now comes again later. */
+export async function removeCopies(deps: BackupDeps, signal: AbortSignal): Promise<void> {
+  const { stores, backups, logger } = deps;
+  for (const removal of await stores.backups.removals(await backups.files.folder(), AT_ONCE)) {
+    if (signal.aborted) return;
+    try {
+      if (removal.place === "local") await backups.files.remove(removal.filename);
+      else {
+        const { team_id, s3_storage_uuid: uuid, s3_key } = removal;
+        const limit = AbortSignal.any([signal, AbortSignal.timeout(REMOVAL_MS_MAX)]);
+        await (await openStorage(deps, { team_id, uuid })).remove(s3_key, limit);
+      }
+      await stores.backups.removed(removal.id);
+    } catch (error) {
+      logger.warn("A copy of a backup could not be removed; it is tried again.", { ...removal, error });
+    }
+  }
+}
+
+const AT_ONCE = 50;
+const REMOVAL_MS_MAX = 60_000;

@@ -1,0 +1,264 @@
+import {
+  type BackupEnd,
+  type BackupHold,
+  type BackupPlaces,
+  type BackupStep,
+  type ClaimedBackup,
+  DomainError,
+  isDomainError,
+  type StoredContent,
+  type TableRows,
+} from "@berth/core";
+import { endingOf, type RunEnding } from "../held-runs.ts";
+import {
+  countRows,
+  type KnownDatabase,
+  type LiveDatabase,
+  live,
+  readDatabase,
+  requireSuccess,
+  textsToHide,
+} from "./database.ts";
+import { keepRules } from "./retention.ts";
+import { type BackupDeps, openStorage } from "./tools.ts";
+
+interface Run {
+  readonly deps: BackupDeps;
+  readonly claimed: ClaimedBackup;
+  readonly hold: BackupHold;
+  /** Of the run, its time limit included. */
+  readonly signal: AbortSignal;
+  readonly tell: (step: BackupStep, written: number) => void;
+}
+
+/** Saves what was claimed. Never rejects. */
+export async function runBackup(deps: BackupDeps, claimed: ClaimedBackup, signal: AbortSignal): Promise<void> {
+  const { stores, clock, logger, owner, backups } = deps;
+  const hold = { uuid: claimed.execution_uuid, owner };
+  const details = { backup: claimed.schedule_uuid, execution: claimed.execution_uuid };
+  const limit = AbortSignal.timeout(claimed.settings.timeout * 1000);
+  const progress = progressOf(deps, hold);
+  const saved: Saved = {};
+  try {
+    const run = { deps, claimed, hold, signal: AbortSignal.any([signal, limit]), tell: progress.tell };
+    let failure: unknown;
+    try {
+      await save(run, saved);
+    } catch (error) {
+      failure = error;
+    }
+    await progress.stop();
+    const end = endOf(claimed, saved, failure, { signal, limit });
+    if (failure !== undefined && !isDomainError(failure))
+      logger.warn("A backup failed.", { ...details, error: failure });
+    const isWritten =
+      end !== undefined &&
+      (await stores.backups.finish(hold, {
+        ...end,
+        message: end.message && deps.redactor(saved.database ? textsToHide(saved.database) : [])(end.message),
+        finished_at: clock.now(),
+      }));
+    // Deleted meanwhile, or somebody else's to end: nobody would know of the file.
+    if (!isWritten && saved.places) await backups.files.remove(saved.places.filename);
+    if (isWritten) logger.info("Backup ended.", { ...details, status: end.status });
+    await keepRules(deps, claimed);
+  } catch (error) {
+    // Its lease runs out, and then it ends as failed.
+    logger.warn("The end of a backup could not be written down.", { ...details, error });
+  } finally {
+    await progress.stop();
+  }
+}
+
+/** How far it came. */
+interface Saved {
+  database?: KnownDatabase;
+  places?: BackupPlaces;
+  content?: StoredContent;
+  rows?: TableRows | undefined;
+  isUploaded?: boolean;
+}
+
+async function save(run: Run, saved: Saved): Promise<void> {
+  const { deps, claimed, hold, signal } = run;
+  const { stores, backups } = deps;
+  const { settings } = claimed;
+  const database = await readDatabase(stores, { team_id: claimed.team_id, uuid: claimed.resource_uuid });
+  saved.database = database;
+  const running = await liveDatabase(deps, claimed);
+  const places = await placesOf(deps, claimed, database);
+  if (!(await stores.backups.place(hold, places))) throw new DomainError("deploy.cancelled", "It is being deleted.");
+  saved.places = places;
+  // First of all: an S3 storage that is gone is told of before the work.
+  const storage =
+    places.s3_key === null
+      ? undefined
+      : await openStorage(deps, { team_id: claimed.team_id, uuid: claimed.s3_storage_uuid });
+  const before = await quickCount(run, database, running);
+  saved.content = await dump(run, database, running, places.filename);
+  const after = before && (await quickCount(run, database, running));
+  saved.rows = before && after && unchanged(before, after);
+  if (storage === undefined || places.s3_key === null) return;
+
+  const { sha256, sizeBytes } = saved.content;
+  run.tell("uploading", sizeBytes);
+  await storage.put(places.s3_key, backups.files.read(places.filename), signal);
+  run.tell("checking", sizeBytes);
+  const stored = await backups.digest(storage.get(places.s3_key, signal));
+  if (stored.sha256 !== sha256) {
+    throw new DomainError(
+      "cloud.failed",
+      "What the S3 storage gives back is not what was sent to it (other checksum).",
+    );
+  }
+  saved.isUploaded = true;
+  if (settings.disable_local_backup) await backups.files.remove(places.filename);
+}
+
+async function liveDatabase({ stores, handsOf }: BackupDeps, claimed: ClaimedBackup): Promise<LiveDatabase> {
+  const [server, release] = await Promise.all([
+    stores.servers.find(claimed.server_id),
+    stores.releases.live(claimed.resource_id, 0),
+  ]);
+  if (server === undefined || release === undefined) {
+    throw new DomainError("resource.not_running", "The database is not running. Start it first.");
+  }
+  const ref = { resourceUuid: release.resource_uuid, deploymentUuid: release.deployment_uuid };
+  return live(handsOf(server).engine, ref);
+}
+
+async function placesOf(
+  { backups: { files } }: BackupDeps,
+  { execution_uuid, created_at, target, settings, s3_storage_id, resource_uuid }: ClaimedBackup,
+  { dumps }: KnownDatabase,
+): Promise<BackupPlaces> {
+  const { extension, isCompressed } = dumps.formats[target === null ? "all" : "one"];
+  const stamp = created_at.toISOString().replace(/[-:]|\.\d+/g, "");
+  const name = `${stamp}-${target?.database ?? "all"}-${execution_uuid}.${extension}${isCompressed ? "" : ".gz"}`;
+  return {
+    folder: await files.folder(),
+    filename: files.pathOf(resource_uuid, name),
+    ...(settings.save_s3
+      ? { s3_storage_id, s3_key: `${resource_uuid}/${name}` }
+      : { s3_storage_id: null, s3_key: null }),
+  };
+}
+
+async function dump(
+  { deps, claimed: { target }, signal, tell }: Run,
+  { dumps, values }: KnownDatabase,
+  { ref, command }: LiveDatabase,
+  path: string,
+): Promise<StoredContent> {
+  const asked = target === null ? dumps.dumpAll(values) : dumps.dump(values, target);
+  let hasBytes = false;
+  const content = await deps.backups.files.write(
+    path,
+    async (sink) => {
+      const output = (chunks: AsyncIterable<Uint8Array>) => sink(noticed(chunks, () => (hasBytes = true)));
+      requireSuccess(asked, await command(ref, asked, { signal, output }));
+      if (!hasBytes) throw new DomainError("deploy.command_failed", `${asked.argv[0]} wrote nothing.`);
+    },
+    {
+      isCompressed: dumps.formats[target === null ? "all" : "one"].isCompressed,
+      onBytes: (written) => tell("dumping", written),
+    },
+  );
+  return content;
+}
+
+async function* noticed(chunks: AsyncIterable<Uint8Array>, notice: () => void): AsyncGenerator<Uint8Array> {
+  for await (const chunk of chunks) {
+    notice();
+    yield chunk;
+  }
+}
+
+/** Only where it costs little: a backup does not fail, nor take long, for want of it. */
+async function quickCount(
+  { claimed: { target }, signal }: Run,
+  database: KnownDatabase,
+  running: LiveDatabase,
+): Promise<TableRows | undefined> {
+  try {
+    const limit = AbortSignal.any([signal, AbortSignal.timeout(COUNT_MS_MAX)]);
+    return await countRows(database, running, target?.database ?? null, limit);
+  } catch (error) {
+    if (signal.aborted || !isDomainError(error)) throw error;
+    return undefined;
+  }
+}
+
+const COUNT_MS_MAX = 10_000;
+
+/** The dump is of some moment between the two. */
+const unchanged = (before: TableRows, after: TableRows): TableRows =>
+  Object.fromEntries(Object.entries(before).filter(([table, rows]) => after[table] === rows));
+
+type End = Omit<BackupEnd, "finished_at">;
+
+/** `undefined` when nothing may be written of it any more. */
+function endOf(
+  { settings }: ClaimedBackup,
+  saved: Saved,
+  failure: unknown,
+  { signal, limit }: { readonly signal: AbortSignal; readonly limit: AbortSignal },
+): End | undefined {
+  const { content, rows, isUploaded = false } = saved;
+  const found = {
+    size_bytes: content?.sizeBytes ?? null,
+    sha256: content?.sha256 ?? null,
+    table_rows: rows ?? null,
+    s3_uploaded: saved.places?.s3_key === null ? null : isUploaded,
+  };
+  if (failure === undefined) {
+    return { ...found, status: "success", message: null, keepsFile: !(isUploaded && settings.disable_local_backup) };
+  }
+  if (signal.aborted && endingOf(signal) === "lost") return undefined;
+  const keepsFile = content !== undefined && !settings.disable_local_backup;
+  const reason = reasonOf(failure, { signal, limit, seconds: settings.timeout });
+  const message = keepsFile ? `${reason}\nThe file on the server is whole and stays.` : reason;
+  return { ...found, status: "failed", message, keepsFile };
+}
+
+const ENDINGS: Readonly<Record<RunEnding, string>> = {
+  gone: "It is being deleted.",
+  stopped: "The control plane was stopped while it ran.",
+  lost: "The control plane lost it.",
+};
+
+export function reasonOf(
+  failure: unknown,
+  { signal, limit, seconds }: { readonly signal: AbortSignal; readonly limit: AbortSignal; readonly seconds: number },
+): string {
+  if (signal.aborted) return ENDINGS[endingOf(signal)];
+  if (limit.aborted) return `It took longer than ${seconds} s and was ended.`;
+  return isDomainError(failure) ? failure.message : "It failed. Berth's own log has the details.";
+}
+
+/** Written now and then, the last of it before `stop` resolves. */
+function progressOf({ stores, logger, settings }: BackupDeps, hold: BackupHold) {
+  let step: BackupStep = "dumping";
+  let written = 0;
+  let isNew = false;
+  let writing: Promise<void> = Promise.resolve();
+  const write = () => {
+    if (!isNew) return;
+    isNew = false;
+    writing = stores.backups
+      .progress(hold, { step, written_bytes: written })
+      .catch((error: unknown) => logger.debug("How far a backup is could not be written.", { error }));
+  };
+  const timer = setInterval(write, settings.taskFlushMs);
+  return {
+    tell(now: BackupStep, bytes: number) {
+      const isStep = now !== step;
+      [step, written, isNew] = [now, bytes, true];
+      if (isStep) write();
+    },
+    async stop() {
+      clearInterval(timer);
+      await writing;
+    },
+  };
+}

@@ -1,0 +1,57 @@
+import { type ClaimedBackup, type ClaimedRestore, isDomainError } from "@berth/core";
+import { createHeldRunner, type HeldRunner, pruning } from "../held-runs.ts";
+import type { Pulse } from "../pulse.ts";
+import type { ScheduledKind } from "../scheduler.ts";
+import { runRestore, STAGE } from "./restore.ts";
+import { removeCopies } from "./retention.ts";
+import { runBackup } from "./run.ts";
+import type { BackupDeps } from "./tools.ts";
+
+/** A due run waits among the executions until a worker that reaches its server takes it. */
+export const scheduledBackup: ScheduledKind = {
+  begin: (stores, { subjectId, dueAt }) => stores.backups.begin(subjectId, dueAt),
+};
+
+/** Makes backups, restores them, and removes those that nobody knows any more. */
+export function createBackupRunner(deps: BackupDeps, pulse: Pulse): HeldRunner {
+  const { stores, settings, logger } = deps;
+  const { backups: runs, restores } = stores;
+  const prune = pruning(() => runs.prune(settings.backupExecutionsKept));
+  const backups = createHeldRunner<ClaimedBackup>(deps, pulse, {
+    title: "Backups",
+    concurrentMax: settings.concurrentBackupsMax,
+    uuidOf: ({ execution_uuid }) => execution_uuid,
+    prepare: (serverIds) => runs.beginRequested(serverIds),
+    claim: (serverIds, hold) => runs.claim(serverIds, hold),
+    renew: (...args) => runs.renew(...args),
+    run: (claimed, signal) => runBackup(deps, claimed, signal),
+    endAbandoned: (at) => runs.endAbandoned(at),
+    async tidy(signal) {
+      await removeCopies(deps, signal);
+      await prune(signal);
+    },
+  });
+  const restorer = createHeldRunner<ClaimedRestore>(deps, pulse, {
+    title: "Restores",
+    concurrentMax: settings.concurrentBackupsMax,
+    uuidOf: ({ uuid }) => uuid,
+    claim: (serverIds, hold) => restores.claim(serverIds, hold),
+    renew: (...args) => restores.renew(...args),
+    run: (claimed, signal) => runRestore(deps, claimed, signal),
+    endAbandoned: (at) => restores.endAbandoned(at),
+  });
+  return {
+    async start() {
+      // Nobody restores yet: what is there was left by one that was killed.
+      await deps.backups.files.removeFolder(STAGE).catch((error: unknown) => {
+        if (!isDomainError(error)) throw error;
+        logger.warn("What restores left behind could not be removed.", { error });
+      });
+      backups.start();
+      restorer.start();
+    },
+    async stop(options) {
+      await Promise.all([backups.stop(options), restorer.stop(options)]);
+    },
+  };
+}

@@ -1,0 +1,37 @@
+import type {
+  BackupFiles,
+  Decompress,
+  Digest,
+  ObjectStorage,
+  S3Credentials,
+  S3StorageRecord,
+  SystemStores,
+} from "@berth/core";
+import { DomainError } from "@berth/core";
+import type { ValidationDeps } from "../server-validation.ts";
+
+/** What backups are kept with. */
+export interface BackupTools {
+  readonly files: BackupFiles;
+  objectStorage(storage: S3StorageRecord, credentials: S3Credentials): ObjectStorage;
+  readonly digest: Digest;
+  readonly decompress: Decompress;
+}
+
+export interface BackupDeps extends ValidationDeps {
+  readonly backups: BackupTools;
+}
+
+/** @throws DomainError when the storage is gone */
+export async function openStorage(
+  { stores, backups }: { readonly stores: Pick<SystemStores, "forTeam">; readonly backups: BackupTools },
+  { team_id, uuid }: { readonly team_id: number; readonly uuid: string | null },
+): Promise<ObjectStorage> {
+  const { s3Storages } = stores.forTeam(team_id);
+  const storage = uuid === null ? undefined : await s3Storages.find(uuid);
+  const credentials = storage && (await s3Storages.credentialsOf([storage.id])).get(storage.id);
+  if (storage === undefined || credentials === undefined) {
+    throw new DomainError("resource.not_found", "The S3 storage is not there any more.");
+  }
+  return backups.objectStorage(storage, credentials);
+}

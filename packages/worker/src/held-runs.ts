@@ -1,0 +1,147 @@
+import { type ClaimHold, isDomainError } from "@berth/core";
+import type { Pulse } from "./pulse.ts";
+import type { ValidationDeps } from "./server-validation.ts";
+import { pause, within } from "./wait.ts";
+
+/**
+ * Why a run is broken off. `gone`: what it is of is being deleted. `stopped`: the control plane stops. `lost`: it is not
+ * this worker's any more, which writes nothing of it then.
+ */
+export type RunEnding = "gone" | "stopped" | "lost";
+
+// Whoever aborts gives one of them as the reason.
+export const endingOf = (signal: AbortSignal): RunEnding => signal.reason as RunEnding;
+
+/** Work that waits in the database, and is held by a lease while it runs. */
+export interface HeldRunKind<Run> {
+  /** For the log, in the plural. */
+  readonly title: string;
+  readonly concurrentMax: number;
+  uuidOf(run: Run): string;
+  /** Before anything is taken: writes down what was asked for. */
+  prepare?(serverIds: readonly number[]): Promise<unknown>;
+  claim(serverIds: readonly number[], hold: ClaimHold): Promise<Run | undefined>;
+  renew(owner: string, uuids: readonly string[], leaseSeconds: number): Promise<readonly string[]>;
+  /** Never rejects. */
+  run(run: Run, signal: AbortSignal): Promise<void>;
+  /** Ends what others left. Answers how many. */
+  endAbandoned(at: Date): Promise<number>;
+  /** Now and then. */
+  tidy?(signal: AbortSignal): Promise<void>;
+}
+
+/** Runs what waits, on the servers of this control plane. */
+export interface HeldRunner {
+  start(): void;
+  /** Takes no more, lets what runs end within the grace time, and ends the rest as failed. */
+  stop(options: { readonly graceSeconds: number }): Promise<void>;
+}
+
+interface Running {
+  readonly end: (ending: RunEnding) => void;
+  readonly ended: Promise<void>;
+}
+
+/**
+ * A worker that goes away does not renew its leases, and whoever sees that one ran out ends the run as failed: it is
+ * not run again, since it may have taken effect.
+ */
+export function createHeldRunner<Run>(deps: ValidationDeps, pulse: Pulse, kind: HeldRunKind<Run>): HeldRunner {
+  const { stores, clock, settings, logger, owner } = deps;
+  const running = new Map<string, Running>();
+  const [stopping, closed] = [new AbortController(), new AbortController()];
+  const loops: Promise<void>[] = [];
+  let heldUntilMs = 0;
+
+  const claimAll = async () => {
+    const ids = (await stores.servers.list()).filter(deps.ownsServer).map(({ id }) => id);
+    if (ids.length === 0 || stopping.signal.aborted) return;
+    await kind.prepare?.(ids);
+    while (running.size < kind.concurrentMax && !stopping.signal.aborted) {
+      const taken = await kind.claim(ids, { owner, leaseSeconds: settings.leaseSeconds, at: clock.now() });
+      if (taken === undefined) return;
+      run(taken);
+    }
+  };
+
+  const run = (taken: Run) => {
+    const aborter = new AbortController();
+    const uuid = kind.uuidOf(taken);
+    if (running.size === 0) heldUntilMs = performance.now() + settings.leaseSeconds * 1000;
+    const ended = kind.run(taken, aborter.signal).finally(() => {
+      running.delete(uuid);
+      pulse.beat();
+    });
+    running.set(uuid, { end: (ending) => aborter.abort(ending), ended });
+  };
+
+  const renewAll = async () => {
+    const uuids = [...running.keys()];
+    if (uuids.length === 0) return;
+    const askedMs = performance.now();
+    try {
+      const held = new Set(await kind.renew(owner, uuids, settings.leaseSeconds));
+      heldUntilMs = askedMs + settings.leaseSeconds * 1000;
+      for (const uuid of uuids) if (!held.has(uuid)) running.get(uuid)?.end("gone");
+    } catch (error) {
+      // Who cannot renew must stop before another says that it has.
+      if (performance.now() > heldUntilMs - settings.renewSeconds * 1000) {
+        for (const uuid of uuids) running.get(uuid)?.end("lost");
+      }
+      throw error;
+    }
+  };
+
+  const tidy = async () => {
+    const count = await kind.endAbandoned(clock.now());
+    if (count > 0) logger.warn(`${kind.title} were broken off.`, { count });
+    await kind.tidy?.(stopping.signal);
+  };
+
+  const repeat = async (work: () => Promise<void>, seconds: number, { signal }: AbortController, isPrompt = false) => {
+    const follower = pulse.follow();
+    while (!signal.aborted) {
+      try {
+        await work();
+      } catch (error) {
+        const report = isDomainError(error, "database.unavailable") ? logger.debug : logger.warn;
+        report(`${kind.title} could not go on.`, { error });
+        await pause(Math.min(1, seconds), signal);
+      }
+      if (isPrompt) await follower.next(seconds, signal);
+      else await pause(seconds, signal);
+    }
+  };
+
+  return {
+    start() {
+      loops.push(
+        repeat(claimAll, settings.pollSeconds, stopping, true),
+        repeat(renewAll, settings.renewSeconds, closed),
+        repeat(tidy, settings.reconcileSeconds, stopping),
+      );
+    },
+    async stop({ graceSeconds }) {
+      stopping.abort();
+      const all = () => Promise.all([...running.values()].map(({ ended }) => ended));
+      await within(graceSeconds, all());
+      for (const { end } of running.values()) end("stopped");
+      await within(settings.abortSecondsMax, all());
+      closed.abort();
+      await within(STOP_SECONDS_MAX, Promise.all(loops));
+    },
+  };
+}
+
+/** What is forgotten bit by bit, no more often than every ten minutes. */
+export function pruning(prune: () => Promise<number>): (signal: AbortSignal) => Promise<void> {
+  let prunedMs = Number.NEGATIVE_INFINITY;
+  return async (signal) => {
+    if (performance.now() - prunedMs < PRUNE_INTERVAL_MS) return;
+    prunedMs = performance.now();
+    while ((await prune()) > 0 && !signal.aborted);
+  };
+}
+
+const PRUNE_INTERVAL_MS = 600_000;
+const STOP_SECONDS_MAX = 5;
