@@ -23,6 +23,7 @@ export * from "./records.ts";
 export * from "./refusing-cloud.ts";
 export * from "./registry.ts";
 export * from "./resource.ts";
+export * from "./s3-server.ts";
 export { testExecutions } from "./scheduled-task.ts";
 export * from "./server-container.ts";
 export * from "./service-templates.ts";

@@ -1,0 +1,67 @@
+import { randomBytes } from "node:crypto";
+import { type S3Server, startS3Server } from "@berth/testing";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { digest } from "./content.ts";
+import { objectStorage } from "./object-storage.ts";
+
+let server: S3Server;
+beforeAll(async () => {
+  server = await startS3Server();
+});
+afterAll(() => server.close());
+
+const never = () => new AbortController().signal;
+const storage = (change: Partial<S3Server & { allowed: readonly string[] }> = {}) => {
+  const { endpoint, bucket, key, secret } = { ...server, ...change };
+  const options = { allowedPrivateHosts: change.allowed ?? ["127.0.0.1"] };
+  return objectStorage(options, { name: "Far", endpoint, bucket, region: "eu-central-1" }, { key, secret });
+};
+async function* chunksOf(data: Uint8Array) {
+  for (let at = 0; at < data.length; at += 65_536) yield data.subarray(at, at + 65_536);
+}
+
+test("gives back what was sent to it, in several parts", async () => {
+  const data = randomBytes(20_000_000);
+  const far = storage();
+  await far.put("db/one.dump", chunksOf(data), never());
+  expect(await digest(far.get("db/one.dump", never()))).toEqual(await digest(chunksOf(data)));
+  expect(server.objects()).toEqual(["db/one.dump"]);
+  await far.remove("db/one.dump", never());
+  await far.remove("db/one.dump", never());
+  expect(server.objects()).toEqual([]);
+  await expect(digest(far.get("db/one.dump", never()))).rejects.toMatchObject({ code: "resource.not_found" });
+}, 30_000);
+
+test.each([
+  ["a bucket that is not there", { bucket: "other" }, /has no bucket other/],
+  ["a wrong secret", { secret: "wrong" }, /the secret is wrong/],
+  ["a key that is not known", { key: "NOBODY" }, /does not know the key/],
+  ["a place where nothing listens", { endpoint: "http://127.0.0.1:1" }, /Far cannot be used/],
+])("says of %s what is wrong", async (_, change, message) => {
+  await expect(storage(change).put("x", chunksOf(Buffer.from("x")), never())).rejects.toThrow(message);
+  expect(server.objects()).toEqual([]);
+});
+
+test("connects to no private address that is not allowed, by address or by name", async () => {
+  const { port } = new URL(server.endpoint);
+  for (const endpoint of [server.endpoint, `http://localhost:${port}`, `http://[::1]:${port}`]) {
+    await expect(
+      storage({ endpoint, allowed: [] }).put("x", chunksOf(Buffer.from("x")), never()),
+    ).rejects.toMatchObject({
+      code: "cloud.refused",
+    });
+  }
+  expect(server.objects()).toEqual([]);
+});
+
+test("ends an upload that is aborted, and leaves nothing behind", async () => {
+  const stop = new AbortController();
+  async function* endless() {
+    for (let at = 0; ; at += 1) {
+      if (at === 40) stop.abort();
+      yield Buffer.alloc(1_000_000);
+    }
+  }
+  await expect(storage().put("x", endless(), stop.signal)).rejects.toMatchObject({ code: "deploy.cancelled" });
+  expect(server.objects()).toEqual([]);
+});
