@@ -98,16 +98,20 @@ describe("an application that uses a build server", () => {
     expect([...world.engine.artifacts(), ...builder.engine.artifacts()]).toEqual([]);
   });
 
-  test("is built at the same place by the worker that goes on with it", async () => {
+  test.each([
+    ["build", () => builder.points],
+    ["load", () => world.points],
+  ])("is built at the same place by the worker that goes on in the middle of its %s", async (point, where) => {
     const other = await world.buildServer();
     const first = world.worker();
-    const held = builder.points.hold("build");
+    const held = where().hold(point);
     const deployment = await world.deploy(await application());
     await held.reached;
     first.kill();
     world.worker();
     expect(await world.ended(deployment)).toMatchObject({ status: "finished", build_server_id: builder.server.id });
     expect([builder, other].map(({ points }) => points.count("build"))).toEqual([2, 0]);
+    expect(builder.engine.artifacts()).toEqual([]);
   });
 
   test("is built elsewhere when that place is gone in the meantime", async () => {

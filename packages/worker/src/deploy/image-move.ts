@@ -28,7 +28,8 @@ export async function moveImage({ from, to, image, retrySeconds }: ImageMove, io
     try {
       // What was there at the first try may be what the second one lacks.
       const held = attempt === 1 ? await to.images.held(source.layers) : [];
-      return await sendImage({ from, to, image, sizeBytes: source.sizeBytes, held }, io);
+      const { sizeBytes, layers } = source;
+      return await sendImage({ from, to, image, sizeBytes, layerCount: layers.length, held }, io);
     } catch (cause) {
       if (io.signal.aborted)
         throw new DomainError("deploy.cancelled", "The move of the image was cancelled.", { cause });
@@ -45,11 +46,12 @@ export async function moveImage({ from, to, image, retrySeconds }: ImageMove, io
 
 interface Shipment extends Omit<ImageMove, "retrySeconds"> {
   readonly sizeBytes: number;
+  readonly layerCount: number;
   readonly held: readonly string[];
 }
 
-async function sendImage({ from, to, image, sizeBytes, held }: Shipment, io: WorkIO): Promise<EngineImage> {
-  if (held.length > 0) io.onLine(`${to.name} has its lowest ${held.length} layers already`, "stdout");
+async function sendImage({ from, to, image, sizeBytes, layerCount, held }: Shipment, io: WorkIO): Promise<EngineImage> {
+  if (held.length > 0) io.onLine(`${to.name} has ${held.length} of its ${layerCount} layers already`, "stdout");
   const startedMs = performance.now();
   let bytes = 0;
   let toldMs = startedMs;
