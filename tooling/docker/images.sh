@@ -13,7 +13,7 @@ NODE=24
 JOBS=2       # Each is one busy core or one download.
 SECONDS_MAX=300
 LABEL=berth.stand-in
-NAMES="debian apt alpine busybox caddy registry node nginx redis postgres mariadb server"
+NAMES="debian apt alpine busybox caddy registry node nginx redis postgres mariadb clickhouse server"
 
 tags() {
   case $1 in
@@ -28,6 +28,8 @@ tags() {
     redis) echo redis:8-alpine redis:7.2 ;;
     postgres) echo postgres:17-alpine postgres:16-alpine ;;
     mariadb) echo mariadb:11 ;;
+    # Of 2018, the newest that Debian has: far from what the tag says, yet the same commands and variables.
+    clickhouse) echo clickhouse/clickhouse-server:25.11 ;;
     server) echo server:debian13 ;;
     *) return 1 ;;
   esac

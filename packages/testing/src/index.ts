@@ -3,6 +3,7 @@ export * from "./canaries.ts";
 export * from "./cloud-server.ts";
 export { contents, emptyTables } from "./contents.ts";
 export * from "./database.ts";
+export * from "./database-client.ts";
 export * from "./database-records.ts";
 export * from "./digitalocean-server.ts";
 export { type DockerFixture, describeDocker, dockerFixture } from "./docker.ts";

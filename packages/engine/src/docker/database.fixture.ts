@@ -1,6 +1,5 @@
 import { randomBytes } from "node:crypto";
 import {
-  type Argv,
   type DatabaseCreate,
   type DatabaseEngine,
   type DatabaseRecord,
@@ -63,38 +62,3 @@ export const script = (mount_path: string, content: string): StorageRecord => ({
   ...persistent("", mount_path),
   ...{ type: "file", name: null, content, is_managed: false },
 });
-
-/** How a client of the engine writes and reads one value, knowing its URL only. */
-export interface TestClient {
-  readonly image: string;
-  write(url: string, value: string): Argv;
-  read(url: string): Argv;
-}
-
-function mariadbArgv(url: string, sql: string): Argv {
-  const { hostname, port, username, password, pathname } = new URL(url);
-  const login = [`--user=${decodeURIComponent(username)}`, `--password=${decodeURIComponent(password)}`];
-  const where = [`--host=${hostname}`, `--port=${port}`, ...login, pathname.slice(1)];
-  return ["mariadb", ...where, "--batch", "--skip-column-names", `--execute=${sql}`];
-}
-
-const insert = (value: string) => `CREATE TABLE t (v text); INSERT INTO t VALUES ('${value}')`;
-const select = "SELECT v FROM t";
-
-export const TEST_CLIENTS = {
-  postgresql: {
-    image: "postgres:17-alpine",
-    write: (url, value) => ["psql", url, "--quiet", `--command=${insert(value)}`],
-    read: (url) => ["psql", url, "--no-align", "--tuples-only", `--command=${select}`],
-  },
-  mariadb: {
-    image: "mariadb:11",
-    write: (url, value) => mariadbArgv(url, insert(value)),
-    read: (url) => mariadbArgv(url, select),
-  },
-  redis: {
-    image: "redis:8-alpine",
-    write: (url, value) => ["redis-cli", "--no-auth-warning", "-u", url, "SET", "v", value],
-    read: (url) => ["redis-cli", "--no-auth-warning", "-u", url, "GET", "v"],
-  },
-} as const satisfies Partial<Record<DatabaseEngine, TestClient>>;

@@ -1,7 +1,7 @@
 import type { ReleaseSpec } from "@berth/core";
-import { describeDocker } from "@berth/testing";
+import { describeDocker, TEST_CLIENTS, type TestClient } from "@berth/testing";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
-import { databaseReleases, script, TEST_CLIENTS, type TestClient } from "./database.fixture.ts";
+import { databaseReleases, script } from "./database.fixture.ts";
 import { type DockerWorld, dockerWorld, io } from "./docker.fixture.ts";
 import type { DockerEngine } from "./engine.ts";
 
@@ -53,6 +53,11 @@ describeDocker("a database of", IMAGES, (fixture) => {
       { redis_conf: "maxclients 17\nappendonly yes", redis_password: HARD },
       ["redis-cli --raw CONFIG GET maxclients | tail -1", "17"],
     ],
+    [
+      "clickhouse",
+      { clickhouse_admin_user: "boss", clickhouse_admin_password: HARD },
+      [`clickhouse-client --user=boss --password="$CLICKHOUSE_PASSWORD" --query='SELECT 17'`, "17"],
+    ],
   ];
 
   test.each(cases)(
@@ -67,7 +72,7 @@ describeDocker("a database of", IMAGES, (fixture) => {
       const second = await start(next());
       expect(await ask(client.image, client.read(url))).toEqual([0, "kept"]);
       const wrong = url.replace(/:[^:@]*@/, ":wrong@");
-      expect((await ask(client.image, client.read(wrong))).join(" ")).toMatch(/denied|failed|WRONGPASS/);
+      expect((await ask(client.image, client.read(wrong))).join(" ")).toMatch(/denied|failed|WRONGPASS|Wrong password/);
       await Promise.all([engine.remove(first), engine.remove(second)]);
     },
     120_000,

@@ -1,0 +1,56 @@
+import type { Argv, DatabaseEngine } from "@berth/core";
+
+/** How a client of the engine writes and reads one value, knowing its URL only. */
+export interface TestClient {
+  /** Stand-in that has the server and the client. */
+  readonly image: string;
+  write(url: string, value: string): Argv;
+  read(url: string): Argv;
+}
+
+function mariadbArgv(url: string, sql: string): Argv {
+  const { hostname, port, username, password, pathname } = new URL(url);
+  const login = [`--user=${decodeURIComponent(username)}`, `--password=${decodeURIComponent(password)}`];
+  const where = [`--host=${hostname}`, `--port=${port}`, ...login, pathname.slice(1)];
+  return ["mariadb", ...where, "--batch", "--skip-column-names", `--execute=${sql}`];
+}
+
+function clickhouseArgv(url: string, sql: string): Argv {
+  const { hostname, port, username, password, pathname } = new URL(url);
+  const login = [`--user=${decodeURIComponent(username)}`, `--password=${decodeURIComponent(password)}`];
+  return [
+    "clickhouse-client",
+    `--host=${hostname}`,
+    `--port=${port}`,
+    ...login,
+    `--database=${pathname.slice(1)}`,
+    `--query=${sql}`,
+  ];
+}
+
+const insert = (value: string) => `CREATE TABLE t (v text); INSERT INTO t VALUES ('${value}')`;
+const select = "SELECT v FROM t";
+
+/** Of engines that images can be made of from packages of Debian. */
+export const TEST_CLIENTS = {
+  postgresql: {
+    image: "postgres:17-alpine",
+    write: (url, value) => ["psql", url, "--quiet", `--command=${insert(value)}`],
+    read: (url) => ["psql", url, "--no-align", "--tuples-only", `--command=${select}`],
+  },
+  mariadb: {
+    image: "mariadb:11",
+    write: (url, value) => mariadbArgv(url, insert(value)),
+    read: (url) => mariadbArgv(url, select),
+  },
+  redis: {
+    image: "redis:8-alpine",
+    write: (url, value) => ["redis-cli", "--no-auth-warning", "-u", url, "SET", "v", value],
+    read: (url) => ["redis-cli", "--no-auth-warning", "-u", url, "GET", "v"],
+  },
+  clickhouse: {
+    image: "clickhouse/clickhouse-server:25.11",
+    write: (url, value) => clickhouseArgv(url, `CREATE TABLE t ENGINE = Log AS SELECT '${value}' AS v`),
+    read: (url) => clickhouseArgv(url, select),
+  },
+} as const satisfies Partial<Record<DatabaseEngine, TestClient>>;
