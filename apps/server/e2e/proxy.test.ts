@@ -68,4 +68,21 @@ describeDocker("the proxy of a Docker server", ["nginx:alpine", "caddy:2"], (doc
     expect(after?.Id).not.toBe(before?.Id);
     expect(await get(server, app.host)).toMatchObject({ status: 200, body: "two" });
   }, 60_000);
+
+  test("reaches what another destination's network holds", async () => {
+    const network = docker.name("back");
+    const { body } = await server.rest("POST", `/servers/${server.dockerUuid}/destinations`, { network });
+    const other = await createApplication(server, source, {
+      server_uuid: server.dockerUuid,
+      destination_uuid: (body as { uuid: string }).uuid,
+      build_pack: "dockerfile",
+      ports_exposes: "80",
+    });
+    const outcome = await deploy(server, other.uuid);
+    expect(outcome, outcome.log).toMatchObject({ status: "finished" });
+    expect(await get(server, other.host)).toMatchObject({ status: 200, body: "two" });
+    expect(await get(server, app.host)).toMatchObject({ status: 200, body: "two" });
+    const [container] = await docker.client.listContainers({ filters: { label: [`berth.resource=${other.uuid}`] } });
+    expect(Object.keys(container?.NetworkSettings.Networks ?? {})).toEqual([network]);
+  }, 120_000);
 });

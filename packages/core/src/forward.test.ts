@@ -7,12 +7,19 @@ import type { Forward, PresentForward } from "./ports/forward.ts";
 describe("a database", () => {
   const database = (change: object = {}) => ({
     ...({ uuid: "d1", engine: "redis", is_public: true, public_port: 16_379, desired_state: "running" } as const),
-    ...{ settings: databaseDefaults("redis"), removing_at: null },
+    ...{ settings: databaseDefaults("redis"), removing_at: null, placement: { destination_network: "backend" } },
     ...change,
   });
 
   test("that is public and shall run is forwarded to by the name in its URL", () => {
-    const forward = { resourceUuid: "d1", publicPort: 16_379, host: "d1", port: 6379, idleSeconds: 3600 };
+    const forward = {
+      resourceUuid: "d1",
+      publicPort: 16_379,
+      network: "backend",
+      host: "d1",
+      port: 6379,
+      idleSeconds: 3600,
+    };
     expect(forwardOf(database())).toEqual(forward);
     const settings = { ...databaseDefaults("redis"), public_port_timeout: 60 };
     expect(forwardOf(database({ settings }))).toEqual({ ...forward, idleSeconds: 60 });
@@ -36,6 +43,7 @@ describe("the plan for forwards", () => {
       fc.record({
         resourceUuid: fc.constantFrom("a", "b", "c", "d"),
         publicPort: fc.integer({ min: 1024, max: 1028 }),
+        network: fc.constantFrom("n", "m"),
         host: fc.constantFrom("x", "y"),
         port: fc.constantFrom(5432, 6379),
         idleSeconds: fc.constantFrom(1, 2),

@@ -9,14 +9,21 @@ export type ForwardOperation =
 type Forwarded = Pick<
   DatabaseRecord,
   "uuid" | "engine" | "is_public" | "public_port" | "settings" | "desired_state" | "removing_at"
->;
+> & { readonly placement: Pick<DatabaseRecord["placement"], "destination_network"> };
 
 /** How it is reached from outside; not at all while it is private, or shall not run. */
 export function forwardOf(database: Forwarded): Forward | undefined {
-  const { uuid, engine, is_public, public_port, settings, desired_state, removing_at } = database;
+  const { uuid, engine, is_public, public_port, settings, desired_state, removing_at, placement } = database;
   if (!is_public || public_port === null || desired_state !== "running" || removing_at !== null) return undefined;
   const idleSeconds = settings.public_port_timeout ?? IDLE_SECONDS;
-  return { resourceUuid: uuid, publicPort: public_port, host: uuid, port: databaseEngine(engine).port, idleSeconds };
+  return {
+    resourceUuid: uuid,
+    publicPort: public_port,
+    network: placement.destination_network,
+    host: uuid,
+    port: databaseEngine(engine).port,
+    idleSeconds,
+  };
 }
 
 const IDLE_SECONDS = 3600;
@@ -47,6 +54,7 @@ export function planForwards(
 
 const isSame = (one: Forward, other: Forward): boolean =>
   one.publicPort === other.publicPort &&
+  one.network === other.network &&
   one.host === other.host &&
   one.port === other.port &&
   one.idleSeconds === other.idleSeconds;

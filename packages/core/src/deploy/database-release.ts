@@ -60,6 +60,7 @@ export function databaseSpec(subject: DatabaseSubject, artifact: Artifact): Rele
     // What is in a mounted folder is hidden by the mount, so files come last.
     storages: [...mountsOf(uuid, subject.storages, 0), ...(file === undefined ? [] : [configurationMount(uuid, file)])],
     limits: limitsOf(settings),
+    network: database.placement.destination_network,
     container: containerOf(database, { command: argv ?? null, healthArgv: row.health(values) }),
   };
 }

@@ -93,6 +93,7 @@ export function releaseSpec(subject: DeploySubject, artifact: Artifact): Release
     ports: portsOf(application.settings.ports_exposes, subject.domains.length > 0),
     storages: mountsOf(application.uuid, subject.storages, deployment.pull_request_id),
     limits: limitsOf(application.settings),
+    network: application.placement.destination_network,
     container: containerOptions(application.settings, subject.secrets, env, deployment.pull_request_id),
   };
 }

@@ -23,6 +23,8 @@ export interface ReleaseSpec extends ReleaseRef {
   /** Outer paths first: what is mounted inside of another mount comes after it. */
   readonly storages: readonly StorageMount[];
   readonly limits: ReleaseLimits;
+  /** That its container joins, made when it is missing; left out: the engine's own. Only engines with containers read it. */
+  readonly network?: string | undefined;
   /** For an engine with containers; others do not read it. */
   readonly container?: ContainerOptions | undefined;
   /** Where the artifact is a stack; `env`, `storages`, `limits` and `container` are then of no release of one container. */

@@ -3,6 +3,8 @@ export interface Forward {
   readonly resourceUuid: string;
   /** Of the server. A resource has one at most. */
   readonly publicPort: number;
+  /** Of the server, that the resource is in. */
+  readonly network: string;
   /** A name that its network knows: whichever release has it is reached. */
   readonly host: string;
   readonly port: number;

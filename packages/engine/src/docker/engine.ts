@@ -39,7 +39,7 @@ export interface DockerEngineOptions {
   readonly compose?: ComposeTool | undefined;
   /** Missing in tests that move none. */
   readonly images?: EngineImages | undefined;
-  /** The network that releases join; made when it is missing. */
+  /** The network that releases join which name none; made when it is missing. */
   readonly network: string;
   /** How often everything is looked at anew, for what no event told. Default 15. */
   readonly resyncSeconds?: number;
@@ -65,7 +65,7 @@ export function dockerEngine(options: DockerEngineOptions): DockerEngine {
   const { host, docker, instance, builder, network, warn = () => {} } = options;
   const watch = watchReleases({ docker, instance, resyncSeconds: options.resyncSeconds ?? RESYNC_SECONDS, warn });
   const alone = lockByKey();
-  const forwards = dockerForwarder({ docker, server: host.name, instance, network });
+  const forwards = dockerForwarder({ docker, server: host.name, instance });
 
   async function require(ref: ReleaseRef): Promise<Seen> {
     const seen = await watch.find(ref);

@@ -28,6 +28,7 @@ describeDocker("a forward", ["node:24-alpine", "nginx:alpine"], (fixture) => {
   };
   const forwardTo = async (host: string, change: Partial<Forward> = {}): Promise<Forward> => ({
     ...{ resourceUuid: host, publicPort: await freePort(), host, port: PORT, idleSeconds: 60 },
+    network: await fixture.network(),
     ...change,
   });
   /** A release that the network knows by this name. */
@@ -112,7 +113,14 @@ describeDocker("a forward", ["node:24-alpine", "nginx:alpine"], (fixture) => {
   }, 60_000);
 
   test("has a configuration that nginx takes", async () => {
-    const text = configurationOf({ resourceUuid: "r", publicPort: 1, host: "db", port: 5432, idleSeconds: 3600 });
+    const text = configurationOf({
+      resourceUuid: "r",
+      publicPort: 1,
+      network: "n",
+      host: "db",
+      port: 5432,
+      idleSeconds: 3600,
+    });
     const argv = ["sh", "-c", 'printf %s "$1" > /tmp/f.conf && nginx -t -c /tmp/f.conf', "sh", text];
     const { container, logs } = await fixture.container({ image: "nginx:alpine", argv });
     expect([await container.wait(), await logs()]).toEqual([{ StatusCode: 0, Error: null }, expect.any(String)]);

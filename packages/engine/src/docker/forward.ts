@@ -15,8 +15,6 @@ export interface DockerForwarderOptions {
   /** Its name, for people. */
   readonly server: string;
   readonly instance: string;
-  /** That the resources are in. */
-  readonly network: string;
   /** An nginx with its module `stream`. */
   readonly image?: string | undefined;
 }
@@ -24,12 +22,12 @@ export interface DockerForwarderOptions {
 const IMAGE = "nginx:alpine";
 const ROLE = "forward";
 /** Of all that a forward is made from beside itself: another one makes it anew. */
-const VERSION = 1;
+const VERSION = 2;
 const CONFIGURATION_PATH = "/etc/berth/forward.conf";
 
 /** Each forward is one small container with an nginx that hands on what comes. */
 export function dockerForwarder(options: DockerForwarderOptions): Forwarder {
-  const { docker, server, instance, network, image = IMAGE } = options;
+  const { docker, server, instance, image = IMAGE } = options;
   const labels = { ...ownedLabels(instance), [LABELS.role]: ROLE };
 
   const containersOf = (own: Readonly<Record<string, string>>) =>
@@ -46,8 +44,8 @@ export function dockerForwarder(options: DockerForwarderOptions): Forwarder {
   };
 
   const open = async (forward: Forward): Promise<void> => {
-    await ensureNetwork(docker, network, instance);
-    const container = await create(createOptions(forward, { image, network, labels }));
+    await ensureNetwork(docker, forward.network, instance);
+    const container = await create(createOptions(forward, { image, labels }));
     try {
       await putFiles(container, [configurationFile(forward)], USER);
       await container.start();
@@ -81,6 +79,7 @@ const Recorded = z.object({
   version: z.literal(VERSION),
   resourceUuid: z.string(),
   publicPort: z.int(),
+  network: z.string(),
   host: z.string(),
   port: z.int(),
   idleSeconds: z.int(),
@@ -106,15 +105,14 @@ function recordedIn(label: string): Forward | undefined {
 
 interface ForwardPlace {
   readonly image: string;
-  readonly network: string;
   readonly labels: Readonly<Record<string, string>>;
 }
 
 /** Nobody, on any Linux: it needs no file but its own, and no port below 1024. */
 const USER = "65534:65534";
 
-function createOptions(forward: Forward, { image, network, labels }: ForwardPlace): ContainerCreateOptions {
-  const { resourceUuid, publicPort, port } = forward;
+function createOptions(forward: Forward, { image, labels }: ForwardPlace): ContainerCreateOptions {
+  const { resourceUuid, publicPort, network, port } = forward;
   return {
     name: `berth-forward-${resourceUuid}`,
     Image: image,

@@ -67,6 +67,29 @@ describeDocker("a container of a release", IMAGES, (fixture) => {
     await engine.remove(mapped, { graceSeconds: 1 });
   });
 
+  test("joins the network of its destination: others do not reach it, and the server does", async () => {
+    const networks = [fixture.name("front"), fixture.name("back")];
+    const [front, back] = await Promise.all(networks.map((network) => started({ network })));
+    if (front === undefined || back === undefined) throw new Error("They were not started.");
+    const addressOf = async (of: ReleaseSpec) => (await engine.inspect(of))?.upstream?.host;
+    const reaches = async (from: ReleaseSpec, host: string | undefined) => {
+      const script = `node -e 'fetch("http://${host}:3000/pid", { signal: AbortSignal.timeout(2000) }).then((a) => console.log(a.status), () => console.log("no"))'`;
+      return await sh(from, script);
+    };
+    expect(Object.keys((await infoOf(back)).NetworkSettings.Networks)).toEqual([networks[1]]);
+    // As the proxy, which is on the server's own network.
+    for (const release of [front, back]) expect(await get(`http://${await addressOf(release)}:3000/pid`)).toMatch(/\d/);
+    expect(await reaches(front, await addressOf(back))).toBe("no");
+    expect(await reaches(back, await addressOf(front))).toBe("no");
+    expect(await reaches(back, await addressOf(back))).toBe("200");
+    // One that joined another network since is reached where it was started.
+    const [network] = networks;
+    const { Id } = await infoOf(back);
+    const before = await engine.inspect(back);
+    await world.docker.getNetwork(network ?? "").connect({ Container: Id });
+    expect((await engine.inspect(back))?.upstream).toEqual(before?.upstream);
+  });
+
   test("is found by its aliases from other containers of the network", async () => {
     const alias = `alias-${uuid()}`;
     await started({ container: container({ networkAliases: [alias] }) });

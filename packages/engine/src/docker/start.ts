@@ -14,6 +14,7 @@ export interface StartPlace {
   readonly host: Host;
   readonly docker: Docker;
   readonly instance: string;
+  /** Of releases that name none. */
   readonly network: string;
   /** The container that the release has already. */
   readonly seen: Seen | undefined;
@@ -25,7 +26,8 @@ export interface StartPlace {
  * @throws DomainError `deploy.start_failed`, `deploy.cancelled`
  */
 export async function startRelease(place: StartPlace, spec: ReleaseSpec, { signal }: WorkIO): Promise<string> {
-  const { docker, instance, network, seen } = place;
+  const { docker, instance, seen } = place;
+  const network = spec.network ?? place.network;
   if (spec.artifact.type !== "image") {
     const message = "The application was built for a server without Docker. Deploy again to build an image.";
     throw new DomainError("deploy.start_failed", message);

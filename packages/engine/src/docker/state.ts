@@ -80,10 +80,16 @@ function upstreamOf(info: ContainerInspectInfo): ReleaseState["upstream"] {
   return host === null || !Number.isInteger(port) ? null : { host, port };
 }
 
-/** On any network: the server reaches all of its own. In the server's network it is the server itself. */
+/**
+ * The server reaches all of its networks: it is the one that it was started in, since it may have joined others and
+ * leave them again. In the server's own network it is the server itself.
+ */
 function addressOf({ HostConfig, NetworkSettings }: ContainerInspectInfo): string | null {
-  if (HostConfig.NetworkMode === "host") return "127.0.0.1";
-  return Object.values(NetworkSettings.Networks).find(({ IPAddress }) => IPAddress !== "")?.IPAddress ?? null;
+  const { NetworkMode = "" } = HostConfig;
+  if (NetworkMode === "host") return "127.0.0.1";
+  const own = NetworkSettings.Networks[NetworkMode];
+  const all = [...(own === undefined ? [] : [own]), ...Object.values(NetworkSettings.Networks)];
+  return all.find(({ IPAddress }) => IPAddress !== "")?.IPAddress ?? null;
 }
 
 function healthOf({ State }: ContainerInspectInfo): Health | "starting" | undefined {
