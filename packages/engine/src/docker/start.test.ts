@@ -73,7 +73,7 @@ describeDocker("a container of a release", IMAGES, (fixture) => {
     if (front === undefined || back === undefined) throw new Error("They were not started.");
     const addressOf = async (of: ReleaseSpec) => (await engine.inspect(of))?.upstream?.host;
     const reaches = async (from: ReleaseSpec, host: string | undefined) => {
-      const script = `node -e 'fetch("http://${host}:3000/pid", { signal: AbortSignal.timeout(2000) }).then((a) => console.log(a.status), () => console.log("no"))'`;
+      const script = `node -e 'fetch("http://${host}:3000/pid", { signal: AbortSignal.timeout(2000) }).then((a) => console.log(a.status), () => console.log("no")).then(() => process.exit())'`;
       return await sh(from, script);
     };
     expect(Object.keys((await infoOf(back)).NetworkSettings.Networks)).toEqual([networks[1]]);
