@@ -2,6 +2,7 @@ import { homedir } from "node:os";
 import { join } from "node:path";
 import { DomainError, isOwnMachine, notFound, type ServerRecord, type SystemStores } from "@berth/core";
 import {
+  composeTool,
   dockerCleaner,
   dockerClient,
   dockerEngine,
@@ -66,6 +67,11 @@ export function dockerServer(first: ServerRecord, deps: DockerServerDeps): Membe
     docker,
     instance: instanceId,
     builder,
+    compose: composeTool({
+      host,
+      folder: join(ownFolder, "stacks"),
+      ...(isOwn ? { socketPath: local.socketPath } : {}),
+    }),
     images: dockerImages({ docker, server: first.name, dockerConfigFile }),
     network: isOwn ? local.network : NETWORK,
     warn,

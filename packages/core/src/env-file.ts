@@ -22,6 +22,28 @@ const PLAIN = /.*/y;
  */
 export const parseEnvFile = (text: string): readonly EnvFileEntry[] => readEnvFile(text).entries;
 
+/**
+ * As the compose tool takes an `env_file`: `$NAME` in a value is a variable, unless it stands in single quotes. There and
+ * in what is `raw`, each `$` is doubled, so that it is none.
+ */
+export function composeEnvFile(
+  text: string,
+  { isRaw }: { readonly isRaw: boolean },
+): readonly (readonly [string, string])[] {
+  const lines = text.split("\n");
+  const literal = (value: string) => value.replaceAll("$", "$$$$");
+  if (isRaw) {
+    return lines.flatMap((line) => {
+      const [, key, value] = /^([^#=\s][^=]*)=(.*?)\r?$/.exec(line) ?? [];
+      return key === undefined || value === undefined ? [] : [[key, literal(value)] as const];
+    });
+  }
+  const single = new Set([...text.matchAll(SINGLE_QUOTED)].map(([, key]) => key));
+  return parseEnvFile(text).map(({ key, value }) => [key, single.has(key) ? literal(value) : value] as const);
+}
+
+const SINGLE_QUOTED = /^[^\S\n]*(?:export[^\S\n]+)?([\w.-]+)[^\S\n]*[=:]\s*'/gm;
+
 /** Also the numbers, from 1, of the lines that are passed over though they are neither empty nor a comment. */
 export function readEnvFile(text: string): {
   readonly entries: readonly EnvFileEntry[];

@@ -7,6 +7,7 @@ export { type ImageBuilderOptions, imageBuilder } from "./docker/builder/image-b
 export type { ImageBuilder } from "./docker/builder.ts";
 export { type DockerCleanerOptions, dockerCleaner } from "./docker/cleanup.ts";
 export { DOCKER_SOCKET, dockerClient, dockerVersion } from "./docker/client.ts";
+export { type ComposeTool, type ComposeToolOptions, composeTool } from "./docker/compose/tool.ts";
 export { type DockerEngine, type DockerEngineOptions, dockerEngine } from "./docker/engine.ts";
 export { type DockerImagesOptions, dockerImages } from "./docker/images.ts";
 export { LABELS } from "./docker/labels.ts";

@@ -102,7 +102,8 @@ function seenImages(image: Docker.ImageInfo, isUsed: boolean): SeenObject[] {
   const names = (image.RepoTags ?? []).filter((name) => name !== "<none>:<none>");
   if (names.length === 0) return [{ ...common, ...labels, name: null, isInUse: isUsed }];
   return names.flatMap((name) => {
-    const [, resourceUuid = null, deploymentUuid = null] = /^berth\/([a-z0-9-]+):([a-z0-9-]+)$/.exec(name) ?? [];
+    const [, resourceUuid = null, deploymentUuid = null] =
+      /^berth\/([a-z0-9-]+):([a-z0-9-]+)(?:\.[\w.-]+)?$/.exec(name) ?? [];
     if (resourceUuid === null) return [];
     // Taking away one of several names removes no content, so a container does not hold it.
     return [

@@ -16,6 +16,8 @@ export interface BakeTarget {
   /** Build secrets whose value is a file's content, by their id. */
   readonly secretFiles: Readonly<Record<string, string>>;
   readonly isForced: boolean;
+  /** What a compose text says of its build beyond that, as the compose specification calls it. */
+  readonly more?: Readonly<Record<string, unknown>> | undefined;
 }
 
 /** A definition for `docker buildx bake` in the format of compose, and the environment that its values stand in. */
@@ -42,7 +44,15 @@ export function bakeOf(target: BakeTarget): Bake {
   const referAll = (record: Readonly<Record<string, string>>) =>
     Object.fromEntries(named(record).map(([key, value]) => [key, refer(value)]));
 
+  const referIn = (value: unknown): unknown => {
+    if (typeof value === "string") return refer(value);
+    if (Array.isArray(value)) return value.map(referIn);
+    if (typeof value !== "object" || value === null) return value;
+    return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, referIn(item)]));
+  };
+
   const build = {
+    ...Object.fromEntries(Object.entries(target.more ?? {}).map(([key, value]) => [key, referIn(value)])),
     context: refer(target.context),
     dockerfile: refer(target.dockerfile),
     labels: referAll(target.labels),

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { DomainError } from "@berth/core";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { hasEngine, type ImageSuite, imageSuite } from "./image.fixture.ts";
+import { hasEngine, type ImageSuite, imageSuite, oneImage } from "./image.fixture.ts";
 
 describe.skipIf(!hasEngine)("an image from a Dockerfile", { timeout: 20_000 }, () => {
   let suite: ImageSuite;
@@ -182,7 +182,7 @@ describe.skipIf(!hasEngine)("an image from a Dockerfile", { timeout: 20_000 }, (
   test("goes with the deployment, or with all of its resource", async () => {
     const request = suite.request({ Dockerfile: "FROM alpine:3\nLABEL x=y" });
     const io = { signal: new AbortController().signal, onLine: () => undefined };
-    const { image } = await suite.builder.build(request, io);
+    const { image } = oneImage(await suite.builder.build(request, io));
     await suite.builder.removeImage(request);
     await suite.builder.removeImage(request);
     await expect(suite.docker.getImage(image).inspect()).rejects.toMatchObject({ statusCode: 404 });

@@ -1,13 +1,21 @@
 import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { type BuildRequest, DomainError, type ImageArtifact, isDomainError, type WorkIO } from "@berth/core";
+import {
+  type BuildRequest,
+  DomainError,
+  type ImageArtifact,
+  isDomainError,
+  type StackArtifact,
+  type WorkIO,
+} from "@berth/core";
 import type Docker from "dockerode";
 import type { Host } from "../../host/host.ts";
 import type { ImageBuilder } from "../builder.ts";
 import { DOCKER_SOCKET, dockerClient, engineError, statusCodeOf } from "../client.ts";
+import { buildStack } from "../compose/build.ts";
 import { LABELS, ownedLabels } from "../labels.ts";
 import { buildImage } from "./buildx.ts";
-import { type ImageRef, imageName, imageRepository } from "./names.ts";
+import { type ImageRef, imageName, imageRepository, isImageOf } from "./names.ts";
 import { inspectImage, pullImage, wantedImage } from "./pull.ts";
 import { readLogins } from "./registry-auth.ts";
 import { prepareSource } from "./source.ts";
@@ -32,7 +40,7 @@ export function imageBuilder(options: ImageBuilderOptions): ImageBuilder {
   const { host } = options;
   const docker = dockerClient(host, options.socketPath);
   return {
-    buildPacks: ["nixpacks", "railpack", "static", "dockerfile", "dockerimage"],
+    buildPacks: ["nixpacks", "railpack", "static", "dockerfile", "dockerimage", "dockercompose"],
     async build(request, io) {
       try {
         return await build(options, docker, request, io);
@@ -41,20 +49,32 @@ export function imageBuilder(options: ImageBuilderOptions): ImageBuilder {
         throw new DomainError("deploy.cancelled", "The build was cancelled.", { cause: error });
       }
     },
-    removeImage: (ref) => removeImage(docker, host.name, imageName(ref)),
-    async removeImages(resourceUuid) {
-      const repository = imageRepository(resourceUuid);
-      const images = await docker
-        .listImages({ filters: { reference: [`${repository}:*`] } })
-        .catch((cause: unknown) => Promise.reject(engineError(host.name, cause)));
-      for (const name of images.flatMap(({ RepoTags }) => RepoTags ?? [])) {
-        if (name.startsWith(`${repository}:`)) await removeImage(docker, host.name, name);
+    async removeImage(ref) {
+      for (const name of await namesIn(docker, host.name, ref.resourceUuid)) {
+        if (isImageOf(ref, name)) await removeImage(docker, host.name, name);
       }
+    },
+    async removeImages(resourceUuid) {
+      for (const name of await namesIn(docker, host.name, resourceUuid)) await removeImage(docker, host.name, name);
     },
   };
 }
 
-async function build(options: ImageBuilderOptions, docker: Docker, request: BuildRequest, io: WorkIO) {
+/** Every name of an image that Berth gave for the resource. */
+async function namesIn(docker: Docker, server: string, resourceUuid: string): Promise<readonly string[]> {
+  const repository = imageRepository(resourceUuid);
+  const images = await docker
+    .listImages({ filters: { reference: [`${repository}:*`] } })
+    .catch((cause: unknown) => Promise.reject(engineError(server, cause)));
+  return images.flatMap(({ RepoTags }) => RepoTags ?? []).filter((name) => name.startsWith(`${repository}:`));
+}
+
+async function build(
+  options: ImageBuilderOptions,
+  docker: Docker,
+  request: BuildRequest,
+  io: WorkIO,
+): Promise<ImageArtifact | StackArtifact> {
   const { host, folder, dockerConfigFile, path = SYSTEM_PATH } = options;
   const image = imageName(request);
   const logins = await readLogins(dockerConfigFile);
@@ -63,18 +83,23 @@ async function build(options: ImageBuilderOptions, docker: Docker, request: Buil
   }
   await mkdir(folder, { recursive: true, mode: 0o700 });
   const jobFolder = await mkdtemp(join(folder, "build-"));
+  const labels = labelsOf(options.instanceId, request);
+  const socketPath = options.socketPath ?? DOCKER_SOCKET;
   try {
+    if (request.compose !== undefined || request.config.build_pack === "dockercompose") {
+      return await buildStack({ host, docker, socketPath, jobFolder, logins, path, labels }, request, io);
+    }
     const { steps, ...source } = await prepareSource(request, io, { jobFolder, path, keyFolder: folder });
     await buildImage(
       {
         ...source,
         image,
-        labels: labelsOf(options.instanceId, request),
+        labels,
         isForced: request.isForced,
       },
       request,
       io,
-      { host, socketPath: options.socketPath ?? DOCKER_SOCKET, jobFolder, logins, path, steps },
+      { host, socketPath, jobFolder, logins, path, steps },
     );
     const built = await inspectImage(docker, host.name, image);
     if (built === undefined) throw new DomainError("deploy.build_failed", "The image that was built is not there.");

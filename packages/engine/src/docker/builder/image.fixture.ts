@@ -41,6 +41,11 @@ export interface ImageSuite {
   close(): Promise<void>;
 }
 
+export function oneImage(artifact: Awaited<ReturnType<ImageBuilder["build"]>>): ImageArtifact {
+  if (artifact.type !== "image") throw new Error("Several images were built.");
+  return artifact;
+}
+
 /** Contents by path; `{ link }` is a symbolic link. */
 export type Files = Readonly<Record<string, string | { readonly link: string }>>;
 
@@ -80,8 +85,9 @@ export function imageSuite(options: Partial<ImageBuilderOptions> = {}): ImageSui
     resourceUuid,
     lines,
     request,
-    build(files, config, more, signal = new AbortController().signal) {
-      return suite.builder.build(request(files, config, more), { signal, onLine: (line) => void lines.push(line) });
+    async build(files, config, more, signal = new AbortController().signal) {
+      const io = { signal, onLine: (line: string) => void lines.push(line) };
+      return oneImage(await suite.builder.build(request(files, config, more), io));
     },
     async output(image, command) {
       const container = await docker.createContainer({

@@ -13,6 +13,13 @@ export const imageRepository = (resourceUuid: string): string => `${NAMESPACE}${
 export const imageName = ({ resourceUuid, deploymentUuid }: ImageRef): string =>
   `${imageRepository(resourceUuid)}:${plain(deploymentUuid)}`;
 
+/** Of one of several containers of a deployment. A name in a compose text is also a part of a tag. */
+export const containerImageName = (ref: ImageRef, container: string): string => `${imageName(ref)}.${container}`;
+
+/** Whether a name on the server is one of this deployment. */
+export const isImageOf = (ref: ImageRef, name: string): boolean =>
+  name === imageName(ref) || name.startsWith(`${imageName(ref)}.`);
+
 /** Whether a name is one of those that Berth gives, which no user may ask for: it may be another team's. */
 export const isOwnName = (name: string): boolean => /^(docker\.io\/)?berth\//.test(name);
 

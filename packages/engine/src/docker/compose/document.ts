@@ -93,7 +93,10 @@ interface Planned {
 
 function planContainer(planned: Planned, compose: Compose, instance: string) {
   const { spec, document, service, container, own } = planned;
-  const mounts = containerMounts(spec, document, service.volumes ?? [], own.storages);
+  const mounts = containerMounts(spec, document, service.volumes ?? [], {
+    storages: own.storages,
+    carried: carriedBy(spec, container.name).map(({ mountPath }) => mountPath),
+  });
   const image = Object.hasOwn(spec.artifact.images, container.name)
     ? spec.artifact.images[container.name]?.image
     : undefined;
@@ -158,10 +161,16 @@ function labelsOf({ spec, service, container, order, own }: Planned, instance: s
 /** By these Berth and the compose tool find what is theirs. */
 const RESERVED = /^(berth|com\.docker\.compose)\./;
 
+const carriedBy = ({ artifact }: StackSpec, name: string) =>
+  artifact.files.filter(({ container }) => container === name);
+
 function entriesOf({ spec, document, service, container }: Planned): readonly FileEntry[] {
-  const given = spec.artifact.files
-    .filter((file) => file.container === container.name)
-    .map(({ mountPath, content, mode }) => ({ ...ROOT, mountPath, mode, content: Buffer.from(content, "base64") }));
+  const given = carriedBy(spec, container.name).map(({ mountPath, content, mode }) => ({
+    ...ROOT,
+    mountPath,
+    mode,
+    content: Buffer.from(content, "base64"),
+  }));
   const shared = (["configs", "secrets"] as const).flatMap((section) =>
     [service[section] ?? []].flat().flatMap((entry) => sharedFile(spec, document, { section, entry, given })),
   );

@@ -18,13 +18,17 @@ export interface ContainerMounts {
  * The mounts of the text, with the storages of the release in the place of those at the same path. A volume of the text
  * that none of them stands for is the resource's own too.
  * @param text Without references.
+ * @param carried Paths of the files that the source puts into the container.
  */
 export function containerMounts(
   spec: Pick<ReleaseSpec, "resourceUuid">,
   document: ComposeDocument,
   text: readonly Volume[],
-  storages: readonly StorageMount[],
+  { storages, carried }: { readonly storages: readonly StorageMount[]; readonly carried: readonly string[] },
 ): ContainerMounts {
+  // A file of the source, or a folder that nobody writes to, needs no place outside of the container.
+  const isCarried = ({ mountPath, isReadOnly }: Pick<StorageMount, "mountPath" | "isReadOnly">) =>
+    carried.some((path) => path === mountPath || (isReadOnly === true && path.startsWith(`${plainPath(mountPath)}/`)));
   const given = new Map(storages.map((mount) => [plainPath(mount.mountPath), mount]));
   const rest = text.flatMap((volume): readonly Placed[] => {
     const [read] = volumesOf([volume]);
@@ -35,7 +39,7 @@ export function containerMounts(
     }
     return given.has(plainPath(read.mountPath)) ? [] : [{ volume, mount: ownMount(spec, document, read) }];
   });
-  const mounts = [...storages, ...rest.flatMap(({ mount }) => mount ?? [])];
+  const mounts = [...storages, ...rest.flatMap(({ mount }) => mount ?? [])].filter((mount) => !isCarried(mount));
   const owned = mounts.filter((mount) => mount.type === "volume");
   return {
     owned,

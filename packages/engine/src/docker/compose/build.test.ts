@@ -1,0 +1,107 @@
+import { describeDocker } from "@berth/testing";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { localHost } from "../../host/local-host.ts";
+import { imageSuite } from "../builder/image.fixture.ts";
+import { type DockerWorld, dockerWorld, io } from "../docker.fixture.ts";
+import { stackSpec } from "./stack.fixture.ts";
+import { composeTool } from "./tool.ts";
+
+const TEXT = `
+services:
+  web:
+    build: { context: ., args: { MESSAGE: "$MESSAGE" }, labels: { "berth.instance": mine } }
+    command: [httpd, -f, -p, "8080", -h, /www]
+    env_file: [web.env]
+    environment: { LATE: "\${LATE}" }
+    volumes: ["./files:/www/files:ro", "./one.txt:/www/one.txt", "./uploads:/uploads"]
+    secrets: [token]
+  other:
+    image: busybox:stable
+    command: [sleep, "1000"]
+    env_file: .env
+secrets: { token: { file: ./token } }
+`;
+const FILES = {
+  "docker-compose.yaml": TEXT,
+  Dockerfile: 'FROM busybox:stable\nARG MESSAGE\nRUN mkdir /www && echo "$MESSAGE" >/www/built\n',
+  "web.env": "PLAIN=$NAME!\nQUOTED='$NAME!'\n",
+  "files/a/b.txt": "deep",
+  "one.txt": "one",
+  "uploads/.keep": "",
+  token: "s3cret",
+};
+
+describeDocker("a compose file in a repository", ["busybox:stable"], (fixture) => {
+  let world: DockerWorld;
+  let suite: ReturnType<typeof imageSuite>;
+  beforeAll(() => {
+    world = dockerWorld(fixture);
+    suite = imageSuite({ instanceId: fixture.instance });
+  });
+  afterAll(async () => {
+    const { resourceUuid } = suite;
+    for (const { Id } of await world.containersOf({ resourceUuid })) {
+      await world.docker.getContainer(Id).remove({ force: true });
+    }
+    await suite.close();
+    await world.close();
+  });
+  const engineOf = () =>
+    world.engine({ builder: suite.builder, compose: composeTool({ host: localHost("test"), folder: suite.folder }) });
+
+  test("is built once, and starts without its source", async () => {
+    const engine = await engineOf();
+    const config = { build_pack: "dockercompose", docker_compose_location: "/docker-compose.yaml" } as const;
+    const env = { MESSAGE: "a 'b' $c", NAME: "Ada" };
+    const request = suite.request(FILES, config, { env });
+    const artifact = await engine.build(request, io());
+    if (artifact.type !== "stack") throw new Error("It is a stack.");
+    expect(Object.values(artifact.images).map(({ image }) => image)).toEqual([
+      `berth/${request.resourceUuid}:${request.deploymentUuid}.web`,
+      `berth/${request.resourceUuid}:${request.deploymentUuid}.other`,
+    ]);
+    const { resourceUuid, deploymentUuid } = request;
+    const web = { ports: [8080] };
+    const spec = {
+      ...stackSpec("", {
+        resourceUuid,
+        deploymentUuid,
+        containers: { web },
+        stack: { variables: { ...env, LATE: "l" } },
+      }),
+      artifact,
+    };
+    const { upstream } = await engine.start(spec, io());
+    const pages = ["built", "files/a/b.txt", "one.txt"].map(async (path) => {
+      return await (await fetch(`http://${upstream?.host}:8080/${path}`)).text();
+    });
+    expect(await Promise.all(pages)).toEqual(["a 'b' $c\n", "deep", "one"]);
+    const run = async (script: string, container: string) =>
+      (await engine.exec(spec, script, { timeoutSeconds: 5, container })).output;
+    expect(await run('printf "%s|" "$PLAIN" "$QUOTED" "$LATE"; cat /run/secrets/token', "web")).toBe(
+      "Ada!|$NAME!|l|s3cret",
+    );
+    expect(await run('printf %s "$MESSAGE"', "other")).toBe("a 'b' $c");
+    await engine.removeResource(resourceUuid, { deleteVolumes: true });
+    expect(await world.docker.listImages({ filters: { reference: [`berth/${resourceUuid}:*`] } })).toEqual([]);
+  }, 120_000);
+
+  test.each([
+    ["volumes: [/:/host]", { isHostGuarded: true }, "power over Berth's own machine"],
+    ["env_file: link.env", {}, "leads out of the source"],
+    ["env_file: gone.env", {}, "no file gone.env"],
+    ["env_file: ../x.env", {}, "not in the service's own folder"],
+  ])("is refused with %s", async (line, more, sentence) => {
+    const engine = await engineOf();
+    const text = `services: { web: { image: "busybox:stable", ${line} } }`;
+    const files = { "docker-compose.yaml": text, "link.env": { link: "/etc/hostname" } };
+    const request = suite.request(files, { build_pack: "dockercompose" }, more);
+    await expect(engine.build(request, io())).rejects.toThrow(sentence);
+  });
+
+  test("is refused where there is none", async () => {
+    const engine = await engineOf();
+    const request = suite.request({ Dockerfile: "FROM scratch" }, { build_pack: "dockercompose" });
+    await expect(engine.build(request, io())).rejects.toThrow("There is no compose file docker-compose.yaml");
+  });
+});

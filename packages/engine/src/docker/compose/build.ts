@@ -1,0 +1,234 @@
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import {
+  type BuildRequest,
+  type Compose,
+  DomainError,
+  hostPowers,
+  parseCompose,
+  type StackArtifact,
+  type StackImage,
+  type WorkIO,
+} from "@berth/core";
+import type Docker from "dockerode";
+import { folderInside } from "../../builder/facts.ts";
+import type { BakeTarget } from "../builder/bake.ts";
+import { type BuildPlace, buildImage } from "../builder/buildx.ts";
+import { dockerfileOf } from "../builder/dockerfile-source.ts";
+import { containerImageName, imageRepository, isOwnName } from "../builder/names.ts";
+import { inspectImage, pullImage } from "../builder/pull.ts";
+import { engineError } from "../client.ts";
+import type { Labels } from "../labels.ts";
+import { insideSource, prepareStack, readText, type StackSource } from "./source.ts";
+import { interpolated, pairsOf, recordOf } from "./values.ts";
+
+export interface StackBuildPlace extends Omit<BuildPlace, "steps"> {
+  readonly docker: Docker;
+  /** Of every image that is built. */
+  readonly labels: Labels;
+}
+
+/**
+ * Brings what a compose text names to the server: images that it pulls, and those that it builds from the source.
+ * @throws DomainError `deploy.build_failed`, `deploy.cancelled`
+ */
+export async function buildStack(place: StackBuildPlace, request: BuildRequest, io: WorkIO): Promise<StackArtifact> {
+  const { text, source } = await composeText(request);
+  const compose = parsed(text);
+  if (request.isHostGuarded === true) requireNoPowers(compose);
+  const { document, files } = await prepareStack(compose, source, request.env);
+  const artifactText = JSON.stringify(document);
+  parsed(artifactText);
+  const images: Record<string, StackImage> = {};
+  const pulled = new Map<string, StackImage>();
+  for (const { name } of compose.containers) {
+    const service = compose.document.services[name] ?? {};
+    const image = containerImageName(request, name);
+    if (inherited(compose, name, "build") != null) {
+      images[name] = await buildOne(place, { request, compose, source, name, image }, io);
+      continue;
+    }
+    // Only those that are started are fetched.
+    if (Array.isArray(service.profiles) && service.profiles.length > 0) continue;
+    const wanted = String(interpolated(inherited(compose, name, "image") ?? "", request.env));
+    const known = pulled.get(wanted) ?? (await pullOne(place, wanted, io));
+    pulled.set(wanted, known);
+    await tag(place, known.id ?? "", request, image);
+    images[name] = { ...known, image };
+  }
+  return { type: "stack", compose: artifactText, images, files };
+}
+
+/** The text of the record, or the file in the source. */
+async function composeText(request: BuildRequest): Promise<{ text: string; source: StackSource | undefined }> {
+  if (request.compose !== undefined) return { text: request.compose, source: undefined };
+  const root = await folderInside(request.sourceFolder, "/", "base_directory");
+  const folder = await folderInside(root, request.config.base_directory, "base_directory");
+  const location = (request.config.docker_compose_location ?? DEFAULT_LOCATION).replace(/^\/+/, "");
+  const file = await firstOf(root, folder, [location, ...(location === "docker-compose.yaml" ? OTHER_NAMES : [])]);
+  if (file === undefined) {
+    const sentence = `There is no compose file ${location} in the source. Correct docker_compose_location or base_directory.`;
+    throw new DomainError("deploy.build_failed", sentence);
+  }
+  return { text: await readText(file, location), source: { root, folder: join(file, "..") } };
+}
+
+async function firstOf(root: string, folder: string, names: readonly string[]): Promise<string | undefined> {
+  for (const name of names) {
+    const found = await insideSource({ root, folder }, name);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+function parsed(text: string): Compose {
+  const compose = parseCompose(text);
+  if (!("problems" in compose)) return compose;
+  throw new DomainError("deploy.build_failed", `The compose file cannot be used: ${compose.problems.join(" ")}`);
+}
+
+function requireNoPowers({ document, containers }: Compose): void {
+  const powers = hostPowers(document, containers);
+  if (powers.length === 0) return;
+  const sentence = `The compose file asks for power over Berth's own machine, which only its operator gives: ${powers.join(", ")}. Leave that out, or deploy to another server.`;
+  throw new DomainError("deploy.build_failed", sentence);
+}
+
+async function pullOne({ docker, host, logins }: StackBuildPlace, image: string, io: WorkIO): Promise<StackImage> {
+  if (image === "" || isOwnName(image)) {
+    throw new DomainError("deploy.build_failed", `Images under berth/ are Berth's own. Name another than ${image}.`);
+  }
+  const { id, digest } = await pullImage({ docker, server: host.name, logins }, image, io);
+  return { image, id, digest };
+}
+
+/** It stays under this name for as long as the deployment may be gone back to. */
+async function tag({ docker, host }: StackBuildPlace, id: string, request: BuildRequest, image: string): Promise<void> {
+  const repository = imageRepository(request.resourceUuid);
+  try {
+    await docker.getImage(id).tag({ repo: repository, tag: image.slice(repository.length + 1) });
+  } catch (cause) {
+    throw engineError(host.name, cause);
+  }
+}
+
+/** As the text says, or what it extends. */
+function inherited(compose: Pick<Compose, "document">, name: string, key: "image" | "build", depth = 0): unknown {
+  const service = compose.document.services[name];
+  if (service === undefined || depth > EXTENDS_MAX) return undefined;
+  const { service: base = service.extends } = recordOf(service.extends);
+  if (service[key] != null || typeof base !== "string") return service[key];
+  return inherited(compose, base, key, depth + 1);
+}
+
+const EXTENDS_MAX = 20;
+
+interface One {
+  readonly request: BuildRequest;
+  readonly compose: Compose;
+  readonly source: StackSource | undefined;
+  readonly name: string;
+  readonly image: string;
+}
+
+async function buildOne(place: StackBuildPlace, one: One, io: WorkIO): Promise<StackImage> {
+  const { request, name, image } = one;
+  const jobFolder = join(place.jobFolder, name);
+  await mkdir(jobFolder, { mode: 0o700 });
+  io.onLine(`Builds ${name}`, "stdout");
+  const target = await targetOf(place, one, jobFolder);
+  await buildImage(target, request, io, { ...place, jobFolder });
+  const built = await inspectImage(place.docker, place.host.name, image);
+  if (built === undefined) throw new DomainError("deploy.build_failed", `The image of ${name} is not there.`);
+  io.onLine(`Built ${image}`, "stdout");
+  return { image, id: built.id, digest: null };
+}
+
+async function targetOf(place: StackBuildPlace, one: One, jobFolder: string): Promise<BakeTarget> {
+  const { request, compose, source, name, image } = one;
+  const said = interpolated(inherited(compose, name, "build"), request.env);
+  const build = typeof said === "string" ? { context: said } : recordOf(said);
+  const args = Object.entries(pairsOf(build.args)).flatMap(([key, value]) => {
+    const text = value ?? (Object.hasOwn(request.env, key) ? request.env[key] : undefined);
+    return text === undefined ? [] : [[key, text] as const];
+  });
+  return {
+    ...(await contextOf(one, build, jobFolder)),
+    ...(await secretsOf(one, build)),
+    target: typeof build.target === "string" && build.target !== "" ? build.target : null,
+    image,
+    labels: { ...withoutNull(pairsOf(build.labels)), ...place.labels },
+    args: Object.fromEntries(args),
+    isForced: request.isForced || build.no_cache === true,
+    more: {
+      ...Object.fromEntries(KEPT_KEYS.flatMap((key) => (build[key] == null ? [] : [[key, build[key]]]))),
+      ...(build.additional_contexts == null ? {} : { additional_contexts: await contextsOf(source, build) }),
+    },
+  };
+}
+
+async function contextOf(
+  { request, source, name }: One,
+  build: Readonly<Record<string, unknown>>,
+  jobFolder: string,
+): Promise<Pick<BakeTarget, "context" | "dockerfile">> {
+  const context = String(build.context ?? ".");
+  const inline = typeof build.dockerfile_inline === "string" ? build.dockerfile_inline : null;
+  const location = typeof build.dockerfile === "string" ? build.dockerfile : "Dockerfile";
+  const isElsewhere = isRemote(context);
+  if (isElsewhere && inline === null) return { context, dockerfile: location };
+  const folder = isElsewhere ? context : await contextFolder(source, name, context);
+  const { text, ignore } =
+    inline === null
+      ? await dockerfileOf(source?.root ?? folder, folder, {
+          ...request.config,
+          dockerfile: null,
+          dockerfile_location: `/${location}`,
+        })
+      : { text: inline, ignore: undefined };
+  const dockerfile = join(jobFolder, "Dockerfile");
+  await writeFile(dockerfile, text, { mode: 0o600 });
+  if (ignore !== undefined) await writeFile(`${dockerfile}.dockerignore`, ignore, { mode: 0o600 });
+  return { context: folder, dockerfile };
+}
+
+async function contextFolder(source: StackSource | undefined, name: string, context: string): Promise<string> {
+  const folder = source && (await insideSource(source, context));
+  if (folder !== undefined) return folder;
+  const missing = source === undefined ? "has no repository to build from" : `has no folder ${context.slice(0, 200)}`;
+  throw new DomainError("deploy.build_failed", `The compose file builds ${name}, but its source ${missing}.`);
+}
+
+async function contextsOf(source: StackSource | undefined, build: Readonly<Record<string, unknown>>) {
+  const entries: [string, string][] = [];
+  for (const [name, path] of Object.entries(withoutNull(pairsOf(build.additional_contexts)))) {
+    entries.push([name, isRemote(path) ? path : await contextFolder(source, name, path)]);
+  }
+  return Object.fromEntries(entries);
+}
+
+async function secretsOf(
+  { request, compose, source }: One,
+  build: Readonly<Record<string, unknown>>,
+): Promise<Pick<BakeTarget, "secrets" | "secretFiles">> {
+  const secrets: [string, string][] = [];
+  const secretFiles: [string, string][] = [];
+  for (const entry of [build.secrets ?? []].flat()) {
+    const { source: key = entry, target = key } = recordOf(entry);
+    const { file, environment } = recordOf(recordOf(compose.document.secrets)[String(key)]);
+    const found = typeof file === "string" && source !== undefined ? await insideSource(source, file) : undefined;
+    if (found !== undefined) secretFiles.push([String(target), found]);
+    else secrets.push([String(target), request.env[String(environment ?? key)] ?? ""]);
+  }
+  return { secrets: Object.fromEntries(secrets), secretFiles: Object.fromEntries(secretFiles) };
+}
+
+const withoutNull = (pairs: Readonly<Record<string, string | null>>): Readonly<Record<string, string>> =>
+  Object.fromEntries(Object.entries(pairs).map(([key, value]) => [key, value ?? ""]));
+
+const isRemote = (context: string): boolean => /^((https?|git|ssh|docker-image):\/\/|git@)/.test(context);
+
+const KEPT_KEYS = ["extra_hosts", "shm_size", "ulimits"] as const;
+const DEFAULT_LOCATION = "/docker-compose.yaml";
+/** What the compose tool itself looks for. */
+const OTHER_NAMES = ["docker-compose.yml", "compose.yaml", "compose.yml"];

@@ -1,0 +1,171 @@
+import { lstat, readdir, readFile, realpath } from "node:fs/promises";
+import { join, posix } from "node:path";
+import { type Compose, composeEnvFile, DomainError, type StackFile } from "@berth/core";
+import { isWithin } from "../../builder/facts.ts";
+import { sharedPath } from "./document.ts";
+import { interpolated, pairsOf, recordOf } from "./values.ts";
+
+/** Where the files lie that a compose text names. Real paths. */
+export interface StackSource {
+  readonly root: string;
+  /** That of the compose file: relative paths begin there. */
+  readonly folder: string;
+}
+
+export interface PreparedStack {
+  /** Without other files. Its references to variables are still there. */
+  readonly document: Readonly<Record<string, unknown>>;
+  readonly files: readonly StackFile[];
+}
+
+/**
+ * A compose text with what lies beside it: variables of files stand in it, and the files that containers get are
+ * carried along, since the source is gone when it is started again.
+ * @param source `undefined`: nothing lies beside the text.
+ * @param variables For paths.
+ */
+export async function prepareStack(
+  compose: Compose,
+  source: StackSource | undefined,
+  variables: Readonly<Record<string, string>>,
+): Promise<PreparedStack> {
+  const files: StackFile[] = [];
+  const services: [string, unknown][] = [];
+  const budget = { bytes: FILES_BYTES_MAX };
+  for (const [name, service] of Object.entries(compose.document.services)) {
+    const { env_file, label_file, build: _, ...rest } = service;
+    const said = Object.fromEntries((compose.environments.get(name) ?? []).map(({ key, value }) => [key, value]));
+    const ofFiles = await variablesOf(source, name, interpolated(env_file, variables));
+    const labels = await variablesOf(source, name, interpolated(label_file, variables));
+    const environment = { ...ofFiles.entries, ...said };
+    services.push([
+      name,
+      {
+        ...rest,
+        ...(service.image || service.build == null ? {} : { image: name }),
+        environment,
+        ...(ofFiles.isMissing ? { env_file: [ENV_FILE] } : {}),
+        ...(label_file == null ? {} : { labels: { ...labels.entries, ...pairsOf(service.labels) } }),
+      },
+    ]);
+    if (source !== undefined) files.push(...(await filesOf(compose, source, name, { variables, budget })));
+  }
+  return { document: { ...compose.document, services: Object.fromEntries(services) }, files };
+}
+
+interface FileVariables {
+  readonly entries: Readonly<Record<string, string>>;
+  /** One that is not in the source stands for the resource's own variables. */
+  readonly isMissing: boolean;
+}
+
+async function variablesOf(source: StackSource | undefined, name: string, said: unknown): Promise<FileVariables> {
+  let entries: Readonly<Record<string, string>> = {};
+  let isMissing = false;
+  for (const item of [said ?? []].flat()) {
+    const { path = item, required, format } = recordOf(item);
+    const found = source && (await insideSource(source, String(path)));
+    if (found === undefined) {
+      const isExpected = source !== undefined && required !== false && posix.basename(String(path)) !== ENV_FILE;
+      if (isExpected) throw refused(`services.${name}: There is no file ${shown(path)} in the source.`);
+      isMissing = true;
+      continue;
+    }
+    const text = await readText(found, path);
+    entries = { ...entries, ...Object.fromEntries(composeEnvFile(text, { isRaw: format === "raw" })) };
+  }
+  return { entries, isMissing };
+}
+
+interface FilesContext {
+  readonly variables: Readonly<Record<string, string>>;
+  /** What is still allowed. */
+  readonly budget: { bytes: number };
+}
+
+async function filesOf(
+  compose: Compose,
+  source: StackSource,
+  container: string,
+  { variables, budget }: FilesContext,
+): Promise<readonly StackFile[]> {
+  const service = compose.document.services[container] ?? {};
+  const read = compose.containers.find(({ name }) => name === container);
+  const mounted = (read?.volumes ?? []).flatMap(({ hostPath, content, mountPath }) =>
+    hostPath === null || content !== null || !/^\.{1,2}(\/|$)/.test(hostPath) ? [] : [{ path: hostPath, mountPath }],
+  );
+  const shared = (["configs", "secrets"] as const).flatMap((section) =>
+    [service[section] ?? []].flat().flatMap((entry) => {
+      const { source: key = entry } = recordOf(entry);
+      const { file } = recordOf(recordOf(compose.document[section])[String(key)]);
+      return typeof file === "string" ? [{ path: file, mountPath: sharedPath(section, entry), isRequired: true }] : [];
+    }),
+  );
+  const files: StackFile[] = [];
+  for (const { path, mountPath, ...more } of [...mounted, ...shared]) {
+    const found = await insideSource(source, String(interpolated(path, variables)));
+    if (found === undefined && "isRequired" in more) throw refused(`There is no file ${shown(path)} in the source.`);
+    // A folder that is not in the source begins empty.
+    if (found === undefined) continue;
+    const target = String(interpolated(mountPath, variables));
+    for (const file of await treeOf(found, target)) files.push({ container, ...(await carried(file, budget)) });
+  }
+  return files;
+}
+
+interface TreeFile {
+  readonly path: string;
+  readonly mountPath: string;
+}
+
+/** Links and what is neither file nor folder are left out: they mean something on this machine only. */
+async function treeOf(path: string, mountPath: string): Promise<readonly TreeFile[]> {
+  const stats = await lstat(path);
+  if (stats.isFile()) return [{ path, mountPath }];
+  if (!stats.isDirectory()) return [];
+  const names = (await readdir(path)).filter((name) => name !== ".git").sort();
+  const all: TreeFile[] = [];
+  for (const name of names) all.push(...(await treeOf(join(path, name), posix.join(mountPath, name))));
+  return all;
+}
+
+async function carried(
+  { path, mountPath }: TreeFile,
+  budget: FilesContext["budget"],
+): Promise<Omit<StackFile, "container">> {
+  const { size, mode } = await lstat(path);
+  budget.bytes -= size;
+  if (budget.bytes < 0) {
+    const sentence = `What the compose file mounts from the source is larger than ${FILES_BYTES_MAX >> 20} MiB. Copy it into an image instead.`;
+    throw refused(sentence);
+  }
+  const isProgram = (mode & 0o100) !== 0;
+  return { mountPath, content: (await readFile(path)).toString("base64"), mode: isProgram ? 0o755 : 0o644 };
+}
+
+/** `undefined`: there is nothing. @throws DomainError `deploy.build_failed` for what leaves the source, also by a link. */
+export async function insideSource({ root, folder }: StackSource, path: string): Promise<string | undefined> {
+  const wanted = join(folder, path.includes("\0") ? "\0" : path);
+  const isInside = !path.includes("\0") && !path.startsWith("/") && isWithin(root, wanted);
+  const real = isInside ? await realpath(wanted).catch(() => undefined) : undefined;
+  if (!isInside || (real !== undefined && !isWithin(root, real))) {
+    throw refused(`The path ${shown(path)} leads out of the source.`);
+  }
+  return real;
+}
+
+export async function readText(file: string, path: unknown): Promise<string> {
+  const stats = await lstat(file);
+  if (!stats.isFile() || stats.size > TEXT_BYTES_MAX) throw refused(`${shown(path)} is no file of text in the source.`);
+  return await readFile(file, "utf8");
+}
+
+const refused = (sentence: string) =>
+  new DomainError("deploy.build_failed", `The compose file cannot be used: ${sentence}`);
+
+const shown = (path: unknown): string => String(path).slice(0, 200).replace(/\p{C}/gu, "?");
+
+const ENV_FILE = ".env";
+const TEXT_BYTES_MAX = 1 << 20;
+/** They go into the record of the release. */
+const FILES_BYTES_MAX = 4 << 20;
