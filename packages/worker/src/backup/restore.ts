@@ -193,7 +193,6 @@ async function withScratch(
   work: (database: KnownDatabase, running: LiveDatabase) => Promise<void>,
 ): Promise<void> {
   const { engine } = deps.handsOf(server);
-  if (release.artifact === null) throw new DomainError("resource.state", "The database has no image. Deploy it first.");
   const { dumps, secrets } = target;
   const name = claimed.saved?.database;
   const fields = { ...target.record.fields, ...(name === undefined ? {} : { [dumps.mainField]: name }) };

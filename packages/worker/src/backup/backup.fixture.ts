@@ -1,0 +1,262 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import {
+  BACKUP_DEFAULTS,
+  type BackupExecutionRecord,
+  type BackupScheduleRecord,
+  type BackupSettings,
+  type DatabaseEngine,
+  type DatabaseRecord,
+  databaseEngine,
+  databaseSpec,
+  engineValues,
+  type ReleaseRecord,
+  type RestoreKind,
+  type RestoreRecord,
+} from "@berth/core";
+import {
+  backupFiles,
+  type DockerEngine,
+  decompress,
+  digest,
+  dockerClient,
+  dockerEngine,
+  localHost,
+  objectStorage,
+  redactor,
+} from "@berth/engine";
+import {
+  type DockerFixture,
+  type S3Server,
+  startS3Server,
+  type TestDatabase,
+  testDatabase,
+  testDatabaseResource,
+  testPlace,
+  testS3Storage,
+  testUuid,
+} from "@berth/testing";
+import type { HeldRunner } from "../held-runs.ts";
+import { pulse } from "../pulse.ts";
+import { DEFAULT_SETTINGS } from "../settings.ts";
+import { until } from "../world.fixture.ts";
+import { createBackupRunner } from "./runner.ts";
+import type { BackupTools } from "./tools.ts";
+
+/** Databases in containers of this machine's engine, saved by a runner of this process. */
+export interface BackupWorld {
+  readonly engine: DockerEngine;
+  readonly s3: S3Server;
+  readonly folder: string;
+  /** Changed by a test that needs other tools, for runs that begin afterwards. */
+  tools: BackupTools;
+  database(kind: DatabaseEngine, fields?: Readonly<Record<string, string>>): Promise<RunningDatabase>;
+  close(): Promise<void>;
+}
+
+export interface RunningDatabase {
+  readonly record: DatabaseRecord;
+  /** Runs statements, and answers what they print. */
+  sql(statements: string): Promise<string>;
+  script(script: string): Promise<string>;
+  schedule(settings?: Partial<BackupSettings>, bucket?: string): Promise<BackupScheduleRecord>;
+  /** Asks for a run, and waits for its end. */
+  run(schedule: BackupScheduleRecord): Promise<BackupExecutionRecord>;
+  /** The same, without waiting. */
+  begin(schedule: BackupScheduleRecord): Promise<BackupExecutionRecord>;
+  ended(schedule: BackupScheduleRecord, uuid: string): Promise<BackupExecutionRecord>;
+  restore(
+    kind: RestoreKind,
+    execution: BackupExecutionRecord,
+    target?: DatabaseRecord,
+    databaseName?: string,
+  ): Promise<RestoreRecord>;
+}
+
+/** As they are on this machine; what they are made of is the product's. */
+const IMAGES: Partial<Record<DatabaseEngine, string>> = { postgresql: "postgres:17-alpine", mariadb: "mariadb:11" };
+
+export async function backupWorld(fixture: DockerFixture): Promise<BackupWorld> {
+  const database: TestDatabase = await testDatabase();
+  const stores = database.stores();
+  const place = await testPlace(stores);
+  const s3 = await startS3Server();
+  const folder = mkdtempSync(join(tmpdir(), "berth-backup-world-"));
+  const host = localHost("test");
+  const builder = {
+    buildPacks: [],
+    build: () => Promise.reject(new Error("Nothing is built here.")),
+    removeImage: async () => {},
+    removeImages: async () => {},
+  };
+  const engine = dockerEngine({
+    ...{ host, docker: dockerClient(host), instance: fixture.instance, network: await fixture.network(), builder },
+  });
+  const releases = new Map<number, ReleaseRecord>();
+  const system = {
+    ...database.system,
+    releases: { ...database.system.releases, live: async (id: number) => releases.get(id) },
+  };
+  const world: BackupWorld = {
+    engine,
+    s3,
+    folder,
+    tools: {
+      files: backupFiles(folder),
+      objectStorage: (storage, login) => objectStorage({ allowedPrivateHosts: ["127.0.0.1"] }, storage, login),
+      digest,
+      decompress,
+    },
+    database: (kind, fields) => start(kind, fields),
+    async close() {
+      await runner.stop({ graceSeconds: 0 });
+      await engine.close({ stopReleases: false });
+      await s3.close();
+      await database.close();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+  const never = (): never => {
+    throw new Error("Not for backups.");
+  };
+  const runner: HeldRunner = createBackupRunner(
+    {
+      stores: system,
+      engineFor: () => engine,
+      handsOf: (server) => ({ server, engine, proxy: never, router: never, connect: undefined }) as never,
+      proxyFor: never,
+      source: never as never,
+      credentialsFor: never,
+      redactor,
+      clock: { now: () => new Date() },
+      owner: testUuid(),
+      diskOf: async () => undefined,
+      machineOf: () => undefined,
+      ownsServer: ({ id }) => id === place.server.id,
+      logger: { debug() {}, info() {}, warn() {}, error() {} },
+      settings: { ...DEFAULT_SETTINGS, pollSeconds: 0.1, reconcileSeconds: 0.1, taskFlushMs: 10 },
+      get backups() {
+        return world.tools;
+      },
+    },
+    pulse(),
+  );
+  runner.start();
+
+  async function start(kind: DatabaseEngine, fields: Readonly<Record<string, string>> = {}): Promise<RunningDatabase> {
+    const values = engineValues(kind, {});
+    const secrets = Object.fromEntries(
+      Object.entries(databaseEngine(kind).fields).flatMap(([name, { type }]) =>
+        type === "password" ? [[name, `secret-of-${name}`]] : [],
+      ),
+    );
+    const known = Object.fromEntries(
+      Object.entries(databaseEngine(kind).fields).flatMap(([name, field]) =>
+        field.type === "password" || field.type === "fixed"
+          ? []
+          : [[name, fields[name] ?? values[name] ?? field.default]],
+      ),
+    );
+    const record = await testDatabaseResource(stores, place, { engine: kind, fields: known, secrets });
+    const deployment = { uuid: testUuid() };
+    const artifact = { type: "image", image: IMAGES[kind] ?? "" } as const;
+    const spec = databaseSpec({ database: record, secrets, deployment, envs: [], storages: [] }, artifact);
+    const ref = { resourceUuid: record.uuid, deploymentUuid: deployment.uuid };
+    await engine.start(spec, { signal: new AbortController().signal, onLine: () => undefined });
+    // Of a release, a backup reads no more than this.
+    releases.set(record.id, {
+      deployment_uuid: deployment.uuid,
+      resource_uuid: record.uuid,
+      artifact,
+    } as ReleaseRecord);
+    const all = engineValues(kind, { ...known, ...secrets });
+    const signal = () => AbortSignal.timeout(60_000);
+    const health = { argv: databaseEngine(kind).health(all), variables: {} };
+    await until(
+      "the database is healthy",
+      async () => {
+        const { exitCode } = await engine.command(ref, health, { signal: signal() }).catch(() => ({ exitCode: 1 }));
+        return exitCode === 0;
+      },
+      60,
+    );
+
+    const printed = async (argv: readonly [string, ...string[]], variables: Readonly<Record<string, string>>) => {
+      const chunks: Uint8Array[] = [];
+      const output = async (read: AsyncIterable<Uint8Array>) => {
+        for await (const chunk of read) chunks.push(chunk);
+      };
+      const { exitCode, errors } = await engine.command(ref, { argv, variables }, { signal: signal(), output });
+      if (exitCode !== 0) throw new Error(`${argv[0]}: ${errors.join("\n")}`);
+      return Buffer.concat(chunks).toString().trim();
+    };
+    const client = {
+      postgresql: [
+        "psql",
+        "--username=postgres",
+        `--dbname=${known.postgres_db}`,
+        "-At",
+        "-v",
+        "ON_ERROR_STOP=1",
+        "-c",
+      ],
+      mariadb: ["mariadb", "--user=root", "-N", "-B", String(known.mariadb_database), "-e"],
+    } as const;
+    const argvOf = (statements: string) => {
+      if (kind === "postgresql") return [...client.postgresql, statements] as const;
+      return [...client.mariadb, statements] as const;
+    };
+    const executionOf = async (schedule: BackupScheduleRecord, uuid: string) => {
+      const found = await stores.backups.findExecution(schedule.id, uuid);
+      return found?.status === "running" ? undefined : found;
+    };
+    const own: RunningDatabase = {
+      record,
+      sql: (statements) =>
+        printed(argvOf(statements), {
+          PGPASSWORD: secrets.postgres_password ?? "",
+          MYSQL_PWD: secrets.mariadb_root_password ?? "",
+        }),
+      script: (script) => printed(["sh", "-c", script], {}),
+      async schedule(settings = {}, bucket = s3.bucket) {
+        const { key, secret, endpoint } = s3;
+        const storage = await testS3Storage(stores, { endpoint, bucket, key, secret });
+        const main = known[databaseEngine(kind).dumps?.mainField ?? ""] ?? null;
+        return await stores.backups.insert(record.id, testUuid(), {
+          ...{ enabled: true, frequency: "daily", s3_storage_id: storage.id },
+          settings: { ...BACKUP_DEFAULTS, databases_to_backup: main, ...settings },
+        });
+      },
+      async begin(schedule) {
+        const before = (await stores.backups.executions(schedule.id)).total;
+        await stores.backups.request(record.id, schedule.uuid);
+        return await until("the run begins", async () => {
+          const { items, total } = await stores.backups.executions(schedule.id);
+          return total > before ? items[0] : undefined;
+        });
+      },
+      ended: (schedule, uuid) => until("the backup ends", () => executionOf(schedule, uuid), 120),
+      async run(schedule) {
+        return await own.ended(schedule, (await own.begin(schedule)).uuid);
+      },
+      async restore(kind, execution, target = record, database_name = execution.database_name ?? undefined) {
+        const uuid = testUuid();
+        await stores.restores.insert({
+          ...{ uuid, kind, database_name: database_name ?? null, backup_execution_id: execution.id },
+          ...{ resource_id: record.id, target_resource_id: target.id },
+        });
+        return await until(
+          "the restore ends",
+          async () => {
+            const found = await stores.restores.find(record.id, uuid);
+            return found?.status === "running" ? undefined : found;
+          },
+          120,
+        );
+      },
+    };
+    return own;
+  }
+  return world;
+}
