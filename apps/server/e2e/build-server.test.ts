@@ -3,10 +3,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import {
   describeDocker,
+  registryLogins,
   type ServerContainer,
   startRegistry,
   startServerContainer,
   type TestRegistry,
+  trustRegistry,
 } from "@berth/testing";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { outcomeOf, placeOf } from "./applications.fixture.ts";
@@ -58,15 +60,9 @@ describeDocker("an application with a build server", ["server:debian13", "regist
       startServerContainer(docker),
       startServerContainer(docker),
     ]);
-    const { networkAddress, username, password } = registry;
-    // As an operator who has a registry without TLS sets it.
-    const daemon = JSON.stringify({ "insecure-registries": [networkAddress] });
-    for (const machine of [builder, target]) {
-      await machine.exec(["sh", "-c", `echo '${daemon}' >/etc/docker/daemon.json && pkill -HUP dockerd`]);
-    }
-    const auth = Buffer.from(`${username}:${password}`).toString("base64");
+    await trustRegistry(registry, [builder, target]);
     mkdirSync(join(home, ".docker"));
-    writeFileSync(join(home, ".docker", "config.json"), JSON.stringify({ auths: { [networkAddress]: { auth } } }));
+    writeFileSync(join(home, ".docker", "config.json"), registryLogins(registry));
     // What the base image of a build is made of need not be where the application runs.
     await builder.loadImages("busybox:stable");
     server = await testServer({ env: { HOME: home } });

@@ -1,5 +1,6 @@
 import type { DockerFixture } from "./docker.ts";
 import { until } from "./docker-container.ts";
+import type { ServerContainer } from "./server-container.ts";
 
 export const REGISTRY_IMAGE = "registry:2";
 
@@ -45,4 +46,20 @@ export async function startRegistry(
   const wanted = isOpen ? 200 : 401;
   await until("the registry answers", 30, async () => (await fetch(`http://127.0.0.1:${port}/v2/`)).status === wanted);
   return { address: `127.0.0.1:${port}`, networkAddress: `${address}:5000`, username: USERNAME, password: PASSWORD };
+}
+
+/** Lets servers use the registry without TLS, as an operator sets it. */
+export async function trustRegistry(
+  { networkAddress }: TestRegistry,
+  machines: readonly ServerContainer[],
+): Promise<void> {
+  const daemon = JSON.stringify({ "insecure-registries": [networkAddress] });
+  const argv = ["sh", "-c", 'echo "$1" >/etc/docker/daemon.json && pkill -HUP dockerd', "sh", daemon];
+  for (const machine of machines) await machine.exec(argv);
+}
+
+/** A Docker configuration with the login for it, by both of its addresses. */
+export function registryLogins({ address, networkAddress, username, password }: TestRegistry): string {
+  const auth = Buffer.from(`${username}:${password}`).toString("base64");
+  return JSON.stringify({ auths: { [address]: { auth }, [networkAddress]: { auth } } });
 }

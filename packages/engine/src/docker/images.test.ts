@@ -6,10 +6,12 @@ import { Readable } from "node:stream";
 import type { EngineImages } from "@berth/core";
 import {
   describeDocker,
+  registryLogins,
   type ServerContainer,
   startRegistry,
   startServerContainer,
   type TestRegistry,
+  trustRegistry,
 } from "@berth/testing";
 import type Docker from "dockerode";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -37,14 +39,9 @@ describeDocker("an image", ["server:debian13", "registry:2", "busybox:stable"], 
   beforeAll(async () => {
     folder = mkdtempSync(join(tmpdir(), "berth-images-"));
     [machine, registry] = await Promise.all([startServerContainer(docker), startRegistry(docker)]);
-    // As an operator who has a registry without TLS sets it.
-    const daemon = JSON.stringify({ "insecure-registries": [registry.networkAddress] });
-    await machine.exec(["sh", "-c", `echo '${daemon}' >/etc/docker/daemon.json && pkill -HUP dockerd`]);
-    const { username, password } = registry;
-    const auth = Buffer.from(`${username}:${password}`).toString("base64");
-    const logins = { [registry.address]: { auth }, [registry.networkAddress]: { auth } };
+    await trustRegistry(registry, [machine]);
     const dockerConfigFile = join(folder, "config.json");
-    writeFileSync(dockerConfigFile, JSON.stringify({ auths: logins }));
+    writeFileSync(dockerConfigFile, registryLogins(registry));
     host = sshHost({
       name: "far",
       ip: machine.address,
@@ -88,7 +85,7 @@ describeDocker("an image", ["server:debian13", "registry:2", "busybox:stable"], 
     return output;
   };
   const leftovers = async () => {
-    const { output } = await machine.exec(["sh", "-c", "ls -A /var/lib/docker/tmp; docker images -aq"]);
+    const { output } = await machine.exec(["sh", "-c", "ls -A /var/lib/docker/tmp; docker images -aq | sort"]);
     return output;
   };
 
@@ -222,6 +219,18 @@ describeDocker("an image", ["server:debian13", "registry:2", "busybox:stable"], 
     },
     60_000,
   );
+
+  test("stops on its way to a registry when it is cancelled, and loses the name again", async () => {
+    const name = await image(20 * MEGABYTE);
+    const stopping = new AbortController();
+    const io = { signal: stopping.signal, onLine: (line: string) => line.startsWith("The push") && stopping.abort() };
+    const to = { name: `${registry.address}/${docker.run}/stopped`, tag: "v1" };
+    const startedMs = performance.now();
+    await expect(here.push(name, to, io)).rejects.toMatchObject({ code: "deploy.cancelled" });
+    await expect(here.push(name, to, io)).rejects.toMatchObject({ code: "deploy.cancelled" });
+    expect(performance.now() - startedMs).toBeLessThan(5000);
+    expect(await here.find(`${to.name}:v1`)).toBeUndefined();
+  }, 60_000);
 
   test("is never pushed under a name of Berth's own", async () => {
     await expect(here.push("busybox:stable", { name: "berth/other", tag: "x" }, quiet)).rejects.toMatchObject({
