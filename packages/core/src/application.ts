@@ -138,7 +138,12 @@ export const ApplicationSettings = z.object({
     .describe("Deploy previews also of pull requests from people who may not write to the repository."),
   preview_url_template: z.string().max(255).default("{{pr_id}}.{{domain}}"),
   stop_grace_period: z.int().min(1).max(3600).nullable().default(null).describe("Seconds to stop in; default 10."),
-  max_restart_count: z.int().min(0).max(1000).default(10),
+  max_restart_count: z
+    .int()
+    .min(0)
+    .max(1000)
+    .default(10)
+    .describe("Restarts in a row after which it is stopped; 0 is no limit."),
 });
 export type ApplicationSettings = z.infer<typeof ApplicationSettings>;
 

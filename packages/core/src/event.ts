@@ -11,6 +11,7 @@ export const EVENT_TYPES = [
   "resource.deleted",
   "resource.status_changed",
   "resource.drifted",
+  "resource.restart_limit_reached",
   "server.removing",
   "server.deleted",
   "server.validated",

@@ -107,6 +107,7 @@ function wantedResource(
     desiredState: resource.desired_state,
     isRemoving: resource.removing_at !== null,
     restartCount: found?.application.restart_count ?? 0,
+    restartCountMax: found?.application.settings.max_restart_count,
     releases,
     sites: found ? siteSubjects({ ...applicationSite(found), domains }) : [],
   };

@@ -13,6 +13,8 @@ export interface OperationDeps extends WorkerDeps {
   readonly settings: WorkerSettings;
   /** A live release that was started again must not be tried again at once. */
   onStart(deploymentUuid: string): void;
+  /** One that was stopped for its restarts may restart again once somebody starts it. */
+  onGiveUp(deploymentUuid: string): void;
 }
 
 /** Operations that must not run at the same time have the same name; what waits for requests has one of its own. */
@@ -69,6 +71,8 @@ export async function carryOut(
       return await stores.resources.setStatus(operation.resourceId, operation.status);
     case "set_statuses":
       return await stores.services.setStatuses(operation.resourceId, operation.status, operation.containers);
+    case "give_up":
+      return await giveUp(deps, operation);
     case "set_restarts":
       return await setRestarts(deps, operation);
     case "remove_resource":
@@ -131,6 +135,27 @@ async function discard(
   if (record?.role !== "candidate" || (deployment !== undefined && !isTerminal(deployment.status))) return;
   await engine.remove(release);
   await stores.releases.delete(deploymentId);
+}
+
+/** Unless it was stopped or replaced since the plan was made. */
+async function giveUp(
+  { stores, onGiveUp, logger }: OperationDeps,
+  { resourceId, release, restartCount, restartCountMax }: Extract<Operation, { type: "give_up" }>,
+): Promise<void> {
+  await stores.transaction(async (inside) => {
+    const resource = await inside.resources.find(resourceId);
+    const live = await inside.releases.live(resourceId, 0);
+    if (resource?.desired_state !== "running" || live?.deployment_uuid !== release.deploymentUuid) return;
+    const team = inside.forTeam(resource.team_id);
+    await team.resources.setDesiredState(resourceId, "stopped");
+    const payload = {
+      ...{ resource_kind: resource.kind, resource_name: resource.name },
+      ...{ restart_count: restartCount, max_restart_count: restartCountMax },
+    };
+    await team.events.append({ type: "resource.restart_limit_reached", resource_uuid: resource.uuid, payload });
+  });
+  onGiveUp(release.deploymentUuid);
+  logger.info("Stopped a release that restarts too often.", { ...release, restartCount, restartCountMax });
 }
 
 async function setRestarts(

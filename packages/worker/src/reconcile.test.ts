@@ -134,6 +134,34 @@ describe("the status", () => {
   });
 });
 
+describe("a release that restarts more often than it may", () => {
+  test("is stopped, which is told, and runs again when it is started", async () => {
+    world.worker();
+    const { application, deployment } = await deployed({ max_restart_count: 3 });
+    await hasStatus(application, "running:healthy");
+    await world.engine.crash(deployment.uuid, 1, 4);
+    await hasStatus(application, "exited:unhealthy");
+    const events = await world.stores.events.list({});
+    const told = events.filter(({ type }) => type === "resource.restart_limit_reached");
+    expect(told).toMatchObject([
+      { resource_uuid: application.uuid, payload: { restart_count: 4, max_restart_count: 3 } },
+    ]);
+    expect((await world.stores.applications.find(application.uuid))?.desired_state).toBe("stopped");
+    expect(world.engine.starts.get(deployment.uuid)).toBe(1);
+    await world.stores.resources.setDesiredState(application.id, "running");
+    await until("it serves again", async () => (await world.proxy.request(application.uuid)) === deployment.uuid);
+    await hasStatus(application, "running:healthy");
+  });
+
+  test("is brought back for ever where there is no limit", async () => {
+    world.worker();
+    const { application, deployment } = await deployed({ max_restart_count: 0 });
+    await world.engine.crash(deployment.uuid, 1, 400);
+    await until("it is brought back", () => world.engine.starts.get(deployment.uuid) === 2);
+    await hasStatus(application, "running:healthy");
+  });
+});
+
 describe("removing an application", () => {
   test.each([true, false])("takes everything away, its volumes only when asked: %s", async (deletesVolumes) => {
     world.worker();

@@ -7,6 +7,7 @@ import { carryOut, laneOf, type OperationDeps } from "./operations.ts";
 import type { WorkerDeps } from "./ports.ts";
 import type { Pulse } from "./pulse.ts";
 import { removeOutOfReach } from "./removal.ts";
+import { createRestarts } from "./restarts.ts";
 import { createResting } from "./resting.ts";
 import type { ServerHolds } from "./server-hold.ts";
 import { noteProxyStatus } from "./server-proxy.ts";
@@ -52,10 +53,15 @@ export function createReconciler(deps: ReconcilerDeps, pulse: Pulse): Reconciler
   const stopping = new AbortController();
   const observer = createObserver(stores);
   const resting = createResting(settings);
+  const restarts = createRestarts(deps.clock);
   const trouble = troubles(logger);
   const forwards = createForwards(deps);
   const watch: HealthWatch = createHealthWatch(deps, () => pulse.beat());
-  const operationDeps: OperationDeps = { ...deps, onStart: (uuid) => resting.tried(uuid) };
+  const operationDeps: OperationDeps = {
+    ...deps,
+    onStart: (uuid) => resting.tried(uuid),
+    onGiveUp: (uuid) => restarts.forgive(uuid),
+  };
   let loop: Promise<void> = Promise.resolve();
 
   const visitAll = async () => {
@@ -164,11 +170,18 @@ export function createReconciler(deps: ReconcilerDeps, pulse: Pulse): Reconciler
 
   const heed = (hands: ServerHands, look: Look) => {
     resting.seen(look.releases);
+    restarts.seen(hands.server.id, look.releases);
     watch.probe(hands, watchedOf(look));
   };
 
   const planOf = ({ look, sites }: { readonly look: Look; readonly sites: Observed["sites"] }): readonly Operation[] =>
-    plan(look.wanted, { releases: look.releases, health: watch.health(), sites, resting: resting.now() });
+    plan(look.wanted, {
+      releases: look.releases,
+      health: watch.health(),
+      sites,
+      resting: resting.now(),
+      restarts: restarts.now(),
+    });
 
   const syncProxy = async (hands: ServerHands, post: Post) => {
     const isDue = performance.now() - post.syncedMs > settings.resyncSeconds * 1000;

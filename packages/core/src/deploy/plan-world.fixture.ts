@@ -130,6 +130,9 @@ export function carryOut({ wanted, observed }: World, operations: readonly Opera
       case "set_status":
         change(operation.resourceId, (current) => ({ ...current, status: operation.status }));
         break;
+      case "give_up":
+        change(operation.resourceId, (current) => ({ ...current, desiredState: "stopped" }));
+        break;
       case "set_restarts":
         change(operation.resourceId, (current) => ({ ...current, restartCount: operation.restartCount }));
         break;

@@ -74,6 +74,28 @@ describe("a live release", () => {
     expect(plan(wanted([subject]), observed([], { resting: new Set(["d1"]) }))).toEqual([]);
   });
 
+  test.each([
+    [3, 4, ["give_up"]],
+    [3, 3, []],
+    [0, 400, []],
+    [undefined, 400, []],
+  ])("that may restart %j times and restarted %j times in a row: %j", (restartCountMax, count, expected) => {
+    const subject = resource({ restartCountMax });
+    const restarts = new Map([["d1", count]]);
+    expect(types(plan(wanted([subject]), observed([seen("d1")], { restarts })))).toEqual(expected);
+    const stopped = resource({ restartCountMax, desiredState: "stopped" });
+    expect(types(plan(wanted([stopped]), observed([seen("d1")], { restarts })))).not.toContain("give_up");
+  });
+
+  test("that exited and restarted too often is not started once more", () => {
+    const subject = resource({ restartCountMax: 3, status: "degraded:unhealthy", restartCount: 4 });
+    const crashed = seen("d1", { state: "exited", restartCount: 4 });
+    const operations = plan(wanted([subject]), observed([crashed], { restarts: new Map([["d1", 4]]) }));
+    expect(operations).toEqual([
+      { type: "give_up", resourceId: 1, release: ref("d1"), restartCount: 4, restartCountMax: 3 },
+    ]);
+  });
+
   test("of a preview neither routes nor decides the status", () => {
     const subject = resource({ releases: [release("d1", { pullRequestId: 7 })], status: "exited:unhealthy" });
     expect(plan(wanted([subject]), observed([seen("d1")]))).toEqual([]);

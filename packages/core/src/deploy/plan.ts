@@ -32,6 +32,14 @@ export type Operation =
       readonly status: string;
       readonly containers: Readonly<Record<string, string>>;
     }
+  /** It restarts more often than it may: it is stopped, and stays so until it is asked to start. */
+  | {
+      readonly type: "give_up";
+      readonly resourceId: number;
+      readonly release: ReleaseRef;
+      readonly restartCount: number;
+      readonly restartCountMax: number;
+    }
   | { readonly type: "set_restarts"; readonly resourceId: number; readonly restartCount: number }
   | { readonly type: "remove_resource"; readonly resourceId: number }
   | { readonly type: "set_preview_status"; readonly previewId: number; readonly status: string }
@@ -120,7 +128,7 @@ function planRelease(
 
 function planLive(
   resource: WantedResource,
-  { desiredState }: Part,
+  { desiredState, pullRequestId }: Part,
   release: WantedRelease,
   ref: ReleaseRef,
   state: ReleaseState | undefined,
@@ -130,6 +138,12 @@ function planLive(
   const isDown = state === undefined || DOWN.has(state.state);
   if (desiredState === "stopped") {
     return isDown ? [] : [{ type: "stop", resourceId: resource.id, release: ref }];
+  }
+  const restartCount = observed.restarts.get(release.deploymentUuid) ?? 0;
+  const { restartCountMax = 0 } = resource;
+  // Nobody starts or stops a preview by itself.
+  if (restartCountMax > 0 && restartCount > restartCountMax && pullRequestId === 0) {
+    return [{ type: "give_up", resourceId: resource.id, release: ref, restartCount, restartCountMax }];
   }
   if (isDown) {
     if (observed.resting.has(release.deploymentUuid)) return [];

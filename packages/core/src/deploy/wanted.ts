@@ -19,6 +19,8 @@ export interface WantedResource {
   readonly desiredState: DesiredState;
   readonly isRemoving: boolean;
   readonly restartCount: number;
+  /** How often it may restart in a row; 0 or left out: as often as it likes. */
+  readonly restartCountMax?: number | undefined;
   readonly releases: readonly WantedRelease[];
   /** Its releases hold ports of the server, so two of them never run at the same time. */
   readonly isAlone: boolean;
@@ -66,4 +68,6 @@ export interface Observed {
   readonly sites: ReadonlyMap<string, Site>;
   /** Deployments' uuids whose release failed to start lately and must wait for its next try. */
   readonly resting: ReadonlySet<string>;
+  /** How often a release restarted by itself in a row, by its deployment's uuid. */
+  readonly restarts: ReadonlyMap<string, number>;
 }

@@ -1,0 +1,50 @@
+import type { Clock, ReleaseState } from "@berth/core";
+
+/** How often releases restarted by themselves in a row: those since one last ran for a while. */
+export interface Restarts {
+  /** Of one server, all of them. */
+  seen(serverId: number, releases: readonly ReleaseState[]): void;
+  /** By the deployment's uuid. */
+  now(): ReadonlyMap<string, number>;
+  /** From here on it is counted anew. */
+  forgive(deploymentUuid: string): void;
+}
+
+interface Counted {
+  /** What the engine counted when the row began. */
+  readonly from: number;
+  readonly to: number;
+}
+
+export function createRestarts({ now }: Clock): Restarts {
+  const servers = new Map<number, ReadonlyMap<string, Counted>>();
+  const forgiven = new Set<string>();
+
+  const count = ({ deploymentUuid, state, startedAt, restartCount }: ReleaseState, before?: Counted): Counted => {
+    const ranMs = state === "running" && startedAt !== null ? now().getTime() - startedAt.getTime() : 0;
+    // Of what was before the first look nobody knows how long ago it was; an engine counts anew after a stop.
+    const isNew = before === undefined || restartCount < before.from;
+    if (isNew || ranMs > STEADY_SECONDS * 1000 || forgiven.delete(deploymentUuid)) {
+      return { from: restartCount, to: restartCount };
+    }
+    return { from: before.from, to: restartCount };
+  };
+
+  return {
+    seen(serverId, releases) {
+      const before = servers.get(serverId);
+      const counted = releases.map((release) => {
+        return [release.deploymentUuid, count(release, before?.get(release.deploymentUuid))] as const;
+      });
+      servers.set(serverId, new Map(counted));
+    },
+    now() {
+      const all = [...servers.values()].flatMap((server) => [...server]);
+      return new Map(all.map(([uuid, { from, to }]) => [uuid, to - from]));
+    },
+    forgive: (deploymentUuid) => void forgiven.add(deploymentUuid),
+  };
+}
+
+/** What has run for so long has recovered: Docker waits a minute at most between two restarts. */
+const STEADY_SECONDS = 600;
