@@ -1,4 +1,7 @@
-// The server, killed by itself at a named moment of a named step: `BERTH_CRASH=build:middle`.
+// The server, killed by itself at a named moment of a named step: `BERTH_CRASH=build:middle`. Or held at the beginning of
+// a step for as long as a file of its name stands in a folder: `BERTH_PAUSE=/folder`.
+import { existsSync } from "node:fs";
+import { join } from "node:path";
 import { type DeployStep, deploy } from "@berth/worker";
 import { readConfig } from "../src/config.ts";
 import { logger } from "../src/logger.ts";
@@ -14,9 +17,25 @@ function die(): Promise<never> {
   return new Promise(() => {});
 }
 
+/** Until it is let go, or told to end. */
+async function pauseAt(name: string, signal: AbortSignal): Promise<void> {
+  const file = join(process.env.BERTH_PAUSE ?? "/nowhere", name);
+  if (!existsSync(file)) return;
+  process.stdout.write(`Paused at ${name}\n`);
+  while (existsSync(file) && !signal.aborted) await new Promise((resolve) => setTimeout(resolve, MIDDLE_MS));
+}
+
 // The names are those of core's table: the pipeline has no other steps.
 const steps = (deploy.steps as readonly DeployStep[]).map((step): DeployStep => {
-  if (step.name !== crashStep) return step;
+  if (step.name !== crashStep) {
+    return {
+      ...step,
+      run: async (context, state) => {
+        await pauseAt(step.name, context.io.signal);
+        return await step.run(context, state);
+      },
+    };
+  }
   return {
     ...step,
     run: async (context, state) => {

@@ -11,7 +11,7 @@ import {
   plainServer,
   temporaryRepository,
 } from "./applications.fixture.ts";
-import { dockerServer } from "./docker.fixture.ts";
+import { type DockerServer, dockerServer } from "./docker.fixture.ts";
 import { type TestServer, testServer, until } from "./server.fixture.ts";
 
 /** A server that kills itself when `BERTH_CRASH` names a moment of a step. */
@@ -25,6 +25,8 @@ export interface PlacedApplication {
   visit(): Promise<Answer>;
   /** How many of its releases run. What a rollback may need is kept beside, stopped. */
   releases(): Promise<number>;
+  /** How many containers and images of a deployment there are, running or not. Processes leave none of either. */
+  traces(deploymentUuid: string): Promise<number>;
 }
 
 /** Where applications run, with what they have deployed once: their version is `0`. */
@@ -51,6 +53,7 @@ export async function processPlace(): Promise<Place> {
         change: async (version) => void source.commit(plainServer(version)),
         visit: () => get(server, host),
         releases: async () => releasesOf(uuid).size,
+        traces: async () => 0,
       },
     ],
     async dispose() {
@@ -63,15 +66,27 @@ export async function processPlace(): Promise<Place> {
 /** This machine's Docker engine. */
 export async function dockerPlace(docker: DockerFixture): Promise<Place> {
   const server = await dockerServer(docker, { main: CRASHING });
-  const application = await dockerApplication(server, server.dockerUuid, {
-    visit: (host) => get(server, host),
-    containers: async (uuid) => {
-      const filters = { label: [`berth.resource=${uuid}`, "berth.role=release"] };
-      return (await docker.client.listContainers({ filters })).length;
-    },
-  });
+  const application = await localApplication(docker, server);
   return { server, machines: [], applications: [application], dispose: () => server.dispose() };
 }
+
+/** This machine's Docker engine and another one over SSH, with one application each. */
+export async function disturbedPlace(docker: DockerFixture, env: Readonly<Record<string, string>>): Promise<Place> {
+  const [server, machine] = await Promise.all([
+    dockerServer(docker, { main: CRASHING, env }),
+    startServerContainer(docker),
+  ]);
+  const applications = await Promise.all([localApplication(docker, server), sshApplication(server, machine, 0)]);
+  return { server, machines: [machine], applications, dispose: () => server.dispose() };
+}
+
+const localApplication = ({ client }: DockerFixture, server: DockerServer): Promise<PlacedApplication> =>
+  dockerApplication(server, server.dockerUuid, {
+    visit: (host) => get(server, host),
+    containers: async (labels, all = false) =>
+      (await client.listContainers({ all, filters: { label: [...labels] } })).length,
+    images: async (reference) => (await client.listImages({ filters: { reference: [reference] } })).length,
+  });
 
 /** Two machines over SSH, with one application each. */
 export async function sshPlace(docker: DockerFixture): Promise<Place> {
@@ -100,17 +115,23 @@ async function sshApplication(server: TestServer, machine: ServerContainer, inde
   }, 90_000);
   return await dockerApplication(server, serverUuid, {
     visit: (host) => visit(machine.address, host),
-    async containers(uuid) {
-      const filters = [`label=berth.resource=${uuid}`, "label=berth.role=release"];
-      const { output } = await machine.exec(["docker", "ps", "-q", ...filters.flatMap((one) => ["--filter", one])]);
-      return output.split("\n").filter((line) => line.trim() !== "").length;
-    },
+    containers: (labels, all = false) =>
+      countedOn(machine, ["ps", all ? "-aq" : "-q", ...labels.flatMap((label) => ["--filter", `label=${label}`])]),
+    images: (reference) => countedOn(machine, ["images", "-q", "--filter", `reference=${reference}`]),
   });
+}
+
+/** How many lines docker prints. */
+async function countedOn(machine: ServerContainer, args: readonly string[]): Promise<number> {
+  const { output } = await machine.exec(["docker", ...args]);
+  return output.split("\n").filter((line) => line.trim() !== "").length;
 }
 
 interface Machine {
   visit(host: string): Promise<Answer>;
-  containers(uuid: string): Promise<number>;
+  /** With all of the labels. Stopped ones only with `all`. */
+  containers(labels: readonly string[], all?: boolean): Promise<number>;
+  images(reference: string): Promise<number>;
 }
 
 async function dockerApplication(server: TestServer, serverUuid: string, machine: Machine): Promise<PlacedApplication> {
@@ -127,7 +148,33 @@ async function dockerApplication(server: TestServer, serverUuid: string, machine
     uuid,
     change: (version) => setDockerfile(server, uuid, dockerfile(version)),
     visit: () => machine.visit(host),
-    releases: () => machine.containers(uuid),
+    releases: () => machine.containers([`berth.resource=${uuid}`, "berth.role=release"]),
+    async traces(deploymentUuid) {
+      const containers = await machine.containers([`berth.deployment=${deploymentUuid}`], true);
+      return containers + (await machine.images(`berth/*:${deploymentUuid}`));
+    },
+  };
+}
+
+/** Asks again and again; every answer that is not the application's is a failure. */
+export function watching(application: PlacedApplication) {
+  const failures: string[] = [];
+  let isOn = true;
+  const loop = (async () => {
+    while (isOn) {
+      await application.visit().then(
+        ({ status, body }) => status === 200 || failures.push(`${status} ${body}`),
+        (cause: unknown) => failures.push(String(cause)),
+      );
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    }
+  })();
+  return {
+    end: async () => {
+      isOn = false;
+      await loop;
+      return failures;
+    },
   };
 }
 

@@ -1,7 +1,7 @@
 import { describeDocker, SERVER_IMAGE } from "@berth/testing";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { outcomeOf, requestDeployment } from "./applications.fixture.ts";
-import { dockerPlace, type Place, type PlacedApplication, processPlace, sshPlace } from "./crash.fixture.ts";
+import { dockerPlace, type Place, type PlacedApplication, processPlace, sshPlace, watching } from "./crash.fixture.ts";
 import { type TestServer, until } from "./server.fixture.ts";
 
 const STEPS = ["checkout", "build", "start", "health", "switch"] as const;
@@ -80,25 +80,3 @@ async function newestDeployment(server: TestServer, uuid: string): Promise<strin
 
 const isServing = async (application: PlacedApplication): Promise<boolean> =>
   (await application.visit().catch(() => undefined))?.status === 200;
-
-/** Asks again and again; every answer that is not the application's is a failure. */
-function watching(application: PlacedApplication) {
-  const failures: string[] = [];
-  let isOn = true;
-  const loop = (async () => {
-    while (isOn) {
-      await application.visit().then(
-        ({ status, body }) => status === 200 || failures.push(`${status} ${body}`),
-        (cause: unknown) => failures.push(String(cause)),
-      );
-      await new Promise((resolve) => setTimeout(resolve, 10));
-    }
-  })();
-  return {
-    end: async () => {
-      isOn = false;
-      await loop;
-      return failures;
-    },
-  };
-}

@@ -1,4 +1,4 @@
-import type { Engine, ServerRecord, Proxy as SiteProxy } from "@berth/core";
+import type { Engine, ServerMachine, ServerRecord, Proxy as SiteProxy } from "@berth/core";
 import type { Connect, WorkerDeps } from "./ports.ts";
 import { createRouter, type Router } from "./router.ts";
 
@@ -9,6 +9,8 @@ export interface ServerHands {
   readonly proxy: SiteProxy;
   readonly router: Router;
   readonly connect: Connect | undefined;
+  /** `undefined`: it is this machine itself, or out of reach. */
+  readonly machine: ServerMachine | undefined;
 }
 
 /** One engine, proxy and router for each server, for deployments and reconciler alike. */
@@ -31,6 +33,7 @@ export function allHands(deps: WorkerDeps): AllHands {
       proxy,
       router: createRouter(deps.stores, engine, proxy),
       connect: deps.connectorFor?.(server),
+      machine: deps.machineOf(server),
     };
     known.set(server.id, hands);
     return hands;

@@ -16,6 +16,8 @@ export interface WorkerSettings {
   readonly undoAttemptsMax: number;
   /** Before an image whose move to another server broke off is moved again: a connection takes a while to come back. */
   readonly moveRetrySeconds: number;
+  /** How long a step that lost its server waits for it. */
+  readonly outageSecondsMax: number;
 
   /** Between two looks at a server, when nothing tells of a change. */
   readonly reconcileSeconds: number;
@@ -73,6 +75,7 @@ export const DEFAULT_SETTINGS: WorkerSettings = {
   routeSecondsMax: 30,
   undoAttemptsMax: 3,
   moveRetrySeconds: 3,
+  outageSecondsMax: 30,
 
   reconcileSeconds: 3,
   serverLeaseSeconds: 8,

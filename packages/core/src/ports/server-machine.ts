@@ -18,7 +18,7 @@ export interface ServerInspection {
 export interface ServerMachine {
   /** Tries at once, whatever failed before. Never rejects for what the machine is like. */
   inspect(): Promise<ServerInspection>;
-  /** Whether machine and engine answer, as cheaply as can be. @throws DomainError that says why not */
+  /** Whether machine and engine answer now, as cheaply as can be, whatever failed before. @throws DomainError that says why not */
   ping(signal: AbortSignal): Promise<void>;
   /** `undefined` when it cannot be read. */
   disk(): Promise<DiskSpace | undefined>;

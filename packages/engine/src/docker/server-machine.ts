@@ -25,7 +25,10 @@ export function serverMachine(options: ServerMachineOptions): ServerMachine {
       retryNow();
       return await inspectServer(host, look());
     },
-    ping: (signal) => pingServer(host, { socketPath, signal }),
+    ping(signal) {
+      retryNow();
+      return pingServer(host, { socketPath, signal });
+    },
     disk: () => serverDisk(host, look()),
     async installEngine(onLine, signal) {
       retryNow();

@@ -107,7 +107,8 @@ export function sshConnection(options: SshOptions): SshConnection {
       }
     },
     retryNow: () => {
-      failure = undefined;
+      // Who asks again and again still makes the others wait longer each time.
+      failure = failure && { ...failure, untilMs: 0 };
     },
     async close() {
       isClosed = true;

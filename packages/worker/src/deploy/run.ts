@@ -9,6 +9,7 @@ import {
   leave,
   stoppedTooOften,
 } from "./failure.ts";
+import { isBackFromOutage } from "./outage.ts";
 import { type DeployStep, type Run, saveStep, stepContext } from "./progress.ts";
 import { hasTraffic } from "./traffic.ts";
 import { unwind } from "./unwind.ts";
@@ -78,7 +79,7 @@ async function runStep(run: Run, step: DeployStep): Promise<Failure | undefined>
   const startedMs = performance.now();
   const lasted = () => `${((performance.now() - startedMs) / 1000).toFixed(1)} s`;
   try {
-    const gives: object = await settled(run, step.run(stepContext(run, name, wasInterrupted), run.state));
+    const gives = await runThroughOutages(run, step, wasInterrupted);
     run.state = { ...run.state, ...gives };
     await saveStep(run, name, { status: "done", output: { ...gives } });
     log.say(name, `${name} done in ${lasted()}`);
@@ -90,6 +91,17 @@ async function runStep(run: Run, step: DeployStep): Promise<Failure | undefined>
     // Traffic flows to the new release: the deployment has succeeded, whatever else went wrong.
     await saveStep(run, name, { status: "done" });
     return undefined;
+  }
+}
+
+async function runThroughOutages(run: Run, step: DeployStep, wasInterrupted: boolean): Promise<object> {
+  for (let attempt = 1; ; attempt++) {
+    const context = stepContext(run, step.name, wasInterrupted || attempt > 1);
+    try {
+      return await settled(run, step.run(context, run.state));
+    } catch (cause) {
+      if (!(await isBackFromOutage(run, step, cause, attempt))) throw cause;
+    }
   }
 }
 

@@ -76,8 +76,22 @@ export async function buildImage(
   trace.end();
   if (exitCode === 0) return;
   if (io.signal.aborted) throw new DomainError("deploy.cancelled", "The build was cancelled.");
+  await requireConnection(place, trace.ownWords());
   throw buildFailure(trace.failedStep(), trace.ownWords());
 }
+
+/** A lost connection is a trouble of the server's, not of what is built. */
+async function requireConnection({ host, socketPath }: BuildPlace, ownWords: readonly string[]): Promise<void> {
+  const socket = await host.connectSocket(socketPath, AbortSignal.timeout(CONNECT_SECONDS_MAX * 1000));
+  socket.destroy();
+  if (!ownWords.some((line) => LOST_CONNECTION.test(line))) return;
+  const message = `The connection to the engine of server ${host.name} broke off during the build. Deploy again.`;
+  throw new DomainError("engine.unreachable", message);
+}
+
+/** In the words of docker's own client; what a registry or a build says of its connections reads otherwise. */
+const LOST_CONNECTION = /error during connect:|error reading from server: EOF|no active session for|closing transport/;
+const CONNECT_SECONDS_MAX = 10;
 
 /** Every process of a build is found by it, wherever it went. */
 const buildMarker = ({ deploymentUuid }: Pick<BuildRequest, "deploymentUuid">): string =>

@@ -1,0 +1,51 @@
+import { isDomainError, type ServerMachine } from "@berth/core";
+import type { ServerHands } from "../hands.ts";
+import type { WorkerSettings } from "../settings.ts";
+import { pause, within } from "../wait.ts";
+import type { Hold } from "./hold.ts";
+import type { DeploymentLog } from "./log.ts";
+import type { DeployStep } from "./progress.ts";
+
+/** Of a run. */
+interface Interrupted {
+  readonly ctx: { readonly hold: Pick<Hold, "signal" | "leaving">; readonly hands: Pick<ServerHands, "machine"> };
+  readonly log: Pick<DeploymentLog, "say">;
+  readonly settings: Pick<WorkerSettings, "outageSecondsMax">;
+}
+
+/**
+ * Whether a step that lost its server is to be run once more: it may be repeated, and the server answers by now. A
+ * connection that was away for some seconds ends no deployment.
+ */
+export async function isBackFromOutage(
+  { ctx, log, settings }: Interrupted,
+  step: Pick<DeployStep, "name" | "resumable">,
+  cause: unknown,
+  attempt: number,
+): Promise<boolean> {
+  const { hold, hands } = ctx;
+  const isRepeatable = step.resumable && attempt < ATTEMPTS_MAX && hands.machine !== undefined;
+  if (!isRepeatable || !isDomainError(cause, "server.unreachable", "engine.unreachable")) return false;
+  log.say(step.name, `${cause.message} Waits until it is back.`, "stderr");
+  const wanted = AbortSignal.any([hold.signal, hold.leaving]);
+  const endMs = performance.now() + settings.outageSecondsMax * 1000;
+  while (!wanted.aborted && performance.now() < endMs) {
+    if (await answers(hands.machine, wanted)) return !wanted.aborted;
+    await pause(ASK_SECONDS, wanted);
+  }
+  return false;
+}
+
+async function answers(machine: ServerMachine, wanted: AbortSignal): Promise<boolean> {
+  const signal = AbortSignal.any([wanted, AbortSignal.timeout(ANSWER_SECONDS * 1000)]);
+  const asked = machine.ping(signal).then(
+    () => true,
+    () => false,
+  );
+  return (await within(ANSWER_SECONDS, asked))?.value ?? false;
+}
+
+/** What fails again and again while its server answers has another reason. */
+const ATTEMPTS_MAX = 3;
+const ASK_SECONDS = 0.5;
+const ANSWER_SECONDS = 5;
