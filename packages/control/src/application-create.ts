@@ -24,7 +24,7 @@ import {
 } from "@berth/core";
 import { requireBuildPack, requireContainerPowers, requireReachableSource } from "./application-support.ts";
 import type { UseCaseContext } from "./context.ts";
-import { requestDeployment } from "./deployment-request.ts";
+import { applicationWish, requestDeployment } from "./deployment-request.ts";
 import { claimDomains, readDomains, requireFreeDomains } from "./domain.ts";
 import { type GithubRepository, githubRepository } from "./github-repository.ts";
 import { type Place, resolvePlace } from "./placement.ts";
@@ -176,8 +176,9 @@ function insert(
       secrets,
     });
     const overridden = await claimDomains(context, inside, application.id, wanted);
-    const wish = { application, isInstant: true };
-    const requested = draft.isInstant ? await requestDeployment(context, inside, wish) : undefined;
+    const requested = draft.isInstant
+      ? await requestDeployment(context, inside, applicationWish(application, { isInstant: true }))
+      : undefined;
     return {
       uuid,
       fqdn: wanted.claims.map(({ url }) => url).join(",") || null,

@@ -21,7 +21,7 @@ import { createCompose } from "./application-compose.ts";
 import { createApplication } from "./application-create.ts";
 import { requireBuildPack, requireContainerPowers, requireReachableSource } from "./application-support.ts";
 import type { UseCaseContext } from "./context.ts";
-import { DUPLICATE_MESSAGE, requestDeployment } from "./deployment-request.ts";
+import { applicationWish, DUPLICATE_MESSAGE, requestDeployment } from "./deployment-request.ts";
 import { claimDomains, readDomains, requireFreeDomains } from "./domain.ts";
 import { tellOfResource } from "./event.ts";
 import { changedRepository } from "./github-repository.ts";
@@ -146,6 +146,6 @@ async function changedKey(stores: Stores, uuid: string | null | undefined) {
 }
 
 async function deployedAnswer(context: UseCaseContext, inside: Stores, application: ApplicationRecord) {
-  const { deployment, isDuplicate } = await requestDeployment(context, inside, { application });
+  const { deployment, isDuplicate } = await requestDeployment(context, inside, applicationWish(application));
   return { deployment_uuid: deployment.uuid, ...(isDuplicate ? { message: DUPLICATE_MESSAGE } : {}) };
 }

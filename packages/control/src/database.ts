@@ -24,7 +24,7 @@ import { backupConfigurations } from "./backup.ts";
 import type { UseCaseContext } from "./context.ts";
 import { databaseViews, findDatabase, findDatabaseAlone } from "./database-answer.ts";
 import { tellOfResource } from "./event.ts";
-import { engineStarter } from "./lifecycle.ts";
+import { recordStarter } from "./lifecycle.ts";
 import { resolvePlace } from "./placement.ts";
 
 const PASSWORD_LENGTH = 64;
@@ -83,7 +83,7 @@ async function create(context: UseCaseContext, engine: DatabaseEngine, sent: Dat
     });
     await saveVariables(context, inside, database, variables);
     await inside.storages.insert(database.id, ids.uuid(), dataStorage(database));
-    if (sent.instant_deploy) await engineStarter(context).start(inside, database, {});
+    if (sent.instant_deploy) await recordStarter(context).start(inside, database, {});
     const values = fieldValues(engine, { ...secrets, ...variables });
     const { internal_db_url, external_db_url } = databaseUrls(database, values);
     return { uuid, internal_db_url, ...(external_db_url === null ? {} : { external_db_url }) };

@@ -5,13 +5,20 @@ import {
   DomainError,
   previewRefusal,
   RESOURCE_KINDS,
+  type ResourceKind,
   type ResourceRecord,
   requireAbility,
   type Stores,
 } from "@berth/core";
 import type { UseCaseContext } from "./context.ts";
-import { type DeploymentWish, DUPLICATE_MESSAGE, type Requested, requestDeployments } from "./deployment-request.ts";
-import { engineStarter } from "./lifecycle.ts";
+import {
+  applicationWish,
+  type DeploymentWish,
+  DUPLICATE_MESSAGE,
+  type Requested,
+  requestDeployments,
+} from "./deployment-request.ts";
+import { requireEngineFor } from "./lifecycle.ts";
 import { openPreview } from "./preview.ts";
 
 export interface DeployRequest {
@@ -43,22 +50,22 @@ export function deploy(context: UseCaseContext) {
     });
   }
 
-  /** In the order of the targets. What is no application is started by the worker. */
+  /** In the order of the targets. */
   async function deployAll(
     inside: Stores,
     targets: readonly Target[],
     { force }: DeployRequest,
   ): Promise<(DeployRequestEntry & { message: string })[]> {
-    const wishes = applicationsOf(targets).map((application) => ({ application, isForced: force }));
-    const queued = new Map(
-      (await requestDeployments(context, inside, wishes)).map((one) => [one.deployment.resource_uuid, entryOf(one)]),
-    );
+    const wishes: DeploymentWish[] = [];
     for (const { kind, resource } of targets) {
-      if (kind === "application") continue;
-      await engineStarter(context).start(inside, resource, {});
-      queued.set(resource.uuid, { message: STARTED[kind](resource.name), resource_uuid: resource.uuid });
+      if (kind !== "application") await requireEngineFor(context, inside, resource);
+      const wish = { isForced: force };
+      wishes.push(kind === "application" ? applicationWish(resource, wish) : { ...wish, resource });
     }
-    return targets.flatMap(({ resource }) => queued.get(resource.uuid) ?? []);
+    const kinds = new Map(targets.map(({ kind, resource }) => [resource.uuid, kind]));
+    return (await requestDeployments(context, inside, wishes)).map((one) =>
+      entryOf(one, kinds.get(one.deployment.resource_uuid)),
+    );
   }
 
   /** In the order of the targets; those that have no pull requests are told so. */
@@ -81,7 +88,8 @@ export function deploy(context: UseCaseContext) {
       if (refusal !== undefined) refused.set(application.uuid, refusal);
       else {
         const fields = { pull_request_id: pullRequest, docker_registry_image_tag: tag ?? undefined };
-        wishes.push({ application, isForced: force, preview: await openPreview(context, inside, application, fields) });
+        const preview = await openPreview(context, inside, application, fields);
+        wishes.push(applicationWish(application, { isForced: force, preview }));
       }
     }
     const requested = new Map(
@@ -143,10 +151,11 @@ async function targetOf(inside: Stores, uuid: string): Promise<Target | undefine
 const applicationsOf = (targets: readonly Target[]): readonly ApplicationRecord[] =>
   targets.flatMap(({ kind, resource }) => (kind === "application" ? [resource] : []));
 
-const STARTED = {
-  service: (name: string) => `Service ${name} started. It could take a while, be patient.`,
-  database: (name: string) => `Database ${name} started.`,
-} as const;
+const QUEUED: Readonly<Record<ResourceKind, (name: string | null) => string>> = {
+  application: (name) => `Application ${name} deployment queued.`,
+  service: (name) => `Service ${name} started. It could take a while, be patient.`,
+  database: (name) => `Database ${name} started.`,
+};
 
 /** Far more than a queue takes, and read within a moment. */
 const LISTED_MAX = 100;
@@ -174,8 +183,11 @@ const listOf = (text: string): readonly string[] => [
   ),
 ];
 
-const entryOf = ({ deployment, isDuplicate }: Requested): DeployRequestEntry & { message: string } => ({
-  message: isDuplicate ? DUPLICATE_MESSAGE : `Application ${deployment.resource_name} deployment queued.`,
+const entryOf = (
+  { deployment, isDuplicate }: Requested,
+  kind: ResourceKind = "application",
+): DeployRequestEntry & { message: string } => ({
+  message: kind === "application" && isDuplicate ? DUPLICATE_MESSAGE : QUEUED[kind](deployment.resource_name),
   resource_uuid: deployment.resource_uuid,
   deployment_uuid: deployment.uuid,
 });

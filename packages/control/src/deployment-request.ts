@@ -6,18 +6,21 @@ import {
   type NewDeployment,
   type PreviewRecord,
   queueFull,
+  RESOURCE_KINDS,
+  type ResourceRecord,
   type Stores,
 } from "@berth/core";
 import type { UseCaseContext } from "./context.ts";
 
 /** What is asked of one deployment. */
 export interface DeploymentWish {
-  readonly application: ApplicationRecord;
+  /** An application is made one by `applicationWish`, which knows what else it needs. */
+  readonly resource: ResourceRecord;
   readonly isForced?: boolean | undefined;
   readonly isRestart?: boolean | undefined;
   /** At once, whatever else is under way; only the queue's limit holds. */
   readonly isInstant?: boolean | undefined;
-  /** Default: what the application is set to; of a pull request, its newest. */
+  /** Default `HEAD`: the newest there is. */
   readonly commit?: string | undefined;
   /** Deploys this preview of the application, opened in the same transaction, instead of the application itself. */
   readonly preview?: PreviewRecord | undefined;
@@ -50,13 +53,26 @@ export async function requestDeployments(
     if (outcome.outcome === "full") throw queueFull();
     return { deployment: outcome.deployment, isDuplicate: outcome.outcome === "duplicate" };
   });
-  for (const { application, preview } of wishes) {
+  for (const { resource, preview } of wishes) {
     // Who deploys wants it to run: also after a restart of the control plane in the middle. A preview runs in any case,
     // and does not bring back an application that was stopped.
-    if (preview === undefined && application.desired_state !== "running")
-      await inside.resources.setDesiredState(application.id, "running");
+    if (preview === undefined && resource.desired_state !== "running")
+      await inside.resources.setDesiredState(resource.id, "running");
   }
   return requested;
+}
+
+/**
+ * Of an application: what it is set to unless another commit is asked for; of a pull request, its newest.
+ * @throws DomainError `source.not_found`
+ */
+export function applicationWish(
+  application: ApplicationRecord,
+  wish: Omit<DeploymentWish, "resource"> = {},
+): DeploymentWish {
+  requireSource(application);
+  const commit = wish.commit ?? (wish.preview === undefined ? application.settings.git_commit_sha : "HEAD");
+  return { ...wish, resource: application, commit };
 }
 
 /** One of them. @see requestDeployments */
@@ -73,17 +89,20 @@ export async function requestDeployment(
 export const DUPLICATE_MESSAGE = "Deployment already queued for this commit.";
 
 async function newDeployment(uuid: string, inside: Stores, wish: DeploymentWish): Promise<NewDeployment> {
-  const { application, preview, isForced = false, isRestart = false, isInstant = false, gitType, rollbackTo } = wish;
-  requireDeployable(application);
+  const { resource, preview, isForced = false, isRestart = false, isInstant = false, gitType, rollbackTo } = wish;
+  if (resource.removing_at !== null) {
+    const sentence = `${RESOURCE_KINDS[resource.kind].title} ${resource.name} is being removed, so it cannot be deployed.`;
+    throw new DomainError("resource.state", sentence);
+  }
   // Nothing to start again: it is built as if it were deployed.
-  const hasRelease = isRestart && (await inside.releases.live(application.id, 0)) !== undefined;
+  const hasRelease = isRestart && (await inside.releases.live(resource.id, 0)) !== undefined;
   return {
     uuid,
-    resource_id: application.id,
-    server_id: application.server_id,
-    destination_id: application.destination_id,
+    resource_id: resource.id,
+    server_id: resource.server_id,
+    destination_id: resource.destination_id,
     pull_request_id: preview?.pull_request_id ?? 0,
-    commit: rollbackTo?.commit ?? wish.commit ?? (preview === undefined ? application.settings.git_commit_sha : "HEAD"),
+    commit: rollbackTo?.commit ?? wish.commit ?? "HEAD",
     force_rebuild: isForced,
     restart_only: hasRelease,
     rollback: rollbackTo !== undefined,
@@ -96,11 +115,8 @@ async function newDeployment(uuid: string, inside: Stores, wish: DeploymentWish)
   };
 }
 
-function requireDeployable({ name, uuid, source, settings, removing_at }: ApplicationRecord): void {
-  if (removing_at !== null) {
-    throw new DomainError("resource.state", `Application ${name} is being removed, so it cannot be deployed.`);
-  }
-  if (source === "upload" && settings.git_commit_sha === "HEAD") {
+function requireSource({ name, uuid, source, settings, removing_at }: ApplicationRecord): void {
+  if (removing_at === null && source === "upload" && settings.git_commit_sha === "HEAD") {
     const path = `/api/v1/applications/${uuid}/source`;
     throw new DomainError("source.not_found", `Application ${name} has no source yet. Upload it first: PUT ${path}.`);
   }

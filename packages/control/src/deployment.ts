@@ -15,13 +15,13 @@ import {
   notFound,
   type Page,
   type Paging,
+  type ResourceRef,
   requireAbility,
   type Scope,
   type Stores,
   stepView,
 } from "@berth/core";
-import { findApplication } from "./application.ts";
-import type { UseCaseContext } from "./context.ts";
+import { findResource, type UseCaseContext } from "./context.ts";
 import { mapPage } from "./page.ts";
 import { whileTokenWorks } from "./token-watch.ts";
 
@@ -42,13 +42,13 @@ export function deployments({ scope, stores, clock }: UseCaseContext) {
     },
 
     /** Newest first. */
-    async listByApplication(
-      uuid: string,
+    async listByResource(
+      ref: ResourceRef,
       { pull_request_id, ...paging }: Paging & { readonly pull_request_id?: number | undefined },
     ): Promise<Page<Deployment>> {
       requireAbility(scope, "read");
-      const application = await findApplication(stores, uuid);
-      const page = await stores.deployments.listByResource(application.id, { pull_request_id }, paging);
+      const { id } = await findResource(stores, ref);
+      const page = await stores.deployments.listByResource(id, { pull_request_id }, paging);
       return mapPage(page, listed);
     },
 

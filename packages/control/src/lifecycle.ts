@@ -13,7 +13,7 @@ import {
   type Stores,
 } from "@berth/core";
 import { findResource, type UseCaseContext } from "./context.ts";
-import { DUPLICATE_MESSAGE, requestDeployment } from "./deployment-request.ts";
+import { applicationWish, DUPLICATE_MESSAGE, requestDeployment } from "./deployment-request.ts";
 import { tellOfResource } from "./event.ts";
 import { requestRemoval } from "./removal.ts";
 
@@ -23,41 +23,29 @@ export interface StartOptions {
   readonly instant_deploy?: boolean | undefined;
 }
 
-export interface Started {
+export interface DeploymentStarted {
   readonly message: string;
-}
-
-export interface DeploymentStarted extends Started {
   readonly deployment_uuid: string;
 }
 
-/** What each kind answers to a start or restart. */
-interface Answers {
-  readonly application: DeploymentStarted;
-  readonly service: Started;
-  readonly database: Started;
-}
-
 /** How a kind is started: what the kinds do not share. */
-interface Starter<Answer> {
-  start(inside: Stores, resource: ResourceRecord, options: StartOptions): Promise<Answer>;
-  restart(inside: Stores, resource: ResourceRecord): Promise<Answer>;
+interface Starter {
+  start(inside: Stores, resource: ResourceRecord, options: StartOptions): Promise<DeploymentStarted>;
+  restart(inside: Stores, resource: ResourceRecord): Promise<DeploymentStarted>;
 }
-
-type RefOf<K extends ResourceKind> = ResourceRef & { readonly kind: K };
 
 /** Starting, stopping and removing a resource of any kind. */
 export function lifecycle(context: UseCaseContext) {
   const { scope, stores } = context;
-  const starters: { readonly [K in ResourceKind]: Starter<Answers[K]> } = {
+  const starters: Readonly<Record<ResourceKind, Starter>> = {
     application: applicationStarter(context),
-    service: engineStarter(context),
-    database: engineStarter(context),
+    service: recordStarter(context),
+    database: recordStarter(context),
   };
 
   return {
     /** @throws DomainError `resource.already_running`, `queue.full`, `engine.unsupported` */
-    async start<K extends ResourceKind>(ref: RefOf<K>, options: StartOptions = {}): Promise<Answers[K]> {
+    async start(ref: ResourceRef, options: StartOptions = {}): Promise<DeploymentStarted> {
       requireAbility(scope, "deploy");
       return stores.transaction(async (inside) => {
         const resource = await findResource(inside, ref);
@@ -69,7 +57,7 @@ export function lifecycle(context: UseCaseContext) {
     },
 
     /** @throws DomainError `queue.full`, `engine.unsupported` */
-    async restart<K extends ResourceKind>(ref: RefOf<K>): Promise<Answers[K]> {
+    async restart(ref: ResourceRef): Promise<DeploymentStarted> {
       requireAbility(scope, "deploy");
       return stores.transaction(async (inside) => starters[ref.kind].restart(inside, await findResource(inside, ref)));
     },
@@ -115,25 +103,27 @@ export async function requireEngineFor(
   throw new DomainError("engine.unsupported", sentence, { fields: { server_uuid: [sentence] } });
 }
 
-/** For kinds that the worker brings to the state that is wanted. */
-export function engineStarter(context: UseCaseContext): Starter<Started> {
-  async function begin(inside: Stores, resource: ResourceRecord, doing: "starting" | "restarting"): Promise<Started> {
-    if (resource.removing_at !== null) {
-      const sentence = `${RESOURCE_KINDS[resource.kind].title} ${resource.name} is being removed, so it cannot be started.`;
-      throw new DomainError("resource.state", sentence);
-    }
+/** For kinds that are made from what is recorded of them alone: each start takes that anew. */
+export function recordStarter(context: UseCaseContext): Starter {
+  async function begin(
+    inside: Stores,
+    resource: ResourceRecord,
+    doing: "starting" | "restarting",
+    { force }: StartOptions,
+  ): Promise<DeploymentStarted> {
     await requireEngineFor(context, inside, resource);
-    await inside.resources.setDesiredState(resource.id, "running");
+    const { deployment } = await requestDeployment(context, inside, { resource, isForced: force });
     await tellOfResource(inside, resource, `resource.${doing === "starting" ? "start" : "restart"}_requested`);
-    return { message: `${RESOURCE_KINDS[resource.kind].title} ${doing} request queued.` };
+    const message = `${RESOURCE_KINDS[resource.kind].title} ${doing} request queued.`;
+    return { message, deployment_uuid: deployment.uuid };
   }
   return {
-    start: (inside, resource) => begin(inside, resource, "starting"),
-    restart: (inside, resource) => begin(inside, resource, "restarting"),
+    start: (inside, resource, options) => begin(inside, resource, "starting", options),
+    restart: (inside, resource) => begin(inside, resource, "restarting", {}),
   };
 }
 
-function applicationStarter(context: UseCaseContext): Starter<DeploymentStarted> {
+function applicationStarter(context: UseCaseContext): Starter {
   const find = async (inside: Stores, { uuid }: ResourceRecord) => {
     const application = await inside.applications.find(uuid);
     if (application === undefined) throw notFound("Application");
@@ -146,14 +136,14 @@ function applicationStarter(context: UseCaseContext): Starter<DeploymentStarted>
   return {
     async start(inside, resource, { force, instant_deploy }) {
       const application = await find(inside, resource);
-      const wish = { application, isForced: force, isInstant: instant_deploy };
+      const wish = applicationWish(application, { isForced: force, isInstant: instant_deploy });
       return answer("Deployment request queued.", await requestDeployment(context, inside, wish));
     },
     async restart(inside, resource) {
       const application = await find(inside, resource);
       return answer(
         "Restart request queued.",
-        await requestDeployment(context, inside, { application, isRestart: true }),
+        await requestDeployment(context, inside, applicationWish(application, { isRestart: true })),
       );
     },
   };

@@ -14,7 +14,7 @@ import {
 } from "@berth/core";
 import { findApplication } from "./application.ts";
 import type { UseCaseContext } from "./context.ts";
-import { requestDeployment } from "./deployment-request.ts";
+import { applicationWish, requestDeployment } from "./deployment-request.ts";
 import type { DeploymentStarted } from "./lifecycle.ts";
 
 /** Taking an application back to a build that its server keeps. */
@@ -36,7 +36,7 @@ export function rollbacks(context: UseCaseContext) {
         const builds = await inside.releases.builds(application.id);
         const rollbackTo = findBuild(builds, commit);
         if (rollbackTo === undefined) throw invalid({ commit: [notKept(commit, builds)] });
-        const { deployment } = await requestDeployment(context, inside, { application, rollbackTo });
+        const { deployment } = await requestDeployment(context, inside, applicationWish(application, { rollbackTo }));
         return { message: "Rollback deployment queued.", deployment_uuid: deployment.uuid };
       });
     },

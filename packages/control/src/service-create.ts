@@ -13,7 +13,7 @@ import {
   serviceUrls,
 } from "@berth/core";
 import type { UseCaseContext } from "./context.ts";
-import { engineStarter } from "./lifecycle.ts";
+import { recordStarter } from "./lifecycle.ts";
 import { resolvePlace } from "./placement.ts";
 import { applyDefinition, requireHostAccess } from "./service-definition.ts";
 
@@ -73,7 +73,7 @@ async function create(
     });
     const definition = { compose, isNewCompose: true, requested, isForced };
     const { containers, overridden } = await applyDefinition(context, inside, service, server, definition);
-    if (sent.instant_deploy) await engineStarter(context).start(inside, service, {});
+    if (sent.instant_deploy) await recordStarter(context).start(inside, service, {});
     return {
       uuid,
       domains: serviceUrls(containers),

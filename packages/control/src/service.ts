@@ -25,7 +25,7 @@ import {
 } from "@berth/core";
 import type { UseCaseContext } from "./context.ts";
 import { tellOfResource } from "./event.ts";
-import { engineStarter } from "./lifecycle.ts";
+import { recordStarter } from "./lifecycle.ts";
 import { serviceViews } from "./service-answer.ts";
 import { createService } from "./service-create.ts";
 import { type Applied, applyDefinition, nothingApplied, requireHostAccess } from "./service-definition.ts";
@@ -87,7 +87,7 @@ async function update(context: UseCaseContext, uuid: string, sent: ServiceUpdate
     const { containers, overridden, plan } = await redefine(context, inside, service, server, sent, changed);
     const hasNewSettings = Object.keys(changeOf(sent).settings).length > 0;
     await tellOfResource(inside, service, "resource.updated", { fields: Object.keys(sent).sort() });
-    if (sent.instant_deploy && !sent.dry_run) await engineStarter(context).start(inside, service, {});
+    if (sent.instant_deploy && !sent.dry_run) await recordStarter(context).start(inside, service, {});
     return {
       uuid,
       domains: serviceUrls(containers),

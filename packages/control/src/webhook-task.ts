@@ -13,7 +13,7 @@ import {
   type WebhookResult,
   watchEffort,
 } from "@berth/core";
-import { DUPLICATE_MESSAGE, type Requested, requestDeployments } from "./deployment-request.ts";
+import { applicationWish, DUPLICATE_MESSAGE, type Requested, requestDeployments } from "./deployment-request.ts";
 import { closePreview, type PreviewContext } from "./preview.ts";
 import { isDeployed, openPullRequest } from "./webhook-pull-request.ts";
 
@@ -71,12 +71,9 @@ async function carryOutInTeam(
     if ("result" in next) results.set(task, next.result);
     else deployed.push({ task, preview: next.preview });
   }
-  const wishes = deployed.map(({ task: { application, intent }, preview }) => ({
-    application,
-    commit: intent.commit,
-    preview,
-    gitType: provider,
-  }));
+  const wishes = deployed.map(({ task: { application, intent }, preview }) =>
+    applicationWish(application, { commit: intent.commit, preview, gitType: provider }),
+  );
   const requested = await requestDeployments(context, context.team, wishes);
   for (const [index, { task }] of deployed.entries()) {
     const one = requested[index];

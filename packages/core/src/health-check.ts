@@ -13,7 +13,7 @@ export interface HealthCheck {
   readonly startPeriodSeconds: number;
 }
 
-export type HealthProbe = HttpProbe | CommandProbe;
+export type HealthProbe = HttpProbe | CommandProbe | SteadyProbe;
 
 export interface HttpProbe {
   readonly type: "http";
@@ -34,6 +34,11 @@ export interface CommandProbe {
   readonly type: "command";
   /** Run in the release's own environment by its shell; healthy when it exits with 0. */
   readonly script: string;
+}
+
+/** Healthy when it has run for some seconds. */
+export interface SteadyProbe {
+  readonly type: "steady";
 }
 
 /** What a probe met. */
@@ -115,6 +120,15 @@ export const BUILT_IN_CHECK: HealthCheck = {
   timeoutSeconds: 5,
   failuresMax: 1,
   startPeriodSeconds: 60,
+};
+
+/** Of a release that nothing is asked of: what its engine says of its own check decides, where it has one. */
+export const STEADY_CHECK: HealthCheck = {
+  probe: { type: "steady" },
+  intervalSeconds: 1,
+  timeoutSeconds: 5,
+  failuresMax: 1,
+  startPeriodSeconds: 300,
 };
 
 /** Of a release that has a check of its own, such as an image's HEALTHCHECK: its engine runs that and is asked. */

@@ -92,7 +92,7 @@ onEachBackend((database) => {
         [otherId, ApplicationSecrets.parse({})],
       ]),
     );
-    expect((await database().system.resources.application(id))?.secrets).toEqual(expected);
+    expect((await database().system.resources.subject(id))?.secrets).toEqual(expected);
     const { rows } = await sql<{ text: string }>`select encode(secrets, 'escape') as text from application
       where resource_id = ${id}`.execute(database().database.kysely);
     expect(rows[0]?.text).not.toMatch(/hunter2|shh|password/);

@@ -5,10 +5,19 @@ import {
   type ApplicationStore,
   type GithubSource,
   notFound,
+  type SubjectOf,
 } from "@berth/core";
 import { type Kysely, sql } from "kysely";
 import { type Context, inTransaction, type TeamContext } from "./context.ts";
-import { insertResource, openSecrets, readKind, sealSecrets, selectPlaced, updateResource } from "./kind-row.ts";
+import {
+  insertResource,
+  openSecrets,
+  readKind,
+  readSubject,
+  sealSecrets,
+  selectPlaced,
+  updateResource,
+} from "./kind-row.ts";
 import { prepared } from "./prepared.ts";
 import type { DB } from "./schema.ts";
 
@@ -57,6 +66,12 @@ const ROWS = {
   record: applicationRecord,
   secretDefaults: SECRET_DEFAULTS,
 } as const;
+
+/** What is deployed, whatever its team. */
+export async function applicationSubject(context: Context, id: number): Promise<SubjectOf<"application"> | undefined> {
+  const found = await readSubject(context, ROWS, id);
+  return found && { kind: "application", ...found };
+}
 
 export function applicationStore(context: TeamContext): ApplicationStore {
   return {

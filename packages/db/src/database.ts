@@ -4,12 +4,21 @@ import {
   type DatabaseStore,
   DomainError,
   databaseDefaults,
+  type SubjectOf,
   type SystemDatabaseStore,
 } from "@berth/core";
 import { type Kysely, sql } from "kysely";
 import { type Context, idsOf, inTransaction, type TeamContext } from "./context.ts";
 import { violates } from "./errors.ts";
-import { insertResource, readKind, readNew, sealSecrets, selectPlaced, updateResource } from "./kind-row.ts";
+import {
+  insertResource,
+  readKind,
+  readNew,
+  readSubject,
+  sealSecrets,
+  selectPlaced,
+  updateResource,
+} from "./kind-row.ts";
 import { prepared } from "./prepared.ts";
 import type { DB } from "./schema.ts";
 
@@ -60,6 +69,12 @@ const ROWS = {
   // Every engine has passwords of its own.
   secretDefaults: {} as DatabaseSecrets,
 } as const;
+
+/** What is deployed, whatever its team. */
+export async function databaseSubject(context: Context, id: number): Promise<SubjectOf<"database"> | undefined> {
+  const found = await readSubject(context, ROWS, id);
+  return found && { kind: "database", ...found };
+}
 
 export function databaseStore(context: TeamContext): DatabaseStore {
   return {

@@ -190,6 +190,25 @@ export function readKind<TB extends keyof DB, Row, Resource, Secrets extends obj
   };
 }
 
+/** A resource of this kind with its secrets, whatever its team. */
+export async function readSubject<
+  TB extends keyof DB,
+  Row,
+  Resource extends { readonly uuid: string },
+  Secrets extends object,
+>(
+  context: Context,
+  { kind, select, record, secretDefaults }: KindRows<TB, Row, Resource, Secrets>,
+  id: number,
+): Promise<{ readonly record: Resource; readonly secrets: Secrets } | undefined> {
+  const row = await select(context.db).where(sql<boolean>`resource.id = ${id}`).executeTakeFirst();
+  if (row === undefined) return undefined;
+  const { rows } = await sql<{ secrets: Uint8Array | null }>`select secrets from ${sql.table(kind)}
+    where resource_id = ${id}`.execute(context.db);
+  const found = record(row);
+  return { record: found, secrets: openSecrets(context, kind, found.uuid, rows[0]?.secrets ?? null, secretDefaults) };
+}
+
 /** Of a row that was inserted in this transaction. */
 export const readNew = async <TB extends keyof DB, Row, Resource, Secrets>(
   { db }: Context,

@@ -1,6 +1,6 @@
 import type { ResourceRecord, ResourceStore } from "@berth/core";
 import { sql } from "kysely";
-import { type Context, type TeamContext, tell } from "./context.ts";
+import { type Context, inTransaction, type TeamContext, tell } from "./context.ts";
 
 export const RESOURCE_COLUMNS = [
   "resource.id",
@@ -47,5 +47,31 @@ export function tellOfResource(
     type,
     resource_uuid: uuid,
     payload: { resource_kind: kind, resource_name: name, ...payload },
+  });
+}
+
+/** What is observed every few seconds is written, and told of, only when it changed. */
+export function setStatus(context: Context, id: number, status: string): Promise<void> {
+  return inTransaction(context, async (inside) => {
+    const before = await inside.db
+      .selectFrom("resource")
+      .select(["team_id", "uuid", "kind", "name", "status"])
+      .where("id", "=", id)
+      .where("status", "!=", status)
+      .forNoKeyUpdate()
+      .executeTakeFirst();
+    if (before === undefined) return;
+    await inside.db
+      .updateTable("resource")
+      .set({ status, updated_at: sql<Date>`now()` })
+      .where("id", "=", id)
+      .execute();
+    const isOrWasOnline = [before.status, status].some((state) => state.startsWith("running"));
+    if (isOrWasOnline) {
+      await sql`update ${sql.table(before.kind)} set last_online_at = now() where resource_id = ${id}`.execute(
+        inside.db,
+      );
+    }
+    tellOfResource(inside, before, "resource.status_changed", { status, previous_status: before.status });
   });
 }

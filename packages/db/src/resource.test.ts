@@ -88,10 +88,8 @@ onEachBackend((database) => {
     await database().system.resources.setRestarts(id, restarts);
     await stores.resources.setDesiredState(id, "running");
     expect(await stores.applications.find(uuid)).toMatchObject({ ...restarts, desired_state: "running" });
-    expect((await database().system.resources.application(id))?.application).toEqual(
-      await stores.applications.find(uuid),
-    );
-    expect(await database().system.resources.application(999_999)).toBeUndefined();
+    expect((await database().system.resources.subject(id))?.record).toEqual(await stores.applications.find(uuid));
+    expect(await database().system.resources.subject(999_999)).toBeUndefined();
   });
 
   it("keeps what was observed of the restarts of every kind", async () => {

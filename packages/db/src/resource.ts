@@ -1,10 +1,20 @@
-import type { DatabaseEngine, DomainClaim, ResourceRecord, ResourceStore, SystemResourceStore } from "@berth/core";
+import type {
+  DatabaseEngine,
+  DeploySubject,
+  DomainClaim,
+  ResourceKind,
+  ResourceRecord,
+  ResourceStore,
+  SystemResourceStore,
+} from "@berth/core";
 import { type RawBuilder, sql } from "kysely";
-import { applicationRecord, openApplicationSecrets, selectApplications } from "./application.ts";
+import { applicationSubject } from "./application.ts";
 import { type Context, idsOf, inTransaction, type TeamContext, wakeWorkers } from "./context.ts";
+import { databaseSubject } from "./database.ts";
 import { endJobs, isAbout, isActiveJob } from "./job-row.ts";
 import { ofOwner, page, within } from "./page.ts";
-import { keptTotal, RESOURCE_COLUMNS, tellOfResource } from "./resource-row.ts";
+import { keptTotal, RESOURCE_COLUMNS, setStatus, tellOfResource } from "./resource-row.ts";
+import { serviceSubject } from "./service.ts";
 
 export function resourceStore(context: TeamContext): ResourceStore {
   const { db, teamId } = context;
@@ -112,17 +122,9 @@ export function systemResourceStore(context: Context): SystemResourceStore {
       .execute();
   return {
     find: (id) => all().where("id", "=", id).executeTakeFirst(),
-    async application(id) {
-      const row = await selectApplications(db)
-        .select("application.secrets")
-        .where("resource.id", "=", id)
-        .executeTakeFirst();
-      if (row === undefined) return undefined;
-      const { secrets, ...application } = row;
-      return {
-        application: applicationRecord(application),
-        secrets: openApplicationSecrets(context, row.uuid, secrets),
-      };
+    async subject(id) {
+      const resource = await db.selectFrom("resource").select("kind").where("id", "=", id).executeTakeFirst();
+      return resource && (await readSubject[resource.kind](context, id));
     },
     domains: (id) =>
       db
@@ -174,30 +176,9 @@ export function systemResourceStore(context: Context): SystemResourceStore {
   };
 }
 
-const DELETE_MINUTES_MAX = 10;
+/** What each kind is deployed from. Its row may be gone since its kind was read. */
+const readSubject: {
+  readonly [Kind in ResourceKind]: (context: Context, id: number) => Promise<DeploySubject | undefined>;
+} = { application: applicationSubject, database: databaseSubject, service: serviceSubject };
 
-/** What is observed every few seconds is written, and told of, only when it changed. */
-function setStatus(context: Context, id: number, status: string): Promise<void> {
-  return inTransaction(context, async (inside) => {
-    const before = await inside.db
-      .selectFrom("resource")
-      .select(["team_id", "uuid", "kind", "name", "status"])
-      .where("id", "=", id)
-      .where("status", "!=", status)
-      .forNoKeyUpdate()
-      .executeTakeFirst();
-    if (before === undefined) return;
-    await inside.db
-      .updateTable("resource")
-      .set({ status, updated_at: sql<Date>`now()` })
-      .where("id", "=", id)
-      .execute();
-    const isOrWasOnline = [before.status, status].some((state) => state.startsWith("running"));
-    if (isOrWasOnline) {
-      await sql`update ${sql.table(before.kind)} set last_online_at = now() where resource_id = ${id}`.execute(
-        inside.db,
-      );
-    }
-    tellOfResource(inside, before, "resource.status_changed", { status, previous_status: before.status });
-  });
-}
+const DELETE_MINUTES_MAX = 10;

@@ -141,16 +141,20 @@ onEachBackend((database) => {
 
   it("[S30] writes what was observed of each container and of all, and tells of it once", async () => {
     const { stores, service } = await made();
-    const { services } = database().system;
+    const { services, resources } = database().system;
+    const subject = async (id: number) => {
+      const found = await resources.subject(id);
+      return found?.kind === "service" ? found : undefined;
+    };
     const seen = { web: "running:healthy", api: "restarting:unknown", unknown: "running:healthy" };
     await services.setStatuses(service.id, "degraded:unhealthy", seen);
     await services.setStatuses(service.id, "degraded:unhealthy", seen);
-    const found = await services.find(service.id);
-    expect(found?.service.status).toBe("degraded:unhealthy");
+    const found = await subject(service.id);
+    expect(found?.record.status).toBe("degraded:unhealthy");
     expect(found?.containers.map(({ status }) => status)).toEqual(["running:healthy", "restarting:unknown"]);
     expect(found?.containers.map(({ last_online_at }) => last_online_at === null)).toEqual([false, true]);
     const events = (await stores.events.list({})).filter(({ type }) => type === "resource.status_changed");
     expect(events).toHaveLength(1);
-    expect(await services.find(-1)).toBeUndefined();
+    expect(await subject(-1)).toBeUndefined();
   });
 });

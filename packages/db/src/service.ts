@@ -5,21 +5,22 @@ import {
   ServiceSecrets,
   ServiceSettings,
   type ServiceStore,
+  type SubjectOf,
   type SystemServiceStore,
 } from "@berth/core";
 import { type Kysely, type SelectQueryBuilder, sql } from "kysely";
 import { type Context, idsOf, inTransaction, type TeamContext } from "./context.ts";
 import {
   insertResource,
-  openSecrets,
   readKind,
   readNew,
+  readSubject,
   sealSecrets,
   selectPlaced,
   updateResource,
 } from "./kind-row.ts";
 import { prepared } from "./prepared.ts";
-import { systemResourceStore } from "./resource.ts";
+import { setStatus } from "./resource-row.ts";
 import type { DB } from "./schema.ts";
 
 const SERVICE_COLUMNS = ["service.service_type", "service.settings", "service.last_online_at"] as const;
@@ -145,24 +146,21 @@ async function saveContainers(
   return await serviceStore(context).containers([id]);
 }
 
+/** What is deployed, whatever its team. */
+export async function serviceSubject(context: Context, id: number): Promise<SubjectOf<"service"> | undefined> {
+  const found = await readSubject(context, ROWS, id);
+  if (found === undefined) return undefined;
+  const containers = await context.db
+    .selectFrom("service_container")
+    .select(CONTAINER_COLUMNS)
+    .where("resource_id", "=", id)
+    .orderBy("position")
+    .execute();
+  return { kind: "service", ...found, containers };
+}
+
 export function systemServiceStore(context: Context): SystemServiceStore {
-  const { db } = context;
   return {
-    async find(id) {
-      const row = await selectServices(db).select("service.secrets").where("resource.id", "=", id).executeTakeFirst();
-      if (row === undefined) return undefined;
-      const { secrets, ...service } = row;
-      return {
-        service: serviceRecord(service),
-        secrets: openSecrets(context, "service", row.uuid, secrets, SECRET_DEFAULTS),
-        containers: await db
-          .selectFrom("service_container")
-          .select(CONTAINER_COLUMNS)
-          .where("resource_id", "=", id)
-          .orderBy("position")
-          .execute(),
-      };
-    },
     containersOn: (serverId) =>
       db
         .selectFrom("service_container")
@@ -180,7 +178,7 @@ export function systemServiceStore(context: Context): SystemServiceStore {
           from jsonb_each_text(${JSON.stringify(containers)}::jsonb) as seen (name, status)
           where resource_id = ${id} and service_container.name = seen.name
             and service_container.status <> seen.status`.execute(inside.db);
-        await systemResourceStore(inside).setStatus(id, status);
+        await setStatus(inside, id, status);
       }),
   };
 }

@@ -1,11 +1,4 @@
-import {
-  type ApplicationSettings,
-  type Health,
-  healthCheckOf,
-  problemOf,
-  type ReleaseState,
-  watchOf,
-} from "@berth/core";
+import { type Health, type HealthCheck, problemOf, type ReleaseState, watchOf } from "@berth/core";
 import type { ServerHands } from "./hands.ts";
 import type { WorkerDeps } from "./ports.ts";
 import { probeRelease } from "./probe.ts";
@@ -22,7 +15,7 @@ export interface HealthWatch {
 
 export interface Watched {
   readonly state: ReleaseState;
-  readonly settings: ApplicationSettings;
+  readonly check: HealthCheck;
 }
 
 type WatchDeps = Pick<WorkerDeps, "logger" | "clock">;
@@ -43,8 +36,7 @@ export function createHealthWatch({ logger, clock }: WatchDeps, onChange: () => 
   const stopping = new AbortController();
   const busy = new Set<string>();
 
-  const look = async (hands: ServerHands, { state, settings }: Watched, watch: Watch) => {
-    const whole = healthCheckOf(settings);
+  const look = async (hands: ServerHands, { state, check: whole }: Watched, watch: Watch) => {
     const watched = watchOf(whole);
     const check = { ...watched, timeoutSeconds: Math.min(watched.timeoutSeconds, TIMEOUT_SECONDS_MAX) };
     const outcome = await probeRelease(hands, state, check, stopping.signal);
@@ -96,7 +88,9 @@ export function createHealthWatch({ logger, clock }: WatchDeps, onChange: () => 
       byServer.set(hands.server.id, uuids);
       for (const watched of live) {
         // What has a check of its own is watched by its engine.
-        if (watched.state.state === "running" && watched.state.health === undefined) begin(hands, watched);
+        const { state, check } = watched;
+        if (state.state === "running" && state.health === undefined && check.probe.type !== "steady")
+          begin(hands, watched);
       }
     },
     health: () => new Map([...watches].map(([uuid, { health }]) => [uuid, health])),

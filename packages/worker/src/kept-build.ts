@@ -1,4 +1,4 @@
-import type { Engine, ReleaseRecord, SystemStores } from "@berth/core";
+import { deployedKind, type Engine, type ReleaseRecord, type SystemStores } from "@berth/core";
 
 /** What becomes of a release's build when it retires: some stay on the server, to be rolled back to. */
 export interface BuildKeeping {
@@ -36,9 +36,9 @@ async function keepCount(
   if (!capabilities.images || pull_request_id !== 0) return 0;
   const server = await stores.servers.find(server_id);
   if (server === undefined || server.settings.disable_application_image_retention) return 0;
-  const found = await stores.resources.application(resource_id);
-  if (found === undefined || found.application.removing_at !== null) return 0;
-  return found.application.settings.docker_images_to_keep;
+  const subject = await stores.resources.subject(resource_id);
+  if (subject === undefined || subject.record.removing_at !== null) return 0;
+  return deployedKind(subject).keptBuilds(subject);
 }
 
 async function isHeldByAnother(stores: SystemStores, record: ReleaseRecord): Promise<boolean> {

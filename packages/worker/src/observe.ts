@@ -1,7 +1,7 @@
 import {
-  type ApplicationRecord,
-  type ApplicationSecrets,
-  applicationSite,
+  type DeploymentRecord,
+  type DeploySubject,
+  deployedKind,
   type Observed,
   type ReleaseRecord,
   type ResourceRecord,
@@ -14,7 +14,6 @@ import {
   type WantedRelease,
   type WantedResource,
 } from "@berth/core";
-import { holdsServerPorts } from "./deploy/server-ports.ts";
 import type { ServerHands } from "./hands.ts";
 import { serverRecords } from "./server-records.ts";
 
@@ -22,7 +21,8 @@ import { serverRecords } from "./server-records.ts";
 export interface Look {
   readonly wanted: Wanted;
   readonly releases: Observed["releases"];
-  readonly applications: ReadonlyMap<number, ApplicationRecord>;
+  /** By the resource's id. */
+  readonly subjects: ReadonlyMap<number, DeploySubject>;
 }
 
 export interface Observer {
@@ -36,21 +36,19 @@ export interface Observer {
   forget(resourceId: number): void;
 }
 
-type Known = { readonly application: ApplicationRecord; readonly secrets: ApplicationSecrets };
-
 export function createObserver(stores: SystemStores): Observer {
   // Settings are read again when their row has changed: a look every few seconds must cost next to nothing.
-  const known = new Map<number, Known & { readonly readMs: number }>();
+  const known = new Map<number, { readonly subject: DeploySubject; readonly readMs: number }>();
   const byServer = new Map<number, readonly number[]>();
   const recordsOf = serverRecords(stores);
 
-  const settingsOf = async (resource: ResourceRecord): Promise<Known | undefined> => {
+  const subjectOf = async (resource: ResourceRecord): Promise<DeploySubject | undefined> => {
     const before = known.get(resource.id);
-    const isSame = before?.application.updated_at.getTime() === resource.updated_at.getTime();
-    if (before !== undefined && isSame && performance.now() - before.readMs < KEPT_MS) return before;
-    const found = await stores.resources.application(resource.id);
-    if (found !== undefined) known.set(resource.id, { ...found, readMs: performance.now() });
-    return found;
+    const isSame = before?.subject.record.updated_at.getTime() === resource.updated_at.getTime();
+    if (before !== undefined && isSame && performance.now() - before.readMs < KEPT_MS) return before.subject;
+    const subject = await stores.resources.subject(resource.id);
+    if (subject !== undefined) known.set(resource.id, { subject, readMs: performance.now() });
+    return subject;
   };
 
   // A release follows its deployment, and a deployment ends after its release is recorded. Seen before the records are
@@ -59,19 +57,22 @@ export function createObserver(stores: SystemStores): Observer {
   const lookFrom = async ({ server, engine }: ServerHands, releases: Look["releases"]): Promise<Look> => {
     const { active, releases: records, resources, previews } = await recordsOf(server.id);
     const activeIds = new Set(active.map(({ id }) => id));
-    const applications = new Map<number, ApplicationRecord>();
+    const deploying = new Set(active.filter(isOwnProgress).map(({ resource_id }) => resource_id));
+    const subjects = new Map<number, DeploySubject>();
     const byResource = Map.groupBy(records, (record) => record.resource_id);
     const previewsOf = Map.groupBy(previews, (preview) => preview.resource_id);
     const wantedResources: WantedResource[] = [];
     for (const resource of resources) {
-      const found = await settingsOf(resource);
-      if (found !== undefined) applications.set(resource.id, found.application);
+      const subject = await subjectOf(resource);
+      if (subject !== undefined) subjects.set(resource.id, subject);
       const releases = (byResource.get(resource.id) ?? []).map((record) => wantedRelease(record, activeIds));
       const own = previewsOf.get(resource.id) ?? [];
       wantedResources.push({
-        ...wantedResource(resource, found, releases),
-        isAlone: holdsServerPorts(engine.capabilities, found?.application.settings),
-        previews: own.map((preview) => wantedPreview(preview, found)),
+        ...wantedResource(resource, subject, releases),
+        isAlone:
+          subject !== undefined && deployedKind(subject).aloneBecause(subject, engine.capabilities) !== undefined,
+        isDeploying: deploying.has(resource.id),
+        previews: own.map((preview) => wantedPreview(preview, subject)),
       });
     }
     const present = new Set(resources.map(({ id }) => id));
@@ -81,7 +82,7 @@ export function createObserver(stores: SystemStores): Observer {
     const drills = await stores.restores.runningDrills();
     const activeDeployments = new Set([...active.map(({ uuid }) => uuid), ...drills]);
     const wanted = { resources: wantedResources, activeDeployments };
-    return { wanted, releases, applications };
+    return { wanted, releases, subjects };
   };
 
   return {
@@ -94,34 +95,44 @@ export function createObserver(stores: SystemStores): Observer {
   };
 }
 
+/** A deployment of the resource itself that has begun. */
+const isOwnProgress = ({ status, pull_request_id }: DeploymentRecord) =>
+  status === "in_progress" && pull_request_id === 0;
+
 function wantedResource(
   resource: ResourceRecord & { readonly domains: SiteSubject["domains"] },
-  found: Known | undefined,
+  subject: DeploySubject | undefined,
   releases: readonly WantedRelease[],
-): Omit<WantedResource, "previews" | "isAlone"> {
-  const { domains } = resource;
+): Omit<WantedResource, "previews" | "isAlone" | "isDeploying"> {
   return {
     id: resource.id,
     uuid: resource.uuid,
     status: resource.status,
     desiredState: resource.desired_state,
     isRemoving: resource.removing_at !== null,
-    restartCount: found?.application.restart_count ?? 0,
-    restartCountMax: found?.application.settings.max_restart_count,
+    restartCount: (subject && deployedKind(subject).restartCount(subject)) ?? 0,
+    restartCountMax: subject?.kind === "application" ? subject.record.settings.max_restart_count : undefined,
     releases,
-    sites: found ? siteSubjects({ ...applicationSite(found), domains }) : [],
+    sites: sitesOf(subject, resource.domains, 0),
   };
 }
 
-const wantedPreview = (preview: RoutedPreview, found: Known | undefined): WantedPreview => ({
+const wantedPreview = (preview: RoutedPreview, subject: DeploySubject | undefined): WantedPreview => ({
   id: preview.id,
   pullRequestId: preview.pull_request_id,
   status: preview.status,
   isRemoving: preview.removing_at !== null,
-  sites: found
-    ? siteSubjects({ ...applicationSite(found), domains: preview.domains, pullRequestId: preview.pull_request_id })
-    : [],
+  sites: sitesOf(subject, preview.domains, preview.pull_request_id),
 });
+
+function sitesOf(
+  subject: DeploySubject | undefined,
+  domains: SiteSubject["domains"],
+  pullRequestId: number,
+): readonly SiteSubject[] {
+  const site = subject && deployedKind(subject).site(subject);
+  return site === undefined ? [] : siteSubjects({ ...site, domains, pullRequestId });
+}
 
 const wantedRelease = (record: ReleaseRecord, active: ReadonlySet<number>): WantedRelease => ({
   deploymentId: record.deployment_id,

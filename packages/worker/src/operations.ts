@@ -1,4 +1,4 @@
-import { isTerminal, type Operation, type ReleaseRef, releaseSpec, type SystemStores, type WorkIO } from "@berth/core";
+import { deployedKind, isTerminal, type Operation, type ReleaseRef, type SystemStores, type WorkIO } from "@berth/core";
 import { claimsOf } from "./claims.ts";
 import { recordVolumes } from "./deploy/volume-record.ts";
 import type { ServerHands } from "./hands.ts";
@@ -91,30 +91,28 @@ async function startLive(
   signal: AbortSignal,
 ): Promise<void> {
   onStart(release.deploymentUuid);
-  const [record, deployment, found] = await Promise.all([
+  const [record, deployment, subject] = await Promise.all([
     stores.releases.find(deploymentId),
     stores.deployments.find(deploymentId),
-    stores.resources.application(resourceId),
+    stores.resources.subject(resourceId),
   ]);
-  if (record?.role !== "live" || deployment === undefined || found?.application.removing_at !== null) return;
+  if (record?.role !== "live" || deployment === undefined || subject?.record.removing_at !== null) return;
   const isPreview = record.pull_request_id !== 0;
   const domains = await claimsOf(stores, resourceId, record.pull_request_id);
-  if (domains === undefined || (found.application.desired_state !== "running" && !isPreview)) return;
-  const team = stores.forTeam(found.application.team_id);
+  if (domains === undefined || (subject.record.desired_state !== "running" && !isPreview)) return;
+  const team = stores.forTeam(subject.record.team_id);
   const isGone = (await engine.inspect(release)) === undefined;
   const [envs, storages] = await Promise.all([team.envs.list(resourceId), team.storages.list(resourceId)]);
-  const { application, secrets } = found;
-  const spec = releaseSpec(
-    { application, secrets, deployment, domains, envs: envs.items, storages: storages.items },
-    record.artifact,
-  );
+  const input = { subject, deployment, domains, envs: envs.items, storages: storages.items };
+  const spec = deployedKind(subject).releaseSpec(input, record.artifact);
   const { upstream } = await engine.start(spec, quietIo(signal));
-  await recordVolumes(stores, application, spec);
+  await recordVolumes(stores, subject.record, spec);
   await stores.releases.setUpstream(deploymentId, upstream);
   if (isGone) {
     // Somebody removed it behind Berth's back.
-    const payload = { resource_kind: application.kind, resource_name: application.name, drift: "release_missing" };
-    await team.events.append({ type: "resource.drifted", resource_uuid: application.uuid, payload });
+    const { kind, name, uuid } = subject.record;
+    const payload = { resource_kind: kind, resource_name: name, drift: "release_missing" };
+    await team.events.append({ type: "resource.drifted", resource_uuid: uuid, payload });
   }
   logger.info("Started a release that should run.", { ...release });
 }

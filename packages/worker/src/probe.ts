@@ -25,6 +25,8 @@ export async function probeRelease(
       ? { type: "refused" }
       : await probeHttp(upstream, probe, { timeoutSeconds, signal, connect });
   }
+  // It runs: that is all there is to know.
+  if (probe.type === "steady") return { type: "exit", exitCode: 0, output: "" };
   const ref = { resourceUuid, deploymentUuid };
   const startedMs = performance.now();
   try {

@@ -1,4 +1,12 @@
-import { isDomainError, type Observed, type Operation, plan, type ServerRecord, sitesOf } from "@berth/core";
+import {
+  deployedKind,
+  isDomainError,
+  type Observed,
+  type Operation,
+  plan,
+  type ServerRecord,
+  sitesOf,
+} from "@berth/core";
 import { createForwards } from "./forward.ts";
 import type { ServerHands } from "./hands.ts";
 import { createHealthWatch, type HealthWatch } from "./health-watch.ts";
@@ -249,13 +257,14 @@ export function createReconciler(deps: ReconcilerDeps, pulse: Pulse): Reconciler
   };
 }
 
-function watchedOf({ wanted, releases, applications }: Look) {
+function watchedOf({ wanted, releases, subjects }: Look) {
   const states = new Map(releases.map((state) => [state.deploymentUuid, state]));
   return wanted.resources.flatMap(({ id, releases: records }) => {
-    const settings = applications.get(id)?.settings;
+    const subject = subjects.get(id);
+    const check = subject && deployedKind(subject).healthCheck(subject);
     return records.flatMap(({ role, deploymentUuid }) => {
       const state = role === "live" ? states.get(deploymentUuid) : undefined;
-      return state && settings ? [{ state, settings }] : [];
+      return state && check ? [{ state, check }] : [];
     });
   });
 }

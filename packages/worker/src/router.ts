@@ -1,5 +1,5 @@
 import type { Engine, ReleaseRef, Site, Proxy as SiteProxy, SiteSubject, SystemStores } from "@berth/core";
-import { applicationSite, siteIdOf, siteOf, sitePartOf, siteSubjects, upstreamsOf } from "@berth/core";
+import { deployedKind, siteIdOf, siteOf, sitePartOf, siteSubjects, upstreamsOf } from "@berth/core";
 import { claimsOf } from "./claims.ts";
 import { lane } from "./wait.ts";
 
@@ -99,22 +99,23 @@ async function readPart(
   resourceId: number,
   pullRequestId: number,
 ): Promise<Routed> {
-  const [found, claims, live] = await Promise.all([
-    stores.resources.application(resourceId),
+  const [subject, claims, live] = await Promise.all([
+    stores.resources.subject(resourceId),
     claimsOf(stores, resourceId, pullRequestId),
     stores.releases.live(resourceId, pullRequestId),
   ]);
-  if (found === undefined) return { sites: [] };
-  const { application } = found;
-  const partId = siteIdOf(application.uuid, pullRequestId);
-  if (claims === undefined || claims.length === 0) return { partId, sites: [] };
-  const ref: ReleaseRef | undefined = live && { resourceUuid: application.uuid, deploymentUuid: live.deployment_uuid };
+  if (subject === undefined) return { sites: [] };
+  const { record } = subject;
+  const partId = siteIdOf(record.uuid, pullRequestId);
+  const site = deployedKind(subject).site(subject);
+  if (site === undefined || claims === undefined || claims.length === 0) return { partId, sites: [] };
+  const ref: ReleaseRef | undefined = live && { resourceUuid: record.uuid, deploymentUuid: live.deployment_uuid };
   const state = ref && (await engine.inspect(ref));
-  const desiredState = pullRequestId === 0 ? application.desired_state : "running";
-  const subjects = siteSubjects({ ...applicationSite(found), domains: claims, pullRequestId });
+  const desiredState = pullRequestId === 0 ? record.desired_state : "running";
   const upstreamsFor = ({ container }: SiteSubject) =>
-    application.removing_at ? [] : upstreamsOf(desiredState, live, state, container);
-  return { partId, sites: subjects.map((subject) => siteOf(subject, upstreamsFor(subject))) };
+    record.removing_at ? [] : upstreamsOf(desiredState, live, state, container);
+  const subjects = siteSubjects({ ...site, domains: claims, pullRequestId });
+  return { partId, sites: subjects.map((one) => siteOf(one, upstreamsFor(one))) };
 }
 
 const SETTLE_ATTEMPTS_MAX = 5;

@@ -1,4 +1,11 @@
-import { type ClaimedTask, DomainError, type ExecResult, isDomainError, type TaskExecutionStatus } from "@berth/core";
+import {
+  type ClaimedTask,
+  DomainError,
+  deployedKind,
+  type ExecResult,
+  isDomainError,
+  type TaskExecutionStatus,
+} from "@berth/core";
 import { secretsOf } from "./deploy/secrets.ts";
 import type { ServerHands } from "./hands.ts";
 import { endingOf, type RunEnding } from "./held-runs.ts";
@@ -101,12 +108,12 @@ async function execute(
 /** The same texts that must not stand in the log of a deployment. */
 async function secretsFor({ stores }: WorkerDeps, task: ClaimedTask): Promise<readonly string[]> {
   const team = stores.forTeam(task.team_id);
-  const [application, domains, envs] = await Promise.all([
-    stores.resources.application(task.resource_id),
+  const [subject, domains, envs] = await Promise.all([
+    stores.resources.subject(task.resource_id),
     stores.resources.domains(task.resource_id),
     team.envs.list(task.resource_id),
   ]);
-  return secretsOf(envs.items, application?.secrets, domains);
+  return secretsOf(envs.items, subject === undefined ? [] : deployedKind(subject).secretTexts(subject), domains);
 }
 
 const linesOf = (output: string): readonly string[] => (output === "" ? [] : output.replace(/\n$/, "").split("\n"));

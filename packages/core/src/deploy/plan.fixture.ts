@@ -26,6 +26,7 @@ export const resource = (change: Partial<WantedResource> = {}): WantedResource =
   restartCount: 0,
   releases: [release("d1")],
   isAlone: false,
+  isDeploying: false,
   sites: [],
   previews: [],
   ...change,

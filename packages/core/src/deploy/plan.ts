@@ -108,8 +108,8 @@ function planRelease(
   const ref: ReleaseRef = { resourceUuid: resource.uuid, deploymentUuid };
   switch (release.role) {
     case "live":
-      if (part === undefined || hasGivenWay(resource, part, wanted)) return [];
-      return planLive(resource, part, release, ref, seen.get(deploymentUuid), observed);
+      if (part === undefined) return [];
+      return planLive(resource, part, release, ref, seen.get(deploymentUuid), wanted, observed);
     case "retiring": {
       // Its removal is the last part of that deployment's story, also where people read it.
       if (release.isSuccessorActive) return [];
@@ -128,40 +128,46 @@ function planRelease(
 
 function planLive(
   resource: WantedResource,
-  { desiredState, pullRequestId }: Part,
+  part: Part,
   release: WantedRelease,
   ref: ReleaseRef,
   state: ReleaseState | undefined,
+  wanted: Wanted,
   observed: Observed,
 ): Operation[] {
   const { deploymentId } = release;
   const isDown = state === undefined || DOWN.has(state.state);
-  if (desiredState === "stopped") {
+  if (part.desiredState === "stopped") {
     return isDown ? [] : [{ type: "stop", resourceId: resource.id, release: ref }];
   }
   const restartCount = observed.restarts.get(release.deploymentUuid) ?? 0;
   const { restartCountMax = 0 } = resource;
   // Nobody starts or stops a preview by itself.
-  if (restartCountMax > 0 && restartCount > restartCountMax && pullRequestId === 0) {
+  if (restartCountMax > 0 && restartCount > restartCountMax && part.pullRequestId === 0) {
     return [{ type: "give_up", resourceId: resource.id, release: ref, restartCount, restartCountMax }];
   }
   if (isDown) {
-    if (observed.resting.has(release.deploymentUuid)) return [];
+    if (observed.resting.has(release.deploymentUuid) || hasGivenWay(resource, part, wanted)) return [];
     return [{ type: "start", resourceId: resource.id, release: ref, deploymentId }];
   }
   if (state.upstream === null || isSameUpstream(state.upstream, release.upstream)) return [];
   return [{ type: "set_upstream", deploymentId, upstream: state.upstream }];
 }
 
-/** It was stopped for the candidate of a running deployment, which holds the ports that it would want. */
-const hasGivenWay = ({ isAlone, releases }: WantedResource, { pullRequestId }: Part, { activeDeployments }: Wanted) =>
+/** It was stopped for a deployment that is under way, or that starts another release in a moment. */
+const hasGivenWay = (
+  { isAlone, isDeploying, releases }: WantedResource,
+  { pullRequestId }: Part,
+  { activeDeployments }: Wanted,
+) =>
   isAlone &&
-  releases.some(
-    (other) =>
-      other.role === "candidate" &&
-      other.pullRequestId === pullRequestId &&
-      activeDeployments.has(other.deploymentUuid),
-  );
+  ((isDeploying && pullRequestId === 0) ||
+    releases.some(
+      (other) =>
+        other.role === "candidate" &&
+        other.pullRequestId === pullRequestId &&
+        activeDeployments.has(other.deploymentUuid),
+    ));
 
 function planRoute(resource: WantedResource, part: Part, seen: Seen, { sites }: Observed): Operation[] {
   if (part.isRemoving) return [];

@@ -13,8 +13,8 @@ import type { ReleaseLimits, ReleaseSpec, StorageMount } from "./release.ts";
 import { containerOptions } from "./release-container.ts";
 import { buildtimeEnv, runtimeEnv } from "./release-env.ts";
 
-/** Everything a deployment is derived from, read at one moment. */
-export interface DeploySubject {
+/** Everything a deployment of an application is derived from, read at one moment. */
+export interface ApplicationInput {
   readonly application: ApplicationRecord;
   readonly secrets: ApplicationSecrets;
   readonly deployment: DeploymentRecord;
@@ -66,7 +66,7 @@ function pullRequestHead(application: SourceOwner, { commit, pull_request_id, gi
   throw new DomainError("source.not_found", message);
 }
 
-export function buildRequest(subject: DeploySubject, sourceFolder: string): BuildRequest {
+export function buildRequest(subject: ApplicationInput, sourceFolder: string): BuildRequest {
   const { application, deployment } = subject;
   return {
     resourceUuid: application.uuid,
@@ -79,7 +79,7 @@ export function buildRequest(subject: DeploySubject, sourceFolder: string): Buil
   };
 }
 
-export function releaseSpec(subject: DeploySubject, artifact: Artifact): ReleaseSpec {
+export function releaseSpec(subject: ApplicationInput, artifact: Artifact): ReleaseSpec {
   const { application, deployment } = subject;
   const env = runtimeEnv(subject);
   return {

@@ -24,6 +24,8 @@ export interface WantedResource {
   readonly releases: readonly WantedRelease[];
   /** Its releases hold ports of the server, so two of them never run at the same time. */
   readonly isAlone: boolean;
+  /** A deployment of it is in progress, not of one of its previews. */
+  readonly isDeploying: boolean;
   /** What its sites are made of, one for each container where it has several; empty: it claims no URL. */
   readonly sites: readonly SiteSubject[];
   readonly previews: readonly WantedPreview[];

@@ -60,14 +60,6 @@ export interface ServiceStore
 
 /** What the worker needs of services, across teams. */
 export interface SystemServiceStore {
-  find(id: number): Promise<
-    | {
-        readonly service: ServiceRecord;
-        readonly secrets: ServiceSecrets;
-        readonly containers: readonly ServiceContainerRecord[];
-      }
-    | undefined
-  >;
   /** Of all services on a server, each in the order of its compose text. */
   containersOn(serverId: number): Promise<readonly ServiceContainerRecord[]>;
   /**

@@ -1,6 +1,6 @@
-import type { ApplicationSecrets } from "../application.ts";
 import type { Artifact } from "../deploy/artifact.ts";
 import type { Upstream } from "../deploy/release.ts";
+import type { DeploySubject } from "../deploy/subject.ts";
 import type { DeploymentLogLine, DeploymentStep, StepName, StepStatus } from "../deployment.ts";
 import type { DiskUsage } from "../disk-usage.ts";
 import type { Role } from "../permission.ts";
@@ -13,7 +13,6 @@ import type { JobLease, SystemJobStore } from "./job.ts";
 import type { SystemMetricStore } from "./metric.ts";
 import type { SystemPreviewStore } from "./preview.ts";
 import type {
-  ApplicationRecord,
   DeploymentRecord,
   DomainClaim,
   ReleaseRecord,
@@ -193,9 +192,8 @@ export interface RoutedResource extends ResourceRecord {
 
 export interface SystemResourceStore {
   find(id: number): Promise<ResourceRecord | undefined>;
-  application(
-    id: number,
-  ): Promise<{ readonly application: ApplicationRecord; readonly secrets: ApplicationSecrets } | undefined>;
+  /** With what its kind has. */
+  subject(id: number): Promise<DeploySubject | undefined>;
   /** Claims of a resource itself, not of its previews, for its routes. */
   domains(id: number): Promise<readonly DomainClaim[]>;
   setStatus(id: number, status: string): Promise<void>;

@@ -1,7 +1,8 @@
 import type {
-  ApplicationSecrets,
   Checkout,
   Clock,
+  DeployedKind,
+  DeployInput,
   DeploySubject,
   Engine,
   ReleaseRef,
@@ -16,8 +17,9 @@ import type { WorkerSettings } from "../settings.ts";
 import type { Hold } from "./hold.ts";
 
 /** What every step works with. */
-export interface DeployContext extends DeploySubject {
-  readonly secrets: ApplicationSecrets;
+export interface DeployContext extends DeployInput {
+  /** How the subject is deployed. */
+  readonly kind: DeployedKind<DeploySubject>;
   readonly ref: ReleaseRef;
   /** Of the server that it goes to. */
   readonly hands: ServerHands;

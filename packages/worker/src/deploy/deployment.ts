@@ -1,6 +1,7 @@
 import {
   type DeploymentRecord,
   type DeploymentStep,
+  deployedKind,
   isDomainError,
   type Lease,
   STEP_NAMES,
@@ -93,26 +94,26 @@ async function open(
 }
 
 const UNOPENED =
-  "Berth could not prepare this deployment. Check the application's variables and settings, then deploy again; " +
+  "Berth could not prepare this deployment. Check its variables and settings, then deploy again; " +
   "Berth's own log has the details.";
 
 async function readContext(deps: DeploymentDeps, claim: Claim, hold: Hold): Promise<DeployContext | undefined> {
   const { stores, source, clock, settings } = deps;
   const { deployment } = claim;
   const team = stores.forTeam(deployment.team_id);
-  const [found, server, domains, envs, storages] = await Promise.all([
-    stores.resources.application(deployment.resource_id),
+  const [subject, server, domains, envs, storages] = await Promise.all([
+    stores.resources.subject(deployment.resource_id),
     stores.servers.find(deployment.server_id),
     claimsOf(stores, deployment.resource_id, deployment.pull_request_id),
     team.envs.list(deployment.resource_id),
     team.storages.list(deployment.resource_id),
   ]);
-  if (found === undefined || server === undefined || domains === undefined) return undefined;
+  if (subject === undefined || server === undefined || domains === undefined) return undefined;
   // Counted from here: the time in which the control plane was down is not the deployment's.
   hold.limit(server.settings.dynamic_timeout);
   return {
-    application: found.application,
-    secrets: found.secrets,
+    subject,
+    kind: deployedKind(subject),
     deployment,
     domains,
     envs: envs.items,
@@ -131,8 +132,8 @@ async function readContext(deps: DeploymentDeps, claim: Claim, hold: Hold): Prom
   };
 }
 
-function openLog(deps: DeploymentDeps, { deployment, envs, secrets, domains }: DeployContext): DeploymentLog {
-  const hidden = secretsOf(envs, secrets, domains);
+function openLog(deps: DeploymentDeps, { deployment, envs, subject, kind, domains }: DeployContext): DeploymentLog {
+  const hidden = secretsOf(envs, kind.secretTexts(subject), domains);
   return deploymentLog({
     deployments: deps.stores.deployments,
     deploymentId: deployment.id,
@@ -158,7 +159,7 @@ async function readRows({ stores }: DeploymentDeps, lease: Lease): Promise<Map<S
 }
 
 async function endWithoutSubject({ stores }: DeploymentDeps, { lease, deployment }: Claim): Promise<DeploymentOutcome> {
-  const subject = deployment.pull_request_id === 0 ? "application" : "preview";
-  const isEnded = await stores.deployments.finish(lease, "failed", `The ${subject} is gone.`);
+  const what = deployment.pull_request_id === 0 ? deployment.resource_name : "preview";
+  const isEnded = await stores.deployments.finish(lease, "failed", `The ${what} is gone.`);
   return isEnded ? "failed" : "left";
 }

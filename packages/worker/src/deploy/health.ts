@@ -1,10 +1,10 @@
 import {
+  BUILT_IN_CHECK,
   crashOf,
   DomainError,
   type ErrorCode,
   type HealthCheck,
   type HealthProgress,
-  healthCheckOf,
   isDomainError,
   judge,
   NO_PROGRESS,
@@ -28,7 +28,7 @@ export const health: Step<StepContext, Started, object> = {
   name: "health",
   resumable: true,
   async run(ctx) {
-    let check = healthCheckOf(ctx.application.settings);
+    let check = ctx.kind.healthCheck(ctx.subject);
     ctx.say(describe(check));
     const startedMs = performance.now();
     let progress: HealthProgress = NO_PROGRESS;
@@ -40,8 +40,8 @@ export const health: Step<StepContext, Started, object> = {
       if (crash !== undefined) throw await failure(ctx, "deploy.start_failed", `The new release crashed: ${crash}.`);
 
       if (state?.health !== undefined && check !== OWN_CHECK) {
+        if (check.probe.type !== "steady") ctx.say("Its image has a HEALTHCHECK of its own, which decides instead.");
         check = OWN_CHECK;
-        ctx.say("Its image has a HEALTHCHECK of its own, which decides instead.");
       }
       const problem = await problemNow(ctx, check, state, elapsedSeconds);
       ctx.io.signal.throwIfAborted();
@@ -71,22 +71,20 @@ async function problemNow(
 ): Promise<string | undefined> {
   if (state?.state !== "running") return "it has not started yet";
   if (state.health !== undefined) return ownProblem(state.health);
-  if (state.upstream === null && check.probe.type === "http") {
-    return elapsedSeconds < STEADY_SECONDS ? "it has not run for long yet" : undefined;
-  }
+  const isAsked = check.probe.type === "command" || (check.probe.type === "http" && state.upstream !== null);
+  if (!isAsked) return elapsedSeconds < STEADY_SECONDS ? "it has not run for long yet" : undefined;
   return problemOf(check, await probeRelease(ctx.hands, state, check, ctx.io.signal));
 }
 
 /** A release that has listened elsewhere for so long will not come to the right port any more. */
 async function wrongPortOf(
-  { hands, application, ref }: StepContext,
+  { hands, subject, kind, ref }: StepContext,
   state: ReleaseState | undefined,
   elapsedSeconds: number,
 ): Promise<string | undefined> {
   const upstream = state?.upstream ?? null;
-  if (application.settings.health_check_enabled || upstream === null || elapsedSeconds < WRONG_PORT_SECONDS) {
-    return undefined;
-  }
+  const isAsked = kind.healthCheck(subject) !== BUILT_IN_CHECK;
+  if (isAsked || upstream === null || elapsedSeconds < WRONG_PORT_SECONDS) return undefined;
   const ports = await hands.engine.listeningPorts(ref);
   return ports.length === 0 ? undefined : portProblem(ports, upstream.port);
 }
@@ -120,6 +118,7 @@ async function failure({ hands, ref, io, say }: StepContext, code: ErrorCode, me
 
 function describe({ probe, startPeriodSeconds, failuresMax, intervalSeconds, timeoutSeconds }: HealthCheck): string {
   const patienceSeconds = startPeriodSeconds + (failuresMax - 1) * intervalSeconds + timeoutSeconds;
+  if (probe.type === "steady") return "Waits until it runs steadily, by its own health check where it has one";
   const what = probe.type === "http" ? `${probe.method} ${probe.path}` : "the health check command";
   return `Waits at most ${patienceSeconds} seconds for ${what}`;
 }

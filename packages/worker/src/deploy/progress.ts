@@ -1,13 +1,4 @@
-import {
-  type AnyStep,
-  type Checkout,
-  type DeploymentStep,
-  type GitCredentials,
-  type StepName,
-  type StepStatus,
-  sourceSpec,
-  type WorkIO,
-} from "@berth/core";
+import type { AnyStep, Checkout, DeploymentStep, GitCredentials, StepName, StepStatus, WorkIO } from "@berth/core";
 import type { Logger } from "../ports.ts";
 import type { WorkerSettings } from "../settings.ts";
 import type { DeployContext, StepContext } from "./context.ts";
@@ -56,10 +47,11 @@ export function stepContext(run: Run, name: StepName, wasInterrupted = false): S
 }
 
 async function fetchSource({ ctx, log }: Run, commit: string, io: WorkIO): Promise<Checkout> {
-  const { application, source, deployment } = ctx;
-  const credentials = application.source === "git" ? await ctx.credentialsFor(application) : undefined;
+  const { subject, kind, source, deployment } = ctx;
+  const isFromGit = subject.kind === "application" && subject.record.source === "git";
+  const credentials = isFromGit ? await ctx.credentialsFor(subject.record) : undefined;
   if (credentials !== undefined) log.hide([secretOf(credentials)]);
-  return await source.checkout(sourceSpec(application, { ...deployment, commit }, credentials), deployment.uuid, io);
+  return await source.checkout(kind.source(subject, { ...deployment, commit }, credentials), deployment.uuid, io);
 }
 
 const secretOf = (credentials: GitCredentials): string =>

@@ -1,4 +1,4 @@
-import type { ApplicationSecrets, DomainClaim, EnvRecord } from "@berth/core";
+import type { DomainClaim, EnvRecord } from "@berth/core";
 
 /**
  * The texts that must not stand in a log. A variable's value counts unless it is so short or so common that hiding it
@@ -6,12 +6,12 @@ import type { ApplicationSecrets, DomainClaim, EnvRecord } from "@berth/core";
  */
 export function secretsOf(
   envs: readonly Pick<EnvRecord, "value">[],
-  secrets: Readonly<ApplicationSecrets> | undefined,
+  ownTexts: readonly (string | null)[],
   domains: readonly DomainClaim[],
 ): readonly string[] {
   const isPublic = (value: string) => domains.some(({ host, url }) => value === host || value === url);
   const values = envs.flatMap(({ value }) => (value !== null && isTelling(value) && !isPublic(value) ? [value] : []));
-  const own = Object.values(secrets ?? {}).filter((value) => value !== null && value.length >= LENGTH_MIN);
+  const own = ownTexts.filter((value) => value !== null && value.length >= LENGTH_MIN);
   return [...new Set([...values, ...own])].filter((value) => value !== null);
 }
 

@@ -1,9 +1,9 @@
-import { releaseSpec, type Step, type Upstream } from "@berth/core";
+import type { Step, Upstream } from "@berth/core";
 import { STOP_GRACE_SECONDS } from "../settings.ts";
 import type { Built, CheckedOut } from "./checkout.ts";
 import type { StepContext } from "./context.ts";
 import { fenced } from "./fence.ts";
-import { freeServerPorts } from "./server-ports.ts";
+import { giveWay } from "./give-way.ts";
 import { recordVolumes } from "./volume-record.ts";
 
 export interface Started {
@@ -16,18 +16,18 @@ export const start: Step<StepContext, Built & Pick<CheckedOut, "commit">, Starte
   // An engine that runs the release already answers where.
   resumable: true,
   async run(ctx, { artifact, builtBy, commit }) {
-    const { stores, hold, hands, deployment, application } = ctx;
+    const { stores, hold, hands, deployment, kind } = ctx;
     const record = { artifact, built_by: builtBy };
     fenced(hold, await stores.releases.saveCandidate(hold.lease, { ...record, upstream: null }));
-    const spec = releaseSpec({ ...ctx, deployment: { ...deployment, commit } }, artifact);
-    await freeServerPorts(ctx, spec);
+    const spec = kind.releaseSpec({ ...ctx, deployment: { ...deployment, commit } }, artifact);
+    await giveWay(ctx);
     const { upstream } = await hands.engine.start(spec, ctx.io);
-    await recordVolumes(stores, application, spec);
+    await recordVolumes(stores, ctx.subject.record, spec);
     fenced(hold, await stores.releases.saveCandidate(hold.lease, { ...record, upstream }));
     return { upstream };
   },
-  async undo({ stores, hands, ref, deployment, application }) {
-    const graceSeconds = application.settings.stop_grace_period ?? STOP_GRACE_SECONDS;
+  async undo({ stores, hands, ref, deployment, subject, kind }) {
+    const graceSeconds = kind.stopGraceSeconds(subject) ?? STOP_GRACE_SECONDS;
     await hands.engine.remove(ref, { graceSeconds: Math.min(graceSeconds, UNDO_GRACE_SECONDS_MAX) });
     await stores.releases.delete(deployment.id);
   },

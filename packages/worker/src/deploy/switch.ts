@@ -47,9 +47,16 @@ export const switchTraffic: Step<StepContext, Started, Switched> = {
 };
 
 /** The step before has seen it: whoever waits for the deployment should not read an older status after it. */
-async function tellHealthy({ stores, deployment, onHealthy }: StepContext): Promise<void> {
-  onHealthy(deployment.uuid);
+async function tellHealthy({ stores, deployment, onHealthy, subject, kind, hands, ref }: StepContext): Promise<void> {
   const { resource_id, pull_request_id } = deployment;
+  if (kind.healthCheck(subject).probe.type === "steady") {
+    const seen = await hands.engine.inspect(ref);
+    return await stores.resources.setStatus(
+      resource_id,
+      `running:${seen?.health === "healthy" ? "healthy" : "unknown"}`,
+    );
+  }
+  onHealthy(deployment.uuid);
   if (pull_request_id === 0) return await stores.resources.setStatus(resource_id, "running:healthy");
   const preview = await stores.previews.find(resource_id, pull_request_id);
   if (preview !== undefined) await stores.previews.setStatus(preview.id, "running:healthy");
@@ -58,7 +65,7 @@ async function tellHealthy({ stores, deployment, onHealthy }: StepContext): Prom
 type Keep = (change: Progress) => Promise<void>;
 
 async function runPreCommand(ctx: StepContext, progress: Progress, keep: Keep): Promise<void> {
-  const script = ctx.application.settings.pre_deployment_command;
+  const script = ctx.kind.commands(ctx.subject).pre;
   if (!script || progress.preCommand === "done") return;
   if (progress.preCommand === "running") {
     throw new DomainError(
@@ -82,7 +89,7 @@ async function runPreCommand(ctx: StepContext, progress: Progress, keep: Keep): 
 
 /** Traffic flows already: what goes wrong here is told and changes nothing. */
 async function runPostCommand(ctx: StepContext, progress: Progress, keep: Keep): Promise<void> {
-  const script = ctx.application.settings.post_deployment_command;
+  const script = ctx.kind.commands(ctx.subject).post;
   if (!script || progress.postCommand === "done") return;
   if (progress.postCommand === "running") {
     return ctx.say("The control plane stopped while the post-deployment command ran; it is not run again.", "stderr");

@@ -34,13 +34,13 @@ describe("a deployment that cannot be prepared", () => {
 
   test("obeys a cancel", async () => {
     const deployment = await world.deploy(await world.application());
-    const application = async () => {
+    const subject = async () => {
       // The reconciler asks too, before it is claimed.
       const isRunning = (await world.find(deployment)).status === "in_progress";
       if (isRunning) await world.stores.deployments.requestCancel(deployment.uuid);
       return tooLarge();
     };
-    world.worker({ stores: { ...world.system, resources: { ...world.system.resources, application } } });
+    world.worker({ stores: { ...world.system, resources: { ...world.system.resources, subject } } });
     expect(await world.ended(deployment)).toMatchObject({ status: "cancelled-by-user", error: "Cancelled by a user." });
   });
 

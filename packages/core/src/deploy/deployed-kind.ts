@@ -1,0 +1,121 @@
+import { ApplicationSettings } from "../application.ts";
+import { DomainError } from "../errors.ts";
+import { type HealthCheck, healthCheckOf, STEADY_CHECK } from "../health-check.ts";
+import type { EngineCapabilities } from "../ports/engine.ts";
+import type { DeploymentRecord } from "../ports/records.ts";
+import type { GitCredentials, SourceSpec } from "../ports/source.ts";
+import type { ResourceKind } from "../resource.ts";
+import type { Artifact, BuildRequest } from "./artifact.ts";
+import { DATABASE_STOP_GRACE_SECONDS, databaseSpec } from "./database-release.ts";
+import type { ReleaseSpec } from "./release.ts";
+import { portMappingsOf } from "./release-container.ts";
+import { buildConfig, buildRequest, releaseSpec, sourceSpec } from "./release-spec.ts";
+import { applicationSite, type SiteSubject } from "./site.ts";
+import type { DeployInput, DeploySubject, SubjectOf } from "./subject.ts";
+
+type DeployedSource = Pick<DeploymentRecord, "commit" | "pull_request_id" | "git_type">;
+
+/** How a kind of resource is deployed, where the kinds differ. */
+export interface DeployedKind<Subject extends DeploySubject> {
+  /** What is fetched. @throws DomainError `source.not_found` */
+  source(subject: Subject, deployment: DeployedSource, credentials: GitCredentials | undefined): SourceSpec;
+  buildRequest(input: DeployInput<Subject>, sourceFolder: string): BuildRequest;
+  releaseSpec(input: DeployInput<Subject>, artifact: Artifact): ReleaseSpec;
+  healthCheck(subject: Subject): HealthCheck;
+  /** Why only one of its releases may run at a time, as the end of a sentence; `undefined`: two may. */
+  aloneBecause(subject: Subject, capabilities: Pick<EngineCapabilities, "port_mappings">): string | undefined;
+  /** `null`: the usual time. */
+  stopGraceSeconds(subject: Subject): number | null;
+  /** Run around the switch, in the release before and in the new one. */
+  commands(subject: Subject): { readonly pre: string | null; readonly post: string | null };
+  /** How many replaced builds stay on the server, to be rolled back to. */
+  keptBuilds(subject: Subject): number;
+  /** `undefined`: it has no site. */
+  site(subject: Subject): Pick<SiteSubject, "owner" | "settings" | "secrets"> | undefined;
+  /** Times that what runs now has ended by itself. */
+  restartCount(subject: Subject): number;
+  /** Texts of its own that must not stand in a log. */
+  secretTexts(subject: Subject): readonly (string | null)[];
+}
+
+const NO_COMMANDS = { pre: null, post: null };
+
+const application: DeployedKind<SubjectOf<"application">> = {
+  source: ({ record }, deployment, credentials) => sourceSpec(record, deployment, credentials),
+  buildRequest: ({ subject, ...input }, folder) => buildRequest({ ...own(subject), ...input }, folder),
+  releaseSpec: ({ subject, ...input }, artifact) => releaseSpec({ ...own(subject), ...input }, artifact),
+  healthCheck: ({ record }) => healthCheckOf(record.settings),
+  aloneBecause({ record: { settings } }, { port_mappings }) {
+    const ports = port_mappings ? portMappingsOf(settings.ports_mappings).map(({ serverPort }) => serverPort) : [];
+    return ports.length === 0 ? undefined : `only one can hold port ${ports.join(", ")} of the server`;
+  },
+  stopGraceSeconds: ({ record }) => record.settings.stop_grace_period,
+  commands: ({ record: { settings } }) => ({
+    pre: settings.pre_deployment_command,
+    post: settings.post_deployment_command,
+  }),
+  keptBuilds: ({ record }) => record.settings.docker_images_to_keep,
+  site: (subject) => applicationSite(own(subject)),
+  restartCount: ({ record }) => record.restart_count,
+  secretTexts: ({ secrets }) => Object.values(secrets),
+};
+
+const database: DeployedKind<SubjectOf<"database">> = {
+  source: () => ({ type: "none" }),
+  buildRequest: ({ subject: { record }, deployment }, sourceFolder) => ({
+    resourceUuid: record.uuid,
+    deploymentUuid: deployment.uuid,
+    resourceNumber: record.id,
+    sourceFolder,
+    config: imageConfig(record.settings.image),
+    env: {},
+    isForced: deployment.force_rebuild,
+  }),
+  releaseSpec: ({ subject: { record, secrets }, ...input }, artifact) =>
+    databaseSpec({ database: record, secrets, ...input }, artifact),
+  healthCheck: () => STEADY_CHECK,
+  aloneBecause: () => "two servers on the same data would destroy it",
+  stopGraceSeconds: () => DATABASE_STOP_GRACE_SECONDS,
+  commands: () => NO_COMMANDS,
+  keptBuilds: () => 0,
+  site: () => undefined,
+  restartCount: ({ record }) => record.restart_count,
+  secretTexts: ({ secrets }) => Object.values(secrets),
+};
+
+const service: DeployedKind<SubjectOf<"service">> = {
+  source: () => ({ type: "none" }),
+  buildRequest: () => refuse(),
+  releaseSpec: () => refuse(),
+  healthCheck: () => STEADY_CHECK,
+  aloneBecause: () => "its containers share what they keep",
+  stopGraceSeconds: () => null,
+  commands: () => NO_COMMANDS,
+  keptBuilds: () => 0,
+  site: () => undefined,
+  restartCount: () => 0,
+  secretTexts: () => [],
+};
+
+const KINDS: { readonly [Kind in ResourceKind]: DeployedKind<SubjectOf<Kind>> } = { application, database, service };
+
+/** How a subject is deployed. */
+export const deployedKind = <Subject extends DeploySubject>({ kind }: Subject): DeployedKind<Subject> =>
+  // The table has, for each kind, what takes subjects of that kind.
+  KINDS[kind] as unknown as DeployedKind<Subject>;
+
+function own({ record, secrets }: SubjectOf<"application">) {
+  return { application: record, secrets };
+}
+
+/** Nothing is built: the image is taken as it is. */
+const imageConfig = (image: string) =>
+  buildConfig(
+    ApplicationSettings.parse({ build_pack: "dockerimage", docker_registry_image_name: image }),
+    { dockerfile: null },
+    null,
+  );
+
+function refuse(): never {
+  throw new DomainError("engine.unsupported", "Services do not run yet.");
+}
