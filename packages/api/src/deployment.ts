@@ -7,6 +7,8 @@ import {
   DeploymentPage,
   DeploymentStepView,
   DeployRequestResult,
+  RESOURCE_KINDS,
+  type ResourceKind,
 } from "@berth/core";
 import { tracked } from "@trpc/server";
 import { z } from "zod";
@@ -60,6 +62,29 @@ export const deploy = operation({
   .output(DeployRequestResult)
   .mutation(({ ctx, input }) => ctx.control.deploy(input));
 
+const listOf = (kind: ResourceKind, operationId: string) =>
+  operation({
+    method: "GET",
+    path: `/deployments/${RESOURCE_KINDS[kind].plural}/{uuid}`,
+    operationId,
+    tag: "Deployments",
+    summary: `List the deployments of ${kind === "application" ? "an" : "a"} ${kind}`,
+    description: "Newest first.",
+    ability: "read",
+  })
+    .input(
+      z.strictObject({
+        uuid: z.string().describe(`The ${kind}'s identifier.`),
+        pull_request_id: pullRequest.optional().describe("Only those of this pull request; 0: of none."),
+        ...pagingOf(10),
+      }),
+    )
+    .output(DeploymentPage)
+    .query(async ({ ctx, input: { uuid, ...page } }) => {
+      const found = await ctx.control.deployments.listByResource({ kind, uuid }, page);
+      return { count: found.total, deployments: [...listed(ctx, found, page)] };
+    });
+
 export const deployments = {
   list: operation({
     method: "GET",
@@ -67,34 +92,16 @@ export const deployments = {
     operationId: "list-deployments",
     tag: "Deployments",
     summary: "List the deployments that wait or run",
-    description: "Of the whole team, oldest first.",
+    description: "Those of applications of the whole team, oldest first.",
     ability: "read",
   })
     .input(z.strictObject(pagingOf(100)))
     .output(z.array(Deployment))
     .query(async ({ ctx, input }) => [...listed(ctx, await ctx.control.deployments.listActive(input), input)]),
 
-  listByApplication: operation({
-    method: "GET",
-    path: "/deployments/applications/{uuid}",
-    operationId: "list-deployments-by-app-uuid",
-    tag: "Deployments",
-    summary: "List the deployments of an application",
-    description: "Newest first.",
-    ability: "read",
-  })
-    .input(
-      z.strictObject({
-        uuid: z.string().describe("The application's identifier."),
-        pull_request_id: pullRequest.optional().describe("Only those of this pull request; 0: of none."),
-        ...pagingOf(10),
-      }),
-    )
-    .output(DeploymentPage)
-    .query(async ({ ctx, input: { uuid, ...page } }) => {
-      const found = await ctx.control.deployments.listByApplication(uuid, page);
-      return { count: found.total, deployments: [...listed(ctx, found, page)] };
-    }),
+  listByApplication: listOf("application", "list-deployments-by-app-uuid"),
+  listByService: listOf("service", "list-deployments-by-service-uuid"),
+  listByDatabase: listOf("database", "list-deployments-by-database-uuid"),
 
   get: operation({
     method: "GET",

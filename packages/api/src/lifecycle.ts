@@ -13,7 +13,7 @@ import { article, onResource, perKind } from "./per-kind.ts";
 /** Only services are made of images that can be pulled anew. */
 const RESTART_INPUT = { service: ResourceRestart, database: z.strictObject({}) } as const;
 
-/** Starting is what the kinds do not share: an application's answers name the deployment. */
+/** Starting is what the kinds do not share. */
 const applicationStart = {
   start: onResource("application", {
     method: "POST",
@@ -46,18 +46,18 @@ const applicationStart = {
     .mutation(({ ctx, input: { uuid } }) => ctx.control.lifecycle.restart({ kind: "application", uuid })),
 };
 
-const engineStart = perKind(["service", "database"], (kind) => ({
+const recordStart = perKind(["service", "database"], (kind) => ({
   start: onResource(kind, {
     method: "POST",
     path: "/start",
     operationId: "start-{kind}-by-uuid",
     summary: `Start a ${kind}`,
-    description: "Refused while it runs.",
+    description: "Queues a deployment, which takes its settings as they are now. Refused while it runs.",
     ability: "deploy",
     alsoByGet: true,
-    errors: ["resource.already_running", "resource.state", "engine.unsupported"],
+    errors: ["resource.already_running", "resource.state", "queue.full", "engine.unsupported"],
   })
-    .output(Message)
+    .output(DeploymentQueued)
     .mutation(({ ctx, input: { uuid } }) => ctx.control.lifecycle.start({ kind, uuid })),
 
   restart: onResource(kind, {
@@ -65,13 +65,14 @@ const engineStart = perKind(["service", "database"], (kind) => ({
     path: "/restart",
     operationId: "restart-{kind}-by-uuid",
     summary: `Restart a ${kind}`,
+    description: "Queues a deployment, which takes its settings as they are now.",
     ability: "deploy",
     alsoByGet: true,
     query: Object.keys(RESTART_INPUT[kind].shape),
-    errors: ["resource.state", "engine.unsupported"],
+    errors: ["resource.state", "queue.full", "engine.unsupported"],
     input: RESTART_INPUT[kind],
   })
-    .output(Message)
+    .output(DeploymentQueued)
     .mutation(({ ctx, input: { uuid } }) => ctx.control.lifecycle.restart({ kind, uuid })),
 }));
 
@@ -108,6 +109,6 @@ const anyKind = perKind(["application", "service", "database"], (kind) => ({
 /** Starting, stopping and deleting. */
 export const lifecycle = {
   application: { ...applicationStart, ...anyKind.application },
-  service: { ...engineStart.service, ...anyKind.service },
-  database: { ...engineStart.database, ...anyKind.database },
+  service: { ...recordStart.service, ...anyKind.service },
+  database: { ...recordStart.database, ...anyKind.database },
 };

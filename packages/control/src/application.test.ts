@@ -43,7 +43,7 @@ describe("creating an application", () => {
       server_status: true,
       settings: { is_auto_deploy_enabled: true, is_static: false },
     });
-    expect((await at.own.deployments.listByApplication(uuid, {})).total).toBe(0);
+    expect((await at.own.deployments.listByResource({ kind: "application", uuid }, {})).total).toBe(0);
   });
 
   test("[S07] takes the name as its URL while that is free, then the name with a part of the uuid", async () => {
@@ -327,7 +327,7 @@ describe("an application whose source is uploaded", () => {
     await at.own.deploy({ uuid });
     const second = await at.own.applications.uploadSource(uuid, archive(20));
     await at.own.deploy({ uuid });
-    const { items } = await at.own.deployments.listByApplication(uuid, {});
+    const { items } = await at.own.deployments.listByResource({ kind: "application", uuid }, {});
     expect(items.map(({ commit }) => commit)).toEqual([second.commit, first.commit]);
   });
 

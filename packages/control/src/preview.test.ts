@@ -48,7 +48,7 @@ describe("a deployment of a pull request", () => {
       [true, 7],
       [false, 8],
     ]);
-    const { items } = await at.own.deployments.listByApplication(uuid, { pull_request_id: 7 });
+    const { items } = await at.own.deployments.listByResource({ kind: "application", uuid }, { pull_request_id: 7 });
     expect(items).toHaveLength(2);
   });
 
@@ -163,7 +163,7 @@ describe("deleting a preview", () => {
     expect(asked).toEqual({ message, job_uuid: expect.any(String) });
     // Asked for again, it is the same work.
     expect(await at.own.previews.delete(uuid, 7)).toEqual(asked);
-    const { items } = await at.own.deployments.listByApplication(uuid, {});
+    const { items } = await at.own.deployments.listByResource({ kind: "application", uuid }, {});
     expect(items.map(({ pull_request_id, status }) => [pull_request_id, status]).sort()).toEqual([
       [0, "queued"],
       [7, "cancelled-by-user"],

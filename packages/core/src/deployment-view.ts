@@ -20,7 +20,7 @@ export const Deployment = z
   .object({
     id: z.int(),
     deployment_uuid: text,
-    application_id: text.describe("A number, as text."),
+    application_id: text.describe("Of what is deployed, of whatever kind: a number, as text."),
     application_uuid: text,
     application_name: textOrNull,
     pull_request_id: z.int().describe("0: not a preview."),
@@ -56,7 +56,10 @@ export const Deployment = z
     finished_at: Timestamp.nullable(),
     cancel_requested_at: Timestamp.nullable(),
   })
-  .meta({ id: "Deployment", description: "One run that brings an application from source to traffic." });
+  .meta({
+    id: "Deployment",
+    description: "One run that brings an application from source to traffic, or starts a database or service.",
+  });
 export type Deployment = z.infer<typeof Deployment>;
 
 /** @param logs `undefined` for those who may not read secrets, `null` where they are not part of the answer. */

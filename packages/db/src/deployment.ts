@@ -19,11 +19,16 @@ export function deploymentStore(context: TeamContext): DeploymentStore {
     listActive: (paging = {}) =>
       page(
         paging,
-        (window) => within(own().select(DEPLOYMENT_COLUMNS).where(isActive).orderBy("deployment.id"), window).execute(),
+        (window) =>
+          within(
+            own().select(DEPLOYMENT_COLUMNS).where(isActive).where(isOfApplication).orderBy("deployment.id"),
+            window,
+          ).execute(),
         async () => {
           // Counts the rows of the partial index: what waits and runs now, however many deployments there ever were.
           const { total } = await own()
             .where(isActive)
+            .where(isOfApplication)
             .select(({ fn }) => fn.countAll<number>().as("total"))
             .executeTakeFirstOrThrow();
           return total;
@@ -77,6 +82,9 @@ export function deploymentStore(context: TeamContext): DeploymentStore {
       }),
   };
 }
+
+const isOfApplication = sql<boolean>`exists (
+  select from resource where resource.id = deployment.resource_id and resource.kind = 'application')`;
 
 /** Its row is locked: nobody starts or ends it in the meantime. */
 async function cancel(context: TeamContext, { id, status }: DeploymentRecord): Promise<DeploymentRecord> {

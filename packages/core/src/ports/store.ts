@@ -267,7 +267,7 @@ export interface EnvStore {
 }
 
 export interface DeploymentStore {
-  /** Queued and in progress, oldest first. */
+  /** Of applications: queued and in progress, oldest first. */
   listActive(paging?: Paging): Promise<Page<DeploymentRecord>>;
   /** Newest first. */
   listByResource(

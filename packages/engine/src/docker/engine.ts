@@ -189,7 +189,7 @@ export function dockerEngine(options: DockerEngineOptions): DockerEngine {
 const UP: ReadonlySet<string> = new Set(["running", "restarting"]);
 
 const capabilitiesOf = ({ builder }: DockerEngineOptions): EngineCapabilities => ({
-  kinds: ["application"],
+  kinds: ["application", "database"],
   build_packs: builder.buildPacks,
   images: true,
   replicas: false,
