@@ -162,7 +162,7 @@ export async function serviceSubject(context: Context, id: number): Promise<Subj
 export function systemServiceStore(context: Context): SystemServiceStore {
   return {
     containersOn: (serverId) =>
-      db
+      context.db
         .selectFrom("service_container")
         .innerJoin("resource", "resource.id", "service_container.resource_id")
         .where("resource.server_id", "=", serverId)

@@ -39,7 +39,7 @@ export async function readDatabase(
 
 /** What must not stand in a message. */
 export const textsToHide = ({ secrets }: KnownDatabase): readonly string[] =>
-  secretsOf([], undefined, []).concat(Object.values(secrets).filter((secret) => secret.length > 3));
+  secretsOf([], [], []).concat(Object.values(secrets).filter((secret) => secret.length > 3));
 
 /** A running release of a database, and how programs are run in it. */
 export interface LiveDatabase {

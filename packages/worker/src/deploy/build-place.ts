@@ -1,4 +1,4 @@
-import { chooseBuildServer, type Engine, type ServerRecord } from "@berth/core";
+import { type BuildPack, chooseBuildServer, type Engine, type ServerRecord } from "@berth/core";
 import type { StepContext } from "./context.ts";
 import { fenced } from "./fence.ts";
 
@@ -13,11 +13,12 @@ export interface BuildPlace {
  * that whoever goes on with it builds at the same place while that can be used.
  */
 export async function chooseBuildPlace(ctx: StepContext): Promise<BuildPlace> {
-  const { hands, application, deployment, stores, hold } = ctx;
+  const { hands, subject, deployment, stores, hold } = ctx;
   const own: BuildPlace = hands;
-  const { use_build_server, build_pack } = application.settings;
+  if (subject.kind !== "application") return own;
+  const { use_build_server, build_pack } = subject.record.settings;
   if (!use_build_server || build_pack === "dockerimage") return own;
-  const choice = await choose(ctx);
+  const choice = await choose(ctx, build_pack);
   fenced(hold, await stores.deployments.saveBuildServer(hold.lease, choice.server?.id ?? null));
   if (choice.server === undefined) {
     ctx.say(`Builds on the application's own server: ${choice.reason}.`, "stderr");
@@ -29,12 +30,12 @@ export async function chooseBuildPlace(ctx: StepContext): Promise<BuildPlace> {
   return choice.server.id === own.server.id ? own : { server: choice.server, engine: ctx.engineOf(choice.server) };
 }
 
-async function choose({ hands, application, deployment, stores, ownsServer }: StepContext) {
+async function choose({ hands, deployment, stores, ownsServer }: StepContext, buildPack: BuildPack) {
   const { server: target, engine } = hands;
   if (engine.images === undefined) {
     return { server: undefined, reason: `${target.name} runs no images, and nothing else is moved between servers` };
   }
-  if (application.settings.build_pack === "dockercompose") {
+  if (buildPack === "dockercompose") {
     return { server: undefined, reason: "what a Compose file builds is not moved between servers" };
   }
   const { items } = await stores.forTeam(deployment.team_id).servers.list();

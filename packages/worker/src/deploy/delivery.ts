@@ -14,7 +14,9 @@ export async function deliver(
   artifact: Artifact,
   commit: string,
 ): Promise<Artifact> {
-  const names = registryImages(ctx.application.settings, { ...ctx.deployment, commit });
+  const { subject } = ctx;
+  const deployed = { ...ctx.deployment, commit };
+  const names = subject.kind === "application" ? registryImages(subject.record.settings, deployed) : [];
   const { images } = place.engine;
   if (artifact.type !== "image" || images === undefined) {
     if (names.length > 0) ctx.say(`${place.server.name} makes no images, so none is pushed.`, "stderr");

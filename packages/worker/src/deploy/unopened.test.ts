@@ -24,7 +24,7 @@ describe("a deployment that cannot be prepared", () => {
     const deployment = await world.deploy(await world.application());
     const ended = await world.ended(deployment);
     expect(ended.status).toBe("failed");
-    expect(ended.error).toMatch(/^Berth could not prepare this deployment\. Check the application's variables/);
+    expect(ended.error).toMatch(/^Berth could not prepare this deployment\. Check its variables/);
     expect(await world.log(deployment)).toBe(ended.error);
     expect(new Set(Object.values(await world.steps(deployment)))).toEqual(new Set());
     expect(world.warnings.join()).toContain("A deployment could not be prepared.");
