@@ -1,4 +1,4 @@
-import { endTestBackup, testBackup } from "@berth/testing";
+import { endTestBackup, testBackup, testUuid } from "@berth/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createdDatabase, type Served, served } from "./berth.fixture.ts";
 
@@ -145,6 +145,7 @@ describe("backups that were made", () => {
           created_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00$/),
           message: null,
           status: "success",
+          duration: expect.any(Number),
         },
       ],
     });
@@ -176,6 +177,102 @@ describe("backups that were made", () => {
     expect(shown(first.database.uuid)).toEqual([[first.schedule.uuid, first.execution.uuid]]);
     expect(shown(second.database.uuid)).toEqual([[second.schedule.uuid, second.execution.uuid]]);
     expect(shown(without)).toEqual([]);
+  });
+});
+
+describe("restores", () => {
+  const made = async () => {
+    const backup = await testBackup(api.db, api.stores, api.place);
+    const path = `/databases/${backup.database.uuid}`;
+    const execution = `${path}/backups/${backup.schedule.uuid}/executions/${backup.execution.uuid}`;
+    const end = (end = {}) => endTestBackup(api.db.system, api.place.server.id, backup.execution.uuid, end);
+    return { ...backup, backupId: backup.execution.id, executionUuid: backup.execution.uuid, path, execution, end };
+  };
+  const answerOf = async (path: string, body?: object) => {
+    const { status, json } = await api.ask("POST", path, body === undefined ? {} : { body });
+    return [status, json.message, ...(json.errors ? [Object.keys(json.errors)] : [])];
+  };
+
+  test("are refused where nothing can be restored, with the reason", async () => {
+    const running = await made();
+    expect(await answerOf(`${running.execution}/drill`)).toEqual([400, "The backup has not ended yet."]);
+    const failed = await made();
+    await failed.end({ status: "failed", sha256: null, keepsFile: false });
+    expect(await answerOf(`${failed.execution}/drill`)).toEqual([
+      400,
+      "The backup failed: there is nothing to restore.",
+    ]);
+    const gone = await made();
+    await gone.end();
+    await api.db.system.backups.giveUp([gone.executionUuid], "local");
+    expect(await answerOf(`${gone.execution}/restore`, {})).toEqual([400, "No copy of the backup is left."]);
+    for (const missing of [
+      `${gone.path}/backups/x/executions/y`,
+      `${gone.path}/backups/${gone.schedule.uuid}/executions/y`,
+    ]) {
+      expect((await answerOf(`${missing}/drill`))[0]).toBe(404);
+    }
+  });
+
+  test("go into a database of the team and of the same engine only, by a name that is one", async () => {
+    const { execution, end } = await made();
+    await end();
+    const { json: mysql } = await api.ask("POST", "/databases/mysql", { body: api.where });
+    const refused = [
+      { target_database_uuid: "nobody's" },
+      { target_database_uuid: mysql.uuid },
+      { database_name: "--option" },
+      { nope: 1 },
+    ];
+    for (const body of refused) {
+      const [status, , fields] = await answerOf(`${execution}/restore`, body);
+      expect([status, fields]).toEqual([422, [Object.keys(body)[0]]]);
+    }
+  });
+
+  test("say that the server runs no databases, as a backup at once does", async () => {
+    const { execution, end } = await made();
+    await end();
+    expect((await answerOf(`${execution}/drill`))[0]).toBe(422);
+  });
+
+  test("are listed newest first and page by page, with what was counted", async () => {
+    const { database, backupId, path } = await made();
+    const insert = async (kind: "drill" | "restore") => {
+      const restore = await api.stores.restores.insert({
+        ...{ uuid: testUuid(), kind, database_name: "postgres", backup_execution_id: backupId },
+        ...{ resource_id: database.id, target_resource_id: database.id },
+      });
+      return restore?.uuid;
+    };
+    const [drill, restore] = [await insert("drill"), await insert("restore")];
+    // One of a kind at a time.
+    expect(await insert("drill")).toBeUndefined();
+    const claim = () =>
+      api.db.system.restores.claim([api.place.server.id], { owner: "worker", leaseSeconds: 60, at: new Date() });
+    let claimed = await claim();
+    while (claimed !== undefined && claimed.uuid !== drill) claimed = await claim();
+    const tables = [{ name: "public.orders", rows: 3, expected_rows: null }];
+    const end = { status: "success", message: null, tables, finished_at: new Date() } as const;
+    expect(await api.db.system.restores.finish({ uuid: drill ?? "", owner: "worker" }, end)).toBe(true);
+    expect(await api.db.system.restores.finish({ uuid: drill ?? "", owner: "worker" }, end)).toBe(false);
+    const listed = await api.ask("GET", `${path}/restores`);
+    expect(listed.json.map(({ uuid }: { uuid: string }) => uuid)).toEqual([restore, drill]);
+    expect(listed.headers["x-total-count"]).toBe("2");
+    expect((await api.ask("GET", `${path}/restores/${drill}`)).json).toMatchObject({
+      ...{
+        kind: "drill",
+        status: "success",
+        target_database_uuid: null,
+        database_name: "postgres",
+        step: null,
+        tables,
+      },
+    });
+    const missing = await api.ask("GET", `${path}/restores/x`);
+    expect([missing.status, missing.json.message]).toEqual([404, "Restore not found."]);
+    const types = (await api.stores.events.list({})).map(({ type }) => type);
+    expect(types).toContain("drill.finished");
   });
 });
 

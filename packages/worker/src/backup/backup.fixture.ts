@@ -24,7 +24,6 @@ import {
   dockerEngine,
   localHost,
   objectStorage,
-  redactor,
 } from "@berth/engine";
 import {
   type DockerFixture,
@@ -37,11 +36,8 @@ import {
   testS3Storage,
   testUuid,
 } from "@berth/testing";
-import type { HeldRunner } from "../held-runs.ts";
-import { pulse } from "../pulse.ts";
-import { DEFAULT_SETTINGS } from "../settings.ts";
 import { until } from "../world.fixture.ts";
-import { createBackupRunner } from "./runner.ts";
+import { testRunner } from "./runner.fixture.ts";
 import type { BackupTools } from "./tools.ts";
 
 /** Databases in containers of this machine's engine, saved by a runner of this process. */
@@ -94,10 +90,6 @@ export async function backupWorld(fixture: DockerFixture): Promise<BackupWorld> 
     ...{ host, docker: dockerClient(host), instance: fixture.instance, network: await fixture.network(), builder },
   });
   const releases = new Map<number, ReleaseRecord>();
-  const system = {
-    ...database.system,
-    releases: { ...database.system.releases, live: async (id: number) => releases.get(id) },
-  };
   const world: BackupWorld = {
     engine,
     s3,
@@ -117,32 +109,8 @@ export async function backupWorld(fixture: DockerFixture): Promise<BackupWorld> 
       rmSync(folder, { recursive: true, force: true });
     },
   };
-  const never = (): never => {
-    throw new Error("Not for backups.");
-  };
-  const runner: HeldRunner = createBackupRunner(
-    {
-      stores: system,
-      engineFor: () => engine,
-      handsOf: (server) => ({ server, engine, proxy: never, router: never, connect: undefined }) as never,
-      proxyFor: never,
-      source: never as never,
-      credentialsFor: never,
-      redactor,
-      clock: { now: () => new Date() },
-      owner: testUuid(),
-      diskOf: async () => undefined,
-      machineOf: () => undefined,
-      ownsServer: ({ id }) => id === place.server.id,
-      logger: { debug() {}, info() {}, warn() {}, error() {} },
-      settings: { ...DEFAULT_SETTINGS, pollSeconds: 0.1, reconcileSeconds: 0.1, taskFlushMs: 10 },
-      get backups() {
-        return world.tools;
-      },
-    },
-    pulse(),
-  );
-  runner.start();
+  const { system } = database;
+  const runner = testRunner({ system, server: place.server, engine, releases, tools: () => world.tools });
 
   async function start(kind: DatabaseEngine, fields: Readonly<Record<string, string>> = {}): Promise<RunningDatabase> {
     const values = engineValues(kind, {});

@@ -1,0 +1,50 @@
+import type { Engine, ReleaseRecord, ServerRecord, SystemStores } from "@berth/core";
+import { redactor } from "@berth/engine";
+import { testUuid } from "@berth/testing";
+import type { HeldRunner } from "../held-runs.ts";
+import { pulse } from "../pulse.ts";
+import { DEFAULT_SETTINGS, type WorkerSettings } from "../settings.ts";
+import { createBackupRunner } from "./runner.ts";
+import type { BackupTools } from "./tools.ts";
+
+export interface TestRunner {
+  readonly system: SystemStores;
+  readonly server: Pick<ServerRecord, "id">;
+  readonly engine: Engine;
+  /** Of databases, by their number. */
+  readonly releases: ReadonlyMap<number, ReleaseRecord>;
+  readonly tools: () => BackupTools;
+  readonly settings?: Partial<WorkerSettings>;
+}
+
+/** A runner of this process, as a worker has it. */
+export function testRunner({ system, server, engine, releases, tools, settings }: TestRunner): HeldRunner {
+  const never = (): never => {
+    throw new Error("Not for backups.");
+  };
+  const runner = createBackupRunner(
+    {
+      stores: { ...system, releases: { ...system.releases, live: async (id: number) => releases.get(id) } },
+      engineFor: () => engine,
+      // Backups use an engine and nothing else of a server.
+      handsOf: (found) => ({ server: found, engine, proxy: never, router: never, connect: undefined }) as never,
+      proxyFor: never,
+      source: never as never,
+      credentialsFor: never,
+      redactor,
+      clock: { now: () => new Date() },
+      owner: testUuid(),
+      diskOf: async () => undefined,
+      machineOf: () => undefined,
+      ownsServer: ({ id }) => id === server.id,
+      logger: { debug() {}, info() {}, warn() {}, error() {} },
+      settings: { ...DEFAULT_SETTINGS, pollSeconds: 0.1, reconcileSeconds: 0.1, taskFlushMs: 10, ...settings },
+      get backups() {
+        return tools();
+      },
+    },
+    pulse(),
+  );
+  runner.start();
+  return runner;
+}
