@@ -1,3 +1,4 @@
+import { isIP } from "node:net";
 import { DomainError, VERSION } from "@berth/core";
 import type { TlsSettings } from "@berth/engine";
 import { z } from "zod";
@@ -42,6 +43,14 @@ export const ENVIRONMENT = z.object({
     .url({ protocol: /^https?$/, error: "is an http or https URL" })
     .optional()
     .describe("The API's own URL: no application can take it."),
+  BERTH_TRUSTED_PROXIES: z
+    .string()
+    .default("")
+    .transform((text) => text.split(/[\s,]+/).filter(Boolean))
+    .refine((ranges) => ranges.every(isRange), "is a list of addresses and ranges such as 10.0.0.0/8 and fd00::/8")
+    .describe(
+      "Proxies before Berth: what they say of a client (X-Forwarded-*) is believed, by the API and all proxies.",
+    ),
   BERTH_DOCKER: z
     .enum(["auto", "off"])
     .default("auto")
@@ -101,6 +110,8 @@ export interface Config {
   readonly reportedVersion: string;
   readonly allowedPrivateHosts: readonly string[];
   readonly publicUrl: string | undefined;
+  /** Addresses and ranges of proxies before the API and before the servers' proxies. */
+  readonly trustedProxies: readonly string[];
   readonly docker: LocalDocker;
   /** Of the proxies of all Docker servers. */
   readonly tls: TlsSettings;
@@ -136,6 +147,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     reportedVersion: env.BERTH_REPORTED_VERSION,
     allowedPrivateHosts: env.BERTH_ALLOWED_PRIVATE_HOSTS.split(/[\s,]+/).filter(Boolean),
     publicUrl: env.BERTH_PUBLIC_URL,
+    trustedProxies: env.BERTH_TRUSTED_PROXIES,
     docker: {
       isWanted: env.BERTH_DOCKER !== "off",
       socketPath: env.BERTH_DOCKER_SOCKET,
@@ -150,6 +162,13 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     taskExecutionsKept: env.BERTH_TASK_EXECUTIONS,
     logLevel: env.BERTH_LOG,
   };
+}
+
+function isRange(text: string): boolean {
+  const [address = "", bits, ...others] = text.split("/");
+  const family = isIP(address);
+  const isPlain = bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (family === 6 ? 128 : 32));
+  return family !== 0 && !address.includes("%") && isPlain && others.length === 0;
 }
 
 /** Zod begins its own messages with a capital; ours continue the variable's name. */

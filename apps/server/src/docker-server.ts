@@ -31,6 +31,7 @@ export interface DockerServerDeps {
   /** This machine's engine. */
   readonly local: LocalDocker;
   readonly tls: TlsSettings;
+  readonly trustedProxies: readonly string[];
   /** A machine that is reached otherwise than by SSH; `undefined`: as its record says. */
   readonly hostOf?: ((server: ServerRecord) => Host | undefined) | undefined;
   readonly log: Logger;
@@ -38,7 +39,7 @@ export interface DockerServerDeps {
 
 /** A server with a Docker engine: this machine's own, or another machine over SSH. Nothing is connected before it is needed. */
 export function dockerServer(first: ServerRecord, deps: DockerServerDeps): Member {
-  const { folder, instanceId, local, tls, log } = deps;
+  const { folder, instanceId, local, tls, trustedProxies, log } = deps;
   const isOwn = isOwnMachine(first);
   const ownFolder = join(folder.servers, first.uuid);
   let record = first;
@@ -82,6 +83,7 @@ export function dockerServer(first: ServerRecord, deps: DockerServerDeps): Membe
     instance: instanceId,
     folder: isOwn ? join(ownFolder, "proxy") : remoteFolder(first, instanceId),
     tls,
+    trustedProxies,
     ...(isOwn ? { httpPort: local.httpPort, httpsPort: local.httpsPort } : {}),
   };
   const proxy = recordedProxy(first, (type) => serverProxy(type, proxyOptions));

@@ -56,6 +56,19 @@ describe("what is served", () => {
     }
   });
 
+  it("counts a client by what a proxy that is believed says of it, and by nothing that it says itself", async () => {
+    const statusOf = async (app: FastifyInstance, remoteAddress: string, client: string) => {
+      const headers = { "x-forwarded-for": client };
+      return (await app.inject({ url: "/api/v1/version", remoteAddress, headers })).statusCode;
+    };
+    const { app } = server({}, { requestsPerMinute: 1, trustedProxies: ["10.0.0.0/8"] });
+    expect(await statusOf(app, "10.1.1.1", "198.51.100.1")).toBe(401);
+    expect(await statusOf(app, "10.1.1.1", "198.51.100.2")).toBe(401);
+    expect(await statusOf(app, "10.1.1.2", "198.51.100.2")).toBe(429);
+    expect(await statusOf(app, "203.0.113.9", "198.51.100.3")).toBe(401);
+    expect(await statusOf(app, "203.0.113.9", "198.51.100.4")).toBe(429);
+  });
+
   it("gives REST and tRPC the same use cases", async () => {
     const { app } = server({ instance: { version: () => "4.0.0" } });
     const rest = await app.inject({ url: "/api/v1/version", headers: { authorization } });

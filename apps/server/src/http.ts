@@ -23,8 +23,8 @@ export interface HttpOptions {
   readonly requestsPerMinute: number;
   readonly log: Pick<Logger, "error">;
   readonly now?: () => Date;
-  /** Believe `X-Forwarded-For`: only behind a proxy that sets it. */
-  readonly trustProxy?: boolean;
+  /** Addresses and ranges of proxies before it: what they say of the client (`X-Forwarded-For`) is believed. */
+  readonly trustedProxies?: readonly string[];
   /** How long `close()` waits for answers that are under way, in seconds. */
   readonly closeGraceSeconds?: number;
 }
@@ -39,7 +39,7 @@ export function httpServer(options: HttpOptions): FastifyInstance {
   const app = Fastify({
     ...serverOptions,
     bodyLimit: BODY_LIMIT_BYTES,
-    trustProxy: options.trustProxy ?? false,
+    trustProxy: options.trustedProxies?.length ? [...options.trustedProxies] : false,
     // Longer than the 60 seconds after which common load balancers close, so that they close first.
     keepAliveTimeout: 72_000,
     // An upload over a slow line takes its time; headers must come within Node's default of a minute.

@@ -80,6 +80,7 @@ async function start(
     authenticator: inside.authenticator,
     webhooks: inside.webhooks,
     requestsPerMinute: config.requestsPerMinute,
+    trustedProxies: config.trustedProxies,
     log,
   });
   undo.add(() => app.close());

@@ -99,6 +99,7 @@ export async function wire(
       instanceId,
       local: config.docker,
       tls: config.tls,
+      trustedProxies: config.trustedProxies,
       hostOf,
       log,
     });
@@ -152,6 +153,7 @@ export async function wire(
         folder: folder.proxy,
         host: config.proxyHost,
         port: config.proxyPort,
+        trustedProxies: config.trustedProxies,
         nodePath: process.execPath,
         ...(isRoot() ? { user: { uid: PROXY_USER_ID, gid: PROXY_USER_ID } } : {}),
         onLine: (line) => log.debug(line),

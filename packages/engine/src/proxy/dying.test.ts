@@ -15,7 +15,7 @@ beforeEach(async () => {
 });
 afterEach(() => rm(folder, { recursive: true, force: true }));
 
-const config = { version: "1", host: HOST, port: 0, trustsForwarded: false, limits: PROXY_LIMITS, user: null };
+const config = { version: "1", host: HOST, port: 0, trustedProxies: [], limits: PROXY_LIMITS, user: null };
 
 describe("a proxy that hangs", () => {
   it("is killed and started again with its routes while it is supervised", async () => {

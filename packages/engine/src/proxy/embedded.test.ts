@@ -232,7 +232,7 @@ describe("a proxy of another version or configuration", () => {
     expect((await readAll(await kept())).toString()).toBe(`app ${HOST}`);
     await old.close({ stopProxy: false });
 
-    const young = await open({ port, trustsForwarded: true });
+    const young = await open({ port, trustedProxies: [HOST] });
     expect(await pidOf(young)).not.toBe(oldPid);
     expect(await young.inFlight(slow)).toBe(1);
     // Still the old process's connection; it asks the client to use another one from now on.

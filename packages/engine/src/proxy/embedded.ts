@@ -27,8 +27,8 @@ export interface EmbeddedProxyOptions {
   readonly nodePath: string;
   /** Whom the process becomes once it listens, if root starts it; so it may listen below 1024 all the same. */
   readonly user?: HostUser | undefined;
-  /** Another proxy stands before this one, and what it says of the client (`X-Forwarded-*`) is believed. Default no. */
-  readonly trustsForwarded?: boolean | undefined;
+  /** Addresses and ranges of proxies before this one: what they say of the client (`X-Forwarded-*`) is believed. */
+  readonly trustedProxies?: readonly string[] | undefined;
   readonly limits?: Partial<ProxyLimits> | undefined;
   /** It is killed and started again when it misses 2 answers in a row. Default: asked every 10 s, 5 s to answer. */
   readonly liveness?: Partial<Liveness> | undefined;
@@ -149,10 +149,10 @@ async function writeSites(tablePath: string, sites: ReadonlyMap<string, Site>): 
 
 /** The version covers the whole configuration, so that a change of any part replaces the process. */
 function configOf(options: EmbeddedProxyOptions, programVersion: string): ProxyConfig {
-  const { host, port, trustsForwarded = false } = options;
+  const { host, port, trustedProxies = [] } = options;
   const limits = { ...PROXY_LIMITS, ...options.limits };
   const user = isRoot() && options.user !== undefined ? { uid: options.user.uid, gid: options.user.gid } : null;
-  const config = { host, port, trustsForwarded, limits, user };
+  const config = { host, port, trustedProxies, limits, user };
   const hash = createHash("sha256").update(JSON.stringify([programVersion, config]));
   return { version: hash.digest("hex").slice(0, 16), ...config };
 }

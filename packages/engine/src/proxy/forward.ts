@@ -150,7 +150,7 @@ function sendHead(exchange: Exchange, { upstream, agent }: UpstreamPool): Client
       method: request.method,
       path: exchange.asked.target,
       headers: upstreamHeaders(request, {
-        trustsForwarded: state.trustsForwarded,
+        trustsForwarded: state.trusts(request),
         requestId,
         prefix: exchange.asked.prefix,
       }),

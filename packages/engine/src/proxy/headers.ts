@@ -1,11 +1,12 @@
 import type { IncomingMessage } from "node:http";
 import { hostPort } from "./table.ts";
+import { plainAddress } from "./trusted.ts";
 
 /** Name, value, name, value: as Node reads and writes them without touching their order, case or repetition. */
 export type RawHeaders = string[];
 
 export interface ForwardedOptions {
-  /** Another proxy stands before this one: what it says of the client is believed and passed on. */
+  /** The client is another proxy: what it says of its own client is believed and passed on. */
   readonly trustsForwarded: boolean;
   readonly requestId: string;
   /** What was taken away from the front of the path, if anything. */
@@ -119,7 +120,7 @@ function addForwarded(kept: RawHeaders, request: IncomingMessage, options: Forwa
   const { headers } = request;
   const prefix = `${options.trustsForwarded ? (headers["x-forwarded-prefix"] ?? "") : ""}${options.prefix}`;
   if (prefix !== "") kept.push("X-Forwarded-Prefix", prefix);
-  const client = clientAddress(request);
+  const client = plainAddress(request.socket.remoteAddress ?? "");
   const host = headers.host ?? "";
   const port = hostPort(host).slice(1) || "80";
   if (!options.trustsForwarded) {
@@ -133,12 +134,6 @@ function addForwarded(kept: RawHeaders, request: IncomingMessage, options: Forwa
   if (headers["x-forwarded-host"] === undefined) kept.push("X-Forwarded-Host", host);
   if (headers["x-forwarded-port"] === undefined) kept.push("X-Forwarded-Port", port);
   if (headers["x-real-ip"] === undefined) kept.push("X-Real-IP", client);
-}
-
-/** A socket that listens on `::` writes an IPv4 client as `::ffff:10.0.0.1`. */
-function clientAddress(request: IncomingMessage): string {
-  const address = request.socket.remoteAddress ?? "";
-  return address.startsWith("::ffff:") ? address.slice(7) : address;
 }
 
 function keepHeaders(raw: readonly string[], isKept: (name: string) => boolean): RawHeaders {

@@ -10,7 +10,8 @@ export interface ProxyConfig {
   readonly host: string;
   /** 0: any free one. */
   readonly port: number;
-  readonly trustsForwarded: boolean;
+  /** Addresses and ranges of other proxies, which are believed. */
+  readonly trustedProxies: readonly string[];
   readonly limits: ProxyLimits;
   /** Whom it becomes once it listens; `null` to stay who it is. */
   readonly user: { readonly uid: number; readonly gid: number } | null;

@@ -29,7 +29,7 @@ export function resolveRequest(state: ProxyState, request: IncomingMessage): Res
   if (route === "unknown") return { page: unknownHost(host) };
   if (route === "ambiguous") return { page: ambiguousPath() };
   if (route.redirectToHost !== undefined) {
-    const scheme = state.trustsForwarded && headers["x-forwarded-proto"] === "https" ? "https" : "http";
+    const scheme = headers["x-forwarded-proto"] === "https" && state.trusts(request) ? "https" : "http";
     return { page: redirect(`${scheme}://${route.redirectToHost}${hostPort(hostHeader)}${target}`) };
   }
   if (!isAdmitted(route.entry.site, headers.authorization)) return { page: signIn() };

@@ -2,13 +2,14 @@ import type { IncomingMessage } from "node:http";
 import type { Site } from "@berth/core";
 import { givenRequestId } from "./headers.ts";
 import { buildTable, type RouteTable } from "./table.ts";
+import { type Trust, trustIn } from "./trusted.ts";
 import { createUpstreams, type Upstreams } from "./upstream.ts";
 
 /** What all requests of the proxy share. */
 export interface ProxyState {
   readonly table: RouteTable;
   readonly upstreams: Upstreams;
-  readonly trustsForwarded: boolean;
+  readonly trusts: Trust;
   /** Takes no new connection: clients are asked to come back on another one. */
   isRetired: boolean;
   requests: number;
@@ -17,7 +18,7 @@ export interface ProxyState {
   requestId(request: IncomingMessage): string;
 }
 
-export function createState(options: { readonly trustsForwarded: boolean }): ProxyState {
+export function createState(options: { readonly trustedProxies: readonly string[] }): ProxyState {
   const sites = new Map<string, Site>();
   const upstreams = createUpstreams();
   // Unique, not secret: it ties lines of different logs together.
@@ -30,7 +31,7 @@ export function createState(options: { readonly trustsForwarded: boolean }): Pro
       return table;
     },
     upstreams,
-    trustsForwarded: options.trustsForwarded,
+    trusts: trustIn(options.trustedProxies),
     isRetired: false,
     requests: 0,
     changeSites(change) {

@@ -1,11 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ask, HOST, site, startProxy, startUpstream, type TestProxy, type TestUpstream } from "./proxy.fixture.ts";
+import { type Trust, trustIn } from "./trusted.ts";
 
 let front: TestProxy;
 let app: TestUpstream;
 
 beforeAll(async () => {
-  front = await startProxy({ trustsForwarded: true });
+  front = await startProxy({ trustedProxies: ["192.0.2.0/24", `${HOST}/32`, "2001:db8::/32"] });
   app = await startUpstream((request, response) => response.end(JSON.stringify(request.headers)));
   const routes = [
     { host: "a.test", path: "/" },
@@ -59,5 +60,31 @@ describe("behind another proxy that is believed", () => {
       headers: { "X-Forwarded-Proto": "javascript" },
     });
     expect(odd.headers.location).toBe("http://a.test/x");
+  });
+});
+
+describe("whom is believed", () => {
+  const from = (remoteAddress: string | undefined) => ({ socket: { remoteAddress } }) as Parameters<Trust>[0]; // all it reads
+  it.each([
+    ["10.1.2.3", ["10.0.0.0/8"], true],
+    ["::ffff:10.1.2.3", ["10.0.0.0/8"], true],
+    ["11.1.2.3", ["10.0.0.0/8"], false],
+    ["10.1.2.3", ["10.1.2.3"], true],
+    ["10.1.2.4", ["10.1.2.3"], false],
+    ["2001:db8::5", ["2001:db8::/32"], true],
+    ["2001:db9::5", ["2001:db8::/32", "10.0.0.0/8"], false],
+    [undefined, ["0.0.0.0/0", "::/0"], false],
+    ["10.1.2.3", [], false],
+  ])("%s by %j: %j", (address, ranges, expected) => {
+    expect(trustIn(ranges)(from(address))).toBe(expected);
+  });
+
+  it("is nobody else: a client that says the same of itself is not", async () => {
+    const other = await startProxy({ trustedProxies: ["192.0.2.0/24"] });
+    await other.proxy.put(site("a", [app], { routes: [{ host: "a.test", path: "/" }] }));
+    const headers = { "X-Forwarded-For": "9.9.9.9", "X-Forwarded-Proto": "https" };
+    const { text } = await ask(other.port, { host: "a.test", headers });
+    await other.stop();
+    expect(JSON.parse(text)).toMatchObject({ "x-forwarded-for": HOST, "x-forwarded-proto": "http" });
   });
 });

@@ -104,7 +104,7 @@ function sendHead(
   { host, port }: Upstream,
   requestId: string,
 ): ClientRequest | undefined {
-  const forwarded = { trustsForwarded: state.trustsForwarded, requestId, prefix: asked.prefix };
+  const forwarded = { trustsForwarded: state.trusts(request), requestId, prefix: asked.prefix };
   try {
     return http
       .request({
