@@ -38,6 +38,7 @@ export type * from "./deploy/container.ts";
 export * from "./deploy/database-release.ts";
 export * from "./deploy/deployed-kind.ts";
 export * from "./deploy/memory.ts";
+export * from "./deploy/mounts.ts";
 export { sitesOf } from "./deploy/parts.ts";
 export * from "./deploy/pipeline.ts";
 export * from "./deploy/plan.ts";

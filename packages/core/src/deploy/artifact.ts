@@ -16,7 +16,7 @@ export interface BuildRequest {
   readonly isForced: boolean;
   /** The compose text to make a stack from, where it does not lie in the source. May be a secret. */
   readonly compose?: string | undefined;
-  /** What the text asks for must give no power over the server: it is not its owner's. */
+  /** The machine is not the resource's alone: a compose text of the source gets no power over it. */
   readonly isHostGuarded?: boolean;
 }
 
@@ -41,7 +41,7 @@ export interface BuildConfig {
   /** Port numbers, separated by commas: where what serves static files listens. */
   readonly ports_exposes: string | null;
   /** Compose file inside the base directory. */
-  readonly docker_compose_location?: string;
+  readonly docker_compose_location?: string | undefined;
 }
 
 /** What a build made: plain JSON, kept in the deployment's row, so that a restarted worker can start it. */

@@ -9,10 +9,11 @@ import type { StorageRecord } from "../ports/storage.ts";
 import { NO_RUN_OPTIONS } from "../run-options.ts";
 import type { Artifact } from "./artifact.ts";
 import type { ContainerHealthCheck, ContainerOptions } from "./container.ts";
+import { mountsOf } from "./mounts.ts";
 import type { FileMount, ReleaseSpec } from "./release.ts";
 import { containerLimits } from "./release-container.ts";
 import { valuesOf } from "./release-env.ts";
-import { limitsOf, mountsOf } from "./release-spec.ts";
+import { limitsOf } from "./release-spec.ts";
 
 /** Everything a release of a database is derived from, read at one moment. */
 export interface DatabaseSubject {

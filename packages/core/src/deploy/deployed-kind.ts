@@ -38,14 +38,19 @@ export interface DeployedKind<Subject extends DeploySubject> {
   secretTexts(subject: Subject): readonly (string | null)[];
 }
 
+const isStack = ({ build_pack }: Pick<ApplicationSettings, "build_pack">): boolean => build_pack === "dockercompose";
+const STACK_ALONE = "its containers share what they keep";
+
 const NO_COMMANDS = { pre: null, post: null };
 
 const application: DeployedKind<SubjectOf<"application">> = {
   source: ({ record }, deployment, credentials) => sourceSpec(record, deployment, credentials),
   buildRequest: ({ subject, ...input }, folder) => buildRequest({ ...own(subject), ...input }, folder),
   releaseSpec: ({ subject, ...input }, artifact) => releaseSpec({ ...own(subject), ...input }, artifact),
-  healthCheck: ({ record }) => healthCheckOf(record.settings),
+  // Each of several containers has its own check, or none: a path of one says nothing of the others.
+  healthCheck: ({ record: { settings } }) => (isStack(settings) ? STEADY_CHECK : healthCheckOf(settings)),
   aloneBecause({ record: { settings } }, { port_mappings }) {
+    if (isStack(settings)) return STACK_ALONE;
     const ports = port_mappings ? portMappingsOf(settings.ports_mappings).map(({ serverPort }) => serverPort) : [];
     return ports.length === 0 ? undefined : `only one can hold port ${ports.join(", ")} of the server`;
   },
@@ -88,7 +93,7 @@ const service: DeployedKind<SubjectOf<"service">> = {
   buildRequest: () => refuse(),
   releaseSpec: () => refuse(),
   healthCheck: () => STEADY_CHECK,
-  aloneBecause: () => "its containers share what they keep",
+  aloneBecause: () => STACK_ALONE,
   stopGraceSeconds: () => null,
   commands: () => NO_COMMANDS,
   keptBuilds: () => 0,

@@ -50,9 +50,16 @@ function branchOf({ application, deployment }: EnvSubject): string {
 }
 
 function withUserValues(subject: EnvSubject, given: EnvValues, isWanted: (env: EnvRecord) => boolean): EnvValues {
+  return { ...given, ...userValues(subject, isWanted) };
+}
+
+/** Those that the user set for what runs. */
+export const userRuntimeEnv = (subject: EnvSubject): EnvValues => userValues(subject, ({ is_runtime }) => is_runtime);
+
+function userValues(subject: EnvSubject, isWanted: (env: EnvRecord) => boolean): EnvValues {
   const isPreview = subject.deployment.pull_request_id !== 0;
   const wanted = subject.envs.filter((env) => env.is_preview === isPreview && isWanted(env));
-  return { ...given, ...valuesOf(wanted, subject.shared) };
+  return valuesOf(wanted, subject.shared);
 }
 
 /** Values go out byte for byte, whatever the flags that shape how they are shown say. */

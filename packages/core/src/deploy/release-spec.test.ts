@@ -4,7 +4,8 @@ import type { StorageRecord } from "../ports/storage.ts";
 import { newStorage } from "../storage.ts";
 import type { StorageCreate } from "../storage-input.ts";
 import { memoryBytes } from "./memory.ts";
-import { buildConfig, limitsOf, mountsOf, portsOf, sourceSpec } from "./release-spec.ts";
+import { mountsOf } from "./mounts.ts";
+import { buildConfig, limitsOf, portsOf, sourceSpec } from "./release-spec.ts";
 
 const settings = (fields: Partial<ApplicationSettings> = {}) =>
   ApplicationSettings.parse({

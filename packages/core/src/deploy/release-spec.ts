@@ -5,13 +5,17 @@ import { repositoryUrl } from "../hosted-repository.ts";
 import type { ApplicationRecord, DeploymentRecord, DomainClaim, EnvRecord } from "../ports/records.ts";
 import type { GitCredentials, SourceSpec } from "../ports/source.ts";
 import type { StorageRecord } from "../ports/storage.ts";
-import { pullRequestRef, storageOf } from "../preview.ts";
+import { pullRequestRef } from "../preview.ts";
 import { repositoryFor } from "../private-key.ts";
 import type { Artifact, BuildConfig, BuildRequest } from "./artifact.ts";
 import { memoryBytes } from "./memory.ts";
-import type { ReleaseLimits, ReleaseSpec, StorageMount } from "./release.ts";
+import { mountsOf } from "./mounts.ts";
+import type { ReleaseLimits, ReleaseSpec } from "./release.ts";
 import { containerOptions } from "./release-container.ts";
-import { buildtimeEnv, runtimeEnv } from "./release-env.ts";
+import { buildtimeEnv, runtimeEnv, userRuntimeEnv } from "./release-env.ts";
+import { composeOf, requireVariables } from "./service-release.ts";
+import type { StackArtifact, StackOptions } from "./stack.ts";
+import { stackOptions } from "./stack-options.ts";
 
 /** Everything a deployment of an application is derived from, read at one moment. */
 export interface ApplicationInput {
@@ -95,7 +99,29 @@ export function releaseSpec(subject: ApplicationInput, artifact: Artifact): Rele
     limits: limitsOf(application.settings),
     network: application.placement.destination_network,
     container: containerOptions(application.settings, subject.secrets, env, deployment.pull_request_id),
+    ...(artifact.type === "stack" ? { stack: applicationStack(subject, artifact, env) } : {}),
   };
+}
+
+/** Of the build pack dockercompose. */
+function applicationStack(subject: ApplicationInput, artifact: StackArtifact, env: ReleaseSpec["env"]): StackOptions {
+  const { application, deployment, domains, storages } = subject;
+  const { settings } = application;
+  const compose = composeOf(artifact);
+  const values = userRuntimeEnv(subject);
+  requireVariables(compose, values);
+  const own = new Set(Object.keys(values));
+  return stackOptions({
+    owner: application,
+    compose,
+    values,
+    domains,
+    storages,
+    pullRequestId: deployment.pull_request_id,
+    given: Object.fromEntries(Object.entries(env).filter(([key]) => !own.has(key))),
+    isLabelEscaped: settings.is_container_label_escape_enabled,
+    networks: settings.connect_to_docker_network ? [application.placement.destination_network] : [],
+  });
 }
 
 export function buildConfig(
@@ -118,6 +144,7 @@ export function buildConfig(
     static_image: settings.static_image,
     custom_nginx_configuration: settings.custom_nginx_configuration,
     ports_exposes: settings.ports_exposes,
+    docker_compose_location: settings.docker_compose_location ?? undefined,
     ...imageOf(settings, imageTag),
   };
 }
@@ -139,39 +166,6 @@ export function portsOf(exposed: string | null, hasUrl: boolean): readonly numbe
   const named = (exposed ?? "").split(",").filter(Boolean).map(Number);
   return named.length === 0 && hasUrl ? [WEB_PORT] : named;
 }
-
-/** Outer paths first. A preview has its own of those that it does not share. */
-export const mountsOf = (
-  resourceUuid: string,
-  storages: readonly StorageRecord[],
-  pullRequestId: number,
-): readonly StorageMount[] =>
-  storages
-    .map((storage) => {
-      const own = storageOf(storage, pullRequestId);
-      // What a preview has for itself is made anew and removed with it.
-      return mountOf(resourceUuid, own.uuid === storage.uuid ? own : { ...own, has_volume: false });
-    })
-    .sort((a, b) => (a.mountPath < b.mountPath ? -1 : Number(a.mountPath > b.mountPath)));
-
-function mountOf(resourceUuid: string, storage: StorageRecord): StorageMount {
-  const { uuid, name, type, mount_path, host_path, fs_path, content } = storage;
-  const { is_directory, is_read_only, has_volume } = storage;
-  const hostPath = host_path ?? (is_directory ? fs_path : null);
-  const mount = {
-    uuid,
-    name: labelOf(resourceUuid, name) ?? mount_path.slice(1),
-    mountPath: mount_path,
-    ...(is_read_only ? { isReadOnly: true } : {}),
-  };
-  if (hostPath !== null) return { ...mount, type: "folder", hostPath };
-  if (type === "file") return { ...mount, type: "file", content: content ?? "" };
-  return { ...mount, type: "volume", ...(has_volume ? { isRecorded: true } : {}) };
-}
-
-/** As its owner called it: what stands before it is the resource's uuid. */
-const labelOf = (resourceUuid: string, name: string | null): string | null =>
-  name?.startsWith(`${resourceUuid}-`) ? name.slice(resourceUuid.length + 1) : name;
 
 export function limitsOf(settings: Pick<ApplicationSettings, "limits_memory" | "limits_cpus">): ReleaseLimits {
   const cpus = Number(settings.limits_cpus);

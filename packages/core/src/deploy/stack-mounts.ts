@@ -3,8 +3,8 @@ import { interpolateCompose } from "../compose/reference.ts";
 import { composeStorages } from "../compose/storages.ts";
 import type { StorageFields, StorageRecord } from "../ports/storage.ts";
 import { previewName } from "../preview.ts";
+import { mountsOf } from "./mounts.ts";
 import type { StorageMount } from "./release.ts";
-import { mountsOf } from "./release-spec.ts";
 
 export interface StackMountsSubject {
   readonly owner: { readonly uuid: string };

@@ -1,4 +1,3 @@
-import type { Compose } from "../compose/parse.ts";
 import type { Health } from "../status.ts";
 import type { ReleaseContainer, ReleaseState, StorageMount } from "./release.ts";
 
@@ -63,16 +62,6 @@ export interface StackContainer {
   /** Names under which the other containers of its networks find it, beside its own. */
   readonly networkAliases: readonly string[];
 }
-
-/**
- * Whether two releases of the stack must never run at the same time: ports of the server have one holder, and data that
- * two write at once is lost.
- */
-export const isStackAlone = ({ containers }: Pick<Compose, "containers">): boolean =>
-  containers.some(
-    ({ ports, volumes }) =>
-      ports !== null || volumes.some(({ isReadOnly, content }) => !isReadOnly && content === null),
-  );
 
 type Aggregate = Pick<
   ReleaseState,

@@ -1,4 +1,4 @@
-import { DomainError, type Step } from "@berth/core";
+import { DomainError, isLocalHost, isOwnMachine, type Step } from "@berth/core";
 import { chooseBuildPlace, otherBuildPlace } from "./build-place.ts";
 import type { Built, CheckedOut } from "./checkout.ts";
 import type { StepContext } from "./context.ts";
@@ -17,7 +17,12 @@ export const build: Step<StepContext, CheckedOut, Built> = {
     if (folder === null) throw new DomainError("deploy.build_failed", "There is no source to build. Deploy again.");
     // An engine may have moved files out of the checkout before it was interrupted.
     const source = ctx.wasInterrupted ? (await ctx.fetch(commit)).folder : folder;
-    const request = ctx.kind.buildRequest({ ...ctx, deployment: { ...ctx.deployment, commit } }, source);
+    const { server } = ctx.hands;
+    const request = {
+      ...ctx.kind.buildRequest({ ...ctx, deployment: { ...ctx.deployment, commit } }, source),
+      // Whoever may push to a repository has no say over the machine that Berth itself runs on.
+      isHostGuarded: isLocalHost(server.ip) || isOwnMachine(server),
+    };
     const place = await chooseBuildPlace(ctx);
     const artifact = await place.engine.build(request, ctx.io);
     if (artifact.type === "folder") ctx.say(`Built: ${artifact.detected}`);

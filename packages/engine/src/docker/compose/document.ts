@@ -18,11 +18,18 @@ import { interpolated, pairsOf, recordOf } from "./values.ts";
 /** What is told to the compose tool, and what has to be there before. */
 export interface StackPlan {
   /** With nothing in it that the tool would have to look up. */
-  readonly document: Readonly<Record<string, unknown>>;
+  readonly document: StackDocument;
   readonly volumes: readonly VolumeMount[];
   readonly networks: readonly WantedNetwork[];
   /** By the container's name: what is put into it before it starts. */
   readonly files: ReadonlyMap<string, ContainerFiles>;
+}
+
+export interface StackDocument {
+  readonly services: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+  readonly networks: Readonly<Record<string, unknown>>;
+  readonly volumes: Readonly<Record<string, unknown>>;
+  readonly [section: string]: unknown;
 }
 
 export interface ContainerFiles {

@@ -55,7 +55,7 @@ export async function startStack(place: StackPlace, spec: StackSpec, io: WorkIO)
 
 /** Nothing is left to be started: all run, or have done their work. */
 function isWhole({ document }: StackPlan, seen: readonly SeenContainer[]): boolean {
-  const names = Object.entries(servicesOf(document)).flatMap(([name, { profiles }]) =>
+  const names = Object.entries(document.services).flatMap(([name, { profiles }]) =>
     Array.isArray(profiles) && profiles.length > 0 ? [] : name,
   );
   const isDone = ({ info }: SeenContainer) =>
@@ -66,11 +66,6 @@ function isWhole({ document }: StackPlan, seen: readonly SeenContainer[]): boole
 
 const isOnce = ({ HostConfig }: SeenContainer["info"]): boolean =>
   HostConfig.RestartPolicy?.Name === "no" || HostConfig.RestartPolicy?.Name === "on-failure";
-
-function servicesOf(document: StackPlan["document"]): Readonly<Record<string, { readonly profiles?: unknown }>> {
-  // The plan made it so.
-  return document.services as Readonly<Record<string, { readonly profiles?: unknown }>>;
-}
 
 const hasFiles = ({ files }: StackPlan): boolean =>
   [...files.values()].some(({ entries, mounts }) => entries.length + mounts.length > 0);

@@ -1,0 +1,36 @@
+import type { StorageRecord } from "../ports/storage.ts";
+import { storageOf } from "../preview.ts";
+import type { StorageMount } from "./release.ts";
+
+/** Outer paths first. A preview has its own of those that it does not share. */
+export const mountsOf = (
+  resourceUuid: string,
+  storages: readonly StorageRecord[],
+  pullRequestId: number,
+): readonly StorageMount[] =>
+  storages
+    .map((storage) => {
+      const own = storageOf(storage, pullRequestId);
+      // What a preview has for itself is made anew and removed with it.
+      return mountOf(resourceUuid, own.uuid === storage.uuid ? own : { ...own, has_volume: false });
+    })
+    .sort((a, b) => (a.mountPath < b.mountPath ? -1 : Number(a.mountPath > b.mountPath)));
+
+function mountOf(resourceUuid: string, storage: StorageRecord): StorageMount {
+  const { uuid, name, type, mount_path, host_path, fs_path, content } = storage;
+  const { is_directory, is_read_only, has_volume } = storage;
+  const hostPath = host_path ?? (is_directory ? fs_path : null);
+  const mount = {
+    uuid,
+    name: labelOf(resourceUuid, name) ?? mount_path.slice(1),
+    mountPath: mount_path,
+    ...(is_read_only ? { isReadOnly: true } : {}),
+  };
+  if (hostPath !== null) return { ...mount, type: "folder", hostPath };
+  if (type === "file") return { ...mount, type: "file", content: content ?? "" };
+  return { ...mount, type: "volume", ...(has_volume ? { isRecorded: true } : {}) };
+}
+
+/** As its owner called it: what stands before it is the resource's uuid. */
+const labelOf = (resourceUuid: string, name: string | null): string | null =>
+  name?.startsWith(`${resourceUuid}-`) ? name.slice(resourceUuid.length + 1) : name;

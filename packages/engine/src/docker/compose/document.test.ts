@@ -1,0 +1,198 @@
+import { isDomainError, parseCompose } from "@berth/core";
+import { describe, expect, test } from "vitest";
+import { planStack } from "./document.ts";
+import { stopOrder } from "./order.ts";
+import { composeReason } from "./reason.ts";
+import { stackSpec } from "./stack.fixture.ts";
+
+const IDS = { resourceUuid: "res", deploymentUuid: "dep" };
+
+function planOf(text: string, change: Parameters<typeof stackSpec>[1] = {}) {
+  const compose = parseCompose(text);
+  if ("problems" in compose) throw new Error(compose.problems.join());
+  return planStack(stackSpec(text, { ...IDS, ...change }), compose, "inst");
+}
+const documentOf = (...args: Parameters<typeof planOf>) => planOf(...args).document;
+
+describe("what the compose tool is told", () => {
+  test("is Berth's own, whatever the text says", () => {
+    const { services } = documentOf(
+      `services:
+  web:
+    image: nginx
+    container_name: mine
+    restart: "no"
+    pull_policy: always
+    scale: 4
+    deploy: { replicas: 3, labels: { a: b } }
+    logging: { driver: none }
+    exclude_from_hc: true
+    labels: ["berth.instance=other", "com.docker.compose.project=x", "team=web", "berth.role=proxy"]
+`,
+      {
+        images: { web: { image: "berth/res:dep.web" } },
+        containers: { web: { ports: [80], labels: { "berth.port": "1", own: "$x" } } },
+      },
+    );
+    expect(services.web).toEqual({
+      image: "berth/res:dep.web",
+      container_name: "web-res-dep",
+      restart: "no",
+      pull_policy: "never",
+      deploy: { labels: { a: "b" } },
+      logging: { driver: "json-file", options: { "max-size": "20m", "max-file": "3" } },
+      environment: { BERTH_DEPLOYMENT_UUID: "dep" },
+      volumes: [],
+      networks: { res: { aliases: ["mine"] } },
+      labels: {
+        team: "web",
+        own: "$x",
+        "berth.managed": "true",
+        "berth.instance": "inst",
+        "berth.role": "release",
+        "berth.resource": "res",
+        "berth.deployment": "dep",
+        "berth.kind": "service",
+        "berth.name": "test",
+        "berth.port": "80",
+        "berth.container": "web",
+        "berth.order": "0",
+        "berth.scope": "res",
+        "berth.excluded": "true",
+      },
+    });
+  });
+
+  test("names no file that somebody would have to read", () => {
+    const text = `
+services:
+  a:
+    image: x
+    env_file: .env
+    label_file: labels
+    configs: [plain, { source: said, target: /etc/said, mode: "0400", uid: "5" }]
+    secrets: [token]
+    environment: [GIVEN, GONE]
+configs: { plain: { content: "p $V" }, said: { environment: SAID } }
+secrets: { token: { environment: TOKEN } }
+`;
+    const variables = { V: "v", SAID: "s", TOKEN: "t", GIVEN: "g" };
+    const { document, files } = planOf(text, { stack: { variables } });
+    expect(JSON.stringify(document)).not.toMatch(/env_file|label_file|"configs"|"secrets"/);
+    expect(documentOf(text, { stack: { variables } }).services.a?.environment).toEqual({
+      ...variables,
+      BERTH_DEPLOYMENT_UUID: "dep",
+    });
+    expect(files.get("a")?.entries).toEqual([
+      { mountPath: "/plain", content: "p v", mode: 0o444, uid: 0, gid: 0 },
+      { mountPath: "/etc/said", content: "s", mode: 0o400, uid: 5, gid: 0 },
+      { mountPath: "/run/secrets/token", content: "t", mode: 0o444, uid: 0, gid: 0 },
+    ]);
+    try {
+      planOf(text);
+      expect.unreachable();
+    } catch (error) {
+      expect(isDomainError(error, "deploy.start_failed")).toBe(true);
+    }
+  });
+
+  test("mounts volumes of the resource by identity, and what the storages say in the place of the text", () => {
+    const text = `
+services:
+  a:
+    image: x
+    volumes:
+      - data:/data
+      - { type: volume, source: named, target: /named, read_only: true, volume: { nocopy: true } }
+      - there:/there
+      - ./beside:/beside
+      - /srv/x:/x:ro
+      - /anonymous
+      - { type: tmpfs, target: /tmp }
+      - { type: bind, source: ./f, target: /f, content: text }
+  b: { image: x, volumes: ["data:/other/"] }
+volumes: { data: { driver: local }, named: { name: "berth-other" }, there: { external: true, name: outside } }
+`;
+    const storages = [
+      { type: "volume", uuid: "res_data", name: "data", mountPath: "/data", isRecorded: true },
+    ] as const;
+    const { volumes, files } = planOf(text, { containers: { a: { storages } } });
+    expect(volumes.map(({ uuid, type, isRecorded }) => [uuid, type, isRecorded])).toEqual([
+      ["res_data", "volume", true],
+      ["res_berth-other", "volume", undefined],
+      ["res_folder.beside", "volume", undefined],
+    ]);
+    const document = documentOf(text, { containers: { a: { storages } } });
+    expect(document.volumes).toEqual({
+      outside: { external: true, name: "outside" },
+      "berth-res_data": { external: true, name: "berth-res_data" },
+      "berth-res_berth-other": { external: true, name: "berth-res_berth-other" },
+      "berth-res_folder.beside": { external: true, name: "berth-res_folder.beside" },
+    });
+    expect(document.services.a?.volumes).toEqual([
+      "/srv/x:/x:ro",
+      "/anonymous",
+      { type: "tmpfs", target: "/tmp" },
+      { type: "volume", source: "berth-res_data", target: "/data" },
+      { type: "volume", source: "berth-res_berth-other", target: "/named", read_only: true, volume: { nocopy: true } },
+      { type: "volume", source: "outside", target: "/there" },
+      { type: "volume", source: "berth-res_folder.beside", target: "/beside" },
+    ]);
+    expect(document.services.b?.volumes).toEqual([{ type: "volume", source: "berth-res_data", target: "/other/" }]);
+    expect(files.get("a")?.mounts).toMatchObject([{ type: "file", mountPath: "/f", content: "text" }]);
+  });
+
+  test("joins networks that Berth makes, and those that were asked for", () => {
+    const text = `
+services:
+  a: { image: x, networks: { back: { aliases: [db], ipv4_address: 10.9.0.2 } } }
+  b: { image: x, network_mode: none }
+  c: { image: x, networks: [out] }
+networks: { back: { internal: true, ipam: { config: [{ subnet: 10.9.0.0/24 }] } }, out: { external: true } }
+`;
+    const { networks } = planOf(text, { stack: { networks: ["berth"], scope: "res-pr-1" } });
+    expect(networks).toMatchObject([
+      { name: "res-pr-1" },
+      { name: "res-pr-1_back", isInternal: true, driver: "bridge" },
+    ]);
+    const document = documentOf(text, { stack: { networks: ["berth"] } });
+    expect(document.networks).toEqual({
+      back: { name: "res_back", external: true },
+      out: { name: "out", external: true },
+      res: { name: "res", external: true },
+      berth: { name: "berth", external: true },
+    });
+    expect(document.services.a?.networks).toEqual({
+      res: { aliases: [] },
+      berth: { aliases: [] },
+      back: { aliases: ["db"], ipv4_address: "10.9.0.2" },
+    });
+    expect(document.services.b).not.toHaveProperty("networks");
+    expect(Object.keys(document.services.c?.networks ?? {})).toEqual(["res", "berth", "out"]);
+  });
+});
+
+test("stops what needs others before them, also where labels go round in circles", () => {
+  const named = (name: string, ...dependsOn: string[]) => ({ name, dependsOn });
+  const namesOf = (groups: readonly (readonly { readonly name: string }[])[]) =>
+    groups.map((group) => group.map(({ name }) => name));
+  const chain = [named("db"), named("api", "db", "cache"), named("cache"), named("web", "api")];
+  expect(namesOf(stopOrder(chain))).toEqual([["web"], ["api"], ["db", "cache"]]);
+  expect(namesOf(stopOrder([named("a", "b"), named("b", "a")]))).toEqual([["a", "b"]]);
+});
+
+test.each([
+  [
+    [
+      "Container web-res0000000-dep0000000  Creating",
+      "dependency failed to start: container db-res0000000-dep0000000 is unhealthy",
+    ],
+    "dependency failed to start: container db is unhealthy.",
+  ],
+  [
+    ["Error response from daemon: driver failed: Bind for 0.0.0.0:80 failed: port is already allocated"],
+    "port 80 of the server is taken. Choose another one in the compose file.",
+  ],
+  [['external volume "x" not found'], "the server has no volume x. Make it, or leave out external in the file."],
+  [[], "the compose tool gave no reason."],
+])("says why it failed: %j", (words, sentence) => expect(composeReason(words)).toBe(sentence));
