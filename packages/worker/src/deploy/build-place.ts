@@ -1,4 +1,4 @@
-import { type BuildPack, chooseBuildServer, type Engine, type ServerRecord } from "@berth/core";
+import { chooseBuildServer, type Engine, type ServerRecord } from "@berth/core";
 import type { StepContext } from "./context.ts";
 import { fenced } from "./fence.ts";
 
@@ -18,25 +18,24 @@ export async function chooseBuildPlace(ctx: StepContext): Promise<BuildPlace> {
   if (subject.kind !== "application") return own;
   const { use_build_server, build_pack } = subject.record.settings;
   if (!use_build_server || build_pack === "dockerimage") return own;
-  const choice = await choose(ctx, build_pack);
+  // What was chosen since this run began is not in what it began with.
+  const before = (await stores.deployments.find(deployment.id))?.build_server_id ?? null;
+  const choice = await choose(ctx, before);
   fenced(hold, await stores.deployments.saveBuildServer(hold.lease, choice.server?.id ?? null));
   if (choice.server === undefined) {
     ctx.say(`Builds on the application's own server: ${choice.reason}.`, "stderr");
     return own;
   }
-  const isOther = deployment.build_server_id !== null && deployment.build_server_id !== choice.server.id;
-  if (isOther) ctx.say("The build server from before cannot be used any more.", "stderr");
+  if (before !== null && before !== choice.server.id)
+    ctx.say("The build server from before cannot be used any more.", "stderr");
   ctx.say(`Builds on build server ${choice.server.name}.`);
   return choice.server.id === own.server.id ? own : { server: choice.server, engine: ctx.engineOf(choice.server) };
 }
 
-async function choose({ hands, deployment, stores, ownsServer }: StepContext, buildPack: BuildPack) {
+async function choose({ hands, deployment, stores, ownsServer }: StepContext, before: number | null) {
   const { server: target, engine } = hands;
   if (engine.images === undefined) {
     return { server: undefined, reason: `${target.name} runs no images, and nothing else is moved between servers` };
-  }
-  if (buildPack === "dockercompose") {
-    return { server: undefined, reason: "what a Compose file builds is not moved between servers" };
   }
   const { items } = await stores.forTeam(deployment.team_id).servers.list();
   const servers = items.filter((server) => server.settings.is_build_server && ownsServer(server));
@@ -46,7 +45,7 @@ async function choose({ hands, deployment, stores, ownsServer }: StepContext, bu
     if (build_server_id === null || id === deployment.id) continue;
     activeBuilds.set(build_server_id, (activeBuilds.get(build_server_id) ?? 0) + 1);
   }
-  return chooseBuildServer({ target, servers, activeBuilds, before: deployment.build_server_id });
+  return chooseBuildServer({ target, servers, activeBuilds, before });
 }
 
 /** Of what was built there and is not wanted any more; `undefined`: nothing was built elsewhere. */

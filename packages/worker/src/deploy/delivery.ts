@@ -1,7 +1,21 @@
-import { type Artifact, type EngineImages, type ImageArtifact, isDomainError, registryImages } from "@berth/core";
+import {
+  type Artifact,
+  type EngineImages,
+  type ImageArtifact,
+  isDomainError,
+  type RegistryImage,
+  registryImages,
+  type StackImage,
+} from "@berth/core";
+import type { ServerHands } from "../hands.ts";
 import type { BuildPlace } from "./build-place.ts";
 import type { StepContext } from "./context.ts";
 import { moveImage } from "./image-move.ts";
+
+/** What a delivery works with. */
+export type DeliveryContext = Pick<StepContext, "subject" | "deployment" | "ref" | "settings" | "io" | "say"> & {
+  readonly hands: Pick<ServerHands, "server" | "engine">;
+};
 
 /**
  * Brings what was built to where it is wanted: into the registry that the application is set to, and from a build
@@ -9,7 +23,7 @@ import { moveImage } from "./image-move.ts";
  * @throws DomainError `deploy.build_failed`, `deploy.cancelled`
  */
 export async function deliver(
-  ctx: StepContext,
+  ctx: DeliveryContext,
   place: BuildPlace,
   artifact: Artifact,
   commit: string,
@@ -18,51 +32,86 @@ export async function deliver(
   const deployed = { ...ctx.deployment, commit };
   const names = subject.kind === "application" ? registryImages(subject.record.settings, deployed) : [];
   const { images } = place.engine;
-  if (artifact.type !== "image" || images === undefined) {
+  if (artifact.type === "folder" || images === undefined) {
     if (names.length > 0) ctx.say(`${place.server.name} makes no images, so none is pushed.`, "stderr");
     return artifact;
   }
-  let digest = artifact.digest ?? null;
-  for (const name of names) digest = await images.push(artifact.image, name, ctx.io);
-  const built: ImageArtifact = { ...artifact, digest };
+  const built = artifact.type === "image" ? await pushed(ctx, images, artifact, names) : artifact;
   return place.server.id === ctx.hands.server.id ? built : await bringOver(ctx, place, images, built);
 }
 
+async function pushed(
+  { io }: DeliveryContext,
+  images: EngineImages,
+  artifact: ImageArtifact,
+  names: readonly RegistryImage[],
+): Promise<ImageArtifact> {
+  let digest = artifact.digest ?? null;
+  for (const name of names) digest = await images.push(artifact.image, name, io);
+  return { ...artifact, digest };
+}
+
+type WithImages = Exclude<Artifact, { readonly type: "folder" }>;
+
 async function bringOver(
-  ctx: StepContext,
+  ctx: DeliveryContext,
   place: BuildPlace,
   from: EngineImages,
-  built: ImageArtifact,
-): Promise<ImageArtifact> {
-  const { engine, server } = ctx.hands;
-  const to = engine.images;
+  built: WithImages,
+): Promise<WithImages> {
+  const { images: to } = ctx.hands.engine;
   if (to === undefined) return built;
-  const { image } = built;
-  const [there, here] = await Promise.all([to.find(image), from.find(image)]);
-  if (there !== undefined && there.id === here?.id) {
-    ctx.say(`The image is on ${server.name} already.`);
-    return built;
+  const ids = new Map<string, string>();
+  let isMoved = false;
+  for (const image of imagesOf(built)) {
+    const [there, here] = await Promise.all([to.find(image.image), from.find(image.image)]);
+    const isThere = there !== undefined && there.id === here?.id;
+    if (isThere) ctx.say(`The image ${image.image} is on ${ctx.hands.server.name} already.`);
+    const { id } = isThere ? there : await bring(ctx, { place, from, to }, image);
+    ids.set(image.image, id);
+    isMoved ||= !isThere;
   }
+  if (isMoved) await discardBuild(ctx, place);
+  return withIds(built, ids);
+}
+
+async function bring(
+  ctx: DeliveryContext,
+  { place, from, to }: { readonly place: BuildPlace; readonly from: EngineImages; readonly to: EngineImages },
+  image: StackImage,
+) {
   const move = {
     from: { name: place.server.name, images: from },
-    to: { name: server.name, images: to },
-    image,
+    to: { name: ctx.hands.server.name, images: to },
+    image: image.image,
     retrySeconds: ctx.settings.moveRetrySeconds,
   };
-  const { id } = (await pulled(ctx, to, built)) ?? (await moveImage(move, ctx.io));
-  await discardBuild(ctx, place);
-  return { ...built, id };
+  return (await pulled(ctx, to, image)) ?? (await moveImage(move, ctx.io));
+}
+
+const imagesOf = (artifact: WithImages): readonly StackImage[] =>
+  artifact.type === "image" ? [artifact] : Object.values(artifact.images);
+
+/** An engine may know an image by another id than the one that it came from. */
+function withIds(artifact: WithImages, ids: ReadonlyMap<string, string>): WithImages {
+  const withId = <Image extends StackImage>(image: Image): Image => {
+    const id = ids.get(image.image);
+    return id === undefined ? image : { ...image, id };
+  };
+  if (artifact.type === "image") return withId(artifact);
+  const images = Object.entries(artifact.images).map(([name, image]) => [name, withId(image)] as const);
+  return { ...artifact, images: Object.fromEntries(images) };
 }
 
 /** Its layers stay in the build cache. What cannot be removed now goes with the next cleanup of the build server. */
-export async function discardBuild({ ref }: StepContext, { engine }: BuildPlace): Promise<void> {
+export async function discardBuild({ ref }: Pick<DeliveryContext, "ref">, { engine }: BuildPlace): Promise<void> {
   await engine.remove(ref).catch((error: unknown) => {
     if (!isDomainError(error)) throw error;
   });
 }
 
 /** What is in a registry comes from there, unless the server cannot reach it. */
-async function pulled(ctx: StepContext, to: EngineImages, { image, digest }: ImageArtifact) {
+async function pulled(ctx: DeliveryContext, to: EngineImages, { image, digest }: StackImage) {
   if (!digest) return undefined;
   try {
     return await to.pull(digest, image, ctx.io);
@@ -73,11 +122,13 @@ async function pulled(ctx: StepContext, to: EngineImages, { image, digest }: Ima
   }
 }
 
-/** An image that its server has lost is pulled again where a registry has it. */
-export async function bringBack(ctx: StepContext, artifact: Artifact): Promise<void> {
+/** What its server has lost of it is pulled again where a registry has it. */
+export async function bringBack(ctx: DeliveryContext, artifact: Artifact): Promise<void> {
   const { images } = ctx.hands.engine;
-  if (images === undefined || artifact.type !== "image" || !artifact.digest) return;
-  if ((await images.find(artifact.image)) !== undefined) return;
-  ctx.say("The server does not have the image any more, so it is pulled again.");
-  await images.pull(artifact.digest, artifact.image, ctx.io);
+  if (images === undefined || artifact.type === "folder") return;
+  for (const { image, digest } of imagesOf(artifact)) {
+    if (!digest || (await images.find(image)) !== undefined) continue;
+    ctx.say("The server does not have the image any more, so it is pulled again.");
+    await images.pull(digest, image, ctx.io);
+  }
 }
