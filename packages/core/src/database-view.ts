@@ -157,9 +157,13 @@ export function databaseUrls(database: DatabaseRecord, secrets: KnownValues) {
   const isReachable = is_public && public_port !== null;
   return {
     internal_db_url: databaseUrl(address, uuid, row.port),
-    external_db_url: isReachable ? databaseUrl(address, placement.server_ip, public_port) : null,
+    external_db_url: isReachable ? databaseUrl(address, outerHost(placement.server_ip), public_port) : null,
   };
 }
+
+/** How containers call the machine that they run on, which nobody else knows it by. */
+const CONTAINERS_HOST = /(^|\.)host\.docker\.internal$/;
+const outerHost = (ip: string): string => (CONTAINERS_HOST.test(ip) ? "localhost" : ip);
 
 /** Secret fields by their name, whether they are kept by name or as a variable. */
 export const fieldValues = (engine: DatabaseEngine, kept: KnownValues): KnownValues =>

@@ -1,12 +1,19 @@
-import type { ApplicationRecord, Artifact, Stores } from "@berth/core";
-import { newDeployment, type TestDatabase, testApplication, testPlace, testTeam } from "@berth/testing";
+import type { Artifact, ResourceRecord, Stores } from "@berth/core";
+import {
+  newDeployment,
+  type TestDatabase,
+  testApplication,
+  testDatabaseResource,
+  testPlace,
+  testTeam,
+} from "@berth/testing";
 import { sql } from "kysely";
 import { expect, it } from "vitest";
 import { onEachBackend } from "./backends.fixture.ts";
 
 const image = (name: string): Artifact => ({ type: "image", image: name });
 
-async function started(database: TestDatabase, stores: Stores, app: ApplicationRecord, pull_request_id = 0) {
+async function started(database: TestDatabase, stores: Stores, app: ResourceRecord, pull_request_id = 0) {
   await stores.deployments.enqueue([newDeployment(app, { pull_request_id })]);
   const claim = await database.system.deployments.claimNext("worker", 60, [app.server_id]);
   if (claim === undefined) throw new Error("It was queued above");
@@ -14,7 +21,7 @@ async function started(database: TestDatabase, stores: Stores, app: ApplicationR
 }
 
 /** A deployment that goes all the way; answers its id. */
-async function released(database: TestDatabase, stores: Stores, app: ApplicationRecord, pull_request_id = 0) {
+async function released(database: TestDatabase, stores: Stores, app: ResourceRecord, pull_request_id = 0) {
   const { lease, deployment } = await started(database, stores, app, pull_request_id);
   const { deployments, releases } = database.system;
   await releases.saveCandidate(lease, { artifact: image("app"), built_by: deployment.uuid, upstream: null });
@@ -92,6 +99,14 @@ onEachBackend((database) => {
     // What is live is not made a candidate again by a step that is repeated.
     await releases.saveCandidate(lease, { artifact: image("c"), built_by: "x", upstream: null });
     expect(await releases.live(app.id, 0)).toMatchObject({ role: "live", artifact: image("b") });
+  });
+
+  it("tells when a database was started", async () => {
+    const stores = await testTeam(database());
+    const made = await testDatabaseResource(stores, await testPlace(stores));
+    expect(made.started_at).toBeNull();
+    await released(database(), stores, made);
+    expect((await stores.databases.find(made.uuid))?.started_at).toBeInstanceOf(Date);
   });
 
   it("promotes nothing without a candidate", async () => {

@@ -262,5 +262,7 @@ async function promote(
     .set({ role: "live", updated_at: now })
     .where("deployment_id", "=", deployment_id)
     .execute();
+  // Only databases say when they were started.
+  await db.updateTable("database").set({ started_at: now }).where("resource_id", "=", own.resource_id).execute();
   return { previous: previous && opened(context, previous) };
 }

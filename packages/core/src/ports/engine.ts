@@ -110,6 +110,13 @@ export interface Engine {
    */
   start(spec: ReleaseSpec, io: WorkIO): Promise<ReleaseState>;
 
+  /**
+   * Starts a release that has stopped as it was started before, whatever is recorded of its resource by now. Idempotent.
+   * `undefined`: nothing of it is there that could be started so. Missing where an engine keeps nothing of that kind.
+   * @throws DomainError `deploy.start_failed`
+   */
+  resume?(ref: ReleaseRef): Promise<ReleaseState | undefined>;
+
   /** Idempotent. Resolves when the release has exited: asked to first, killed after `graceSeconds`. Keeps what was built. */
   stop(ref: ReleaseRef, options: { readonly graceSeconds: number }): Promise<void>;
 

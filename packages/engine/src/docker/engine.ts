@@ -23,7 +23,7 @@ import { LABELS, ownedLabels } from "./labels.ts";
 import { readLog } from "./logs.ts";
 import { removeNetworks } from "./networks.ts";
 import { listeningPorts } from "./ports.ts";
-import { removeContainer, startRelease } from "./start.ts";
+import { removeContainer, resumeContainer, startRelease } from "./start.ts";
 import { sumOf, usageOf } from "./usage.ts";
 import { removeVolumes } from "./volumes.ts";
 import { type Seen, watchReleases } from "./watch.ts";
@@ -50,6 +50,7 @@ export interface DockerEngineOptions {
 /** Runs applications as containers of one server. */
 export interface DockerEngine extends Engine {
   command: NonNullable<Engine["command"]>;
+  resume: NonNullable<Engine["resume"]>;
   /** Begins to follow the engine's events. Every other call does this too. @throws DomainError `engine.unreachable` */
   open(): Promise<void>;
   /** Ends the engine object; nothing may be asked of it any more. Containers go on unless they are asked to stop. */
@@ -129,6 +130,13 @@ export function dockerEngine(options: DockerEngineOptions): DockerEngine {
       alone(spec.deploymentUuid, async () => {
         await start(spec, io);
         return (await require(spec)).state;
+      }),
+    resume: (ref) =>
+      alone(ref.deploymentUuid, async () => {
+        const seen = await watch.find(ref);
+        if (seen === undefined || seen.containers.length > 0 || !(await resumeContainer(docker, seen)))
+          return undefined;
+        return (await require(ref)).state;
       }),
     stop: (ref, { graceSeconds }) => alone(ref.deploymentUuid, () => stop(ref, graceSeconds)),
     remove: (ref, { graceSeconds = STOP_GRACE_SECONDS } = {}) =>
@@ -257,6 +265,7 @@ function withDomainErrors(engine: DockerEngine, server: string, begin: () => voi
     close: wrapped(engine.close),
     build: wrapped(engine.build),
     start: repeated(engine.start),
+    resume: repeated(engine.resume),
     stop: repeated(engine.stop),
     remove: repeated(engine.remove),
     inspect: repeated(engine.inspect),

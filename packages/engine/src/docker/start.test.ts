@@ -211,6 +211,17 @@ describeDocker("a container of a release", IMAGES, (fixture) => {
     });
   });
 
+  test("goes on as it was started where that is asked for, and not where nothing of it is there", async () => {
+    const made = await started({ env: { MODE: "old" } });
+    const before = (await infoOf(made)).Id;
+    expect(await engine.resume(made)).toMatchObject({ state: "running" });
+    await engine.stop(made, { graceSeconds: 1 });
+    expect(await engine.resume(made)).toMatchObject({ state: "running" });
+    expect([(await infoOf(made)).Id, await sh(made, 'echo "$MODE"')]).toEqual([before, "old"]);
+    await engine.remove(made, { graceSeconds: 1 });
+    expect(await engine.resume(made)).toBeUndefined();
+  });
+
   test("that is asked for with other settings is made anew once it has stopped", async () => {
     const made = await started();
     const before = (await infoOf(made)).Id;

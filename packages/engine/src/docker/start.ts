@@ -67,6 +67,22 @@ export async function startRelease(place: StartPlace, spec: ReleaseSpec, { signa
   return container.id;
 }
 
+/** @returns Whether it runs now. @throws DomainError `deploy.start_failed` */
+export async function resumeContainer(docker: Docker, { id, state }: Seen): Promise<boolean> {
+  if (UP.has(state.state)) return true;
+  const container = docker.getContainer(id);
+  try {
+    if (state.state === "paused") await container.unpause();
+    else if (state.state === "exited" || state.state === "created") await container.start();
+    else return false;
+  } catch (cause) {
+    // Somebody was faster, or has removed it.
+    const code = statusCodeOf(cause);
+    if (code !== 304) return code === 404 ? false : Promise.reject(startFailed(cause));
+  }
+  return true;
+}
+
 async function create(
   place: StartPlace,
   spec: ReleaseSpec,
