@@ -12,6 +12,21 @@ describe("limits", () => {
     expect(limitProblems({ limits_memory_swap: "-1" })).toEqual({});
   });
   test.each([
+    ["", true],
+    ["0", true],
+    ["0-2,4", true],
+    ["7,3-3,8191", true],
+    ["2-1", false],
+    ["0,", false],
+    ["0-", false],
+    ["-1", false],
+    ["0 - 2", false],
+    ["all", false],
+    ["8192", false],
+  ])("of which processors: %j", (limits_cpuset, isFine) => {
+    expect(Object.keys(limitProblems({ limits_cpuset }))).toEqual(isFine ? [] : ["limits_cpuset"]);
+  });
+  test.each([
     ["0", true],
     ["0.5", true],
     ["64", true],

@@ -7,7 +7,7 @@ export const LIMIT_SETTINGS = {
   limits_memory_swappiness: z.int().min(0).max(100).default(60),
   limits_memory_reservation: z.string().max(32).default("0"),
   limits_cpus: z.string().max(32).default("0").describe("For example 0.5; 0 is unlimited."),
-  limits_cpuset: z.string().max(255).nullable().default(null),
+  limits_cpuset: z.string().max(255).nullable().default(null).describe("Processors it may run on, such as 0-2,4."),
   limits_cpu_shares: z.int().min(0).max(262144).default(1024),
 };
 
@@ -34,8 +34,24 @@ export function limitProblems(sent: LimitTexts): Record<string, readonly string[
   if (typeof sent.limits_cpus === "string" && !/^\d{1,4}(\.\d{1,9})?$/.test(sent.limits_cpus)) {
     problems.limits_cpus = ["Must be a number such as 0.5 or 2, or 0 for no limit."];
   }
+  if (typeof sent.limits_cpuset === "string" && !isCpuset(sent.limits_cpuset)) {
+    problems.limits_cpuset = ["Must be numbers of processors and ranges of them, such as 0-2,4."];
+  }
   return problems;
 }
+
+/** As the kernel lists processors. Empty is no limit. */
+function isCpuset(text: string): boolean {
+  return (
+    text === "" ||
+    text.split(",").every((part) => {
+      const [, first, last = first] = /^(\d{1,4})(?:-(\d{1,4}))?$/.exec(part) ?? [];
+      return Number(first) <= Number(last) && Number(last) < PROCESSORS_MAX;
+    })
+  );
+}
+
+const PROCESSORS_MAX = 8192; // Of Linux.
 
 function isMemory(field: string, text: string): boolean {
   // Docker reads -1 as swap without limit.
@@ -44,5 +60,5 @@ function isMemory(field: string, text: string): boolean {
 
 const MEMORY_FIELDS = ["limits_memory", "limits_memory_swap", "limits_memory_reservation"] as const;
 type LimitTexts = {
-  readonly [Field in (typeof MEMORY_FIELDS)[number] | "limits_cpus"]?: string | null | undefined;
+  readonly [Field in (typeof MEMORY_FIELDS)[number] | "limits_cpus" | "limits_cpuset"]?: string | null | undefined;
 };
