@@ -25,7 +25,7 @@ import {
 import { requireBuildPack, requireContainerPowers, requireReachableSource } from "./application-support.ts";
 import type { UseCaseContext } from "./context.ts";
 import { applicationWish, requestDeployment } from "./deployment-request.ts";
-import { claimDomains, readDomains, requireFreeDomains } from "./domain.ts";
+import { claimDomains, requestedDomains, requireFreeDomains } from "./domain.ts";
 import { type GithubRepository, githubRepository } from "./github-repository.ts";
 import { type Place, resolvePlace } from "./placement.ts";
 import { findPrivateKey } from "./private-key.ts";
@@ -72,7 +72,7 @@ async function create(
 ): Promise<CreatedApplication> {
   const { scope, stores } = context;
   requireAbility(scope, "write");
-  const claims = readDomains(sent.domains);
+  const claims = requestedDomains(sent, buildPack === "dockercompose") ?? [];
   const place = await resolvePlace(stores, sent);
   const key = sent.private_key_uuid ? await findPrivateKey(stores, sent.private_key_uuid) : undefined;
   const local = { ...drafted(context, source, sent, buildPack, place), privateKeyId: key?.id ?? null };

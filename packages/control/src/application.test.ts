@@ -1,5 +1,5 @@
 import { type DomainError, isDomainError, ROOT_TEAM_ID } from "@berth/core";
-import { testPlace } from "@berth/testing";
+import { testApplication, testPlace } from "@berth/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { gitApplication, secondDestination, type World, world } from "./world.fixture.ts";
 
@@ -277,6 +277,35 @@ describe("changing an application", () => {
     await at.own.applications.update(uuid, { domains: null });
     expect((await at.own.applications.get(uuid)).fqdn).toBeNull();
     expect(await made({ domains: "http://old.example" })).toBeTruthy();
+  });
+
+  test("gives containers of a compose file URLs of their own, and takes them away with it", async () => {
+    const { uuid, id } = await testApplication(at.stores, at.place, { settings: { build_pack: "dockercompose" } });
+    const urlsOf = async () =>
+      (await at.db.system.resources.domains(id)).map(({ url, container }) => [container ?? null, url]);
+    const docker_compose_domains = [
+      { name: "web", domain: "http://web.example,http://web.example:81/x" },
+      { name: "api", domain: "http://api.example:3000" },
+    ];
+    await at.own.applications.update(uuid, { docker_compose_domains });
+    expect(await urlsOf()).toEqual([
+      ["web", "http://web.example"],
+      ["web", "http://web.example:81/x"],
+      ["api", "http://api.example:3000"],
+    ]);
+    expect(JSON.parse((await at.own.applications.get(uuid)).docker_compose_domains ?? "")).toEqual({
+      web: { domain: docker_compose_domains[0]?.domain },
+      api: { domain: docker_compose_domains[1]?.domain },
+    });
+    const twice = [...docker_compose_domains, { name: "more", domain: "https://API.example, nonsense" }];
+    const refused = await refusal(at.own.applications.update(uuid, { docker_compose_domains: twice }));
+    expect(refused.fields).toEqual({
+      docker_compose_domains: ["Invalid URL: nonsense", "The URL https://api.example is there twice."],
+    });
+    await at.own.applications.update(uuid, { docker_compose_domains: twice.slice(0, 1) });
+    expect(await urlsOf()).toHaveLength(2);
+    await at.own.applications.update(uuid, { build_pack: "nixpacks" });
+    expect(await urlsOf()).toEqual([]);
   });
 
   test("is refused as a whole when its URLs are taken", async () => {

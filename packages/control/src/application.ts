@@ -22,7 +22,7 @@ import { createApplication } from "./application-create.ts";
 import { requireBuildPack, requireContainerPowers, requireReachableSource } from "./application-support.ts";
 import type { UseCaseContext } from "./context.ts";
 import { applicationWish, DUPLICATE_MESSAGE, requestDeployment } from "./deployment-request.ts";
-import { claimDomains, readDomains, requireFreeDomains } from "./domain.ts";
+import { claimDomains, requestedDomains, requireFreeDomains } from "./domain.ts";
 import { tellOfResource } from "./event.ts";
 import { changedRepository } from "./github-repository.ts";
 import { findPrivateKey } from "./private-key.ts";
@@ -87,12 +87,12 @@ async function update(context: UseCaseContext, uuid: string, sent: ApplicationUp
   requireAbility(scope, "write");
   const current = await findApplication(stores, uuid);
   const change = await checkedChange(context, current, sent);
-  const wanted = {
-    claims: readDomains(sent.domains),
-    isForced: sent.force_domain_override ?? false,
-    resourceId: current.id,
-  };
-  const hasDomains = sent.domains !== undefined;
+  const hadContainers = current.settings.build_pack === "dockercompose";
+  const hasContainers = (sent.build_pack ?? current.settings.build_pack) === "dockercompose";
+  // URLs of containers lead to nothing that has none.
+  const claims = requestedDomains(sent, hasContainers) ?? (hadContainers && !hasContainers ? [] : undefined);
+  const wanted = { claims: claims ?? [], isForced: sent.force_domain_override ?? false, resourceId: current.id };
+  const hasDomains = claims !== undefined;
   if (hasDomains) await requireFreeDomains(context, stores, wanted);
   return stores.transaction(async (inside) => {
     const application = await inside.applications.update(current.id, change);

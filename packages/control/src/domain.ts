@@ -1,4 +1,5 @@
 import {
+  type ApplicationSettings,
   type DomainClaim,
   type DomainConflict,
   domainConflictError,
@@ -16,6 +17,39 @@ export function readDomains(text: string | null | undefined): readonly DomainCla
   const { claims, problems } = parseUrlList(text ?? "");
   if (problems.length > 0) throw invalid({ domains: problems });
   return claims;
+}
+
+type ComposeDomains = ApplicationSettings["docker_compose_domains"];
+
+/**
+ * The URLs that a request says of an application: its own, or those of its containers; `undefined`: they stay.
+ * @throws DomainError `request.invalid`
+ */
+export function requestedDomains(
+  sent: {
+    readonly domains?: string | null | undefined;
+    readonly docker_compose_domains?: ComposeDomains | undefined;
+    readonly force_domain_override?: boolean | undefined;
+  },
+  hasContainers: boolean,
+): readonly DomainClaim[] | undefined {
+  const isOfContainers = hasContainers && sent.docker_compose_domains !== undefined;
+  if (!isOfContainers) return sent.domains === undefined ? undefined : readDomains(sent.domains);
+  return readComposeDomains(sent.docker_compose_domains ?? null, sent.force_domain_override ?? false);
+}
+
+/** @throws DomainError `request.invalid` with a sentence for each wrong URL, and for one that is there twice */
+function readComposeDomains(items: ComposeDomains, isForced: boolean): readonly DomainClaim[] {
+  const read = (items ?? []).map(({ name, domain }) => ({ name, ...parseUrlList(domain ?? "") }));
+  const claims = read.flatMap(({ name, claims: own }) => own.map((claim) => ({ ...claim, container: name })));
+  const byPlace = new Map(claims.toReversed().map((claim) => [`${claim.host}${claim.path}`, claim]));
+  const twice = isForced ? [] : claims.filter((claim) => !new Set(byPlace.values()).has(claim));
+  const problems = [
+    ...read.flatMap((one) => one.problems),
+    ...twice.map(({ url }) => `The URL ${url} is there twice.`),
+  ];
+  if (problems.length > 0) throw invalid({ docker_compose_domains: problems });
+  return claims.filter((claim) => byPlace.get(`${claim.host}${claim.path}`) === claim);
 }
 
 export interface WantedDomains {
