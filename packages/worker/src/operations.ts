@@ -101,6 +101,12 @@ async function startLive(
   const domains = await claimsOf(stores, resourceId, record.pull_request_id);
   if (domains === undefined || (subject.record.desired_state !== "running" && !isPreview)) return;
   const team = stores.forTeam(subject.record.team_id);
+  // What has been changed since it was deployed is of the next deployment: it may be what that one failed of.
+  const resumed = await engine.resume?.(release);
+  if (resumed !== undefined) {
+    await stores.releases.setUpstream(deploymentId, resumed.upstream);
+    return logger.info("Started a release again that should run.", { ...release });
+  }
   const isGone = (await engine.inspect(release)) === undefined;
   const [envs, storages] = await Promise.all([team.envs.list(resourceId), team.storages.list(resourceId)]);
   const input = { subject, deployment, domains, envs: envs.items, storages: storages.items };

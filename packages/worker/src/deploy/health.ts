@@ -48,8 +48,9 @@ export const health: Step<StepContext, Started, object> = {
       const verdict = judge(check, progress, { problem, elapsedSeconds });
       if (verdict.verdict === "healthy") return {};
       const wrongPort = await wrongPortOf(ctx, state, elapsedSeconds);
-      // The engine has been as patient as the image asks for.
-      const hasFailed = verdict.verdict === "unhealthy" || state?.health === "unhealthy";
+      // The engine has been as patient as the image asks for. Of what has ended, that is no news: it has crashed.
+      const isUnhealthy = state?.state === "running" && state.health === "unhealthy";
+      const hasFailed = verdict.verdict === "unhealthy" || isUnhealthy;
       if (hasFailed || wrongPort !== undefined) {
         throw await unhealthy(ctx, state, wrongPort ?? problem ?? "", elapsedSeconds);
       }

@@ -1,0 +1,164 @@
+import { connect } from "node:net";
+import { describeDocker, TEST_CLIENTS, type TestClient } from "@berth/testing";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { outcomeOf, placeOf } from "./applications.fixture.ts";
+import { type DockerServer, dockerServer } from "./docker.fixture.ts";
+import { freePorts, until } from "./server.fixture.ts";
+
+type Engine = keyof typeof TEST_CLIENTS;
+interface Shown {
+  readonly status: string;
+  readonly internal_db_url: string;
+  readonly external_db_url: string | null;
+  readonly started_at: string | null;
+  readonly last_online_at: string;
+  readonly restart_count: number;
+}
+
+const IMAGES = [...Object.values(TEST_CLIENTS).map(({ image }) => image), "nginx:alpine"];
+const DEADLINE_MS = 90_000;
+
+describeDocker("a database on this machine's Docker engine", IMAGES, (docker) => {
+  let server: DockerServer;
+  const network = docker.name("databases");
+  beforeAll(async () => {
+    server = await dockerServer(docker, { env: { BERTH_DOCKER_NETWORK: network } });
+  }, 120_000);
+  afterAll(async () => server?.dispose());
+
+  const done = async (method: string, path: string, body?: unknown) => {
+    const answer = await server.rest(method, path, body);
+    if (answer.status >= 300) throw new Error(`${method} ${path}: ${answer.status} ${JSON.stringify(answer.body)}`);
+    return answer.body as Record<string, unknown>;
+  };
+  const create = async (engine: Engine, fields: object = {}) => {
+    const where = { ...(await placeOf(server)), server_uuid: server.dockerUuid };
+    const about = {
+      image: TEST_CLIENTS[engine].image,
+      health_check_interval: 1,
+      health_check_retries: 60,
+      instant_deploy: true,
+    };
+    return String((await done("POST", `/databases/${engine}`, { ...where, ...about, ...fields })).uuid);
+  };
+  const show = async (uuid: string) => (await done("GET", `/databases/${uuid}`)) as unknown as Shown;
+  const shows = (uuid: string, status: string) =>
+    until(async () => {
+      const shown = await show(uuid);
+      return shown.status === status ? shown : undefined;
+    }, DEADLINE_MS);
+  /** Asks for a start or restart, and waits until it has ended. */
+  const run = async (uuid: string, action: "start" | "restart") => {
+    const { deployment_uuid } = await done("POST", `/databases/${uuid}/${action}`);
+    return await outcomeOf(server, String(deployment_uuid));
+  };
+  const volumesOf = async (uuid: string) =>
+    ((await docker.client.listVolumes({ filters: { label: [`berth.resource=${uuid}`] } })).Volumes ?? []).length;
+
+  /** What a client answers that runs in this network; `host`: outside of every other. */
+  const ask = async (image: string, networkMode: string, argv: readonly string[]) => {
+    const client = await docker.container({
+      image,
+      hostConfig: { NetworkMode: networkMode },
+      raw: { Entrypoint: ["sleep", "120"] },
+    });
+    const { exitCode, output } = await client.exec(argv);
+    await client.container.remove({ force: true, v: true });
+    return [exitCode, output.trim()];
+  };
+  const asked = (client: TestClient, { external_db_url, internal_db_url }: Shown) => ({
+    fromOutside: (of: (url: string) => readonly string[]) => ask(client.image, "host", of(external_db_url ?? "")),
+    fromInside: (of: (url: string) => readonly string[]) => ask(client.image, network, of(internal_db_url)),
+  });
+  const isOpen = (port: number) =>
+    new Promise<boolean>((resolve) => {
+      const socket = connect(port, "127.0.0.1", () => resolve(true)).once("error", () => resolve(false));
+      socket.once("close", () => socket.destroy());
+    });
+
+  describe.each(Object.keys(TEST_CLIENTS) as Engine[])("of %s", (engine) => {
+    const client: TestClient = TEST_CLIENTS[engine];
+    test("is reached by both of its URLs, and keeps what was written over a restart", async () => {
+      const [public_port] = await freePorts(1);
+      const uuid = await create(engine, { is_public: true, public_port });
+      const shown = await shows(uuid, "running:healthy");
+      expect(shown).toMatchObject({ restart_count: 0, started_at: expect.any(String) });
+      const { fromOutside, fromInside } = asked(client, shown);
+      await until(async () => (await isOpen(public_port ?? 0)) || undefined, DEADLINE_MS);
+      expect(await fromOutside((url) => client.write(url, "kept"))).toEqual([0, expect.any(String)]);
+      expect(await fromInside(client.read)).toEqual([0, "kept"]);
+      const outcome = await run(uuid, "restart");
+      expect(outcome, outcome.log).toMatchObject({ status: "finished" });
+      await shows(uuid, "running:healthy");
+      expect(await fromOutside(client.read)).toEqual([0, "kept"]);
+      expect(await fromInside(client.read)).toEqual([0, "kept"]);
+      await done("DELETE", `/databases/${uuid}`);
+      await until(async () => (await server.rest("GET", `/databases/${uuid}`)).status === 404 || undefined);
+      expect(await volumesOf(uuid)).toBe(0);
+    }, 240_000);
+  });
+
+  test("is stopped, started, changed, made private and deleted as it is asked for", async () => {
+    const client = TEST_CLIENTS.postgresql;
+    const [public_port = 0] = await freePorts(1);
+    const uuid = await create("postgresql", { is_public: true, public_port });
+    const shown = await shows(uuid, "running:healthy");
+    const { fromInside } = asked(client, shown);
+    expect(await fromInside((url) => client.write(url, "kept"))).toEqual([0, expect.any(String)]);
+    await until(async () => (await isOpen(public_port)) || undefined);
+
+    await done("POST", `/databases/${uuid}/stop`);
+    await shows(uuid, "exited:unhealthy");
+    await until(async () => !(await isOpen(public_port)) || undefined);
+    await done("PATCH", `/databases/${uuid}`, { postgres_conf: "max_connections = 17" });
+    const outcome = await run(uuid, "start");
+    expect(outcome, outcome.log).toMatchObject({ status: "finished" });
+    await shows(uuid, "running:healthy");
+    expect(await fromInside((url) => ["psql", url, "-Atc", "SHOW max_connections"])).toEqual([0, "17"]);
+    expect(await fromInside(client.read)).toEqual([0, "kept"]);
+    await until(async () => (await isOpen(public_port)) || undefined);
+
+    await done("PATCH", `/databases/${uuid}`, { is_public: false });
+    await until(async () => !(await isOpen(public_port)) || undefined);
+    expect(await show(uuid)).toMatchObject({ external_db_url: null });
+    expect(await fromInside(client.read)).toEqual([0, "kept"]);
+
+    await done("DELETE", `/databases/${uuid}?delete_volumes=false`);
+    await until(async () => (await server.rest("GET", `/databases/${uuid}`)).status === 404 || undefined);
+    expect(await volumesOf(uuid)).toBe(1);
+  }, 240_000);
+
+  test("whose change cannot run goes on as it was, and its deployment says why", async () => {
+    const client = TEST_CLIENTS.postgresql;
+    const uuid = await create("postgresql");
+    const { fromInside } = asked(client, await shows(uuid, "running:healthy"));
+    expect(await fromInside((url) => client.write(url, "kept"))).toEqual([0, expect.any(String)]);
+
+    await done("PATCH", `/databases/${uuid}`, { image: "postgres:no-such-tag" });
+    const unknown = await run(uuid, "restart");
+    expect(unknown).toMatchObject({ status: "failed", error: expect.stringContaining("postgres:no-such-tag") });
+    await shows(uuid, "running:healthy");
+    expect(await fromInside(client.read)).toEqual([0, "kept"]);
+
+    await done("PATCH", `/databases/${uuid}`, { image: client.image, postgres_conf: "max_connections = many" });
+    const broken = await run(uuid, "restart");
+    expect(broken, broken.log).toMatchObject({ status: "failed", error: expect.stringContaining("crashed") });
+    expect(broken.log).toContain('invalid value for parameter "max_connections": "many"');
+    await shows(uuid, "running:healthy");
+    expect(await fromInside(client.read)).toEqual([0, "kept"]);
+  }, 240_000);
+
+  test("whose port something else has is told of, and runs", async () => {
+    const [public_port = 0] = await freePorts(1);
+    const holder = await docker.container({
+      image: "nginx:alpine",
+      raw: { ExposedPorts: { "80/tcp": {} } },
+      hostConfig: { PortBindings: { "80/tcp": [{ HostPort: String(public_port) }] } },
+    });
+    const uuid = await create("redis", { is_public: true, public_port });
+    await shows(uuid, "running:healthy");
+    const sentence = `Port ${public_port} of server docker is taken by something else`;
+    await until(() => server.output().includes(sentence) || undefined, DEADLINE_MS);
+    await holder.container.remove({ force: true });
+  }, 120_000);
+});
