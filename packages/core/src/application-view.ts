@@ -290,6 +290,11 @@ export const settingView = (settings: ApplicationSettings): ApplicationSetting =
   is_container_label_escape_enabled: settings.is_container_label_escape_enabled,
   stop_grace_period: settings.stop_grace_period,
   max_restart_count: settings.max_restart_count,
+  is_gpu_enabled: settings.is_gpu_enabled,
+  gpu_driver: settings.gpu_driver,
+  gpu_count: settings.gpu_count,
+  gpu_device_ids: settings.gpu_device_ids,
+  gpu_options: settings.gpu_options,
 });
 
 /** Fields that clients of this API family read. */
@@ -312,11 +317,6 @@ const SWITCHES_WITHOUT_MEANING_YET = {
   is_git_shallow_clone_enabled: true,
   is_log_drain_enabled: false,
   is_include_timestamps: false,
-  is_gpu_enabled: false,
-  gpu_driver: "nvidia",
-  gpu_count: null,
-  gpu_device_ids: null,
-  gpu_options: null,
   is_swarm_only_worker_nodes: true,
   is_raw_compose_deployment_enabled: false,
   is_consistent_container_name_enabled: false,

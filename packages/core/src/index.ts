@@ -72,6 +72,7 @@ export * from "./forward.ts";
 export * from "./generated-domain.ts";
 export * from "./git-source.ts";
 export * from "./github-app.ts";
+export * from "./gpu.ts";
 export * from "./health-check.ts";
 export * from "./host-key.ts";
 export * from "./hosted-repository.ts";

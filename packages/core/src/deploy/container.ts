@@ -88,6 +88,9 @@ export interface Device {
 }
 
 export interface Gpus {
+  /** Left out: the engine's choice. */
+  readonly driver?: string;
+  readonly options?: Readonly<Record<string, string>>;
   readonly count: number | "all";
   readonly ids: readonly string[];
 }

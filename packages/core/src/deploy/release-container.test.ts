@@ -66,6 +66,12 @@ describe("the container of an application", () => {
     expect(of(fields, 7)).toMatchObject({ networkAliases: [], portMappings: [], run: { ip: null, hasInit: true } });
   });
 
+  test("gets the graphics processors of its settings, else those of its options", () => {
+    const options = { custom_docker_run_options: "--gpus 2" };
+    expect(of(options).run.gpus).toEqual({ count: 2, ids: [] });
+    expect(of({ ...options, is_gpu_enabled: true, gpu_device_ids: "0" }).run.gpus).toMatchObject({ ids: ["0"] });
+  });
+
   test("keeps labels byte for byte, unless variables are asked for", () => {
     expect(of({}, 0, "a=$TOKEN").labels).toEqual({ a: "$TOKEN" });
     expect(of({ is_container_label_escape_enabled: false }, 0, "a=$TOKEN").labels).toEqual({ a: "t" });

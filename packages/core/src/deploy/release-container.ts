@@ -1,5 +1,6 @@
 import type { ApplicationSecrets, ApplicationSettings } from "../application.ts";
 import { interpolateLabel, readLabels } from "../container-label.ts";
+import { gpusOf } from "../gpu.ts";
 import { readRunOptions } from "../run-options.ts";
 import type { ContainerLimits, ContainerOptions, PortMapping } from "./container.ts";
 import { memoryBytes } from "./memory.ts";
@@ -13,7 +14,8 @@ export function containerOptions(
   env: Env,
   pullRequestId: number,
 ): ContainerOptions {
-  const { options: run } = readRunOptions(settings.custom_docker_run_options);
+  const { options } = readRunOptions(settings.custom_docker_run_options);
+  const run = { ...options, gpus: gpusOf(settings) ?? options.gpus };
   const isPreview = pullRequestId !== 0;
   return {
     ...OWN_START,

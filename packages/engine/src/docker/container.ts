@@ -142,7 +142,9 @@ function powers(run: RunOptions): HostConfig {
   };
 }
 
-const gpuRequest = ({ count, ids }: Gpus): DeviceRequest => ({
+const gpuRequest = ({ driver, count, ids, options }: Gpus): DeviceRequest => ({
+  ...(driver === undefined ? {} : { Driver: driver }),
+  ...(options === undefined ? {} : { Options: { ...options } }),
   Capabilities: [["gpu"]],
   ...(ids.length > 0 ? { DeviceIDs: [...ids] } : { Count: count === "all" ? -1 : count }),
 });
