@@ -1,0 +1,82 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describeDocker } from "@berth/testing";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { sshHost } from "../../host/ssh-host.ts";
+import { dockerClient } from "../client.ts";
+import { io } from "../docker.fixture.ts";
+import { type DockerEngine, dockerEngine } from "../engine.ts";
+import { SERVER_IMAGE, testServer } from "../server.fixture.ts";
+import { stackSpec } from "./stack.fixture.ts";
+import { composeTool } from "./tool.ts";
+
+const TEXT = `
+services:
+  web:
+    image: busybox:stable
+    init: true
+    command: ["httpd", "-f", "-p", "8080", "-h", "/www"]
+    volumes: [{ type: bind, source: ./page, target: /www/index.html, content: "from afar" }]
+    depends_on: [keeper]
+  keeper: { image: busybox:stable, init: true, command: ["sleep", "1000"], volumes: ["data:/data"] }
+volumes: { data: }
+`;
+
+describeDocker("a stack on another server", [SERVER_IMAGE, "busybox:stable"], (fixture) => {
+  let folder: string;
+  let engine: DockerEngine;
+  let close: () => Promise<void>;
+  beforeAll(async () => {
+    folder = mkdtempSync(join(tmpdir(), "berth-far-"));
+    const server = await testServer(fixture);
+    const host = sshHost({
+      name: "far",
+      ip: server.ip,
+      port: 22,
+      user: "root",
+      privateKey: async () => server.privateKey,
+      hostKey: null,
+      onHostKey: async () => {},
+      connectTimeoutSeconds: 10,
+      retrySeconds: 0.05,
+      retrySecondsMax: 0.2,
+      bridgeFolder: join(folder, "bridges"),
+    });
+    const far = dockerClient(host);
+    await vi.waitFor(() => far.ping(), { timeout: 60_000, interval: 200 });
+    const image = await fixture.client.getImage("busybox:stable").get();
+    await new Promise<void>((resolve, reject) => {
+      void far.loadImage(image).then((stream) =>
+        stream
+          .on("error", reject)
+          .on("end", () => resolve())
+          .resume(),
+      );
+    });
+    const builder = {
+      buildPacks: [],
+      build: () => Promise.reject(),
+      removeImage: async () => {},
+      removeImages: async () => {},
+    };
+    const compose = composeTool({ host, folder });
+    engine = dockerEngine({ host, docker: far, instance: fixture.instance, builder, network: "berth", compose });
+    close = async () => {
+      await engine.close({ stopReleases: false });
+      await host.close();
+      rmSync(folder, { recursive: true, force: true });
+    };
+  }, 120_000);
+  afterAll(() => close());
+
+  test("runs there as it does here", async () => {
+    const spec = stackSpec(TEXT, { containers: { web: { ports: [8080] } } });
+    const { state, containers } = await engine.start(spec, io());
+    expect([state, containers?.map(({ name }) => name)]).toEqual(["running", ["web", "keeper"]]);
+    const page = await engine.exec(spec, "wget -qO- http://web:8080/", { timeoutSeconds: 10, container: "keeper" });
+    expect(page.output).toBe("from afar");
+    await engine.removeResource(spec.resourceUuid, { deleteVolumes: true });
+    expect(await engine.list()).toEqual([]);
+  }, 120_000);
+});
