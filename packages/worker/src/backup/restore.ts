@@ -11,7 +11,6 @@ import {
   type ServerRecord,
   type TableRows,
 } from "@berth/core";
-import { endingOf } from "../held-runs.ts";
 import { pause } from "../wait.ts";
 import {
   countRows,
@@ -22,7 +21,7 @@ import {
   requireSuccess,
   textsToHide,
 } from "./database.ts";
-import { reasonOf } from "./run.ts";
+import { runLimit } from "./run-limit.ts";
 import { type BackupDeps, openStorage } from "./tools.ts";
 
 interface Run {
@@ -44,18 +43,18 @@ interface Outcome {
 export async function runRestore(deps: BackupDeps, claimed: ClaimedRestore, signal: AbortSignal): Promise<void> {
   const { stores, clock, logger, owner } = deps;
   const hold = { uuid: claimed.uuid, owner };
-  const limit = AbortSignal.timeout(claimed.timeout * 1000);
+  const limit = runLimit(signal, claimed.timeout);
   const outcome: Outcome = { hidden: [], notes: [], tables: null };
   try {
     const tell = (step: RestoreStep) => stores.restores.progress(hold, step);
     let failure: string | undefined;
     try {
-      await restore({ deps, claimed, signal: AbortSignal.any([signal, limit]), tell }, outcome);
+      await restore({ deps, claimed, signal: limit.signal, tell }, outcome);
     } catch (error) {
       if (!isDomainError(error)) logger.warn("A backup could not be restored.", { restore: claimed.uuid, error });
-      failure = reasonOf(error, { signal, limit, seconds: claimed.timeout });
+      failure = limit.reasonOf(error);
     }
-    if (signal.aborted && endingOf(signal) === "lost") return;
+    if (limit.isLost()) return;
     const message = [...outcome.notes, ...(failure === undefined ? [] : [failure])].join("\n");
     const end: RestoreEnd = {
       status: failure === undefined ? "success" : "failed",

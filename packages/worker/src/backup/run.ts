@@ -9,7 +9,6 @@ import {
   type StoredContent,
   type TableRows,
 } from "@berth/core";
-import { endingOf, type RunEnding } from "../held-runs.ts";
 import {
   countRows,
   type KnownDatabase,
@@ -20,6 +19,7 @@ import {
   textsToHide,
 } from "./database.ts";
 import { keepRules } from "./retention.ts";
+import { type RunLimit, runLimit } from "./run-limit.ts";
 import { type BackupDeps, openStorage } from "./tools.ts";
 
 interface Run {
@@ -36,11 +36,11 @@ export async function runBackup(deps: BackupDeps, claimed: ClaimedBackup, signal
   const { stores, clock, logger, owner, backups } = deps;
   const hold = { uuid: claimed.execution_uuid, owner };
   const details = { backup: claimed.schedule_uuid, execution: claimed.execution_uuid };
-  const limit = AbortSignal.timeout(claimed.settings.timeout * 1000);
+  const limit = runLimit(signal, claimed.settings.timeout);
   const progress = progressOf(deps, hold);
   const saved: Saved = {};
   try {
-    const run = { deps, claimed, hold, signal: AbortSignal.any([signal, limit]), tell: progress.tell };
+    const run = { deps, claimed, hold, signal: limit.signal, tell: progress.tell };
     let failure: unknown;
     try {
       await save(run, saved);
@@ -48,7 +48,7 @@ export async function runBackup(deps: BackupDeps, claimed: ClaimedBackup, signal
       failure = error;
     }
     await progress.stop();
-    const end = endOf(claimed, saved, failure, { signal, limit });
+    const end = endOf(claimed, saved, failure, limit);
     if (failure !== undefined && !isDomainError(failure))
       logger.warn("A backup failed.", { ...details, error: failure });
     const isWritten =
@@ -198,12 +198,7 @@ const unchanged = (before: TableRows, after: TableRows): TableRows =>
 type End = Omit<BackupEnd, "finished_at">;
 
 /** `undefined` when nothing may be written of it any more. */
-function endOf(
-  { settings }: ClaimedBackup,
-  saved: Saved,
-  failure: unknown,
-  { signal, limit }: { readonly signal: AbortSignal; readonly limit: AbortSignal },
-): End | undefined {
+function endOf({ settings }: ClaimedBackup, saved: Saved, failure: unknown, limit: RunLimit): End | undefined {
   const { content, rows, isUploaded = false } = saved;
   const found = {
     size_bytes: content?.sizeBytes ?? null,
@@ -214,26 +209,11 @@ function endOf(
   if (failure === undefined) {
     return { ...found, status: "success", message: null, keepsFile: !(isUploaded && settings.disable_local_backup) };
   }
-  if (signal.aborted && endingOf(signal) === "lost") return undefined;
+  if (limit.isLost()) return undefined;
   const keepsFile = content !== undefined && !settings.disable_local_backup;
-  const reason = reasonOf(failure, { signal, limit, seconds: settings.timeout });
+  const reason = limit.reasonOf(failure);
   const message = keepsFile ? `${reason}\nThe file on the server is whole and stays.` : reason;
   return { ...found, status: "failed", message, keepsFile };
-}
-
-const ENDINGS: Readonly<Record<RunEnding, string>> = {
-  gone: "It is being deleted.",
-  stopped: "The control plane was stopped while it ran.",
-  lost: "The control plane lost it.",
-};
-
-export function reasonOf(
-  failure: unknown,
-  { signal, limit, seconds }: { readonly signal: AbortSignal; readonly limit: AbortSignal; readonly seconds: number },
-): string {
-  if (signal.aborted) return ENDINGS[endingOf(signal)];
-  if (limit.aborted) return `It took longer than ${seconds} s and was ended.`;
-  return isDomainError(failure) ? failure.message : "It failed. Berth's own log has the details.";
 }
 
 /** Written now and then, the last of it before `stop` resolves. */
