@@ -48,6 +48,7 @@ export * from "./deploy/release-container.ts";
 export * from "./deploy/release-env.ts";
 export * from "./deploy/release-spec.ts";
 export * from "./deploy/service-release.ts";
+export { containerStatuses } from "./deploy/service-status.ts";
 export * from "./deploy/site.ts";
 export * from "./deploy/stack.ts";
 export * from "./deploy/stack-health.ts";

@@ -110,12 +110,12 @@ onEachBackend((database) => {
       { host: one, container: "web", container_port: 3000 },
       { host: other, container: "worker" },
     ];
-    const { resources, services } = database().system;
+    const { resources } = database().system;
     expect(await resources.domains(service.id)).toMatchObject(expected);
     const [found] = (await resources.listByServer(service.server_id)).filter(({ id }) => id === service.id);
     expect(found?.domains).toMatchObject(expected);
     expect(await stores.domains.holders([claimOf(other, 0)])).toMatchObject([{ container_name: "worker" }]);
-    const containers = await services.containersOn(service.server_id);
+    const containers = await stores.services.containers([service.id]);
     expect(containers.map(({ name, port }) => [name, port])).toEqual([
       ["web", 3000],
       ["api", null],

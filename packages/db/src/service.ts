@@ -161,15 +161,6 @@ export async function serviceSubject(context: Context, id: number): Promise<Subj
 
 export function systemServiceStore(context: Context): SystemServiceStore {
   return {
-    containersOn: (serverId) =>
-      context.db
-        .selectFrom("service_container")
-        .innerJoin("resource", "resource.id", "service_container.resource_id")
-        .where("resource.server_id", "=", serverId)
-        .select(CONTAINER_COLUMNS)
-        .orderBy("service_container.resource_id")
-        .orderBy("service_container.position")
-        .execute(),
     setStatuses: (id, status, containers) =>
       inTransaction(context, async (inside) => {
         await sql`update service_container set status = seen.status, updated_at = now(),

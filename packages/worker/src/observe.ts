@@ -6,10 +6,12 @@ import {
   type ReleaseRecord,
   type ResourceRecord,
   type RoutedPreview,
+  type ServiceContainerRecord,
   type SiteSubject,
   type SystemStores,
   siteSubjects,
   type Wanted,
+  type WantedContainer,
   type WantedPreview,
   type WantedRelease,
   type WantedResource,
@@ -114,8 +116,15 @@ function wantedResource(
     restartCountMax: subject?.kind === "application" ? subject.record.settings.max_restart_count : undefined,
     releases,
     sites: sitesOf(subject, resource.domains, 0),
+    containers: subject?.kind === "service" ? subject.containers.map(wantedContainer) : undefined,
   };
 }
+
+const wantedContainer = ({ name, status, exclude_from_status }: ServiceContainerRecord): WantedContainer => ({
+  name,
+  status,
+  isExcluded: exclude_from_status,
+});
 
 const wantedPreview = (preview: RoutedPreview, subject: DeploySubject | undefined): WantedPreview => ({
   id: preview.id,

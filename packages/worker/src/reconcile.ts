@@ -230,7 +230,11 @@ export function createReconciler(deps: ReconcilerDeps, pulse: Pulse): Reconciler
       if (stopping.signal.aborted) return;
       try {
         await carryOut(operationDeps, hands, operation, stopping.signal);
-        if (operation.type === "set_restarts" || operation.type === "route") observer.forget(operation.resourceId);
+        const { type } = operation;
+        // What was kept of the resource is older than what these wrote.
+        if (type === "set_restarts" || type === "set_statuses" || type === "route") {
+          observer.forget(operation.resourceId);
+        }
       } catch (error) {
         if (stopping.signal.aborted) return;
         const details = { server: hands.server.name, operation, error };

@@ -1,16 +1,19 @@
 import { ApplicationSettings } from "../application.ts";
-import { DomainError } from "../errors.ts";
+import { parseCompose } from "../compose/parse.ts";
 import { type HealthCheck, healthCheckOf, STEADY_CHECK } from "../health-check.ts";
 import type { EngineCapabilities } from "../ports/engine.ts";
 import type { DeploymentRecord } from "../ports/records.ts";
 import type { GitCredentials, SourceSpec } from "../ports/source.ts";
 import type { ResourceKind } from "../resource.ts";
+import type { ServiceSecrets } from "../service.ts";
 import type { Artifact, BuildRequest } from "./artifact.ts";
 import { DATABASE_STOP_GRACE_SECONDS, databaseSpec } from "./database-release.ts";
 import type { ReleaseSpec } from "./release.ts";
 import { portMappingsOf } from "./release-container.ts";
 import { buildConfig, buildRequest, releaseSpec, sourceSpec } from "./release-spec.ts";
-import { applicationSite, type SiteSubject } from "./site.ts";
+import { serviceSpec, serviceValues } from "./service-release.ts";
+import { applicationSite, PLAIN_SITE, type SiteSubject } from "./site.ts";
+import { stackAloneBecause } from "./stack-replacement.ts";
 import type { DeployInput, DeploySubject, SubjectOf } from "./subject.ts";
 
 type DeployedSource = Pick<DeploymentRecord, "commit" | "pull_request_id" | "git_type">;
@@ -90,17 +93,39 @@ const database: DeployedKind<SubjectOf<"database">> = {
 
 const service: DeployedKind<SubjectOf<"service">> = {
   source: () => ({ type: "none" }),
-  buildRequest: () => refuse(),
-  releaseSpec: () => refuse(),
+  buildRequest: ({ subject: { record, secrets }, deployment, ...input }, sourceFolder) => ({
+    resourceUuid: record.uuid,
+    deploymentUuid: deployment.uuid,
+    resourceNumber: record.id,
+    sourceFolder,
+    config: buildConfig(ApplicationSettings.parse({ build_pack: "dockercompose" }), { dockerfile: null }, null),
+    env: serviceValues(input),
+    isForced: deployment.force_rebuild,
+    compose: secrets.docker_compose_raw,
+  }),
+  releaseSpec: ({ subject: { record, secrets }, ...input }, artifact) =>
+    serviceSpec({ service: record, secrets, ...input }, artifact),
   healthCheck: () => STEADY_CHECK,
-  aloneBecause: () => STACK_ALONE,
+  aloneBecause: ({ secrets }) => aloneOf(secrets),
   stopGraceSeconds: () => null,
   commands: () => NO_COMMANDS,
   keptBuilds: () => 0,
-  site: () => undefined,
+  site: ({ record: { uuid, name } }) => ({ ...PLAIN_SITE, owner: { uuid, name } }),
   restartCount: () => 0,
   secretTexts: () => [],
 };
+
+/** A server's services are looked at every few seconds, and their texts are long. */
+const alone = new WeakMap<ServiceSecrets, { readonly because: string | undefined }>();
+
+function aloneOf(secrets: ServiceSecrets): string | undefined {
+  const known = alone.get(secrets);
+  if (known !== undefined) return known.because;
+  const compose = parseCompose(secrets.docker_compose_raw);
+  const because = "problems" in compose ? "its compose file cannot be read" : stackAloneBecause(compose);
+  alone.set(secrets, { because });
+  return because;
+}
 
 const KINDS: { readonly [Kind in ResourceKind]: DeployedKind<SubjectOf<Kind>> } = { application, database, service };
 
@@ -120,7 +145,3 @@ const imageConfig = (image: string) =>
     { dockerfile: null },
     null,
   );
-
-function refuse(): never {
-  throw new DomainError("engine.unsupported", "Services do not run yet.");
-}

@@ -5,7 +5,7 @@ import type { DeploymentRecord, DomainClaim, EnvRecord } from "../ports/records.
 import type { ServiceRecord } from "../ports/service.ts";
 import type { StorageRecord } from "../ports/storage.ts";
 import type { ServiceSecrets } from "../service.ts";
-import type { Artifact, BuildRequest } from "./artifact.ts";
+import type { Artifact } from "./artifact.ts";
 import type { ReleaseSpec } from "./release.ts";
 import { valuesOf } from "./release-env.ts";
 import { missingVariables, stackOptions } from "./stack-options.ts";
@@ -22,11 +22,6 @@ export interface ServiceSubject {
   /** What references such as `{{ team.KEY }}` mean; those to nothing stay as they are. */
   readonly shared?: SharedVariables;
 }
-
-/** The compose text is the source of a service: there is nothing to fetch. */
-export const serviceCompose = ({ secrets }: Pick<ServiceSubject, "secrets">): Pick<BuildRequest, "compose"> => ({
-  compose: secrets.docker_compose_raw,
-});
 
 /**
  * A service as a release of several containers: its compose text, as it was when it was deployed, with the variables,
@@ -65,7 +60,7 @@ export function serviceSpec(subject: ServiceSubject, artifact: Artifact): Releas
 }
 
 /** Values go out byte for byte, whatever the flags that shape how they are shown say. */
-const serviceValues = ({ envs, shared }: Pick<ServiceSubject, "envs" | "shared">) =>
+export const serviceValues = ({ envs, shared }: Pick<ServiceSubject, "envs" | "shared">) =>
   valuesOf(
     envs.filter(({ is_preview, is_runtime }) => !is_preview && is_runtime),
     shared,

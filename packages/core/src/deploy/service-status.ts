@@ -18,29 +18,39 @@ export function serviceStatusOf(
 ): ServiceStatus {
   const live = liveOf(resource, 0);
   const state = live && seen.get(live.deploymentUuid);
-  const states = containers.map(({ name, isExcluded }) => {
-    const found = state?.containers?.find((container) => container.name === name);
-    return { name, isExcluded, ...statusOf(found, resource) };
-  });
   const isStarting =
     !isUp(state) &&
     resource.releases.some(
       ({ role, pullRequestId, deploymentUuid }) =>
         role === "candidate" && pullRequestId === 0 && activeDeployments.has(deploymentUuid),
     );
+  const now = containerStatuses(containers, state, { isStarting, isStopped: resource.desiredState === "stopped" });
+  return resource.isRemoving ? { ...now, status: REMOVING_STATUS } : now;
+}
+
+/** The same of one release of it. */
+export function containerStatuses(
+  containers: readonly Pick<WantedContainer, "name" | "isExcluded">[],
+  state: ReleaseState | undefined,
+  { isStarting, isStopped }: { readonly isStarting: boolean; readonly isStopped: boolean },
+): ServiceStatus {
+  const states = containers.map(({ name, isExcluded }) => {
+    const found = state?.containers?.find((container) => container.name === name);
+    return { name, isExcluded, ...statusOf(found, isStopped) };
+  });
   return {
-    status: resource.isRemoving ? REMOVING_STATUS : aggregateServiceStatus(states, { isStarting }),
+    status: aggregateServiceStatus(states, { isStarting }),
     containers: Object.fromEntries(states.map((one) => [one.name, shown(one)])),
   };
 }
 
-function statusOf(found: ReleaseContainer | undefined, { desiredState }: WantedResource): ContainerStatus {
+function statusOf(found: ReleaseContainer | undefined, isStopped: boolean): ContainerStatus {
   if (found === undefined) return { state: "exited", health: "unknown", restartCount: 0 };
   return {
     state: found.state,
     health: found.health === "starting" ? "unknown" : (found.health ?? "unknown"),
     // What was stopped on purpose is no crash loop, however often it restarted before.
-    restartCount: desiredState === "stopped" ? 0 : found.restartCount,
+    restartCount: isStopped ? 0 : found.restartCount,
   };
 }
 

@@ -11,11 +11,14 @@ export function stackCrash(state: ReleaseState | undefined): string | undefined 
 
 /**
  * What is still wrong with a stack, as a phrase; `undefined` when it is healthy: all containers that count run, and are
- * healthy by their own check or, without one, have run for some seconds. What has done its work once is fine.
+ * healthy by their own check or, without one, run for some seconds. What has done its work once is fine.
+ * @param elapsedSeconds Since it was started.
  */
-export function stackProblem(state: ReleaseState | undefined, now: Date): string | undefined {
+export function stackProblem(state: ReleaseState | undefined, elapsedSeconds: number): string | undefined {
   if (state === undefined) return "it has not started yet";
-  const problems = countedOf(state).map((container) => [container.name, containerProblem(container, now)] as const);
+  const problems = countedOf(state).map(
+    (container) => [container.name, containerProblem(container, elapsedSeconds)] as const,
+  );
   const [name, problem] = problems.find(([, phrase]) => phrase !== undefined) ?? [];
   return problem === undefined ? undefined : `container ${name} ${problem}`;
 }
@@ -34,13 +37,12 @@ function containerCrash(container: ReleaseContainer): string | undefined {
   return crashOf(container);
 }
 
-function containerProblem(container: ReleaseContainer, now: Date): string | undefined {
+function containerProblem(container: ReleaseContainer, elapsedSeconds: number): string | undefined {
   if (hasDoneItsWork(container)) return undefined;
   if (container.state !== "running") return `is ${container.state}`;
   if (container.health === "healthy") return undefined;
   if (container.health !== undefined) return "has not passed its HEALTHCHECK yet";
-  const ranSeconds = container.startedAt === null ? 0 : (now.getTime() - container.startedAt.getTime()) / 1000;
-  return ranSeconds >= STEADY_SECONDS ? undefined : "has not run for long yet";
+  return elapsedSeconds >= STEADY_SECONDS ? undefined : "has not run for long yet";
 }
 
 /** What has no check is healthy when it has run for so long without a crash. */

@@ -60,8 +60,6 @@ export interface ServiceStore
 
 /** What the worker needs of services, across teams. */
 export interface SystemServiceStore {
-  /** Of all services on a server, each in the order of its compose text. */
-  containersOn(serverId: number): Promise<readonly ServiceContainerRecord[]>;
   /**
    * What was observed of its containers, by their names, and of all of them together. Written, and told of, only where
    * it changed.

@@ -197,7 +197,7 @@ export function dockerEngine(options: DockerEngineOptions): DockerEngine {
 const UP: ReadonlySet<string> = new Set(["running", "restarting"]);
 
 const capabilitiesOf = ({ builder }: DockerEngineOptions): EngineCapabilities => ({
-  kinds: ["application", "database"],
+  kinds: ["application", "database", "service"],
   build_packs: builder.buildPacks,
   images: true,
   replicas: false,

@@ -14,6 +14,8 @@ import {
   problemOf,
   type ReleaseState,
   type Step,
+  stackCrash,
+  stackProblem,
 } from "@berth/core";
 import { probeRelease } from "../probe.ts";
 import { pause } from "../wait.ts";
@@ -36,10 +38,11 @@ export const health: Step<StepContext, Started, object> = {
     for (;;) {
       const elapsedSeconds = (performance.now() - startedMs) / 1000;
       const state = await ctx.hands.engine.inspect(ctx.ref);
-      const crash = crashOf(state);
+      const isStack = state?.containers !== undefined;
+      const crash = isStack ? stackCrash(state) : crashOf(state);
       if (crash !== undefined) throw await failure(ctx, "deploy.start_failed", `The new release crashed: ${crash}.`);
 
-      if (state?.health !== undefined && check !== OWN_CHECK) {
+      if (state?.health !== undefined && check !== OWN_CHECK && !isStack) {
         if (check.probe.type !== "steady") ctx.say("Its image has a HEALTHCHECK of its own, which decides instead.");
         check = OWN_CHECK;
       }
@@ -70,6 +73,7 @@ async function problemNow(
   state: ReleaseState | undefined,
   elapsedSeconds: number,
 ): Promise<string | undefined> {
+  if (state?.containers !== undefined) return stackProblem(state, elapsedSeconds);
   if (state?.state !== "running") return "it has not started yet";
   if (state.health !== undefined) return ownProblem(state.health);
   const isAsked = check.probe.type === "command" || (check.probe.type === "http" && state.upstream !== null);

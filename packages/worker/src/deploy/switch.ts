@@ -1,4 +1,4 @@
-import { DomainError, isDomainError, type ReleaseRef, type Step } from "@berth/core";
+import { containerStatuses, DomainError, isDomainError, type ReleaseRef, type Step } from "@berth/core";
 import { pause } from "../wait.ts";
 import type { StepContext } from "./context.ts";
 import { fenced } from "./fence.ts";
@@ -49,6 +49,12 @@ export const switchTraffic: Step<StepContext, Started, Switched> = {
 /** The step before has seen it: whoever waits for the deployment should not read an older status after it. */
 async function tellHealthy({ stores, deployment, onHealthy, subject, kind, hands, ref }: StepContext): Promise<void> {
   const { resource_id, pull_request_id } = deployment;
+  if (subject.kind === "service") {
+    const state = await hands.engine.inspect(ref);
+    const recorded = subject.containers.map((one) => ({ name: one.name, isExcluded: one.exclude_from_status }));
+    const { status, containers } = containerStatuses(recorded, state, { isStarting: false, isStopped: false });
+    return await stores.services.setStatuses(resource_id, status, containers);
+  }
   if (kind.healthCheck(subject).probe.type === "steady") {
     const seen = await hands.engine.inspect(ref);
     return await stores.resources.setStatus(

@@ -1,0 +1,199 @@
+import { describeDocker } from "@berth/testing";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { get, outcomeOf, placeOf } from "./applications.fixture.ts";
+import { type DockerServer, dockerServer } from "./docker.fixture.ts";
+import { until } from "./server.fixture.ts";
+
+/** Answers with its variables, and at /db whether the database takes connections. */
+const WEB = [
+  "const http = require('node:http'), net = require('node:net');",
+  "http.createServer((request, response) => {",
+  "  if (request.url !== '/db') return response.end(JSON.stringify(process.env));",
+  "  const socket = net.connect(5432, process.env.SERVICE_NAME_DB, () => { socket.destroy(); response.end('open'); });",
+  "  socket.on('error', (error) => response.end(String(error)));",
+  "}).listen(3000, () => console.log('listening'));",
+].join(" ");
+
+const compose = (version: string) => `
+services:
+  web:
+    image: node:24-alpine
+    command: ["node", "-e", ${JSON.stringify(WEB)}]
+    environment:
+      SERVICE_URL_WEB_3000: /
+      VERSION: "${version}"
+      DATABASE_PASSWORD: $SERVICE_PASSWORD_DB
+      LEVEL: "\${LEVEL:-info}"
+    depends_on: { db: { condition: service_healthy } }
+    healthcheck:
+      test: ["CMD", "node", "-e", "fetch('http://127.0.0.1:3000').then(() => process.exit(0), () => process.exit(1))"]
+      interval: 1s
+      retries: 30
+  db:
+    image: postgres:17-alpine
+    environment: { POSTGRES_PASSWORD: $SERVICE_PASSWORD_DB }
+    volumes: ["data:/var/lib/postgresql/data"]
+    healthcheck: { test: ["CMD-SHELL", "pg_isready -U postgres"], interval: 1s, retries: 60 }
+volumes: { data: }
+`;
+
+interface ServiceView {
+  readonly status: string;
+  readonly applications: readonly { readonly name: string; readonly status: string; readonly fqdn: string | null }[];
+  readonly databases: readonly { readonly name: string; readonly status: string }[];
+}
+
+describeDocker("services on Docker", ["node:24-alpine", "postgres:17-alpine", "caddy:2"], (docker) => {
+  let server: DockerServer;
+  let uuid: string;
+  let host: string;
+  let where: object;
+
+  const view = async () => (await server.rest("GET", `/services/${uuid}`)).body as ServiceView;
+  const statusIs = (status: string) => until(async () => ((await view()).status === status ? true : undefined), 60_000);
+  const ofService = { filters: { label: [] as string[] } };
+  const labelled = () => ({ ...ofService, filters: { label: [`berth.resource=${uuid}`] } });
+  const environment = async (): Promise<Record<string, string>> => JSON.parse((await get(server, host)).body);
+  const answers = () =>
+    until(async () => ((await get(server, host).catch(() => undefined))?.status === 200 ? true : undefined), 60_000);
+
+  /** A start or restart, to its end. */
+  async function begun(path: string, body: object = {}): Promise<void> {
+    const { status, body: started } = await server.rest("POST", `/services/${uuid}${path}`, body);
+    expect(status, JSON.stringify(started)).toBe(200);
+    await ended();
+  }
+  async function ended(): Promise<void> {
+    const active = (await server.rest("GET", "/deployments")).body as { deployment_uuid: string }[];
+    for (const { deployment_uuid } of active) {
+      const outcome = await outcomeOf(server, deployment_uuid);
+      expect(outcome, outcome.log).toMatchObject({ status: "finished" });
+    }
+  }
+
+  beforeAll(async () => {
+    server = await dockerServer(docker);
+    where = { ...(await placeOf(server)), server_uuid: server.dockerUuid };
+    const sent = { ...where, name: "shop", docker_compose: compose("one"), instant_deploy: true };
+    const { status, body } = await server.rest("POST", "/services", sent);
+    expect(status, JSON.stringify(body)).toBe(201);
+    const made = body as { uuid: string; domains: string[] };
+    uuid = made.uuid;
+    host = new URL(made.domains[0] ?? "").hostname;
+    await ended();
+  }, 240_000);
+  afterAll(() => server?.dispose());
+
+  test("[S40] runs the containers of its compose text with their variables, and the status of each is seen", async () => {
+    await statusIs("running:healthy");
+    const { applications, databases } = await view();
+    expect([...applications, ...databases].map(({ name, status }) => [name, status])).toEqual([
+      ["web", "running:healthy"],
+      ["db", "running:healthy"],
+    ]);
+    const env = await environment();
+    expect(env).toMatchObject({ VERSION: "one", LEVEL: "info", BERTH_CONTAINER_NAME: `web-${uuid}` });
+    expect(env.DATABASE_PASSWORD).toMatch(/^[A-Za-z0-9]{32}$/);
+    expect(env.SERVICE_URL_WEB_3000).toContain(`web-${uuid}`);
+    expect((await get(server, host, "/db")).body).toBe("open");
+  }, 90_000);
+
+  test("answers what one of its containers prints", async () => {
+    const logs = async (query: string) => (await server.rest("GET", `/services/${uuid}/logs${query}`)).body;
+    expect(await logs("?container=web")).toEqual({ logs: "listening" });
+    expect(JSON.stringify(await logs("?container=db"))).toContain("ready to accept connections");
+  }, 60_000);
+
+  test("runs a task in the container that it names", async () => {
+    const task = { name: "who", command: "echo in $BERTH_CONTAINER_NAME", frequency: "* * * * *", container: "db" };
+    const { body } = await server.rest("POST", `/services/${uuid}/scheduled-tasks`, task);
+    const path = `/services/${uuid}/scheduled-tasks/${(body as { uuid: string }).uuid}`;
+    const execution = await until(async () => {
+      const found = (await server.rest("GET", `${path}/executions`)).body as { status: string; message: string }[];
+      return found.find(({ status }) => status !== "running");
+    }, 90_000);
+    expect(execution).toMatchObject({ status: "success", message: expect.stringContaining(`in db-${uuid}`) });
+    await server.rest("DELETE", path);
+  }, 120_000);
+
+  test("[S60] leads a new URL to its container at once, without a restart", async () => {
+    const before = (await docker.client.listContainers(labelled())).map(({ Id }) => Id).sort();
+    const url = `http://new-${uuid}.localhost`;
+    expect((await server.rest("PATCH", `/services/${uuid}`, { urls: [{ name: "web", url }] })).status).toBe(200);
+    host = new URL(url).hostname;
+    await answers();
+    expect((await docker.client.listContainers(labelled())).map(({ Id }) => Id).sort()).toEqual(before);
+  }, 90_000);
+
+  test("is replaced by what its changed text says, and keeps its data", async () => {
+    await server.rest("POST", `/services/${uuid}/envs`, { key: "LEVEL_TOO", value: "a $b 'c'" });
+    const { body } = await server.rest("PATCH", `/services/${uuid}`, { docker_compose: compose("two"), dry_run: true });
+    expect(body).toMatchObject({ changes: { containers: [{ name: "web", fields: ["environment"] }] } });
+    await server.rest("PATCH", `/services/${uuid}`, { docker_compose: compose("two") });
+    expect((await environment()).VERSION).toBe("one");
+    await begun("/restart?latest=true");
+    await answers();
+    expect(await environment()).toMatchObject({ VERSION: "two", LEVEL_TOO: "a $b 'c'" });
+    expect((await get(server, host, "/db")).body).toBe("open");
+  }, 180_000);
+
+  test("stops, and starts again", async () => {
+    expect((await server.rest("POST", `/services/${uuid}/stop`, {})).status).toBe(200);
+    await statusIs("exited");
+    expect((await get(server, host)).status).toBe(503);
+    expect((await server.rest("POST", `/services/${uuid}/stop`, {})).status).toBe(400);
+    await begun("/start");
+    await answers();
+    await statusIs("running:healthy");
+    expect((await server.rest("POST", `/services/${uuid}/start`, {})).status).toBe(400);
+  }, 180_000);
+
+  test("[S46] is not made at all when its URLs conflict", async () => {
+    const all = { all: true };
+    const before = [await docker.client.listContainers(all), (await docker.client.listVolumes()).Volumes];
+    const services = async () => ((await server.rest("GET", "/services")).body as object[]).length;
+    const count = await services();
+    const sent = { ...where, docker_compose: compose("x"), instant_deploy: true };
+    const urls = [{ name: "web", url: `http://${host}` }];
+    expect((await server.rest("POST", "/services", { ...sent, urls })).status).toBe(409);
+    expect(await services()).toBe(count);
+    const own = (list: readonly object[]) => list.filter((one) => JSON.stringify(one).includes(docker.instance)).length;
+    expect(own(await docker.client.listContainers(all))).toBe(own(before[0] ?? []));
+  }, 60_000);
+
+  test("is refused with the names of required variables that have no value, while what runs goes on", async () => {
+    const text = compose("three").replace("VERSION:", 'TOKEN: "${TOKEN:?needed}"\n      VERSION:');
+    await server.rest("PATCH", `/services/${uuid}`, { docker_compose: text });
+    await server.rest("POST", `/services/${uuid}/restart`, {});
+    const active = (await server.rest("GET", "/deployments")).body as { deployment_uuid: string }[];
+    const outcome = await outcomeOf(server, active[0]?.deployment_uuid ?? "");
+    expect([outcome.status, outcome.error]).toEqual(["failed", expect.stringContaining("TOKEN")]);
+    expect((await environment()).VERSION).toBe("two");
+    await server.rest("PATCH", `/services/${uuid}`, { docker_compose: compose("two") });
+  }, 120_000);
+
+  test("is deleted with its volumes kept or removed", async () => {
+    const volumes = async () => (await docker.client.listVolumes(labelled())).Volumes ?? [];
+    expect(await volumes()).toHaveLength(1);
+    await server.rest("DELETE", `/services/${uuid}?delete_volumes=false`);
+    await until(
+      async () => ((await server.rest("GET", `/services/${uuid}`)).status === 404 ? true : undefined),
+      60_000,
+    );
+    expect(await docker.client.listContainers({ ...labelled(), all: true })).toEqual([]);
+    expect(await volumes()).toHaveLength(1);
+    for (const { Name } of await volumes()) await docker.client.getVolume(Name).remove();
+
+    const sent = { ...where, docker_compose: compose("one"), instant_deploy: true };
+    uuid = ((await server.rest("POST", "/services", sent)).body as { uuid: string }).uuid;
+    await ended();
+    expect(await volumes()).toHaveLength(1);
+    await server.rest("DELETE", `/services/${uuid}?delete_volumes=true`);
+    await until(
+      async () => ((await server.rest("GET", `/services/${uuid}`)).status === 404 ? true : undefined),
+      60_000,
+    );
+    expect(await volumes()).toEqual([]);
+    expect((await docker.client.listNetworks(labelled())).length).toBe(0);
+  }, 240_000);
+});
