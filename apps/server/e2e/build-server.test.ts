@@ -129,7 +129,7 @@ describeDocker("an application with a build server", ["server:debian13", "regist
   }, 180_000);
 
   test("is moved again when the connection is lost in the middle", async () => {
-    await patch({ dockerfile: dockerfile("RUN head -c 200000000 /dev/urandom >/large") });
+    await patch({ dockerfile: dockerfile("RUN head -c 120000000 /dev/urandom >/large") });
     const deployment = await request();
     await until(async () => {
       const { body } = await server.rest("GET", `/deployments/${deployment}/logs`);
