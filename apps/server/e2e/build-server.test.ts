@@ -2,16 +2,18 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import {
+  createRepository,
   describeDocker,
   registryLogins,
   type ServerContainer,
+  startGitServer,
   startRegistry,
   startServerContainer,
   type TestRegistry,
   trustRegistry,
 } from "@berth/testing";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { outcomeOf, placeOf } from "./applications.fixture.ts";
+import { outcomeOf, placeOf, requestDeployment } from "./applications.fixture.ts";
 import { type TestServer, testServer, until } from "./server.fixture.ts";
 
 const dockerfile = (...lines: string[]): string =>
@@ -32,6 +34,7 @@ describeDocker("an application with a build server", ["server:debian13", "regist
   let builder: ServerContainer;
   let target: ServerContainer;
   let app: string;
+  let serverUuid: string;
 
   const addServer = async (name: string, machine: ServerContainer, settings: object) => {
     const key = await server.rest("POST", "/security/keys", { name, private_key: machine.keys.privateKey });
@@ -65,8 +68,8 @@ describeDocker("an application with a build server", ["server:debian13", "regist
     writeFileSync(join(home, ".docker", "config.json"), registryLogins(registry));
     // What the base image of a build is made of need not be where the application runs.
     await builder.loadImages("busybox:stable");
-    server = await testServer({ env: { HOME: home } });
-    const serverUuid = await addServer("web-1", target, {});
+    server = await testServer({ env: { HOME: home, BERTH_ALLOWED_PRIVATE_HOSTS: "127.0.0.1" } });
+    serverUuid = await addServer("web-1", target, {});
     await addServer("builder-1", builder, { is_build_server: true });
     const { status, body } = await server.rest("POST", "/applications/dockerfile", {
       ...(await placeOf(server)),
@@ -195,6 +198,43 @@ describeDocker("an application with a build server", ["server:debian13", "regist
     expect(outcome.log).toContain("so it is pulled again");
     expect(await served()).toBe(running);
   }, 180_000);
+
+  test("of several containers comes image by image, and none of them is built where it runs", async () => {
+    createRepository(join(home, "stack")).commit(
+      {
+        Dockerfile: 'FROM busybox:stable\nRUN echo built >/made\nCMD ["sleep", "600"]\n',
+        "docker-compose.yaml": [
+          "services:",
+          "  web: { build: ., init: true }",
+          "  side: { image: 'busybox:stable', init: true, command: [sleep, '600'] }",
+          "",
+        ].join("\n"),
+      },
+      "Begin",
+    );
+    const git = await startGitServer({ root: home });
+    try {
+      const { status, body } = await server.rest("POST", "/applications/public", {
+        ...(await placeOf(server)),
+        server_uuid: serverUuid,
+        git_repository: `${git.url}/stack/.git`,
+        git_branch: "main",
+        build_pack: "dockercompose",
+        use_build_server: true,
+      });
+      expect(status, JSON.stringify(body)).toBe(201);
+      const { uuid } = body as { uuid: string };
+      const deployment = await requestDeployment(server, uuid);
+      const outcome = await outcomeOf(server, deployment);
+      expect(outcome, outcome.log).toMatchObject({ status: "finished" });
+      expect(outcome.log.match(/^Moves the image/gm)).toHaveLength(2);
+      const own = await target.exec(["docker", "images", "--format", "{{.Tag}}", `berth/${uuid}`]);
+      expect(new Set(own.output.trim().split("\n"))).toEqual(new Set([`${deployment}.web`, `${deployment}.side`]));
+      expect(await images(builder)).toEqual(["busybox"]);
+    } finally {
+      await git.close();
+    }
+  }, 120_000);
 
   test("fails before the switch when its registry does not take the image", async () => {
     const before = await served();
