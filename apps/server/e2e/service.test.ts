@@ -1,6 +1,6 @@
 import { describeDocker } from "@berth/testing";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { get, outcomeOf, placeOf } from "./applications.fixture.ts";
+import { get, type Outcome, outcomeOf, placeOf } from "./applications.fixture.ts";
 import { type DockerServer, dockerServer } from "./docker.fixture.ts";
 import { until } from "./server.fixture.ts";
 
@@ -51,25 +51,32 @@ describeDocker("services on Docker", ["node:24-alpine", "postgres:17-alpine", "c
 
   const view = async () => (await server.rest("GET", `/services/${uuid}`)).body as ServiceView;
   const statusIs = (status: string) => until(async () => ((await view()).status === status ? true : undefined), 60_000);
-  const ofService = { filters: { label: [] as string[] } };
-  const labelled = () => ({ ...ofService, filters: { label: [`berth.resource=${uuid}`] } });
+  const labelled = () => ({ filters: { label: [`berth.resource=${uuid}`] } });
   const environment = async (): Promise<Record<string, string>> => JSON.parse((await get(server, host)).body);
   const answers = () =>
     until(async () => ((await get(server, host).catch(() => undefined))?.status === 200 ? true : undefined), 60_000);
 
-  /** A start or restart, to its end. */
-  async function begun(path: string, body: object = {}): Promise<void> {
-    const { status, body: started } = await server.rest("POST", `/services/${uuid}${path}`, body);
-    expect(status, JSON.stringify(started)).toBe(200);
-    await ended();
+  /** Of its newest deployment. */
+  async function newest(): Promise<Outcome> {
+    const { body } = await server.rest("GET", `/deployments/services/${uuid}?take=1`);
+    const [deployment] = (body as { deployments: { deployment_uuid: string }[] }).deployments;
+    return await outcomeOf(server, deployment?.deployment_uuid ?? "");
   }
   async function ended(): Promise<void> {
-    const active = (await server.rest("GET", "/deployments")).body as { deployment_uuid: string }[];
-    for (const { deployment_uuid } of active) {
-      const outcome = await outcomeOf(server, deployment_uuid);
-      expect(outcome, outcome.log).toMatchObject({ status: "finished" });
-    }
+    const outcome = await newest();
+    expect(outcome, outcome.log).toMatchObject({ status: "finished" });
   }
+  /** A start or restart, to its end. */
+  async function begun(path: string): Promise<void> {
+    const { status, body } = await server.rest("POST", `/services/${uuid}${path}`, {});
+    expect(status, JSON.stringify(body)).toBe(200);
+    await ended();
+  }
+  const change = async (body: object) => {
+    const answer = await server.rest("PATCH", `/services/${uuid}`, body);
+    expect(answer.status, JSON.stringify(answer.body)).toBe(200);
+    return answer.body;
+  };
 
   beforeAll(async () => {
     server = await dockerServer(docker);
@@ -118,8 +125,8 @@ describeDocker("services on Docker", ["node:24-alpine", "postgres:17-alpine", "c
 
   test("[S60] leads a new URL to its container at once, without a restart", async () => {
     const before = (await docker.client.listContainers(labelled())).map(({ Id }) => Id).sort();
-    const url = `http://new-${uuid}.localhost`;
-    expect((await server.rest("PATCH", `/services/${uuid}`, { urls: [{ name: "web", url }] })).status).toBe(200);
+    const url = `http://${docker.name("shop")}.localhost`;
+    await change({ urls: [{ name: "web", url }] });
     host = new URL(url).hostname;
     await answers();
     expect((await docker.client.listContainers(labelled())).map(({ Id }) => Id).sort()).toEqual(before);
@@ -127,9 +134,10 @@ describeDocker("services on Docker", ["node:24-alpine", "postgres:17-alpine", "c
 
   test("is replaced by what its changed text says, and keeps its data", async () => {
     await server.rest("POST", `/services/${uuid}/envs`, { key: "LEVEL_TOO", value: "a $b 'c'" });
-    const { body } = await server.rest("PATCH", `/services/${uuid}`, { docker_compose: compose("two"), dry_run: true });
-    expect(body).toMatchObject({ changes: { containers: [{ name: "web", fields: ["environment"] }] } });
-    await server.rest("PATCH", `/services/${uuid}`, { docker_compose: compose("two") });
+    expect(await change({ docker_compose: compose("two"), dry_run: true })).toMatchObject({
+      changes: { containers: [{ name: "web", fields: ["environment"] }] },
+    });
+    await change({ docker_compose: compose("two") });
     expect((await environment()).VERSION).toBe("one");
     await begun("/restart?latest=true");
     await answers();
@@ -163,13 +171,12 @@ describeDocker("services on Docker", ["node:24-alpine", "postgres:17-alpine", "c
 
   test("is refused with the names of required variables that have no value, while what runs goes on", async () => {
     const text = compose("three").replace("VERSION:", 'TOKEN: "${TOKEN:?needed}"\n      VERSION:');
-    await server.rest("PATCH", `/services/${uuid}`, { docker_compose: text });
+    await change({ docker_compose: text });
     await server.rest("POST", `/services/${uuid}/restart`, {});
-    const active = (await server.rest("GET", "/deployments")).body as { deployment_uuid: string }[];
-    const outcome = await outcomeOf(server, active[0]?.deployment_uuid ?? "");
+    const outcome = await newest();
     expect([outcome.status, outcome.error]).toEqual(["failed", expect.stringContaining("TOKEN")]);
     expect((await environment()).VERSION).toBe("two");
-    await server.rest("PATCH", `/services/${uuid}`, { docker_compose: compose("two") });
+    await change({ docker_compose: compose("two") });
   }, 120_000);
 
   test("is deleted with its volumes kept or removed", async () => {
