@@ -87,7 +87,8 @@ export const databases = {
     summary: "Change a database",
     description:
       "What is not sent stays. Of the engines' own fields it takes those of its engine. Changes hold from its next " +
-      "start on; names and passwords inside it are made at the first start only, so change them there too.",
+      "start on, those of its public port at once; names and passwords inside it are made at the first start only by " +
+      "most engines, so change them there too.",
     ability: "write",
     errors: ["port.taken"],
   })

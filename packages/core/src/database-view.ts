@@ -192,7 +192,7 @@ export function databaseView(database: DatabaseRecord, { secrets }: DatabaseView
     ...settings,
     ...openFields(database),
     ...(secrets === undefined ? {} : secretFields(database, secrets)),
-    ...WITHOUT_MEANING_YET,
+    ...NEVER_SET,
     project_uuid: placement.project_uuid,
     environment_id: database.environment_id,
     environment_uuid: placement.environment_uuid,
@@ -229,8 +229,8 @@ function secretFields(database: DatabaseRecord, secrets: KnownValues) {
   };
 }
 
-/** Fields that clients of this API family read. */
-const WITHOUT_MEANING_YET = {
+/** Fields that clients of this API family read, and that no operation sets. */
+const NEVER_SET = {
   destination_type: "standalone",
   ports_mappings: null,
   enable_ssl: false,
