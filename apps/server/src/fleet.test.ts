@@ -37,6 +37,16 @@ describe("a fleet", () => {
     expect(made.map(({ names }) => names)).toEqual([["web-1", "renamed"]]);
   });
 
+  test("does not go back to an older record", () => {
+    const { fleet: own, made } = fleetOf();
+    const at = (seconds: number) => ({ updated_at: new Date(seconds * 1000) });
+    own.member({ ...server(1), ...at(1) });
+    own.member({ ...server(1, "renamed"), ...at(2) });
+    own.member({ ...server(1), ...at(1) });
+    own.member({ ...server(1, "at once"), ...at(2) });
+    expect(made.map(({ names }) => names)).toEqual([["web-1", "renamed", "at once"]]);
+  });
+
   test("says what is out of reach", () => {
     const { fleet: own } = fleetOf(({ id }) => id === 1);
     expect([own.isWithinReach(server(1)), own.isWithinReach(server(2))]).toEqual([true, false]);

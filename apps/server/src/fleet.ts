@@ -40,23 +40,31 @@ export interface Fleet {
 /** @param make Begins nothing by itself; `undefined` for a server that cannot be reached from here. */
 export function fleet(make: (server: ServerRecord) => Member | undefined): Fleet {
   const members = new Map<number, Member>();
+  const records = new Map<number, ServerRecord>();
   const closing = new Set<Promise<void>>();
   let isClosed = false;
 
   const find = (server: ServerRecord): Member | undefined => {
     if (isClosed) return undefined;
     const known = members.get(server.id);
+    const record = records.get(server.id);
+    // Who asks with what was read a moment ago does not undo what has changed since.
+    if (known !== undefined && record !== undefined && server.updated_at < record.updated_at) return known;
     if (known !== undefined) {
+      records.set(server.id, server);
       known.update(server);
       return known;
     }
     const made = make(server);
-    if (made !== undefined) members.set(server.id, made);
+    if (made === undefined) return undefined;
+    members.set(server.id, made);
+    records.set(server.id, server);
     return made;
   };
 
   const letGo = (id: number, member: Member) => {
     members.delete(id);
+    records.delete(id);
     // What is left of a server that is gone disturbs nobody.
     const work = member.close().catch(() => undefined);
     closing.add(work);

@@ -1,6 +1,8 @@
 /** Wakes loops that wait. A beat while a loop works is not lost: its next wait ends at once. */
 export interface Pulse {
   beat(): void;
+  /** How many there were. */
+  readonly beats: number;
   follow(): PulseFollower;
 }
 
@@ -14,6 +16,9 @@ export function pulse(): Pulse {
   const waiting = new Set<() => void>();
 
   return {
+    get beats() {
+      return beats;
+    },
     beat() {
       beats += 1;
       for (const wake of [...waiting]) wake();

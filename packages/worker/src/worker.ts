@@ -11,6 +11,7 @@ import { createReconciler } from "./reconcile.ts";
 import { SCHEDULED } from "./scheduled.ts";
 import { createScheduler } from "./scheduler.ts";
 import { serverHolds } from "./server-hold.ts";
+import { withSharedServers } from "./server-list.ts";
 import { DEFAULT_SETTINGS, type WorkerSettings } from "./settings.ts";
 import { createTaskRunner } from "./task-runner.ts";
 import { pause } from "./wait.ts";
@@ -34,9 +35,10 @@ export interface WorkerOptions extends WorkerDeps {
 }
 
 /** Runs deployments and keeps servers as they are recorded. Any number of workers may share one database. */
-export function worker(options: WorkerOptions): Worker {
-  const settings: WorkerSettings = { ...DEFAULT_SETTINGS, ...options.settings };
+export function worker(given: WorkerOptions): Worker {
+  const settings: WorkerSettings = { ...DEFAULT_SETTINGS, ...given.settings };
   const beat = pulse();
+  const options = { ...given, stores: withSharedServers(given.stores, beat, settings.pollSeconds / 2) };
   const hands = allHands(options);
   const handsOf = hands.of;
   const holds = serverHolds(options.stores.leases, options.owner, settings);
@@ -47,7 +49,7 @@ export function worker(options: WorkerOptions): Worker {
     options.backups && createBackupRunner({ ...options, settings, handsOf, backups: options.backups }, beat);
   const tasks = createTaskRunner({ ...options, settings, handsOf }, beat);
   const scheduler = createScheduler({ ...options, settings, kinds: SCHEDULED });
-  const reachability = createReachabilityWatch({ ...options, settings, holds });
+  const reachability = createReachabilityWatch({ ...given, settings, holds });
   const sampler = createSampler({ ...options, settings, handsOf });
   const stopping = new AbortController();
   let listening: Promise<void> = Promise.resolve();
