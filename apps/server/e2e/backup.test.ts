@@ -127,7 +127,7 @@ describeDocker("backups of a database", ["postgres:17-alpine"], (docker) => {
     expect(await sql("select count(*) from orders")).toBe("1000");
   }, 180_000);
 
-  test("that a killed control plane was making end as failed, and leave no file", async () => {
+  test("that a killed control plane was making end as failed, and leave nothing behind", async () => {
     await sql("create table many as select i, md5(random()::text) as a from generate_series(1, 3000000) i");
     const made = await schedule({});
     const folder = join(server.dataFolder, "backups", uuid);
@@ -140,5 +140,19 @@ describeDocker("backups of a database", ["postgres:17-alpine"], (docker) => {
     });
     await until(() => !readdirSync(folder).some((name) => name.endsWith(".part")));
     expect(await sql("select count(*) from orders")).toBe("1000");
-  }, 180_000);
+
+    await ask("PATCH", `${path}/backups/${made}`, { backup_now: true });
+    const { uuid: backup } = await ended(made, 2);
+    const { uuid: drill } = await ask("POST", `${path}/backups/${made}/executions/${backup}/drill`);
+    const scratch = () => docker.client.listContainers({ all: true, filters: { label: [`berth.resource=${drill}`] } });
+    await until(async () => (await scratch()).length > 0);
+    await server.kill();
+    await server.start();
+    const found = await until(async () => {
+      const now = await ask<Restore>("GET", `${path}/restores/${drill}`);
+      return now.status === "running" ? undefined : now;
+    });
+    expect(found).toMatchObject({ status: "failed", message: expect.stringContaining("control plane stopped") });
+    await until(async () => (await scratch()).length === 0);
+  }, 240_000);
 });

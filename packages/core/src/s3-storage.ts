@@ -37,7 +37,9 @@ const FIELDS = {
 
 const OPTIONAL = {
   description: ResourceDescription.optional().describe("For people."),
-  is_usable: lenient(z.boolean()).optional().describe("Whether backups may be sent to it. Default false."),
+  is_usable: lenient(z.boolean())
+    .optional()
+    .describe("What its owner says of it; a backup is sent to the storage that it names either way. Default false."),
 };
 
 export const S3StorageCreate = z.strictObject({ ...FIELDS, ...OPTIONAL });

@@ -1,7 +1,13 @@
 import { createHash, randomBytes } from "node:crypto";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { DomainError } from "@berth/core";
 import { describeDocker } from "@berth/testing";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { sshHost } from "../host/ssh-host.ts";
+import { hasSshd, makeSshd } from "../host/sshd.fixture.ts";
+import { dockerClient } from "./client.ts";
 import { type DockerWorld, dockerWorld, IMAGES, io, specOf } from "./docker.fixture.ts";
 
 const WAIT = { timeout: 10_000, interval: 50 };
@@ -100,6 +106,43 @@ describeDocker("a program in a container", IMAGES, (fixture) => {
     expect(missing.exitCode).toBe(127);
     expect(missing.errors.join()).toContain("no-such-program");
   });
+
+  test.runIf(hasSshd)(
+    "is the same over SSH, and has not succeeded when the connection breaks",
+    async () => {
+      const sshd = await makeSshd();
+      await sshd.start();
+      const bridgeFolder = mkdtempSync(join(tmpdir(), "berth-command-"));
+      const host = sshHost({
+        ...{ name: "far", ip: "127.0.0.1", port: sshd.port, user: sshd.user, connectTimeoutSeconds: 10 },
+        ...{ privateKey: async () => sshd.privateKey, hostKey: null, onHostKey: async () => {}, bridgeFolder },
+      });
+      try {
+        const far = await world.engine({ host, docker: dockerClient(host) });
+        const data = randomBytes(3_000_000);
+        async function* input() {
+          for (let at = 0; at < data.length; at += 70_001) yield data.subarray(at, at + 70_001);
+        }
+        const { output, bytes } = collected();
+        const cat = { argv: ["cat"], variables: {} } as const;
+        expect(await far.command(spec, cat, { signal: signal(), input: input(), output })).toMatchObject({
+          exitCode: 0,
+        });
+        expect(bytes().equals(data)).toBe(true);
+
+        const half = { argv: ["sh", "-c", "echo half; sleep 3; echo rest"], variables: {} } as const;
+        const cutAfterHalf = async (read: AsyncIterable<Uint8Array>) => {
+          for await (const _ of read) sshd.cut();
+        };
+        await expect(far.command(spec, half, { signal: signal(), output: cutAfterHalf })).rejects.toThrow();
+      } finally {
+        await host.close();
+        await sshd.remove();
+        rmSync(bridgeFolder, { recursive: true, force: true });
+      }
+    },
+    30_000,
+  );
 
   test("that takes no more of its input ends all the same", async () => {
     async function* endless() {

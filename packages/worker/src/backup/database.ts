@@ -14,7 +14,6 @@ import {
   type SystemStores,
   type TableRows,
 } from "@berth/core";
-import { secretsOf } from "../deploy/secrets.ts";
 
 export interface KnownDatabase {
   readonly record: DatabaseRecord;
@@ -39,7 +38,9 @@ export async function readDatabase(
 
 /** What must not stand in a message. */
 export const textsToHide = ({ secrets }: KnownDatabase): readonly string[] =>
-  secretsOf([], [], []).concat(Object.values(secrets).filter((secret) => secret.length > 3));
+  Object.values(secrets).filter((secret) => secret.length >= HIDDEN_LENGTH_MIN);
+
+const HIDDEN_LENGTH_MIN = 4;
 
 /** A running release of a database, and how programs are run in it. */
 export interface LiveDatabase {
