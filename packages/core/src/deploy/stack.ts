@@ -99,13 +99,15 @@ function stateOf(containers: readonly ReleaseContainer[]): ReleaseState["state"]
   return first ?? (containers.length === 0 ? "exited" : "created");
 }
 
-/** One that ended by a failure makes the whole unhealthy: its other containers do not answer for it. */
+/**
+ * One that ended by a failure makes the whole unhealthy: its other containers do not answer for it. None answers for
+ * one that has no check of its own either.
+ */
 function healthOf(containers: readonly ReleaseContainer[]): Health | "starting" | undefined {
   const isUp = containers.some(({ state }) => state === "running");
   if (isUp && containers.some(hasFailed)) return "unhealthy";
-  const all = containers.flatMap(({ health }) => health ?? []);
-  const worst = (["unhealthy", "starting", "unknown"] as const).find((health) => all.includes(health));
-  return worst ?? all[0];
+  const all = containers.filter(({ state }) => state === "running").map(({ health }) => health);
+  return (["unhealthy", "starting", undefined, "unknown"] as const).find((health) => all.includes(health)) ?? all[0];
 }
 
 const hasFailed = ({ state, exitCode }: ReleaseContainer): boolean =>

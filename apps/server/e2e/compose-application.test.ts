@@ -1,0 +1,110 @@
+import { describeDocker, type RepositoryFiles } from "@berth/testing";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { deploy, get, placeOf, temporaryRepository } from "./applications.fixture.ts";
+import { type DockerServer, dockerServer } from "./docker.fixture.ts";
+import { until } from "./server.fixture.ts";
+
+/** Two containers, of which one is built; the other keeps what it is told. */
+const files = (version: string, more = ""): RepositoryFiles => ({
+  "docker-compose.yaml": `
+services:
+  web:
+    build: { context: ., args: { VERSION: "${version}" } }
+    init: true
+    environment: { SECRET: "\${SECRET:?}" }
+    volumes: ["./site:/www/site:ro"]
+    depends_on: { store: { condition: service_healthy } }
+    ${more}
+  store:
+    image: busybox:stable
+    init: true
+    command: ["sh", "-c", "echo ${version} >>/data/starts && exec httpd -f -p 8000 -h /data"]
+    volumes: ["data:/data"]
+    healthcheck: { test: ["CMD", "wget", "-qO", "/dev/null", "http://127.0.0.1:8000/starts"], interval: 500ms, retries: 40 }
+volumes: { data: }
+`,
+  Dockerfile:
+    'FROM busybox:stable\nARG VERSION\nRUN mkdir -p /www && echo "$VERSION" >/www/index.html\nCMD ["httpd", "-f", "-p", "8080", "-h", "/www"]\n',
+  "site/page.txt": `page ${version}`,
+});
+
+describeDocker("an application of a compose file", ["busybox:stable", "caddy:2"], (docker) => {
+  const source = temporaryRepository(files("1"));
+  const webHost = "web.compose.test";
+  const storeHost = "store.compose.test";
+  let server: DockerServer;
+  let uuid: string;
+
+  const labelled = () => ({ filters: { label: [`berth.resource=${uuid}`] } });
+  const succeed = async () => {
+    const outcome = await deploy(server, uuid);
+    expect(outcome, outcome.log).toMatchObject({ status: "finished" });
+    return outcome;
+  };
+
+  beforeAll(async () => {
+    server = await dockerServer(docker);
+    const { status, body } = await server.rest("POST", "/applications/public", {
+      ...(await placeOf(server)),
+      server_uuid: server.dockerUuid,
+      git_repository: source.url,
+      git_branch: "main",
+      build_pack: "dockercompose",
+      docker_compose_domains: [
+        { name: "web", domain: `http://${webHost}:8080` },
+        { name: "store", domain: `http://${storeHost}:8000` },
+      ],
+    });
+    expect(status, JSON.stringify(body)).toBe(201);
+    uuid = (body as { uuid: string }).uuid;
+  }, 180_000);
+  afterAll(async () => {
+    await server?.dispose();
+    source.dispose();
+  });
+
+  test("is not started without a variable that it demands", async () => {
+    const outcome = await deploy(server, uuid);
+    expect(outcome.status).toBe("failed");
+    expect(outcome.log).toContain("SECRET");
+    const { status } = await server.rest("POST", `/applications/${uuid}/envs`, { key: "SECRET", value: "s $x 'y'" });
+    expect(status).toBe(201);
+  }, 180_000);
+
+  test("is built, and each of its containers answers at its own URL", async () => {
+    await succeed();
+    expect((await get(server, webHost)).body).toBe("1\n");
+    expect((await get(server, webHost, "/site/page.txt")).body).toBe("page 1");
+    expect((await get(server, storeHost, "/starts")).body).toBe("1\n");
+    await until(async () => {
+      const { body } = await server.rest("GET", `/applications/${uuid}`);
+      return (body as { status: string }).status === "running:healthy" ? true : undefined;
+    }, 60_000);
+  }, 180_000);
+
+  test("keeps its data through a deployment, and the release before it over one that fails", async () => {
+    source.commit(files("2"));
+    await succeed();
+    expect((await get(server, webHost, "/site/page.txt")).body).toBe("page 2");
+    expect((await get(server, storeHost, "/starts")).body).toBe("1\n2\n");
+    source.commit(files("3", 'command: ["sh", "-c", "exit 7"]'));
+    const failed = await deploy(server, uuid);
+    expect([failed.status, failed.log]).toEqual(["failed", expect.stringContaining("web")]);
+    await until(async () => {
+      const answer = await get(server, webHost).catch(() => undefined);
+      return answer?.body === "2\n" ? true : undefined;
+    }, 60_000);
+  }, 240_000);
+
+  test("goes with all that was made for it", async () => {
+    expect((await server.rest("DELETE", `/applications/${uuid}`)).status).toBe(200);
+    await until(async () => {
+      const { client } = docker;
+      const { Volumes } = await client.listVolumes(labelled());
+      const left = [...(await client.listContainers({ all: true, ...labelled() })), ...(Volumes ?? [])];
+      const networks = await client.listNetworks(labelled());
+      const images = await client.listImages({ filters: { reference: [`berth/${uuid}:*`] } });
+      return left.length + networks.length + images.length === 0 ? true : undefined;
+    }, 60_000);
+  }, 120_000);
+});
