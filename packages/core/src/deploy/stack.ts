@@ -107,7 +107,8 @@ function healthOf(containers: readonly ReleaseContainer[]): Health | "starting" 
   const isUp = containers.some(({ state }) => state === "running");
   if (isUp && containers.some(hasFailed)) return "unhealthy";
   const all = containers.filter(({ state }) => state === "running").map(({ health }) => health);
-  return (["unhealthy", "starting", undefined, "unknown"] as const).find((health) => all.includes(health)) ?? all[0];
+  const bad = (["unhealthy", "starting"] as const).find((health) => all.includes(health));
+  return bad ?? (all.every((health) => health !== undefined) ? all[0] : undefined);
 }
 
 const hasFailed = ({ state, exitCode }: ReleaseContainer): boolean =>
