@@ -185,7 +185,12 @@ describeDocker("a container of a release", IMAGES, (fixture) => {
     test("that are folders of the server are made when they are missing, and not written to when only read", async () => {
       const hostPath = join(folder, `made-${uuid()}`, "below");
       const mount = { type: "folder", uuid: uuid(), name: "conf", mountPath: "/conf", hostPath } as const;
-      const made = await started({ storages: [mount] });
+      // Several are missing, and one stands there as no engine would tell it.
+      const others = ["/logs", "/cache"].map((mountPath) => {
+        const missing = `${join(folder, `made-${uuid()}`)}//below/`;
+        return { type: "folder", uuid: uuid(), name: "more", mountPath, hostPath: missing } as const;
+      });
+      const made = await started({ storages: [mount, ...others] });
       await sh(made, "echo written > /conf/file");
       expect(readFileSync(join(hostPath, "file"), "utf8")).toBe("written\n");
       const reader = await started({ storages: [{ ...mount, isReadOnly: true }] });

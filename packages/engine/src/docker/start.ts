@@ -1,3 +1,4 @@
+import { posix } from "node:path";
 import { DomainError, type ReleaseSpec, type WorkIO } from "@berth/core";
 import type Docker from "dockerode";
 import type { ContainerCreateOptions } from "dockerode";
@@ -88,16 +89,18 @@ async function create(
   spec: ReleaseSpec,
   options: ContainerCreateOptions,
 ): Promise<Docker.Container> {
-  try {
-    return await place.docker.createContainer(options);
-  } catch (cause) {
-    if (statusCodeOf(cause) === 409) return await existing(place, spec, options, cause);
-    const missing = missingFolder(spec, cause);
-    if (missing === undefined) throw startFailed(cause);
-    await place.host.files.makeFolder(missing, { mode: 0o755 });
-    return await place.docker.createContainer(options).catch((second: unknown) => {
-      throw startFailed(second);
-    });
+  const made = new Set<string>();
+  for (;;) {
+    try {
+      return await place.docker.createContainer(options);
+    } catch (cause) {
+      if (statusCodeOf(cause) === 409) return await existing(place, spec, options, cause);
+      const missing = missingFolder(spec, cause);
+      // The engine names one at a time. One that it still misses after it was made is not where we can make it.
+      if (missing === undefined || made.has(missing)) throw startFailed(cause);
+      made.add(missing);
+      await place.host.files.makeFolder(missing, { mode: 0o755 });
+    }
   }
 }
 
@@ -117,9 +120,15 @@ async function existing(
 
 /** Folders of the server are made when they are mounted for the first time, as Docker's own command does. */
 function missingFolder({ storages }: ReleaseSpec, cause: unknown): string | undefined {
-  const [, path] = /bind source path does not exist: (.+)$/.exec(cause instanceof Error ? reasonOf(cause) : "") ?? [];
-  return storages.some((mount) => mount.type === "folder" && mount.hostPath === path) ? path : undefined;
+  const [, path = ""] =
+    /bind source path does not exist: (.+)$/s.exec(cause instanceof Error ? reasonOf(cause) : "") ?? [];
+  // Some engines tell a path without the slashes that say nothing.
+  return storages
+    .flatMap((mount) => (mount.type === "folder" ? [mount.hostPath] : []))
+    .find((one) => plain(one) === plain(path));
 }
+
+const plain = (path: string): string => posix.normalize(path).replace(/(?<=.)\/$/, "");
 
 /** Idempotent: with what only this container has. */
 export async function removeContainer(container: Docker.Container): Promise<void> {
