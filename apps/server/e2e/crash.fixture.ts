@@ -99,11 +99,12 @@ export async function sshPlace(docker: DockerFixture): Promise<Place> {
   return { server, machines, applications, dispose: () => server.dispose() };
 }
 
-async function sshApplication(server: TestServer, machine: ServerContainer, index: number): Promise<PlacedApplication> {
+/** Registers a machine as a server that is reached over SSH. @returns Its uuid, once it can be used. */
+export async function sshServer(server: TestServer, machine: ServerContainer, name: string): Promise<string> {
   await machine.loadImages("busybox:stable", "caddy:2");
   const key = await made(server, "/security/keys", { name: machine.name, private_key: machine.keys.privateKey });
   const serverUuid = await made(server, "/servers", {
-    name: `web-${index}`,
+    name,
     ip: machine.address,
     private_key_uuid: key,
     proxy_type: "caddy",
@@ -113,6 +114,11 @@ async function sshApplication(server: TestServer, machine: ServerContainer, inde
     const { body } = await server.rest("GET", `/servers/${serverUuid}`);
     return (body as { is_usable: boolean }).is_usable;
   }, 90_000);
+  return serverUuid;
+}
+
+async function sshApplication(server: TestServer, machine: ServerContainer, index: number): Promise<PlacedApplication> {
+  const serverUuid = await sshServer(server, machine, `web-${index}`);
   return await dockerApplication(server, serverUuid, {
     visit: (host) => visit(machine.address, host),
     containers: (labels, all = false) =>

@@ -6,12 +6,7 @@ import { describeDocker, type HostileValue, hostileRepositories, hostileValues }
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { deploy, type Outcome, placeOf } from "./applications.fixture.ts";
 import { type DockerServer, dockerServer } from "./docker.fixture.ts";
-
-type Json = Readonly<Record<string, unknown>>;
-interface Refusal {
-  readonly errors?: Readonly<Record<string, unknown>>;
-  readonly message?: string;
-}
+import { BUILD_FIELDS, FAILING_FIELDS, type Json, type Tenant, tenantOf } from "./hostile.fixture.ts";
 
 const DOCKERFILE = [
   "FROM busybox:stable",
@@ -26,19 +21,6 @@ const QUICK_CHECK = {
   health_check_retries: 3,
   health_check_start_period: 1,
 };
-/** They shape where from and how it is built; a build that fails would hide what comes after it. */
-const BUILD_FIELDS = [
-  ...["git_repository", "git_branch", "git_commit_sha", "install_command", "build_command", "base_directory"],
-  ...["publish_directory", "dockerfile_location", "dockerfile_target_build", "docker_registry_image_name"],
-  ...["docker_registry_image_tag", "docker_compose_location", "build_pack", "static_image"],
-];
-/** With these a deployment ends as failed, and what they stand for is tried with some of the values only. */
-const FAILING_FIELDS = [
-  ...["dockerfile", "pre_deployment_command", "start_command", "custom_docker_run_options"],
-  ...["limits_cpuset", "custom_network_aliases"],
-  ...["health_check_command", "health_check_path", "health_check_response_text"],
-];
-
 describeDocker("hostile values on a real engine", ["busybox:stable", "caddy:2"], (docker) => {
   const folder = mkdtempSync(join(tmpdir(), "berth-hostile-"));
   const markers = join(folder, "markers");
@@ -46,8 +28,7 @@ describeDocker("hostile values on a real engine", ["busybox:stable", "caddy:2"],
   const secretFolder = join(folder, "secrets");
   const values = hostileValues(marker);
   let server: DockerServer;
-  /** May do everything but reach into the server itself. */
-  let token: string;
+  let tenant: Tenant;
   let place: Json;
 
   beforeAll(async () => {
@@ -56,8 +37,7 @@ describeDocker("hostile values on a real engine", ["busybox:stable", "caddy:2"],
     mkdirSync(secretFolder);
     writeFileSync(join(secretFolder, "secret"), `FROM busybox:stable\n# ${SECRET}\n`);
     server = await dockerServer(docker);
-    const abilities = ["read", "read:sensitive", "write", "write:sensitive", "deploy"];
-    token = ((await server.rest("POST", "/tokens", { name: "tenant", abilities })).body as { token: string }).token;
+    tenant = await tenantOf(server);
     place = { ...(await placeOf(server)), server_uuid: server.dockerUuid, autogenerate_domain: false };
   }, 120_000);
   afterEach(async () => {
@@ -69,22 +49,8 @@ describeDocker("hostile values on a real engine", ["busybox:stable", "caddy:2"],
     rmSync(folder, { recursive: true, force: true });
   });
 
-  async function ask(method: string, path: string, body?: Json): Promise<{ status: number; body: Json & Refusal }> {
-    const response = await fetch(`${server.url}/api/v1${path}`, {
-      method,
-      headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-    }).catch((cause: unknown) => {
-      throw new Error(`The server does not answer ${JSON.stringify([path, body])}: ${server.output()}`, { cause });
-    });
-    const answer = { status: response.status, body: (await response.json()) as Json & Refusal };
-    // Whatever it is, it is refused or taken: it breaks nothing.
-    expect(answer.status, JSON.stringify([path, body, answer.body]).slice(0, 500)).toBeLessThan(500);
-    return answer;
-  }
-
   async function create(settings: Json = {}): Promise<string> {
-    const { status, body } = await ask("POST", "/applications/dockerfile", {
+    const { status, body } = await tenant.ask("POST", "/applications/dockerfile", {
       ...place,
       dockerfile: DOCKERFILE,
       ports_exposes: "80",
@@ -94,29 +60,6 @@ describeDocker("hostile values on a real engine", ["busybox:stable", "caddy:2"],
     expect(status, JSON.stringify(body)).toBe(201);
     known.add(String(body.uuid));
     return String(body.uuid);
-  }
-
-  /** Sends all fields at once, then again without the refused ones. @returns Which were taken. */
-  async function patchWhatIsTaken(uuid: string, wanted: Json): Promise<readonly string[]> {
-    let rest = { ...wanted };
-    while (Object.keys(rest).length > 0) {
-      const { status, body } = await ask("PATCH", `/applications/${uuid}`, rest);
-      if (status === 200) return Object.keys(rest);
-      const named = Object.keys(body.errors ?? {}).map((path) => path.split(".")[0] ?? path);
-      const refused = named.filter((name) => name in rest);
-      // A refusal that names no field, as one for missing rights, is of one of them: each is tried alone.
-      if (refused.length === 0) return await patchEach(uuid, rest);
-      rest = Object.fromEntries(Object.entries(rest).filter(([name]) => !refused.includes(name)));
-    }
-    return [];
-  }
-
-  async function patchEach(uuid: string, wanted: Json): Promise<readonly string[]> {
-    const taken: string[] = [];
-    for (const [name, value] of Object.entries(wanted)) {
-      if ((await ask("PATCH", `/applications/${uuid}`, { [name]: value })).status === 200) taken.push(name);
-    }
-    return taken;
   }
 
   /** Everything that this instance runs and that is not its proxy, against what a tenant may have. */
@@ -179,12 +122,15 @@ describeDocker("hostile values on a real engine", ["busybox:stable", "caddy:2"],
   });
 
   test("in every field of an application are refused or mere text", async () => {
-    const fields = await textFields("/applications/{uuid}");
+    const fields = await tenant.textFields("/applications/{uuid}");
     const taken = new Map<string, number>();
     const finished: HostileValue[] = [];
     await inParallel([...values.entries()], async ([at, hostile], uuid) => {
       const wanted = fields.filter((name) => !BUILD_FIELDS.includes(name) && !FAILING_FIELDS.includes(name));
-      const names = await patchWhatIsTaken(uuid, Object.fromEntries(wanted.map((name) => [name, hostile.value])));
+      const names = await tenant.patchWhatIsTaken(
+        uuid,
+        Object.fromEntries(wanted.map((name) => [name, hostile.value])),
+      );
       for (const name of names) taken.set(name, (taken.get(name) ?? 0) + 1);
       // All are sent; a deployment takes seconds, and the kinds stand together in the corpus.
       if (at % DEPLOYED_EVERY === 0 && (await deployed(uuid)).status === "finished") finished.push(hostile);
@@ -196,9 +142,10 @@ describeDocker("hostile values on a real engine", ["busybox:stable", "caddy:2"],
 
   test("in fields that may fail a deployment do that at most", async () => {
     await inParallel([...FAILING_FIELDS.entries()], async ([index, field], uuid) => {
-      if (field === "health_check_command") await ask("PATCH", `/applications/${uuid}`, { health_check_type: "cmd" });
+      if (field === "health_check_command")
+        await tenant.ask("PATCH", `/applications/${uuid}`, { health_check_type: "cmd" });
       for (const [at, { value }] of values.entries()) {
-        const { status } = await ask("PATCH", `/applications/${uuid}`, { [field]: value });
+        const { status } = await tenant.ask("PATCH", `/applications/${uuid}`, { [field]: value });
         // Each form of harm reaches one of these fields, and each of these fields meets every kind of harm.
         if (status === 200 && at % FAILING_FIELDS.length === index) await deployed(uuid);
       }
@@ -207,7 +154,7 @@ describeDocker("hostile values on a real engine", ["busybox:stable", "caddy:2"],
 
   test("in the fields of a build are refused or mere text", async () => {
     await inParallel(values, async ({ value }, uuid) => {
-      await patchWhatIsTaken(uuid, Object.fromEntries(BUILD_FIELDS.map((name) => [name, value])));
+      await tenant.patchWhatIsTaken(uuid, Object.fromEntries(BUILD_FIELDS.map((name) => [name, value])));
     });
   }, 300_000);
 
@@ -216,9 +163,9 @@ describeDocker("hostile values on a real engine", ["busybox:stable", "caddy:2"],
     const expected: string[] = [];
     for (const [at, { value }] of values.entries()) {
       const key = `HOSTILE_${at}`;
-      const { status } = await ask("POST", `/applications/${uuid}/envs`, { key, value, is_literal: true });
+      const { status } = await tenant.ask("POST", `/applications/${uuid}/envs`, { key, value, is_literal: true });
       if (status === 201) expected.push(`${key}=${value}`);
-      await ask("POST", `/applications/${uuid}/envs`, { key: value, value: "x" });
+      await tenant.ask("POST", `/applications/${uuid}/envs`, { key: value, value: "x" });
     }
     expect(expected.length).toBeGreaterThan(values.length * 0.8);
     const outcome = await deployed(uuid);
@@ -232,11 +179,16 @@ describeDocker("hostile values on a real engine", ["busybox:stable", "caddy:2"],
     const uuid = await create({ name: "storages" });
     for (const [at, { value }] of values.entries()) {
       const path = `/applications/${uuid}/storages`;
-      await ask("POST", path, { type: "persistent", name: value, mount_path: `/named/${at}` });
-      await ask("POST", path, { type: "persistent", name: `mounted-${at}`, mount_path: value });
-      await ask("POST", path, { type: "persistent", name: `host-${at}`, mount_path: `/host/${at}`, host_path: value });
-      await ask("POST", path, { type: "file", mount_path: `/content/${at}`, content: value });
-      await ask("POST", path, { type: "file", mount_path: `/folder/${at}`, is_directory: true, fs_path: value });
+      await tenant.ask("POST", path, { type: "persistent", name: value, mount_path: `/named/${at}` });
+      await tenant.ask("POST", path, { type: "persistent", name: `mounted-${at}`, mount_path: value });
+      await tenant.ask("POST", path, {
+        type: "persistent",
+        name: `host-${at}`,
+        mount_path: `/host/${at}`,
+        host_path: value,
+      });
+      await tenant.ask("POST", path, { type: "file", mount_path: `/content/${at}`, content: value });
+      await tenant.ask("POST", path, { type: "file", mount_path: `/folder/${at}`, is_directory: true, fs_path: value });
     }
     await deployed(uuid);
   }, 300_000);
@@ -245,9 +197,9 @@ describeDocker("hostile values on a real engine", ["busybox:stable", "caddy:2"],
     const uuid = await create({ name: "tasks" });
     for (const { value } of values) {
       const path = `/applications/${uuid}/scheduled-tasks`;
-      await ask("POST", path, { name: value, command: value, frequency: "* * * * *" });
-      await ask("POST", path, { name: "task", command: "true", frequency: value });
-      await ask("POST", path, { name: "task", command: "true", frequency: "* * * * *", container: value });
+      await tenant.ask("POST", path, { name: value, command: value, frequency: "* * * * *" });
+      await tenant.ask("POST", path, { name: "task", command: "true", frequency: value });
+      await tenant.ask("POST", path, { name: "task", command: "true", frequency: "* * * * *", container: value });
     }
     await deployed(uuid);
   }, 300_000);
@@ -286,32 +238,7 @@ describeDocker("hostile values on a real engine", ["busybox:stable", "caddy:2"],
     const exec = await docker.client.getContainer(id).exec({ Cmd: ["sh", "-c", script], AttachStdout: true });
     return await text(await exec.start({}));
   }
-
-  /** Fields of a change whose values are, or hold, a text. */
-  async function textFields(path: string): Promise<readonly string[]> {
-    const description = (await (await fetch(`${server.url}/api/v1/openapi.json`)).json()) as Description;
-    const schema = description.paths[path]?.patch?.requestBody?.content["application/json"]?.schema;
-    const name = schema?.$ref?.split("/").at(-1);
-    const properties = (name === undefined ? schema : description.components.schemas[name])?.properties ?? {};
-    const isText = (value: unknown) => JSON.stringify(value).includes('"string"');
-    return Object.keys(properties).filter((key) => isText(properties[key]) && key !== "name");
-  }
 });
 
 const DEPLOYED_EVERY = 4;
 const SECRET = "the-secret-of-this-machine";
-
-interface Schema {
-  readonly $ref?: string;
-  readonly properties?: Json;
-}
-
-/** What is read of the API's description. */
-interface Description {
-  readonly paths: Readonly<Record<string, { readonly patch?: Operation } | undefined>>;
-  readonly components: { readonly schemas: Readonly<Record<string, Schema | undefined>> };
-}
-
-interface Operation {
-  readonly requestBody?: { readonly content: Readonly<Record<string, { readonly schema: Schema } | undefined>> };
-}
