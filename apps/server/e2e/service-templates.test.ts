@@ -1,0 +1,150 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describeDocker } from "@berth/testing";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { get, outcomeOf, placeOf } from "./applications.fixture.ts";
+import { type DockerServer, dockerServer } from "./docker.fixture.ts";
+import { until } from "./server.fixture.ts";
+
+/** A one-click service, with what stands in for the image of its application where no registry is. */
+interface StandIn {
+  readonly type: string;
+  readonly image: string;
+  readonly port: number;
+  /** What it must reach to answer, as its template calls it. */
+  readonly near: readonly string[];
+  /** A variable of the application that is made for it. */
+  readonly made: string | undefined;
+}
+
+const STAND_INS: readonly StandIn[] = [
+  { type: "adminer", image: "adminer:5", port: 8080, near: [], made: undefined },
+  { type: "phpmyadmin", image: "phpmyadmin:5-apache", port: 80, near: [], made: undefined },
+  {
+    type: "umami",
+    image: "ghcr.io/umami-software/umami:postgresql-v2.20.2",
+    port: 3000,
+    near: ["postgres:5432"],
+    made: "APP_SECRET",
+  },
+  {
+    type: "wordpress",
+    image: "wordpress:6-apache",
+    port: 80,
+    near: ["mariadb:3306"],
+    made: "WORDPRESS_DB_PASSWORD",
+  },
+  {
+    type: "directus",
+    image: "directus/directus:11",
+    port: 8055,
+    near: ["postgres:5432", "redis:6379"],
+    made: "ADMIN_PASSWORD",
+  },
+];
+
+/** Answers with its variables while it reaches what is near, else with an error. */
+const APPLICATION = `
+import http from "node:http";
+import net from "node:net";
+const reaches = (address) => new Promise((resolve) => {
+  const [host, port] = address.split(":");
+  const socket = net.connect(Number(port), host, () => { socket.destroy(); resolve(true); });
+  socket.on("error", () => resolve(false));
+});
+const near = process.env.STAND_IN_NEAR.split(",").filter(Boolean);
+http.createServer(async (request, response) => {
+  response.statusCode = (await Promise.all(near.map(reaches))).every(Boolean) ? 200 : 500;
+  response.end(JSON.stringify(process.env));
+}).listen(Number(process.env.STAND_IN_PORT));
+`;
+/** What the templates' health checks call, in the place of curl and wget. */
+const FETCH = `#!/usr/bin/env node
+fetch(process.argv.at(-1)).then(({ ok }) => process.exit(ok ? 0 : 22), () => process.exit(7));
+`;
+/** Of the templates, beside their applications'. */
+const REDIS = { wanted: "redis:7-alpine", standIn: "redis:8-alpine" };
+const IMAGES = ["node:24-alpine", "postgres:17-alpine", "mariadb:11", REDIS.standIn, "caddy:2"];
+
+describeDocker("one-click services on Docker", IMAGES, (docker) => {
+  let server: DockerServer;
+  let folder: string;
+  /** Names that this suite has given; one that was there before is left alone. */
+  const tagged: string[] = [];
+
+  const isThere = (image: string) =>
+    docker.client
+      .getImage(image)
+      .inspect()
+      .then(
+        () => true,
+        () => false,
+      );
+  async function build({ image, port, near }: StandIn): Promise<void> {
+    if (await isThere(image)) return;
+    const files = {
+      "application.mjs": APPLICATION,
+      fetch: FETCH,
+      Dockerfile: [
+        "FROM node:24-alpine",
+        "COPY fetch /usr/local/bin/curl",
+        "COPY fetch /usr/local/bin/wget",
+        "COPY application.mjs /application.mjs",
+        `ENV STAND_IN_PORT=${port} STAND_IN_NEAR=${near.join(",")}`,
+        'ENTRYPOINT ["node", "/application.mjs"]',
+      ].join("\n"),
+    };
+    for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text, { mode: 0o755 });
+    const source = { context: folder, src: Object.keys(files) };
+    const stream = await docker.client.buildImage(source, { t: image, labels: docker.labels });
+    await new Promise<void>((resolve, reject) => {
+      docker.client.modem.followProgress(stream, (error: Error | null) => (error ? reject(error) : resolve()));
+    });
+    if (!(await isThere(image))) throw new Error(`The stand-in of ${image} was not built.`);
+    tagged.push(image);
+  }
+
+  beforeAll(async () => {
+    folder = mkdtempSync(join(tmpdir(), "berth-stand-ins-"));
+    server = await dockerServer(docker);
+    for (const one of STAND_INS) await build(one);
+    if (!(await isThere(REDIS.wanted))) {
+      const [repo = "", tag = ""] = REDIS.wanted.split(":");
+      await docker.client.getImage(REDIS.standIn).tag({ repo, tag });
+      tagged.push(REDIS.wanted);
+    }
+  }, 180_000);
+  afterAll(async () => {
+    await server?.dispose();
+    for (const image of tagged) await docker.client.getImage(image).remove({ force: true });
+    rmSync(folder, { recursive: true, force: true });
+  }, 60_000);
+
+  test.each(STAND_INS)(
+    "[S39] $type is deployed as its template says, and answers at its URL",
+    async ({ type, made }) => {
+      const where = { ...(await placeOf(server)), server_uuid: server.dockerUuid };
+      const created = await server.rest("POST", "/services/one-click", { ...where, type, instant_deploy: true });
+      expect(created.status, JSON.stringify(created.body)).toBe(201);
+      const { uuid, domains } = created.body as { uuid: string; domains: string[] };
+      const { body } = await server.rest("GET", `/deployments/services/${uuid}?take=1`);
+      const [deployment] = (body as { deployments: { deployment_uuid: string }[] }).deployments;
+      const outcome = await outcomeOf(server, deployment?.deployment_uuid ?? "");
+      expect(outcome, outcome.log).toMatchObject({ status: "finished" });
+      const view = async () => (await server.rest("GET", `/services/${uuid}`)).body as { status: string };
+      await until(async () => ((await view()).status === "running:healthy" ? true : undefined), 60_000);
+      const answer = await get(server, new URL(domains[0] ?? "").hostname);
+      expect(answer.status, answer.body).toBe(200);
+      const env: Record<string, string> = JSON.parse(answer.body);
+      expect(env.BERTH_RESOURCE_UUID).toBe(uuid);
+      if (made !== undefined) expect(env[made]).toMatch(/^[A-Za-z0-9]{32,64}$/);
+      await server.rest("DELETE", `/services/${uuid}`);
+      await until(
+        async () => ((await server.rest("GET", `/services/${uuid}`)).status === 404 ? true : undefined),
+        60_000,
+      );
+    },
+    180_000,
+  );
+});
