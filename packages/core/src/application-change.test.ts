@@ -116,6 +116,14 @@ describe("a change of an application", () => {
     [{ ports_mappings: "99999:80" }, "ports_mappings"],
     [{ limits_memory: "lots" }, "limits_memory"],
     [{ build_pack: "dockercompose", domains: "http://a.example" }, "domains"],
+    [
+      { build_pack: "dockercompose", docker_compose_custom_build_command: "make" },
+      "docker_compose_custom_build_command",
+    ],
+    [
+      { build_pack: "dockercompose", docker_compose_custom_start_command: "docker compose up && id" },
+      "docker_compose_custom_start_command",
+    ],
   ])("is refused for %j by its field", (sent, field) => {
     expect(Object.keys(change(sent).problems)).toEqual([field]);
   });

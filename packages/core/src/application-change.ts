@@ -2,6 +2,7 @@ import { ApplicationSecrets, ApplicationSettings } from "./application.ts";
 import type { ApplicationCreate, ApplicationUpdate } from "./application-input.ts";
 import { BASE64_PROBLEM, decodeBase64Field } from "./base64.ts";
 import type { BuildPack } from "./build-pack.ts";
+import { customCommandProblem } from "./compose/custom-command.ts";
 import { labelProblems } from "./container-label.ts";
 import { DEFAULT_IMAGE_TAG, readDockerImage } from "./docker-image.ts";
 import { DomainError, isDomainError } from "./errors.ts";
@@ -53,7 +54,7 @@ export function applicationChange(sent: Sent, current: ApplicationSettings = DEF
       ...limitProblems(settings),
       ...runOptionProblems(settings),
       ...labelProblems(secrets.fields),
-      ...domainsProblems(sent, settings),
+      ...composeProblems(sent, { ...current, ...settings }),
       ...templateProblems(settings),
     },
   };
@@ -152,12 +153,18 @@ function portProblems({ ports_exposes, ports_mappings }: Partial<ApplicationSett
 const NO_PORT = "Ports are numbers from 1 to 65535.";
 const isPort = (text: string): boolean => Number(text) >= 1 && Number(text) <= 65_535;
 
-function domainsProblems(
-  sent: { readonly domains?: string | null | undefined },
-  settings: Partial<ApplicationSettings>,
-) {
-  if (settings.build_pack !== "dockercompose" || !sent.domains) return {};
-  return { domains: ["Use docker_compose_domains for the build pack dockercompose."] };
+function composeProblems(sent: Sent, settings: ApplicationSettings): ApplicationChange["problems"] {
+  if (settings.build_pack !== "dockercompose") return {};
+  const { docker_compose_custom_build_command: build, docker_compose_custom_start_command: start } = settings;
+  const location = settings.docker_compose_location ?? DEFAULT_SETTINGS.docker_compose_location ?? "";
+  const problems = {
+    domains: sent.domains ? "Use docker_compose_domains for the build pack dockercompose." : undefined,
+    docker_compose_custom_build_command: customCommandProblem("build", build, location),
+    docker_compose_custom_start_command: customCommandProblem("start", start, location),
+  };
+  return Object.fromEntries(
+    Object.entries(problems).flatMap(([field, problem]) => (problem ? [[field, [problem]]] : [])),
+  );
 }
 
 function templateProblems({ preview_url_template: template }: Partial<ApplicationSettings>) {

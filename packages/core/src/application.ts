@@ -117,8 +117,12 @@ export const ApplicationSettings = z.object({
     )
     .nullable()
     .default(null),
-  docker_compose_custom_start_command: command("Replaces the compose start command.").default(null),
-  docker_compose_custom_build_command: command("Replaces the compose build command.").default(null),
+  docker_compose_custom_start_command: command(
+    "`docker compose up` with flags that change nothing; others are refused for dockercompose.",
+  ).default(null),
+  docker_compose_custom_build_command: command(
+    "`docker compose build` with flags that change nothing; others are refused for dockercompose.",
+  ).default(null),
   watch_paths: z.string().max(10000).nullable().default(null),
   use_build_server: z.boolean().default(false),
   docker_images_to_keep: z
