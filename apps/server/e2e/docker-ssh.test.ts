@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { describeDocker, type ServerContainer, startServerContainer } from "@berth/testing";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { type Deployed, deploy, placeOf } from "./applications.fixture.ts";
+import { type Deployed, deploy, outcomeOf, placeOf } from "./applications.fixture.ts";
 import { type TestServer, testServer, until } from "./server.fixture.ts";
 
 /** What somebody without a repository has: a Dockerfile. */
@@ -45,10 +45,10 @@ describeDocker("a server over SSH", ["server:debian13", "node:24-alpine", "caddy
       proxy_type: string;
     };
   /** As a visitor would, at the server's own address. */
-  const visit = async (path = "/") => {
+  const visit = async (path = "/", host = app.host) => {
     const { exitCode, output } = await machine.exec([
       ...["curl", "-s", "-m", "10", "-o", "/dev/stdout", "-w", " %{http_code}"],
-      ...["-H", `Host: ${app.host}`, `http://127.0.0.1${path}`],
+      ...["-H", `Host: ${host}`, `http://127.0.0.1${path}`],
     ]);
     return exitCode === 0 ? output : `curl ended with ${exitCode}`;
   };
@@ -92,6 +92,28 @@ describeDocker("a server over SSH", ["server:debian13", "node:24-alpine", "caddy
     expect(await visit()).toBe("1 200");
   }, 180_000);
 
+  test("runs the containers of a service, which find each other, behind its own proxy", async () => {
+    const api = 'require("http").createServer((q, r) => r.end("from api")).listen(4000)';
+    const web = `require("http").createServer(async (q, r) => r.end(await (await fetch("http://api:4000")).text())).listen(3000)`;
+    const service = (program: string) => ({ image: "node:24-alpine", command: ["node", "-e", program] });
+    const docker_compose = JSON.stringify({
+      services: {
+        web: { ...service(web), environment: ["SERVICE_URL_WEB_3000"], depends_on: ["api"] },
+        api: { ...service(api), volumes: ["data:/data"] },
+      },
+      volumes: { data: {} },
+    });
+    const where = { ...(await placeOf(server)), server_uuid: serverUuid };
+    const made = await server.rest("POST", "/services", { ...where, docker_compose, instant_deploy: true });
+    expect(made.status, JSON.stringify(made.body)).toBe(201);
+    const { uuid, domains } = made.body as { uuid: string; domains: string[] };
+    const { body } = await server.rest("GET", `/deployments/services/${uuid}?take=1`);
+    const [deployment] = (body as { deployments: { deployment_uuid: string }[] }).deployments;
+    const outcome = await outcomeOf(server, deployment?.deployment_uuid ?? "");
+    expect(outcome, outcome.log).toMatchObject({ status: "finished" });
+    expect(await visit("/", new URL(domains[0] ?? "").hostname)).toBe("from api 200");
+  }, 180_000);
+
   test("is empty again after it was deleted with force", async () => {
     expect(await server.rest("DELETE", `/servers/${serverUuid}`)).toMatchObject({ status: 400 });
     expect(await server.rest("DELETE", `/servers/${serverUuid}?force=true`)).toMatchObject({ status: 200 });
@@ -99,7 +121,7 @@ describeDocker("a server over SSH", ["server:debian13", "node:24-alpine", "caddy
       async () => ((await server.rest("GET", `/servers/${serverUuid}`)).status === 404 ? true : undefined),
       90_000,
     );
-    const left = await machine.exec(["docker", "ps", "-a", "-q", "--filter", "label=berth.kind=application"]);
+    const left = await machine.exec(["docker", "ps", "-a", "-q", "--filter", "label=berth.resource"]);
     expect(left.output).toBe("");
   }, 120_000);
 });

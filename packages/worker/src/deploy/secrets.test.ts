@@ -32,6 +32,18 @@ describe("what a log must not show", () => {
     ]);
   });
 
+  test("shows the address of a container, with its port and without", () => {
+    const url = "http://web.example.com:3000/app";
+    const shown = ["http://web.example.com/app", "web.example.com:3000/app", "web.example.com:3000", url];
+    const hidden = [
+      "http://web.example.com/other",
+      "http://me:pw@web.example.com/app",
+      "http://web.example.com/app?key=1",
+    ];
+    const envs = [...shown, ...hidden].map((value) => ({ value }));
+    expect(secretsOf(envs, [], [{ host: "web.example.com", path: "/app", url }])).toEqual(hidden);
+  });
+
   test("hides the application's other secrets, each once", () => {
     expect(secretsOf([{ value: "open sesame" }], ["open sesame", null, "hook-123"], [])).toEqual([
       "open sesame",

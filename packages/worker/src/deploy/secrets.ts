@@ -9,11 +9,19 @@ export function secretsOf(
   ownTexts: readonly (string | null)[],
   domains: readonly DomainClaim[],
 ): readonly string[] {
-  const isPublic = (value: string) => domains.some(({ host, url }) => value === host || value === url);
+  const addresses = new Set(domains.flatMap(({ host, url }) => [host, addressOf(url)]));
+  const isPublic = (value: string) => addresses.has(addressOf(value));
   const values = envs.flatMap(({ value }) => (value !== null && isTelling(value) && !isPublic(value) ? [value] : []));
   const own = ownTexts.filter((value) => value !== null && value.length >= LENGTH_MIN);
   return [...new Set([...values, ...own])].filter((value) => value !== null);
 }
+
+/** A variable says a URL without its scheme, or without the port of the container, and it is the same. */
+const addressOf = (url: string): string =>
+  url
+    .replace(/^https?:\/\//, "")
+    .replace(/^([^/:]+):\d{1,5}(?=\/|$)/, "$1")
+    .replace(/\/$/, "");
 
 /**
  * Whether a secret can be hidden in our own sentences: a value that is a plain word, such as `release`, stands in them
