@@ -128,6 +128,25 @@ describeDocker("a database on this machine's Docker engine", IMAGES, (docker) =>
     expect(await volumesOf(uuid)).toBe(1);
   }, 240_000);
 
+  test("gets its owner's variables and scripts when it starts first, and shows its log", async () => {
+    const client = TEST_CLIENTS.postgresql;
+    const uuid = await create("postgresql", { instant_deploy: false });
+    await done("POST", `/databases/${uuid}/envs`, { key: "COLOUR", value: "blue" });
+    const login = '--username="$POSTGRES_USER" --dbname="$POSTGRES_DB"';
+    await done("POST", `/databases/${uuid}/storages`, {
+      type: "file",
+      mount_path: "/docker-entrypoint-initdb.d/1.sh",
+      content: `psql ${login} --command="CREATE TABLE t AS SELECT '$COLOUR'::text AS v"\n`,
+    });
+    const outcome = await run(uuid, "start");
+    expect(outcome, outcome.log).toMatchObject({ status: "finished" });
+    const { fromInside } = asked(client, await shows(uuid, "running:healthy"));
+    expect(await fromInside(client.read)).toEqual([0, "blue"]);
+    expect(await done("GET", `/databases/${uuid}/logs?lines=100`)).toMatchObject({
+      logs: expect.stringContaining("database system is ready to accept connections"),
+    });
+  }, 120_000);
+
   test("whose change cannot run goes on as it was, and its deployment says why", async () => {
     const client = TEST_CLIENTS.postgresql;
     const uuid = await create("postgresql");
