@@ -142,6 +142,7 @@ export async function madeObjects(api: Served): Promise<Objects> {
     ...(await madeBackup(api)),
     "/applications/{uuid}": application,
     "/services/{uuid}": await createdService(api),
+    "/deployments/services/{uuid}": await createdService(api),
     "/deployments/applications/{uuid}": application,
     "/deployments/{uuid}": json.deployments[0].deployment_uuid,
     "/destinations/{uuid}": api.place.destination.uuid,
@@ -174,6 +175,7 @@ async function madeBackup({ db, stores, place }: Served): Promise<Objects> {
   });
   return {
     "/databases/{uuid}": database.uuid,
+    "/deployments/databases/{uuid}": database.uuid,
     "/s3-storages/{uuid}": storage.uuid,
     "{scheduled_backup_uuid}": schedule.uuid,
     "{execution_uuid}": execution.uuid,
