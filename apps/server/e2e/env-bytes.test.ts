@@ -1,8 +1,11 @@
+import { PassThrough } from "node:stream";
+import { text } from "node:stream/consumers";
 import { describeDocker } from "@berth/testing";
 import fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { deploy, get, placeOf } from "./applications.fixture.ts";
 import { type DockerServer, dockerServer } from "./docker.fixture.ts";
+import { until } from "./server.fixture.ts";
 
 const LENGTH_MAX = 65_536;
 const SEED = Date.now();
@@ -43,7 +46,7 @@ const dockerfile = (keys: readonly string[]): string =>
     "",
   ].join("\n");
 
-describeDocker("variables on a real engine", ["busybox:stable", "caddy:2"], (docker) => {
+describeDocker("variables on a real engine", ["busybox:stable", "redis:8-alpine", "caddy:2"], (docker) => {
   let server: DockerServer;
   beforeAll(async () => {
     server = await dockerServer(docker);
@@ -81,6 +84,49 @@ describeDocker("variables on a real engine", ["busybox:stable", "caddy:2"], (doc
     },
     120_000,
   );
+
+  const VALUES = [...KNOWN, ...fc.sample(anyValue, { numRuns: 50, seed: SEED + 2 })];
+  const WANTED = Object.fromEntries(VALUES.map((value, at) => [`VALUE_${at}`, value]));
+  const names = Object.keys(WANTED);
+  const compose = `services:
+  web:
+    image: busybox:stable
+    command: ["sleep", "600"]
+    init: true
+    environment:
+${names.map((name) => `      ${name}: "\${${name}}"`).join("\n")}
+`;
+
+  test.each([
+    ["a database", "databases", "/databases/redis", { image: "redis:8-alpine" }],
+    ["a service", "services", "/services", { docker_compose: compose }],
+  ])(
+    "reach %s byte for byte",
+    async (_what, kind, path, fields) => {
+      const place = { ...(await placeOf(server)), server_uuid: server.dockerUuid };
+      const created = await server.rest("POST", path, { ...place, ...fields });
+      expect(created.status, JSON.stringify(created.body)).toBe(201);
+      const { uuid } = created.body as { uuid: string };
+      const data = Object.entries(WANTED).map(([key, value]) => ({ key, value }));
+      const sent = await server.rest("PATCH", `/${kind}/${uuid}/envs/bulk`, { data });
+      expect(sent.status, JSON.stringify(sent.body)).toBe(201);
+      const started = await server.rest("POST", `/${kind}/${uuid}/start`);
+      expect(started.status, JSON.stringify(started.body)).toBe(200);
+
+      const filters = { label: [`berth.resource=${uuid}`, "berth.role=release"] };
+      const id = await until(async () => (await docker.client.listContainers({ filters }))[0]?.Id, 60_000);
+      const exec = await docker.client.getContainer(id).exec({ Cmd: ["cat", "/proc/1/environ"], AttachStdout: true });
+      expect(valuesIn(await outputOf(await exec.start({}))), `seed ${SEED}`).toEqual(WANTED);
+    },
+    120_000,
+  );
+
+  async function outputOf(stream: NodeJS.ReadableStream): Promise<string> {
+    const output = new PassThrough();
+    docker.client.modem.demuxStream(stream, output, output);
+    stream.once("end", () => output.end());
+    return await text(output);
+  }
 });
 
 /** Of an environment as the kernel shows it. */
