@@ -25,7 +25,7 @@ export * from "./compose/reference.ts";
 export * from "./compose/render.ts";
 export type { ComposeDocument, ComposeService } from "./compose/schema.ts";
 export * from "./compose/storages.ts";
-export { type ComposeVolume, volumesOf } from "./compose/volume.ts";
+export { type ComposeVolume, folderName, volumesOf } from "./compose/volume.ts";
 export * from "./cron.ts";
 export * from "./database.ts";
 export * from "./database-change.ts";

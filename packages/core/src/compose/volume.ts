@@ -26,6 +26,14 @@ export function volumesOf(volumes: readonly Volume[]): readonly ComposeVolume[] 
   });
 }
 
+/** `./data/a` is `.data.a`: letters, digits and `_.-` are all that the name of a volume may hold. */
+export const folderName = (path: string): string =>
+  path
+    .split("/")
+    .filter((part) => part !== "" && part !== ".")
+    .map((part) => `.${part.replace(/[^A-Za-z0-9_-]/g, "-")}`)
+    .join("");
+
 /** What must not be in a source or target, in a sentence; `undefined`: all is well. */
 export function volumeProblem(volume: Volume): string | undefined {
   const [source, target] = endsOf(volume);

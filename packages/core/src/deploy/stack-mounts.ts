@@ -1,6 +1,7 @@
 import type { Compose } from "../compose/parse.ts";
 import { interpolateCompose } from "../compose/reference.ts";
 import { composeStorages } from "../compose/storages.ts";
+import { folderName } from "../compose/volume.ts";
 import type { StorageFields, StorageRecord } from "../ports/storage.ts";
 import { previewName } from "../preview.ts";
 import { mountsOf } from "./mounts.ts";
@@ -91,11 +92,3 @@ const keyOf = ({ owner, compose }: StackMountsSubject, { name }: StorageFields):
   const key = name?.startsWith(prefix) ? name.slice(prefix.length) : undefined;
   return key !== undefined && !compose.document.volumes?.[key]?.name ? key : undefined;
 };
-
-/** `./data/a` is `.data.a`: letters, digits and `_.-` are all that the name of a volume may hold. */
-const folderName = (path: string): string =>
-  path
-    .split("/")
-    .filter((part) => part !== "" && part !== ".")
-    .map((part) => `.${part.replace(/[^A-Za-z0-9_-]/g, "-")}`)
-    .join("");

@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { type DockerFixture, sshKeyPair, type TestContainer } from "@berth/testing";
+import { type SshHost, type SshHostOptions, sshHost } from "../host/ssh-host.ts";
 
 export const SERVER_IMAGE = "server:debian13";
 
@@ -31,6 +32,27 @@ export async function testServer(
   });
   return { ip: container.address, privateKey, container };
 }
+
+/** As a control plane reaches it. @param bridgeFolder Of this machine, for sockets that lead there. */
+export const farHost = (
+  { ip, privateKey }: Pick<TestServer, "ip" | "privateKey">,
+  bridgeFolder: string,
+  options: Partial<SshHostOptions> = {},
+): SshHost =>
+  sshHost({
+    name: "far",
+    ip,
+    port: 22,
+    user: "root",
+    privateKey: async () => privateKey,
+    hostKey: null,
+    onHostKey: async () => {},
+    connectTimeoutSeconds: 10,
+    retrySeconds: 0.05,
+    retrySecondsMax: 0.2,
+    bridgeFolder,
+    ...options,
+  });
 
 function lacksResource(): boolean {
   const bounds = /^CapBnd:\s+([0-9a-f]+)$/m.exec(readFileSync("/proc/self/status", "utf8"))?.[1] ?? "0";

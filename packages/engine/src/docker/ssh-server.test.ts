@@ -6,9 +6,9 @@ import { describeDocker } from "@berth/testing";
 import type Docker from "dockerode";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { run } from "../host/local.ts";
-import { type SshHost, type SshHostOptions, sshHost } from "../host/ssh-host.ts";
+import type { SshHost, SshHostOptions } from "../host/ssh-host.ts";
 import { DOCKER_SOCKET, dockerClient, engineError } from "./client.ts";
-import { SERVER_IMAGE, type TestServer, testServer } from "./server.fixture.ts";
+import { farHost, SERVER_IMAGE, type TestServer, testServer } from "./server.fixture.ts";
 import { serverMachine } from "./server-machine.ts";
 
 const PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
@@ -25,21 +25,8 @@ describeDocker("servers over SSH", [SERVER_IMAGE, "busybox:stable"], (docker) =>
     rmSync(folder, { recursive: true, force: true });
   });
 
-  const hostOf = ({ ip, privateKey }: TestServer, options: Partial<SshHostOptions> = {}): SshHost => {
-    const host = sshHost({
-      name: "far",
-      ip,
-      port: 22,
-      user: "root",
-      privateKey: async () => privateKey,
-      hostKey: null,
-      onHostKey: async () => {},
-      connectTimeoutSeconds: 10,
-      retrySeconds: 0.05,
-      retrySecondsMax: 0.2,
-      bridgeFolder: join(folder, "bridges"),
-      ...options,
-    });
+  const hostOf = (server: TestServer, options: Partial<SshHostOptions> = {}): SshHost => {
+    const host = farHost(server, join(folder, "bridges"), options);
     hosts.push(host);
     return host;
   };

@@ -3,11 +3,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describeDocker } from "@berth/testing";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
-import { sshHost } from "../../host/ssh-host.ts";
 import { dockerClient } from "../client.ts";
 import { io } from "../docker.fixture.ts";
 import { type DockerEngine, dockerEngine } from "../engine.ts";
-import { SERVER_IMAGE, testServer } from "../server.fixture.ts";
+import { farHost, SERVER_IMAGE, testServer } from "../server.fixture.ts";
 import { stackSpec } from "./stack.fixture.ts";
 import { composeTool } from "./tool.ts";
 
@@ -30,19 +29,7 @@ describeDocker("a stack on another server", [SERVER_IMAGE, "busybox:stable"], (f
   beforeAll(async () => {
     folder = mkdtempSync(join(tmpdir(), "berth-far-"));
     const server = await testServer(fixture);
-    const host = sshHost({
-      name: "far",
-      ip: server.ip,
-      port: 22,
-      user: "root",
-      privateKey: async () => server.privateKey,
-      hostKey: null,
-      onHostKey: async () => {},
-      connectTimeoutSeconds: 10,
-      retrySeconds: 0.05,
-      retrySecondsMax: 0.2,
-      bridgeFolder: join(folder, "bridges"),
-    });
+    const host = farHost(server, join(folder, "bridges"));
     const far = dockerClient(host);
     await vi.waitFor(() => far.ping(), { timeout: 60_000, interval: 200 });
     const image = await fixture.client.getImage("busybox:stable").get();

@@ -1,4 +1,11 @@
-import { type ComposeDocument, DomainError, type ReleaseSpec, type StorageMount, volumesOf } from "@berth/core";
+import {
+  type ComposeDocument,
+  DomainError,
+  folderName,
+  type ReleaseSpec,
+  type StorageMount,
+  volumesOf,
+} from "@berth/core";
 import { volumeName } from "../volumes.ts";
 import { recordOf } from "./values.ts";
 
@@ -91,13 +98,6 @@ function plainVolume(volume: Volume): unknown {
   const { content: _c, is_directory: _d, isDirectory: _i, ...rest } = volume;
   return rest;
 }
-
-const folderName = (path: string): string =>
-  path
-    .split("/")
-    .filter((part) => part !== "" && part !== ".")
-    .map((part) => `.${part.replace(/[^A-Za-z0-9_-]/g, "-")}`)
-    .join("");
 
 /** Files are put into the container itself. */
 function mountEntry(
