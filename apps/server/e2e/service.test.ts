@@ -179,6 +179,16 @@ describeDocker("services on Docker", ["node:24-alpine", "postgres:17-alpine", "c
     await change({ docker_compose: compose("two") });
   }, 120_000);
 
+  test("goes on as it was when what shall replace it does not become healthy", async () => {
+    await change({ docker_compose: compose("four").replace(".listen(3000", ".listen(3001") });
+    await server.rest("POST", `/services/${uuid}/restart`, {});
+    const outcome = await newest();
+    expect([outcome.status, outcome.error]).toEqual(["failed", expect.stringContaining("container web")]);
+    await answers();
+    expect((await environment()).VERSION).toBe("two");
+    await change({ docker_compose: compose("two") });
+  }, 180_000);
+
   test("is deleted with its volumes kept or removed", async () => {
     const volumes = async () => (await docker.client.listVolumes(labelled())).Volumes ?? [];
     expect(await volumes()).toHaveLength(1);

@@ -51,7 +51,7 @@ export function renderCompose(compose: Compose, { uuid, settings, network }: Ren
 }
 
 /** `SERVICE_NAME_MY_DB`: how one container reaches another. */
-const containerNameVariables = (names: readonly string[]): Readonly<Record<string, string>> =>
+export const containerNameVariables = (names: readonly string[]): Readonly<Record<string, string>> =>
   Object.fromEntries(names.map((name) => [`SERVICE_NAME_${name.toUpperCase().replace(/[^A-Z0-9]+/g, "_")}`, name]));
 
 const environmentMap = (entries: readonly EnvironmentEntry[]) =>

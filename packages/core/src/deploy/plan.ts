@@ -3,6 +3,7 @@ import { liveOf, ownPart, type Part, partsOf, type Seen, statusOf, wantedSites }
 import type { ReleaseRef, ReleaseState, Upstream } from "./release.ts";
 import { serviceStatusOf } from "./service-status.ts";
 import { siteIdOf, sitePartOf, subjectId } from "./site.ts";
+import { hasDoneItsWork } from "./stack-health.ts";
 import type { Observed, Wanted, WantedContainer, WantedPreview, WantedRelease, WantedResource } from "./wanted.ts";
 
 export type Operation =
@@ -147,12 +148,17 @@ function planLive(
     return [{ type: "give_up", resourceId: resource.id, release: ref, restartCount, restartCountMax }];
   }
   if (isDown) {
+    if (state !== undefined && isOver(state)) return [];
     if (observed.resting.has(release.deploymentUuid) || hasGivenWay(resource, part, wanted)) return [];
     return [{ type: "start", resourceId: resource.id, release: ref, deploymentId }];
   }
   if (state.upstream === null || isSameUpstream(state.upstream, release.upstream)) return [];
   return [{ type: "set_upstream", deploymentId, upstream: state.upstream }];
 }
+
+/** All of its containers run once, and have. */
+const isOver = ({ containers = [] }: ReleaseState): boolean =>
+  containers.length > 0 && containers.every((one) => one.isExcluded && hasDoneItsWork(one));
 
 /** It was stopped for a deployment that is under way, or that starts another release in a moment. */
 const hasGivenWay = (

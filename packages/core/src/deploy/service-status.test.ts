@@ -52,6 +52,18 @@ describe("the status of a service", () => {
     });
   });
 
+  test("of one whose containers have all done their work is left as it is, and not started again", () => {
+    const containers = [recorded("job", { isExcluded: true })];
+    const jobs = (exitCode: number) => [container("job", { state: "exited", exitCode, isExcluded: true })];
+    const types = (exitCode: number) =>
+      plan(
+        wanted([service({ containers })]),
+        observed([seen("d1", { state: "exited", containers: jobs(exitCode) })]),
+      ).map(({ type }) => type);
+    expect(types(0)).toEqual([]);
+    expect(types(1)).toEqual(["start"]);
+  });
+
   test("is told only when something of it changed", () => {
     const now = [recorded("web", { status: "running:healthy" }), recorded("db", { status: "running:healthy" })];
     const same = service({ status: "running:healthy", containers: now });

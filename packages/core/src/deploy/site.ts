@@ -157,7 +157,8 @@ function containerUpstream({ name, port }: SiteContainer, { containers = [] }: R
   return { host: seen.address, port: port ?? seen.port ?? HTTP_PORT };
 }
 
-const HTTP_PORT = 80;
+/** Where a container is taken to listen of which nothing says where. */
+export const HTTP_PORT = 80;
 const WWW = "www.";
 /** One that restarts keeps its address: taking its route away and giving it back would only lengthen the outage. */
 const MAY_ANSWER: ReadonlySet<ReleaseState["state"]> = new Set([

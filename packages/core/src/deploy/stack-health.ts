@@ -29,7 +29,7 @@ function countedOf({ containers = [] }: ReleaseState): readonly ReleaseContainer
   return counted.length > 0 ? counted : containers;
 }
 
-const hasDoneItsWork = ({ state, exitCode }: ReleaseContainer): boolean => state === "exited" && exitCode === 0;
+export const hasDoneItsWork = ({ state, exitCode }: ReleaseContainer): boolean => state === "exited" && exitCode === 0;
 
 function containerCrash(container: ReleaseContainer): string | undefined {
   if (hasDoneItsWork(container)) return undefined;

@@ -1,9 +1,11 @@
 import { containerPort } from "../compose/container-port.ts";
 import { readMagic } from "../compose/magic-key.ts";
 import type { Compose, ComposeContainer } from "../compose/parse.ts";
+import { containerNameVariables } from "../compose/render.ts";
 import { readLabels } from "../container-label.ts";
 import type { DomainClaim } from "../ports/records.ts";
 import { previewName } from "../preview.ts";
+import { HTTP_PORT } from "./site.ts";
 import type { StackContainer, StackOptions } from "./stack.ts";
 import { type StackMountsSubject, stackMounts } from "./stack-mounts.ts";
 
@@ -26,7 +28,7 @@ type Env = Readonly<Record<string, string>>;
  */
 export function stackOptions(subject: StackSubject): StackOptions {
   const { compose, values, networks } = subject;
-  const names = containerNames(compose);
+  const names = containerNameVariables(compose.containers.map(({ name }) => name));
   const mounts = stackMounts(subject);
   const containers = compose.containers.map(
     (container) =>
@@ -85,20 +87,12 @@ function isUnused({ variables }: Compose): (key: string) => boolean {
 const filtered = (env: Env, isWanted: (key: string) => boolean): Env =>
   Object.fromEntries(Object.entries(env).filter(([key]) => isWanted(key)));
 
-/** `SERVICE_NAME_MY_DB`: how one container reaches another. */
-const containerNames = ({ containers }: Compose): Env =>
-  Object.fromEntries(
-    containers.map(({ name }) => [`SERVICE_NAME_${name.toUpperCase().replace(/[^A-Z0-9]+/g, "_")}`, name]),
-  );
-
 function portsOf(compose: Compose, container: ComposeContainer, own: readonly DomainClaim[]): readonly number[] {
   if (container.kind === "database" && own.length === 0) return [];
   const port = containerPort(container, compose.urls);
   if (port !== null) return [port];
   return own.length > 0 ? [HTTP_PORT] : [];
 }
-
-const HTTP_PORT = 80;
 
 /** A list of `name=value`, or a map. */
 function literalLabels(labels: unknown): Env {
