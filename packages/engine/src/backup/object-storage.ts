@@ -49,7 +49,7 @@ export function objectStorage(
         httpAgent: guarded(HttpAgent, allowedPrivateHosts),
         httpsAgent: guarded(HttpsAgent, allowedPrivateHosts),
         connectionTimeout: CONNECT_MS_MAX,
-        requestTimeout: SILENCE_MS_MAX,
+        socketTimeout: SILENCE_MS_MAX,
       },
     });
   const using = async <T>(work: (s3: S3Client) => Promise<T>, signal: AbortSignal): Promise<T> => {
