@@ -254,6 +254,22 @@ describe("dumping and restoring", () => {
     expect(argvOf("mongodb")).toEqual(expect.arrayContaining(["--nsFrom=shop.*", "--nsTo=copy.*"]));
   });
 
+  test("of all databases ends with statements that give users their passwords back, whatever is in these", () => {
+    const known = { postgres_user: 'o"r', postgres_password: "a'b" };
+    const login = databaseEngine("postgresql").dumps?.keepLogin?.(engineValues("postgresql", known));
+    expect(login?.input).toBe(`alter role "o""r" with password 'a''b';\n`);
+    const mariadb = { mariadb_root_password: "r'\\", mariadb_user: "shop", mariadb_password: "p" };
+    const { input, argv } = databaseEngine("mariadb").dumps?.keepLogin?.(engineValues("mariadb", mariadb)) ?? {};
+    expect(input?.split("\n")).toEqual([
+      "alter user if exists 'root'@'localhost' identified by 'r''\\\\';",
+      "alter user if exists 'root'@'%' identified by 'r''\\\\';",
+      "alter user if exists 'shop'@'%' identified by 'p';",
+      "flush privileges;",
+      "",
+    ]);
+    expect(argv).toEqual(["mariadb", "--user=root"]);
+  });
+
   test("has failed when the client of PostgreSQL goes on after an error, but for roles that are there", () => {
     const isProblem = databaseEngine("postgresql").dumps?.isProblem;
     const lines = [

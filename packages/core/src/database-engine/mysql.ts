@@ -18,6 +18,8 @@ const PORT = 3306;
 // A snapshot without locks, row by row, with what is stored as code too.
 const DUMP_FLAGS = ["--single-transaction", "--quick", "--routines", "--events"];
 
+const literal = (text: string): string => `'${text.replaceAll("\\", "\\\\").replaceAll("'", "''")}'`;
+
 const SQL: DumpFormat = { extension: "sql", isCompressed: false };
 const PRINT_FLAGS = ["--batch", "--skip-column-names"];
 const DATABASES = `select schema_name from information_schema.schemata
@@ -31,11 +33,11 @@ const counts = (database: string): string => `set session group_concat_max_len =
   prepare counts from @counts; execute counts`;
 
 /** MariaDB reads and writes what MySQL does; its programs have names of their own. */
-function dumpsWith<const Root extends string, const Main extends string>(
+function dumpsWith<const Name extends string>(
   programs: { readonly dump: string; readonly client: string },
-  names: { readonly rootPassword: Root; readonly mainDatabase: Main },
-): DumpCommands<Record<Root | Main, EngineField>> {
-  type Values = EngineValues<Record<Root | Main, EngineField>>;
+  names: Readonly<Record<"rootPassword" | "mainDatabase" | "user" | "password", Name>>,
+): DumpCommands<Record<Name, EngineField>> {
+  type Values = EngineValues<Record<Name, EngineField>>;
   const command = (values: Values, program: string, ...args: string[]): DatabaseCommand => ({
     argv: [program, "--user=root", ...args],
     variables: given({ MYSQL_PWD: values[names.rootPassword] }),
@@ -49,6 +51,20 @@ function dumpsWith<const Root extends string, const Main extends string>(
     dumpAll: (values) => command(values, programs.dump, ...DUMP_FLAGS, "--all-databases"),
     restore: (values, { into }) => command(values, programs.client, into),
     restoreAll: (values) => command(values, programs.client),
+    keepLogin: (values) => {
+      const root = values[names.rootPassword];
+      const logins = [
+        ["root", "localhost", root],
+        ["root", "%", root],
+        [values[names.user], "%", values[names.password]],
+      ] as const;
+      const statements = logins.flatMap(([user, host, secret]) =>
+        user === null || secret === null
+          ? []
+          : [`alter user if exists ${literal(user)}@${literal(host)} identified by ${literal(secret)};\n`],
+      );
+      return { ...command(values, programs.client), input: [...statements, "flush privileges;\n"].join("") };
+    },
     databases: (values) => command(values, programs.client, ...PRINT_FLAGS, `--execute=${DATABASES}`),
     countRows: (values, database) => command(values, programs.client, ...PRINT_FLAGS, `--execute=${counts(database)}`),
   };
@@ -88,7 +104,12 @@ export const mysql = engineRow({
   health: () => ["mysqladmin", "ping", "--host=127.0.0.1", "--silent"],
   dumps: dumpsWith(
     { dump: "mysqldump", client: "mysql" },
-    { rootPassword: "mysql_root_password", mainDatabase: "mysql_database" },
+    {
+      rootPassword: "mysql_root_password",
+      mainDatabase: "mysql_database",
+      user: "mysql_user",
+      password: "mysql_password",
+    },
   ),
 });
 
@@ -122,6 +143,11 @@ export const mariadb = engineRow({
   health: () => ["healthcheck.sh", "--connect", "--innodb_initialized"],
   dumps: dumpsWith(
     { dump: "mariadb-dump", client: "mariadb" },
-    { rootPassword: "mariadb_root_password", mainDatabase: "mariadb_database" },
+    {
+      rootPassword: "mariadb_root_password",
+      mainDatabase: "mariadb_database",
+      user: "mariadb_user",
+      password: "mariadb_password",
+    },
   ),
 });

@@ -21,6 +21,8 @@ interface Login {
   readonly postgres_password: string | null;
 }
 
+const literal = (text: string | null): string => (text === null ? "null" : `'${text.replaceAll("'", "''")}'`);
+
 const psql = (login: Login, database: string, ...args: string[]): DatabaseCommand => ({
   argv: ["psql", `--username=${login.postgres_user}`, `--dbname=${database}`, ...args],
   variables: given({ PGPASSWORD: login.postgres_password }),
@@ -88,6 +90,10 @@ export const postgresql = engineRow({
     }),
     restoreAll: (values) =>
       psql(values, "postgres", "--quiet", "--output=/dev/null", `--command=${END_OTHERS}`, "--file=-"),
+    keepLogin: (values) => ({
+      ...psql(values, "postgres", "--quiet", "--set=ON_ERROR_STOP=1", "--file=-"),
+      input: `alter role "${values.postgres_user?.replaceAll('"', '""')}" with password ${literal(values.postgres_password)};\n`,
+    }),
     isProblem: (line) => /(ERROR|FATAL):/.test(line) && !ROLE_STAYS.test(line),
     databases: (values) => psql(values, "postgres", ...PRINT_FLAGS, `--command=${DATABASES}`),
     countRows: (values, database) => psql(values, database, ...PRINT_FLAGS, `--command=${COUNTS}`),

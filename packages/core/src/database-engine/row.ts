@@ -89,6 +89,8 @@ export interface DumpCommands<Fields extends EngineFields> {
   dumpAll(values: EngineValues<Fields>): DatabaseCommand;
   restore(values: EngineValues<Fields>, target: RestoreTarget): DatabaseCommand;
   restoreAll(values: EngineValues<Fields>): DatabaseCommand;
+  /** After `restoreAll`, which brings the users of what was saved: statements that give these ones their passwords back. */
+  keepLogin?(values: EngineValues<Fields>): DatabaseCommand & { readonly input: string };
   /** A line of what a restore wrote to standard error that makes it a failure, although it exits with 0. */
   isProblem?(line: string): boolean;
   /** Prints the databases that hold data of users, one a line. */

@@ -54,7 +54,7 @@ export interface BackupWorld {
 export interface RunningDatabase {
   readonly record: DatabaseRecord;
   /** Runs statements, and answers what they print. */
-  sql(statements: string): Promise<string>;
+  sql(statements: string, host?: string): Promise<string>;
   script(script: string): Promise<string>;
   schedule(settings?: Partial<BackupSettings>, bucket?: string): Promise<BackupScheduleRecord>;
   /** Asks for a run, and waits for its end. */
@@ -116,7 +116,7 @@ export async function backupWorld(fixture: DockerFixture): Promise<BackupWorld> 
     const values = engineValues(kind, {});
     const secrets = Object.fromEntries(
       Object.entries(databaseEngine(kind).fields).flatMap(([name, { type }]) =>
-        type === "password" ? [[name, `secret-of-${name}`]] : [],
+        type === "password" ? [[name, `${testUuid()} '\\" of ${name}`]] : [],
       ),
     );
     const known = Object.fromEntries(
@@ -171,9 +171,9 @@ export async function backupWorld(fixture: DockerFixture): Promise<BackupWorld> 
       ],
       mariadb: ["mariadb", "--user=root", "-N", "-B", String(known.mariadb_database), "-e"],
     } as const;
-    const argvOf = (statements: string) => {
-      if (kind === "postgresql") return [...client.postgresql, statements] as const;
-      return [...client.mariadb, statements] as const;
+    const argvOf = (statements: string, host?: string) => {
+      const [program, ...args] = kind === "postgresql" ? client.postgresql : client.mariadb;
+      return [program, ...(host === undefined ? [] : [`--host=${host}`]), ...args, statements] as const;
     };
     const executionOf = async (schedule: BackupScheduleRecord, uuid: string) => {
       const found = await stores.backups.findExecution(schedule.id, uuid);
@@ -181,8 +181,8 @@ export async function backupWorld(fixture: DockerFixture): Promise<BackupWorld> 
     };
     const own: RunningDatabase = {
       record,
-      sql: (statements) =>
-        printed(argvOf(statements), {
+      sql: (statements, host) =>
+        printed(argvOf(statements, host), {
           PGPASSWORD: secrets.postgres_password ?? "",
           MYSQL_PWD: secrets.mariadb_root_password ?? "",
         }),

@@ -70,7 +70,12 @@ describeDocker("backups of PostgreSQL", ["postgres:17-alpine"], (fixture) => {
     expect(restored.tables).toContainEqual({ name: "shop.public.orders", rows: 100, expected_rows: 100 });
     expect(await shop.sql("select count(*) from pg_database where datname = 'second'")).toBe("1");
     expect(await shop.restore("drill", backup)).toMatchObject({ status: "success" });
-  }, 120_000);
+
+    const other = await world.database("postgresql", { postgres_db: "empty" });
+    expect(await shop.restore("restore", backup, other.record)).toMatchObject({ status: "success", message: null });
+    // By address, where the password counts: it is still its own.
+    expect(await other.sql("select count(*) from pg_database where datname = 'second'", other.record.uuid)).toBe("1");
+  }, 180_000);
 
   test("are refused when a byte of them has changed: nothing is restored, and a drill fails", async () => {
     const backup = await shop.run(await shop.schedule({ ...S3, disable_local_backup: true }));
@@ -212,6 +217,16 @@ describeDocker("backups of MariaDB", ["mariadb:11"], (fixture) => {
     await shop.sql("create table `odd ``name` (id int); insert into `odd ``name` values (1), (2)");
   }, 180_000);
   afterAll(() => world?.close(), 60_000);
+
+  test("of all databases leave another database its own passwords", async () => {
+    const backup = await shop.run(await shop.schedule({ dump_all: true }));
+    const other = await world.database("mariadb", { mariadb_database: "empty" });
+    expect(await shop.restore("restore", backup, other.record)).toMatchObject({ status: "success", message: null });
+    // As it reads them at its next start.
+    await other.sql("flush privileges");
+    expect(await other.sql("select count(*) from shop.`odd ``name`", other.record.uuid)).toBe("2");
+    expect(await shop.sql("select 1", shop.record.uuid)).toBe("1");
+  }, 180_000);
 
   test.each([{ dump_all: false }, { dump_all: true }])(
     "are proved and restored with %j",

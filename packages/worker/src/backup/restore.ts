@@ -177,6 +177,12 @@ async function feed({ deps, claimed, signal }: Run, { database, running, into, p
   const input = isCompressed ? content : deps.backups.decompress(content);
   const isProblem = saved === null ? dumps.isProblem : undefined;
   requireSuccess(asked, await running.command(running.ref, asked, { signal, input }), isProblem);
+  if (saved !== null || dumps.keepLogin === undefined) return;
+  const { input: statements, ...login } = dumps.keepLogin(values);
+  const told = (async function* () {
+    yield new TextEncoder().encode(statements);
+  })();
+  requireSuccess(login, await running.command(running.ref, login, { signal, input: told }));
 }
 
 interface Place {
