@@ -1,4 +1,4 @@
-import { describeDocker } from "@berth/testing";
+import { type DockerFixture, describeDocker } from "@berth/testing";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { deploy, type Outcome, placeOf } from "./applications.fixture.ts";
 import { type DockerServer, dockerServer } from "./docker.fixture.ts";
@@ -19,6 +19,15 @@ const DOCKERFILE = [
   "",
 ].join("\n");
 
+const COMPOSE = `services:
+  web:
+    image: busybox:stable
+    command: ["sleep", "600"]
+    init: true
+    volumes: ["data:/data"]
+volumes: { data: }
+`;
+
 interface Thing {
   readonly what: "container" | "volume" | "network" | "image";
   readonly id: string;
@@ -29,6 +38,7 @@ interface Thing {
 
 describeDocker("the deletion of an application", ["busybox:stable", "caddy:2"], (docker) => {
   const { client } = docker;
+  const things = () => thingsOf(docker);
   let server: DockerServer;
   /** One for each combination, and one that nobody deletes. */
   const uuids: string[] = [];
@@ -91,45 +101,6 @@ describeDocker("the deletion of an application", ["busybox:stable", "caddy:2"], 
       .catch(() => undefined);
   });
 
-  /** All of the instance's, and what this test made itself; others work with this engine at the same time. */
-  async function things(): Promise<readonly Thing[]> {
-    const own = [`berth.instance=${docker.instance}`];
-    const foreign = Object.entries(docker.labels).map(([key, value]) => `${key}=${value}`);
-    const found = await Promise.all([own, foreign].map((label) => thingsWith({ label })));
-    const tagged = await client.listImages({ filters: { reference: [`${docker.run}/*`] } });
-    return [
-      ...found.flat(),
-      ...tagged.map(({ Id }): Thing => ({ what: "image", id: Id, state: "tagged", resource: undefined })),
-    ];
-  }
-
-  async function thingsWith(filters: { readonly label: string[] }): Promise<readonly Thing[]> {
-    const [containers, volumes, networks, images] = await Promise.all([
-      client.listContainers({ all: true, filters }),
-      client.listVolumes({ filters }),
-      client.listNetworks({ filters }),
-      client.listImages({ filters }),
-    ]);
-    const resourceOf = (labels: Readonly<Record<string, string>> | null | undefined) =>
-      labels?.["berth.instance"] === docker.instance ? labels["berth.resource"] : undefined;
-    return [
-      ...containers.map(({ Id, Names, State, Labels }): Thing => {
-        return { what: "container", id: Id, state: `${Names.join()} ${State}`, resource: resourceOf(Labels) };
-      }),
-      ...(volumes.Volumes ?? []).map(({ Name, Labels }): Thing => {
-        return { what: "volume", id: Name, state: Labels, resource: resourceOf(Labels) };
-      }),
-      ...networks.map(({ Id, Name, Labels }): Thing => {
-        return { what: "network", id: Id, state: Name, resource: resourceOf(Labels) };
-      }),
-      ...images.map(({ Id, RepoTags, Labels }): Thing => {
-        return { what: "image", id: Id, state: RepoTags, resource: resourceOf(Labels) };
-      }),
-    ];
-  }
-  const isOf = (uuid: string | undefined) => (thing: Thing) => thing.resource === uuid;
-  const sorted = (all: readonly Thing[]) => [...all].sort((a, b) => (a.what + a.id < b.what + b.id ? -1 : 1));
-
   test.each(COMBINATIONS.map((flags, at) => [namesOf(flags), flags, at] as const))(
     "takes what it is asked to take and touches nothing else: %s",
     async (_names, flags, at) => {
@@ -163,4 +134,91 @@ describeDocker("the deletion of an application", ["busybox:stable", "caddy:2"], 
   }, 90_000);
 });
 
+const OTHER_KINDS = [
+  ["a database", "databases", "/databases/redis", { image: "redis:8-alpine", health_check_interval: 1 }],
+  ["a service", "services", "/services", { docker_compose: COMPOSE }],
+] as const;
+
+describeDocker("the deletion of", ["busybox:stable", "redis:8-alpine", "caddy:2"], (docker) => {
+  let server: DockerServer;
+  const things = () => thingsOf(docker);
+  beforeAll(async () => {
+    server = await dockerServer(docker);
+  }, 120_000);
+  afterAll(() => server?.dispose());
+
+  test.each(
+    OTHER_KINDS.flatMap(([what, ...kind]) => [
+      [`${what} with its volumes`, true, ...kind] as const,
+      [`${what} without its volumes`, false, ...kind] as const,
+    ]),
+  )(
+    "%s takes that and touches nothing else",
+    async (_what, delete_volumes, kind, path, fields) => {
+      const place = { ...(await placeOf(server)), server_uuid: server.dockerUuid };
+      const before = await things();
+      const created = await server.rest("POST", path, { ...place, ...fields });
+      expect(created.status, JSON.stringify(created.body)).toBe(201);
+      const { uuid } = created.body as { uuid: string };
+      const own = `/${kind}/${uuid}`;
+      expect((await server.rest("POST", `${own}/start`)).status).toBe(200);
+      await until(async () => {
+        const { status } = (await server.rest("GET", own)).body as { status: string };
+        return status.startsWith("running");
+      }, 60_000);
+      const volumes = (await things()).filter((thing) => isOf(uuid)(thing) && thing.what === "volume");
+      expect(volumes).toHaveLength(1);
+      expect((await server.rest("DELETE", `${own}?delete_volumes=${delete_volumes}`)).status).toBe(200);
+      await until(async () => (await server.rest("GET", own)).status === 404, 60_000);
+      // The network that all share is made with the first.
+      const isNew = ({ what, resource }: Thing) => what !== "network" || resource !== undefined;
+      const after = (await things()).filter((thing) => before.some(({ id }) => id === thing.id) || isNew(thing));
+      expect(sorted(after)).toEqual(sorted([...before, ...(delete_volumes ? [] : volumes)]));
+    },
+    120_000,
+  );
+});
+
 const namesOf = (flags: Flags): string => FLAGS.filter((flag) => flags[flag]).join(", ") || "nothing but itself";
+
+/** All of the instance's, and what this test made itself; others work with this engine at the same time. */
+async function thingsOf(docker: DockerFixture): Promise<readonly Thing[]> {
+  const own = [`berth.instance=${docker.instance}`];
+  const foreign = Object.entries(docker.labels).map(([key, value]) => `${key}=${value}`);
+  const found = await Promise.all([own, foreign].map((label) => thingsWith(docker, { label })));
+  const tagged = await docker.client.listImages({ filters: { reference: [`${docker.run}/*`] } });
+  return [
+    ...found.flat(),
+    ...tagged.map(({ Id }): Thing => ({ what: "image", id: Id, state: "tagged", resource: undefined })),
+  ];
+}
+
+async function thingsWith(
+  { client, instance }: DockerFixture,
+  filters: { readonly label: string[] },
+): Promise<readonly Thing[]> {
+  const [containers, volumes, networks, images] = await Promise.all([
+    client.listContainers({ all: true, filters }),
+    client.listVolumes({ filters }),
+    client.listNetworks({ filters }),
+    client.listImages({ filters }),
+  ]);
+  const resourceOf = (labels: Readonly<Record<string, string>> | null | undefined) =>
+    labels?.["berth.instance"] === instance ? labels["berth.resource"] : undefined;
+  return [
+    ...containers.map(({ Id, Names, State, Labels }): Thing => {
+      return { what: "container", id: Id, state: `${Names.join()} ${State}`, resource: resourceOf(Labels) };
+    }),
+    ...(volumes.Volumes ?? []).map(({ Name, Labels }): Thing => {
+      return { what: "volume", id: Name, state: Labels, resource: resourceOf(Labels) };
+    }),
+    ...networks.map(({ Id, Name, Labels }): Thing => {
+      return { what: "network", id: Id, state: Name, resource: resourceOf(Labels) };
+    }),
+    ...images.map(({ Id, RepoTags, Labels }): Thing => {
+      return { what: "image", id: Id, state: RepoTags, resource: resourceOf(Labels) };
+    }),
+  ];
+}
+const isOf = (uuid: string | undefined) => (thing: Thing) => thing.resource === uuid;
+const sorted = (all: readonly Thing[]) => [...all].sort((a, b) => (a.what + a.id < b.what + b.id ? -1 : 1));
