@@ -99,6 +99,13 @@ describeDocker("a compose file in a repository", ["busybox:stable"], (fixture) =
     await expect(engine.build(request, io())).rejects.toThrow(sentence);
   });
 
+  test("is not built any further once it is cancelled", async () => {
+    const engine = await engineOf();
+    const files = { "docker-compose.yaml": 'services: { web: { image: "busybox:stable" } }' };
+    const request = suite.request(files, { build_pack: "dockercompose" });
+    await expect(engine.build(request, io(AbortSignal.abort()))).rejects.toMatchObject({ code: "deploy.cancelled" });
+  });
+
   test("is refused where there is none", async () => {
     const engine = await engineOf();
     const request = suite.request({ Dockerfile: "FROM scratch" }, { build_pack: "dockercompose" });

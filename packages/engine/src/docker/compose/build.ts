@@ -43,6 +43,8 @@ export async function buildStack(place: StackBuildPlace, request: BuildRequest, 
   const images: Record<string, StackImage> = {};
   const pulled = new Map<string, StackImage>();
   for (const { name } of compose.containers) {
+    // What is on the server already is not waited for, and so would not notice.
+    if (io.signal.aborted) throw new DomainError("deploy.cancelled", "The build was cancelled.");
     const service = compose.document.services[name] ?? {};
     const image = containerImageName(request, name);
     if (inherited(compose, name, "build") != null) {
