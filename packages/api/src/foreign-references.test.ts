@@ -42,7 +42,12 @@ describe("[S67] another team's object that a request refers to", () => {
     const made = { ...api.otherTeam.where, docker_compose: COMPOSE };
     const { json: created } = await api.ask("POST", "/services", { ...theirs, body: made });
     const { json: service } = await api.ask("GET", `/services/${created.uuid}`, theirs);
+    const { json: database } = await api.ask("POST", "/databases/postgresql", {
+      ...theirs,
+      body: api.otherTeam.where,
+    });
     foreign = {
+      target_database_uuid: database.uuid,
       project_uuid: api.otherTeam.where.project_uuid,
       server_uuid: api.otherTeam.where.server_uuid,
       environment_uuid: environment.uuid,

@@ -81,7 +81,7 @@ describe("a new database", () => {
     const app = await at.own.applications.createPublic(gitApplication(at));
     const answer = await at.own.deploy({ uuid: `${uuid},${app.uuid},unknown` });
     expect(answer.deployments).toEqual([
-      { resource_uuid: uuid, message: "Database orders started." },
+      { resource_uuid: uuid, deployment_uuid: expect.any(String), message: "Database orders started." },
       expect.objectContaining({ resource_uuid: app.uuid, deployment_uuid: expect.any(String) }),
     ]);
     expect((await stored(uuid)).desired_state).toBe("running");

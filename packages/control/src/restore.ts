@@ -71,6 +71,7 @@ export function restores(context: UseCaseContext) {
       const { uuid } = await stores.transaction(async (inside) => {
         const { source, execution } = await findBackup(inside, ref);
         const target = await targetOf(inside, source, sent);
+        requireRestorable(execution);
         return request(inside, "restore", {
           source,
           target,
@@ -86,6 +87,7 @@ export function restores(context: UseCaseContext) {
       requireAbility(scope, "write");
       const { uuid } = await stores.transaction(async (inside) => {
         const { source, execution } = await findBackup(inside, ref);
+        requireRestorable(execution);
         const { database_name } = execution;
         return request(inside, "drill", { source, target: source, execution, database_name });
       });
@@ -107,9 +109,13 @@ async function findBackup(inside: Stores, { uuid, scheduled_backup_uuid, executi
   if (schedule === undefined) throw notFound("Backup configuration");
   const execution = await inside.backups.findExecution(schedule.id, execution_uuid);
   if (execution === undefined) throw notFound("Backup execution");
+  return { source, execution };
+}
+
+/** @throws DomainError `resource.state` */
+function requireRestorable(execution: BackupExecutionRecord): void {
   const problem = restoreProblem(execution);
   if (problem !== undefined) throw new DomainError("resource.state", problem);
-  return { source, execution };
 }
 
 async function targetOf(
