@@ -21,7 +21,14 @@ import type { GitContext, SourceLimits } from "./git-context.ts";
 import { prepareSessions } from "./git-session.ts";
 import { fillLfs } from "./lfs.ts";
 import { cancelled, keyedLocks } from "./locks.ts";
-import { discardMirror, type FoundCommit, fetchCommit, unpackCommit, type Wanted } from "./mirror.ts";
+import {
+  discardMirror,
+  type FoundCommit,
+  fetchCommit,
+  removeUnusedMirrors,
+  unpackCommit,
+  type Wanted,
+} from "./mirror.ts";
 import { describeSubmodule, isPlainFolder, type Submodule, submodulesOf } from "./submodules.ts";
 import { safeName, uploadStore } from "./uploads.ts";
 
@@ -49,6 +56,7 @@ export const SOURCE_LIMITS: SourceLimits = {
 
 const SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 const SUBMODULE_DEPTH_MAX = 10;
+const SWEEP_MS = 24 * 3600 * 1000;
 const SESSION_SPARE_SECONDS = 300; // To start git, and to end it.
 
 /** Fetches sources with the system's git. Uploads need no git. */
@@ -56,6 +64,7 @@ export function sourceFetcher(options: SourceFetcherOptions): SourceFetcher {
   const limits = { ...SOURCE_LIMITS, ...options.limits };
   const uploads = uploadStore(join(options.folder, "uploads"), limits);
   const locks = keyedLocks();
+  let sweptAt = Number.NEGATIVE_INFINITY;
   const checkoutFolder = (deploymentUuid: string) => join(options.folder, "checkouts", safeName(deploymentUuid));
   const removeCheckout = (deploymentUuid: string) => removeFolder(checkoutFolder(deploymentUuid));
 
@@ -86,12 +95,19 @@ export function sourceFetcher(options: SourceFetcherOptions): SourceFetcher {
     const context = { place, limits, io, allowedPrivateHosts: options.allowedPrivateHosts ?? [] };
     await checkFileProtocol(options, remote.url);
     await prepareSessions(place, limits.fetchSeconds + SESSION_SPARE_SECONDS);
+    await sweepMirrors();
     io.onLine(`Fetching ${formatGitUrl(remote.url)}`, "stdout");
     const filled = await fillFromGit(context, remote, wanted, folder);
     const { found } = filled;
     io.onLine(`Commit ${found.commit.slice(0, 12)}${found.message === null ? "" : `: ${found.message}`}`, "stdout");
     await fillSubmodules(context, remote, filled, folder);
     return found;
+  }
+
+  async function sweepMirrors(): Promise<void> {
+    if (performance.now() - sweptAt < SWEEP_MS) return;
+    sweptAt = performance.now();
+    await removeUnusedMirrors(options.folder);
   }
 
   /** One at a time for a mirror, so that nothing is discarded while somebody reads it. */

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readdirSync, utimesSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, statSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { type SourceBench, sourceBench } from "./source.fixture.ts";
@@ -35,4 +35,17 @@ test("an upload that a killed process has left is removed by the next, one under
   await bench.fetcher().saveUpload("app", streamOf(rawTar([{ path: "a" }])));
   expect(existsSync(join(folder, ".incoming-1-left"))).toBe(false);
   expect(existsSync(join(folder, ".incoming-1-used"))).toBe(true);
+});
+
+test("a repository that nobody has fetched for a month takes no space any more, one in use stays", async () => {
+  const folder = join(bench.base, "sources", "mirrors");
+  bench.repository.commit({ a: "1" });
+  await bench.fetcher().checkout(bench.spec(), "d1", bench.io());
+  const [used = ""] = readdirSync(folder);
+  mkdirSync(join(folder, "unused"));
+  age(join(folder, "unused"), 31 * 24);
+  age(join(folder, used), 29 * 24);
+  await bench.fetcher().checkout(bench.spec(), "d2", bench.io());
+  expect(readdirSync(folder)).toEqual([used]);
+  expect(Date.now() - statSync(join(folder, used)).mtimeMs).toBeLessThan(3600_000);
 });

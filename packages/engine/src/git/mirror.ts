@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { lstat, mkdir, mkdtemp, rename, rm, writeFile } from "node:fs/promises";
+import { lstat, mkdir, mkdtemp, rename, rm, utimes, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { PassThrough } from "node:stream";
 import { DomainError, formatGitUrl, type GitRevision, type GitUrl } from "@berth/core";
@@ -8,11 +8,24 @@ import type { ArchiveContent } from "./archive-entries.ts";
 import { MirrorDamaged, packBytes, REMOTE, type Remote, remoteGit } from "./fetch.ts";
 import { GIT_GRACE_SECONDS, type GitContext, LOCAL_CONFIG, localGit } from "./git-context.ts";
 import { localGitEnvironment } from "./git-session.ts";
+import { removeLeftovers } from "./leftovers.ts";
 import { unpackTar } from "./unpack.ts";
 
 /** Where a repository's mirror lies: one for an address, whoever fetches it. */
 export const mirrorFolder = (folder: string, url: GitUrl): string =>
-  join(folder, "mirrors", createHash("sha256").update(formatGitUrl(url)).digest("hex").slice(0, 40));
+  join(mirrorsFolder(folder), createHash("sha256").update(formatGitUrl(url)).digest("hex").slice(0, 40));
+
+const mirrorsFolder = (folder: string): string => join(folder, "mirrors");
+
+/** A repository that nobody deploys any more takes no space for ever; one that is used again is fetched anew. */
+export async function removeUnusedMirrors(folder: string): Promise<void> {
+  const mirrors = mirrorsFolder(folder);
+  await mkdir(mirrors, { recursive: true, mode: 0o700 });
+  await removeLeftovers(mirrors, "", MIRROR_KEPT_SECONDS);
+}
+
+/** Longer than most breaks between two deployments of something that lives. */
+const MIRROR_KEPT_SECONDS = 30 * 24 * 3600;
 
 /** What to find in a repository. */
 export interface Wanted {
@@ -35,6 +48,8 @@ export interface FoundCommit {
 export async function fetchCommit(context: GitContext, remote: Remote, wanted: Wanted): Promise<FoundCommit> {
   const mirror = mirrorFolder(context.place.folder, remote.url);
   await makeMirror(context, mirror);
+  // A fetch that brings nothing changes no folder, and this is by what it is told from an unused one.
+  await utimes(mirror, new Date(), new Date());
   const special = wanted.ref === null || wanted.ref.startsWith("refs/heads/") ? [] : [`+${wanted.ref}:${wanted.ref}`];
   const refspecs = ["+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*", ...special];
   await fetchRefs(context, remote, mirror, refspecs);
