@@ -23,6 +23,8 @@ export interface CommandModule {
 
 interface Entry {
   readonly name: string;
+  /** Other words for it that people type. */
+  readonly aliases?: readonly string[];
   readonly summary: string;
   readonly group: string;
   readonly load: () => Promise<CommandModule>;
@@ -62,6 +64,7 @@ const COMMANDS: readonly Entry[] = [
   },
   {
     name: "scheduled-tasks",
+    aliases: ["task", "tasks"],
     group: RUN,
     summary: "list, create and run scheduled tasks, show what they printed",
     load: () => import("./commands/scheduled-tasks.ts"),
@@ -92,6 +95,7 @@ const COMMANDS: readonly Entry[] = [
   },
   {
     name: "servers",
+    aliases: ["server"],
     group: CONNECT,
     summary: "list, add, validate, change and delete servers",
     load: () => import("./commands/servers.ts"),
@@ -121,7 +125,10 @@ export async function run(argv: readonly string[], system: System): Promise<Exit
     const wanted = commandIn(argv);
     for (const entry of COMMANDS) {
       const command = program.command(entry.name).summary(entry.summary).description(capital(entry.summary));
-      command.helpGroup(entry.group).showSuggestionAfterError();
+      command
+        .helpGroup(entry.group)
+        .aliases(entry.aliases ?? [])
+        .showSuggestionAfterError();
       // Only the one that runs is loaded: the others are lines of the help.
       if (entry.name === wanted) (await entry.load()).define(command, bind);
     }
@@ -210,7 +217,8 @@ function outputOf(program: Command, system: System) {
 function commandIn(argv: readonly string[]): string | undefined {
   const words = argv.filter((text, index) => !text.startsWith("-") && argv[index - 1] !== "--context");
   // `berth help deploy` needs its flags too.
-  return words[0] === "help" ? words[1] : words[0];
+  const word = words[0] === "help" ? words[1] : words[0];
+  return COMMANDS.find(({ aliases = [] }) => aliases.includes(word ?? ""))?.name ?? word;
 }
 
 function flagNamesOf(program: Command, argv: readonly string[]): ReadonlySet<string> {

@@ -99,7 +99,7 @@ export async function requireEngineFor(
   const engine = await engineFor(server);
   if (engine.capabilities.kinds.includes(kind)) return;
   const { plural, title } = RESOURCE_KINDS[kind];
-  const sentence = `The engine of server ${server.name} (${engine.kind}) does not run ${plural} yet. ${title} records can be made and changed, and start once it does.`;
+  const sentence = `Server ${server.name} has no Docker (its engine is ${engine.kind}), and ${plural} run on servers with Docker only. ${title}s can be recorded and changed there; to run one, make it on another of GET /servers.`;
   throw new DomainError("engine.unsupported", sentence, { fields: { server_uuid: [sentence] } });
 }
 

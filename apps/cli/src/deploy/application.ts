@@ -5,7 +5,7 @@ import { Failure, usage } from "../failure.ts";
 import { printable } from "../printable.ts";
 import type { Session } from "../session.ts";
 import { linkedApplication, namedApplication } from "../target.ts";
-import { type DeployFolder, nameOf } from "./folder.ts";
+import { type DeployFolder, hasOnlyDockerfile, nameOf } from "./folder.ts";
 import { choosePlace, type Place, type PlaceOptions } from "./place.ts";
 
 export interface DeployOptions extends PlaceOptions {
@@ -89,11 +89,21 @@ export async function createTarget(
   options: DeployOptions,
   settings: Readonly<Record<string, unknown>>,
 ): Promise<Target> {
-  const place = await choosePlace(api, options);
+  const isImage =
+    options.git === undefined && settings.build_pack === undefined && (await hasOnlyDockerfile(folder.path));
+  const place = await choosePlace(api, options, isImage ? "image" : "application");
   const name = options.name ?? (options.git === undefined ? await nameOf(folder.path) : repositoryName(options.git));
   await requireFreeName(api, name, place, options);
-  const created = await create(api, name, place, options, settings);
   const { output } = session;
+  if (isImage)
+    output.line("It has a Dockerfile and nothing else that says how to start it, so the Dockerfile builds it.");
+  const created = await create(
+    api,
+    name,
+    place,
+    options,
+    isImage ? { ...settings, build_pack: "dockerfile" } : settings,
+  );
   const where = `${printable(place.project.name)}/${printable(place.environment.name)} on ${printable(place.server.name)}`;
   output.line(`Created application ${printable(name)} (${created.uuid}) in ${where}`);
   return { uuid: created.uuid, name, source: options.git === undefined ? "upload" : "git" };

@@ -1,4 +1,4 @@
-import { readFile, realpath, stat } from "node:fs/promises";
+import { readdir, readFile, realpath, stat } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import { findLinks, type Link } from "../application-link.ts";
 import { usage } from "../failure.ts";
@@ -30,6 +30,12 @@ async function existingFolder(path: string): Promise<string> {
   const stats = await stat(path).catch(() => undefined);
   if (stats?.isDirectory()) return realpath(path);
   throw usage(`${path} is no folder.`);
+}
+
+/** Whether the folder has a Dockerfile and nothing that Berth starts of its own accord. */
+export async function hasOnlyDockerfile(folder: string): Promise<boolean> {
+  const names = new Set(await readdir(folder));
+  return names.has("Dockerfile") && !["package.json", "Procfile", "index.html"].some((name) => names.has(name));
 }
 
 /** What an application made from the folder is called: as its package, else as the folder. */

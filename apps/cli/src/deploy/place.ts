@@ -1,3 +1,5 @@
+import type { Server } from "@berth/core";
+import type { Command } from "commander";
 import { choose } from "../choose.ts";
 import type { Api } from "../connection/api.ts";
 import { Failure, usage } from "../failure.ts";
@@ -16,14 +18,44 @@ export interface Place {
   readonly server: { readonly uuid: string; readonly name: string };
 }
 
+/** What is put there. */
+export type PlacedKind = "application" | "database" | "image" | "service";
+
 /** As named; else the only one there is, else the one with the usual name. */
-export async function choosePlace({ client }: Api, options: PlaceOptions): Promise<Place> {
+export async function choosePlace({ client }: Api, options: PlaceOptions, kind: PlacedKind): Promise<Place> {
   const [servers, projects] = await Promise.all([client.servers.list.query({}), client.projects.list.query({})]);
-  const server = chosen("server", servers, options.server, undefined);
+  const server = chooseServer(servers, options.server, kind);
   const project = chosen("project", projects, options.project, "default");
   const { environments } = await client.projects.get.query({ uuid: project.uuid });
   const environment = chosen("environment", environments, options.environment, "production");
   return { project, environment, server };
+}
+
+/** Adds the flags that say where something new is made. */
+export function addPlaceFlags(command: Command): Command {
+  return command
+    .option("--project <name>", "project it is made in (name or uuid)")
+    .option("--environment <name>", "environment it is made in (name or uuid)")
+    .option("--server <name>", "server it runs on (name or uuid)");
+}
+
+/** Without a word: the only one that runs such things, or Berth's own machine while no other was added. */
+export function chooseServer(servers: readonly Server[], wanted: string | undefined, kind: PlacedKind): Server {
+  if (wanted !== undefined) return choose(wanted, servers, { thing: "server" });
+  const usable = servers.filter(({ settings }) => !settings.is_build_server);
+  if (kind === "application") {
+    const own = usable.find(({ is_coolify_host, engine }) => is_coolify_host && engine === "process");
+    if (own !== undefined && usable.every(({ is_coolify_host }) => is_coolify_host)) return own;
+    return chosen("server", usable, undefined, undefined);
+  }
+  const withDocker = usable.filter(({ engine }) => engine === "docker");
+  if (withDocker.length > 0) return chosen("server", withDocker, undefined, undefined);
+  throw new Failure(`There is no server with Docker, which ${kind === "image" ? "an" : "a"} ${kind} needs.`, {
+    details: [
+      "Docker on this machine: install it and start Berth again.",
+      "Another machine: berth servers create --help",
+    ],
+  });
 }
 
 function chosen<T extends { readonly uuid: string; readonly name: string }>(

@@ -8,6 +8,7 @@ import { ask, readInput } from "../prompt.ts";
 import type { Session } from "../session.ts";
 import { showAnswer } from "./answer.ts";
 import type { Operation } from "./description.ts";
+import { type Ask, fieldValues, filled, pathValues } from "./names.ts";
 
 /** @param args As commander hands them over: the path's parameters, the options, the command. */
 export async function runOperation(
@@ -15,10 +16,11 @@ export async function runOperation(
   operation: Operation,
   args: readonly unknown[],
 ): Promise<ExitCode> {
-  const parameters = operation.pathParameters.map((_, n) => String(args[n]));
+  const typed = operation.pathParameters.map((_, n) => String(args[n]));
   // What follows the arguments is an object of the options.
   const options = (args[operation.pathParameters.length] ?? {}) as Readonly<Record<string, unknown>>;
-  if (operation.method === "DELETE" && options.yes !== true) await confirm(session, operation, parameters);
+  if (operation.method === "DELETE" && options.yes !== true) await confirm(session, operation, typed);
+  const parameters = await pathValues(asker(session), operation, typed);
   const request = await requestOf(session, operation, parameters, options);
   const interruption = new AbortController();
   const release = session.system.onInterrupt(() => interruption.abort());
@@ -49,16 +51,14 @@ async function confirm(
 }
 
 async function requestOf(
-  { system }: Session,
+  session: Session,
   operation: Operation,
   parameters: readonly string[],
   options: Readonly<Record<string, unknown>>,
 ): Promise<RestRequest> {
+  const { system } = session;
   const { method, queryFlags, bodyFlags, hasBody, fileType } = operation;
-  const path = operation.pathParameters.reduce(
-    (text, { name }, n) => text.replace(`{${name}}`, encodeURIComponent(parameters[n] ?? "")),
-    operation.path,
-  );
+  const path = filled(operation, parameters);
   const query = new URLSearchParams();
   for (const [key, value] of Object.entries(valuesOf(queryFlags, options))) {
     for (const each of Array.isArray(value) ? value : [value]) query.append(key, String(each ?? ""));
@@ -74,12 +74,21 @@ async function requestOf(
     options,
   );
   const given = options.input === undefined ? {} : await jsonInput(system, String(options.input));
-  const body = { ...given, ...fields };
+  const body = { ...given, ...(await fieldValues(asker(session), fields)) };
   if (Object.keys(body).length === 0) {
     if (method === "DELETE") return base;
     requireFields(bodyFlags);
   }
   return { ...base, body: JSON.stringify(body), contentType: "application/json" };
+}
+
+/** What cannot be listed is left to the operation itself to refuse. */
+function asker(session: Session): Ask {
+  return async (request) => {
+    const response = await rest(await session.resolve(), request);
+    const text = await response.text();
+    return response.ok ? answerOf(response, text) : undefined;
+  };
 }
 
 /** The server only says that there is nothing; which fields there must be is known here. */

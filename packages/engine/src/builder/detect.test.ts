@@ -161,6 +161,8 @@ describe("what cannot be built", () => {
         "the application lies in another folder.",
     );
     expect(refusal({})).toContain("It holds nothing.");
+    expect(refusal({ entries: ["Dockerfile"] })).toContain("set build_pack to dockerfile, on a server with Docker.");
+    expect(refusal({ entries: ["compose.yml"] })).toContain("docker_compose_location to /compose.yml,");
     expect(refusal({ packageJson: {} })).toContain("has no start script or main file in its package.json");
     expect(listNames(["a\u001b[31m"])).toBe("a?[31m");
   });

@@ -169,6 +169,16 @@ function unrecognised({ entries, packageJson }: SourceFacts, { base_directory }:
     "deploy.build_failed",
     `It is not clear how to start this: ${base_directory} has no ${looked}, no Procfile and no index.html. ` +
       `It holds ${listNames(entries)}. Set start_command (for example: node server.js), publish_directory for a static ` +
-      "site, or base_directory when the application lies in another folder.",
+      `site, or base_directory when the application lies in another folder.${ofDocker(entries)}`,
   );
+}
+
+/** What the folder has for Docker is a way to start it, though not of its own accord. */
+function ofDocker(entries: readonly string[]): string {
+  if (entries.includes("Dockerfile")) {
+    return " To build it from its Dockerfile, set build_pack to dockerfile, on a server with Docker.";
+  }
+  const compose = entries.find((name) => /^(docker-)?compose\.ya?ml$/.test(name));
+  if (compose === undefined) return "";
+  return ` To run its ${compose}, set build_pack to dockercompose and docker_compose_location to /${compose}, on a server with Docker.`;
 }
