@@ -34,7 +34,9 @@ export function logs({ scope, stores, engineFor }: UseCaseContext) {
   async function requireContainer({ id, kind }: ResourceRecord, container: string | undefined): Promise<void> {
     if (container === undefined || kind !== "service") return;
     const containers = await stores.services.containers([id]);
-    if (!containers.some(({ name }) => name === container)) throw notFound("Container");
+    // Of several that were made from one service of the text, one is chosen by its number.
+    const name = container.replace(/-\d+$/, "");
+    if (!containers.some((one) => one.name === container || one.name === name)) throw notFound("Container");
   }
 
   async function engineOf(resource: ResourceRecord): Promise<ControlEngine> {

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { composeWarnings } from "./compose/keys.ts";
 import type { Compose } from "./compose/parse.ts";
 import { stackReplacement } from "./deploy/stack-replacement.ts";
 import type { StoragePlan } from "./service-storage.ts";
@@ -27,6 +28,7 @@ export const ServiceChanges = z
         reason: z.string(),
       })
       .describe("How the containers that run are replaced by the next deployment."),
+    warnings: z.array(z.string()).describe("What the compose file says that is not done as it says."),
     needs_deployment: z
       .boolean()
       .describe("What runs goes on as it is until the next deployment. URLs lead to their containers at once."),
@@ -64,6 +66,7 @@ export function serviceChanges(plan: ServicePlan): ServiceChanges {
     storages,
     urls: urlChanges(plan),
     replacement: stackReplacement(plan.after),
+    warnings: [...composeWarnings(plan.after.document)],
     needs_deployment: shaping || plan.hasNewSettings,
   };
 }

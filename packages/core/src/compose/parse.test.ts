@@ -32,7 +32,7 @@ services:
     build: .
     exclude_from_hc: true
 `);
-    expect(containers.map(({ volumes: _, ...rest }) => rest)).toEqual([
+    expect(containers.map(({ volumes: _, replicas: _r, ...rest }) => rest)).toEqual([
       {
         name: "web",
         kind: "application",
@@ -281,6 +281,29 @@ volumes:
 
   test("an entry without a value is passed on from outside", () => {
     expect(used("environment:\n  - A\n  - B=1").map(({ key }) => key)).toEqual(["A"]);
+  });
+
+  test.each([
+    ["", 1],
+    ["scale: 3", 3],
+    ["deploy: { replicas: 0 }", 0],
+    ["{ scale: 2, deploy: { replicas: 2 } }", 2],
+    ["scale: ${COUNT:-4}", 4],
+  ])("%j asks for %i containers", (lines, replicas) => {
+    const text = lines.startsWith("{") ? `services: { web: { image: a, ${lines.slice(1, -1)} } }` : web(lines);
+    expect(parsed(text).containers[0]).toMatchObject({ replicas, isExcluded: replicas === 0 });
+  });
+
+  test.each(["scale: -1", "scale: 1.5", "scale: many", "scale: 101", "scale: 2\ndeploy: { replicas: 3 }"])(
+    "%j is refused",
+    (lines) => expect(problemsOf(web(lines))).toHaveLength(1),
+  );
+
+  test("a container that ends when it has done its work, or is not started, is not counted", () => {
+    const isExcluded = (lines: string) => parsed(web(lines)).containers[0]?.isExcluded;
+    expect(isExcluded("deploy: { restart_policy: { condition: none } }")).toBe(true);
+    expect(isExcluded("restart: always\ndeploy: { restart_policy: { condition: none } }")).toBe(false);
+    expect(isExcluded("profiles: [debug]")).toBe(true);
   });
 
   test("a number keeps the form it was written in", () => {

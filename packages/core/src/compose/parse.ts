@@ -2,6 +2,8 @@ import { ENV_VALUE_LENGTH_MAX } from "../env.ts";
 import { isDatabaseImage } from "./database-image.ts";
 import { type EnvironmentEntry, environmentOf } from "./environment.ts";
 import { foreignFiles } from "./host-access.ts";
+import { composeKeyProblems } from "./keys.ts";
+import { replicasOf, replicasProblem } from "./replicas.ts";
 import { ComposeDocument, type ComposeService } from "./schema.ts";
 import { type UsedVariables, usedVariables } from "./variables.ts";
 import { type ComposeVolume, volumeProblem, volumesOf } from "./volume.ts";
@@ -23,7 +25,9 @@ export interface ComposeContainer {
   /** Of the server, as `host:container` pairs separated by commas. */
   readonly ports: string | null;
   readonly exposes: string | null;
-  /** Not counted in the status of the service. */
+  /** How many there are of it, as long as no variable says otherwise. */
+  readonly replicas: number;
+  /** Not counted in the status of the service: it runs once, is not started, or asks for it. */
   readonly isExcluded: boolean;
   readonly volumes: readonly ComposeVolume[];
 }
@@ -55,6 +59,8 @@ export function parseCompose(text: string): Compose | { readonly problems: reado
 }
 
 function excessOf(containers: readonly ComposeContainer[], { variables }: UsedVariables): string | undefined {
+  const replicas = containers.reduce((sum, container) => sum + container.replicas, 0);
+  if (replicas > CONTAINERS_MAX) return `Has more than ${CONTAINERS_MAX} containers.`;
   const volumes = containers.reduce((sum, container) => sum + container.volumes.length, 0);
   if (volumes > VOLUMES_MAX) return `Has more than ${VOLUMES_MAX} volumes.`;
   if (variables.length > VARIABLES_MAX) return `Uses more than ${VARIABLES_MAX} variables.`;
@@ -95,7 +101,11 @@ function problemsOf(document: ComposeDocument): readonly string[] {
   const entries = Object.entries(document.services);
   if (entries.length === 0) return ["Needs a map named services with at least one container."];
   if (entries.length > CONTAINERS_MAX) return [`Has more than ${CONTAINERS_MAX} services.`];
-  return [...entries.flatMap(([name, service]) => serviceProblems(name, service)), ...foreignFiles(document)];
+  return [
+    ...entries.flatMap(([name, service]) => serviceProblems(name, service)),
+    ...composeKeyProblems(document),
+    ...foreignFiles(document),
+  ];
 }
 
 function serviceProblems(name: string, service: ComposeService): readonly string[] {
@@ -112,7 +122,8 @@ function serviceProblems(name: string, service: ComposeService): readonly string
       ? []
       : [`services.${shown}: The volume's ${problem} holds characters that are not allowed.`];
   });
-  return [...sourceProblems, ...volumeProblems];
+  const count = replicasProblem(service);
+  return [...sourceProblems, ...volumeProblems, ...(count === undefined ? [] : [`services.${shown}: ${count}`])];
 }
 
 function containerOf(name: string, service: ComposeService): ComposeContainer {
@@ -123,10 +134,21 @@ function containerOf(name: string, service: ComposeService): ComposeContainer {
     image,
     ports: (service.ports ?? []).map(portText).join(",") || null,
     exposes: (service.expose ?? []).map(String).join(",") || null,
-    isExcluded: service.exclude_from_hc === true || service.restart === "no" || service.restart === false,
+    replicas: replicasOf(service) ?? 1,
+    isExcluded: service.exclude_from_hc === true || isOnce(service) || isLeftOut(service),
     volumes: volumesOf(service.volumes ?? []),
   };
 }
+
+/** It ends when it has done its work. */
+function isOnce({ restart, deploy }: ComposeService): boolean {
+  if (restart !== undefined && restart !== null && restart !== "") return restart === "no" || restart === false;
+  return deploy?.restart_policy?.condition === "none";
+}
+
+/** Started only by who asks for it. */
+const isLeftOut = (service: ComposeService): boolean =>
+  (service.profiles ?? []).length > 0 || replicasOf(service) === 0;
 
 function portText(port: NonNullable<ComposeService["ports"]>[number]): string {
   if (typeof port !== "object") return String(port);

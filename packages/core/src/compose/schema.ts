@@ -23,6 +23,8 @@ const Volume = z.union([
   }),
 ]);
 
+const Count = z.union([z.string(), z.number()]).nullish();
+
 export const ComposeService = z.looseObject({
   image: z.string().max(1024).nullish(),
   build: z.union([z.string(), z.looseObject({})]).nullish(),
@@ -36,6 +38,14 @@ export const ComposeService = z.looseObject({
   volumes: z.array(Volume).nullish(),
   networks: z.union([z.array(z.string()), z.record(z.string(), z.unknown())]).nullish(),
   network_mode: z.string().nullish(),
+  profiles: z.array(z.string()).nullish(),
+  scale: Count,
+  deploy: z
+    .looseObject({
+      replicas: Count,
+      restart_policy: z.looseObject({ condition: z.string().nullish() }).nullish(),
+    })
+    .nullish(),
 });
 export type ComposeService = z.infer<typeof ComposeService>;
 

@@ -106,6 +106,8 @@ export interface ReleaseState extends ReleaseRef {
 export interface ReleaseContainer {
   /** As the compose text calls it. */
   readonly name: string;
+  /** From 1 on, where there are several of that name. */
+  readonly number?: number;
   readonly state: ContainerState;
   readonly health?: Health | "starting";
   readonly restartCount: number;

@@ -35,17 +35,22 @@ export function containerStatuses(
   { isStarting, isStopped }: { readonly isStarting: boolean; readonly isStopped: boolean },
 ): ServiceStatus {
   const states = containers.map(({ name, isExcluded }) => {
-    const found = state?.containers?.find((container) => container.name === name);
-    return { name, isExcluded, ...statusOf(found, isStopped) };
+    const found = (state?.containers ?? []).filter((container) => container.name === name);
+    const all = found.length === 0 ? [GONE] : found.map((one) => statusOf(one, isStopped));
+    return { name, all: all.map((one) => ({ ...one, isExcluded })) };
   });
   return {
-    status: aggregateServiceStatus(states, { isStarting }),
-    containers: Object.fromEntries(states.map((one) => [one.name, shown(one)])),
+    status: aggregateServiceStatus(
+      states.flatMap(({ all }) => all),
+      { isStarting },
+    ),
+    containers: Object.fromEntries(states.map(({ name, all }) => [name, shown(all)])),
   };
 }
 
-function statusOf(found: ReleaseContainer | undefined, isStopped: boolean): ContainerStatus {
-  if (found === undefined) return { state: "exited", health: "unknown", restartCount: 0 };
+const GONE: ContainerStatus = { state: "exited", health: "unknown", restartCount: 0 };
+
+function statusOf(found: ReleaseContainer, isStopped: boolean): ContainerStatus {
   return {
     state: found.state,
     health: found.health === "starting" ? "unknown" : (found.health ?? "unknown"),
@@ -54,6 +59,14 @@ function statusOf(found: ReleaseContainer | undefined, isStopped: boolean): Cont
   };
 }
 
-const shown = ({ state, health }: ContainerStatus): string => (state === "exited" ? state : `${state}:${health}`);
+/** Of several containers that were made from one service of the text, what they come to. */
+function shown(all: readonly ContainerStatus[]): string {
+  const [only, ...others] = all;
+  if (others.length > 0) return aggregateServiceStatus(all.map(counted), { isStarting: false });
+  const { state, health } = only ?? GONE;
+  return state === "exited" ? state : `${state}:${health}`;
+}
+
+const counted = (one: ContainerStatus) => ({ ...one, isExcluded: false });
 
 const isUp = (state: ReleaseState | undefined): boolean => state?.state === "running" || state?.state === "restarting";

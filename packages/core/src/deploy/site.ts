@@ -5,6 +5,7 @@ import { previewName } from "../preview.ts";
 import type { DesiredState } from "../resource.ts";
 import { labelHeaders } from "./label-headers.ts";
 import type { ReleaseState, Upstream } from "./release.ts";
+import { mainContainer } from "./stack.ts";
 
 type SiteSettings = Pick<
   ApplicationSettings,
@@ -144,17 +145,25 @@ export function upstreamsOf(
   container?: SiteContainer | undefined,
 ): readonly Upstream[] {
   if (desiredState === "stopped" || live === undefined || observed === undefined) return [];
-  const upstream = container === undefined ? ownUpstream(live, observed) : containerUpstream(container, observed);
+  return container === undefined ? ownUpstreams(live, observed) : containerUpstreams(container, observed);
+}
+
+function ownUpstreams(live: { readonly upstream: Upstream | null }, state: ReleaseState): readonly Upstream[] {
+  if (!MAY_ANSWER.has(state.state)) return [];
+  const main = mainContainer(state.containers ?? []);
+  const alike = main === undefined ? [] : containerUpstreams({ name: main.name, port: null }, state);
+  if (alike.length > 1) return alike;
+  const upstream = state.upstream ?? live.upstream;
   return upstream === null ? [] : [upstream];
 }
 
-const ownUpstream = (live: { readonly upstream: Upstream | null }, { state, upstream }: ReleaseState) =>
-  MAY_ANSWER.has(state) ? (upstream ?? live.upstream) : null;
-
-function containerUpstream({ name, port }: SiteContainer, { containers = [] }: ReleaseState): Upstream | null {
-  const seen = containers.find((one) => one.name === name);
-  if (seen === undefined || seen.address === null || !MAY_ANSWER.has(seen.state)) return null;
-  return { host: seen.address, port: port ?? seen.port ?? HTTP_PORT };
+/** One that does not answer gets no requests as long as another one of its name does. */
+function containerUpstreams({ name, port }: SiteContainer, { containers = [] }: ReleaseState): readonly Upstream[] {
+  const up = containers.filter((one) => one.name === name && one.address !== null && MAY_ANSWER.has(one.state));
+  const well = up.filter(({ health }) => health === undefined || health === "healthy");
+  return (well.length > 0 ? well : up).flatMap(({ address, port: own }) =>
+    address === null ? [] : [{ host: address, port: port ?? own ?? HTTP_PORT }],
+  );
 }
 
 /** Where a container is taken to listen of which nothing says where. */

@@ -1,10 +1,11 @@
+import { containerTitle } from "../compose/replicas.ts";
 import { crashOf } from "../health-check.ts";
 import type { ReleaseContainer, ReleaseState } from "./release.ts";
 
 /** Why a stack that was just started need not be waited for any longer; `undefined` while it may become healthy. */
 export function stackCrash(state: ReleaseState | undefined): string | undefined {
   if (state === undefined) return "it is gone";
-  const crashes = countedOf(state).map((container) => [container.name, containerCrash(container)] as const);
+  const crashes = countedOf(state).map((container) => [containerTitle(container), containerCrash(container)] as const);
   const [name, crash] = crashes.find(([, phrase]) => phrase !== undefined) ?? [];
   return crash === undefined ? undefined : `container ${name}: ${crash}`;
 }
@@ -17,7 +18,7 @@ export function stackCrash(state: ReleaseState | undefined): string | undefined 
 export function stackProblem(state: ReleaseState | undefined, elapsedSeconds: number): string | undefined {
   if (state === undefined) return "it has not started yet";
   const problems = countedOf(state).map(
-    (container) => [container.name, containerProblem(container, elapsedSeconds)] as const,
+    (container) => [containerTitle(container), containerProblem(container, elapsedSeconds)] as const,
   );
   const [name, problem] = problems.find(([, phrase]) => phrase !== undefined) ?? [];
   return problem === undefined ? undefined : `container ${name} ${problem}`;

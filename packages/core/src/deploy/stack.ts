@@ -74,9 +74,8 @@ type Aggregate = Pick<
  * @param containers In the order of the compose text.
  */
 export function stackState(containers: readonly ReleaseContainer[]): Aggregate {
-  const lasting = containers.filter(({ isExcluded }) => !isExcluded);
-  const counted = lasting.length > 0 ? lasting : containers;
-  const main = counted.find(({ port }) => port !== null) ?? counted[0];
+  const counted = countedContainers(containers);
+  const main = mainContainer(containers);
   const health = healthOf(counted);
   return {
     state: stateOf(counted),
@@ -87,6 +86,18 @@ export function stackState(containers: readonly ReleaseContainer[]): Aggregate {
     containers,
     ...(health === undefined ? {} : { health }),
   };
+}
+
+/** Those that run once or are left out of the status count only where there are no others. */
+function countedContainers(containers: readonly ReleaseContainer[]): readonly ReleaseContainer[] {
+  const lasting = containers.filter(({ isExcluded }) => !isExcluded);
+  return lasting.length > 0 ? lasting : containers;
+}
+
+/** The first that takes requests, else the first. */
+export function mainContainer(containers: readonly ReleaseContainer[]): ReleaseContainer | undefined {
+  const counted = countedContainers(containers);
+  return counted.find(({ port }) => port !== null) ?? counted[0];
 }
 
 const upstreamOf = ({ state, address, port }: ReleaseContainer): ReleaseState["upstream"] =>

@@ -1,4 +1,5 @@
 import {
+  containersNamed,
   DomainError,
   type Engine,
   type EngineCapabilities,
@@ -26,7 +27,7 @@ import { listeningPorts } from "./ports.ts";
 import { removeContainer, resumeContainer, startRelease } from "./start.ts";
 import { sumOf, usageOf } from "./usage.ts";
 import { removeVolumes } from "./volumes.ts";
-import { type Seen, watchReleases } from "./watch.ts";
+import { type Seen, type SeenContainer, watchReleases } from "./watch.ts";
 
 export interface DockerEngineOptions {
   readonly host: Host;
@@ -77,7 +78,13 @@ export function dockerEngine(options: DockerEngineOptions): DockerEngine {
   async function requireContainer(ref: ReleaseRef, name: string | undefined): Promise<string> {
     const { id, containers } = await require(ref);
     if (name === undefined) return id;
-    const found = containers.find(({ container }) => container.name === name);
+    const meant = containersNamed(
+      containers.map(({ container }) => container),
+      name,
+    );
+    // Of several, the first that runs.
+    const chosen = meant.find(({ state }) => state === "running") ?? meant[0];
+    const found = containers.find(({ container }) => container === chosen);
     if (found === undefined) throw notFound("Container");
     return found.id;
   }
@@ -89,7 +96,7 @@ export function dockerEngine(options: DockerEngineOptions): DockerEngine {
 
   async function stopSeen({ id, containers }: Seen, graceSeconds: number): Promise<void> {
     if (containers.length === 0) return await stopContainer(docker, id, graceSeconds);
-    await stopStack(containers, (one) => stopContainer(docker, one.id, graceSeconds));
+    await stopStack(containers, (one) => stopContainer(docker, one.id, graceOf(one, graceSeconds)));
   }
 
   async function removeSeen({ id, info, state, containers }: Seen): Promise<void> {
@@ -191,6 +198,16 @@ export function dockerEngine(options: DockerEngineOptions): DockerEngine {
     },
   };
   return withDomainErrors(engine, host.name, () => watch.start());
+}
+
+/** What a compose text says of its own container, unless whoever stops it is in a hurry. */
+const graceOf = ({ info }: SeenContainer, graceSeconds: number): number =>
+  graceSeconds < STOP_GRACE_SECONDS ? graceSeconds : (stopTimeoutOf(info) ?? graceSeconds);
+
+/** Missing in the types of the client. */
+function stopTimeoutOf({ Config }: SeenContainer["info"]): number | undefined {
+  const StopTimeout: unknown = Reflect.get(Config, "StopTimeout");
+  return typeof StopTimeout === "number" && StopTimeout >= 0 ? StopTimeout : undefined;
 }
 
 /** A stack of which one container restarts has others that run. */

@@ -19,6 +19,8 @@ export const LABELS = {
   spec: "berth.spec",
   /** Of one of several containers of a release: its name in the compose text. */
   container: "berth.container",
+  /** How many there are of it, where they are several. */
+  replicas: "berth.replicas",
   /** Its place in the text. */
   order: "berth.order",
   /** `true`: it runs once, or is left out of the status. */

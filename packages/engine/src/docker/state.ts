@@ -44,8 +44,10 @@ export function partOf(ref: ReleaseRef, info: ContainerInspectInfo, lastExitCode
   const name = Labels[LABELS.container];
   if (name === undefined) return { state, member: undefined };
   const port = Number(Labels[LABELS.port]);
+  const number = Number(Labels["com.docker.compose.container-number"]);
   const container: ReleaseContainer = {
     name,
+    ...(Labels[LABELS.replicas] === undefined || !Number.isInteger(number) ? {} : { number }),
     state: state.state,
     ...(state.health === undefined ? {} : { health: state.health }),
     restartCount: state.restartCount,
@@ -60,7 +62,10 @@ export function partOf(ref: ReleaseRef, info: ContainerInspectInfo, lastExitCode
 
 /** In the order of the compose text. */
 export const inOrder = <T extends { readonly part: Part }>(parts: readonly T[]): readonly T[] =>
-  parts.toSorted((a, b) => (a.part.member?.order ?? 0) - (b.part.member?.order ?? 0));
+  parts.toSorted(
+    ({ part: { member: a } }, { part: { member: b } }) =>
+      (a?.order ?? 0) - (b?.order ?? 0) || (a?.container.number ?? 0) - (b?.container.number ?? 0),
+  );
 
 /** What is seen of a release by all of its containers; `undefined` when there is none. */
 export function releaseOf(parts: readonly Part[]): ReleaseState | undefined {

@@ -12,22 +12,34 @@ export interface VolumeOwner {
   readonly resourceUuid: string;
 }
 
+/** How a volume is made that is not a plain one of the engine's own. */
+interface VolumeDefinition {
+  readonly driver?: string;
+  readonly driverOptions?: Readonly<Record<string, string>>;
+  readonly labels?: Labels;
+}
+
 /**
  * Makes the volumes that are mounted for the first time.
  * @throws DomainError `deploy.start_failed` for one that held data and is gone, or that is somebody else's
  */
 export async function ensureVolumes(
   docker: Docker,
-  mounts: readonly StorageMount[],
+  mounts: readonly (StorageMount & VolumeDefinition)[],
   owner: VolumeOwner,
 ): Promise<void> {
   const volumes = mounts.filter((mount) => mount.type === "volume");
   const labels = await Promise.all(volumes.map(({ uuid }) => labelsOf(docker, uuid)));
   // Refused before anything is made.
   for (const [at, volume] of volumes.entries()) requireUsable(volume, labels[at], owner);
-  for (const [at, { uuid, name }] of volumes.entries()) {
+  for (const [at, { uuid, name, ...definition }] of volumes.entries()) {
     if (labels[at] !== undefined) continue;
-    await docker.createVolume({ Name: volumeName(uuid), Labels: { ...volumeLabels(uuid, name, owner) } });
+    await docker.createVolume({
+      Name: volumeName(uuid),
+      Labels: { ...definition.labels, ...volumeLabels(uuid, name, owner) },
+      ...(definition.driver === undefined ? {} : { Driver: definition.driver }),
+      ...(definition.driverOptions === undefined ? {} : { DriverOpts: { ...definition.driverOptions } }),
+    });
   }
 }
 

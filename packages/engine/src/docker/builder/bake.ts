@@ -16,6 +16,8 @@ export interface BakeTarget {
   /** Build secrets whose value is a file's content, by their id. */
   readonly secretFiles: Readonly<Record<string, string>>;
   readonly isForced: boolean;
+  /** Base images are looked for anew. */
+  readonly isPulled?: boolean | undefined;
   /** What a compose text says of its build beyond that, as the compose specification calls it. */
   readonly more?: Readonly<Record<string, unknown>> | undefined;
 }
@@ -66,6 +68,7 @@ export function bakeOf(target: BakeTarget): Bake {
       ],
       output: ["type=docker"],
       ...(target.isForced ? { "no-cache": true } : {}),
+      ...(target.isPulled === true ? { pull: true } : {}),
     },
   };
   return {
@@ -80,7 +83,7 @@ export function bakeOf(target: BakeTarget): Bake {
  * @param buildx The program, and what stands before its own arguments.
  */
 export const bakeArgv = (
-  files: { readonly definition: string; readonly metadata: string },
+  files: { readonly definition: string; readonly metadata: string; readonly isInServerNetwork?: boolean },
   buildx: Argv = ["docker", "buildx"],
 ): Argv => [
   ...buildx,
@@ -91,6 +94,8 @@ export const bakeArgv = (
   "rawjson",
   "--metadata-file",
   files.metadata,
+  // It would ask whether it may.
+  ...(files.isInServerNetwork === true ? ["--allow", "network.host"] : []),
   "--file",
   files.definition,
   TARGET,

@@ -42,7 +42,11 @@ export async function buildImage(
   await endGroup({ others: () => pidsWithEnv(marker) }, 0);
   const { definition, env } = bakeOf(target);
   const config = join(place.jobFolder, "config");
-  const files = { definition: join(place.jobFolder, "bake.yaml"), metadata: join(place.jobFolder, "metadata.json") };
+  const files = {
+    definition: join(place.jobFolder, "bake.yaml"),
+    metadata: join(place.jobFolder, "metadata.json"),
+    isInServerNetwork: target.more?.network === "host",
+  };
   await mkdir(config, { recursive: true, mode: 0o700 });
   await writeFile(join(config, "config.json"), dockerConfig(place.logins, pluginFolders()), { mode: 0o600 });
   await writeFile(files.definition, definition, { mode: 0o600 });

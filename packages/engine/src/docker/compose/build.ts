@@ -3,8 +3,10 @@ import { join } from "node:path";
 import {
   type BuildRequest,
   type Compose,
+  composeWarnings,
   DomainError,
   hostPowers,
+  isActive,
   parseCompose,
   type StackArtifact,
   type StackImage,
@@ -37,22 +39,22 @@ export async function buildStack(place: StackBuildPlace, request: BuildRequest, 
   const compose = parsed(text);
   // A text of the record was looked at when it was written.
   if (request.isHostGuarded === true && source !== undefined) requireNoPowers(compose);
+  for (const warning of composeWarnings(compose.document)) io.onLine(`Warning: ${warning}`, "stderr");
   const { document, files } = await prepareStack(compose, source, request.env);
   const artifactText = JSON.stringify(document);
   parsed(artifactText);
   const images: Record<string, StackImage> = {};
   const pulled = new Map<string, StackImage>();
-  for (const { name } of compose.containers) {
+  for (const name of buildOrder(compose)) {
     // What is on the server already is not waited for, and so would not notice.
     if (io.signal.aborted) throw new DomainError("deploy.cancelled", "The build was cancelled.");
-    const service = compose.document.services[name] ?? {};
+    // Only those that are started are built or fetched.
+    if (!isActive(compose.document.services[name] ?? {}, request.env)) continue;
     const image = containerImageName(request, name);
     if (inherited(compose, name, "build") != null) {
       images[name] = await buildOne(place, { request, compose, source, name, image }, io);
       continue;
     }
-    // Only those that are started are fetched.
-    if (Array.isArray(service.profiles) && service.profiles.length > 0) continue;
     const wanted = String(interpolated(inherited(compose, name, "image") ?? "", request.env));
     const known = pulled.get(wanted) ?? (await pullOne(place, wanted, io));
     pulled.set(wanted, known);
@@ -60,6 +62,20 @@ export async function buildStack(place: StackBuildPlace, request: BuildRequest, 
     images[name] = { ...known, image };
   }
   return { type: "stack", compose: artifactText, images, files };
+}
+
+/** Each after those whose images it is built from. */
+function buildOrder(compose: Compose): readonly string[] {
+  const ordered = new Set<string>();
+  const add = (name: string, depth: number): void => {
+    const contexts = pairsOf(recordOf(inherited(compose, name, "build")).additional_contexts);
+    const needed = Object.values(contexts).flatMap((path) => SERVICE_CONTEXT.exec(path ?? "")?.[1] ?? []);
+    // A circle is refused by the build itself, which finds no such image.
+    if (depth < EXTENDS_MAX) for (const other of needed) if (!ordered.has(other)) add(other, depth + 1);
+    if (compose.document.services[name] !== undefined) ordered.add(name);
+  };
+  for (const { name } of compose.containers) add(name, 0);
+  return [...ordered];
 }
 
 /** The text of the record, or the file in the source. */
@@ -162,10 +178,12 @@ async function targetOf(place: StackBuildPlace, one: One, jobFolder: string): Pr
     image,
     labels: { ...withoutNull(pairsOf(build.labels)), ...place.labels },
     args: Object.fromEntries(args),
-    isForced: request.isForced || build.no_cache === true,
+    isForced: request.isForced || isTrue(build.no_cache),
+    isPulled: isTrue(build.pull),
     more: {
       ...Object.fromEntries(KEPT_KEYS.flatMap((key) => (build[key] == null ? [] : [[key, build[key]]]))),
-      ...(build.additional_contexts == null ? {} : { additional_contexts: await contextsOf(source, build) }),
+      ...inlineCache(build.cache_to),
+      ...(build.additional_contexts == null ? {} : { additional_contexts: await contextsOf(one, build) }),
     },
   };
 }
@@ -202,10 +220,13 @@ async function contextFolder(source: StackSource | undefined, name: string, cont
   throw new DomainError("deploy.build_failed", `The compose file builds ${name}, but its source ${missing}.`);
 }
 
-async function contextsOf(source: StackSource | undefined, build: Readonly<Record<string, unknown>>) {
+async function contextsOf({ source, request }: One, build: Readonly<Record<string, unknown>>) {
   const entries: [string, string][] = [];
   for (const [name, path] of Object.entries(withoutNull(pairsOf(build.additional_contexts)))) {
-    entries.push([name, isRemote(path) ? path : await contextFolder(source, name, path)]);
+    // One that is built before.
+    const [, other] = SERVICE_CONTEXT.exec(path) ?? [];
+    const image = other === undefined ? undefined : `docker-image://${containerImageName(request, other)}`;
+    entries.push([name, image ?? (isRemote(path) ? path : await contextFolder(source, name, path))]);
   }
   return Object.fromEntries(entries);
 }
@@ -231,7 +252,16 @@ const withoutNull = (pairs: Readonly<Record<string, string | null>>): Readonly<R
 
 const isRemote = (context: string): boolean => /^((https?|git|ssh|docker-image):\/\/|git@)/.test(context);
 
-const KEPT_KEYS = ["extra_hosts", "shm_size", "ulimits"] as const;
+const isTrue = (value: unknown): boolean => value === true || value === "true";
+
+/** What goes into the image itself; the engine writes no other cache. */
+function inlineCache(said: unknown): object {
+  const inline = [said ?? []].flat().filter((entry) => /^(type=)?inline$/.test(String(entry)));
+  return inline.length === 0 ? {} : { cache_to: inline };
+}
+
+const KEPT_KEYS = ["cache_from", "extra_hosts", "network", "shm_size", "ulimits"] as const;
+const SERVICE_CONTEXT = /^service:(.+)$/;
 const DEFAULT_LOCATION = "/docker-compose.yaml";
 /** What the compose tool itself looks for. */
 const OTHER_NAMES = ["docker-compose.yml", "compose.yaml", "compose.yml"];

@@ -23,8 +23,7 @@ describe("what the compose tool is told", () => {
     container_name: mine
     restart: "no"
     pull_policy: always
-    scale: 4
-    deploy: { replicas: 3, labels: { a: b } }
+    deploy: { labels: { a: b } }
     logging: { driver: none }
     exclude_from_hc: true
     labels: ["berth.instance=other", "com.docker.compose.project=x", "team=web", "berth.role=proxy"]
@@ -61,6 +60,38 @@ describe("what the compose tool is told", () => {
         "berth.excluded": "true",
       },
     });
+  });
+
+  test("has as many containers as the text asks for, none of them by a name that only one can have", () => {
+    const text = `
+services:
+  a: { image: x, scale: 3, container_name: mine }
+  b: { image: x, deploy: { replicas: "\${COUNT}", mode: replicated, restart_policy: { condition: on-failure } } }
+  c: { image: x, profiles: [debug] }
+  d: { image: x, profiles: [tools, "on"] }
+`;
+    const { services } = documentOf(text, { stack: { variables: { COUNT: "2", COMPOSE_PROFILES: "on" } } });
+    expect(services.a).toMatchObject({ scale: 3, labels: { "berth.replicas": "3" } });
+    expect(services.a).not.toHaveProperty("container_name");
+    expect(services.b).toMatchObject({ scale: 2, deploy: { restart_policy: { condition: "on-failure" } } });
+    expect(services.b).not.toHaveProperty("restart");
+    expect(services.c).toMatchObject({ profiles: ["debug"], restart: "unless-stopped" });
+    expect(services.d).not.toHaveProperty("profiles");
+    expect(() => documentOf(text, { stack: { variables: { COUNT: "many" } } })).toThrow("one whole number");
+  });
+
+  test("keeps volumes and networks as the text defines them", () => {
+    const text = `
+services: { a: { image: x, volumes: ["data:/data"], networks: [back] } }
+volumes: { data: { driver: local, driver_opts: { type: tmpfs }, labels: { team: a, berth.storage: other } } }
+networks: { back: { attachable: true, enable_ipv4: false, labels: [team=a, berth.instance=other] } }
+`;
+    const { volumes, networks } = planOf(text);
+    const labels = { team: "a" };
+    expect(volumes).toMatchObject([{ uuid: "res_data", driver: "local", driverOptions: { type: "tmpfs" }, labels }]);
+    expect(volumes[0]?.labels).toEqual(labels);
+    expect(networks[1]).toMatchObject({ isAttachable: true, isIpv4: false, labels });
+    expect(networks[1]?.labels).toEqual(labels);
   });
 
   test("names no file that somebody would have to read", () => {

@@ -5,6 +5,8 @@ import {
   type ComposeService,
   DomainError,
   type FileMount,
+  isActive,
+  replicasOf,
   type StackContainer,
   type VolumeMount,
 } from "@berth/core";
@@ -13,16 +15,23 @@ import { LABELS, type Labels, releaseLabels } from "../labels.ts";
 import { containerMounts } from "./mounts.ts";
 import { stackNetworks, type WantedNetwork } from "./networks.ts";
 import { projectName, type StackSpec, scopeOf, stackContainerName } from "./spec.ts";
-import { interpolated, pairsOf, recordOf } from "./values.ts";
+import { interpolated, pairsOf, recordOf, userLabels } from "./values.ts";
 
 /** What is told to the compose tool, and what has to be there before. */
 export interface StackPlan {
   /** With nothing in it that the tool would have to look up. */
   readonly document: StackDocument;
-  readonly volumes: readonly VolumeMount[];
+  readonly volumes: readonly StackVolume[];
   readonly networks: readonly WantedNetwork[];
   /** By the container's name: what is put into it before it starts. */
   readonly files: ReadonlyMap<string, ContainerFiles>;
+}
+
+/** A volume that Berth makes for a stack, as its text defines it. */
+export interface StackVolume extends VolumeMount {
+  readonly driver?: string;
+  readonly driverOptions?: Readonly<Record<string, string>>;
+  readonly labels?: Labels;
 }
 
 export interface StackDocument {
@@ -82,7 +91,7 @@ export function planStack(spec: StackSpec, compose: Compose, instance: string): 
       networks: networks.document,
       volumes: Object.fromEntries(names.map((name) => [name, { external: true, name }])),
     },
-    volumes,
+    volumes: volumes.map((volume) => ({ ...volume, ...definitionOf(volume, spec, document) })),
     networks: networks.wanted,
     files: new Map(planned.map(({ container, files }) => [container.name, files])),
   };
@@ -108,7 +117,9 @@ function planContainer(planned: Planned, compose: Compose, instance: string) {
     ? spec.artifact.images[container.name]?.image
     : undefined;
   const { build: _b, env_file, label_file: _l, configs: _c, secrets: _s, volumes: _v, ...said } = service;
-  const { exclude_from_hc: _x, develop: _d, scale: _a, networks: _n, ...rest } = said;
+  const { exclude_from_hc: _x, develop: _d, attach: _t, scale: _a, networks: _n, container_name: _m, profiles, ...rest } = said;
+  const replicas = replicasIn(service, container.name);
+  const isIdle = !isActive(service, spec.stack.variables);
   return {
     container,
     mounts,
@@ -117,11 +128,13 @@ function planContainer(planned: Planned, compose: Compose, instance: string) {
       ...rest,
       ...(image === undefined ? {} : { image }),
       ...deployOf(service),
-      container_name: stackContainerName(container.name, spec),
+      ...(isIdle ? { profiles } : {}),
+      // Of several, the tool names each by its number.
+      ...(replicas === 1 ? { container_name: stackContainerName(container.name, spec) } : { scale: replicas }),
       pull_policy: "never",
-      restart: service.restart === false ? "no" : (service.restart ?? "unless-stopped"),
+      ...restartOf(service),
       environment: environmentOf(planned, compose, env_file != null),
-      labels: labelsOf(planned, instance),
+      labels: labelsOf(planned, replicas, instance),
       volumes: mounts.volumes,
       // Bounded, and readable whatever the engine's own default is.
       logging: { driver: "json-file", options: { "max-size": "20m", "max-file": "3" } },
@@ -129,11 +142,26 @@ function planContainer(planned: Planned, compose: Compose, instance: string) {
   };
 }
 
-/** One container each: names and addresses are of one. */
+/** Their number stands in `scale`. */
 function deployOf({ deploy }: ComposeService): object {
-  const { replicas, ...rest } = recordOf(deploy);
-  const isNone = replicas === 0 || replicas === "0";
-  return deploy == null ? {} : { deploy: isNone ? { ...rest, replicas: 0 } : rest };
+  const { replicas: _, ...rest } = recordOf(deploy);
+  return deploy == null ? {} : { deploy: rest };
+}
+
+/** @throws DomainError `deploy.start_failed` where a variable comes to what is no number */
+function replicasIn(service: ComposeService, name: string): number {
+  const replicas = replicasOf(service);
+  if (replicas !== undefined && replicas <= REPLICAS_MAX) return replicas;
+  const sentence = `The compose file's ${name} must say by scale or deploy.replicas one whole number from 0 to ${REPLICAS_MAX}. Correct the variable in it.`;
+  throw new DomainError("deploy.start_failed", sentence);
+}
+
+const REPLICAS_MAX = 100; // As many containers as a text may have.
+
+/** Without a word of it in the text, containers run until they are stopped. */
+function restartOf({ restart, deploy }: ComposeService): object {
+  const isElsewhere = restart == null && deploy?.restart_policy != null;
+  return isElsewhere ? {} : { restart: restart === false ? "no" : restart || "unless-stopped" };
 }
 
 /** Byte for byte. A text that names a file of variables which is not in the source means those of the resource. */
@@ -152,21 +180,19 @@ function environmentOf({ spec, own, container }: Planned, compose: Compose, hasF
   };
 }
 
-function labelsOf({ spec, service, container, order, own }: Planned, instance: string): Labels {
-  const said = Object.entries({ ...pairsOf(service.labels), ...own.labels }).filter(([name]) => !RESERVED.test(name));
+function labelsOf(planned: Planned, replicas: number, instance: string): Labels {
+  const { spec, service, container, order, own } = planned;
   const [port] = own.ports;
   return {
-    ...Object.fromEntries(said.map(([name, value]) => [name, value ?? ""])),
+    ...userLabels({ ...pairsOf(service.labels), ...own.labels }),
     ...releaseLabels({ ...spec, ports: port === undefined ? [] : [port], container: undefined }, instance),
     [LABELS.container]: container.name,
     [LABELS.order]: String(order),
     [LABELS.scope]: scopeOf(spec),
+    ...(replicas === 1 ? {} : { [LABELS.replicas]: String(replicas) }),
     ...(container.isExcluded ? { [LABELS.excluded]: "true" } : {}),
   };
 }
-
-/** By these Berth and the compose tool find what is theirs. */
-const RESERVED = /^(berth|com\.docker\.compose)\./;
 
 const carriedBy = ({ artifact }: StackSpec, name: string) =>
   artifact.files.filter(({ container }) => container === name);
@@ -224,6 +250,26 @@ function numberOf(value: unknown, radix: number): number | undefined {
   const number = typeof value === "string" ? Number.parseInt(value, radix) : value;
   return typeof number === "number" && Number.isInteger(number) && number >= 0 ? number : undefined;
 }
+
+/** What the text says of it beyond its name. */
+function definitionOf(
+  { uuid }: VolumeMount,
+  { resourceUuid, stack }: StackSpec,
+  { volumes }: ComposeDocument,
+): Omit<StackVolume, keyof VolumeMount> {
+  const owners = [`${resourceUuid}_`, `${stack.scope ?? resourceUuid}_`];
+  const key = owners.flatMap((prefix) => (uuid.startsWith(prefix) ? uuid.slice(prefix.length) : []))[0];
+  const named = Object.entries(volumes ?? {}).find(([name, volume]) => (volume?.name ?? name) === key);
+  const { driver, driver_opts, labels } = recordOf(named?.[1]);
+  return {
+    ...(typeof driver === "string" ? { driver } : {}),
+    ...(driver_opts == null ? {} : { driverOptions: textsOf(driver_opts) }),
+    ...(labels == null ? {} : { labels: userLabels(labels) }),
+  };
+}
+
+const textsOf = (value: unknown): Readonly<Record<string, string>> =>
+  Object.fromEntries(Object.entries(pairsOf(value)).map(([key, text]) => [key, text ?? ""]));
 
 function dedupe(mounts: readonly VolumeMount[]): readonly VolumeMount[] {
   const byUuid = new Map<string, VolumeMount>();

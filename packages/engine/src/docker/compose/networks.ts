@@ -1,12 +1,15 @@
 import type { ComposeDocument, ComposeService, StackContainer } from "@berth/core";
 import { type StackSpec, scopeOf } from "./spec.ts";
-import { recordOf } from "./values.ts";
+import { recordOf, userLabels } from "./values.ts";
 
 /** A network that Berth makes for a stack before it starts. */
 export interface WantedNetwork {
   readonly name: string;
   readonly isInternal: boolean;
   readonly isIpv6: boolean;
+  readonly isIpv4: boolean;
+  readonly isAttachable: boolean;
+  readonly labels: Readonly<Record<string, string>>;
   readonly driver: string;
   readonly driverOptions: Readonly<Record<string, string>>;
   readonly ipam: Readonly<Record<string, unknown>> | undefined;
@@ -63,6 +66,9 @@ function wantedNetwork(name: string, said: Readonly<Record<string, unknown>>): W
     name,
     isInternal: isTrue(said.internal),
     isIpv6: isTrue(said.enable_ipv6),
+    isIpv4: said.enable_ipv4 == null || isTrue(said.enable_ipv4),
+    isAttachable: isTrue(said.attachable),
+    labels: userLabels(said.labels),
     driver: typeof said.driver === "string" ? said.driver : "bridge",
     driverOptions: Object.fromEntries(options),
     ipam: said.ipam == null ? undefined : recordOf(said.ipam),

@@ -13,6 +13,7 @@ export function composeReason(words: readonly string[]): string {
 /** Containers are called by their deployment: people know them by their names in the text. */
 const plain = (line: string): string =>
   line
+    .replace(/\bberth-[a-z0-9]{20,}-([\w.-]+-\d+)\b/g, "$1")
     .replace(/\b([A-Za-z0-9][\w.-]*?)-[a-z0-9-]{8,}-[a-z0-9-]{8,}\b/g, "$1")
     .replace(/\s+/g, " ")
     .trim();

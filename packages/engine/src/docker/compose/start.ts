@@ -55,13 +55,14 @@ export async function startStack(place: StackPlace, spec: StackSpec, io: WorkIO)
 
 /** Nothing is left to be started: all run, or have done their work. */
 function isWhole({ document }: StackPlan, seen: readonly SeenContainer[]): boolean {
-  const names = Object.entries(document.services).flatMap(([name, { profiles }]) =>
-    Array.isArray(profiles) && profiles.length > 0 ? [] : name,
+  const wanted = Object.entries(document.services).flatMap(([name, { profiles, scale = 1 }]) =>
+    Array.isArray(profiles) ? [] : [[name, Number(scale)] as const],
   );
   const isDone = ({ info }: SeenContainer) =>
     UP.has(info.State.Status) || (info.State.Status === "exited" && info.State.ExitCode === 0 && isOnce(info));
   const isUp = seen.some(({ info }) => UP.has(info.State.Status));
-  return isUp && names.every((name) => seen.some((one) => one.container.name === name && isDone(one)));
+  const doneOf = (name: string) => seen.filter((one) => one.container.name === name && isDone(one)).length;
+  return isUp && wanted.every(([name, count]) => doneOf(name) >= count);
 }
 
 const isOnce = ({ HostConfig }: SeenContainer["info"]): boolean =>
@@ -92,9 +93,16 @@ async function makeNetwork({ docker, instance }: StackPlace, spec: StackSpec, wa
     Driver: wanted.driver,
     Internal: wanted.isInternal,
     EnableIPv6: wanted.isIpv6,
+    ...(wanted.isIpv4 ? {} : { EnableIPv4: false }),
+    Attachable: wanted.isAttachable,
     Options: { ...wanted.driverOptions },
     ...(wanted.ipam === undefined ? {} : { IPAM: wanted.ipam }),
-    Labels: { [LABELS.resource]: spec.resourceUuid, [LABELS.scope]: scopeOf(spec), [LABELS.name]: spec.name },
+    Labels: {
+      ...wanted.labels,
+      [LABELS.resource]: spec.resourceUuid,
+      [LABELS.scope]: scopeOf(spec),
+      [LABELS.name]: spec.name,
+    },
   });
 }
 

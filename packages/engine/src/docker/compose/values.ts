@@ -31,3 +31,13 @@ export function pairsOf(value: unknown): Readonly<Record<string, string | null>>
     }),
   );
 }
+
+/** Labels that a text gives, without those by which Berth and the compose tool find what is theirs. */
+export const userLabels = (said: unknown): Readonly<Record<string, string>> =>
+  Object.fromEntries(
+    Object.entries(pairsOf(said)).flatMap(([name, value]) =>
+      RESERVED.test(name) ? [] : [[name, value ?? ""] as const],
+    ),
+  );
+
+const RESERVED = /^(berth|com\.docker\.compose)\./;

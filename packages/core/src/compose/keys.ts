@@ -1,0 +1,191 @@
+import { closestNames } from "../closest-names.ts";
+
+/**
+ * What becomes of a key of the compose specification. `obeyed`: Berth does what it says. `passed_on`: the compose tool
+ * does, unchanged. `inert`: `docker compose up` makes nothing of it either. `refused`: in the place that knows why.
+ * Otherwise it is not done, and the sentence says what is done instead.
+ */
+export type KeyFate = "obeyed" | "passed_on" | "inert" | "refused" | WarnedKey;
+
+export interface WarnedKey {
+  /** Begins with what it is that is not done. */
+  readonly warning: string;
+  /** Default: whatever its value. */
+  readonly when?: (value: unknown) => boolean;
+}
+
+type Keys = Readonly<Record<string, KeyFate>>;
+
+const each = (fate: KeyFate, keys: string): Keys => Object.fromEntries(keys.split(/\s+/).map((key) => [key, fate]));
+
+const IN_SWARMS: KeyFate = { warning: "Is for swarms; docker compose passes over it too." };
+
+/** By where they stand. A text that holds any other key is refused, as the compose tool would. */
+export const COMPOSE_KEYS = {
+  document: {
+    ...each("obeyed", "services networks volumes secrets configs"),
+    ...each("refused", "include models"),
+    version: "inert",
+    name: { warning: "Containers and networks are named by Berth." },
+  },
+  service: {
+    ...each(
+      "obeyed",
+      "build configs container_name deploy env_file environment expose extends image label_file labels",
+    ),
+    ...each("obeyed", "networks ports profiles restart scale secrets stop_grace_period volumes"),
+    // Of no specification: what this API family knows.
+    ...each("obeyed", "exclude_from_hc"),
+    ...each(
+      "passed_on",
+      "annotations blkio_config cap_add cap_drop cgroup cgroup_parent command cpu_count cpu_percent",
+    ),
+    ...each("passed_on", "cpu_period cpu_quota cpu_rt_period cpu_rt_runtime cpu_shares cpus cpuset credential_spec"),
+    ...each("passed_on", "depends_on device_cgroup_rules devices dns dns_opt dns_search domainname entrypoint"),
+    ...each("passed_on", "external_links extra_hosts gpus group_add healthcheck hostname init ipc isolation links"),
+    ...each("passed_on", "mac_address mem_limit mem_reservation mem_swappiness memswap_limit network_mode"),
+    ...each("passed_on", "oom_kill_disable oom_score_adj pid pids_limit platform post_start privileged read_only"),
+    ...each("passed_on", "runtime security_opt shm_size stdin_open stop_signal storage_opt sysctls tmpfs tty ulimits"),
+    ...each("passed_on", "use_api_socket user userns_mode uts volumes_from working_dir"),
+    ...each("inert", "attach develop"),
+    ...each("refused", "models provider"),
+    logging: { warning: "Berth keeps the output itself, in three files of 20 MB." },
+    pre_stop: { warning: "Is not run: Berth stops containers itself." },
+    pull_policy: {
+      warning: "Images are looked for anew at every deployment; where no registry has one, the server's own is taken.",
+      when: (value) => value !== "always" && value !== "build",
+    },
+    pull_refresh_after: { warning: "Images are looked for anew at every deployment." },
+  },
+  build: {
+    ...each("obeyed", "additional_contexts args cache_from context dockerfile dockerfile_inline extra_hosts labels"),
+    ...each("obeyed", "network no_cache pull secrets shm_size target ulimits"),
+    ssh: "refused",
+    cache_to: {
+      warning: "Only a cache of type=inline is written; the server keeps its own in any case.",
+      when: (value) => [value].flat().some((entry) => !isInlineCache(String(entry))),
+    },
+    entitlements: { warning: "Builds get no rights beyond the usual ones." },
+    isolation: { warning: "Is for Windows only." },
+    platforms: { warning: "The image is built for the server's own platform only." },
+    privileged: { warning: "Builds get no rights beyond the usual ones." },
+    provenance: { warning: "No attestation is kept with the image." },
+    sbom: { warning: "No attestation is kept with the image." },
+    tags: { warning: "The image has the name that Berth gives it, and no other." },
+  },
+  deploy: {
+    ...each("obeyed", "replicas"),
+    ...each("passed_on", "resources restart_policy"),
+    endpoint_mode: IN_SWARMS,
+    labels: IN_SWARMS,
+    mode: { ...IN_SWARMS, when: (value) => value !== "replicated" },
+    placement: IN_SWARMS,
+    rollback_config: IN_SWARMS,
+    update_config: IN_SWARMS,
+  },
+  healthcheck: each("passed_on", "disable interval retries start_interval start_period test timeout"),
+  network: {
+    ...each("obeyed", "attachable driver driver_opts enable_ipv4 enable_ipv6 external internal ipam labels"),
+    name: { warning: "The network is this resource's own, whatever its name. Others reach it by external networks." },
+  },
+  volume: {
+    ...each("obeyed", "driver driver_opts external labels"),
+    name: { warning: "The volume is this resource's own, whatever its name. Mark it as external to share one." },
+  },
+  secret: {
+    ...each("obeyed", "environment file"),
+    ...each("inert", "labels name"),
+    ...each("refused", "driver driver_opts external template_driver"),
+  },
+  config: {
+    ...each("obeyed", "content environment file"),
+    ...each("inert", "labels name"),
+    ...each("refused", "external template_driver"),
+  },
+} as const satisfies Readonly<Record<string, Keys>>;
+
+export type ComposePlace = keyof typeof COMPOSE_KEYS;
+
+interface Part {
+  readonly place: ComposePlace;
+  /** In the text, e.g. `services.web.build`. */
+  readonly path: string;
+  readonly value: Readonly<Record<string, unknown>>;
+}
+
+type Document = Readonly<Record<string, unknown>>;
+
+/** Keys that the specification does not know, and those that cannot be done, in sentences. */
+export function composeKeyProblems(document: Document): readonly string[] {
+  return partsOf(document).flatMap(({ place, path, value }) => {
+    const known: Keys = COMPOSE_KEYS[place];
+    return Object.entries(value).flatMap(([key, said]) => {
+      if (key.startsWith("x-") || said == null) return [];
+      const where = path === "" ? shown(key) : `${path}.${shown(key)}`;
+      if (!Object.hasOwn(known, key)) return [`${where}: There is no such key${meant(key, Object.keys(known))}.`];
+      const problem = known[key] === "refused" ? REFUSED[key] : undefined;
+      return problem === undefined || said === false ? [] : [`${where}: ${problem}`];
+    });
+  });
+}
+
+/** What a text says that is not done as it says, in sentences: whoever deploys it is told. */
+export function composeWarnings(document: Document): readonly string[] {
+  return partsOf(document).flatMap(({ place, path, value }) => {
+    const known: Keys = COMPOSE_KEYS[place];
+    return Object.entries(value).flatMap(([key, said]) => {
+      const fate = said == null || !Object.hasOwn(known, key) ? undefined : known[key];
+      if (typeof fate !== "object" || fate.when?.(said) === false || (key === "name" && value.external)) return [];
+      return [`${path === "" ? key : `${path}.${key}`}: ${fate.warning}`];
+    });
+  });
+}
+
+/** Refused by their mere name; others are refused where what they name is looked at. */
+const REFUSED: Readonly<Record<string, string>> = {
+  models: "Models cannot be used.",
+  external: "Exists in swarms only. Give it a file, an environment variable or a content.",
+  driver: "Exists in swarms only.",
+  driver_opts: "Exists in swarms only.",
+  template_driver: "Exists in swarms only.",
+};
+
+function partsOf(document: Document): readonly Part[] {
+  const services = named(document.services, "services", "service");
+  return [
+    { place: "document", path: "", value: document },
+    ...services,
+    ...services.flatMap((service) =>
+      (["build", "deploy", "healthcheck"] as const).flatMap((key) => inner(service, key)),
+    ),
+    ...named(document.networks, "networks", "network"),
+    ...named(document.volumes, "volumes", "volume"),
+    ...named(document.secrets, "secrets", "secret"),
+    ...named(document.configs, "configs", "config"),
+  ];
+}
+
+const named = (section: unknown, path: string, place: ComposePlace): readonly Part[] =>
+  Object.entries(recordOf(section)).map(([name, value]) => ({
+    place,
+    path: `${path}.${shown(name)}`,
+    value: recordOf(value),
+  }));
+
+const inner = ({ path, value }: Part, place: "build" | "deploy" | "healthcheck"): readonly Part[] => [
+  { place, path: `${path}.${place}`, value: recordOf(value[place]) },
+];
+
+function meant(key: string, known: readonly string[]): string {
+  const [closest] = closestNames(key, known);
+  return closest === undefined ? "" : `; ${closest} is probably meant`;
+}
+
+/** A cache that goes into the image itself. */
+const isInlineCache = (entry: string): boolean => /^(type=)?inline$/.test(entry);
+
+const recordOf = (value: unknown): Readonly<Record<string, unknown>> =>
+  // Any object that is no list may be read by its keys.
+  typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : {};
+
+const shown = (text: string): string => text.slice(0, 100).replace(/\p{C}/gu, "?");
