@@ -164,7 +164,7 @@ async function buildOne(place: StackBuildPlace, one: One, io: WorkIO): Promise<S
 }
 
 async function targetOf(place: StackBuildPlace, one: One, jobFolder: string): Promise<BakeTarget> {
-  const { request, compose, source, name, image } = one;
+  const { request, compose, name, image } = one;
   const said = interpolated(inherited(compose, name, "build"), request.env);
   const build = typeof said === "string" ? { context: said } : recordOf(said);
   const args = Object.entries(pairsOf(build.args)).flatMap(([key, value]) => {

@@ -117,7 +117,16 @@ function planContainer(planned: Planned, compose: Compose, instance: string) {
     ? spec.artifact.images[container.name]?.image
     : undefined;
   const { build: _b, env_file, label_file: _l, configs: _c, secrets: _s, volumes: _v, ...said } = service;
-  const { exclude_from_hc: _x, develop: _d, attach: _t, scale: _a, networks: _n, container_name: _m, profiles, ...rest } = said;
+  const {
+    exclude_from_hc: _x,
+    develop: _d,
+    attach: _t,
+    scale: _a,
+    networks: _n,
+    container_name: _m,
+    profiles,
+    ...rest
+  } = said;
   const replicas = replicasIn(service, container.name);
   const isIdle = !isActive(service, spec.stack.variables);
   return {

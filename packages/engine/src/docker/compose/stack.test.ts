@@ -101,6 +101,27 @@ describeDocker("a release of several containers", ["busybox:stable"], (fixture) 
     expect(await world.containersOf({ resourceUuid })).toEqual([]);
   }, 60_000);
 
+  test("has as many containers of one service as its text says, each chosen by its number", async () => {
+    const text = `services: { web: { image: "busybox:stable", scale: 3, stop_grace_period: 1s,
+      command: ["sh", "-c", "hostname; exec httpd -f -p 8080"] } }`;
+    const spec = stackSpec(text, { containers });
+    const state = await engine.start(spec, io());
+    expect(state.containers?.map(({ name, number }) => [name, number])).toEqual([
+      ["web", 1],
+      ["web", 2],
+      ["web", 3],
+    ]);
+    expect(new Set(state.containers?.map(({ address }) => address)).size).toBe(3);
+    const names = await Promise.all(["web", "web-1", "web-2", "web-3"].map((name) => linesOf(spec, name)));
+    expect(names[0]).toEqual(names[1]);
+    expect(new Set(names.flat()).size).toBe(3);
+    await expect(engine.exec(spec, "true", { timeoutSeconds: 5, container: "web-4" })).rejects.toThrow("not found");
+    const [one] = await world.containersOf(spec);
+    await world.docker.getContainer(one?.Id ?? "").remove({ force: true });
+    expect((await engine.start(spec, io())).containers).toHaveLength(3);
+    await engine.removeResource(spec.resourceUuid, { deleteVolumes: true });
+  }, 60_000);
+
   test("is cancelled while it waits for what it depends on", async () => {
     const spec = stackSpec(TEXT.replace("echo yes > /srv/ready &&", ""), { containers });
     const controller = new AbortController();
