@@ -132,6 +132,19 @@ export interface Answer {
   readonly body: string;
 }
 
+/** Makes it. @returns Its uuid. */
+export async function made(server: TestServer, path: string, fields: object): Promise<string> {
+  const { status, body } = await server.rest("POST", path, fields);
+  if (status !== 201) throw new Error(`Not made: ${path} ${status} ${JSON.stringify(body)}`);
+  return (body as { uuid: string }).uuid;
+}
+
+/** @throws Error when it is not finished. */
+export async function deployFirst(server: TestServer, uuid: string): Promise<void> {
+  const outcome = await deploy(server, uuid);
+  if (outcome.status !== "finished") throw new Error(`The first deployment ${outcome.status}: ${outcome.log}`);
+}
+
 /** One request through the proxy. */
 export function get(server: TestServer, host: string, path = "/"): Promise<Answer> {
   return new Promise((resolve, reject) => {

@@ -1,5 +1,6 @@
-// The server, killed by itself at a named moment of a named step: `BERTH_CRASH=build:middle`. Or held at the beginning of
-// a step for as long as a file of its name stands in a folder: `BERTH_PAUSE=/folder`.
+// The server, killed by itself at a named moment of a named step: `BERTH_CRASH=build:middle:2`, once two deployments are
+// at it. Or held at the beginning of a step for as long as a file of its name stands in a folder: `BERTH_PAUSE=/folder`.
+// It is impatient, so that a test need not be patient; with `BERTH_PATIENCE=product` it is not.
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { type DeployStep, deploy } from "@berth/worker";
@@ -8,13 +9,25 @@ import { logger } from "../src/logger.ts";
 import { progress } from "../src/progress.ts";
 import { startServer } from "../src/server.ts";
 
-const [crashStep, moment] = (process.env.BERTH_CRASH ?? "").split(":");
+const [crashStep, moment, count = "1"] = (process.env.BERTH_CRASH ?? "").split(":");
 const MIDDLE_MS = 15;
+/** Who ended on the way does not come: the others are killed without it. */
+const GATHER_MS_MAX = 20_000;
 
 /** No handler runs, nothing is flushed: as when the machine's memory runs out. */
 function die(): Promise<never> {
   process.kill(process.pid, "SIGKILL");
   return new Promise(() => {});
+}
+
+const gathered = Promise.withResolvers<void>();
+let here = 0;
+
+/** Until as many deployments as are to be killed have come this far. */
+async function gather(): Promise<void> {
+  here += 1;
+  if (here === Number(count)) gathered.resolve();
+  await Promise.race([gathered.promise, new Promise((resolve) => setTimeout(resolve, GATHER_MS_MAX))]);
 }
 
 /** Until it is let go, or told to end. */
@@ -39,18 +52,20 @@ const steps = (deploy.steps as readonly DeployStep[]).map((step): DeployStep => 
   return {
     ...step,
     run: async (context, state) => {
+      if (moment !== "after") await gather();
       if (moment === "before") return await die();
       const running = step.run(context, state);
       if (moment === "middle") await Promise.race([running, new Promise((resolve) => setTimeout(resolve, MIDDLE_MS))]);
-      else await running;
+      else await running.then(gather);
       return await die();
     },
   };
 });
 
+const IMPATIENT = { leaseSeconds: 2, renewSeconds: 0.5, pollSeconds: 0.5, serverLeaseSeconds: 2, reconcileSeconds: 1 };
 const server = await startServer(readConfig(process.env), {
   log: logger("warn"),
   progress: progress(process.stdout),
-  worker: { steps, settings: { leaseSeconds: 2, renewSeconds: 0.5, pollSeconds: 0.5 } },
+  worker: { steps, ...(process.env.BERTH_PATIENCE === "product" ? {} : { settings: IMPATIENT }) },
 });
 process.on("SIGTERM", () => void server.stop().then(() => process.exit(0)));

@@ -5,34 +5,24 @@ import { type DockerFixture, type ServerContainer, startServerContainer } from "
 import {
   type Answer,
   createApplication,
-  deploy,
+  deployFirst,
   get,
+  made,
   placeOf,
   plainServer,
   temporaryRepository,
 } from "./applications.fixture.ts";
 import { type DockerServer, dockerServer } from "./docker.fixture.ts";
+import { type PlacedResource, placedDatabase, placedService, placedStack } from "./placed-resource.fixture.ts";
 import { type TestServer, testServer, until } from "./server.fixture.ts";
 
 /** A server that kills itself when `BERTH_CRASH` names a moment of a step. */
 const CRASHING = fileURLToPath(new URL("./crash-main.ts", import.meta.url));
 
-/** What is deployed again and again while Berth dies. */
-export interface PlacedApplication {
-  readonly uuid: string;
-  /** Sets what the next deployment shall serve. */
-  change(version: string): Promise<void>;
-  visit(): Promise<Answer>;
-  /** How many of its releases run. What a rollback may need is kept beside, stopped. */
-  releases(): Promise<number>;
-  /** How many containers and images of a deployment there are, running or not. Processes leave none of either. */
-  traces(deploymentUuid: string): Promise<number>;
-}
-
-/** Where applications run, with what they have deployed once: their version is `0`. */
+/** Where resources run that were deployed once: their version is `0`. */
 export interface Place {
   readonly server: TestServer;
-  readonly applications: readonly PlacedApplication[];
+  readonly resources: readonly PlacedResource[];
   /** The machines behind it; none for what runs on Berth's own. */
   readonly machines: readonly ServerContainer[];
   dispose(): Promise<void>;
@@ -47,9 +37,11 @@ export async function processPlace(): Promise<Place> {
   return {
     server,
     machines: [],
-    applications: [
+    resources: [
       {
+        kind: "applications",
         uuid,
+        isSeamless: true,
         change: async (version) => void source.commit(plainServer(version)),
         visit: () => get(server, host),
         releases: async () => releasesOf(uuid).size,
@@ -63,11 +55,16 @@ export async function processPlace(): Promise<Place> {
   };
 }
 
-/** This machine's Docker engine. */
-export async function dockerPlace(docker: DockerFixture): Promise<Place> {
-  const server = await dockerServer(docker, { main: CRASHING });
-  const application = await localApplication(docker, server);
-  return { server, machines: [], applications: [application], dispose: () => server.dispose() };
+/** This machine's Docker engine, with one resource of each kind. */
+export async function dockerPlace(
+  docker: DockerFixture,
+  env: Readonly<Record<string, string>> = {},
+  kinds: readonly (keyof typeof MAKERS)[] = ["application", "database", "stack", "service"],
+): Promise<Place> {
+  const server = await dockerServer(docker, { main: CRASHING, env });
+  await server.rest("PATCH", `/servers/${server.dockerUuid}`, { concurrent_builds: kinds.length });
+  const resources = await Promise.all(kinds.map((kind) => MAKERS[kind](docker, server)));
+  return { server, machines: [], resources, dispose: () => server.dispose() };
 }
 
 /** This machine's Docker engine and another one over SSH, with one application each. */
@@ -76,17 +73,24 @@ export async function disturbedPlace(docker: DockerFixture, env: Readonly<Record
     dockerServer(docker, { main: CRASHING, env }),
     startServerContainer(docker),
   ]);
-  const applications = await Promise.all([localApplication(docker, server), sshApplication(server, machine, 0)]);
-  return { server, machines: [machine], applications, dispose: () => server.dispose() };
+  const resources = await Promise.all([localApplication(docker, server), sshApplication(server, machine, 0)]);
+  return { server, machines: [machine], resources, dispose: () => server.dispose() };
 }
 
-const localApplication = ({ client }: DockerFixture, server: DockerServer): Promise<PlacedApplication> =>
+const localApplication = ({ client }: DockerFixture, server: DockerServer): Promise<PlacedResource> =>
   dockerApplication(server, server.dockerUuid, {
     visit: (host) => get(server, host),
     containers: async (labels, all = false) =>
       (await client.listContainers({ all, filters: { label: [...labels] } })).length,
     images: async (reference) => (await client.listImages({ filters: { reference: [reference] } })).length,
   });
+
+const MAKERS = {
+  application: localApplication,
+  database: placedDatabase,
+  stack: placedStack,
+  service: placedService,
+} as const;
 
 /** Two machines over SSH, with one application each. */
 export async function sshPlace(docker: DockerFixture): Promise<Place> {
@@ -95,8 +99,8 @@ export async function sshPlace(docker: DockerFixture): Promise<Place> {
     startServerContainer(docker),
     startServerContainer(docker),
   ]);
-  const applications = await Promise.all(machines.map((machine, index) => sshApplication(server, machine, index)));
-  return { server, machines, applications, dispose: () => server.dispose() };
+  const resources = await Promise.all(machines.map((machine, index) => sshApplication(server, machine, index)));
+  return { server, machines, resources, dispose: () => server.dispose() };
 }
 
 /** Registers a machine as a server that is reached over SSH. @returns Its uuid, once it can be used. */
@@ -117,7 +121,7 @@ export async function sshServer(server: TestServer, machine: ServerContainer, na
   return serverUuid;
 }
 
-async function sshApplication(server: TestServer, machine: ServerContainer, index: number): Promise<PlacedApplication> {
+async function sshApplication(server: TestServer, machine: ServerContainer, index: number): Promise<PlacedResource> {
   const serverUuid = await sshServer(server, machine, `web-${index}`);
   return await dockerApplication(server, serverUuid, {
     visit: (host) => visit(machine.address, host),
@@ -140,7 +144,7 @@ interface Machine {
   images(reference: string): Promise<number>;
 }
 
-async function dockerApplication(server: TestServer, serverUuid: string, machine: Machine): Promise<PlacedApplication> {
+async function dockerApplication(server: TestServer, serverUuid: string, machine: Machine): Promise<PlacedResource> {
   const uuid = await made(server, "/applications/dockerfile", {
     ...(await placeOf(server)),
     server_uuid: serverUuid,
@@ -151,7 +155,9 @@ async function dockerApplication(server: TestServer, serverUuid: string, machine
   const { fqdn } = (await server.rest("GET", `/applications/${uuid}`)).body as { fqdn: string };
   const host = new URL(fqdn).hostname;
   return {
+    kind: "applications",
     uuid,
+    isSeamless: true,
     change: (version) => setDockerfile(server, uuid, dockerfile(version)),
     visit: () => machine.visit(host),
     releases: () => machine.containers([`berth.resource=${uuid}`, "berth.role=release"]),
@@ -162,13 +168,14 @@ async function dockerApplication(server: TestServer, serverUuid: string, machine
   };
 }
 
-/** Asks again and again; every answer that is not the application's is a failure. */
-export function watching(application: PlacedApplication) {
+/** Asks again and again; every answer that is not the resource's is a failure. */
+export function watching(resource: PlacedResource) {
   const failures: string[] = [];
-  let isOn = true;
+  // What stops before its successor starts is away meanwhile.
+  let isOn = resource.isSeamless;
   const loop = (async () => {
     while (isOn) {
-      await application.visit().then(
+      await resource.visit().then(
         ({ status, body }) => status === 200 || failures.push(`${status} ${body}`),
         (cause: unknown) => failures.push(String(cause)),
       );
@@ -198,17 +205,6 @@ export const dockerfile = (version: string, ...lines: string[]): string =>
     'CMD ["httpd", "-f", "-p", "80", "-h", "/www"]',
     "",
   ].join("\n");
-
-async function made(server: TestServer, path: string, fields: object): Promise<string> {
-  const { status, body } = await server.rest("POST", path, fields);
-  if (status !== 201) throw new Error(`Not made: ${path} ${status} ${JSON.stringify(body)}`);
-  return (body as { uuid: string }).uuid;
-}
-
-async function deployFirst(server: TestServer, uuid: string): Promise<void> {
-  const outcome = await deploy(server, uuid);
-  if (outcome.status !== "finished") throw new Error(`The first deployment ${outcome.status}: ${outcome.log}`);
-}
 
 function visit(address: string, host: string): Promise<Answer> {
   return new Promise((resolve, reject) => {

@@ -1,7 +1,8 @@
 import { describeDocker, SERVER_IMAGE } from "@berth/testing";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { outcomeOf, requestDeployment } from "./applications.fixture.ts";
-import { dockerPlace, type Place, type PlacedApplication, processPlace, sshPlace, watching } from "./crash.fixture.ts";
+import { dockerPlace, type Place, processPlace, sshPlace, watching } from "./crash.fixture.ts";
+import type { PlacedResource } from "./placed-resource.fixture.ts";
 import { type TestServer, until } from "./server.fixture.ts";
 
 const STEPS = ["checkout", "build", "start", "health", "switch"] as const;
@@ -11,9 +12,13 @@ describe("kill -9 of the server in a step of a deployment", () => {
   suite(processPlace);
 });
 
-describeDocker("kill -9 of the server in a step of a deployment to Docker", ["busybox:stable", "caddy:2"], (docker) => {
-  suite(() => dockerPlace(docker));
-});
+describeDocker(
+  "kill -9 of the server in a step of deployments to Docker: application, database, stack and service",
+  ["busybox:stable", "postgres:17-alpine", "caddy:2"],
+  (docker) => {
+    suite(() => dockerPlace(docker));
+  },
+);
 
 describeDocker(
   "kill -9 of the server in a step of deployments to two servers over SSH",
@@ -26,57 +31,84 @@ describeDocker(
 function suite(open: () => Promise<Place>): void {
   let place: Place;
   let version = 0;
+  /** What was given to those that keep something. */
+  const kept: string[] = [];
   beforeAll(async () => {
     place = await open();
   }, 300_000);
   afterAll(() => place?.dispose());
 
-  it.each(STEPS.flatMap((step) => MOMENTS.map((moment) => ({ step, moment }))))(
-    "$moment $step: each ends with a result, and something served throughout",
-    async ({ step, moment }) => {
-      const { server, applications } = place;
-      const before = await Promise.all(applications.map(async (one) => (await one.visit()).body));
-      const known = await Promise.all(applications.map(({ uuid }) => newestDeployment(server, uuid)));
-      await server.stop();
-      await server.start({ BERTH_CRASH: `${step}:${moment}` });
-      await Promise.all(applications.map((one) => until(() => isServing(one))));
-      const watches = applications.map(watching);
-      version += 1;
-      await Promise.all(applications.map((one) => one.change(String(version))));
-      // The server may be dead before it has answered.
-      await Promise.all(applications.map(({ uuid }) => requestDeployment(server, uuid).catch(() => undefined)));
-      await server.exited();
+  /** Asks for a deployment of each, of which the server dies. */
+  async function killed(crash: string, env: Readonly<Record<string, string>> = {}): Promise<readonly Asked[]> {
+    const { server, resources } = place;
+    const before = await Promise.all(
+      resources.map(async (resource) => {
+        const { body } = await resource.visit();
+        return { resource, body, newest: await newestDeployment(server, resource) };
+      }),
+    );
+    await server.stop();
+    await server.start({ BERTH_CRASH: `${crash}:${resources.length}`, ...env });
+    await Promise.all(resources.map((one) => until(() => isServing(one))));
+    version += 1;
+    kept.push(String(version));
+    await Promise.all(resources.map((one) => one.kept?.add(String(version))));
+    const asked = before.map((one) => ({ ...one, watch: watching(one.resource), wanted: String(version) }));
+    await Promise.all(resources.map((one) => one.change(String(version))));
+    // The server may be dead before it has answered.
+    await Promise.all(resources.map(({ uuid }) => requestDeployment(server, uuid).catch(() => undefined)));
+    await server.exited();
+    return asked;
+  }
 
-      await server.start();
-      let asked = 0;
-      for (const [at, application] of applications.entries()) {
-        const deployment = await newestDeployment(server, application.uuid);
-        const outcome = await outcomeOf(server, deployment);
-        expect(["finished", "failed"], outcome.log).toContain(outcome.status);
-        if (outcome.status === "failed") expect(outcome.error).toMatch(/\S.+\.$/);
-        expect(await watches[at]?.end()).toEqual([]);
-        const wasAsked = deployment !== known[at];
-        if (wasAsked) asked += 1;
-        const wanted = wasAsked && outcome.status === "finished" ? String(version) : before[at];
-        expect((await application.visit()).body).toBe(wanted);
-        await until(async () => (await application.releases()) === 1, 60_000);
-        await until(async () =>
-          (await outcomeOf(server, deployment)).steps.every(({ status }) => status !== "running"),
-        );
-      }
-      expect(asked).toBeGreaterThan(0);
-      expect((await server.rest("GET", "/deployments")).body).toEqual([]);
+  /** @returns Whether a deployment of it was recorded at all. */
+  async function settled({ resource, body, newest, watch, wanted }: Asked): Promise<boolean> {
+    const { server } = place;
+    const deployment = await newestDeployment(server, resource);
+    const outcome = await outcomeOf(server, deployment);
+    expect(["finished", "failed"], outcome.log).toContain(outcome.status);
+    if (outcome.status === "failed") expect(outcome.error).toMatch(/\S.+\.$/);
+    expect(await watch.end()).toEqual([]);
+    const wasAsked = deployment !== newest;
+    const served = wasAsked && outcome.status === "finished" ? wanted : body;
+    // What stopped for its successor is started again when that fails, as soon as somebody looks after the server.
+    if (!resource.isSeamless && outcome.status === "failed") await until(() => isServing(resource), 60_000);
+    expect((await resource.visit()).body).toBe(served);
+    await until(async () => (await resource.releases()) === 1, 60_000);
+    await until(async () => (await outcomeOf(server, deployment)).steps.every(({ status }) => status !== "running"));
+    if (resource.kept !== undefined) expect(await resource.kept.all()).toEqual(kept);
+    return wasAsked;
+  }
+
+  it.each(STEPS.flatMap((step) => MOMENTS.map((moment) => ({ step, moment }))))(
+    "$moment $step: each ends with a result, has one release and all it kept, and something served throughout",
+    async ({ step, moment }) => {
+      const asked = await killed(`${step}:${moment}`);
+      await place.server.start();
+      const wereAsked = await Promise.all(asked.map(settled));
+      expect(wereAsked).toContain(true);
+      expect((await place.server.rest("GET", "/deployments")).body).toEqual([]);
     },
     180_000,
   );
 }
 
-async function newestDeployment(server: TestServer, uuid: string): Promise<string> {
-  const { body } = await server.rest("GET", `/deployments/applications/${uuid}?take=1`);
+interface Asked {
+  readonly resource: PlacedResource;
+  /** What it served before, and what it shall serve. */
+  readonly body: string;
+  readonly wanted: string;
+  /** Of its deployments before. */
+  readonly newest: string;
+  readonly watch: ReturnType<typeof watching>;
+}
+
+async function newestDeployment(server: TestServer, { kind, uuid }: PlacedResource): Promise<string> {
+  const { body } = await server.rest("GET", `/deployments/${kind}/${uuid}?take=1`);
   const [newest] = (body as { deployments: { deployment_uuid: string }[] }).deployments;
   if (newest === undefined) throw new Error("No deployment was recorded.");
   return newest.deployment_uuid;
 }
 
-const isServing = async (application: PlacedApplication): Promise<boolean> =>
-  (await application.visit().catch(() => undefined))?.status === 200;
+const isServing = async (resource: PlacedResource): Promise<boolean> =>
+  (await resource.visit().catch(() => undefined))?.status === 200;

@@ -4,14 +4,8 @@ import { join } from "node:path";
 import { describeDocker, SERVER_IMAGE, type ServerContainer } from "@berth/testing";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { type Outcome, outcomeOf, requestDeployment } from "./applications.fixture.ts";
-import {
-  disturbedPlace,
-  dockerfile,
-  type Place,
-  type PlacedApplication,
-  setDockerfile,
-  watching,
-} from "./crash.fixture.ts";
+import { disturbedPlace, dockerfile, type Place, setDockerfile, watching } from "./crash.fixture.ts";
+import type { PlacedResource } from "./placed-resource.fixture.ts";
 import { until } from "./server.fixture.ts";
 
 const STEPS = ["checkout", "build", "start", "health", "switch"] as const;
@@ -36,8 +30,8 @@ describeDocker("a deployment to Docker, here and over SSH,", [SERVER_IMAGE, "bus
   });
 
   const remote = () => {
-    const { server, machines, applications } = place;
-    const [machine, [, application]] = [machines[0], applications];
+    const { server, machines, resources } = place;
+    const [machine, [, application]] = [machines[0], resources];
     if (machine === undefined || application === undefined) throw new Error("There is no server over SSH.");
     return { server, machine, application };
   };
@@ -56,7 +50,7 @@ describeDocker("a deployment to Docker, here and over SSH,", [SERVER_IMAGE, "bus
     until(async () => (await stepOf(deployment, step)) === "running", 60_000);
 
   /** What each step is in the middle of. A step that ends at once is held, and then does its work. */
-  const LONG: Readonly<Record<StepName, (application: PlacedApplication) => Promise<unknown>>> = {
+  const LONG: Readonly<Record<StepName, (application: PlacedResource) => Promise<unknown>>> = {
     checkout: async () => hold("checkout"),
     build: ({ uuid }) => setDockerfile(place.server, uuid, dockerfile("x", `RUN sleep ${ENDLESS}`)),
     start: async () => hold("start"),
@@ -66,7 +60,7 @@ describeDocker("a deployment to Docker, here and over SSH,", [SERVER_IMAGE, "bus
   const setPreCommand = (uuid: string, pre_deployment_command: string | null) =>
     place.server.rest("PATCH", `/applications/${uuid}`, { pre_deployment_command });
 
-  async function nextVersion(applications: readonly PlacedApplication[]): Promise<string> {
+  async function nextVersion(applications: readonly PlacedResource[]): Promise<string> {
     version += 1;
     await Promise.all(applications.map((one) => one.change(String(version))));
     return String(version);
@@ -75,7 +69,7 @@ describeDocker("a deployment to Docker, here and over SSH,", [SERVER_IMAGE, "bus
   test.each(STEPS)(
     "is cancelled in %s within 5 seconds, leaves nothing, and nobody who visits notices",
     async (step) => {
-      const { server, applications } = place;
+      const { server, resources: applications } = place;
       const before = await Promise.all(applications.map((one) => one.visit()));
       const watches = applications.map(watching);
       await nextVersion(applications);
@@ -112,7 +106,7 @@ describeDocker("a deployment to Docker, here and over SSH,", [SERVER_IMAGE, "bus
   );
 
   test("is over for a cancel once traffic flows: what it replaced drains and goes", async () => {
-    const { server, applications } = place;
+    const { server, resources: applications } = place;
     const wanted = await nextVersion(applications);
     const watches = applications.map(watching);
     const deployments = await Promise.all(applications.map(({ uuid }) => requestDeployment(server, uuid)));
@@ -186,7 +180,7 @@ describeDocker("a deployment to Docker, here and over SSH,", [SERVER_IMAGE, "bus
     expect(await watch.end()).toEqual([]);
   }, 160_000);
 
-  async function settled(application: PlacedApplication, outcome: Outcome, wanted: string): Promise<void> {
+  async function settled(application: PlacedResource, outcome: Outcome, wanted: string): Promise<void> {
     expect(outcome.status, `${outcome.error}\n${outcome.log}`).toBe("finished");
     await until(async () => (await application.releases()) === 1, 60_000);
     await until(async () => (await application.visit().catch(() => undefined))?.body === wanted, 60_000);

@@ -1,4 +1,4 @@
-import type { DockerFixture } from "@berth/testing";
+import { type DockerFixture, testContainer } from "@berth/testing";
 import { freePorts, type ServerOptions, type TestServer, testServer } from "./server.fixture.ts";
 
 /** A real server that has this machine's Docker engine registered, with a proxy on ports of its own. */
@@ -29,4 +29,20 @@ export async function dockerServer(
   const found = (body as { uuid: string; engine: string }[]).find(({ engine }) => engine === "docker");
   if (found === undefined) throw new Error(`The engine was not registered: ${server.output()}`);
   return { ...server, proxyPort: Number(httpPort), httpsPort: Number(httpsPort), dockerUuid: found.uuid };
+}
+
+/** What a program prints in the container of a resource that runs now. @throws Error with that when it fails. */
+export async function execIn(
+  { client }: Pick<DockerFixture, "client">,
+  uuid: string,
+  argv: readonly string[],
+  ...labels: readonly string[]
+): Promise<string> {
+  const filters = { label: [`berth.resource=${uuid}`, "berth.role=release", ...labels], status: ["running"] };
+  const [found] = await client.listContainers({ filters });
+  if (found === undefined) throw new Error(`Nothing of ${uuid} runs.`);
+  const container = await testContainer(client, found.Id, { name: found.Names[0] ?? "", network: "" });
+  const { exitCode, output } = await container.exec(argv);
+  if (exitCode !== 0) throw new Error(`${argv[0]} exited with ${exitCode}: ${output}`);
+  return output.trim();
 }

@@ -7,7 +7,7 @@ export * from "./database-client.ts";
 export * from "./database-records.ts";
 export * from "./digitalocean-server.ts";
 export { type DockerFixture, describeDocker, dockerFixture } from "./docker.ts";
-export { type ExecResult, type TestContainer, until } from "./docker-container.ts";
+export { type ExecResult, type TestContainer, testContainer, until } from "./docker-container.ts";
 export { dockerAvailable, dockerProblem, TEST_DOCKER_SOCKET } from "./docker-engine.ts";
 export { TEST_LABEL, testLabels } from "./docker-leftovers.ts";
 export * from "./git-host.ts";
