@@ -91,7 +91,28 @@ function suite(open: () => Promise<Place>): void {
     },
     180_000,
   );
+
+  it("with the product's own patience, each is taken up again within 15 seconds of the start", async () => {
+    const { server } = place;
+    const product = { BERTH_PATIENCE: "product" };
+    const asked = await killed("start:middle", product);
+    await server.start(product);
+    const startedMs = Date.now();
+    await Promise.all(
+      asked.map(async ({ resource }) => {
+        const uuid = await newestDeployment(server, resource);
+        await until(
+          async () => (await logOf(server, uuid)).includes(TAKEN_UP),
+          startedMs + TAKEN_UP_MS_MAX - Date.now(),
+        );
+      }),
+    );
+    expect(await Promise.all(asked.map(settled))).toEqual(asked.map(() => true));
+  }, 180_000);
 }
+
+const TAKEN_UP = "Goes on where the control plane stopped.";
+const TAKEN_UP_MS_MAX = 15_000;
 
 interface Asked {
   readonly resource: PlacedResource;
@@ -108,6 +129,10 @@ async function newestDeployment(server: TestServer, { kind, uuid }: PlacedResour
   const [newest] = (body as { deployments: { deployment_uuid: string }[] }).deployments;
   if (newest === undefined) throw new Error("No deployment was recorded.");
   return newest.deployment_uuid;
+}
+
+async function logOf(server: TestServer, deploymentUuid: string): Promise<string> {
+  return JSON.stringify((await server.rest("GET", `/deployments/${deploymentUuid}/logs`)).body);
 }
 
 const isServing = async (resource: PlacedResource): Promise<boolean> =>

@@ -50,6 +50,7 @@ export async function placedStack(docker: DockerFixture, server: DockerServer): 
     init: true
     command: ["httpd", "-f", "-p", "8000", "-h", "/data"]
     volumes: ["data:/data"]
+    healthcheck: { test: ["CMD", "test", "-d", "/data"], interval: 500ms, retries: 40 }
 volumes: { data: }
 `;
   const { uuid, resource } = await composed(docker, server, { text: (version) => web(version) + store, size: 2 });
