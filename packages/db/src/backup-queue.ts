@@ -63,13 +63,14 @@ export function systemBackupStore(context: Context): SystemBackupStore {
       await sql`delete from backup_removal where attempts > ${REMOVAL_ATTEMPTS_MAX}`.execute(db);
       const { rows } = await sql`
         delete from backup_execution where id in (
-          select old.id from (
-            select scheduled_backup_id from backup_execution_count where total > ${kept}::bigint limit 100
-          ) long, lateral (
-            select id, status, filename, local_storage_deleted, s3_uploaded, s3_storage_deleted
-            from backup_execution execution where execution.scheduled_backup_id = long.scheduled_backup_id
-            order by execution.scheduled_backup_id desc, execution.id desc offset ${kept}::bigint limit 1000
-          ) old where old.status <> 'running' and not ${isIn("local")} and not ${isIn("s3")})
+          select old.id from backup_execution_count long, lateral (
+            select id from backup_execution execution
+            where execution.scheduled_backup_id = long.scheduled_backup_id and status <> 'running'
+              and not ${isIn("local")} and not ${isIn("s3")} and id <= (
+                select id from backup_execution newer where newer.scheduled_backup_id = long.scheduled_backup_id
+                order by newer.scheduled_backup_id desc, newer.id desc offset ${kept}::bigint limit 1)
+            limit 1000
+          ) old where long.total > ${kept}::bigint limit 1000)
         returning id`.execute(db);
       return rows.length;
     },
@@ -179,6 +180,8 @@ async function claim(
       and resource.server_id in ${idsOf(serverIds)}
       and not exists (select from backup_execution other where other.scheduled_backup_id = schedule.id
         and other.status = 'running' and other.lease_owner is not null)
+      and not exists (select from backup_restore restore where restore.target_resource_id = resource.id
+        and restore.kind = 'restore' and restore.status = 'running')
     order by execution.id limit 1 for no key update of execution, schedule skip locked`.execute(db);
   const [next] = rows;
   if (next === undefined) return undefined;
@@ -255,6 +258,8 @@ async function giveUp(context: Context, uuids: readonly string[], place: BackupP
   const { rows } = await sql<Required<Places>>`
     update backup_execution set ${GONE[place]}, updated_at = now()
     where uuid = any(${uuids}::text[]) and status <> 'running' and ${isIn(place)}
+      and not exists (select from backup_restore restore
+        where restore.backup_execution_id = backup_execution.id and restore.status = 'running')
     returning folder, filename, s3_storage_id, s3_key`.execute(context.db);
   for (const { folder, filename, s3_storage_id, s3_key } of rows) {
     await remove(context, place === "local" ? { folder, filename } : { s3_storage_id, s3_key });

@@ -183,6 +183,58 @@ onEachBackend((database) => {
     expect((await removed.removals()).map((one) => one.place)).toEqual(["local"]);
   });
 
+  const restoring = async () => {
+    const stores = await testTeam(database());
+    const place = await testPlace(stores);
+    const { system } = database();
+    const backup = await testBackup(database(), stores, place);
+    const { uuid, id } = backup.execution;
+    await endTestBackup(system, place.server.id, uuid);
+    const hold = { uuid: testUuid(), owner: "restorer" };
+    await stores.restores.insert({
+      ...{ uuid: hold.uuid, kind: "restore", database_name: "postgres", backup_execution_id: id },
+      ...{ resource_id: backup.database.id, target_resource_id: backup.database.id },
+    });
+    const end = async () => {
+      await system.restores.claim([place.server.id], { owner: hold.owner, leaseSeconds: 60, at: new Date() });
+      const ended = { status: "success", message: null, tables: null, finished_at: new Date() } as const;
+      expect(await system.restores.finish(hold, ended)).toBe(true);
+    };
+    return { ...backup, stores, place, backups: system.backups, uuid, end };
+  };
+
+  it("keeps the copies of one that is being restored, whatever the rules say, until that has ended", async () => {
+    const { backups, schedule, uuid, end } = await restoring();
+    const left = async () => (await backups.copies(schedule.id, "local")).length;
+    await backups.giveUp([uuid], "local");
+    expect(await left()).toBe(1);
+    await end();
+    await backups.giveUp([uuid], "local");
+    expect(await left()).toBe(0);
+  });
+
+  it("is not made of a database that is being restored: it would hold half of it", async () => {
+    const { backups, schedule, place, end } = await restoring();
+    await backups.begin(schedule.id, new Date());
+    const claim = () => backups.claim([place.server.id], { owner: "one", leaseSeconds: 60, at: new Date() });
+    expect(await claim()).toBeUndefined();
+    await end();
+    expect(await claim()).toMatchObject({ schedule_id: schedule.id });
+  });
+
+  it("forgets what has no copy left, however many newer ones have theirs", async () => {
+    const stores = await testTeam(database());
+    const { schedule } = await testBackup(database(), stores, await testPlace(stores));
+    const insert = (count: number, filename: string | null) =>
+      sql`insert into backup_execution (uuid, scheduled_backup_id, status, filename, folder)
+        select gen_random_uuid()::text, ${schedule.id}::bigint, 'success', ${filename}::text, ${filename && "folder"}::text
+        from generate_series(1, ${count}::int)`.execute(database().database.kysely);
+    await insert(5, null);
+    await insert(1200, "/b/x");
+    while ((await database().system.backups.prune(10)) > 0);
+    expect((await stores.backups.executions(schedule.id, { take: 1 })).total).toBe(1 + 1200);
+  });
+
   it("ends what its owner left as failed, with what it left to be removed", async () => {
     const stores = await testTeam(database());
     const place = await testPlace(stores);

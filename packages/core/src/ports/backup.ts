@@ -145,7 +145,10 @@ export interface SystemBackupStore {
   >;
   /** Queues what was asked for beside the schedules of these servers, where none of the schedule runs. Answers how many. */
   beginRequested(serverIds: readonly number[]): Promise<number>;
-  /** Takes one that waits, on these servers, the oldest first and each by one owner; of a schedule one at a time. */
+  /**
+   * Takes one that waits, on these servers, the oldest first and each by one owner; of a schedule one at a time, and none
+   * of a database that is being restored.
+   */
   claim(serverIds: readonly number[], hold: ClaimHold): Promise<ClaimedBackup | undefined>;
   /** Answers which of these are still the owner's to run. */
   renew(owner: string, uuids: readonly string[], leaseSeconds: number): Promise<readonly string[]>;
@@ -158,7 +161,7 @@ export interface SystemBackupStore {
   endAbandoned(at: Date): Promise<number>;
   /** Of a schedule: what is kept in one place. */
   copies(scheduleId: number, place: BackupPlace): Promise<readonly BackupCopy[]>;
-  /** Copies that go by the rules of their schedule; the executions stay and say so. */
+  /** Copies that go by the rules of their schedule, unless they are being restored; the executions stay and say so. */
   giveUp(uuids: readonly string[], place: BackupPlace): Promise<void>;
   /** Copies to be removed: files of this folder, and objects. Each is answered again later unless it is `removed`. */
   removals(folder: string, take: number): Promise<readonly BackupRemoval[]>;
