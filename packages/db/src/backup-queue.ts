@@ -54,6 +54,7 @@ export function systemBackupStore(context: Context): SystemBackupStore {
           and ${isIn(place)}`.execute(db);
       return rows;
     },
+    discard: (places) => remove(context, places),
     giveUp: (uuids, place) => inTransaction(context, (inside) => giveUp(inside, uuids, place)),
     removals: (folder, take) => removals(context, folder, take),
     async removed(id) {
@@ -242,11 +243,11 @@ interface EndedRow extends Required<Places> {
 }
 
 async function remove({ db }: Context, { folder, filename, s3_storage_id, s3_key }: Places): Promise<void> {
-  const values = [
-    ...(folder && filename ? [{ folder, filename }] : []),
-    ...(s3_storage_id && s3_key ? [{ s3_storage_id, s3_key }] : []),
-  ];
-  for (const one of values) await db.insertInto("backup_removal").values(one).execute();
+  if (folder && filename) await db.insertInto("backup_removal").values({ folder, filename }).execute();
+  if (!s3_storage_id || !s3_key) return;
+  // The storage may be gone, and what is in it is no more our concern.
+  await sql`insert into backup_removal (s3_storage_id, s3_key)
+    select id, ${s3_key} from s3_storage where id = ${s3_storage_id}`.execute(db);
 }
 
 const GONE: Readonly<Record<BackupPlace, RawBuilder<unknown>>> = {

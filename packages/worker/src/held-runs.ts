@@ -37,6 +37,23 @@ export interface HeldRunner {
   stop(options: { readonly graceSeconds: number }): Promise<void>;
 }
 
+/**
+ * Writes down how a run ended. While the database is away it is tried again, as long as the run is its owner's: hours of
+ * work are not lost for a moment.
+ */
+export async function written<T>(signal: AbortSignal, write: () => Promise<T>): Promise<T> {
+  for (;;) {
+    try {
+      return await write();
+    } catch (error) {
+      if (signal.aborted || !isDomainError(error, "database.unavailable")) throw error;
+      await pause(WRITE_AGAIN_SECONDS, signal);
+    }
+  }
+}
+
+const WRITE_AGAIN_SECONDS = 0.5;
+
 interface Running {
   readonly end: (ending: RunEnding) => void;
   readonly ended: Promise<void>;

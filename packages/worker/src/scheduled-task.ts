@@ -8,7 +8,7 @@ import {
 } from "@berth/core";
 import { secretsOf } from "./deploy/secrets.ts";
 import type { ServerHands } from "./hands.ts";
-import { endingOf, type RunEnding } from "./held-runs.ts";
+import { endingOf, type RunEnding, written } from "./held-runs.ts";
 import type { WorkerDeps } from "./ports.ts";
 import type { ScheduledKind } from "./scheduler.ts";
 import type { ValidationDeps } from "./server-validation.ts";
@@ -41,7 +41,8 @@ export async function runTask(deps: ValidationDeps, task: ClaimedTask, signal: A
     await output.close();
     if (end === undefined) return;
     const error_details = end.error_details && redact(end.error_details);
-    await stores.scheduledTasks.finish(hold, { ...end, error_details, finished_at: clock.now() });
+    const finished_at = clock.now();
+    await written(signal, () => stores.scheduledTasks.finish(hold, { ...end, error_details, finished_at }));
     logger.info("Scheduled task ended.", { ...details, status: end.status });
   } catch (error) {
     // Its lease runs out, and then it ends as failed.

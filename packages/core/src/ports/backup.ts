@@ -161,6 +161,8 @@ export interface SystemBackupStore {
   endAbandoned(at: Date): Promise<number>;
   /** Of a schedule: what is kept in one place. */
   copies(scheduleId: number, place: BackupPlace): Promise<readonly BackupCopy[]>;
+  /** Has removed what was written there by a run that is not known any more. */
+  discard(places: BackupPlaces): Promise<void>;
   /** Copies that go by the rules of their schedule, unless they are being restored; the executions stay and say so. */
   giveUp(uuids: readonly string[], place: BackupPlace): Promise<void>;
   /** Copies to be removed: files of this folder, and objects. Each is answered again later unless it is `removed`. */

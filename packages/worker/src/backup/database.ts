@@ -42,6 +42,18 @@ export const textsToHide = ({ secrets }: KnownDatabase): readonly string[] =>
 
 const HIDDEN_LENGTH_MIN = 4;
 
+/** What programs said: without secrets, and no longer than somebody reads. */
+export const shownMessage = (message: string, redact: (text: string) => string): string =>
+  redact(message)
+    .split("\n")
+    .map((line) => line.slice(0, LINE_LENGTH_MAX))
+    .join("\n")
+    .slice(0, MESSAGE_LENGTH_MAX)
+    .toWellFormed();
+
+const LINE_LENGTH_MAX = 1000;
+const MESSAGE_LENGTH_MAX = 10_000;
+
 /** A running release of a database, and how programs are run in it. */
 export interface LiveDatabase {
   readonly ref: ReleaseRef;

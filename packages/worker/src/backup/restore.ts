@@ -11,6 +11,7 @@ import {
   type ServerRecord,
   type TableRows,
 } from "@berth/core";
+import { written } from "../held-runs.ts";
 import { pause } from "../wait.ts";
 import {
   countRows,
@@ -19,6 +20,7 @@ import {
   live,
   readDatabase,
   requireSuccess,
+  shownMessage,
   textsToHide,
 } from "./database.ts";
 import { runLimit } from "./run-limit.ts";
@@ -58,11 +60,11 @@ export async function runRestore(deps: BackupDeps, claimed: ClaimedRestore, sign
     const message = [...outcome.notes, ...(failure === undefined ? [] : [failure])].join("\n");
     const end: RestoreEnd = {
       status: failure === undefined ? "success" : "failed",
-      message: message === "" ? null : deps.redactor(outcome.hidden)(message),
+      message: message === "" ? null : shownMessage(message, deps.redactor(outcome.hidden)),
       tables: outcome.tables,
       finished_at: clock.now(),
     };
-    await stores.restores.finish(hold, end);
+    await written(signal, () => stores.restores.finish(hold, end));
     logger.info("Restore ended.", { restore: claimed.uuid, kind: claimed.kind, status: end.status });
   } catch (error) {
     // Its lease runs out, and then it ends as failed.

@@ -1,14 +1,16 @@
 import { BACKUP_PLACES, type ClaimedBackup, expiredCopies, retentionRule } from "@berth/core";
 import { type BackupDeps, openStorage } from "./tools.ts";
 
-/** Gives up the copies that the rules of a schedule do not keep. */
+/** Gives up the copies that the rules of a schedule do not keep, as they are now: they may have changed since the claim. */
 export async function keepRules(
   { stores, clock }: Pick<BackupDeps, "stores" | "clock">,
-  { schedule_id, settings }: Pick<ClaimedBackup, "schedule_id" | "settings">,
+  { schedule_id, schedule_uuid, resource_id, team_id }: ClaimedBackup,
 ): Promise<void> {
+  const schedule = await stores.forTeam(team_id).backups.find(resource_id, schedule_uuid);
+  if (schedule === undefined) return;
   for (const place of BACKUP_PLACES) {
     const copies = await stores.backups.copies(schedule_id, place);
-    const going = expiredCopies(copies, retentionRule(settings, place), clock.now());
+    const going = expiredCopies(copies, retentionRule(schedule.settings, place), clock.now());
     if (going.length > 0) {
       await stores.backups.giveUp(
         going.map(({ uuid }) => uuid),

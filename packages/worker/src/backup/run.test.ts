@@ -9,7 +9,9 @@ import {
   type DatabaseCommand,
   DomainError,
   type Engine,
+  type ObjectStorage,
   type ReleaseRecord,
+  type SystemStores,
 } from "@berth/core";
 import { backupFiles, decompress, digest, objectStorage } from "@berth/engine";
 import {
@@ -18,12 +20,14 @@ import {
   testDatabase,
   testDatabaseResource,
   testPlace,
+  testS3Storage,
   testUuid,
 } from "@berth/testing";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
 import type { HeldRunner } from "../held-runs.ts";
 import { until } from "../world.fixture.ts";
 import { type TestRunner, testRunner } from "./runner.fixture.ts";
+import type { BackupTools } from "./tools.ts";
 
 /** What a program of the database does. */
 type Program = (command: DatabaseCommand, io: CommandIO) => Promise<CommandResult>;
@@ -66,23 +70,23 @@ const endless = dumping(async (_, { signal, output }) => {
   });
 });
 
+const tools = (): BackupTools => ({
+  files: backupFiles(folder),
+  objectStorage: (storage, login) => objectStorage({ allowedPrivateHosts: [] }, storage, login),
+  ...{ digest, decompress },
+});
+
 function start(change: Partial<TestRunner> = {}): HeldRunner {
   // Of an engine, a backup uses this only.
   const engine = {
     command: (_: unknown, command: DatabaseCommand, io: CommandIO) => program(command, io),
   } as never as Engine;
-  const tools = {
-    files: backupFiles(folder),
-    objectStorage: (storage: Parameters<typeof objectStorage>[1], login: Parameters<typeof objectStorage>[2]) =>
-      objectStorage({ allowedPrivateHosts: [] }, storage, login),
-    ...{ digest, decompress },
-  };
   const runner = testRunner({
     system: database.system,
     server: place.server,
     engine,
     releases,
-    tools: () => tools,
+    tools,
     ...change,
   });
   runners.push(runner);
@@ -91,11 +95,12 @@ function start(change: Partial<TestRunner> = {}): HeldRunner {
 
 async function scheduled(settings: Partial<BackupSettings> = {}) {
   const stores = database.stores();
+  const storage = settings.save_s3 ? await testS3Storage(stores) : undefined;
   const record = await testDatabaseResource(stores, place, { secrets: { postgres_password: "s3cret-password" } });
   // Of a release, a backup reads no more than this.
   releases.set(record.id, { deployment_uuid: testUuid(), resource_uuid: record.uuid } as ReleaseRecord);
   const schedule = await stores.backups.insert(record.id, testUuid(), {
-    ...{ enabled: true, frequency: "daily", s3_storage_id: null },
+    ...{ enabled: true, frequency: "daily", s3_storage_id: storage?.id ?? null },
     settings: { ...BACKUP_DEFAULTS, databases_to_backup: "shop", ...settings },
   });
   await stores.backups.request(record.id, schedule.uuid);
@@ -214,4 +219,85 @@ test("counts rows where none were written meanwhile, and goes on where they cann
   };
   start();
   expect(await (await scheduled()).ended()).toMatchObject({ status: "success" });
+});
+
+const quick = dumping(async (_, { output }) => {
+  await output?.(text("dump"));
+  return DONE;
+});
+
+test("gives copies up by the rules that hold when it ends, not by those that held when it began", async () => {
+  program = quick;
+  const runner = start();
+  const backup = await scheduled({ database_backup_retention_amount_locally: 1 });
+  await backup.ended();
+  const isBegun = Promise.withResolvers<void>();
+  const mayEnd = Promise.withResolvers<void>();
+  program = dumping(async (...asked) => {
+    isBegun.resolve();
+    await mayEnd.promise;
+    return await quick(...asked);
+  });
+  await backup.stores.backups.request(backup.record.id, backup.schedule.uuid);
+  await isBegun.promise;
+  const settings = { ...backup.schedule.settings, database_backup_retention_amount_locally: 5 };
+  await backup.stores.backups.update(backup.record.id, backup.schedule.uuid, { ...backup.schedule, settings });
+  mayEnd.resolve();
+  await until("both are there", async () => (await backup.newest())?.status === "success");
+  await runner.stop({ graceSeconds: 5 });
+  const { items } = await backup.stores.backups.executions(backup.schedule.id);
+  expect(items.map(({ local_storage_deleted }) => local_storage_deleted)).toEqual([false, false]);
+});
+
+test("is a success also when the database is away at the moment of its end", async () => {
+  program = quick;
+  let away = 2;
+  const finish: SystemStores["backups"]["finish"] = async (...end) => {
+    away -= 1;
+    if (away >= 0) throw new DomainError("database.unavailable", "The database does not answer.");
+    return await database.system.backups.finish(...end);
+  };
+  start({ system: { ...database.system, backups: { ...database.system.backups, finish } } });
+  const backup = await scheduled();
+  expect(await backup.ended()).toMatchObject({ status: "success", local_storage_deleted: false });
+});
+
+test("leaves no object behind when it is deleted while it is sent", async () => {
+  program = quick;
+  const objects = new Set<string>();
+  const isSending = Promise.withResolvers<void>();
+  const mayArrive = Promise.withResolvers<void>();
+  const hasArrived = Promise.withResolvers<void>();
+  const bucket: ObjectStorage = {
+    async put(key) {
+      isSending.resolve();
+      await mayArrive.promise;
+      objects.add(key);
+      hasArrived.resolve();
+    },
+    async *get() {
+      yield Buffer.from("dump");
+    },
+    remove: async (key) => void objects.delete(key),
+  };
+  start({ tools: () => ({ ...tools(), objectStorage: () => bucket }) });
+  const backup = await scheduled({ save_s3: true });
+  await isSending.promise;
+  await backup.stores.backups.delete(backup.record.id, backup.schedule.uuid, { deleteS3: true });
+  const { removals } = database.system.backups;
+  await until(
+    "what is known of goes",
+    async () => (await removals("", 100)).length === 0 && backup.files().length === 0,
+  );
+  mayArrive.resolve();
+  await hasArrived.promise;
+  await until("it goes", () => objects.size === 0);
+});
+
+test("tells the beginning only of what a program says at length", async () => {
+  program = dumping(async () => ({ exitCode: 1, errors: Array.from({ length: 8 }, () => "no ".repeat(20_000)) }));
+  start();
+  const { message } = await (await scheduled()).ended();
+  expect(message).toMatch(/^pg_dump exited with code 1\.\nno no /);
+  expect(message?.length).toBeLessThanOrEqual(10_000);
 });

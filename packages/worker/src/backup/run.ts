@@ -9,6 +9,7 @@ import {
   type StoredContent,
   type TableRows,
 } from "@berth/core";
+import { written } from "../held-runs.ts";
 import {
   countRows,
   type KnownDatabase,
@@ -16,6 +17,7 @@ import {
   live,
   readDatabase,
   requireSuccess,
+  shownMessage,
   textsToHide,
 } from "./database.ts";
 import { keepRules } from "./retention.ts";
@@ -51,15 +53,16 @@ export async function runBackup(deps: BackupDeps, claimed: ClaimedBackup, signal
     const end = endOf(claimed, saved, failure, limit);
     if (failure !== undefined && !isDomainError(failure))
       logger.warn("A backup failed.", { ...details, error: failure });
+    const redact = deps.redactor(saved.database ? textsToHide(saved.database) : []);
+    const message = end?.message ? shownMessage(end.message, redact) : null;
+    const finished_at = clock.now();
     const isWritten =
-      end !== undefined &&
-      (await stores.backups.finish(hold, {
-        ...end,
-        message: end.message && deps.redactor(saved.database ? textsToHide(saved.database) : [])(end.message),
-        finished_at: clock.now(),
-      }));
-    // Deleted meanwhile, or somebody else's to end: nobody would know of the file.
-    if (!isWritten && saved.places) await backups.files.remove(saved.places.filename);
+      end !== undefined && (await written(signal, () => stores.backups.finish(hold, { ...end, message, finished_at })));
+    // Deleted meanwhile, or somebody else's to end: nobody would know of the file, nor of what was sent.
+    if (!isWritten && saved.places) {
+      await backups.files.remove(saved.places.filename);
+      await stores.backups.discard(saved.places);
+    }
     if (isWritten) logger.info("Backup ended.", { ...details, status: end.status });
     await keepRules(deps, claimed);
   } catch (error) {
