@@ -27,6 +27,7 @@ describe("the proxy of a server", () => {
     expect((await ask("GET", "/proxy")).json).toEqual({
       proxy_type: "caddy",
       status: "running",
+      problem: null,
       is_stopped: false,
       redirect_enabled: true,
       redirect_url: null,
@@ -51,10 +52,11 @@ describe("the proxy of a server", () => {
   test("reads as it was seen, until it is to be of another type", async () => {
     const uuid = await dockerServer();
     const { id = 0 } = (await api.stores.servers.find(uuid)) ?? {};
-    await api.db.system.servers.recordProxyStatus(id, "restarting");
+    await api.db.system.servers.recordProxyStatus(id, "restarting", "Port 80 is taken.");
+    expect((await api.ask("GET", `/servers/${uuid}/proxy`)).json.problem).toBe("Port 80 is taken.");
     expect((await api.ask("GET", `/servers/${uuid}`)).json.proxy).toMatchObject({ status: "restarting" });
     const changed = await api.ask("PATCH", `/servers/${uuid}/proxy`, { body: { proxy_type: "TRAEFIK" } });
-    expect(changed.json).toMatchObject({ proxy_type: "traefik", status: "running" });
+    expect(changed.json).toMatchObject({ proxy_type: "traefik", status: "running", problem: null });
     const refused = await api.ask("PATCH", `/servers/${uuid}/proxy`, { body: { redirect_enabled: false } });
     expect(refused.json.errors).toEqual({ redirect_enabled: ["This field is not allowed."] });
   });

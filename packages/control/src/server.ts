@@ -185,7 +185,7 @@ export function servers(context: UseCaseContext) {
 /** What was seen of a proxy of another type says nothing of this one. */
 function proxyChange(server: ServerRecord, sent: ServerUpdate) {
   const proxy_type = (sent.proxy_type ?? server.proxy_type).toUpperCase();
-  return proxy_type === server.proxy_type ? {} : { proxy_type, proxy_status: null };
+  return proxy_type === server.proxy_type ? {} : { proxy_type, proxy_status: null, proxy_problem: null };
 }
 
 const hasResources = ({ name }: ServerRecord) =>

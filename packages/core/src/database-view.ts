@@ -12,6 +12,7 @@ import {
   engineValues,
   homeOf,
 } from "./database-engine.ts";
+import { forwardOf } from "./forward.ts";
 import { LIMIT_FIELDS } from "./limits.ts";
 import type { DatabaseRecord } from "./ports/database.ts";
 import { shownStatus } from "./shown-status.ts";
@@ -57,6 +58,7 @@ const COMMON = {
   image: text,
   is_public: flag.describe("Reachable from outside its server."),
   public_port: integer.nullable(),
+  public_port_problem: textOrNull.describe("Why public_port does not lead to it, seen last. Null while it does."),
   public_port_timeout: integer.nullable().describe("Seconds."),
   ports_mappings: textOrNull,
   internal_db_url: secretText.describe("For what runs in the same network. Absent without read:sensitive."),
@@ -189,6 +191,8 @@ export function databaseView(database: DatabaseRecord, { secrets }: DatabaseView
     status: shownStatus(database),
     is_public: database.is_public,
     public_port: database.public_port,
+    // Of one that shall not run nobody expects it.
+    public_port_problem: forwardOf(database) === undefined ? null : database.public_port_problem,
     ...settings,
     ...openFields(database),
     ...(secrets === undefined ? {} : secretFields(database, secrets)),

@@ -22,6 +22,10 @@ export const ServerProxyDetails = z
   .object({
     proxy_type: z.string().nullable(),
     status: z.enum(PROXY_STATUSES).nullable(),
+    problem: z
+      .string()
+      .nullable()
+      .describe("Why it does not run, or does not know what it leads to. Null while nothing is wrong."),
     is_stopped: z.boolean().describe("It was asked to stop, and stays so until it is asked to start."),
     redirect_enabled: z.boolean(),
     redirect_url: z.string().nullable(),
@@ -34,6 +38,7 @@ export type ServerProxyDetails = z.infer<typeof ServerProxyDetails>;
 export const serverProxyView = (server: ServerRecord): ServerProxyDetails => ({
   proxy_type: server.proxy_type.toLowerCase(),
   status: shownProxyStatus(server),
+  problem: server.proxy_problem,
   is_stopped: server.is_proxy_stopped,
   redirect_enabled: true,
   redirect_url: null,

@@ -27,6 +27,7 @@ const DATABASE_COLUMNS = [
   "database.settings",
   "database.is_public",
   "database.public_port",
+  "database.public_port_problem",
   "database.restart_count",
   "database.last_restart_at",
   "database.last_online_at",
@@ -102,6 +103,15 @@ export const systemDatabaseStore = ({ db }: Context): SystemDatabaseStore => ({
       .execute();
     return rows.map(databaseRecord);
   },
+  async recordPortProblem(id, port, problem) {
+    await db
+      .updateTable("database")
+      .set({ public_port_problem: problem })
+      .where("resource_id", "=", id)
+      // One that was changed meanwhile has not been looked at yet.
+      .where("public_port", "=", port)
+      .execute();
+  },
 });
 
 async function insert(context: TeamContext, database: Parameters<DatabaseStore["insert"]>[0]): Promise<DatabaseRecord> {
@@ -136,7 +146,7 @@ async function update(
     const { is_public, public_port } = access;
     await db
       .updateTable("database")
-      .set({ is_public, public_port })
+      .set({ is_public, public_port, public_port_problem: null })
       .where("resource_id", "=", id)
       .execute()
       .catch(explainTakenPort);

@@ -150,6 +150,7 @@ interface ServerTable extends Timestamps {
   proxy_type: string;
   is_proxy_stopped: Generated<boolean>;
   proxy_status: ColumnType<ProxyStatus | null, ProxyStatus | null | undefined, ProxyStatus | null>;
+  proxy_problem: ColumnType<string | null, string | null | undefined, string | null>;
   settings: Json<Partial<ServerSettings>>;
   ip_previous: string | null;
   is_validating: Generated<boolean>;
@@ -240,6 +241,7 @@ interface DatabaseTable extends KindTable {
   engine: DatabaseEngine;
   is_public: Generated<boolean>;
   public_port: number | null;
+  public_port_problem: Generated<string | null>;
   started_at: Date | null;
 }
 

@@ -30,6 +30,7 @@ const COLUMNS = [
   "proxy_type",
   "is_proxy_stopped",
   "proxy_status",
+  "proxy_problem",
   "settings",
   "private_key_id",
   "ip_previous",
@@ -56,6 +57,7 @@ const FIELDS = [
   "proxy_type",
   "is_proxy_stopped",
   "proxy_status",
+  "proxy_problem",
   "private_key_id",
   "ip_previous",
   "is_validating",
@@ -201,17 +203,24 @@ export function systemServerStore(context: Context): SystemServerStore {
           .executeTakeFirst();
         if (server && isHigh) tellOfServer(inside, server, "server.disk_usage_high", { used_percent: usedPercent });
       }),
-    recordProxyStatus: (id, status) =>
+    recordProxyStatus: (id, status, problem) =>
       inTransaction(context, async (inside) => {
+        const seen = { proxy_status: status, ...(problem === undefined ? {} : { proxy_problem: problem }) };
         const before = await inside.db
           .selectFrom("server")
           .select(["team_id", "uuid", "name", "proxy_status"])
           .where("id", "=", id)
-          .where("proxy_status", "is distinct from", status)
+          .where(({ or, eb }) =>
+            or([
+              eb("proxy_status", "is distinct from", status),
+              ...(problem === undefined ? [] : [eb("proxy_problem", "is distinct from", problem)]),
+            ]),
+          )
           .forNoKeyUpdate()
           .executeTakeFirst();
         if (before === undefined) return;
-        await inside.db.updateTable("server").set({ proxy_status: status }).where("id", "=", id).execute();
+        await inside.db.updateTable("server").set(seen).where("id", "=", id).execute();
+        if (before.proxy_status === status) return;
         const change = { status, previous_status: before.proxy_status };
         tellOfServer(inside, before, "server.proxy_status_changed", change);
       }),

@@ -1,4 +1,11 @@
-import { type DatabaseRecord, DomainError, type Forward, type Forwarder, type PresentForward } from "@berth/core";
+import {
+  type DatabaseRecord,
+  DomainError,
+  databaseView,
+  type Forward,
+  type Forwarder,
+  type PresentForward,
+} from "@berth/core";
 import { type TestDatabase, testDatabase, testDatabaseResource, testPlace } from "@berth/testing";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { createForwards, type Forwards } from "./forward.ts";
@@ -43,6 +50,13 @@ describe("the public ports of a server", () => {
   beforeEach(async () => {
     at = await place();
   });
+
+  /** As its answer tells. */
+  async function problemOf({ uuid }: DatabaseRecord): Promise<string | null> {
+    const found = await at.stores.databases.find(uuid);
+    if (found === undefined) throw new Error("The database is gone.");
+    return databaseView(found, { secrets: undefined }).public_port_problem;
+  }
 
   async function place(resyncSeconds = 60) {
     const stores = database.stores();
@@ -121,11 +135,29 @@ describe("the public ports of a server", () => {
       },
     ]);
     expect(at.warnings).toHaveLength(1);
+    expect(await problemOf(refused)).toBe("Port 15005 is taken.");
+    // A worker that begins knows what was told.
+    await at.look(true);
+    expect(await at.events("resource.port_refused")).toHaveLength(1);
     at.fake.foreign.clear();
     await until("the port is open", async () => {
       await at.look();
       return at.fake.open.has(refused.uuid);
     });
     expect(await at.events("resource.port_opened")).toHaveLength(1);
+    expect(await problemOf(refused)).toBeNull();
+  });
+
+  test("that something else has are no trouble of another port, nor of a database that shall not run", async () => {
+    at = await place(0);
+    const refused = await at.publicDatabase(15_007);
+    at.fake.foreign.add(15_007);
+    await at.look();
+    await at.stores.resources.setDesiredState(refused.id, "stopped");
+    expect(await problemOf(refused)).toBeNull();
+    await at.stores.resources.setDesiredState(refused.id, "running");
+    expect(await problemOf(refused)).toBe("Port 15007 is taken.");
+    await at.stores.databases.update(refused.id, { access: { is_public: true, public_port: 15_008 } });
+    expect(await problemOf(refused)).toBeNull();
   });
 });

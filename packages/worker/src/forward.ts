@@ -23,8 +23,6 @@ interface Post {
   recorded: string;
   syncedMs: number;
   work: Promise<void> | undefined;
-  /** Databases, by uuid, whose port is somebody else's, with what was told of it. */
-  readonly refused: Map<string, string>;
 }
 
 export function createForwards(deps: ForwardDeps): Forwards {
@@ -45,10 +43,7 @@ export function createForwards(deps: ForwardDeps): Forwards {
     if (recorded === post.recorded && !isDue) return;
     for (const operation of planForwards(wanted, await forwards.list())) {
       if (operation.type === "close") await forwards.close(operation.resourceUuid);
-      else await open(forwards, operation.forward, { databases, post, server: server.name });
-    }
-    for (const uuid of post.refused.keys()) {
-      if (!wanted.some(({ resourceUuid }) => resourceUuid === uuid)) post.refused.delete(uuid);
+      else await open(forwards, operation.forward, { databases, server: server.name });
     }
     post.recorded = recorded;
     post.syncedMs = performance.now();
@@ -58,7 +53,7 @@ export function createForwards(deps: ForwardDeps): Forwards {
   const open = async (
     forwards: NonNullable<ServerHands["engine"]["forwards"]>,
     forward: Forward,
-    { databases, post, server }: { databases: readonly DatabaseRecord[]; post: Post; server: string },
+    { databases, server }: { databases: readonly DatabaseRecord[]; server: string },
   ) => {
     const { resourceUuid, publicPort } = forward;
     const database = databases.find(({ uuid }) => uuid === resourceUuid);
@@ -66,13 +61,15 @@ export function createForwards(deps: ForwardDeps): Forwards {
     try {
       await forwards.open(forward);
       logger.info("A port of a server leads to a database.", { server, database: resourceUuid, port: publicPort });
-      if (post.refused.delete(resourceUuid)) await tell(database, "resource.port_opened");
+      if (database.public_port_problem === null) return;
+      await stores.databases.recordPortProblem(database.id, publicPort, null);
+      await tell(database, "resource.port_opened");
     } catch (error) {
       if (!isDomainError(error, "port.taken", "setup.failed")) throw error;
-      if (post.refused.get(resourceUuid) === error.message) return;
+      if (database.public_port_problem === error.message) return;
       logger.warn("A port of a server cannot lead to a database.", { server, database: resourceUuid, error });
+      await stores.databases.recordPortProblem(database.id, publicPort, error.message);
       await tell(database, "resource.port_refused", error.message);
-      post.refused.set(resourceUuid, error.message);
     }
   };
 
@@ -89,7 +86,7 @@ export function createForwards(deps: ForwardDeps): Forwards {
   return {
     sync(hands) {
       const { server } = hands;
-      const post = posts.get(server.id) ?? { recorded: "", syncedMs: NEVER, work: undefined, refused: new Map() };
+      const post = posts.get(server.id) ?? { recorded: "", syncedMs: NEVER, work: undefined };
       posts.set(server.id, post);
       const about = String(server.id);
       post.work ??= look(hands, post)

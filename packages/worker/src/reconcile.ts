@@ -201,12 +201,13 @@ export function createReconciler(deps: ReconcilerDeps, pulse: Pulse): Reconciler
         return sitesOf(wanted, releases);
       });
       post.syncedMs = performance.now();
-      await noteProxyStatus(deps, hands.server, hands.proxy);
+      await noteProxyStatus(deps, hands.server, hands.proxy, null);
       trouble.over(ofProxy(id), "The proxy knows its sites again.", { server: name });
     } catch (error) {
       // Releases are looked after even while their proxy is away.
       trouble.failed(ofProxy(id), "The proxy could not be told its sites.", { server: name, error });
-      await noteProxyStatus(deps, hands.server, hands.proxy).catch(() => undefined);
+      const problem = isDomainError(error) ? error.message : "Something failed inside of Berth: its log says what.";
+      await noteProxyStatus(deps, hands.server, hands.proxy, problem).catch(() => undefined);
     }
   };
 

@@ -44,11 +44,13 @@ async function bringTo(deps: ValidationDeps, server: ServerRecord, isAnew: boole
   await noteProxyStatus(deps, server, { lifecycle });
 }
 
-/** Written, and told of, when it changed. */
+/** Written, and told of, when it changed. @param problem What keeps going wrong with it; `null` when nothing does. */
 export async function noteProxyStatus(
   { stores }: Pick<ValidationDeps, "stores">,
   { id }: Pick<ServerRecord, "id">,
   { lifecycle }: Pick<ServerHands["proxy"], "lifecycle">,
+  problem?: string | null,
 ): Promise<void> {
-  if (lifecycle !== undefined) await stores.servers.recordProxyStatus(id, proxyStatusOf(await lifecycle.status()));
+  if (lifecycle === undefined) return;
+  await stores.servers.recordProxyStatus(id, proxyStatusOf(await lifecycle.status()), problem);
 }

@@ -9,6 +9,8 @@ export interface DatabaseRecord extends ResourceRecord {
   readonly is_public: boolean;
   /** Of the server, while it is public. */
   readonly public_port: number | null;
+  /** Why the port does not lead to it, as was seen last. */
+  readonly public_port_problem: string | null;
   readonly settings: DatabaseSettings;
   /** The engine's own fields that are no secrets, by name. */
   readonly fields: DatabaseFields;
@@ -43,6 +45,8 @@ export interface DatabaseRecordChange extends ResourceChange<DatabaseSettings, D
 export interface SystemDatabaseStore {
   /** Those of these servers that are reached from outside while they run. */
   listPublic(serverIds: readonly number[]): Promise<readonly DatabaseRecord[]>;
+  /** What was seen of its public port; `null` when nothing is wrong. @param port Of which it was seen. */
+  recordPortProblem(id: number, port: number, problem: string | null): Promise<void>;
 }
 
 /** `insert` and `update` throw `port.taken` when another public database of the server has the port. */

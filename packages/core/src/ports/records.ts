@@ -83,6 +83,8 @@ export interface ServerRecord extends Timestamps {
   readonly is_proxy_stopped: boolean;
   /** What was seen of its proxy last; `null` before the first look. */
   readonly proxy_status: ProxyStatus | null;
+  /** Why its proxy does not know its sites, or does not run. */
+  readonly proxy_problem: string | null;
   readonly settings: ServerSettings;
   readonly cloud_provider_token_id: number | null;
   /** Of the machine that was rented for it. */

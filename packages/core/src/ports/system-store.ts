@@ -78,8 +78,8 @@ export interface SystemServerStore {
   recordProbe(before: ServerRecord, after: Reachability, problem: string | null): Promise<void>;
   /** Tells when it came to be too high. */
   recordDiskUsage(id: number, usage: DiskUsage): Promise<void>;
-  /** What was seen of its proxy; tells when it is another than before. */
-  recordProxyStatus(id: number, status: ProxyStatus): Promise<void>;
+  /** What was seen of its proxy; tells when it is another than before. @param problem Stays when it is not given. */
+  recordProxyStatus(id: number, status: ProxyStatus, problem?: string | null): Promise<void>;
   /** What a validation found, with the end of its job, in one transaction. `false` when the lease is lost. */
   finishValidation(lease: JobLease, serverId: number, found: ValidationResult): Promise<boolean>;
 }
