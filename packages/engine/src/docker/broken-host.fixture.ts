@@ -1,4 +1,5 @@
-import type { Duplex } from "node:stream";
+import { Duplex } from "node:stream";
+import { setTimeout as delay } from "node:timers/promises";
 import { DomainError } from "@berth/core";
 import type { Host } from "../host/host.ts";
 import { localHost } from "../host/local-host.ts";
@@ -30,6 +31,25 @@ export function breakableHost() {
     /** Cuts what is open, and lets it be opened again at once. */
     hiccup() {
       for (const socket of open) socket.destroy();
+    },
+  };
+}
+
+/** This machine over a connection that brings so many bytes a second. */
+export function slowHost(bytesPerSecond: number): Host {
+  const local = localHost("test");
+  return {
+    ...local,
+    async connectSocket(path, signal) {
+      const socket = await local.connectSocket(path, signal);
+      const readable = async function* () {
+        for await (const chunk of socket) {
+          await delay((chunk.length / bytesPerSecond) * 1000);
+          yield chunk;
+        }
+      };
+      const calls = { setKeepAlive() {}, setNoDelay() {}, setTimeout() {}, ref() {}, unref() {} };
+      return Object.assign(Duplex.from({ readable: readable(), writable: socket }), calls);
     },
   };
 }

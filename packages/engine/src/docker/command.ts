@@ -5,7 +5,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { type CommandIO, type CommandResult, type DatabaseCommand, DomainError } from "@berth/core";
 import type Docker from "dockerode";
 import { splitLines } from "../host/lines.ts";
-import { cancelled, exitCodeOf, killGroup, prepared } from "./exec.ts";
+import { cancelled, exitCodeOf, killGroup, PID_LENGTH_MAX, prepared } from "./exec.ts";
 import { readFrames } from "./frames.ts";
 
 /**
@@ -104,8 +104,8 @@ function streamsOf(stream: AsyncIterable<Uint8Array | string>, end: string) {
     if (head === undefined) return splitter.write(bytes);
     head = Buffer.concat([head, bytes]);
     const lineEnd = head.indexOf("\n");
-    if (lineEnd === -1) return;
-    const text = head.toString("latin1", 0, lineEnd);
+    if (lineEnd === -1 && head.length <= PID_LENGTH_MAX) return;
+    const text = head.toString("latin1", 0, Math.max(lineEnd, 0));
     const isPid = /^\d+$/.test(text);
     tellPid(isPid ? Number(text) : undefined);
     splitter.write(isPid ? head.subarray(lineEnd + 1) : head);

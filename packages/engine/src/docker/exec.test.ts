@@ -1,7 +1,24 @@
 import { describeDocker } from "@berth/testing";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { slowHost } from "./broken-host.fixture.ts";
+import { dockerClient } from "./client.ts";
 import { type DockerWorld, dockerWorld, IMAGES, io, specOf } from "./docker.fixture.ts";
 import { portsOf } from "./ports.ts";
+
+/** Instead of the image's own: writes without end, and no line. */
+const ENDLESS = `#!/usr/bin/env node
+const bytes = Buffer.alloc(65536, "x");
+for (const out of [process.stdout, process.stderr]) {
+  if (process.argv.includes("pid")) out.write("4711\\n");
+  const write = () => {
+    while (out.write(bytes));
+    out.once("drain", write);
+  };
+  write();
+}`;
+const PUT =
+  "const fs = require('fs'); fs.writeFileSync('/sh', process.argv[1]); fs.chmodSync('/sh', 0o755); fs.renameSync('/sh', '/bin/sh')";
+const ENDLESS_SHELL = `RUN ${JSON.stringify(["node", "-e", PUT, ENDLESS])}`;
 
 const WAIT = { timeout: 10_000, interval: 50 };
 
@@ -74,6 +91,29 @@ describeDocker("a script in a container", IMAGES, (fixture) => {
     const cut = await engine.exec(spec, "printf 'ééé'", { timeoutSeconds: 20, maxOutputBytes: 3 });
     expect(cut).toMatchObject({ output: "é", isTruncated: true });
   });
+
+  test("is read to its end over a slow connection, though it has ended before that", async () => {
+    const host = slowHost(1_000_000);
+    const engine = await world.engine({ host, docker: dockerClient(host) });
+    const spec = specOf(await world.image());
+    await engine.start(spec, io());
+    const script = "sleep 0.6; head -c 900000 /dev/zero | tr '\\000' x; echo; echo end";
+    const { output, isTruncated } = await engine.exec(spec, script, { timeoutSeconds: 30 });
+    expect([output.length, output.slice(-5), isTruncated]).toEqual([900_005, "\nend\n", false]);
+  });
+
+  test.each(["no pid", "pid"])(
+    "takes no more than its time and what is kept of it from a shell that tells %s",
+    async (what) => {
+      const { engine, spec } = await started(ENDLESS_SHELL);
+      const running = engine.exec(spec, what, { timeoutSeconds: 1, maxOutputBytes: 10 });
+      expect(await running).toMatchObject({ exitCode: 124, output: "xxxxxxxxxx", isTruncated: true });
+      const stop = AbortSignal.timeout(500);
+      const command = engine.command(spec, { argv: [what], variables: {} }, { signal: stop });
+      await expect(command).rejects.toMatchObject({ code: "deploy.cancelled" });
+    },
+    40_000,
+  );
 
   test("says so where the image has no shell", async () => {
     const { engine, spec } = await started("RUN rm -f /bin/sh");

@@ -34,7 +34,8 @@ export async function executeIn(
   const output = outputOf(maxOutputBytes, onLine);
   const read = output.take(stream);
   const end = await firstEnd(exec, read, { timeoutSeconds, signal });
-  if (end !== "exited") {
+  if (end === "exited") await output.settled(read);
+  else {
     // The script may not have begun yet: it must not begin after that.
     const pid = await Promise.race([
       output.pid,
@@ -108,7 +109,11 @@ export async function killGroup(container: Docker.Container, pid: number | undef
     });
     const stream = await killer.start({ hijack: false, stdin: false });
     stream.resume();
-    await new Promise<void>((resolve) => stream.once("close", resolve).once("end", resolve).once("error", resolve));
+    const ended = new Promise<void>((resolve) => stream.once("close", resolve).once("end", resolve));
+    stream.once("error", () => stream.destroy());
+    // A shell of an image's own making may do anything but kill.
+    await Promise.race([ended, delay(KILL_MS_MAX, undefined, { ref: false })]);
+    stream.destroy();
   } catch (cause) {
     // It ended with its container.
     if (statusCodeOf(cause) === undefined) throw cause;
@@ -123,6 +128,7 @@ function outputOf(bytesMax: number, onLine: (line: string) => void = () => undef
   let head = Buffer.alloc(0);
   let isTruncated = false;
   let isHeaded = false;
+  let readAtMs = 0;
   const { promise: pid, resolve: tellPid } = Promise.withResolvers<number | undefined>();
 
   const keep = (bytes: Buffer) => {
@@ -136,9 +142,9 @@ function outputOf(bytesMax: number, onLine: (line: string) => void = () => undef
   const takeHead = (bytes: Buffer) => {
     head = Buffer.concat([head, bytes]);
     const end = head.indexOf("\n");
-    if (end === -1) return;
-    const text = head.toString("latin1", 0, end);
-    // A shell that cannot be started says so instead.
+    if (end === -1 && head.length <= PID_LENGTH_MAX) return;
+    const text = head.toString("latin1", 0, Math.max(end, 0));
+    // A shell that cannot be started says so instead, and one of an image's own making says anything.
     const isPid = /^\d+$/.test(text);
     tellPid(isPid ? Number(text) : undefined);
     keep(isPid ? head.subarray(end + 1) : head);
@@ -154,9 +160,21 @@ function outputOf(bytesMax: number, onLine: (line: string) => void = () => undef
       const text = Buffer.concat([...kept, ...(isHeaded ? [] : [head])]).toString("utf8");
       return { output: isTruncated ? text.replace(/\uFFFD$/, "") : text, isTruncated };
     },
+    /** What it wrote may still be on its way when it has ended; what it left in the background may never end. */
+    async settled(read: Promise<void>): Promise<void> {
+      const endMs = performance.now() + LATE_MS_MAX;
+      const isRead = read.then(() => true);
+      readAtMs = performance.now();
+      while (!(await Promise.race([isRead, delay(LATE_MS, false, { ref: false })]))) {
+        if (performance.now() - readAtMs >= LATE_MS) return;
+        isTruncated ||= performance.now() > endMs;
+        if (isTruncated) return;
+      }
+    },
     async take(stream: AsyncIterable<Uint8Array | string>): Promise<void> {
       try {
         for await (const { stream: from, bytes } of readFrames(stream)) {
+          readAtMs = performance.now();
           if (isHeaded || from === "stderr") keep(bytes);
           else takeHead(bytes);
         }
@@ -172,7 +190,12 @@ function outputOf(bytesMax: number, onLine: (line: string) => void = () => undef
 export const cancelled = () => new DomainError("deploy.cancelled", "The work was cancelled.");
 
 const OUTPUT_BYTES_MAX = 1 << 20;
+/** Of any system, in digits. */
+export const PID_LENGTH_MAX = 20;
 const BEGIN_MS = 5000;
+const KILL_MS_MAX = 5000;
+const LATE_MS = 1000;
+const LATE_MS_MAX = 30_000;
 const LAST_WORDS_MS = 2000;
 const WATCH_MS = 1000;
 const SETTLE_MS = 20;

@@ -112,9 +112,13 @@ function withoutPid(stderr: Readable): { readonly pid: Promise<number>; readonly
       if (head === undefined) return done(null, chunk);
       const known = Buffer.concat([head, chunk]);
       const end = known.indexOf("\n");
-      head = end === -1 ? known : undefined;
-      if (end === -1) return done();
-      resolve(Number(known.subarray(0, end)));
+      if (end === -1 && known.length <= PID_LENGTH_MAX) {
+        head = known;
+        return done();
+      }
+      head = undefined;
+      // A machine that says something else is not asked to end it.
+      resolve(end === -1 ? Number.NaN : Number(known.subarray(0, end)));
       done(null, known.subarray(end + 1));
     },
     // A shell that did not come so far said why.
@@ -191,6 +195,7 @@ async function endGroup(connection: SshConnection, channel: ClientChannel, pid: 
 }
 
 const PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+const PID_LENGTH_MAX = 20;
 const GRACE_SECONDS = 2; // A cancelled build has to be gone within 5.
 const END_SECONDS_MAX = 4;
 const END_GROUP = [
