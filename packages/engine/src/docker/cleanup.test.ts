@@ -84,6 +84,25 @@ describe.skipIf(!hasEngine)("a cleanup of an engine", { timeout: 20_000 }, () =>
     const inUse = (await cleaner.observe()).find(({ name }) => name === used.image);
     expect(await cleaner.remove(operationFor(inUse))).toBe("stays");
   });
+
+  test("removes a container with the volumes that only it has", async () => {
+    const { docker, resourceUuid } = suite;
+    await suite.build({ Dockerfile: `FROM alpine:3\nRUN echo ${instance} > /x\nVOLUME /data` });
+    const [image] = await docker.listImages({ filters: { reference: [`berth/${resourceUuid}:*`] } });
+    const name = `${instance}-v`;
+    const container = await docker.createContainer({
+      name,
+      Image: image?.Id ?? "",
+      Labels: labels({ "berth.resource": "gone" }),
+      HostConfig: { Mounts: [{ Type: "volume", Source: "", Target: "/data" }] },
+    });
+    made.push(() => container.remove({ force: true, v: true }));
+    const [volume] = (await container.inspect()).Mounts;
+    const cleaner = dockerCleaner({ docker, server: "here", instance });
+    const seenContainer = (await cleaner.observe()).find((one) => one.name === name);
+    expect(await cleaner.remove(operationFor(seenContainer))).toBe("removed");
+    await expect(docker.getVolume(volume?.Name ?? "").inspect()).rejects.toMatchObject({ statusCode: 404 });
+  });
 });
 
 function operationFor(object: SeenObject | undefined) {

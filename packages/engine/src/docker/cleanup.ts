@@ -43,7 +43,8 @@ const isSame = (one: CleanupOperation, other: Pick<SeenObject, "type" | "id" | "
 const REMOVALS: Readonly<
   Record<CleanupOperation["type"], (docker: Docker, operation: CleanupOperation) => Promise<unknown>>
 > = {
-  container: (docker, { id }) => docker.getContainer(id).remove(),
+  // With the volumes that only it has.
+  container: (docker, { id }) => docker.getContainer(id).remove({ v: true }),
   image: (docker, { id, name }) => docker.getImage(name ?? id).remove(),
   volume: (docker, { id }) => docker.getVolume(id).remove(),
   network: (docker, { id }) => docker.getNetwork(id).remove(),
