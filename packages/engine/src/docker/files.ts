@@ -91,18 +91,24 @@ function ownerOf(user: string, accounts: Accounts): Owner {
 
 const isRoot = (user: string): boolean => /^(root|0)?(:|$)/.test(user);
 
-/** Empty when there is none. */
+/** Empty when there is none. Of one that is longer than any should be, the beginning: an image may hold anything. */
 async function readFile(container: Docker.Container, path: string): Promise<string> {
   try {
     const archive = await container.getArchive({ path });
     const chunks: Buffer[] = [];
     const parser = new Parser();
     parser.on("entry", (entry) => entry.on("data", (chunk: Buffer) => chunks.push(chunk)));
-    for await (const chunk of archive) parser.write(Buffer.from(chunk));
-    parser.end();
+    let bytes = 0;
+    for await (const chunk of archive) {
+      parser.write(Buffer.from(chunk));
+      bytes += chunk.length;
+      if (bytes > FILE_BYTES_MAX) break;
+    }
     return Buffer.concat(chunks).toString("utf8");
   } catch (cause) {
     if (statusCodeOf(cause) === 404) return "";
     throw cause;
   }
 }
+
+const FILE_BYTES_MAX = 1 << 20;

@@ -1,11 +1,14 @@
 import { randomBytes } from "node:crypto";
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { createServer } from "node:net";
+import { createServer, Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type ReleaseSpec, readRunOptions, type StorageMount } from "@berth/core";
 import { describeDocker } from "@berth/testing";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import type { Host } from "../host/host.ts";
+import { localHost } from "../host/local-host.ts";
+import { dockerClient } from "./client.ts";
 import { NO_CONTAINER_OPTIONS } from "./container.ts";
 import { type DockerWorld, dockerWorld, IMAGES, io, specOf } from "./docker.fixture.ts";
 import type { DockerEngine } from "./engine.ts";
@@ -213,6 +216,27 @@ describeDocker("a container of a release", IMAGES, (fixture) => {
       await sh(made, `echo changed > ${file.mountPath}`);
       const { Mounts } = await infoOf(made);
       expect(Mounts).toEqual([]);
+    });
+
+    test("that are files are put there without reading all that an image gives out as its table of users", async () => {
+      const long = "import('node:fs').then((fs) => fs.appendFileSync('/etc/passwd', '# a comment\\n'.repeat(3e6)))";
+      const image = await world.image(`RUN ["node", "-e", ${JSON.stringify(long)}]`, "USER node");
+      const sockets: Socket[] = [];
+      const local = localHost("test");
+      const host: Host = {
+        ...local,
+        async connectSocket(path, signal) {
+          const socket = await local.connectSocket(path, signal);
+          if (socket instanceof Socket) sockets.push(socket);
+          return socket;
+        },
+      };
+      const own = await world.engine({ host, docker: dockerClient(host) });
+      const file = { type: "file", uuid: uuid(), name: "conf", mountPath: "/app/conf", content: "x" } as const;
+      const made = specOf(image, { storages: [file] });
+      await own.start(made, io());
+      expect(await sh(made, "stat -c '%u' /app/conf")).toBe(await sh(made, "id -u"));
+      expect(sockets.reduce((sum, { bytesRead }) => sum + bytesRead, 0)).toBeLessThan(10_000_000);
     });
   });
 
