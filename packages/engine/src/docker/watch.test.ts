@@ -63,6 +63,16 @@ describeDocker("what others do to containers", IMAGES, (fixture) => {
     expect(await engine.list()).toContainEqual(await engine.inspect(spec));
   });
 
+  test("is seen though somebody who looked for it found first that it is gone", async () => {
+    const broken = breakableHost();
+    const { engine, spec, seen, container } = await watched(broken.host);
+    broken.cut();
+    await container.remove({ force: true });
+    broken.mend();
+    expect(await engine.inspect(spec)).toBeUndefined();
+    await vi.waitFor(() => expect(seen.at(-1)).toBe("removing"), SEEN);
+  });
+
   test("is known without asking while events are followed, and not while they may be missed", async () => {
     const broken = breakableHost();
     const { engine, spec, container } = await watched(broken.host);

@@ -136,10 +136,12 @@ export function watchReleases({ docker, instance, resyncSeconds, warn }: Release
   }
 
   function forget(id: string, ref: ReleaseRef): void {
-    const wholeBefore = wholeOf(ref);
-    const wasKnown = known.delete(id);
+    const before = known.get(id);
+    // Whoever looked for it may have found already that it is gone.
+    const wholeBefore = wholeOf(ref) ?? (before && releaseOf([before.part]));
+    known.delete(id);
     forgetId(ref, id);
-    if (!wasKnown || wholeBefore === undefined) return;
+    if (before === undefined || wholeBefore === undefined) return;
     emit(wholeOf(ref) ?? { ...wholeBefore, state: "removing", upstream: null });
   }
 
