@@ -132,13 +132,14 @@ export function caddyProxy(options: ServerProxyOptions): ManagedProxy {
     return known();
   }
 
-  /** Another control plane may add a site between our reading and our telling: whoever tells last looks once more. */
+  /** Another control plane may change a site between our reading and our telling: whoever tells last looks once more. */
   async function settle(): Promise<void> {
     for (let attempt = 1; attempt <= SETTLE_ATTEMPTS_MAX; attempt++) {
       const sites = await files.readAll();
-      await load(configOf(sites));
+      const config = configOf(sites);
+      await load(config);
       recorded = sites;
-      if (await files.areOf(sites.values())) return;
+      if (configOf(await files.readAll()) === config) return;
     }
   }
 

@@ -6,8 +6,10 @@ import { request as requestHttps } from "node:https";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import type { TLSSocket } from "node:tls";
+import type { Upstream } from "@berth/core";
 import { describeDocker } from "@berth/testing";
 import { expect, it } from "vitest";
+import type { Host } from "../../host/host.ts";
 import { ask, HOST, listen, readAll, site, until } from "../proxy.fixture.ts";
 import { serverProxy } from "../server/server-proxy.ts";
 import { caddyAdmin } from "./admin.ts";
@@ -125,6 +127,34 @@ describeDocker("a change of routes in Caddy", [IMAGE], (docker) => {
     await Promise.all([other.put(site("d", [old])), front.proxy.put(site("e", [old]))]);
     const texts = await Promise.all(["a", "b", "c", "d", "e"].map((id) => text(`${id}.test`)));
     expect(texts).toEqual(["young", expect.stringContaining("Nothing"), "old", "old", "old"]);
+  });
+
+  it("has what each of two control planes told it last, though one was slower to tell it", async () => {
+    const [old, young] = [await named("old"), await named("young")];
+    const gate = Promise.withResolvers<void>();
+    const asked = Promise.withResolvers<void>();
+    let isSlow = false;
+    const host: Host = {
+      ...testHost,
+      async connectSocket(path, signal) {
+        if (isSlow) {
+          asked.resolve();
+          await gate.promise;
+        }
+        return await testHost.connectSocket(path, signal);
+      },
+    };
+    const [slow, fast] = [caddyProxy({ ...front.options, host }), front.proxy];
+    await fast.sync([site("a", [old]), site("b", [young])]);
+    const moved = (id: string, upstream: Upstream) =>
+      site(id, [upstream], { routes: [{ host: `${id}.moved.test`, path: "/" }] });
+    isSlow = true;
+    const told = slow.put(moved("a", old));
+    await asked.promise;
+    await fast.put(moved("b", young));
+    gate.resolve();
+    await told;
+    expect([await text("a.moved.test"), await text("b.moved.test")]).toEqual(["old", "young"]);
   });
 
   it("survives a kill of Caddy, and is not lost while it is stopped", async () => {

@@ -10,8 +10,6 @@ export interface SiteFiles {
   readAll(): Promise<ReadonlyMap<string, RoutedSite>>;
   write(site: RoutedSite): Promise<void>;
   remove(siteId: string): Promise<void>;
-  /** Whether the sites that have files are these. */
-  areOf(sites: Iterable<RoutedSite>): Promise<boolean>;
   /** Files of no site. */
   removeOthers(sites: Iterable<RoutedSite>): Promise<void>;
 }
@@ -27,11 +25,6 @@ export function siteFiles(host: Host, folder: string): SiteFiles {
     },
     write: (site) => host.files.write(pathOf(site.id), `${JSON.stringify(site)}\n`),
     remove: (siteId) => host.files.remove(pathOf(siteId)),
-    async areOf(sites) {
-      const wanted = namesOf(sites);
-      const names = (await host.files.list(folder)).filter((name) => name.endsWith(".json"));
-      return names.length === wanted.size && names.every((name) => wanted.has(name));
-    },
     async removeOthers(sites) {
       const kept = namesOf(sites);
       const others = (await host.files.list(folder)).filter((name) => !kept.has(name));

@@ -27,6 +27,22 @@ it("keeps in its one file what it and another control plane were told", async ()
     expect(await rules()).toEqual(["Host(`b.test`)", "Host(`c.test`)"]);
     expect([await first.inFlight(upstream), first.capabilities.requestCounts]).toEqual([1, false]);
     expect(await readFile(join(folder, "sites", "b.json"), "utf8")).not.toContain("plaintext");
+    const gate = Promise.withResolvers<void>();
+    const asked = Promise.withResolvers<void>();
+    const write: typeof host.files.write = async (path, content, how) => {
+      if (path.endsWith("berth.yml")) {
+        asked.resolve();
+        await gate.promise;
+      }
+      await host.files.write(path, content, how);
+    };
+    const slow = traefikProxy({ ...options, host: { ...host, files: { ...host.files, write } } });
+    const told = slow.put(site("d", [upstream]));
+    await asked.promise;
+    await first.put(site("e", [upstream]));
+    gate.resolve();
+    await told;
+    expect(await rules()).toEqual(["b", "c", "d", "e"].map((id) => `Host(\`${id}.test\`)`));
     await first.sync([]);
     expect(await rules()).toEqual([]);
     expect(first.publicUrl("https://a.test:3000/x")).toBe("https://a.test/x");

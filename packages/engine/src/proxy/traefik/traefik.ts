@@ -60,16 +60,27 @@ export function traefikProxy(options: ServerProxyOptions): ManagedProxy {
     await delay(LEARNT_AFTER_MS);
   }
 
+  /** Another control plane may change a site between our reading and our telling: whoever tells last looks once more. */
+  async function settle(): Promise<void> {
+    let sites = await recorded();
+    for (let attempt = 1; attempt <= SETTLE_ATTEMPTS_MAX; attempt++) {
+      await write(sites);
+      const now = await recorded();
+      if (isSame(now, sites)) return;
+      sites = now;
+    }
+  }
+
   async function put(site: Site): Promise<void> {
     await recorded();
     await files.write(await routed(site));
-    await write(await recorded());
+    await settle();
   }
 
   async function remove(siteId: string): Promise<void> {
     if (!(await recorded()).has(siteId)) return;
     await files.remove(siteId);
-    await write(await recorded());
+    await settle();
   }
 
   async function sync(list: readonly Site[]): Promise<void> {
@@ -125,6 +136,10 @@ export function traefikContainer(
   };
 }
 
+const isSame = (one: ReadonlyMap<string, RoutedSite>, other: ReadonlyMap<string, RoutedSite>): boolean =>
+  JSON.stringify([...one]) === JSON.stringify([...other]);
+
+const SETTLE_ATTEMPTS_MAX = 5;
 const FILE = "berth.yml";
 /** Five times the throttle that `traefikCommand` sets: by default changes would wait 2 s for each other. */
 const LEARNT_AFTER_MS = 500;
