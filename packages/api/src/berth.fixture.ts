@@ -36,7 +36,7 @@ export interface Served {
   readonly where: Where;
   /** May everything in the team that `place` belongs to. */
   readonly token: string;
-  readonly otherTeam: { readonly token: string; readonly where: Where };
+  readonly otherTeam: OtherTeam;
   /** Of the team with id 0. */
   readonly rootToken: string;
   tokenWith(...abilities: Ability[]): Promise<string>;
@@ -50,6 +50,15 @@ export interface Where {
   readonly environment_name: string;
   readonly server_uuid: string;
 }
+
+export interface OtherTeam extends Pick<Served, "token" | "where" | "stores" | "place"> {}
+
+/** The same API as the other team has it. */
+export const asOtherTeam = (api: Served): Served => ({
+  ...api,
+  ...api.otherTeam,
+  ask: (method, path, options) => api.ask(method, path, { token: api.otherTeam.token, ...options }),
+});
 
 export interface AskOptions {
   /** `null`: none. */
@@ -77,7 +86,8 @@ export async function served(options: Partial<ControlDeps> = {}): Promise<Served
   const [ownId = 0, otherId = 0] = teamIds;
   const stores = db.stores(ownId);
   const place = await testPlace(stores);
-  const otherPlace = await testPlace(db.stores(otherId));
+  const otherStores = db.stores(otherId);
+  const otherPlace = await testPlace(otherStores);
   const token = await makeToken(db, ownId, EVERYTHING);
   const app = application(db, engine, faults, options);
   await app.ready();
@@ -89,7 +99,12 @@ export async function served(options: Partial<ControlDeps> = {}): Promise<Served
     place,
     where: whereOf(place),
     token,
-    otherTeam: { token: await makeToken(db, otherId, EVERYTHING), where: whereOf(otherPlace) },
+    otherTeam: {
+      token: await makeToken(db, otherId, EVERYTHING),
+      where: whereOf(otherPlace),
+      stores: otherStores,
+      place: otherPlace,
+    },
     rootToken: await makeToken(db, 0, ["root"]),
     tokenWith: (...abilities) => makeToken(db, ownId, abilities),
     ask: (method, path, options = {}) => ask(app, method, path, { token, ...options }),

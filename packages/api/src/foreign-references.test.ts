@@ -1,12 +1,12 @@
-import { contents, testUuid } from "@berth/testing";
+import { contents } from "@berth/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { COMPOSE, type Served, served } from "./berth.fixture.ts";
+import { asOtherTeam, type Served, served } from "./berth.fixture.ts";
 import { exampleBody, madeObjects, type Objects, pathOf } from "./objects.fixture.ts";
 import { operationsOf, type Route, routesOf } from "./rest/routes.ts";
 import { appRouter } from "./root.ts";
 
 /** Fields of bodies and queries that name an object. */
-const isReference = (key: string) => /_uuids?$|^owner_uuid$/.test(key);
+const isReference = (key: string) => /(^|_)uuids?$|_token_id$/.test(key);
 
 /** Named by the caller's own text, which may be of no object at all. */
 const FREE = new Set(["job_uuid"]);
@@ -29,38 +29,43 @@ const routes = operationsOf(appRouter)
 describe("[S67] another team's object that a request refers to", () => {
   let api: Served;
   let objects: Objects;
+  /** By the field, of one kind of path where they differ. */
   let foreign: Readonly<Record<string, string>>;
   beforeAll(async () => {
     api = await served();
     objects = await madeObjects(api);
-    const theirs = { token: api.otherTeam.token };
-    const [environment] = (await api.ask("GET", `/projects/${api.otherTeam.where.project_uuid}/environments`, theirs))
-      .json;
-    const { json: team } = await api.ask("GET", "/teams/current", theirs);
-    const cloudToken = { uuid: testUuid(), provider: "hetzner", name: "theirs", token: "t0ken" } as const;
-    await api.db.stores(team.id).cloudTokens.insert(cloudToken);
-    const made = { ...api.otherTeam.where, docker_compose: COMPOSE };
-    const { json: created } = await api.ask("POST", "/services", { ...theirs, body: made });
-    const { json: service } = await api.ask("GET", `/services/${created.uuid}`, theirs);
-    const { json: database } = await api.ask("POST", "/databases/postgresql", {
-      ...theirs,
-      body: api.otherTeam.where,
-    });
+    const theirs = asOtherTeam(api);
+    const made = await madeObjects(theirs);
+    const path = `/projects/${theirs.where.project_uuid}/environments`;
+    const [[environment], service, keys, githubApp] = await Promise.all([
+      theirs.ask("GET", path).then(({ json }) => json),
+      theirs.ask("GET", `/services/${made["/services/{uuid}"]}`).then(({ json }) => json),
+      theirs.ask("GET", "/security/keys").then(({ json }) => json),
+      theirs.stores.githubApps.find(Number(made["/github-apps/{github_app_id}"])),
+    ]);
     foreign = {
-      target_database_uuid: database.uuid,
-      project_uuid: api.otherTeam.where.project_uuid,
-      server_uuid: api.otherTeam.where.server_uuid,
+      ...theirs.where,
+      target_database_uuid: made["/databases/{uuid}"] ?? "",
       environment_uuid: environment.uuid,
-      cloud_provider_token_uuid: cloudToken.uuid,
+      cloud_provider_token_uuid: made["/cloud-tokens/{uuid}"] ?? "",
+      cloud_provider_token_id: made["/cloud-tokens/{uuid}"] ?? "",
+      ...Object.fromEntries(
+        ["applications", "services", "databases"].map((kind) => [`${kind} uuid`, made[`${kind}{storage_uuid}`] ?? ""]),
+      ),
+      "deploy uuid": made["/applications/{uuid}"] ?? "",
+      "security uuid": keys[0].uuid,
+      "servers uuid": made["/applications/{uuid}"] ?? "",
       resource_uuid: service.applications[0].uuid,
-      // Names and uuids of what no caller of these teams owns read the same as another team's.
-      ...NOWHERE,
+      s3_storage_uuid: made["/s3-storages/{uuid}"] ?? "",
+      destination_uuid: theirs.place.destination.uuid,
+      private_key_uuid: keys[0].uuid,
+      github_app_uuid: githubApp?.uuid ?? "",
     };
   });
   afterAll(() => api.close());
 
   test.each(routes)("%s reads as not found, and nothing is changed", async (_, route, key) => {
-    const reference = foreign[key];
+    const reference = foreign[`${route.path.split("/")[1]} ${key}`] ?? foreign[key];
     if (reference === undefined) throw new Error(`Name another team's object for ${key} in this test.`);
     const before = await contents(api.db.url, ["token"]);
     const { status } = await asked(route, key, reference);
@@ -82,10 +87,3 @@ describe("[S67] another team's object that a request refers to", () => {
     });
   }
 });
-
-const NOWHERE = {
-  s3_storage_uuid: "s00000000000000000000000",
-  destination_uuid: "d00000000000000000000000",
-  private_key_uuid: "k00000000000000000000000",
-  github_app_uuid: "00000000-0000-4000-8000-000000000000",
-};

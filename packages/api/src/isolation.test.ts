@@ -1,7 +1,8 @@
+import { contents } from "@berth/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type Served, served } from "./berth.fixture.ts";
+import { asOtherTeam, type Served, served } from "./berth.fixture.ts";
 import { EXAMPLE_BODIES, madeObjects, type Objects, pathOf } from "./objects.fixture.ts";
-import { operationsOf, parametersOf, routesOf } from "./rest/routes.ts";
+import { operationsOf, parametersOf, type Route, routesOf } from "./rest/routes.ts";
 import { appRouter } from "./root.ts";
 
 const routes = operationsOf(appRouter)
@@ -19,15 +20,7 @@ describe("[S67] another team's object reads as not found", () => {
   afterAll(() => api.close());
 
   test.each(routes)("%s", async (_, route) => {
-    const { operation, method, body } = route;
-    const example = EXAMPLE_BODIES[operation.options.operationId];
-    if (body === "required" && example === undefined) throw new Error("Give this operation an example body.");
-    const options = {
-      token: api.otherTeam.token,
-      ...(example !== undefined && body !== "none" ? { body: example } : {}),
-      ...(body === "upload" ? { upload: Buffer.from("x") } : {}),
-    };
-    const answer = await api.ask(method, pathOf(route, objects), options);
+    const answer = await askedAsOther(api, route, pathOf(route, objects));
     expect([answer.status, answer.json.message]).toEqual([404, expect.stringMatching(/^[A-Z].* not found\.$/)]);
     expect(answer.json).not.toHaveProperty("docs");
   });
@@ -38,19 +31,61 @@ describe("[S67] another team's object reads as not found", () => {
     expect([json.status, json.name]).not.toContain("mine");
     expect(json.status).toBe("exited:unhealthy");
     expect((await api.ask("GET", "/deployments")).json).toHaveLength(1);
-    const envs = await api.ask("GET", `/applications/${application}/envs`);
-    expect(envs.json.map(({ key, value }: { key: string; value: string }) => [key, value])).toEqual([
-      ["THEIRS", "1"],
-      ["THEIRS", "1"],
-    ]);
-    const tasks = await api.ask("GET", `/applications/${application}/scheduled-tasks`);
-    const storages = await api.ask("GET", `/applications/${application}/storages`);
-    expect([tasks.json, storages.json.persistent_storages, storages.json.file_storages]).toMatchObject([
-      [{ name: "theirs" }],
-      [],
-      [{ mount_path: "/theirs" }],
-    ]);
-    expect((await api.ask("GET", `/applications/${application}/tags`)).json).toMatchObject([{ name: "theirs" }]);
     expect((await api.ask("GET", `/projects/${api.where.project_uuid}`)).json.environments).toHaveLength(1);
   });
+
+  test.each(["applications", "services", "databases"])("nor of what its %s have", async (kind) => {
+    const of = async (what: string) => (await api.ask("GET", `/${kind}/${objects[`/${kind}/{uuid}`]}/${what}`)).json;
+    const { persistent_storages, file_storages } = await of("storages");
+    const names = (await of("envs")).map(({ key, value }: { key: string; value: string }) => `${key}=${value}`);
+    expect(new Set(names)).toEqual(new Set(["THEIRS=1"]));
+    expect(persistent_storages.filter(({ name }: { name: string }) => name === "mine")).toEqual([]);
+    expect(file_storages).toMatchObject([{ mount_path: "/theirs" }]);
+    expect(await of("tags")).toMatchObject([{ name: "theirs" }]);
+    if (kind !== "databases") expect(await of("scheduled-tasks")).toMatchObject([{ name: "theirs" }]);
+    else expect(await of("backups")).toMatchObject([{ enabled: true }]);
+  });
 });
+
+/** They name nothing of a team: a pull request, a user, a repository. */
+const OF_NO_TEAM = ["{pull_request_id}", "{user_id}", "{owner}", "{repo}"];
+
+const children = routes.flatMap(([name, route]) => {
+  const parameters = route.path.match(/\{\w+\}/g) ?? [];
+  return parameters.slice(1).flatMap((parameter) => {
+    return OF_NO_TEAM.includes(parameter) ? [] : [[`${name}: ${parameter}`, route, parameter] as const];
+  });
+});
+
+describe("[S67] another team's object below one's own reads as not found", () => {
+  let api: Served;
+  let theirs: Objects;
+  let own: Objects;
+  beforeAll(async () => {
+    api = await served();
+    theirs = await madeObjects(api);
+    own = await madeObjects(asOtherTeam(api));
+  });
+  afterAll(() => api.close());
+
+  test.each(children)("%s, and nothing is changed", async (_, route, parameter) => {
+    const kind = route.path.split("/")[1];
+    const foreign = Object.fromEntries(
+      [parameter, `${kind}${parameter}`].flatMap((key) => (key in theirs ? [[key, theirs[key] ?? ""]] : [])),
+    );
+    const before = await contents(api.db.url, ["token"]);
+    const answer = await askedAsOther(api, route, pathOf(route, { ...own, ...foreign }));
+    expect([answer.status, answer.json.message]).toEqual([404, expect.stringMatching(/^[A-Z].* not found\.$/)]);
+    expect(await contents(api.db.url, ["token"])).toEqual(before);
+  });
+});
+
+async function askedAsOther(api: Served, { operation, method, body }: Route, path: string) {
+  const example = EXAMPLE_BODIES[operation.options.operationId];
+  if (body === "required" && example === undefined) throw new Error("Give this operation an example body.");
+  return await api.ask(method, path, {
+    token: api.otherTeam.token,
+    ...(example !== undefined && body !== "none" ? { body: example } : {}),
+    ...(body === "upload" ? { upload: Buffer.from("x") } : {}),
+  });
+}

@@ -3,7 +3,7 @@ import { testBackup, testGithubApp, testKey, testPrivateKey, testUuid } from "@b
 import { COMPOSE, createdApplication, createdService, type Served } from "./berth.fixture.ts";
 import type { Operation, Route } from "./rest/routes.ts";
 
-/** Path, or parameter in one, to what stands for its parameter. */
+/** Path, or parameter in one, also of one kind of resource only, to what stands for its parameter. */
 export type Objects = Readonly<Record<string, string>>;
 
 /** The same body for an operation of several kinds. */
@@ -120,35 +120,33 @@ export function exampleBody({ where }: Pick<Served, "where">, { options, input }
 export async function madeObjects(api: Served): Promise<Objects> {
   const application = await createdApplication(api, { instant_deploy: true });
   const { json } = await api.ask("GET", `/deployments/applications/${application}`);
-  await api.ask("POST", `/applications/${application}/envs`, { body: { key: "THEIRS", value: "1" } });
-  const envs = await api.ask("GET", `/applications/${application}/envs`);
   const { id = 0 } = (await api.stores.applications.find(application)) ?? {};
   await api.stores.previews.open(id, testUuid(), { pull_request_id: 7 });
   const { json: validation } = await api.ask("POST", `/servers/${api.where.server_uuid}/validate`);
   const tokens = await api.ask("GET", "/tokens");
-  const task = { name: "theirs", command: "true", frequency: "daily" };
-  const scheduled = await api.ask("POST", `/applications/${application}/scheduled-tasks`, { body: task });
-  const run = await api.ask("POST", `/applications/${application}/scheduled-tasks/${scheduled.json.uuid}/run`);
-  const file = { type: "file", mount_path: "/theirs", content: "1" };
-  const storage = await api.ask("POST", `/applications/${application}/storages`, { body: file });
-  const tags = await api.ask("POST", `/applications/${application}/tags`, { body: { tag_name: "theirs" } });
+  const service = await createdService(api);
   const cloudToken = await api.stores.cloudTokens.insert({
     uuid: testUuid(),
     provider: "hetzner",
     name: "cloud",
     token: "t0ken",
   });
+  const backup = await madeBackup(api);
+  const githubApp = await testGithubApp(api.stores);
   return {
-    ...(await madeBackup(api)),
+    ...backup,
+    ...(await madeChildren(api, "applications", application)),
+    ...(await madeChildren(api, "services", service)),
+    ...(await madeChildren(api, "databases", backup["/databases/{uuid}"] ?? "")),
     "/applications/{uuid}": application,
-    "/services/{uuid}": await createdService(api),
+    "/services/{uuid}": service,
     "/deployments/services/{uuid}": await createdService(api),
     "/deployments/applications/{uuid}": application,
     "/deployments/{uuid}": json.deployments[0].deployment_uuid,
     "/destinations/{uuid}": api.place.destination.uuid,
     "/jobs/{uuid}": validation.job_uuid,
     "/cloud-tokens/{uuid}": cloudToken.uuid,
-    "/github-apps/{github_app_id}": String((await testGithubApp(api.stores)).id),
+    "/github-apps/{github_app_id}": String(githubApp.id),
     "/projects/{uuid}": api.where.project_uuid,
     "/security/keys/{uuid}": (await testPrivateKey(api.stores)).uuid,
     "/servers/{uuid}": api.where.server_uuid,
@@ -158,14 +156,31 @@ export async function madeObjects(api: Served): Promise<Objects> {
     "{pull_request_id}": "7",
     "{owner}": "team",
     "{repo}": "hello",
-    "{env_uuid}": envs.json[0].uuid,
-    "{environment_name_or_uuid}": "production",
-    "{storage_uuid}": storage.json.uuid,
-    "{tag_uuid}": tags.json[0].uuid,
-    "{task_uuid}": scheduled.json.uuid,
-    "{task_execution_uuid}": run.json.execution_uuid,
+    "{environment_name_or_uuid}": api.place.environment.uuid,
   };
 }
+
+/** One of each of what a resource may have, by its kind. */
+async function madeChildren(api: Served, kind: string, uuid: string): Promise<Objects> {
+  const make = async (path: string, body?: object) => {
+    const { status, json } = await api.ask("POST", `/${kind}/${uuid}/${path}`, body && { body });
+    if (status >= 300) throw new Error(`It was not made: ${path} ${JSON.stringify(json)}`);
+    return json;
+  };
+  const { json: found } = await api.ask("GET", `/${kind}/${uuid}`);
+  const container = kind === "services" ? { resource_uuid: found.applications[0].uuid } : {};
+  const env = await make("envs", { key: "THEIRS", value: "1" });
+  const storage = await make("storages", { type: "file", mount_path: "/theirs", content: "1", ...container });
+  const [tag] = await make("tags", { tag_name: "theirs" });
+  const made = { "{env_uuid}": env.uuid, "{storage_uuid}": storage.uuid, "{tag_uuid}": tag.uuid };
+  if (kind === "databases") return ofKind(kind, made);
+  const task = await make("scheduled-tasks", { name: "theirs", command: "true", frequency: "daily" });
+  const run = await make(`scheduled-tasks/${task.uuid}/run`);
+  return ofKind(kind, { ...made, "{task_uuid}": task.uuid, "{task_execution_uuid}": run.execution_uuid });
+}
+
+const ofKind = (kind: string, objects: Objects): Objects =>
+  Object.fromEntries(Object.entries(objects).map(([parameter, uuid]) => [`${kind}${parameter}`, uuid]));
 
 async function madeBackup({ db, stores, place }: Served): Promise<Objects> {
   const { schedule, database, execution, storage } = await testBackup(db, stores, place);
@@ -191,7 +206,7 @@ export function pathOf({ path }: Pick<Route, "path">, objects: Objects): string 
   if (prefix === undefined && /\{\w+\}/.test(path)) throw new Error(`Name an object for ${path} in madeObjects.`);
   const own = prefix === undefined ? path : path.replace(prefix, prefix.replace(/\{\w+\}/, objects[prefix] ?? ""));
   return own.replace(/\{\w+\}/g, (parameter) => {
-    const value = objects[parameter];
+    const value = objects[`${path.split("/")[1]}${parameter}`] ?? objects[parameter];
     if (value === undefined) throw new Error(`Name an object for ${parameter} in madeObjects.`);
     return value;
   });
