@@ -2,43 +2,31 @@ import { DomainError } from "@berth/core";
 import { shown, stepFailure } from "../../builder/step-failure.ts";
 import type { FailedBuildStep } from "./progress.ts";
 
-/** Why an image could not be built, in one sentence with what to do about it where the output tells. */
-export function buildFailure(step: FailedBuildStep | undefined, ownWords: readonly string[]): DomainError {
+/**
+ * Why an image could not be built, in one sentence with what to do about it where the output tells.
+ * @param cause What BuildKit said of the whole.
+ */
+export function buildFailure(step: FailedBuildStep | undefined, cause: unknown): DomainError {
   const exitCode = Number(/exit code: (\d+)/.exec(step?.error ?? "")?.[1] ?? Number.NaN);
   if (step !== undefined && Number.isInteger(exitCode)) {
     return stepFailure({ step, exitCode, lines: step.lines });
   }
-  const said = step?.error ?? ownWords.findLast((line) => line.startsWith("ERROR:")) ?? ownWords.at(-1) ?? "";
-  if (MISSING_BUILDX.test(ownWords.join("\n"))) return missingBuildx();
-  const reason = reasonOf(said);
+  const reason = reasonOf(step?.error ?? (cause instanceof Error ? cause.message : ""));
   const hint = HINTS.find(({ pattern }) => pattern.test(reason))?.hint;
   const where = step === undefined || step.shown === "" ? "" : ` in \`${shown(step.shown)}\``;
   const sentence = `The image could not be built${where}: ${reason === "" ? "BuildKit gave no reason" : reason}.`;
-  return new DomainError("deploy.build_failed", hint === undefined ? sentence : `${sentence} ${hint}`);
+  return new DomainError("deploy.build_failed", hint === undefined ? sentence : `${sentence} ${hint}`, { cause });
 }
-
-export const missingBuildx = (cause?: unknown): DomainError =>
-  new DomainError(
-    "engine.unsupported",
-    "Images are built by `docker buildx`, which Berth's own machine does not have. Install it there (Debian, Ubuntu: " +
-      "apt-get install docker-cli docker-buildx, or Docker's own package docker-buildx-plugin) and deploy again.",
-    { cause },
-  );
 
 /** Without what each layer of the software put in front of it. */
 function reasonOf(text: string): string {
   const bare = text
-    .replace(/^ERROR: /, "")
-    .replace(/^target \S+: /, "")
     .replace(/failed to solve(?: with frontend [\w.]+)?: /g, "")
     .replace(/rpc error: code = \w+ desc = /g, "")
     .replace(/failed to create LLB definition: /g, "")
     .replace(/\.$/, "");
   return bare.replace(/\s+/g, " ").trim().slice(0, REASON_LENGTH_MAX);
 }
-
-const MISSING_BUILDX =
-  /is not a docker command|unknown command: docker buildx|unknown shorthand flag|unknown flag: --builder/;
 
 const HINTS: readonly { readonly pattern: RegExp; readonly hint: string }[] = [
   {

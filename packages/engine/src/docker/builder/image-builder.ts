@@ -14,7 +14,7 @@ import type { ImageBuilder } from "../builder.ts";
 import { DOCKER_SOCKET, dockerClient, engineError, statusCodeOf } from "../client.ts";
 import { buildStack } from "../compose/build.ts";
 import { LABELS, ownedLabels } from "../labels.ts";
-import { buildImage } from "./buildx.ts";
+import { buildImage } from "./build-image.ts";
 import { type ImageRef, imageName, imageRepository, isImageOf } from "./names.ts";
 import { inspectImage, pullImage, wantedImage } from "./pull.ts";
 import { readLogins } from "./registry-auth.ts";
@@ -31,7 +31,7 @@ export interface ImageBuilderOptions {
   readonly folder: string;
   /** Docker configuration with logins for registries, e.g. `~/.docker/config.json`. Default: none. */
   readonly dockerConfigFile?: string | undefined;
-  /** PATH under which docker, nixpacks and railpack are found. Default: the system's folders. */
+  /** PATH under which nixpacks and railpack are found. Default: the system's folders. */
   readonly path?: string | undefined;
 }
 
@@ -87,20 +87,11 @@ async function build(
   const socketPath = options.socketPath ?? DOCKER_SOCKET;
   try {
     if (request.compose !== undefined || request.config.build_pack === "dockercompose") {
-      return await buildStack({ host, docker, socketPath, jobFolder, logins, path, labels }, request, io);
+      return await buildStack({ host, docker, socketPath, jobFolder, logins, labels }, request, io);
     }
     const { steps, ...source } = await prepareSource(request, io, { jobFolder, path, keyFolder: folder });
-    await buildImage(
-      {
-        ...source,
-        image,
-        labels,
-        isForced: request.isForced,
-      },
-      request,
-      io,
-      { host, socketPath, jobFolder, logins, path, steps },
-    );
+    const target = { ...source, image, labels, isForced: request.isForced };
+    await buildImage(target, io, { host, socketPath, logins, steps });
     const built = await inspectImage(docker, host.name, image);
     if (built === undefined) throw new DomainError("deploy.build_failed", "The image that was built is not there.");
     io.onLine(`Built ${image}`, "stdout");

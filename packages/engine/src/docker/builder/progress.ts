@@ -1,17 +1,14 @@
-import { z } from "zod";
 import type { BuildStep } from "../../builder/plan.ts";
-import { LINE_LENGTH_MAX, type LineSplitter, splitLines } from "../../host/lines.ts";
+import { type LineSplitter, splitLines } from "../../host/lines.ts";
+import type { Status } from "../buildkit/messages.ts";
 
 /** What a build told until its end. */
 export interface BuildTrace {
-  /** Takes one line of what `--progress rawjson` writes. */
-  write(line: string): void;
+  write(status: Status): void;
   /** Hands on what stands without a line end. */
   end(): void;
   /** The step that failed, with the end of what it wrote. */
   failedStep(): FailedBuildStep | undefined;
-  /** What the program itself said last: its own sentence about a failure. */
-  ownWords(): readonly string[];
 }
 
 export interface FailedBuildStep {
@@ -31,8 +28,6 @@ export function buildTrace(
   known: KnownSteps = new Map(),
 ): BuildTrace {
   const steps = new Map<string, TracedStep>();
-  const own: string[] = [];
-  let torn = "";
 
   const stepOf = (digest: string): TracedStep => {
     const known = steps.get(digest) ?? newStep(onLine);
@@ -40,34 +35,17 @@ export function buildTrace(
     return known;
   };
 
-  function read(line: string): void {
-    const status = parseStatus(line);
-    if (status === undefined) {
-      if (line.trim() !== "") keepLast(own, line, OWN_LINES_MAX);
-      return;
-    }
-    for (const vertex of status.vertexes) {
-      const name = shownName(vertex.name, known);
-      tellVertex(stepOf(vertex.digest), { ...vertex, name }, onLine);
-    }
-    for (const { vertex, data, stream } of status.logs) {
-      const step = stepOf(vertex);
-      step[stream === 2 ? "stderr" : "stdout"].write(Buffer.from(data, "base64"));
-    }
-  }
-
   return {
-    write(line) {
-      // An event is one line, which comes in pieces when it is very long.
-      torn += line;
-      if (line.length >= LINE_LENGTH_MAX - 1 && torn.length < EVENT_LENGTH_MAX) return;
-      const whole = torn;
-      torn = "";
-      read(whole);
+    write({ vertexes, logs }) {
+      for (const vertex of vertexes) {
+        const name = shownName(vertex.name, known);
+        tellVertex(stepOf(vertex.digest), { ...vertex, name }, onLine);
+      }
+      for (const { vertex, msg, stream } of logs) {
+        stepOf(vertex)[stream === 2 ? "stderr" : "stdout"].write(Buffer.from(msg));
+      }
     },
     end() {
-      if (torn !== "") read(torn);
-      torn = "";
       for (const step of steps.values()) endOutput(step);
     },
     failedStep() {
@@ -76,7 +54,6 @@ export function buildTrace(
         ? undefined
         : failedStepOf(failed.name, known, { error: failed.error, lines: failed.lines });
     },
-    ownWords: () => own,
   };
 }
 
@@ -146,37 +123,6 @@ function keepLast(lines: string[], line: string, count: number): void {
   if (lines.length > count) lines.shift();
 }
 
-const Vertex = z.object({
-  digest: z.string(),
-  name: z.string().default(""),
-  started: z.string().nullish(),
-  completed: z.string().nullish(),
-  cached: z.boolean().default(false),
-  error: z.string().default(""),
-});
-type Vertex = z.infer<typeof Vertex>;
-
-const Status = z.object({
-  vertexes: z
-    .array(Vertex)
-    .nullish()
-    .transform((list) => list ?? []),
-  logs: z
-    .array(z.object({ vertex: z.string(), data: z.string().default(""), stream: z.number().default(1) }))
-    .nullish()
-    .transform((list) => list ?? []),
-});
-
-function parseStatus(line: string): z.infer<typeof Status> | undefined {
-  if (!line.startsWith("{")) return undefined;
-  try {
-    const read = Status.safeParse(JSON.parse(line));
-    return read.success ? read.data : undefined;
-  } catch {
-    return undefined;
-  }
-}
+type Vertex = Status["vertexes"][number];
 
 const STEP_LINES_MAX = 200; // Enough to find the reason in; the deployment's log has them all.
-const OWN_LINES_MAX = 40;
-const EVENT_LENGTH_MAX = 16 << 20;

@@ -31,7 +31,7 @@ export function loginsOf(text: string): RegistryLogins {
     Object.entries(read.data.auths).flatMap(([address, { auth, username, password }]) => {
       const [, user = "", secret = ""] = /^([^:]*):(.*)$/s.exec(Buffer.from(auth, "base64").toString("utf8")) ?? [];
       const login = { username: username || user, password: password || secret, serveraddress: address };
-      return login.username === "" ? [] : [[hostOf(address), login] as const];
+      return login.username === "" ? [] : [[registryHost(address), login] as const];
     }),
   );
 }
@@ -52,10 +52,11 @@ export const pluginFolders = (): string[] => [join(homedir(), ".docker", "cli-pl
 export function registryOf(image: string): string {
   const [first = "", ...rest] = image.split("/");
   const isHost = rest.length > 0 && (/[.:]/.test(first) || first === "localhost");
-  return isHost ? hostOf(first) : DOCKER_HUB;
+  return isHost ? registryHost(first) : DOCKER_HUB;
 }
 
-const hostOf = (address: string): string => {
+/** Of an address in a configuration, or of one that an engine asks about. */
+export const registryHost = (address: string): string => {
   const host = address.replace(/^https?:\/\//, "").split("/")[0] ?? "";
   return host === "index.docker.io" || host === "registry-1.docker.io" ? DOCKER_HUB : host;
 };

@@ -7,7 +7,7 @@ import { folderInside, readFacts } from "../../builder/facts.ts";
 import type { BuildPlan, SourceFacts } from "../../builder/plan.ts";
 import { findPublishFolder } from "../../builder/publish-folder.ts";
 import { hasCode, missingSource } from "../../builder/source-move.ts";
-import type { BakeTarget } from "./bake.ts";
+import type { BuildTarget } from "./build-target.ts";
 import { dockerfileOf } from "./dockerfile-source.ts";
 import { ENV_SECRET, envFile, planDockerfile } from "./plan-dockerfile.ts";
 import type { KnownSteps } from "./progress.ts";
@@ -16,7 +16,7 @@ import { type BuildTool, findTool, isForTool, runTool, toolOf } from "./tool.ts"
 
 /** What is built, without what is the same for every build. */
 export interface PreparedSource
-  extends Pick<BakeTarget, "context" | "dockerfile" | "target" | "args" | "secrets" | "secretFiles"> {
+  extends Pick<BuildTarget, "context" | "dockerfile" | "target" | "args" | "secrets" | "secretFiles"> {
   readonly steps?: KnownSteps;
 }
 

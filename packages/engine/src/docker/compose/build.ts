@@ -14,8 +14,8 @@ import {
 } from "@berth/core";
 import type Docker from "dockerode";
 import { folderInside } from "../../builder/facts.ts";
-import type { BakeTarget } from "../builder/bake.ts";
-import { type BuildPlace, buildImage } from "../builder/buildx.ts";
+import { type BuildPlace, buildImage } from "../builder/build-image.ts";
+import { type BuildTarget, isElsewhere } from "../builder/build-target.ts";
 import { dockerfileOf } from "../builder/dockerfile-source.ts";
 import { containerImageName, imageRepository, isOwnName } from "../builder/names.ts";
 import { inspectImage, pullImage } from "../builder/pull.ts";
@@ -26,6 +26,8 @@ import { interpolated, pairsOf, recordOf } from "./values.ts";
 
 export interface StackBuildPlace extends Omit<BuildPlace, "steps"> {
   readonly docker: Docker;
+  /** A folder of Berth's own machine that nobody else reads, for this build alone. */
+  readonly jobFolder: string;
   /** Of every image that is built. */
   readonly labels: Labels;
 }
@@ -151,19 +153,19 @@ interface One {
 }
 
 async function buildOne(place: StackBuildPlace, one: One, io: WorkIO): Promise<StackImage> {
-  const { request, name, image } = one;
+  const { name, image } = one;
   const jobFolder = join(place.jobFolder, name);
   await mkdir(jobFolder, { mode: 0o700 });
   io.onLine(`Builds ${name}`, "stdout");
   const target = await targetOf(place, one, jobFolder);
-  await buildImage(target, request, io, { ...place, jobFolder });
+  await buildImage(target, io, place);
   const built = await inspectImage(place.docker, place.host.name, image);
   if (built === undefined) throw new DomainError("deploy.build_failed", `The image of ${name} is not there.`);
   io.onLine(`Built ${image}`, "stdout");
   return { image, id: built.id, digest: null };
 }
 
-async function targetOf(place: StackBuildPlace, one: One, jobFolder: string): Promise<BakeTarget> {
+async function targetOf(place: StackBuildPlace, one: One, jobFolder: string): Promise<BuildTarget> {
   const { request, compose, name, image } = one;
   const said = interpolated(inherited(compose, name, "build"), request.env);
   const build = typeof said === "string" ? { context: said } : recordOf(said);
@@ -181,9 +183,8 @@ async function targetOf(place: StackBuildPlace, one: One, jobFolder: string): Pr
     isForced: request.isForced || isTrue(build.no_cache),
     isPulled: isTrue(build.pull),
     more: {
-      ...Object.fromEntries(KEPT_KEYS.flatMap((key) => (build[key] == null ? [] : [[key, build[key]]]))),
-      ...inlineCache(build.cache_to),
-      ...(build.additional_contexts == null ? {} : { additional_contexts: await contextsOf(one, build) }),
+      ...Object.fromEntries(KEPT_KEYS.map((key) => [key, build[key]])),
+      contexts: await contextsOf(one, build),
     },
   };
 }
@@ -192,13 +193,13 @@ async function contextOf(
   { request, source, name }: One,
   build: Readonly<Record<string, unknown>>,
   jobFolder: string,
-): Promise<Pick<BakeTarget, "context" | "dockerfile">> {
+): Promise<Pick<BuildTarget, "context" | "dockerfile">> {
   const context = String(build.context ?? ".");
   const inline = typeof build.dockerfile_inline === "string" ? build.dockerfile_inline : null;
   const location = typeof build.dockerfile === "string" ? build.dockerfile : "Dockerfile";
-  const isElsewhere = isRemote(context);
-  if (isElsewhere && inline === null) return { context, dockerfile: location };
-  const folder = isElsewhere ? context : await contextFolder(source, name, context);
+  const isFetched = isElsewhere(context);
+  if (isFetched && inline === null) return { context, dockerfile: location };
+  const folder = isFetched ? context : await contextFolder(source, name, context);
   const { text, ignore } =
     inline === null
       ? await dockerfileOf(source?.root ?? folder, folder, {
@@ -226,7 +227,7 @@ async function contextsOf({ source, request }: One, build: Readonly<Record<strin
     // One that is built before.
     const [, other] = SERVICE_CONTEXT.exec(path) ?? [];
     const image = other === undefined ? undefined : `docker-image://${containerImageName(request, other)}`;
-    entries.push([name, image ?? (isRemote(path) ? path : await contextFolder(source, name, path))]);
+    entries.push([name, image ?? (isElsewhere(path) ? path : await contextFolder(source, name, path))]);
   }
   return Object.fromEntries(entries);
 }
@@ -234,7 +235,7 @@ async function contextsOf({ source, request }: One, build: Readonly<Record<strin
 async function secretsOf(
   { request, compose, source }: One,
   build: Readonly<Record<string, unknown>>,
-): Promise<Pick<BakeTarget, "secrets" | "secretFiles">> {
+): Promise<Pick<BuildTarget, "secrets" | "secretFiles">> {
   const secrets: [string, string][] = [];
   const secretFiles: [string, string][] = [];
   for (const entry of [build.secrets ?? []].flat()) {
@@ -250,17 +251,9 @@ async function secretsOf(
 const withoutNull = (pairs: Readonly<Record<string, string | null>>): Readonly<Record<string, string>> =>
   Object.fromEntries(Object.entries(pairs).map(([key, value]) => [key, value ?? ""]));
 
-const isRemote = (context: string): boolean => /^((https?|git|ssh|docker-image):\/\/|git@)/.test(context);
-
 const isTrue = (value: unknown): boolean => value === true || value === "true";
 
-/** What goes into the image itself; the engine writes no other cache. */
-function inlineCache(said: unknown): object {
-  const inline = [said ?? []].flat().filter((entry) => /^(type=)?inline$/.test(String(entry)));
-  return inline.length === 0 ? {} : { cache_to: inline };
-}
-
-const KEPT_KEYS = ["cache_from", "extra_hosts", "network", "shm_size", "ulimits"] as const;
+const KEPT_KEYS = ["cache_from", "cache_to", "extra_hosts", "network", "shm_size", "ulimits"] as const;
 const SERVICE_CONTEXT = /^service:(.+)$/;
 const DEFAULT_LOCATION = "/docker-compose.yaml";
 /** What the compose tool itself looks for. */

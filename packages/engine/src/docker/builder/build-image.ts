@@ -1,0 +1,62 @@
+import { readFile } from "node:fs/promises";
+import { DomainError, isDomainError, type WorkIO } from "@berth/core";
+import { BrokenOff, GrpcError } from "../buildkit/grpc.ts";
+import { hostGateway, solve } from "../buildkit/solve.ts";
+import type { EnginePlace } from "../buildkit/upgrade.ts";
+import { type BuildTarget, buildDemand, needsHostGateway } from "./build-target.ts";
+import { buildFailure } from "./failure.ts";
+import { buildTrace, type KnownSteps } from "./progress.ts";
+import type { RegistryLogins } from "./registry-auth.ts";
+
+/** Where and with what one build works. */
+export interface BuildPlace extends EnginePlace {
+  /** Logins for private base images. */
+  readonly logins: RegistryLogins;
+  readonly steps?: KnownSteps | undefined;
+}
+
+/**
+ * Has an engine's BuildKit make an image, which then lies on that engine. What it asks for of the context is sent
+ * through the connection that the server is reached by.
+ * @throws DomainError `deploy.build_failed`, `deploy.cancelled`, `engine.unsupported` without BuildKit
+ */
+export async function buildImage(target: BuildTarget, io: WorkIO, place: BuildPlace): Promise<void> {
+  const trace = buildTrace((line, stream) => io.onLine(line, stream), place.steps);
+  try {
+    const gateway = needsHostGateway(target) ? await hostGateway(place, io.signal) : undefined;
+    const { frontend, attributes, folders } = buildDemand(target, gateway);
+    const offer = { folders, secrets: await secretsOf(target), logins: place.logins };
+    await solve(
+      place,
+      { frontend, attributes, image: target.image, offer },
+      (status) => trace.write(status),
+      io.signal,
+    );
+  } catch (cause) {
+    if (io.signal.aborted) throw new DomainError("deploy.cancelled", "The build was cancelled.", { cause });
+    if (isDomainError(cause)) throw cause;
+    await requireConnection(place, cause);
+    throw buildFailure(trace.failedStep(), cause);
+  } finally {
+    trace.end();
+  }
+}
+
+async function secretsOf({ secrets, secretFiles }: BuildTarget): Promise<ReadonlyMap<string, Uint8Array>> {
+  const found = new Map(Object.entries(secrets).map(([id, value]) => [id, Buffer.from(value)]));
+  for (const [id, file] of Object.entries(secretFiles)) found.set(id, await readFile(file));
+  return found;
+}
+
+/** A lost connection is a trouble of the server's, not of what is built. */
+async function requireConnection({ host, socketPath }: EnginePlace, cause: unknown): Promise<void> {
+  const socket = await host.connectSocket(socketPath, AbortSignal.timeout(CONNECT_SECONDS_MAX * 1000));
+  socket.destroy();
+  if (!(cause instanceof BrokenOff || (cause instanceof GrpcError && LOST_CONNECTION.test(cause.message)))) return;
+  const message = `The connection to the engine of server ${host.name} broke off during the build. Deploy again.`;
+  throw new DomainError("engine.unreachable", message, { cause });
+}
+
+/** In BuildKit's words of its way back to us; what a registry or a build says of its connections reads otherwise. */
+const LOST_CONNECTION = /error reading from server: EOF|no active session for|closing transport|transport is closing/;
+const CONNECT_SECONDS_MAX = 10;

@@ -1,0 +1,193 @@
+import {
+  type ClientHttp2Session,
+  constants,
+  type Http2Stream,
+  type IncomingHttpHeaders,
+  type ServerHttp2Stream,
+} from "node:http2";
+import type { Codec } from "./messages.ts";
+
+/** A method of a gRPC service. https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md */
+export interface Method<Request, Response> {
+  /** `/package.Service/Method` */
+  readonly path: string;
+  readonly request: Codec<Request>;
+  readonly response: Codec<Response>;
+}
+
+export class GrpcError extends Error {
+  override name = "GrpcError";
+  readonly code: number;
+  constructor(code: number, message: string) {
+    super(message);
+    this.code = code;
+  }
+}
+
+/** No status came: what became of the call is not known. */
+export class BrokenOff extends Error {
+  override name = "BrokenOff";
+}
+
+export const GRPC_CODES = { ok: 0, notFound: 5, unimplemented: 12, internal: 13 } as const;
+
+/**
+ * Calls a method and hands on each answer. Aborting tells the other side, which ends what it does.
+ * @throws GrpcError with what the other side said, or `BrokenOff`
+ */
+export async function* call<Request, Response>(
+  session: ClientHttp2Session,
+  { path, request, response }: Method<Request, Response>,
+  message: Request,
+  signal: AbortSignal,
+): AsyncGenerator<Response, void> {
+  signal.throwIfAborted();
+  const stream = session.request({
+    ":method": "POST",
+    ":path": path,
+    "content-type": CONTENT_TYPE,
+    te: "trailers",
+  });
+  let ending: IncomingHttpHeaders = {};
+  stream.on("response", (headers) => {
+    ending = { ...ending, ...headers };
+  });
+  stream.on("trailers", (headers) => {
+    ending = { ...ending, ...headers };
+  });
+  const onAbort = () => stream.close(constants.NGHTTP2_CANCEL);
+  signal.addEventListener("abort", onAbort, { once: true });
+  try {
+    stream.end(framed(request.encode(message)));
+    for await (const bytes of messagesOf(stream)) yield response.decode(bytes);
+  } catch (cause) {
+    // What the other side said of it is more than that the stream ended.
+    if (ending["grpc-status"] === undefined) throw brokenOff(cause);
+  } finally {
+    signal.removeEventListener("abort", onAbort);
+    if (!stream.closed) stream.close(constants.NGHTTP2_CANCEL);
+  }
+  const status = ending["grpc-status"];
+  if (status === undefined) throw brokenOff(undefined);
+  if (Number(status) !== GRPC_CODES.ok)
+    throw new GrpcError(Number(status), decoded(String(ending["grpc-message"] ?? "")));
+}
+
+const brokenOff = (cause: unknown): BrokenOff =>
+  new BrokenOff(cause instanceof Error ? cause.message : "The connection broke off.", { cause });
+
+/** Answers a call: reads and writes messages, and ends with a status. */
+export interface ServerCall<Request, Response> {
+  /** All values of a header, in their order. */
+  header(name: string): readonly string[];
+  readonly requests: AsyncIterable<Request>;
+  /** Resolves when more can be written. Rejects when the other side has gone. */
+  write(message: Response): Promise<void>;
+}
+
+export interface Handler {
+  readonly path: string;
+  handle(stream: ServerHttp2Stream, rawHeaders: readonly string[]): Promise<void>;
+}
+
+/** A `GrpcError` becomes the status of the answer. */
+export function handler<Request, Response>(
+  { path, request, response }: Method<Request, Response>,
+  answer: (call: ServerCall<Request, Response>) => Promise<void>,
+): Handler {
+  return {
+    path,
+    async handle(stream, rawHeaders) {
+      begin(stream);
+      try {
+        await answer({
+          header: (name) => valuesOf(rawHeaders, name),
+          requests: mapped(messagesOf(stream), (bytes) => request.decode(bytes)),
+          write: (message) => written(stream, framed(response.encode(message))),
+        });
+        end(stream, GRPC_CODES.ok, "");
+      } catch (cause) {
+        if (cause instanceof GrpcError) end(stream, cause.code, cause.message);
+        else end(stream, GRPC_CODES.internal, cause instanceof Error ? cause.message : "failed");
+      }
+    },
+  };
+}
+
+/** A method with one request and one answer. */
+export const unary = <Request, Response>(
+  method: Method<Request, Response>,
+  answer: (request: Request) => Response,
+): Handler =>
+  handler(method, async ({ requests, write }) => {
+    for await (const request of requests) return await write(answer(request));
+  });
+
+export function refuse(stream: ServerHttp2Stream): void {
+  begin(stream);
+  end(stream, GRPC_CODES.unimplemented, "unknown method");
+}
+
+const statuses = new WeakMap<ServerHttp2Stream, Readonly<Record<string, string>>>();
+
+function begin(stream: ServerHttp2Stream): void {
+  stream.on("error", () => undefined);
+  stream.on("wantTrailers", () => stream.sendTrailers(statuses.get(stream) ?? {}));
+  stream.respond({ ":status": 200, "content-type": CONTENT_TYPE }, { waitForTrailers: true });
+}
+
+function end(stream: ServerHttp2Stream, code: number, message: string): void {
+  if (stream.destroyed) return;
+  statuses.set(stream, { "grpc-status": String(code), "grpc-message": encodeURIComponent(message) });
+  stream.end();
+}
+
+function written(stream: ServerHttp2Stream, bytes: Buffer): Promise<void> {
+  return new Promise((resolve, reject) => {
+    stream.write(bytes, (error) => (error ? reject(error) : resolve()));
+  });
+}
+
+/** Node joins several headers of one name by commas, which a value may hold. */
+function valuesOf(rawHeaders: readonly string[], wanted: string): string[] {
+  return rawHeaders.filter((_, index) => index % 2 === 1 && rawHeaders[index - 1] === wanted);
+}
+
+async function* mapped<A, B>(items: AsyncIterable<A>, map: (item: A) => B): AsyncGenerator<B, void> {
+  for await (const item of items) yield map(item);
+}
+
+function framed(message: Uint8Array): Buffer {
+  const frame = Buffer.alloc(PREFIX_BYTES + message.length);
+  frame.writeUInt32BE(message.length, 1);
+  frame.set(message, PREFIX_BYTES);
+  return frame;
+}
+
+async function* messagesOf(stream: Http2Stream): AsyncGenerator<Buffer, void> {
+  let held: Buffer = Buffer.alloc(0);
+  // Whoever has read enough may still have something to write.
+  for await (const chunk of stream.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
+    held = held.length === 0 ? chunk : Buffer.concat([held, chunk]);
+    for (;;) {
+      if (held.length < PREFIX_BYTES) break;
+      const size = held.readUInt32BE(1);
+      if (size > MESSAGE_BYTES_MAX) throw new GrpcError(GRPC_CODES.internal, "A message is too long.");
+      if (held.length < PREFIX_BYTES + size) break;
+      yield held.subarray(PREFIX_BYTES, PREFIX_BYTES + size);
+      held = held.subarray(PREFIX_BYTES + size);
+    }
+  }
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+const CONTENT_TYPE = "application/grpc";
+const PREFIX_BYTES = 5; // Whether it is compressed, which we never offer, and the length.
+const MESSAGE_BYTES_MAX = 64 << 20;

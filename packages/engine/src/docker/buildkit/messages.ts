@@ -1,0 +1,92 @@
+import { fileURLToPath } from "node:url";
+import protobuf from "protobufjs";
+import { z } from "zod";
+
+/** A message as BuildKit's own clients write it, and as something that is known. */
+export interface Codec<Message> {
+  encode(message: Message): Uint8Array;
+  /** @throws Error when the bytes are no such message. */
+  decode(bytes: Uint8Array): Message;
+}
+
+const root = new protobuf.Root().loadSync(fileURLToPath(new URL("./buildkit.proto", import.meta.url)), {
+  keepCase: true,
+});
+
+function codecOf<Schema extends z.ZodType<object>>(name: string, schema: Schema): Codec<z.infer<Schema>> {
+  const type = root.lookupType(`berth.buildkit.${name}`);
+  return {
+    encode: (message) => type.encode(message).finish(),
+    decode: (bytes) => schema.parse(type.toObject(type.decode(bytes), { defaults: true, arrays: true, longs: Number })),
+  };
+}
+
+const Texts = z.record(z.string(), z.string());
+const Bytes = z.instanceof(Uint8Array);
+const Numbers = z.object({ seconds: z.number() }).nullish();
+
+export const SolveRequest = codecOf(
+  "SolveRequest",
+  z.object({
+    Ref: z.string(),
+    Exporter: z.string(),
+    ExporterAttrs: Texts,
+    Session: z.string(),
+    Frontend: z.string(),
+    FrontendAttrs: Texts,
+  }),
+);
+export const SolveResponse = codecOf("SolveResponse", z.object({}));
+export const StatusRequest = codecOf("StatusRequest", z.object({ Ref: z.string() }));
+
+const Status = z.object({
+  vertexes: z.array(
+    z.object({
+      digest: z.string(),
+      name: z.string(),
+      cached: z.boolean(),
+      started: Numbers,
+      completed: Numbers,
+      error: z.string(),
+    }),
+  ),
+  logs: z.array(z.object({ vertex: z.string(), stream: z.number(), msg: Bytes })),
+});
+/** What has changed in the steps of a build, and what they wrote. */
+export type Status = z.infer<typeof Status>;
+export const StatusResponse = codecOf("StatusResponse", Status);
+
+export const ListWorkersRequest = codecOf("ListWorkersRequest", z.object({}));
+export const ListWorkersResponse = codecOf(
+  "ListWorkersResponse",
+  z.object({ record: z.array(z.object({ Labels: Texts })) }),
+);
+
+export const CredentialsRequest = codecOf("CredentialsRequest", z.object({ Host: z.string() }));
+export const CredentialsResponse = codecOf(
+  "CredentialsResponse",
+  z.object({ Username: z.string(), Secret: z.string() }),
+);
+export const GetSecretRequest = codecOf("GetSecretRequest", z.object({ ID: z.string() }));
+export const GetSecretResponse = codecOf("GetSecretResponse", z.object({ data: Bytes }));
+export const HealthCheckRequest = codecOf("HealthCheckRequest", z.object({}));
+export const HealthCheckResponse = codecOf("HealthCheckResponse", z.object({ status: z.number() }));
+
+const Stat = z.object({
+  path: z.string(),
+  /** As Go's `fs.FileMode` has it. */
+  mode: z.number(),
+  size: z.union([z.number(), z.string()]),
+  /** Nanoseconds, more than a number holds exactly. */
+  modTime: z.union([z.number(), z.string()]),
+  linkname: z.string(),
+});
+export type Stat = z.infer<typeof Stat>;
+const Packet = z.object({
+  type: z.number(),
+  stat: Stat.nullish(),
+  ID: z.number().optional(),
+  data: Bytes.optional(),
+});
+export type Packet = z.infer<typeof Packet>;
+export const Packets = codecOf("Packet", Packet);

@@ -1,0 +1,115 @@
+import { posix } from "node:path";
+
+/**
+ * Patterns of a `.dockerignore` as the engine's own clients take them (github.com/moby/patternmatcher): the last one that
+ * matches a path, or a folder above it, decides; `!` turns it around.
+ */
+export interface Patterns {
+  /** @param parent What came out for the folder that the path lies in. */
+  match(path: string, parent: PatternMatch | undefined): PatternMatch;
+  /** Whether something below a folder that does not match may match, or the other way round below one that does. */
+  mayTurnBelow(folder: string, match: PatternMatch): boolean;
+}
+
+export interface PatternMatch {
+  readonly isMatch: boolean;
+  /** Of each pattern. */
+  readonly each: readonly boolean[];
+}
+
+/** @throws Error when one is no pattern. */
+export function patternsOf(texts: readonly string[]): Patterns {
+  const patterns = texts.flatMap((text) => (text.trim() === "" ? [] : [patternOf(text.trim())]));
+  return {
+    match(path, parent) {
+      let isMatch = false;
+      const each = patterns.map(({ isException, expression }, index) => {
+        let matches = parent?.each[index] ?? false;
+        // What would change nothing is not asked.
+        if (!matches && isException === isMatch) matches = expression.test(path);
+        if (matches) isMatch = !isException;
+        return matches;
+      });
+      return { isMatch, each };
+    },
+    mayTurnBelow: (folder, { isMatch }) =>
+      patterns.some(({ isException, prefix }) => isException === isMatch && leadsInto(prefix, folder)),
+  };
+}
+
+interface Pattern {
+  readonly isException: boolean;
+  readonly expression: RegExp;
+  /** What every match begins with, as far as that is whole names. */
+  readonly prefix: readonly string[];
+}
+
+function patternOf(text: string): Pattern {
+  const cleaned = clean(text);
+  const isException = cleaned.startsWith("!");
+  const bare = isException ? cleaned.slice(1) : cleaned;
+  if (bare === "") throw new Error(`"${text}" is no pattern.`);
+  const names = bare.split("/");
+  const wild = names.findIndex((name) => isWild(name));
+  return { isException, expression: expressionOf(bare), prefix: wild === -1 ? names : names.slice(0, wild) };
+}
+
+function leadsInto(prefix: readonly string[], folder: string): boolean {
+  const names = folder.split("/");
+  return names.every((name, index) => index >= prefix.length || prefix[index] === name);
+}
+
+function clean(path: string): string {
+  const normal = posix.normalize(path);
+  return normal.length > 1 ? normal.replace(/\/$/, "") : normal;
+}
+
+/** Whether a name holds what stands for other names. */
+export const isWild = (name: string): boolean => /[*?[\\]/.test(name);
+
+/** @throws Error when it is no pattern. */
+export function expressionOf(pattern: string): RegExp {
+  try {
+    return new RegExp(`^${translated(pattern)}$`, "u");
+  } catch {
+    throw new Error(`"${pattern}" is no pattern.`);
+  }
+}
+
+function translated(pattern: string): string {
+  let expression = "";
+  for (let rest = pattern; rest !== ""; ) {
+    const { text, length } = partOf(rest);
+    expression += text;
+    rest = rest.slice(length);
+  }
+  return expression;
+}
+
+function partOf(rest: string): { readonly text: string; readonly length: number } {
+  const [folders] = /^\*\*\/?/.exec(rest) ?? [];
+  if (folders !== undefined) {
+    return { text: folders === rest ? "[^]*" : "(?:[^]*\\/)?", length: folders.length };
+  }
+  if (rest.startsWith("*")) return { text: "[^/]*", length: 1 };
+  if (rest.startsWith("?")) return { text: "[^/]", length: 1 };
+  const [, negation = "", characters] = /^\[(\^?)((?:\\.|[^\]\\])+)\]/su.exec(rest) ?? [];
+  if (characters !== undefined) {
+    return { text: `[${negation}${classOf(characters)}]`, length: characters.length + negation.length + 2 };
+  }
+  if (rest.startsWith("[")) throw new Error("A class has no end.");
+  const [, escaped] = /^\\(.)/su.exec(rest) ?? [];
+  if (escaped !== undefined) return { text: literal(escaped), length: escaped.length + 1 };
+  const [character = ""] = rest;
+  return { text: literal(character), length: character.length };
+}
+
+/** Ranges stay; nothing else in it means anything. */
+const classOf = (characters: string): string =>
+  characters.replace(/\\(.)|([\]\\^[])/gsu, (_whole, escaped?: string, bare?: string) =>
+    inClass(escaped ?? bare ?? ""),
+  );
+
+const inClass = (character: string): string => (/[\]\\^[-]/.test(character) ? `\\${character}` : character);
+
+const literal = (character: string): string => (/[\\^$.*+?()[\]{}|/]/.test(character) ? `\\${character}` : character);

@@ -1,0 +1,91 @@
+import { performServerHandshake, type ServerHttp2Session } from "node:http2";
+import { type RegistryLogins, registryHost } from "../builder/registry-auth.ts";
+import { type SharedFolder, sendFiles } from "./file-sync.ts";
+import { GRPC_CODES, GrpcError, type Handler, handler, refuse, unary } from "./grpc.ts";
+import {
+  CredentialsRequest,
+  CredentialsResponse,
+  GetSecretRequest,
+  GetSecretResponse,
+  HealthCheckRequest,
+  HealthCheckResponse,
+  Packets,
+} from "./messages.ts";
+import { type EnginePlace, upgraded } from "./upgrade.ts";
+
+/** What an engine may ask for while it builds. It never has more of it than it asks for. */
+export interface SessionOffer {
+  readonly folders: Readonly<Record<string, SharedFolder>>;
+  /** Build secrets by their id. */
+  readonly secrets: ReadonlyMap<string, Uint8Array>;
+  readonly logins: RegistryLogins;
+}
+
+export interface Session {
+  readonly id: string;
+  /** Idempotent. */
+  close(): void;
+}
+
+/** A connection on which an engine asks, and Berth answers. https://github.com/moby/buildkit/tree/master/session */
+export async function openSession(
+  place: EnginePlace,
+  id: string,
+  offer: SessionOffer,
+  signal: AbortSignal,
+): Promise<Session> {
+  const handlers = new Map(handlersOf(offer).map((one) => [one.path, one]));
+  const socket = await upgraded(
+    place,
+    "/session",
+    {
+      "X-Docker-Expose-Session-Uuid": id,
+      "X-Docker-Expose-Session-Name": "berth",
+      // What an engine kept of one source is never taken for another one's: files of two commits may look the same.
+      "X-Docker-Expose-Session-Sharedkey": id,
+      "X-Docker-Expose-Session-Grpc-Method": [...handlers.keys()],
+    },
+    signal,
+  );
+  const session = performServerHandshake(socket);
+  serve(session, handlers);
+  return { id, close: () => session.destroy() };
+}
+
+function serve(session: ServerHttp2Session, handlers: ReadonlyMap<string, Handler>): void {
+  // The build itself tells of a connection that breaks off.
+  session.on("error", () => undefined);
+  session.on("stream", (stream, headers, _flags, rawHeaders) => {
+    const found = handlers.get(headers[":path"] ?? "");
+    if (found === undefined) refuse(stream);
+    else void found.handle(stream, rawHeaders);
+  });
+}
+
+function handlersOf({ folders, secrets, logins }: SessionOffer): Handler[] {
+  return [
+    unary({ path: "/grpc.health.v1.Health/Check", request: HealthCheckRequest, response: HealthCheckResponse }, () => ({
+      status: SERVING,
+    })),
+    unary(
+      { path: "/moby.buildkit.secrets.v1.Secrets/GetSecret", request: GetSecretRequest, response: GetSecretResponse },
+      ({ ID }) => {
+        const data = secrets.get(ID);
+        if (data === undefined) throw new GrpcError(GRPC_CODES.notFound, `secret ${ID} not found`);
+        return { data };
+      },
+    ),
+    unary(
+      { path: "/moby.filesync.v1.Auth/Credentials", request: CredentialsRequest, response: CredentialsResponse },
+      ({ Host }) => {
+        const login = logins.get(registryHost(Host));
+        return { Username: login?.username ?? "", Secret: login?.password ?? "" };
+      },
+    ),
+    handler({ path: "/moby.filesync.v1.FileSync/DiffCopy", request: Packets, response: Packets }, (call) =>
+      sendFiles(call, folders),
+    ),
+  ];
+}
+
+const SERVING = 1;

@@ -1,0 +1,131 @@
+import { randomUUID } from "node:crypto";
+import { type ClientHttp2Session, connect } from "node:http2";
+import { setTimeout as delay } from "node:timers/promises";
+import { call, type Method } from "./grpc.ts";
+import {
+  ListWorkersRequest,
+  ListWorkersResponse,
+  SolveRequest,
+  SolveResponse,
+  type Status,
+  StatusRequest,
+  StatusResponse,
+} from "./messages.ts";
+import { openSession, type SessionOffer } from "./session.ts";
+import { type EnginePlace, upgraded } from "./upgrade.ts";
+
+/** What BuildKit is to make. */
+export interface Solve {
+  readonly frontend: string;
+  readonly attributes: Readonly<Record<string, string>>;
+  /** The name that the image gets on the engine. */
+  readonly image: string;
+  readonly offer: SessionOffer;
+}
+
+/**
+ * Has an engine make an image, as its own clients do. Aborting ends the build, and is over when the engine has ended it.
+ * Whatever becomes of the caller, a build ends with its connection.
+ * @throws GrpcError with BuildKit's own sentence, `BrokenOff`, or as `upgraded`
+ */
+export async function solve(
+  place: EnginePlace,
+  { frontend, attributes, image, offer }: Solve,
+  onStatus: (status: Status) => void,
+  signal: AbortSignal,
+): Promise<void> {
+  const [control, session] = await both(openControl(place, signal), openSession(place, randomUUID(), offer, signal));
+  const ending = new AbortController();
+  try {
+    const Ref = randomUUID();
+    const watching = watch(control, Ref, onStatus, ending.signal);
+    const request = {
+      Ref,
+      Exporter: "moby",
+      ExporterAttrs: { name: image },
+      Session: session.id,
+      Frontend: frontend,
+      FrontendAttrs: attributes,
+    };
+    try {
+      for await (const _ of call(control, SOLVE, request, signal));
+    } finally {
+      // It ends with the build: what was written last still comes, and what was cancelled has ended.
+      await Promise.race([watching, delay(ENDING_SECONDS_MAX * 1000, undefined, { signal: ending.signal })]).catch(
+        () => undefined,
+      );
+    }
+  } finally {
+    ending.abort();
+    session.close();
+    control.destroy();
+  }
+}
+
+/** What the engine's own containers reach it by; `undefined` when it does not say. */
+export async function hostGateway(place: EnginePlace, signal: AbortSignal): Promise<string | undefined> {
+  const control = await openControl(place, signal);
+  try {
+    for await (const { record } of call(control, LIST_WORKERS, {}, signal)) {
+      const found = record.map(({ Labels }) => Labels[HOST_GATEWAY]).find((address) => address !== undefined);
+      if (found !== undefined) return found;
+    }
+    return undefined;
+  } finally {
+    control.destroy();
+  }
+}
+
+async function openControl(place: EnginePlace, signal: AbortSignal): Promise<ClientHttp2Session> {
+  const socket = await upgraded(place, "/grpc", {}, signal);
+  const session = connect("http://engine", { createConnection: () => socket });
+  // Each call tells of it.
+  session.on("error", () => undefined);
+  return session;
+}
+
+/** Neither is left open when the other one fails. */
+async function both<A extends { destroy(): void }, B extends { close(): void }>(
+  first: Promise<A>,
+  second: Promise<B>,
+): Promise<[A, B]> {
+  try {
+    return await Promise.all([first, second]);
+  } catch (cause) {
+    first.then((one) => one.destroy()).catch(() => undefined);
+    second.then((one) => one.close()).catch(() => undefined);
+    throw cause;
+  }
+}
+
+async function watch(
+  control: ClientHttp2Session,
+  Ref: string,
+  onStatus: (status: Status) => void,
+  signal: AbortSignal,
+): Promise<void> {
+  try {
+    for await (const status of call(control, STATUS, { Ref }, signal)) onStatus(status);
+  } catch {
+    // What becomes of the build is told by the build's own call.
+  }
+}
+
+const SERVICE = "/moby.buildkit.v1.Control";
+const SOLVE: Method<Parameters<typeof SolveRequest.encode>[0], object> = {
+  path: `${SERVICE}/Solve`,
+  request: SolveRequest,
+  response: SolveResponse,
+};
+const STATUS: Method<{ Ref: string }, Status> = {
+  path: `${SERVICE}/Status`,
+  request: StatusRequest,
+  response: StatusResponse,
+};
+const LIST_WORKERS = {
+  path: `${SERVICE}/ListWorkers`,
+  request: ListWorkersRequest,
+  response: ListWorkersResponse,
+};
+const HOST_GATEWAY = "org.mobyproject.buildkit.worker.moby.host-gateway-ip";
+const ENDING_SECONDS_MAX = 3; // A cancelled build has to be gone within 5.

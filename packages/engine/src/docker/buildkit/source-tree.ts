@@ -1,0 +1,108 @@
+import type { BigIntStats, Dirent } from "node:fs";
+import { lstat, readdir, readlink } from "node:fs/promises";
+import { join } from "node:path";
+import type { Stat } from "./messages.ts";
+import { type PatternMatch, type Patterns, patternsOf } from "./patterns.ts";
+
+/** What an engine wants of a folder. */
+export interface Selection {
+  readonly include: readonly string[];
+  readonly exclude: readonly string[];
+}
+
+/**
+ * What lies in a folder, each folder before what is in it, in the order of the bytes of the names. A link is a link,
+ * wherever it leads.
+ */
+export async function* sourceTree(root: string, { include, exclude }: Selection): AsyncGenerator<Stat, void> {
+  const filter = {
+    include: include.length === 0 ? undefined : patternsOf(include),
+    exclude: exclude.length === 0 ? undefined : patternsOf(exclude),
+  };
+  yield* below({ root, filter }, "", []);
+}
+
+interface Walk {
+  readonly root: string;
+  readonly filter: { readonly include: Patterns | undefined; readonly exclude: Patterns | undefined };
+}
+
+interface Folder {
+  readonly path: string;
+  readonly include: PatternMatch | undefined;
+  readonly exclude: PatternMatch | undefined;
+  isTold: boolean;
+}
+
+async function* below(walk: Walk, way: string, parents: readonly Folder[]): AsyncGenerator<Stat, void> {
+  const { root, filter } = walk;
+  const parent = parents.at(-1);
+  for (const entry of await namesIn(join(root, way))) {
+    // Nothing of theirs can be sent.
+    if (entry.isSocket() || entry.isCharacterDevice() || entry.isBlockDevice()) continue;
+    const path = way === "" ? entry.name : `${way}/${entry.name}`;
+    const include = filter.include?.match(path, parent?.include);
+    const exclude = filter.exclude?.match(path, parent?.exclude);
+    const isWanted = include?.isMatch !== false && exclude?.isMatch !== true;
+    if (isWanted) {
+      // A folder that is not wanted itself is told of once something in it is.
+      for (const folder of parents.filter(({ isTold }) => !isTold)) {
+        yield await statOf(root, folder.path);
+        folder.isTold = true;
+      }
+      yield await statOf(root, path);
+    }
+    if (!entry.isDirectory() || !mayHoldMore(filter, path, { include, exclude })) continue;
+    yield* below(walk, path, [...parents, { path, include, exclude, isTold: isWanted }]);
+  }
+}
+
+function mayHoldMore(
+  filter: Walk["filter"],
+  path: string,
+  { include, exclude }: Pick<Folder, "include" | "exclude">,
+): boolean {
+  if (include?.isMatch === false && !filter.include?.mayTurnBelow(path, include)) return false;
+  return exclude?.isMatch !== true || filter.exclude?.mayTurnBelow(path, exclude) === true;
+}
+
+async function namesIn(folder: string): Promise<Dirent[]> {
+  const entries = await readdir(folder, { withFileTypes: true });
+  const byBytes = entries.map((entry) => ({ entry, bytes: Buffer.from(entry.name) }));
+  return byBytes.sort((a, b) => Buffer.compare(a.bytes, b.bytes)).map(({ entry }) => entry);
+}
+
+async function statOf(root: string, path: string): Promise<Stat> {
+  const file = join(root, path);
+  const stats = await lstat(file, { bigint: true });
+  return {
+    path,
+    mode: modeOf(stats),
+    size: stats.isFile() ? String(stats.size) : 0,
+    modTime: String(stats.mtimeNs),
+    linkname: stats.isSymbolicLink() ? await readlink(file) : "",
+  };
+}
+
+/** Only of this kind has data that is sent. */
+export const isRegular = ({ mode }: Stat): boolean => (mode & (GO_FOLDER | GO_LINK | GO_PIPE)) === 0;
+
+/** https://pkg.go.dev/io/fs#FileMode */
+function modeOf(stats: BigIntStats): number {
+  const mode = Number(stats.mode);
+  let found = mode & 0o777;
+  if (mode & 0o4000) found |= GO_SETUID;
+  if (mode & 0o2000) found |= GO_SETGID;
+  if (mode & 0o1000) found |= GO_STICKY;
+  if (stats.isDirectory()) found |= GO_FOLDER;
+  else if (stats.isSymbolicLink()) found |= GO_LINK;
+  else if (stats.isFIFO()) found |= GO_PIPE;
+  return found >>> 0;
+}
+
+const GO_FOLDER = 1 << 31;
+const GO_LINK = 1 << 27;
+const GO_PIPE = 1 << 25;
+const GO_SETUID = 1 << 23;
+const GO_SETGID = 1 << 22;
+const GO_STICKY = 1 << 20;

@@ -1,0 +1,60 @@
+import { type ClientRequestArgs, type IncomingMessage, request } from "node:http";
+import type { Duplex } from "node:stream";
+import { DomainError } from "@berth/core";
+import type { Host } from "../../host/host.ts";
+
+/** Where an engine listens. */
+export interface EnginePlace {
+  readonly host: Host;
+  readonly socketPath: string;
+}
+
+/**
+ * A connection to an engine that speaks HTTP/2 from here on: what its BuildKit listens on.
+ * @throws DomainError `engine.unsupported` when the engine has no BuildKit, else as `Host.connectSocket`
+ */
+export async function upgraded(
+  { host, socketPath }: EnginePlace,
+  path: "/grpc" | "/session",
+  headers: Readonly<Record<string, string | readonly string[]>>,
+  signal: AbortSignal,
+): Promise<Duplex> {
+  const socket = await host.connectSocket(socketPath, signal);
+  return await new Promise((resolve, reject) => {
+    const fail = (error: Error) => {
+      socket.destroy();
+      reject(error);
+    };
+    const options: ClientRequestArgs = {
+      createConnection: () => socket,
+      host: "engine",
+      method: "POST",
+      path,
+      headers: { ...headersOf(headers), Connection: "Upgrade", Upgrade: "h2c" },
+      signal,
+    };
+    const sent = request(options);
+    sent.once("upgrade", (_answer, stream, head) => {
+      // The engine may speak first, in the same packet.
+      if (head.length > 0) stream.unshift(head);
+      resolve(stream);
+    });
+    sent.once("response", (answer) => fail(refusal(host.name, answer)));
+    sent.once("error", (cause) => {
+      const message = `The engine of ${host.name} does not answer: ${cause.message}. Check that Docker runs there.`;
+      fail(new DomainError("engine.unreachable", message, { cause }));
+    });
+    sent.end();
+  });
+}
+
+const headersOf = (headers: Readonly<Record<string, string | readonly string[]>>) =>
+  Object.fromEntries(
+    Object.entries(headers).map(([name, value]) => [name, typeof value === "string" ? value : [...value]]),
+  );
+
+const refusal = (server: string, { statusCode }: IncomingMessage): DomainError =>
+  new DomainError(
+    "engine.unsupported",
+    `The engine of ${server} builds no images with BuildKit (it answered ${statusCode}). Update Docker there to 20.10 or newer and deploy again.`,
+  );
