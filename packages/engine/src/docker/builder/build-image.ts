@@ -24,14 +24,9 @@ export async function buildImage(target: BuildTarget, io: WorkIO, place: BuildPl
   const trace = buildTrace((line, stream) => io.onLine(line, stream), place.steps);
   try {
     const gateway = needsHostGateway(target) ? await hostGateway(place, io.signal) : undefined;
-    const { frontend, attributes, folders } = buildDemand(target, gateway);
+    const { folders, ...demand } = buildDemand(target, gateway);
     const offer = { folders, secrets: await secretsOf(target), logins: place.logins };
-    await solve(
-      place,
-      { frontend, attributes, image: target.image, offer },
-      (status) => trace.write(status),
-      io.signal,
-    );
+    await solve(place, { ...demand, image: target.image, offer }, (status) => trace.write(status), io.signal);
   } catch (cause) {
     if (io.signal.aborted) throw new DomainError("deploy.cancelled", "The build was cancelled.", { cause });
     if (isDomainError(cause)) throw cause;

@@ -180,6 +180,14 @@ describe.skipIf(!hasEngine)("an image from a Dockerfile", { timeout: 20_000 }, (
     await suite.builder.removeImage(request);
     await expect(suite.docker.getImage(image).inspect()).rejects.toMatchObject({ statusCode: 404 });
   });
+
+  test("stays when it is another control plane's, whatever its name is", async () => {
+    const { image } = await suite.build({ Dockerfile: "FROM alpine:3\nLABEL y=z" });
+    const other = imageSuite({ instanceId: "other" });
+    await other.builder.removeImages(suite.resourceUuid);
+    await other.close();
+    expect(await suite.docker.getImage(image).inspect()).toMatchObject({ RepoTags: [image] });
+  });
 });
 
 /** Of every process of the machine, as it was started. */

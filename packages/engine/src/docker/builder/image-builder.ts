@@ -50,23 +50,33 @@ export function imageBuilder(options: ImageBuilderOptions): ImageBuilder {
       }
     },
     async removeImage(ref) {
-      for (const name of await namesIn(docker, host.name, ref.resourceUuid)) {
+      for (const name of await namesIn(docker, options, ref.resourceUuid)) {
         if (isImageOf(ref, name)) await removeImage(docker, host.name, name);
       }
     },
     async removeImages(resourceUuid) {
-      for (const name of await namesIn(docker, host.name, resourceUuid)) await removeImage(docker, host.name, name);
+      for (const name of await namesIn(docker, options, resourceUuid)) await removeImage(docker, host.name, name);
     },
   };
 }
 
-/** Every name of an image that Berth gave for the resource. */
-async function namesIn(docker: Docker, server: string, resourceUuid: string): Promise<readonly string[]> {
+/**
+ * Every name of an image that this control plane gave for the resource. One that it has pulled has no label of ours; one
+ * with another's is another's, whatever its name is.
+ */
+async function namesIn(
+  docker: Docker,
+  { host, instanceId }: Pick<ImageBuilderOptions, "host" | "instanceId">,
+  resourceUuid: string,
+): Promise<readonly string[]> {
   const repository = imageRepository(resourceUuid);
   const images = await docker
     .listImages({ filters: { reference: [`${repository}:*`] } })
-    .catch((cause: unknown) => Promise.reject(engineError(server, cause)));
-  return images.flatMap(({ RepoTags }) => RepoTags ?? []).filter((name) => name.startsWith(`${repository}:`));
+    .catch((cause: unknown) => Promise.reject(engineError(host.name, cause)));
+  return images
+    .filter(({ Labels }) => (Labels?.[LABELS.instance] ?? instanceId) === instanceId)
+    .flatMap(({ RepoTags }) => RepoTags ?? [])
+    .filter((name) => name.startsWith(`${repository}:`));
 }
 
 async function build(

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type Docker from "dockerode";
 import { vi } from "vitest";
+import { statusCodeOf } from "../client.ts";
 import { followProgress } from "./pull.ts";
 
 export interface TestRegistry {
@@ -61,7 +62,22 @@ export async function testRegistry(docker: Docker): Promise<TestRegistry> {
     },
     async close() {
       await container.remove({ force: true, v: true });
+      await forget(docker, address);
       rmSync(folder, { recursive: true, force: true });
     },
   };
+}
+
+/** What the engine has pulled from it keeps the name of a registry that is gone. */
+async function forget(docker: Docker, address: string): Promise<void> {
+  for (const { RepoTags, RepoDigests } of await docker.listImages({ filters: { reference: [`${address}/*/*`] } })) {
+    const names = [...(RepoTags ?? []), ...(RepoDigests ?? [])].filter((name) => name.startsWith(`${address}/`));
+    for (const name of names) {
+      // The last tag takes the digest with it.
+      await docker
+        .getImage(name)
+        .remove({ noprune: true })
+        .catch((error: unknown) => statusCodeOf(error) === 404 || Promise.reject(error));
+    }
+  }
 }

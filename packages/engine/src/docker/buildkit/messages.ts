@@ -34,6 +34,8 @@ export const SolveRequest = codecOf(
     Session: z.string(),
     Frontend: z.string(),
     FrontendAttrs: Texts,
+    Cache: z.object({ Exports: z.array(z.object({ Type: z.string() })) }),
+    Entitlements: z.array(z.string()),
   }),
 );
 export const SolveResponse = codecOf("SolveResponse", z.object({}));

@@ -18,6 +18,8 @@ import { type EnginePlace, upgraded } from "./upgrade.ts";
 export interface Solve {
   readonly frontend: string;
   readonly attributes: Readonly<Record<string, string>>;
+  readonly entitlements: readonly string[];
+  readonly isCacheInlined: boolean;
   /** The name that the image gets on the engine. */
   readonly image: string;
   readonly offer: SessionOffer;
@@ -30,7 +32,7 @@ export interface Solve {
  */
 export async function solve(
   place: EnginePlace,
-  { frontend, attributes, image, offer }: Solve,
+  { frontend, attributes, entitlements, isCacheInlined, image, offer }: Solve,
   onStatus: (status: Status) => void,
   signal: AbortSignal,
 ): Promise<void> {
@@ -46,6 +48,8 @@ export async function solve(
       Session: session.id,
       Frontend: frontend,
       FrontendAttrs: attributes,
+      Cache: { Exports: isCacheInlined ? [{ Type: "inline" }] : [] },
+      Entitlements: [...entitlements],
     };
     try {
       for await (const _ of call(control, SOLVE, request, signal));

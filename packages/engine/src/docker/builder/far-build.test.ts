@@ -1,0 +1,133 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describeDocker } from "@berth/testing";
+import type Docker from "dockerode";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import type { SshHost } from "../../host/ssh-host.ts";
+import { DOCKER_SOCKET, dockerClient } from "../client.ts";
+import { farHost, SERVER_IMAGE, type TestServer, testServer } from "../server.fixture.ts";
+import { buildImage } from "./build-image.ts";
+import type { BuildTarget } from "./build-target.ts";
+
+describeDocker("a build on a server over SSH", [SERVER_IMAGE, "busybox:stable"], (fixture) => {
+  let folder: string;
+  let server: TestServer;
+  let host: SshHost;
+  let far: Docker;
+  const lines: string[] = [];
+  beforeAll(async () => {
+    folder = mkdtempSync(join(tmpdir(), "berth-far-build-"));
+    server = await testServer(fixture);
+    host = farHost(server, join(folder, "bridges"));
+    far = dockerClient(host);
+    await vi.waitFor(() => far.ping(), { timeout: 60_000, interval: 200 });
+    const loading = await far.loadImage(await fixture.client.getImage("busybox:stable").get());
+    for await (const _ of loading);
+  }, 120_000);
+  afterAll(async () => {
+    await host.close();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  let count = 0;
+  const build = async (
+    files: Readonly<Record<string, string>>,
+    more: Partial<BuildTarget> = {},
+    signal = new AbortController().signal,
+  ): Promise<string> => {
+    count += 1;
+    const context = join(folder, `source-${count}`);
+    mkdirSync(context);
+    for (const [name, text] of Object.entries(files)) writeFileSync(join(context, name), text);
+    const image = `berth/far:${count}`;
+    const target: BuildTarget = {
+      context,
+      dockerfile: join(context, "Dockerfile"),
+      target: null,
+      image,
+      labels: { a: "b" },
+      args: {},
+      secrets: {},
+      secretFiles: {},
+      isForced: false,
+      ...more,
+    };
+    const io = { signal, onLine: (line: string) => void lines.push(line) };
+    await buildImage(target, io, { host, socketPath: DOCKER_SOCKET, logins: new Map() });
+    return image;
+  };
+  const output = async (image: string): Promise<string> => {
+    const container = await far.createContainer({ Image: image, Tty: true });
+    const stream = await container.attach({ stream: true, stdout: true });
+    await container.start();
+    let text = "";
+    for await (const chunk of stream) text += chunk.toString();
+    return text;
+  };
+  const running = async (mark: string): Promise<boolean> =>
+    (await server.container.exec(["sh", "-c", "cat /proc/[0-9]*/cmdline"])).output.includes(mark);
+
+  test("takes the context, arguments and secrets there, and what it makes lies there", {
+    timeout: 60_000,
+  }, async () => {
+    const text = "x".repeat(3 << 20);
+    const image = await build(
+      {
+        Dockerfile: [
+          "FROM busybox:stable",
+          "ARG GREETING",
+          "COPY large /large",
+          "RUN --mount=type=secret,id=TOKEN wc -c </run/secrets/TOKEN >/out; wc -c </large >>/out; echo $GREETING >>/out",
+          'CMD ["cat","/out"]',
+        ].join("\n"),
+        large: text,
+      },
+      { args: { GREETING: "hello" }, secrets: { TOKEN: "c4n4ry" } },
+    );
+    expect((await output(image)).split(/\s+/)).toEqual(["6", String(text.length), "hello", ""]);
+    const { Config } = await far.getImage(image).inspect();
+    expect(Config.Labels).toMatchObject({ a: "b" });
+    expect(JSON.stringify(await far.getImage(image).history())).not.toContain("c4n4ry");
+    expect(lines.join("\n")).not.toContain("c4n4ry");
+  });
+
+  test("does all that a compose text says of it", { timeout: 60_000 }, async () => {
+    const shared = join(folder, "shared");
+    mkdirSync(shared);
+    writeFileSync(join(shared, "a.txt"), "shared");
+    const image = await build(
+      {
+        Dockerfile: [
+          "FROM busybox:stable",
+          "COPY --from=shared a.txt /",
+          "RUN grep host.example /etc/hosts; df -k /dev/shm | tail -1 | awk '{print $2}' >/out; ulimit -n >>/out; cat /a.txt >>/out",
+          'CMD ["cat","/out"]',
+        ].join("\n"),
+      },
+      {
+        more: {
+          contexts: { shared },
+          extra_hosts: ["host.example:host-gateway"],
+          shm_size: "8m",
+          ulimits: { nofile: { soft: 100, hard: 200 } },
+        },
+      },
+    );
+    expect((await output(image)).split(/\s+/)).toEqual(["8192", "100", "shared"]);
+    expect(lines.some((line) => /^\d+\.\d+\.\d+\.\d+\s+host\.example/.test(line))).toBe(true);
+  });
+
+  test("that is cancelled has ended there within 5 seconds", { timeout: 60_000 }, async () => {
+    const abort = new AbortController();
+    const mark = `7${Date.now()}`;
+    const building = build({ Dockerfile: `FROM busybox:stable\nRUN sleep ${mark}` }, {}, abort.signal);
+    building.catch(() => undefined);
+    await vi.waitFor(async () => expect(await running(mark)).toBe(true), { timeout: 30_000, interval: 100 });
+    const startedMs = performance.now();
+    abort.abort();
+    await expect(building).rejects.toMatchObject({ code: "deploy.cancelled" });
+    await vi.waitFor(async () => expect(await running(mark)).toBe(false), { timeout: 5000, interval: 100 });
+    expect(performance.now() - startedMs).toBeLessThan(5000);
+  });
+});
