@@ -1,4 +1,4 @@
-import { type ApplicationRecord, DomainError, type ScheduledTaskExecutionRecord } from "@berth/core";
+import { type ApplicationRecord, DomainError, notFound, type ScheduledTaskExecutionRecord } from "@berth/core";
 import { type TestDatabase, testDatabase, testUuid } from "@berth/testing";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { testClock } from "./clock.fixture.ts";
@@ -116,6 +116,11 @@ describe("a scheduled task", () => {
       throw new DomainError("engine.unreachable", "The server does not answer.");
     };
     expect(await outcome({}, away)).toEqual(["failed", null, "The server does not answer."]);
+    const missing = () => {
+      throw notFound("Container");
+    };
+    const sentence = "It has no container sidecar. Change the container of the task to one that it has.";
+    expect(await outcome({ container: "sidecar" }, missing)).toEqual(["failed", null, sentence]);
   });
 
   test("of what does not run fails with a sentence", async () => {

@@ -97,13 +97,20 @@ async function execute(
   if (server === undefined || release === undefined) throw new DomainError("resource.not_running", notRunning(task));
   const ref = { resourceUuid: release.resource_uuid, deploymentUuid: release.deployment_uuid };
   const { engine }: ServerHands = deps.handsOf(server);
-  return await engine.exec(ref, task.command, {
-    timeoutSeconds: Math.min(task.timeout, TIMEOUT_SECONDS_MAX),
-    signal,
-    maxOutputBytes: settings.taskOutputBytesMax,
-    onLine,
-    ...(task.container === null ? {} : { container: task.container }),
-  });
+  try {
+    return await engine.exec(ref, task.command, {
+      timeoutSeconds: Math.min(task.timeout, TIMEOUT_SECONDS_MAX),
+      signal,
+      maxOutputBytes: settings.taskOutputBytesMax,
+      onLine,
+      ...(task.container === null ? {} : { container: task.container }),
+    });
+  } catch (error) {
+    const isMissing = isDomainError(error, "resource.not_found") && task.container !== null;
+    if (!isMissing || (await engine.inspect(ref)) === undefined) throw error;
+    const sentence = `It has no container ${task.container}. Change the container of the task to one that it has.`;
+    throw new DomainError("resource.not_running", sentence, { cause: error });
+  }
 }
 
 /** The same texts that must not stand in the log of a deployment. */

@@ -58,7 +58,7 @@ export async function prepared(container: Docker.Container, options: Docker.Exec
   } catch (cause) {
     const code = statusCodeOf(cause);
     if (code !== 404 && code !== 409) throw cause;
-    throw new DomainError("resource.not_running", "The application is not running. Start it first.", { cause });
+    throw new DomainError("resource.not_running", "Its container is not running. Start it first.", { cause });
   }
 }
 

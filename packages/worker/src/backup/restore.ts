@@ -48,7 +48,10 @@ export async function runRestore(deps: BackupDeps, claimed: ClaimedRestore, sign
   const limit = runLimit(signal, claimed.timeout);
   const outcome: Outcome = { hidden: [], notes: [], tables: null };
   try {
-    const tell = (step: RestoreStep) => stores.restores.progress(hold, step);
+    const tell = (step: RestoreStep) =>
+      stores.restores
+        .progress(hold, step)
+        .catch((error: unknown) => logger.debug("How far a restore is could not be written.", { error }));
     let failure: string | undefined;
     try {
       await restore({ deps, claimed, signal: limit.signal, tell }, outcome);

@@ -301,3 +301,22 @@ test("tells the beginning only of what a program says at length", async () => {
   expect(message).toMatch(/^pg_dump exited with code 1\.\nno no /);
   expect(message?.length).toBeLessThanOrEqual(10_000);
 });
+
+test("is restored also when the database is away while its progress is told", async () => {
+  program = quick;
+  const { restores } = database.system;
+  const progress: SystemStores["restores"]["progress"] = async () => {
+    throw new DomainError("database.unavailable", "The database does not answer.");
+  };
+  start({ system: { ...database.system, restores: { ...restores, progress } } });
+  const backup = await scheduled();
+  const { id } = await backup.ended();
+  const uuid = testUuid();
+  await backup.stores.restores.insert({
+    ...{ uuid, kind: "restore", database_name: "shop", backup_execution_id: id },
+    ...{ resource_id: backup.record.id, target_resource_id: backup.record.id },
+  });
+  const restore = () => backup.stores.restores.find(backup.record.id, uuid);
+  await until("the restore ends", async () => (await restore())?.status !== "running");
+  expect(await restore()).toMatchObject({ status: "success", message: null });
+});
