@@ -8,6 +8,7 @@ describe("what is saved", () => {
   test.each<[DatabaseEngine, string, ReturnType<typeof dumpTargets>]>([
     ["postgresql", "shop", [one("shop")]],
     ["postgresql", "shop, blog", [one("shop"), one("blog")]],
+    ["postgresql", "shop,blog, shop", [one("shop"), one("blog")]],
     ["mysql", "shop:logs", undefined],
     ["mysql", "", undefined],
     ["mysql", "shop,,blog", undefined],
@@ -42,6 +43,12 @@ describe("a schedule", () => {
       databases_to_backup: "shop",
       timeout: 60,
     });
+  });
+
+  test("names a hundred databases at most, since each is a run of its own", () => {
+    const names = (count: number) => Array.from({ length: count }, (_, at) => `db${at}`).join();
+    const problems = (count: number) => backupPlan(subject, fresh, { databases_to_backup: names(count) }).problems;
+    expect([problems(100), problems(101)]).toEqual([{}, { databases_to_backup: ["At most 100 databases."] }]);
   });
 
   test("is sent to the storage that it is made with, unless that is not wanted", () => {

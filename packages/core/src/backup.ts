@@ -60,13 +60,20 @@ export type BackupCreate = z.infer<typeof BackupCreate>;
 export const BackupUpdate = z.strictObject({ frequency: Frequency.optional(), ...OPTIONAL, ...inputShape(SETTINGS) });
 export type BackupUpdate = z.infer<typeof BackupUpdate>;
 
-/** What is saved of a database of this engine; `undefined` for a text that names nothing that could be saved. */
+/** Each is a run of its own. */
+const TARGETS_MAX = 100;
+
+/** What is saved of a database of this engine, each once; `undefined` for a text that names nothing that could be saved. */
 export function dumpTargets(engine: DatabaseEngine, text: string): readonly DumpTarget[] | undefined {
   const { dumps } = databaseEngine(engine);
   if (dumps === null) return undefined;
-  const targets = text.split(dumps.separator).map((entry) => dumpTarget(entry, dumps.hasCollections));
-  // The filter leaves targets only.
-  return targets.includes(undefined) ? undefined : (targets as DumpTarget[]);
+  const targets = new Map<string, DumpTarget>();
+  for (const entry of text.split(dumps.separator)) {
+    const target = dumpTarget(entry, dumps.hasCollections);
+    if (target === undefined) return undefined;
+    targets.set(JSON.stringify(target), target);
+  }
+  return [...targets.values()];
 }
 
 // Of what a program takes as a name in its arguments: no option, no address of a server.
@@ -138,7 +145,9 @@ export function mainDatabase(engine: DatabaseEngine, fields: Readonly<Record<str
 function targetProblems(engine: DatabaseEngine, names: string | null): FieldErrors {
   const { dumps } = databaseEngine(engine);
   if (dumps === null) return { _: ["Scheduled backups are not supported for this database type."] };
-  if (names === null || dumpTargets(engine, names) !== undefined) return {};
+  const targets = names === null ? [] : dumpTargets(engine, names);
+  if (targets !== undefined && targets.length <= TARGETS_MAX) return {};
+  if (targets !== undefined) return { databases_to_backup: [`At most ${TARGETS_MAX} databases.`] };
   const form = dumps.hasCollections ? "db:collection,collection|db" : "names with commas between them";
   return { databases_to_backup: [`Must be ${form}, of letters, digits and _ . $ - only.`] };
 }
