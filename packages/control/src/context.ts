@@ -1,5 +1,6 @@
 import {
   type AddressBook,
+  type CertificateIssuer,
   type CleanupOperation,
   type Clock,
   type CloudProviders,
@@ -45,6 +46,8 @@ export interface ControlDeps {
   readonly cloud: CloudProviders;
   /** For the rate limit of a cloud provider. */
   readonly wait: (seconds: number) => Promise<void>;
+  /** Of what databases prove themselves with. */
+  readonly certificates: CertificateIssuer;
   readonly clock: Clock;
   readonly ids: Ids;
   /** For the variables that a service makes by itself. */

@@ -23,6 +23,7 @@ import {
 import { backupConfigurations } from "./backup.ts";
 import type { UseCaseContext } from "./context.ts";
 import { databaseViews, findDatabase, findDatabaseAlone } from "./database-answer.ts";
+import { renewCertificate } from "./database-certificate.ts";
 import { tellOfResource } from "./event.ts";
 import { recordStarter } from "./lifecycle.ts";
 import { resolvePlace } from "./placement.ts";
@@ -81,6 +82,7 @@ async function create(context: UseCaseContext, engine: DatabaseEngine, sent: Dat
       secrets,
       ...databaseAccess({ is_public: false, public_port: null }, sent),
     });
+    await renewCertificate(context, inside, database);
     await saveVariables(context, inside, database, variables);
     await inside.storages.insert(database.id, ids.uuid(), dataStorage(database));
     if (sent.instant_deploy) await recordStarter(context).start(inside, database, {});
@@ -124,6 +126,7 @@ async function update(context: UseCaseContext, uuid: string, sent: DatabaseUpdat
       access: databaseAccess(current, sent),
     });
     if (database === undefined) throw notFound("Database");
+    await renewCertificate(context, inside, database);
     await saveVariables(context, inside, database, variables);
     await tellOfResource(inside, database, "resource.updated", { fields: Object.keys(sent).sort() });
   });

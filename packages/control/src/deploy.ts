@@ -11,6 +11,7 @@ import {
   type Stores,
 } from "@berth/core";
 import type { UseCaseContext } from "./context.ts";
+import { renewCertificateOf } from "./database-certificate.ts";
 import {
   applicationWish,
   type DeploymentWish,
@@ -59,6 +60,7 @@ export function deploy(context: UseCaseContext) {
     const wishes: DeploymentWish[] = [];
     for (const { kind, resource } of targets) {
       if (kind !== "application") await requireEngineFor(context, inside, resource);
+      await renewCertificateOf(context, inside, resource);
       const wish = { isForced: force };
       wishes.push(kind === "application" ? applicationWish(resource, wish) : { ...wish, resource });
     }

@@ -13,6 +13,7 @@ import {
   type Stores,
 } from "@berth/core";
 import { findResource, type UseCaseContext } from "./context.ts";
+import { renewCertificateOf } from "./database-certificate.ts";
 import { applicationWish, DUPLICATE_MESSAGE, requestDeployment } from "./deployment-request.ts";
 import { tellOfResource } from "./event.ts";
 import { requestRemoval } from "./removal.ts";
@@ -112,6 +113,7 @@ export function recordStarter(context: UseCaseContext): Starter {
     { force }: StartOptions,
   ): Promise<DeploymentStarted> {
     await requireEngineFor(context, inside, resource);
+    await renewCertificateOf(context, inside, resource);
     const { deployment } = await requestDeployment(context, inside, { resource, isForced: force });
     await tellOfResource(inside, resource, `resource.${doing === "starting" ? "start" : "restart"}_requested`);
     const message = `${RESOURCE_KINDS[resource.kind].title} ${doing} request queued.`;

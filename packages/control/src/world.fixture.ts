@@ -7,6 +7,7 @@ import {
   refusingCloud,
   type TestDatabase,
   type TestPlace,
+  testCertificates,
   testDatabase,
   testGitHost,
   testKeyReader,
@@ -95,6 +96,7 @@ function deps(db: TestDatabase, engine: PrintingEngine, uploads: Map<string, num
     clock: { now: () => new Date() },
     ids: { uuid: testUuid, secret: (length) => testUuid().repeat(6).slice(0, length) },
     magic: testMagic,
+    certificates: testCertificates,
     templates: testTemplates,
     hashToken: (secret) => createHash("sha256").update(secret).digest("hex"),
     source: {

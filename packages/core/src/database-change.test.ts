@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import { databaseAccess, databaseChange, newDatabase } from "./database-change.ts";
 import { DATABASE_ENGINE_NAMES, databaseEngine } from "./database-engine.ts";
 import { DATABASE_CREATES, DatabaseUpdate } from "./database-input.ts";
+import { initScripts } from "./init-script.ts";
 
 const place = { project_uuid: "p", environment_name: "production", server_uuid: "s" };
 let count = 0;
@@ -63,6 +64,46 @@ describe("a change of a database", () => {
       limits_cpus: ["Must be a number such as 0.5 or 2, or 0 for no limit."],
     });
     expect(databaseChange("postgresql", { postgres_conf: btoa("a = 1") }).fields).toEqual({ postgres_conf: "a = 1" });
+  });
+
+  test("takes a mode of its engine alone, and scripts that its image runs", () => {
+    const scripts = [
+      { filename: "late.sql", content: "b", index: 7 },
+      { filename: "early.sh", content: "a" },
+    ];
+    const sent = DatabaseUpdate.parse({ enable_ssl: true, ssl_mode: "verify-ca", init_scripts: scripts });
+    const { fields, secrets, problems } = databaseChange("postgresql", sent);
+    expect(problems).toEqual({});
+    expect(fields).toEqual({ enable_ssl: "true", ssl_mode: "verify-ca" });
+    expect(initScripts(secrets.init_scripts)).toEqual([
+      { index: 0, filename: "early.sh", content: "a" },
+      { index: 1, filename: "late.sql", content: "b" },
+    ]);
+    expect(databaseChange("mongodb", sent).problems).toEqual({
+      ssl_mode: ["Must be one of allow, prefer, require, verify-full."],
+      init_scripts: ["late.sql would not be run: its name must end with .js or .sh."],
+    });
+    expect(Object.keys(databaseChange("clickhouse", sent).problems)).toEqual(["enable_ssl", "ssl_mode"]);
+    expect(Object.keys(databaseChange("redis", sent).problems)).toEqual(["init_scripts", "ssl_mode"]);
+    expect(databaseChange("mysql", { enable_ssl: null, ssl_mode: null, init_scripts: null })).toMatchObject({
+      ...{ fields: { enable_ssl: "false", ssl_mode: "REQUIRED" }, secrets: { init_scripts: "[]" }, problems: {} },
+    });
+  });
+
+  test.each([
+    [[{ filename: "../x.sql", content: "" }]],
+    [[{ filename: ".x.sql", content: "" }]],
+    [[{ filename: "-x.sql", content: "" }]],
+    [[{ filename: "a/x.sql", content: "" }]],
+    [[{ filename: "x\n.sql", content: "" }]],
+    [[{ filename: "x.sql", content: "\0" }]],
+    [[{ filename: "x.sql", content: "a".repeat(262_145) }]],
+    [[{ filename: "x.sql", content: "", mode: "0755" }]],
+    [[1, 2].map(() => ({ filename: "x.sql", content: "" }))],
+    [Array.from({ length: 51 }, (_, n) => ({ filename: `${n}.sql`, content: "" }))],
+    [Array.from({ length: 5 }, (_, n) => ({ filename: `${n}.sql`, content: "a".repeat(250_000) }))],
+  ])("takes no script such as %.60j", (init_scripts) => {
+    expect(DatabaseUpdate.safeParse({ init_scripts }).success).toBe(false);
   });
 
   test.each([

@@ -4,6 +4,7 @@ import type { EngineField } from "./database-engine/row.ts";
 import { DATABASE_ENGINE_NAMES, type DatabaseEngine, engineFields, type FieldHome, homeOf } from "./database-engine.ts";
 import type { DatabaseCreate, DatabaseUpdate } from "./database-input.ts";
 import { type FieldErrors, NOT_ALLOWED } from "./errors.ts";
+import { InitScriptsInput, keptScripts, scriptProblems } from "./init-script.ts";
 import { sentFields } from "./input.ts";
 import { limitProblems } from "./limits.ts";
 import type { DatabaseAccess, DatabaseFields, DatabaseSecrets } from "./ports/database.ts";
@@ -31,8 +32,7 @@ export function databaseChange(engine: DatabaseEngine, sent: DatabaseCreate | Da
     field,
     ...readValue(field, (sent as Sent)[name]),
   }));
-  const unreadable = values.filter(({ isUnreadable }) => isUnreadable);
-  /** Names and passwords are texts, as `readValue` says, so that only `fields` can hold null. */
+  /** Secrets are texts, as `readValue` says, so that only `fields` can hold null. */
   const kept = (home: FieldHome) =>
     Object.fromEntries(
       values
@@ -46,7 +46,7 @@ export function databaseChange(engine: DatabaseEngine, sent: DatabaseCreate | Da
     variables: kept("variables") as Record<string, string>,
     problems: {
       ...limitProblems(settings),
-      ...Object.fromEntries(unreadable.map(({ name }) => [name, [BASE64_PROBLEM]])),
+      ...Object.fromEntries(values.flatMap(({ name, problems }) => (problems ? [[name, problems]] : []))),
       ...foreignProblems(engine, sent),
     },
   };
@@ -55,16 +55,47 @@ export function databaseChange(engine: DatabaseEngine, sent: DatabaseCreate | Da
 interface ReadValue {
   /** `undefined`: nothing changes. */
   readonly value?: string | null;
-  readonly isUnreadable?: true;
+  readonly problems?: readonly string[];
 }
 
-function readValue({ type }: EngineField, sent: unknown): ReadValue {
-  const isOwnName = type === "identifier" || type === "password";
-  if (sent === null) return isOwnName ? {} : { value: null };
+function readValue(field: EngineField, sent: unknown): ReadValue {
+  const { type, default: byDefault, options = [] } = field;
+  switch (type) {
+    case "identifier":
+    case "password":
+      return typeof sent === "string" ? { value: sent } : {};
+    case "fixed":
+    case "issued":
+      return {};
+    case "flag":
+      if (sent === null) return { value: byDefault };
+      return typeof sent === "boolean" ? { value: String(sent) } : {};
+    case "choice":
+      if (sent === null) return { value: byDefault };
+      if (typeof sent !== "string") return {};
+      return options.includes(sent) ? { value: sent } : { problems: [`Must be one of ${options.join(", ")}.`] };
+    case "scripts":
+      return readScripts(field, sent);
+    case "text":
+    case "configuration":
+      return readText(type, sent);
+  }
+}
+
+function readText(type: "text" | "configuration", sent: unknown): ReadValue {
+  if (sent === null) return { value: null };
   if (typeof sent !== "string") return {};
-  if (type !== "configuration") return { value: sent };
+  if (type === "text") return { value: sent };
   const text = decodeBase64Field(sent);
-  return text === undefined || text.includes("\0") ? { isUnreadable: true } : { value: text };
+  return text === undefined || text.includes("\0") ? { problems: [BASE64_PROBLEM] } : { value: text };
+}
+
+function readScripts(field: EngineField, sent: unknown): ReadValue {
+  if (sent === undefined) return {};
+  // What was sent is read already: this gives it its type.
+  const scripts = InitScriptsInput.parse(sent ?? []);
+  const problems = scriptProblems(field, scripts);
+  return problems.length > 0 ? { problems } : { value: keptScripts(scripts) };
 }
 
 function foreignProblems(engine: DatabaseEngine, sent: Sent): FieldErrors {
@@ -95,7 +126,10 @@ export function newDatabase(
   newPassword: () => string,
 ): DatabaseChange & { readonly settings: DatabaseSettings } {
   const change = databaseChange(engine, sent);
-  const initial = ({ type, default: byDefault }: EngineField) => (type === "password" ? newPassword() : byDefault);
+  const initial = ({ type, default: byDefault }: EngineField) => {
+    if (type === "password") return newPassword();
+    return type === "scripts" ? keptScripts([]) : byDefault;
+  };
   const complete = <T>(home: FieldHome, known: Readonly<Record<string, T>>) =>
     Object.fromEntries(
       engineFields(engine)
@@ -106,7 +140,7 @@ export function newDatabase(
     ...change,
     settings: { ...databaseDefaults(engine), ...change.settings },
     fields: complete("settings", change.fields),
-    // A password or a name is never null: see `readValue` and the defaults of the rows.
+    // A secret or a name is never null: see `readValue` and the defaults of the rows.
     secrets: complete("secrets", change.secrets) as DatabaseSecrets,
     variables: complete("variables", change.variables) as Record<string, string>,
   };

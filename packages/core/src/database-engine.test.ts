@@ -120,17 +120,17 @@ describe("what a database's container gets", () => {
       { postgres_conf: "max_connections = 7" },
       {
         argv: ["postgres", "-c", "config_file=/etc/postgresql/postgresql.conf", "-c", "listen_addresses=*"],
-        file: { path: "/etc/postgresql/postgresql.conf", text: "max_connections = 7" },
+        files: [{ path: "/etc/postgresql/postgresql.conf", text: "max_connections = 7" }],
       },
     ],
-    ["mysql", { mysql_conf: "[mysqld]" }, { file: { path: "/etc/mysql/conf.d/berth.cnf", text: "[mysqld]" } }],
-    ["mariadb", { mariadb_conf: "[mysqld]" }, { file: { path: "/etc/mysql/conf.d/berth.cnf", text: "[mysqld]" } }],
+    ["mysql", { mysql_conf: "[mysqld]" }, { files: [{ path: "/etc/mysql/conf.d/berth.cnf", text: "[mysqld]" }] }],
+    ["mariadb", { mariadb_conf: "[mysqld]" }, { files: [{ path: "/etc/mysql/conf.d/berth.cnf", text: "[mysqld]" }] }],
     [
       "mongodb",
       { mongo_conf: "net: {}" },
       {
         argv: ["mongod", "--config", "/etc/mongo/mongod.conf"],
-        file: { path: "/etc/mongo/mongod.conf", text: "net: {}" },
+        files: [{ path: "/etc/mongo/mongod.conf", text: "net: {}" }],
       },
     ],
     [
@@ -138,11 +138,13 @@ describe("what a database's container gets", () => {
       { redis_conf: "maxmemory 7mb", redis_password: 'a "b"' },
       {
         argv: ["redis-server", "/usr/local/etc/redis/redis.conf"],
-        file: {
-          path: "/usr/local/etc/redis/redis.conf",
-          text: 'maxmemory 7mb\nrequirepass "a\\x20\\x22b\\x22"\n',
-          readers: ["redis", "valkey"],
-        },
+        files: [
+          {
+            path: "/usr/local/etc/redis/redis.conf",
+            text: 'maxmemory 7mb\nrequirepass "a\\x20\\x22b\\x22"\n',
+            isSecret: true,
+          },
+        ],
       },
     ],
     [
@@ -150,11 +152,13 @@ describe("what a database's container gets", () => {
       { redis_username: "app", redis_password: "é" },
       {
         argv: ["redis-server", "/usr/local/etc/redis/redis.conf"],
-        file: {
-          path: "/usr/local/etc/redis/redis.conf",
-          text: 'user default off\nuser "app" on "\\x3e\\xc3\\xa9" ~* &* +@all\n',
-          readers: ["redis", "valkey"],
-        },
+        files: [
+          {
+            path: "/usr/local/etc/redis/redis.conf",
+            text: 'user default off\nuser "app" on "\\x3e\\xc3\\xa9" ~* &* +@all\n',
+            isSecret: true,
+          },
+        ],
       },
     ],
     [
@@ -162,13 +166,13 @@ describe("what a database's container gets", () => {
       {},
       {
         argv: ["keydb-server", "/etc/keydb/keydb.conf"],
-        file: { path: "/etc/keydb/keydb.conf", text: 'requirepass "s3cret"\n', readers: ["keydb"] },
+        files: [{ path: "/etc/keydb/keydb.conf", text: 'requirepass "s3cret"\n', isSecret: true }],
       },
     ],
     ["dragonfly", {}, {}],
     ["clickhouse", {}, {}],
   ])("of %s with %j is started so", (engine, known, start) => {
-    expect(databaseEngine(engine).start(valuesOf(engine, known))).toEqual(start);
+    expect(databaseEngine(engine).start(valuesOf(engine, known), null)).toEqual(start);
   });
 
   test.each<[DatabaseEngine, readonly string[]]>([
@@ -296,17 +300,17 @@ describe("dumping and restoring", () => {
             dumps.countRows(values, "x"),
           ]
         : [];
-      const argvs = [health(values), start(values).argv ?? [], ...commands.map(({ argv }) => argv)];
+      const argvs = [health(values), start(values, null).argv ?? [], ...commands.map(({ argv }) => argv)];
       expect(JSON.stringify(argvs)).not.toContain("s3cret");
       for (const { variables, file } of commands) expect(JSON.stringify({ variables, file })).toContain("s3cret");
     }
   });
 });
 
-test("no field of one engine is another's, but for what no caller can set", () => {
-  const settable = DATABASE_ENGINE_NAMES.flatMap((engine) =>
-    engineFields(engine).flatMap(([name, { type }]) => (type === "fixed" ? [] : [name])),
-  );
-  expect(new Set(settable).size).toBe(settable.length);
+test("a field that several engines have is of one type in all of them", () => {
+  const types = Map.groupBy(DATABASE_ENGINE_NAMES.flatMap(engineFields), ([name]) => name);
+  const shared = [...types].filter(([, fields]) => fields.length > 1);
+  expect(shared.map(([name]) => name).sort()).toEqual(["ca_certificate", "enable_ssl", "init_scripts", "ssl_mode"]);
+  for (const [, fields] of shared) expect(new Set(fields.map(([, { type }]) => type)).size).toBe(1);
   expect(Object.keys(DATABASE_ENGINES)).toHaveLength(8);
 });

@@ -4,6 +4,7 @@ import { mariadb, mysql } from "./database-engine/mysql.ts";
 import { postgresql } from "./database-engine/postgresql.ts";
 import { dragonfly, keydb, redis } from "./database-engine/redis.ts";
 import type { DatabaseAddress, EngineField, EngineRow, EngineValues } from "./database-engine/row.ts";
+import { isTls } from "./database-engine/tls.ts";
 
 /** The engines that Berth runs databases of, one row each: all that is known of one is in its row. */
 export const DATABASE_ENGINES = {
@@ -26,7 +27,9 @@ export const DATABASE_ENGINE_NAMES = Object.keys(DATABASE_ENGINES) as readonly D
 /** The names of an engine's own fields that a caller may set. */
 export type SettableFieldName<E extends DatabaseEngine = DatabaseEngine> = {
   [Engine in E]: {
-    [Name in keyof Engines[Engine]["fields"]]: Engines[Engine]["fields"][Name] extends { readonly type: "fixed" }
+    [Name in keyof Engines[Engine]["fields"]]: Engines[Engine]["fields"][Name] extends {
+      readonly type: "fixed" | "issued";
+    }
       ? never
       : Name & string;
   }[keyof Engines[Engine]["fields"]];
@@ -44,7 +47,7 @@ export type FieldHome = "settings" | "secrets" | "variables" | "row";
 
 export function homeOf({ type, variable }: EngineField): FieldHome {
   if (variable !== null) return "variables";
-  if (type === "password") return "secrets";
+  if (type === "password" || type === "scripts") return "secrets";
   return type === "fixed" ? "row" : "settings";
 }
 
@@ -59,6 +62,12 @@ export const engineValues = (
       homeOf(field) === "row" ? field.default : (known[name] ?? null),
     ]),
   );
+
+/** Where it listens. */
+export function enginePort(engine: DatabaseEngine, values: EngineValues): number {
+  const { port, tlsPort = port } = databaseEngine(engine);
+  return isTls(values) ? tlsPort : port;
+}
 
 /** A URL that clients connect with. @param host Name or address; one of IPv6 is put in brackets. */
 export function databaseUrl({ scheme, user, password, path }: DatabaseAddress, host: string, port: number): string {

@@ -1,7 +1,14 @@
 import { z } from "zod";
 import { DatabaseSettings, databaseDefaults } from "./database.ts";
 import type { EngineField } from "./database-engine/row.ts";
-import { DATABASE_ENGINE_NAMES, type DatabaseEngine, engineFields, type SettableFieldName } from "./database-engine.ts";
+import {
+  DATABASE_ENGINE_NAMES,
+  type DATABASE_ENGINES,
+  type DatabaseEngine,
+  engineFields,
+  type SettableFieldName,
+} from "./database-engine.ts";
+import { InitScriptsInput } from "./init-script.ts";
 import { inputShape, lenient } from "./input.ts";
 import { ResourceDescription, ResourceName } from "./name.ts";
 import { PLACE_INPUT } from "./place-input.ts";
@@ -12,13 +19,17 @@ const PASSWORD = /^[A-Za-z0-9!@#%^*()_+\-=[\]{}:,.?/~]+$/;
 const PASSWORD_PROBLEM = "Only letters, digits and ! @ # % ^ * ( ) _ + - = [ ] { } : , . ? / ~ are allowed.";
 const PORT_PROBLEM = "Must be a port from 1024 to 65535.";
 
-/** What a caller may send for a field of an engine, by its type; of `fixed` nothing. */
+/** What a caller may send for a field of an engine, by its type; of `fixed` and `issued` nothing. */
 const FIELD_INPUTS = {
-  identifier: z.string().regex(IDENTIFIER, IDENTIFIER_PROBLEM),
-  password: z.string().max(128, "At most 128 characters.").regex(PASSWORD, PASSWORD_PROBLEM),
-  text: z.string().max(1000, "At most 1000 characters."),
-  configuration: z.string().max(262_144, "At most 262144 characters."),
-} as const satisfies Record<Exclude<EngineField["type"], "fixed">, z.ZodString>;
+  identifier: z.string().regex(IDENTIFIER, IDENTIFIER_PROBLEM).nullable(),
+  password: z.string().max(128, "At most 128 characters.").regex(PASSWORD, PASSWORD_PROBLEM).nullable(),
+  text: z.string().max(1000, "At most 1000 characters.").nullable(),
+  configuration: z.string().max(262_144, "At most 262144 characters.").nullable(),
+  flag: z.boolean().nullable(),
+  // Of which engine is known in `databaseChange`.
+  choice: z.string().max(100, "At most 100 characters.").nullable(),
+  scripts: InitScriptsInput.nullable(),
+} as const satisfies Record<Exclude<EngineField["type"], "fixed" | "issued">, z.ZodType>;
 
 /** What is used for a field that is not sent. */
 const defaultOf = ({ type, default: byDefault }: EngineField): string => {
@@ -26,18 +37,30 @@ const defaultOf = ({ type, default: byDefault }: EngineField): string => {
   return byDefault === null ? "" : `Default \`${byDefault}\`.`;
 };
 
+const optionsOf = ({ type, options = [] }: EngineField): string =>
+  type === "choice" ? `One of ${options.map((option) => `\`${option}\``).join(", ")}.` : "";
+
+type FieldInput<Field> = Field extends { readonly type: infer Type extends keyof typeof FIELD_INPUTS }
+  ? z.ZodOptional<(typeof FIELD_INPUTS)[Type]>
+  : never;
+
+/** By name; a name that several engines have is of one type in all of them. */
 type FieldsInput<E extends DatabaseEngine> = {
-  [Name in SettableFieldName<E>]: z.ZodOptional<z.ZodNullable<z.ZodString>>;
+  [Name in SettableFieldName<E>]: FieldInput<FieldNamed<E, Name>>;
 };
+type FieldNamed<E extends DatabaseEngine, Name> = {
+  [Engine in E]: Name extends keyof Fields<Engine> ? Fields<Engine>[Name] : never;
+}[E];
+type Fields<E extends DatabaseEngine> = (typeof DATABASE_ENGINES)[E]["fields"];
 
 /** @param isNew Tells the defaults too. */
 function fieldsInput<E extends DatabaseEngine>(engine: E, { isNew }: { isNew: boolean }): FieldsInput<E> {
   const inputs = engineFields(engine).flatMap(([name, field]) => {
-    if (field.type === "fixed") return [];
-    const about = [field.about, isNew ? defaultOf(field) : ""].filter(Boolean).join(" ");
-    return [[name, lenient(FIELD_INPUTS[field.type].nullable()).optional().describe(about)]];
+    if (field.type === "fixed" || field.type === "issued") return [];
+    const about = [field.about, ...(isNew ? [optionsOf(field), defaultOf(field)] : [])].filter(Boolean).join(" ");
+    return [[name, lenient(FIELD_INPUTS[field.type]).optional().describe(about)]];
   });
-  // One for each field that is not `fixed`, as the type says.
+  // One for each field that can be set, as the type says.
   return Object.fromEntries(inputs) as FieldsInput<E>;
 }
 
@@ -69,7 +92,7 @@ export const DATABASE_CREATES = Object.fromEntries(
   // One for each engine, as the type says; `map` gives all of them one type.
 ) as unknown as DatabaseCreates;
 
-type SentFields = { readonly [Name in SettableFieldName]?: string | null | undefined };
+type SentFields = { readonly [Name in SettableFieldName]?: z.infer<FieldsInput<DatabaseEngine>[Name]> };
 
 /** A new database of any engine. */
 export type DatabaseCreate = Omit<z.infer<DatabaseCreates["dragonfly"]>, SettableFieldName> & SentFields;
@@ -77,7 +100,7 @@ export type DatabaseCreate = Omit<z.infer<DatabaseCreates["dragonfly"]>, Settabl
 const ALL_FIELDS = Object.assign(
   {},
   ...DATABASE_ENGINE_NAMES.map((engine) => fieldsInput(engine, { isNew: false })),
-  // The fields of all engines, whose names differ.
+  // The fields of all engines: those of one name take the same.
 ) as FieldsInput<DatabaseEngine>;
 
 /** Of one engine's own fields, a database takes those of its own only: see `databaseChange`. */

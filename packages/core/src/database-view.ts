@@ -9,10 +9,12 @@ import {
   databaseEngine,
   databaseUrl,
   engineFields,
+  enginePort,
   engineValues,
   homeOf,
 } from "./database-engine.ts";
 import { forwardOf } from "./forward.ts";
+import { InitScript, initScripts } from "./init-script.ts";
 import { LIMIT_FIELDS } from "./limits.ts";
 import type { DatabaseRecord } from "./ports/database.ts";
 import { shownStatus } from "./shown-status.ts";
@@ -24,14 +26,25 @@ const flag = z.boolean();
 const integer = z.int();
 const secretText = z.string().nullable().optional();
 
+const scriptsAnswer = z.array(InitScript).nullable().optional();
+
 /** How a field of an engine is answered: what lives in a variable is as secret as all variables are. */
 type FieldAnswer<Field extends EngineField> = Field["variable"] extends string
   ? typeof secretText
-  : Field["type"] extends "password"
-    ? typeof secretText
-    : Field["type"] extends "identifier" | "fixed"
-      ? typeof text
-      : typeof textOrNull;
+  : (typeof ANSWERS)[Field["type"]];
+
+/** By the type of the field. */
+const ANSWERS = {
+  password: secretText,
+  scripts: scriptsAnswer,
+  identifier: text,
+  fixed: text,
+  choice: text,
+  flag,
+  text: textOrNull,
+  configuration: textOrNull,
+  issued: textOrNull,
+} as const satisfies Record<EngineField["type"], z.ZodType>;
 
 type FieldsOf<E extends DatabaseEngine> = (typeof DATABASE_ENGINES)[E]["fields"];
 type FieldsAnswer<E extends DatabaseEngine> = {
@@ -40,9 +53,8 @@ type FieldsAnswer<E extends DatabaseEngine> = {
 
 function fieldsAnswer<E extends DatabaseEngine>(engine: E): FieldsAnswer<E> {
   const answers = engineFields(engine).map(([name, field]) => {
-    if (isSecret(field)) return [name, secretText.describe(`${field.about} Absent without read:sensitive.`)];
-    const isAlwaysThere = field.type === "identifier" || field.type === "fixed";
-    return [name, (isAlwaysThere ? text : textOrNull).describe(field.about)];
+    const answer = field.variable === null ? ANSWERS[field.type] : secretText;
+    return [name, answer.describe(isSecret(field) ? `${field.about} Absent without read:sensitive.` : field.about)];
   });
   // One for each field, chosen as the type says.
   return Object.fromEntries(answers) as FieldsAnswer<E>;
@@ -69,7 +81,8 @@ const COMMON = {
   health_check_timeout: integer.describe("Seconds."),
   health_check_retries: integer,
   health_check_start_period: integer.describe("Seconds."),
-  enable_ssl: flag,
+  enable_ssl: flag.describe("Clients reach it by TLS."),
+  certificate_expires_at: Timestamp.nullable().describe("End of the certificate that it has from its next start on."),
   is_log_drain_enabled: flag,
   is_include_timestamps: flag,
   custom_docker_run_options: textOrNull,
@@ -155,17 +168,18 @@ type KnownValues = Readonly<Record<string, string | null>>;
 export function databaseUrls(database: DatabaseRecord, secrets: KnownValues) {
   const { uuid, engine, settings, fields, is_public, public_port, placement } = database;
   const row = databaseEngine(engine);
-  const address = row.address(engineValues(engine, { ...fields, ...secrets }), settings.image);
+  const values = engineValues(engine, { ...fields, ...secrets });
+  const address = row.address(values, settings.image);
   const isReachable = is_public && public_port !== null;
   return {
-    internal_db_url: databaseUrl(address, uuid, row.port),
+    internal_db_url: databaseUrl(address, uuid, enginePort(engine, values)),
     external_db_url: isReachable ? databaseUrl(address, outerHost(placement.server_ip), public_port) : null,
   };
 }
 
 /** How containers call the machine that they run on, which nobody else knows it by. */
 const CONTAINERS_HOST = /(^|\.)host\.docker\.internal$/;
-const outerHost = (ip: string): string => (CONTAINERS_HOST.test(ip) ? "localhost" : ip);
+export const outerHost = (ip: string): string => (CONTAINERS_HOST.test(ip) ? "localhost" : ip);
 
 /** Secret fields by their name, whether they are kept by name or as a variable. */
 export const fieldValues = (engine: DatabaseEngine, kept: KnownValues): KnownValues =>
@@ -193,10 +207,11 @@ export function databaseView(database: DatabaseRecord, { secrets }: DatabaseView
     public_port: database.public_port,
     // Of one that shall not run nobody expects it.
     public_port_problem: forwardOf(database) === undefined ? null : database.public_port_problem,
+    ...NEVER_SET,
     ...settings,
     ...openFields(database),
     ...(secrets === undefined ? {} : secretFields(database, secrets)),
-    ...NEVER_SET,
+    certificate_expires_at: timestampOrNull(database.certificate_expires_at),
     project_uuid: placement.project_uuid,
     environment_id: database.environment_id,
     environment_uuid: placement.environment_uuid,
@@ -222,15 +237,31 @@ const openFields = ({ engine, fields }: DatabaseRecord) =>
   Object.fromEntries(
     engineFields(engine)
       .filter(([, field]) => !isSecret(field))
-      .map(([name, field]) => [name, homeOf(field) === "row" ? field.default : (fields[name] ?? null)]),
+      .map(([name, field]) => {
+        const value = homeOf(field) === "row" ? field.default : (fields[name] ?? initial(field));
+        return [name, field.type === "flag" ? value === "true" : value];
+      }),
   );
 
+/** Of one that was made before its engine had the field. */
+const initial = ({ type, default: byDefault }: EngineField): string | null =>
+  type === "flag" || type === "choice" ? byDefault : null;
+
 function secretFields(database: DatabaseRecord, secrets: KnownValues) {
-  const names = engineFields(database.engine).flatMap(([name, field]) => (isSecret(field) ? [name] : []));
+  const fields = engineFields(database.engine).filter(([, field]) => isSecret(field));
   return {
-    ...Object.fromEntries(names.map((name) => [name, secrets[name] ?? null])),
+    ...Object.fromEntries(
+      fields.map(([name, { type }]) => [name, (type === "scripts" ? shownScripts : same)(secrets[name] ?? null)]),
+    ),
     ...databaseUrls(database, secrets),
   };
+}
+
+const same = (value: string | null) => value;
+
+function shownScripts(kept: string | null) {
+  const scripts = initScripts(kept);
+  return scripts.length === 0 ? null : scripts;
 }
 
 /** Fields that clients of this API family read, and that no operation sets. */

@@ -7,7 +7,12 @@ import type { Forward, PresentForward } from "./ports/forward.ts";
 describe("a database", () => {
   const database = (change: object = {}) => ({
     ...({ uuid: "d1", engine: "redis", is_public: true, public_port: 16_379, desired_state: "running" } as const),
-    ...{ settings: databaseDefaults("redis"), removing_at: null, placement: { destination_network: "backend" } },
+    ...{
+      settings: databaseDefaults("redis"),
+      fields: {},
+      removing_at: null,
+      placement: { destination_network: "backend" },
+    },
     ...change,
   });
 
@@ -25,6 +30,7 @@ describe("a database", () => {
     expect(forwardOf(database({ settings }))).toEqual({ ...forward, idleSeconds: 60 });
     const without = { ...settings, public_port_timeout: null };
     expect(forwardOf(database({ settings: without }))).toEqual(forward);
+    expect(forwardOf(database({ fields: { enable_ssl: "true" } }))).toEqual({ ...forward, port: 6380 });
   });
 
   test.each([

@@ -1,4 +1,4 @@
-import { databaseEngine } from "./database-engine.ts";
+import { enginePort, engineValues } from "./database-engine.ts";
 import type { DatabaseRecord } from "./ports/database.ts";
 import type { Forward, PresentForward } from "./ports/forward.ts";
 
@@ -8,12 +8,12 @@ export type ForwardOperation =
 
 type Forwarded = Pick<
   DatabaseRecord,
-  "uuid" | "engine" | "is_public" | "public_port" | "settings" | "desired_state" | "removing_at"
+  "uuid" | "engine" | "is_public" | "public_port" | "settings" | "fields" | "desired_state" | "removing_at"
 > & { readonly placement: Pick<DatabaseRecord["placement"], "destination_network"> };
 
 /** How it is reached from outside; not at all while it is private, or shall not run. */
 export function forwardOf(database: Forwarded): Forward | undefined {
-  const { uuid, engine, is_public, public_port, settings, desired_state, removing_at, placement } = database;
+  const { uuid, engine, is_public, public_port, settings, fields, desired_state, removing_at, placement } = database;
   if (!is_public || public_port === null || desired_state !== "running" || removing_at !== null) return undefined;
   const idleSeconds = settings.public_port_timeout ?? IDLE_SECONDS;
   return {
@@ -21,7 +21,7 @@ export function forwardOf(database: Forwarded): Forward | undefined {
     publicPort: public_port,
     network: placement.destination_network,
     host: uuid,
-    port: databaseEngine(engine).port,
+    port: enginePort(engine, engineValues(engine, fields)),
     idleSeconds,
   };
 }

@@ -32,6 +32,7 @@ const DATABASE_COLUMNS = [
   "database.last_restart_at",
   "database.last_online_at",
   "database.started_at",
+  "database.certificate_expires_at",
 ] as const;
 
 /** Settings of all engines and the engine's own fields are one value: no name is in both. */
@@ -137,7 +138,7 @@ async function insert(context: TeamContext, database: Parameters<DatabaseStore["
 async function update(
   context: TeamContext,
   id: number,
-  { settings, fields, access, ...change }: Parameters<DatabaseStore["update"]>[1],
+  { settings, fields, access, certificate_expires_at, ...change }: Parameters<DatabaseStore["update"]>[1],
 ): Promise<DatabaseRecord | undefined> {
   const { db } = context;
   const resource = await updateResource(context, "database", id, { ...change, settings: { ...settings, ...fields } });
@@ -150,6 +151,13 @@ async function update(
       .where("resource_id", "=", id)
       .execute()
       .catch(explainTakenPort);
+  }
+  if (certificate_expires_at !== undefined) {
+    await db
+      .updateTable("database")
+      .set({ certificate_expires_at, certificate_told_at: null })
+      .where("resource_id", "=", id)
+      .execute();
   }
   return databaseStore(context).find(resource.uuid);
 }

@@ -243,6 +243,9 @@ interface DatabaseTable extends KindTable {
   public_port: number | null;
   public_port_problem: Generated<string | null>;
   started_at: Date | null;
+  certificate_expires_at: Date | null;
+  /** When its coming end was told of. */
+  certificate_told_at: Date | null;
 }
 
 interface S3StorageTable extends Timestamps {

@@ -42,3 +42,4 @@ export { type RecordedProxy, recordedProxy } from "./proxy/server/recorded-proxy
 export type { ProxySettings, TlsSettings } from "./proxy/server/routed-site.ts";
 export { serverProxy } from "./proxy/server/server-proxy.ts";
 export type { ServerProxyOptions } from "./proxy/server/settings.ts";
+export { certificateIssuer } from "./tls/certificate.ts";

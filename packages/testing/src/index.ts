@@ -1,5 +1,6 @@
 export * from "./answer-check.ts";
 export * from "./canaries.ts";
+export * from "./certificate.ts";
 export * from "./cloud-server.ts";
 export { contents, emptyTables } from "./contents.ts";
 export * from "./database.ts";

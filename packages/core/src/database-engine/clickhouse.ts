@@ -1,15 +1,17 @@
-import { engineRow, fixed, given, identifier, password } from "./row.ts";
+import { engineRow, fixed, given, identifier, password, scripts } from "./row.ts";
 
 export const clickhouse = engineRow({
   title: "ClickHouse",
   collection: "clickhouses",
   image: "clickhouse/clickhouse-server:25.11",
   port: 9000,
+  accounts: ["clickhouse"],
   dataPath: "/var/lib/clickhouse",
   fields: {
     clickhouse_admin_user: identifier("default", "Its administrator."),
     clickhouse_admin_password: password("Of the administrator."),
     clickhouse_db: fixed("default", "Database that is made first."),
+    init_scripts: scripts(".sql", ".sh"),
   },
   address: ({ clickhouse_admin_user, clickhouse_admin_password, clickhouse_db }) => ({
     scheme: "clickhouse",

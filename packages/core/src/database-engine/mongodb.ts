@@ -3,11 +3,12 @@ import {
   type DatabaseCommand,
   type DumpFormat,
   engineRow,
-  fixed,
   given,
   identifier,
   password,
+  scripts,
 } from "./row.ts";
+import { isTls, sslMode, TLS_FIELDS, TLS_PATHS } from "./tls.ts";
 
 const CONFIGURATION_PATH = "/etc/mongo/mongod.conf";
 const LOGIN_PATH = "/run/berth-login.yaml";
@@ -15,7 +16,12 @@ const LOGIN_PATH = "/run/berth-login.yaml";
 interface Login {
   readonly mongo_initdb_root_username: string | null;
   readonly mongo_initdb_root_password: string | null;
+  readonly enable_ssl: string | null;
 }
+
+/** What the server does in each mode of clients; it calls that by names of its own. */
+const TLS_MODES: Readonly<Record<string, string>> = { allow: "allowTLS", prefer: "preferTLS" };
+const TLS_ONLY = "requireTLS";
 
 /** The tools read a password from a file, and from no variable. A JSON text is one of YAML. */
 const tool = (login: Login, program: string, ...args: string[]): DatabaseCommand => ({
@@ -24,6 +30,7 @@ const tool = (login: Login, program: string, ...args: string[]): DatabaseCommand
     `--username=${login.mongo_initdb_root_username}`,
     "--authenticationDatabase=admin",
     `--config=${LOGIN_PATH}`,
+    ...(isTls(login) ? ["--ssl", `--sslCAFile=${TLS_PATHS.authority}`] : []),
     "--archive",
     "--gzip",
     ...args,
@@ -34,10 +41,14 @@ const tool = (login: Login, program: string, ...args: string[]): DatabaseCommand
 
 const ARCHIVE: DumpFormat = { extension: "archive.gz", isCompressed: true };
 
+const shellTls = (values: Pick<Login, "enable_ssl">): readonly string[] =>
+  isTls(values) ? ["--tls", `--tlsCAFile=${TLS_PATHS.authority}`] : [];
+
 /** The shell takes a password as an argument only, but its scripts read variables. */
 const shell = (login: Login, script: string): DatabaseCommand => ({
   argv: [
     "mongosh",
+    ...shellTls(login),
     "--quiet",
     "--norc",
     "--eval",
@@ -54,19 +65,22 @@ export const mongodb = engineRow({
   collection: "mongodbs",
   image: "mongo:7",
   port: 27_017,
+  accounts: ["mongodb"],
   dataPath: "/data/db",
   fields: {
     mongo_initdb_root_username: identifier("root", "Its superuser."),
     mongo_initdb_root_password: password("Of the superuser."),
     mongo_initdb_database: identifier("default", "Database that is made first."),
     mongo_conf: configuration("Text of mongod.conf."),
-    ssl_mode: fixed("require", "How strict clients are where the database offers TLS."),
+    init_scripts: scripts(".js", ".sh"),
+    ...TLS_FIELDS,
+    ssl_mode: sslMode(["allow", "prefer", "require", "verify-full"], "require"),
   },
-  address: ({ mongo_initdb_root_username, mongo_initdb_root_password }) => ({
+  address: ({ mongo_initdb_root_username, mongo_initdb_root_password, ...values }) => ({
     scheme: "mongodb",
     user: mongo_initdb_root_username,
     password: mongo_initdb_root_password,
-    path: "/?directConnection=true",
+    path: `/?directConnection=true${isTls(values) ? "&tls=true" : ""}`,
   }),
   variables: ({ mongo_initdb_root_username, mongo_initdb_root_password, mongo_initdb_database }) =>
     given({
@@ -74,12 +88,34 @@ export const mongodb = engineRow({
       MONGO_INITDB_ROOT_PASSWORD: mongo_initdb_root_password,
       MONGO_INITDB_DATABASE: mongo_initdb_database,
     }),
-  start: ({ mongo_conf }) =>
-    mongo_conf === null
-      ? {}
-      : { argv: ["mongod", "--config", CONFIGURATION_PATH], file: { path: CONFIGURATION_PATH, text: mongo_conf } },
+  start({ mongo_conf, ssl_mode }, certificate) {
+    const args = [
+      ...(mongo_conf === null ? [] : ["--config", CONFIGURATION_PATH]),
+      ...(certificate === null
+        ? []
+        : [
+            `--tlsMode=${TLS_MODES[ssl_mode ?? ""] ?? TLS_ONLY}`,
+            `--tlsCertificateKeyFile=${TLS_PATHS.pair}`,
+            `--tlsCAFile=${TLS_PATHS.authority}`,
+            "--tlsAllowConnectionsWithoutCertificates",
+          ]),
+    ];
+    if (args.length === 0) return {};
+    return {
+      argv: ["mongod", ...args],
+      files: [
+        ...(mongo_conf === null ? [] : [{ path: CONFIGURATION_PATH, text: mongo_conf }]),
+        ...(certificate === null
+          ? []
+          : [
+              { path: TLS_PATHS.authority, text: certificate.authority },
+              { path: TLS_PATHS.pair, text: `${certificate.certificate}${certificate.key}`, isSecret: true },
+            ]),
+      ],
+    };
+  },
   // Asking for this needs no login.
-  health: () => ["mongosh", "--quiet", "--eval", "db.adminCommand('ping').ok"],
+  health: (values) => ["mongosh", ...shellTls(values), "--quiet", "--eval", "db.adminCommand('ping').ok"],
   dumps: {
     formats: { one: ARCHIVE, all: ARCHIVE },
     separator: "|",

@@ -1,16 +1,20 @@
+import type { Argv } from "../argv.ts";
 import {
   configuration,
   type DatabaseCommand,
+  type DatabaseStart,
   type DumpCommands,
   type DumpFormat,
   type EngineField,
   type EngineValues,
   engineRow,
-  fixed,
   given,
   identifier,
   password,
+  scripts,
+  type TlsCertificate,
 } from "./row.ts";
+import { isTls, sslMode, TLS_FIELDS, TLS_PATHS, tlsFiles } from "./tls.ts";
 
 const CONFIGURATION_PATH = "/etc/mysql/conf.d/berth.cnf";
 const DATA_PATH = "/var/lib/mysql";
@@ -70,13 +74,33 @@ function dumpsWith<const Name extends string>(
   };
 }
 
-const startWith = (conf: string | null) => (conf === null ? {} : { file: { path: CONFIGURATION_PATH, text: conf } });
+const ACCOUNTS = ["mysql"];
+const SCRIPTS = scripts(".sql", ".sh");
+
+interface Start {
+  readonly program: string;
+  readonly conf: string | null;
+  /** Clients without TLS are refused. */
+  readonly isTlsOnly: boolean;
+}
+
+function startWith({ program, conf, isTlsOnly }: Start, certificate: TlsCertificate | null): DatabaseStart {
+  const files = conf === null ? [] : [{ path: CONFIGURATION_PATH, text: conf }];
+  if (certificate === null) return { files };
+  const { authority, certificate: own, key } = TLS_PATHS;
+  const argv: Argv = [program, `--ssl-ca=${authority}`, `--ssl-cert=${own}`, `--ssl-key=${key}`];
+  return {
+    argv: isTlsOnly ? [...argv, "--require-secure-transport=ON"] : argv,
+    files: [...files, ...tlsFiles(certificate)],
+  };
+}
 
 export const mysql = engineRow({
   title: "MySQL",
   collection: "mysqls",
   image: "mysql:8",
   port: PORT,
+  accounts: ACCOUNTS,
   dataPath: DATA_PATH,
   fields: {
     mysql_root_password: password("Of root."),
@@ -84,13 +108,15 @@ export const mysql = engineRow({
     mysql_password: password("Of that user."),
     mysql_database: identifier("default", "Database that is made first."),
     mysql_conf: configuration("Text of a my.cnf."),
-    ssl_mode: fixed("REQUIRED", "How strict clients are where the database offers TLS."),
+    init_scripts: SCRIPTS,
+    ...TLS_FIELDS,
+    ssl_mode: sslMode(["PREFERRED", "REQUIRED", "VERIFY_CA", "VERIFY_IDENTITY"], "REQUIRED"),
   },
-  address: ({ mysql_user, mysql_password, mysql_database }) => ({
+  address: ({ mysql_user, mysql_password, mysql_database, ...values }) => ({
     scheme: "mysql",
     user: mysql_user,
     password: mysql_password,
-    path: `/${mysql_database}`,
+    path: `/${mysql_database}${isTls(values) ? `?ssl-mode=${values.ssl_mode}` : ""}`,
   }),
   variables: (values) =>
     given({
@@ -99,7 +125,8 @@ export const mysql = engineRow({
       MYSQL_PASSWORD: values.mysql_password,
       MYSQL_DATABASE: values.mysql_database,
     }),
-  start: ({ mysql_conf }) => startWith(mysql_conf),
+  start: ({ mysql_conf: conf, ssl_mode }, certificate) =>
+    startWith({ program: "mysqld", conf, isTlsOnly: ssl_mode !== "PREFERRED" }, certificate),
   // By address: the server that the image runs while it is made has a socket only.
   health: () => ["mysqladmin", "ping", "--host=127.0.0.1", "--silent"],
   dumps: dumpsWith(
@@ -118,6 +145,7 @@ export const mariadb = engineRow({
   collection: "mariadbs",
   image: "mariadb:11",
   port: PORT,
+  accounts: ACCOUNTS,
   dataPath: DATA_PATH,
   fields: {
     mariadb_root_password: password("Of root."),
@@ -125,6 +153,8 @@ export const mariadb = engineRow({
     mariadb_password: password("Of that user."),
     mariadb_database: identifier("default", "Database that is made first."),
     mariadb_conf: configuration("Text of a my.cnf."),
+    init_scripts: SCRIPTS,
+    ...TLS_FIELDS,
   },
   address: ({ mariadb_user, mariadb_password, mariadb_database }) => ({
     scheme: "mysql",
@@ -139,7 +169,8 @@ export const mariadb = engineRow({
       MARIADB_PASSWORD: values.mariadb_password,
       MARIADB_DATABASE: values.mariadb_database,
     }),
-  start: ({ mariadb_conf }) => startWith(mariadb_conf),
+  start: ({ mariadb_conf: conf }, certificate) =>
+    startWith({ program: "mariadbd", conf, isTlsOnly: true }, certificate),
   health: () => ["healthcheck.sh", "--connect", "--innodb_initialized"],
   dumps: dumpsWith(
     { dump: "mariadb-dump", client: "mariadb" },

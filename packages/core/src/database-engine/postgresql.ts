@@ -1,4 +1,5 @@
-import { configuration, type DatabaseCommand, engineRow, fixed, given, identifier, password, text } from "./row.ts";
+import { configuration, type DatabaseCommand, engineRow, given, identifier, password, scripts, text } from "./row.ts";
+import { isTls, sslMode, TLS_FIELDS, TLS_PATHS, tlsFiles } from "./tls.ts";
 
 // All of it or nothing.
 const RESTORE_FLAGS = ["--clean", "--if-exists", "--no-acl", "--no-owner", "--single-transaction"];
@@ -15,6 +16,19 @@ const END_OTHERS =
 /** The user that restores is there before, and so may others be. */
 const ROLE_STAYS = /current user cannot be dropped|role "[^"]*" (already exists|cannot be dropped)/;
 const CONFIGURATION_PATH = "/etc/postgresql/postgresql.conf";
+const ACCESS_PATH = "/etc/postgresql/pg_hba.conf";
+/** In which it takes clients without TLS too. */
+const PLAIN_MODES: ReadonlySet<string> = new Set(["allow", "prefer"]);
+
+/** What the image writes into pg_hba.conf, but for TLS alone from outside of the container. */
+const tlsOnly = (method: string | null): string => `local all all trust
+host all all 127.0.0.1/32 trust
+host all all ::1/128 trust
+local replication all trust
+host replication all 127.0.0.1/32 trust
+host replication all ::1/128 trust
+hostssl all all all ${method ?? "scram-sha-256"}
+`;
 
 interface Login {
   readonly postgres_user: string | null;
@@ -33,6 +47,7 @@ export const postgresql = engineRow({
   collection: "postgresqls",
   image: "postgres:16-alpine",
   port: 5432,
+  accounts: ["postgres"],
   dataPath: "/var/lib/postgresql/data",
   fields: {
     postgres_user: identifier("postgres", "Its superuser."),
@@ -41,13 +56,15 @@ export const postgresql = engineRow({
     postgres_initdb_args: text("Arguments for initdb, used at the first start."),
     postgres_host_auth_method: text("How clients prove who they are, e.g. scram-sha-256; used at the first start."),
     postgres_conf: configuration("Text of postgresql.conf."),
-    ssl_mode: fixed("require", "How strict clients are where the database offers TLS."),
+    init_scripts: scripts(".sql", ".sh"),
+    ...TLS_FIELDS,
+    ssl_mode: sslMode(["allow", "prefer", "require", "verify-ca", "verify-full"], "require"),
   },
-  address: ({ postgres_user, postgres_password, postgres_db }) => ({
+  address: ({ postgres_user, postgres_password, postgres_db, ...values }) => ({
     scheme: "postgres",
     user: postgres_user,
     password: postgres_password,
-    path: `/${postgres_db}`,
+    path: `/${postgres_db}${isTls(values) ? `?sslmode=${values.ssl_mode}` : ""}`,
   }),
   variables: (values) =>
     given({
@@ -57,14 +74,25 @@ export const postgresql = engineRow({
       POSTGRES_INITDB_ARGS: values.postgres_initdb_args,
       POSTGRES_HOST_AUTH_METHOD: values.postgres_host_auth_method,
     }),
-  start: ({ postgres_conf }) =>
-    postgres_conf === null
-      ? {}
-      : {
-          // The image's own file would listen on all addresses; PostgreSQL by itself listens on localhost only.
-          argv: ["postgres", "-c", `config_file=${CONFIGURATION_PATH}`, "-c", "listen_addresses=*"],
-          file: { path: CONFIGURATION_PATH, text: postgres_conf },
-        },
+  start({ postgres_conf, postgres_host_auth_method, ssl_mode }, certificate) {
+    const isPlainRefused = certificate !== null && !PLAIN_MODES.has(ssl_mode ?? "");
+    const settings = {
+      // The image's own file would listen on all addresses; PostgreSQL by itself listens on localhost only.
+      ...(postgres_conf === null ? {} : { config_file: CONFIGURATION_PATH, listen_addresses: "*" }),
+      ...(certificate === null ? {} : { ssl: "on", ssl_cert_file: TLS_PATHS.certificate, ssl_key_file: TLS_PATHS.key }),
+      ...(isPlainRefused ? { hba_file: ACCESS_PATH } : {}),
+    };
+    const args = Object.entries(settings).flatMap(([name, value]) => ["-c", `${name}=${value}`]);
+    if (args.length === 0) return {};
+    return {
+      argv: ["postgres", ...args],
+      files: [
+        ...(postgres_conf === null ? [] : [{ path: CONFIGURATION_PATH, text: postgres_conf }]),
+        ...(certificate === null ? [] : tlsFiles(certificate)),
+        ...(isPlainRefused ? [{ path: ACCESS_PATH, text: tlsOnly(postgres_host_auth_method) }] : []),
+      ],
+    };
+  },
   health: ({ postgres_user, postgres_db }) => [
     "pg_isready",
     "--host=127.0.0.1",

@@ -5,15 +5,30 @@ import type { Argv } from "../argv.ts";
  * - `password`: a secret; 64 random letters and digits when none is given
  * - `text`: any text, or none
  * - `configuration`: text of a file, plain or in base64
+ * - `flag`: `true` or `false`
+ * - `choice`: one of its options
+ * - `scripts`: files that are run at the first start; a secret, as `InitScripts`
  * - `fixed`: answered, never set
+ * - `issued`: answered, and set by Berth alone
  */
-type FieldType = "identifier" | "password" | "text" | "configuration" | "fixed";
+type FieldType =
+  | "identifier"
+  | "password"
+  | "text"
+  | "configuration"
+  | "flag"
+  | "choice"
+  | "scripts"
+  | "fixed"
+  | "issued";
 
 /** One of an engine's own fields, as requests and answers name it. */
 export interface EngineField<Type extends FieldType = FieldType, Variable extends string | null = string | null> {
   readonly type: Type;
-  /** For `identifier` and `fixed`. */
+  /** For `identifier`, `flag`, `choice` and `fixed`. */
   readonly default: string | null;
+  /** Of a `choice`, and the extensions that `scripts` may have. */
+  readonly options?: readonly string[];
   readonly about: string;
   /** The environment variable that is the field, where its owner may change it too. */
   readonly variable: Variable;
@@ -38,8 +53,17 @@ export interface DatabaseAddress {
 export interface DatabaseFile {
   readonly path: string;
   readonly text: string;
-  /** It holds a secret: the first of these accounts that the image has is the only one to read it. */
-  readonly readers?: readonly string[];
+  /** Only the account that the server runs as reads it. */
+  readonly isSecret?: boolean;
+}
+
+/** What a database proves itself with, all of it in PEM. */
+export interface TlsCertificate {
+  /** What clients check the certificate against. */
+  readonly authority: string;
+  readonly certificate: string;
+  /** Of the certificate. */
+  readonly key: string;
 }
 
 /** A command in the database's container. Secrets are in `variables` and `file`, never in `argv`. */
@@ -53,7 +77,7 @@ export interface DatabaseCommand {
 /** What the image is started with; no `argv` starts it as it is made. */
 export interface DatabaseStart {
   readonly argv?: Argv;
-  readonly file?: DatabaseFile;
+  readonly files?: readonly DatabaseFile[];
 }
 
 /** What of a database is saved. */
@@ -106,13 +130,18 @@ export interface EngineRow<Fields extends EngineFields = EngineFields, Collectio
   readonly collection: Collection;
   readonly image: string;
   readonly port: number;
+  /** Instead of `port`, where it offers TLS. */
+  readonly tlsPort?: number;
+  /** The accounts of its images that the server runs as: the first that there is reads what nobody else may. */
+  readonly accounts: readonly string[];
   /** Where it keeps its data: a storage of every database. */
   readonly dataPath: string;
   readonly fields: Fields;
   address(values: EngineValues<Fields>, image: string): DatabaseAddress;
   /** What the image reads when it starts, beside the owner's own variables. */
   variables(values: EngineValues<Fields>): Readonly<Record<string, string>>;
-  start(values: EngineValues<Fields>): DatabaseStart;
+  /** @param certificate `null`: without TLS. */
+  start(values: EngineValues<Fields>, certificate: TlsCertificate | null): DatabaseStart;
   /** Healthy when it exits with 0. */
   health(values: EngineValues<Fields>): Argv;
   /** `null`: it cannot be saved while it runs. */
@@ -132,6 +161,21 @@ export const configuration = (about: string) =>
   ({ type: "configuration", default: null, about, variable: null }) as const;
 export const fixed = (value: string, about: string) =>
   ({ type: "fixed", default: value, about, variable: null }) as const;
+export const flag = (about: string) => ({ type: "flag", default: "false", about, variable: null }) as const;
+export const choice = <const Option extends string>(options: readonly Option[], byDefault: Option, about: string) =>
+  ({ type: "choice", default: byDefault, options, about, variable: null }) as const;
+/** @param extensions Of the texts that the image runs. */
+export const scripts = (...extensions: readonly string[]) =>
+  ({
+    type: "scripts",
+    default: null,
+    options: extensions,
+    about:
+      "Scripts that are run when it starts for the first time, in this order, or that of index: " +
+      `files named *${extensions.join(" or *")}. Later changes of them change nothing in it.`,
+    variable: null,
+  }) as const;
+export const issued = (about: string) => ({ type: "issued", default: null, about, variable: null }) as const;
 
 /** The field is an environment variable of the database. */
 export const asVariable = <Type extends FieldType, const Variable extends string>(

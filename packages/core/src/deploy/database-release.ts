@@ -1,8 +1,11 @@
 import type { Argv } from "../argv.ts";
+import { databaseCertificate } from "../database-certificate.ts";
 import type { DatabaseFile } from "../database-engine/row.ts";
-import { databaseEngine, engineValues } from "../database-engine.ts";
+import { isTls } from "../database-engine/tls.ts";
+import { databaseEngine, enginePort, engineValues } from "../database-engine.ts";
 import { fieldValues } from "../database-view.ts";
 import type { SharedVariables } from "../env-value.ts";
+import { scriptFiles } from "../init-script.ts";
 import type { DatabaseRecord, DatabaseSecrets } from "../ports/database.ts";
 import type { DeploymentRecord, EnvRecord } from "../ports/records.ts";
 import type { StorageRecord } from "../ports/storage.ts";
@@ -41,7 +44,7 @@ export function databaseSpec(subject: DatabaseSubject, artifact: Artifact): Rele
   const kept = { ...database.fields, ...subject.secrets };
   // Some fields are variables of the database.
   const values = engineValues(engine, { ...kept, ...fieldValues(engine, { ...kept, ...valuesOf(own, shared) }) });
-  const { argv, file } = row.start(values);
+  const { argv, files = [] } = row.start(values, isTls(values) ? (databaseCertificate(subject.secrets) ?? null) : null);
   return {
     resourceUuid: uuid,
     deploymentUuid: deployment.uuid,
@@ -57,22 +60,33 @@ export function databaseSpec(subject: DatabaseSubject, artifact: Artifact): Rele
         shared,
       ),
     },
-    ports: [row.port],
+    ports: [enginePort(engine, values)],
     // What is in a mounted folder is hidden by the mount, so files come last.
-    storages: [...mountsOf(uuid, subject.storages, 0), ...(file === undefined ? [] : [configurationMount(uuid, file)])],
+    storages: [
+      ...mountsOf(uuid, subject.storages, 0),
+      ...files.map((file) => fileMount(uuid, file, row.accounts)),
+      ...scriptFiles(values.init_scripts).map((file) => ({
+        ...fileMount(uuid, file, row.accounts),
+        isReadOnly: true,
+      })),
+    ],
     limits: limitsOf(settings),
     network: database.placement.destination_network,
     container: containerOf(database, { command: argv ?? null, healthArgv: row.health(values) }),
   };
 }
 
-const configurationMount = (databaseUuid: string, { path, text, readers }: DatabaseFile): FileMount => ({
-  uuid: `${databaseUuid}-configuration`,
-  name: "configuration",
+const fileMount = (
+  databaseUuid: string,
+  { path, text, isSecret }: DatabaseFile,
+  accounts: readonly string[],
+): FileMount => ({
+  uuid: `${databaseUuid}${path.replaceAll("/", "-")}`,
+  name: path.slice(path.lastIndexOf("/") + 1),
   type: "file",
   mountPath: path,
   content: text,
-  ...(readers === undefined ? {} : { readers }),
+  ...(isSecret === true ? { readers: accounts } : {}),
 });
 
 function containerOf(

@@ -18,10 +18,12 @@ export interface DatabaseRecord extends ResourceRecord {
   readonly last_restart_at: Date | null;
   readonly last_online_at: Date | null;
   readonly started_at: Date | null;
+  /** Of what it proves itself with, where it offers TLS. */
+  readonly certificate_expires_at: Date | null;
 }
 
 export type DatabaseFields = Readonly<Record<string, string | null>>;
-/** The engine's passwords, by the name of their field; without those that are environment variables. */
+/** The engine's secret fields, by their name, without those that are environment variables; and its certificate. */
 export type DatabaseSecrets = Readonly<Record<string, string>>;
 
 /** Reaching it from outside its server. */
@@ -40,6 +42,7 @@ export interface NewDatabase extends NewResource, DatabaseAccess {
 export interface DatabaseRecordChange extends ResourceChange<DatabaseSettings, DatabaseSecrets> {
   readonly fields?: DatabaseFields | undefined;
   readonly access?: DatabaseAccess | undefined;
+  readonly certificate_expires_at?: Date | undefined;
 }
 
 export interface SystemDatabaseStore {

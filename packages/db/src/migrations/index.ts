@@ -23,6 +23,7 @@ import { restores } from "./0026-restores.ts";
 import { containerRoutes } from "./0027-container-routes.ts";
 import { buildServers } from "./0029-build-servers.ts";
 import { proxyState } from "./0030-proxy-state.ts";
+import { certificates } from "./0034-certificates.ts";
 import { lastingTroubles } from "./0040-lasting-troubles.ts";
 
 /** In the order of their names, which never change once released. */
@@ -51,5 +52,6 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   "0027-container-routes": containerRoutes,
   "0029-build-servers": buildServers,
   "0030-proxy-state": proxyState,
+  "0034-certificates": certificates,
   "0040-lasting-troubles": lastingTroubles,
 };

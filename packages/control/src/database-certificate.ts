@@ -1,0 +1,33 @@
+import {
+  certificateChange,
+  type DatabaseRecord,
+  databaseCertificate,
+  type ResourceRecord,
+  type Stores,
+  wantedCertificate,
+} from "@berth/core";
+import type { UseCaseContext } from "./context.ts";
+import { findDatabase } from "./database-answer.ts";
+
+type Issuing = Pick<UseCaseContext, "certificates" | "clock">;
+
+/** Gives a database that offers TLS a certificate for its next start, where it has none that will do. */
+export async function renewCertificate(
+  { certificates, clock }: Issuing,
+  inside: Stores,
+  database: DatabaseRecord,
+): Promise<void> {
+  const kept = databaseCertificate(await inside.databases.secrets(database.id));
+  const wanted = wantedCertificate(database, kept, clock.now());
+  if (wanted === undefined) return;
+  await inside.databases.update(database.id, certificateChange(wanted, kept, await certificates.issue(wanted)));
+}
+
+/** The same for whatever is about to be started: of other kinds nothing is issued. */
+export async function renewCertificateOf(
+  context: Issuing,
+  inside: Stores,
+  { kind, uuid }: Pick<ResourceRecord, "kind" | "uuid">,
+): Promise<void> {
+  if (kind === "database") await renewCertificate(context, inside, await findDatabase(inside, uuid));
+}

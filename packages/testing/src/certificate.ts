@@ -1,0 +1,10 @@
+import type { CertificateIssuer } from "@berth/core";
+
+/** Texts that say what they would be, and no certificates. The real one is the engine's. */
+export const testCertificates: CertificateIssuer = {
+  async issue({ names, authority, notAfter }) {
+    const signing = "key" in authority ? authority : { certificate: `authority ${authority.name}\n`, key: "hush\n" };
+    const certificate = `certificate of ${names.join(" ")} until ${notAfter.toISOString()}\n`;
+    return { authority: signing, certificate, key: `key of ${names[0]}\n` };
+  },
+};
