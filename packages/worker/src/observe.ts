@@ -57,7 +57,7 @@ export function createObserver(stores: SystemStores): Observer {
   // read, and active deployments read before releases, nothing that a running deployment makes can look as if it
   // belonged to no one.
   const lookFrom = async ({ server, engine }: ServerHands, releases: Look["releases"]): Promise<Look> => {
-    const { active, releases: records, resources, previews } = await recordsOf(server.id);
+    const { active, releases: records, resources, previews, drills } = await recordsOf(server.id);
     const activeIds = new Set(active.map(({ id }) => id));
     const deploying = new Set(active.filter(isOwnProgress).map(({ resource_id }) => resource_id));
     const subjects = new Map<number, DeploySubject>();
@@ -80,8 +80,6 @@ export function createObserver(stores: SystemStores): Observer {
     const present = new Set(resources.map(({ id }) => id));
     for (const id of byServer.get(server.id) ?? []) if (!present.has(id)) known.delete(id);
     byServer.set(server.id, [...present]);
-    // A drill's database has no record of its own.
-    const drills = await stores.restores.runningDrills();
     const activeDeployments = new Set([...active.map(({ uuid }) => uuid), ...drills]);
     const wanted = { resources: wantedResources, activeDeployments };
     return { wanted, releases, subjects };

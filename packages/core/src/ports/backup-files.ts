@@ -34,8 +34,15 @@ export interface BackupFiles {
 
 /** A bucket. Rejects only with a `DomainError` whose message may be shown. */
 export interface ObjectStorage {
-  /** In pieces, each of which is tried again when it fails. Aborting leaves nothing behind. */
-  put(key: string, content: AsyncIterable<Uint8Array>, signal: AbortSignal): Promise<void>;
+  /**
+   * In pieces, each of which is tried again when it fails. Aborting leaves nothing behind.
+   * @param options `sizeBytes` is that of the content: what is larger goes in larger pieces.
+   */
+  put(
+    key: string,
+    content: AsyncIterable<Uint8Array>,
+    options: { readonly sizeBytes: number; readonly signal: AbortSignal },
+  ): Promise<void>;
   /** @throws DomainError `resource.not_found` */
   get(key: string, signal: AbortSignal): AsyncIterable<Uint8Array>;
   /** Idempotent; with what is left of an upload that did not end. */

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { type S3Server, startS3Server } from "@berth/testing";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { digest } from "./content.ts";
-import { objectStorage } from "./object-storage.ts";
+import { objectStorage, partBytes } from "./object-storage.ts";
 
 let server: S3Server;
 beforeAll(async () => {
@@ -23,7 +23,7 @@ async function* chunksOf(data: Uint8Array) {
 test("gives back what was sent to it, in several parts", async () => {
   const data = randomBytes(20_000_000);
   const far = storage();
-  await far.put("db/one.dump", chunksOf(data), never());
+  await far.put("db/one.dump", chunksOf(data), { sizeBytes: data.length, signal: never() });
   expect(await digest(far.get("db/one.dump", never()))).toEqual(await digest(chunksOf(data)));
   expect(server.objects()).toEqual(["db/one.dump"]);
   await far.remove("db/one.dump", never());
@@ -32,13 +32,23 @@ test("gives back what was sent to it, in several parts", async () => {
   await expect(digest(far.get("db/one.dump", never()))).rejects.toMatchObject({ code: "resource.not_found" });
 }, 30_000);
 
+test("sends what is larger than usual parts come to in larger parts", () => {
+  const TERABYTE = 1024 ** 4;
+  expect(partBytes(TERABYTE / 10)).toBe(16 * 1024 * 1024);
+  for (const sizeBytes of [TERABYTE / 4, TERABYTE, 5 * TERABYTE]) {
+    expect(Math.ceil(sizeBytes / partBytes(sizeBytes))).toBeLessThan(10_000);
+  }
+});
+
 test.each([
   ["a bucket that is not there", { bucket: "other" }, /has no bucket other/],
   ["a wrong secret", { secret: "wrong" }, /the secret is wrong/],
   ["a key that is not known", { key: "NOBODY" }, /does not know the key/],
   ["a place where nothing listens", { endpoint: "http://127.0.0.1:1" }, /Far cannot be used/],
 ])("says of %s what is wrong", async (_, change, message) => {
-  await expect(storage(change).put("x", chunksOf(Buffer.from("x")), never())).rejects.toThrow(message);
+  await expect(storage(change).put("x", chunksOf(Buffer.from("x")), { sizeBytes: 1, signal: never() })).rejects.toThrow(
+    message,
+  );
   expect(server.objects()).toEqual([]);
 });
 
@@ -46,7 +56,7 @@ test("connects to no private address that is not allowed, by address or by name"
   const { port } = new URL(server.endpoint);
   for (const endpoint of [server.endpoint, `http://localhost:${port}`, `http://[::1]:${port}`]) {
     await expect(
-      storage({ endpoint, allowed: [] }).put("x", chunksOf(Buffer.from("x")), never()),
+      storage({ endpoint, allowed: [] }).put("x", chunksOf(Buffer.from("x")), { sizeBytes: 1, signal: never() }),
     ).rejects.toMatchObject({
       code: "cloud.refused",
     });
@@ -62,6 +72,8 @@ test("ends an upload that is aborted, and leaves nothing behind", async () => {
       yield Buffer.alloc(1_000_000);
     }
   }
-  await expect(storage().put("x", endless(), stop.signal)).rejects.toMatchObject({ code: "deploy.cancelled" });
+  await expect(storage().put("x", endless(), { sizeBytes: 0, signal: stop.signal })).rejects.toMatchObject({
+    code: "deploy.cancelled",
+  });
   expect(server.objects()).toEqual([]);
 });

@@ -64,10 +64,10 @@ export function objectStorage(
   };
 
   return {
-    put: (name, content, signal) =>
+    put: (name, content, { sizeBytes, signal }) =>
       using(async (s3) => {
         const params = { Bucket, Key: name, Body: Readable.from(content) };
-        const upload = new Upload({ client: s3, params, queueSize: PARTS_AT_ONCE, partSize: PART_BYTES });
+        const upload = new Upload({ client: s3, params, queueSize: PARTS_AT_ONCE, partSize: partBytes(sizeBytes) });
         const abort = () => void upload.abort().catch(() => undefined);
         signal.addEventListener("abort", abort, { once: true });
         try {
@@ -106,8 +106,12 @@ export function objectStorage(
 const CONNECT_MS_MAX = 10_000;
 const SILENCE_MS_MAX = 120_000;
 const PARTS_AT_ONCE = 3;
-/** S3 takes 10,000 parts of at least 5 MiB: these make objects of 156 GiB. */
-const PART_BYTES = 16 * 1024 * 1024;
+const PART_BYTES_MIN = 16 * 1024 * 1024;
+/** S3 takes 10,000; a few are left for content that grew. */
+const PARTS_MAX = 9_900;
+
+/** Of one part: some are in memory at a time, so it is larger only where there would be too many of them. */
+export const partBytes = (sizeBytes: number): number => Math.max(PART_BYTES_MIN, Math.ceil(sizeBytes / PARTS_MAX));
 
 /** Checked when a connection is made: what a name meant before does not count. */
 function guarded<T extends HttpAgent>(Base: new (options: AgentOptions) => T, allowed: PrivateHosts): T {

@@ -113,9 +113,9 @@ describeDocker("backups of PostgreSQL", ["postgres:17-alpine"], (fixture) => {
         const far = tools.objectStorage(storage, login);
         return {
           ...far,
-          async put(key, content, signal) {
-            await far.put(key, content, signal);
-            world.s3.flipByte(key);
+          async put(...sent) {
+            await far.put(...sent);
+            world.s3.flipByte(sent[0]);
           },
         };
       },

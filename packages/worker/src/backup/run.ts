@@ -105,7 +105,7 @@ async function save(run: Run, saved: Saved): Promise<void> {
 
   const { sha256, sizeBytes } = saved.content;
   run.tell("uploading", sizeBytes);
-  await storage.put(places.s3_key, backups.files.read(places.filename), signal);
+  await storage.put(places.s3_key, backups.files.read(places.filename), { sizeBytes, signal });
   run.tell("checking", sizeBytes);
   const stored = await backups.digest(storage.get(places.s3_key, signal));
   if (stored.sha256 !== sha256) {
