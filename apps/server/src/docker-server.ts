@@ -1,6 +1,6 @@
 import { homedir } from "node:os";
 import { join } from "node:path";
-import { DomainError, isOwnMachine, notFound, type ServerRecord, type SystemStores } from "@berth/core";
+import { DomainError, isOwnMachine, notFound, ROOT_TEAM_ID, type ServerRecord, type SystemStores } from "@berth/core";
 import {
   composeTool,
   dockerCleaner,
@@ -55,12 +55,16 @@ export function dockerServer(first: ServerRecord, deps: DockerServerDeps): Membe
   const host = movableHost(first.name, connect);
   const docker = isOwn ? dockerClient(host, local.socketPath) : dockerClient(host);
   const warn = (message: string, cause: unknown) => log.warn(message, { server: record.name, error: cause });
-  const dockerConfigFile = join(homedir(), ".docker", "config.json");
+  const logins = {
+    recordedLogins: () => deps.stores.forTeam(first.team_id).registries.logins(),
+    // Whoever may log in on Berth's own machine runs the instance: it is not for other teams.
+    dockerConfigFile: first.team_id === ROOT_TEAM_ID ? join(homedir(), ".docker", "config.json") : undefined,
+  };
   const builder = imageBuilder({
     host,
     instanceId,
     folder: join(ownFolder, "builds"),
-    dockerConfigFile,
+    ...logins,
     ...(isOwn ? { socketPath: local.socketPath } : {}),
   });
   const engine = dockerEngine({
@@ -73,7 +77,7 @@ export function dockerServer(first: ServerRecord, deps: DockerServerDeps): Membe
       folder: join(ownFolder, "stacks"),
       ...(isOwn ? { socketPath: local.socketPath } : {}),
     }),
-    images: dockerImages({ docker, server: first.name, dockerConfigFile }),
+    images: dockerImages({ docker, server: first.name, ...logins }),
     network: isOwn ? local.network : NETWORK,
     warn,
   });

@@ -47,6 +47,7 @@ export const EXAMPLE_BODIES: Readonly<Record<string, object>> = {
   "update-database-backup": { enabled: false },
   "restore-database-backup": { database_name: "postgres" },
   "update-s3-storage-by-uuid": { name: "mine" },
+  "update-registry-by-uuid": { name: "mine" },
   "create-env-by-database-uuid": { key: "MINE" },
   "update-env-by-database-uuid": { key: "THEIRS", value: "mine" },
   "update-envs-by-database-uuid": { data: [{ key: "MINE" }] },
@@ -104,6 +105,7 @@ const CREATIONS: Readonly<Record<string, object>> = {
   "create-s3-storage": {
     ...{ name: "mine", endpoint: "https://s3.example", bucket: "mine", region: "eu", key: "key", secret: "secret" },
   },
+  "create-registry": { address: "ghcr.io", username: "me", password: "secret" },
   "create-private-key": { private_key: testKey("new") },
   "create-team": { name: "mine" },
   "create-token": { name: "mine", abilities: ["read"] },
@@ -133,6 +135,8 @@ export async function madeObjects(api: Served): Promise<Objects> {
   });
   const backup = await madeBackup(api);
   const githubApp = await testGithubApp(api.stores);
+  const login = { name: "theirs", description: null, address: "registry.example.com", username: "me", password: "p" };
+  const registry = await api.stores.registries.insert(testUuid(), login);
   return {
     ...backup,
     ...(await madeChildren(api, "applications", application)),
@@ -147,6 +151,7 @@ export async function madeObjects(api: Served): Promise<Objects> {
     "/jobs/{uuid}": validation.job_uuid,
     "/cloud-tokens/{uuid}": cloudToken.uuid,
     "/github-apps/{github_app_id}": String(githubApp.id),
+    "/registries/{uuid}": registry.uuid,
     "/projects/{uuid}": api.where.project_uuid,
     "/security/keys/{uuid}": (await testPrivateKey(api.stores)).uuid,
     "/servers/{uuid}": api.where.server_uuid,

@@ -55,6 +55,7 @@ export const TAGS = {
   Applications: "Code, images and compose files that Berth builds, runs and routes.",
   Services: "Several containers that belong together, described by a compose file.",
   Databases: "Databases with their data, users and backups.",
+  Registries: "Logins for registries of images.",
   "S3 storages": "Buckets that backups are sent to.",
   Deployments: "The way from a source to what runs, step by step.",
   Projects: "What belongs together, split into environments.",

@@ -10,6 +10,7 @@ import { instance } from "./instance.ts";
 import { jobs } from "./job.ts";
 import { privateKeys } from "./private-key.ts";
 import { projects } from "./project.ts";
+import { registries } from "./registry.ts";
 import { resources } from "./resource.ts";
 import { rollbacks } from "./rollback.ts";
 import { s3Storages } from "./s3-storage.ts";
@@ -41,6 +42,7 @@ export const appRouter = router({
   services,
   databases,
   s3Storages,
+  registries,
   rollbacks,
   deploy,
   deployments,

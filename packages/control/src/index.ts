@@ -22,6 +22,7 @@ import { metrics } from "./metric.ts";
 import { previews } from "./preview.ts";
 import { privateKeys } from "./private-key.ts";
 import { projects } from "./project.ts";
+import { registries } from "./registry.ts";
 import { resources } from "./resource.ts";
 import { restores } from "./restore.ts";
 import { rollbacks } from "./rollback.ts";
@@ -66,6 +67,7 @@ export function control(deps: ControlDeps) {
       backups: backups(context),
       restores: restores(context),
       s3Storages: s3Storages(context),
+      registries: registries(context),
       envs: envs(context),
       storages: storages(context),
       metrics: metrics(context),

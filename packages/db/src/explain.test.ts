@@ -51,6 +51,10 @@ const READS: Readonly<Record<string, (read: Read, tables: TeamTables) => Promise
   "S3 storages": ({ stores }) => stores.s3Storages.list(PAGE),
   "an S3 storage": ({ stores }, { uuid, teamId }) => stores.s3Storages.find(`${uuid}${teamId}s1`),
   "an S3 storage's login": ({ stores }) => stores.s3Storages.credentialsOf([-1]),
+  registries: ({ stores }) => stores.registries.list(PAGE),
+  "a registry": ({ stores }, { uuid, teamId }) => stores.registries.find(`${uuid}${teamId}g1`),
+  "a team's logins for registries": ({ stores }) => stores.registries.logins(),
+  "a registry's password": ({ stores }) => stores.registries.passwordsOf([-1]),
   resources: ({ stores }) => stores.resources.list({}, PAGE),
   "resources of an environment": ({ stores }, { environmentId }) =>
     stores.resources.list({ environment_id: environmentId }, PAGE),

@@ -129,7 +129,9 @@ async function world(database: TestDatabase) {
   if (container === undefined) throw new Error("made above");
   const restore = await stores.restores.insert(newRestore(own, execution));
   if (restore === undefined) throw new Error("the first");
-  const saved = { database: own, bucket, schedule, execution, restore };
+  const held = { name: "ghcr", description: null, address: "ghcr.io", username: "me", password: "secret" };
+  const registry = await stores.registries.insert(testUuid(), held);
+  const saved = { registry, database: own, bucket, schedule, execution, restore };
   const resources = { app, service, container, ...saved };
   const owned = {
     githubApp,
@@ -349,6 +351,15 @@ const ATTEMPTS: Attempts = {
     update: (stores, { bucket }) => stores.s3Storages.update(bucket.uuid, { name: "stolen", secret: "x" }),
     credentialsOf: (stores, { bucket }) => stores.s3Storages.credentialsOf([bucket.id]).then((all) => [...all]),
     deleteIfUnused: (stores, { bucket }) => stores.s3Storages.deleteIfUnused(bucket.uuid),
+  },
+  registries: {
+    list: (stores) => stores.registries.list().then(({ items }) => items),
+    find: (stores, { registry }) => stores.registries.find(registry.uuid),
+    insert: (stores, { registry }) => refused(stores.registries.insert(registry.uuid, { ...registry, password: "x" })),
+    update: (stores, { registry }) => stores.registries.update(registry.uuid, { name: "stolen", password: "x" }),
+    passwordsOf: (stores, { registry }) => stores.registries.passwordsOf([registry.id]).then((all) => [...all]),
+    logins: (stores) => stores.registries.logins(),
+    delete: (stores, { registry }) => stores.registries.delete(registry.uuid),
   },
   domains: {
     // Whether a host is free must be known; whose it is stays with the caller, who knows the team.

@@ -32,6 +32,11 @@ export async function fillDatabases(
     insert into s3_storage (uuid, team_id, name, endpoint, bucket, region, is_usable, credentials)
     select ${beside.uuid} || team.id || 's' || n, team.id, 'storage ' || n, '', '', '', true, ''
     from team, generate_series(1, 40) as n`.execute(kysely);
+  // Of other teams: nobody can seal a password here.
+  await sql`
+    insert into registry (uuid, team_id, name, address, username, password)
+    select ${beside.uuid} || team.id || 'g' || n, team.id, 'registry ' || n, ${beside.uuid} || n, '', ''
+    from team, generate_series(1, 40) as n where team.name like 'Team %'`.execute(kysely);
   await sql`
     insert into scheduled_backup (uuid, resource_id, enabled, frequency, settings, s3_storage_id, requested_at)
     select resource.uuid || 'u', resource.id, true, 'daily', '{}',

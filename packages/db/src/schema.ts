@@ -261,6 +261,17 @@ interface S3StorageTable extends Timestamps {
   credentials: Uint8Array;
 }
 
+interface RegistryTable extends Timestamps {
+  id: Generated<number>;
+  uuid: string;
+  team_id: number;
+  name: string;
+  description: string | null;
+  address: string;
+  username: string;
+  password: Uint8Array;
+}
+
 interface ScheduledBackupTable extends Timestamps {
   id: Generated<number>;
   uuid: string;
@@ -640,6 +651,7 @@ export interface DB {
   service: ServiceTable;
   service_container: ServiceContainerTable;
   s3_storage: S3StorageTable;
+  registry: RegistryTable;
   scheduled_backup: ScheduledBackupTable;
   backup_execution: BackupExecutionTable;
   backup_execution_count: BackupExecutionCountTable;

@@ -21,6 +21,7 @@ import { metricStore, systemMetricStore } from "./metric.ts";
 import { previewStore, systemPreviewStore } from "./preview.ts";
 import { privateKeyStore } from "./private-key.ts";
 import { projectStore } from "./project.ts";
+import { registryStore } from "./registry.ts";
 import { releaseStore, systemReleaseStore } from "./release.ts";
 import { resourceStore, systemResourceStore } from "./resource.ts";
 import { restoreStore, systemRestoreStore } from "./restore.ts";
@@ -74,6 +75,7 @@ function teamStores(context: TeamContext): Stores {
     backups: backupStore(context),
     restores: restoreStore(context),
     s3Storages: s3StorageStore(context),
+    registries: registryStore(context),
     domains: domainStore(context),
     previews: previewStore(context),
     envs: envStore(context),

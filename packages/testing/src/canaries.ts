@@ -87,6 +87,7 @@ export async function plantCanaries({ made, changed, application, where, private
     ...{ name: "backups", endpoint: "https://s3.example.com", region: "eu-central-1", bucket: "backups" },
     ...of("S3Storage", "key", "secret"),
   });
+  await made("/registries", { address: "ghcr.io", username: "me", ...of("Registry", "password") });
   const compose = canary("Service.docker_compose_raw");
   const service = await made("/services", {
     ...where,

@@ -34,14 +34,14 @@ export interface EngineImages {
    */
   load(content: AsyncIterable<Uint8Array>, image: string, signal: AbortSignal): Promise<EngineImage>;
   /**
-   * Puts an image into a registry, with the instance's login for it. The name of the registry stays on the engine only
+   * Puts an image into a registry, with the login for it. The name of the registry stays on the engine only
    * when it was there before.
    * @returns `name@sha256:...`, by which any engine pulls the same again.
    * @throws DomainError `deploy.build_failed` that says which registry and why, `deploy.cancelled`
    */
   push(image: string, to: RegistryImage, io: WorkIO): Promise<string>;
   /**
-   * Brings an image of a registry, with the instance's login for it, and gives it the name `image`.
+   * Brings an image of a registry, with the login for it, and gives it the name `image`.
    * @param reference As `push` answers it.
    * @throws DomainError `deploy.build_failed` that says which registry and why, `deploy.cancelled`
    */

@@ -37,6 +37,7 @@ import type {
   Timestamps,
   TokenRecord,
 } from "./records.ts";
+import type { RegistryStore } from "./registry.ts";
 import type { RestoreStore } from "./restore.ts";
 import type { KeptBuild } from "./rollback.ts";
 import type { S3StorageStore } from "./s3-storage.ts";
@@ -66,6 +67,7 @@ export interface Stores {
   readonly backups: BackupStore;
   readonly restores: RestoreStore;
   readonly s3Storages: S3StorageStore;
+  readonly registries: RegistryStore;
   readonly domains: DomainStore;
   readonly previews: PreviewStore;
   readonly envs: EnvStore;

@@ -25,6 +25,7 @@ import { buildServers } from "./0029-build-servers.ts";
 import { proxyState } from "./0030-proxy-state.ts";
 import { certificates } from "./0034-certificates.ts";
 import { lastingTroubles } from "./0040-lasting-troubles.ts";
+import { registries } from "./0037-registries.ts";
 
 /** In the order of their names, which never change once released. */
 export const MIGRATIONS: Readonly<Record<string, Migration>> = {
@@ -54,4 +55,5 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   "0030-proxy-state": proxyState,
   "0034-certificates": certificates,
   "0040-lasting-troubles": lastingTroubles,
+  "0037-registries": registries,
 };

@@ -5,26 +5,25 @@ import {
   type EngineImages,
   isDomainError,
   type RegistryImage,
+  registryOf,
   type WorkIO,
 } from "@berth/core";
 import type Docker from "dockerode";
 import { withoutFiles } from "./archive-filter.ts";
 import { isOwnName } from "./builder/names.ts";
 import { followProgress, inspectImage, pullImage } from "./builder/pull.ts";
-import { readLogins, registryOf } from "./builder/registry-auth.ts";
+import { type LoginSources, readLogins } from "./builder/registry-auth.ts";
 import { engineError, reasonOf, statusCodeOf } from "./client.ts";
 
-export interface DockerImagesOptions {
+export interface DockerImagesOptions extends LoginSources {
   readonly docker: Docker;
   /** Its name, for people. */
   readonly server: string;
-  /** Docker configuration with logins for registries, e.g. `~/.docker/config.json`. Default: none. */
-  readonly dockerConfigFile?: string | undefined;
 }
 
 /** Moves images between a server's engine and other engines or registries. Nothing of them is kept on Berth's machine. */
 export function dockerImages(options: DockerImagesOptions): EngineImages {
-  const { docker, server, dockerConfigFile } = options;
+  const { docker, server } = options;
   const images: EngineImages = {
     async find(image) {
       try {
@@ -43,15 +42,10 @@ export function dockerImages(options: DockerImagesOptions): EngineImages {
     },
     async push(image, to, io) {
       if (isOwnName(to.name)) throw refused(to, `Images under berth/ are Berth's own`);
-      return await push(
-        { docker, server, login: (await readLogins(dockerConfigFile)).get(registryOf(to.name)) },
-        image,
-        to,
-        io,
-      );
+      return await push({ docker, server, login: (await readLogins(options)).get(registryOf(to.name)) }, image, to, io);
     },
     async pull(reference, image, io) {
-      const logins = await readLogins(dockerConfigFile);
+      const logins = await readLogins(options);
       const wasThere = (await inspectImage(docker, server, reference)) !== undefined;
       const { id } = await pullImage({ docker, server, logins }, reference, io);
       await named(options, id, image);
@@ -211,7 +205,7 @@ function refused({ name, tag }: RegistryImage, said: string, cause?: unknown): D
   const isLogin = /unauthorized|authentication required|no basic auth|denied|incorrect username/i.test(said);
   const what = `The image could not be pushed as ${name}:${tag} to the registry ${registryOf(name)}`;
   const why = isLogin
-    ? "it wants a login that may push. Log in to it with `docker login` on Berth's machine"
+    ? "it wants a login that may push. Add one to Berth's registries"
     : said.trim().replace(/\.$/, "");
   return new DomainError("deploy.build_failed", `${what}: ${why}.`, { cause });
 }

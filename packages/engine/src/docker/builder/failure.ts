@@ -31,7 +31,7 @@ function reasonOf(text: string): string {
 const HINTS: readonly { readonly pattern: RegExp; readonly hint: string }[] = [
   {
     pattern: /pull access denied|insufficient_scope|401 Unauthorized|no basic auth credentials/i,
-    hint: "Check the name of the image; a private one needs a `docker login` for its registry on Berth's machine.",
+    hint: "Check the name of the image; a private one needs a login for its registry among Berth's registries.",
   },
   { pattern: /toomanyrequests|429 Too Many/i, hint: "The registry limits how often it is asked: try again later." },
   {

@@ -17,10 +17,10 @@ import { LABELS, ownedLabels } from "../labels.ts";
 import { buildImage } from "./build-image.ts";
 import { type ImageRef, imageName, imageRepository, isImageOf } from "./names.ts";
 import { inspectImage, pullImage, wantedImage } from "./pull.ts";
-import { readLogins } from "./registry-auth.ts";
+import { type LoginSources, readLogins } from "./registry-auth.ts";
 import { prepareSource } from "./source.ts";
 
-export interface ImageBuilderOptions {
+export interface ImageBuilderOptions extends LoginSources {
   /** The server whose engine starts what is built. */
   readonly host: Host;
   /** Where the engine listens on the server. Default: its usual place. */
@@ -29,8 +29,6 @@ export interface ImageBuilderOptions {
   readonly instanceId: string;
   /** A folder of Berth's own machine for what a build needs while it lasts. Nobody else may read it. */
   readonly folder: string;
-  /** Docker configuration with logins for registries, e.g. `~/.docker/config.json`. Default: none. */
-  readonly dockerConfigFile?: string | undefined;
   /** PATH under which nixpacks and railpack are found. Default: the system's folders. */
   readonly path?: string | undefined;
 }
@@ -85,9 +83,9 @@ async function build(
   request: BuildRequest,
   io: WorkIO,
 ): Promise<ImageArtifact | StackArtifact> {
-  const { host, folder, dockerConfigFile, path = SYSTEM_PATH } = options;
+  const { host, folder, path = SYSTEM_PATH } = options;
   const image = imageName(request);
-  const logins = await readLogins(dockerConfigFile);
+  const logins = await readLogins(options);
   if (request.config.build_pack === "dockerimage") {
     return await takeImage({ docker, server: host.name, logins }, request, image, io);
   }

@@ -57,7 +57,7 @@ describe("a failure", () => {
       "failed to solve: dockerfile parse error on line 2: unknown instruction: FOO",
       "could not be built: dockerfile parse error on line 2",
     ],
-    [step("pull access denied for x"), "", "docker login"],
+    [step("pull access denied for x"), "", "login for its registry"],
     [
       undefined,
       'failed to solve: rpc error: code = Unknown desc = target stage "y" could not be found',

@@ -41,6 +41,24 @@ describe.skipIf(!hasEngine)("an image that is built already", { timeout: 20_000 
     expect(again).toMatchObject({ id: made.id, digest: made.digest });
   });
 
+  test("is pulled with a recorded login, which wins over that of the instance", async () => {
+    const { address, login, password } = registry;
+    const recorded = (...logins: readonly (typeof registry.login)[]) =>
+      imageSuite({ dockerConfigFile: registry.configFile, recordedLogins: async () => logins });
+    const other = recorded({ ...login, address: "registry.example" });
+    expect((await other.build({}, image("team/app", "v1"))).digest).toContain("@sha256:");
+    await other.close();
+    const wrong = recorded({ ...login, password: "wrong" });
+    await expect(wrong.build({}, image("team/app", "unseen"))).rejects.toMatchObject({
+      message: expect.stringContaining(`add a login for ${address} to Berth's registries`),
+    });
+    await wrong.close();
+    const alone = imageSuite({ recordedLogins: async () => [login] });
+    expect((await alone.build({}, image("team/app", "v1"))).digest).toContain("@sha256:");
+    expect(alone.lines.join("\n")).not.toContain(password);
+    await alone.close();
+  });
+
   test("is refused in one sentence when the registry has no such image", async () => {
     await expect(suite.build({}, image("team/app", "nosuch"))).rejects.toMatchObject({
       code: "deploy.build_failed",

@@ -5,13 +5,14 @@ import {
   imageReference,
   isDomainError,
   readDockerImage,
+  registryOf,
   type WorkIO,
 } from "@berth/core";
 import type Docker from "dockerode";
 import { z } from "zod";
 import { engineError, reasonOf, statusCodeOf } from "../client.ts";
 import { isOwnName } from "./names.ts";
-import { type RegistryLogins, registryOf } from "./registry-auth.ts";
+import type { RegistryLogins } from "./registry-auth.ts";
 
 /** An image that lies on the engine now. */
 export interface PulledImage {
@@ -153,7 +154,7 @@ const REASONS: readonly { readonly pattern: RegExp; readonly sentence: (image: s
   {
     pattern: /unauthorized|authentication required|no basic auth|denied|incorrect username/i,
     sentence: (image) =>
-      `The registry refuses the image ${image}. Check its name, and log in with \`docker login\` on Berth's machine when it is private.`,
+      `The registry refuses the image ${image}. Check its name, and add a login for ${registryOf(image)} to Berth's registries when it is private.`,
   },
   {
     pattern: /manifest unknown|not found|does not exist/i,

@@ -1,37 +1,50 @@
 import { readFile } from "node:fs/promises";
 import { homedir } from "node:os";
 import { join } from "node:path";
+import { DOCKER_HUB, type RegistryLogin, registryAddress } from "@berth/core";
 import { z } from "zod";
 
 /** What one registry asks for, as the engine's API takes it. */
-export interface RegistryLogin {
+export interface EngineLogin {
   readonly username: string;
   readonly password: string;
   readonly serveraddress: string;
 }
 
-/** Logins by the registry's host, as `docker login` writes them. */
-export type RegistryLogins = ReadonlyMap<string, RegistryLogin>;
+/** Logins by the registry's address, as images name it. */
+export type RegistryLogins = ReadonlyMap<string, EngineLogin>;
 
-/**
- * Reads the logins of a Docker configuration, read anew for each use: a login made meanwhile counts. Those that a
- * helper program keeps are not in it.
- * @returns None when there is no such file or it is no configuration.
- */
-export async function readLogins(configFile: string | undefined): Promise<RegistryLogins> {
-  if (configFile === undefined) return new Map();
-  const text = await readFile(configFile, "utf8").catch(() => "");
-  return loginsOf(text);
+export interface LoginSources {
+  /** Docker configuration with logins, e.g. `~/.docker/config.json`. Those that a helper program keeps are not in it. */
+  readonly dockerConfigFile?: string | undefined;
+  /** What Berth itself keeps; it wins. */
+  readonly recordedLogins?: (() => Promise<readonly RegistryLogin[]>) | undefined;
 }
 
-export function loginsOf(text: string): RegistryLogins {
+/** Read anew for each use: a login made meanwhile counts. A file that is not there or is no configuration has none. */
+export async function readLogins({ dockerConfigFile, recordedLogins }: LoginSources): Promise<RegistryLogins> {
+  const text = dockerConfigFile === undefined ? "" : await readFile(dockerConfigFile, "utf8").catch(() => "");
+  const recorded = (await recordedLogins?.()) ?? [];
+  return new Map([...loginsOf(text), ...recorded.map((login) => [login.address, engineLogin(login)] as const)]);
+}
+
+const engineLogin = ({ address, username, password }: RegistryLogin): EngineLogin => ({
+  username,
+  password,
+  serveraddress: address === DOCKER_HUB ? HUB_SERVER : address,
+});
+
+/** As every Docker configuration names it. */
+const HUB_SERVER = "https://index.docker.io/v1/";
+
+function loginsOf(text: string): RegistryLogins {
   const read = Config.safeParse(parsed(text));
   if (!read.success) return new Map();
   return new Map(
     Object.entries(read.data.auths).flatMap(([address, { auth, username, password }]) => {
       const [, user = "", secret = ""] = /^([^:]*):(.*)$/s.exec(Buffer.from(auth, "base64").toString("utf8")) ?? [];
       const login = { username: username || user, password: password || secret, serveraddress: address };
-      return login.username === "" ? [] : [[registryHost(address), login] as const];
+      return login.username === "" ? [] : [[registryAddress(address), login] as const];
     }),
   );
 }
@@ -47,21 +60,6 @@ export function dockerConfig(logins: RegistryLogins, pluginFolders: readonly str
 
 /** Where a person's own installation of docker's plugins lies; the system's folders are looked in anyway. */
 export const pluginFolders = (): string[] => [join(homedir(), ".docker", "cli-plugins")];
-
-/** The registry that an image's name leads to. */
-export function registryOf(image: string): string {
-  const [first = "", ...rest] = image.split("/");
-  const isHost = rest.length > 0 && (/[.:]/.test(first) || first === "localhost");
-  return isHost ? registryHost(first) : DOCKER_HUB;
-}
-
-/** Of an address in a configuration, or of one that an engine asks about. */
-export const registryHost = (address: string): string => {
-  const host = address.replace(/^https?:\/\//, "").split("/")[0] ?? "";
-  return host === "index.docker.io" || host === "registry-1.docker.io" ? DOCKER_HUB : host;
-};
-
-const DOCKER_HUB = "docker.io";
 
 const Login = z.object({
   auth: z.string().default(""),

@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { RegistryLogin } from "@berth/core";
 import type Docker from "dockerode";
 import { vi } from "vitest";
 import { statusCodeOf } from "../client.ts";
@@ -12,6 +13,8 @@ export interface TestRegistry {
   /** A Docker configuration with the login for it. */
   readonly configFile: string;
   readonly password: string;
+  /** As Berth keeps one. */
+  readonly login: RegistryLogin;
   /** Puts an image of the engine into it, under a repository of this name. */
   push(image: string, repository: string, tag: string): Promise<void>;
   close(): Promise<void>;
@@ -52,6 +55,7 @@ export async function testRegistry(docker: Docker): Promise<TestRegistry> {
     address,
     configFile,
     password: PASSWORD,
+    login: { address, username: "bob", password: PASSWORD },
     async push(image, repository, tag) {
       const repo = `${address}/${repository}`;
       await docker.getImage(image).tag({ repo, tag });

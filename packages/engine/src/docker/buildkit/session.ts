@@ -1,5 +1,6 @@
 import { performServerHandshake, type ServerHttp2Session } from "node:http2";
-import { type RegistryLogins, registryHost } from "../builder/registry-auth.ts";
+import { registryAddress } from "@berth/core";
+import type { RegistryLogins } from "../builder/registry-auth.ts";
 import { type SharedFolder, sendFiles } from "./file-sync.ts";
 import { GRPC_CODES, GrpcError, type Handler, handler, refuse, unary } from "./grpc.ts";
 import {
@@ -78,7 +79,7 @@ function handlersOf({ folders, secrets, logins }: SessionOffer): Handler[] {
     unary(
       { path: "/moby.filesync.v1.Auth/Credentials", request: CredentialsRequest, response: CredentialsResponse },
       ({ Host }) => {
-        const login = logins.get(registryHost(Host));
+        const login = logins.get(registryAddress(Host));
         return { Username: login?.username ?? "", Secret: login?.password ?? "" };
       },
     ),

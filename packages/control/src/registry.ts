@@ -1,0 +1,95 @@
+import {
+  DomainError,
+  isDomainError,
+  maySeeSecrets,
+  notFound,
+  type Page,
+  type Paging,
+  type Registry,
+  type RegistryCreate,
+  type RegistryRecord,
+  type RegistryUpdate,
+  registryView,
+  requireAbility,
+  type Stores,
+} from "@berth/core";
+import type { UseCaseContext } from "./context.ts";
+
+/** @throws DomainError `resource.not_found` */
+async function findRegistry(stores: Stores, uuid: string): Promise<RegistryRecord> {
+  const registry = await stores.registries.find(uuid);
+  if (registry === undefined) throw notFound(THING);
+  return registry;
+}
+
+/** Logins for registries of images, which all servers of the team pull and push with. */
+export function registries({ scope, stores, ids }: UseCaseContext) {
+  async function views(records: readonly RegistryRecord[]): Promise<Registry[]> {
+    const isOpen = maySeeSecrets(scope) && records.length > 0;
+    const passwords = isOpen ? await stores.registries.passwordsOf(records.map(({ id }) => id)) : undefined;
+    return records.map((record) => registryView(record, passwords?.get(record.id)));
+  }
+
+  return {
+    async list(paging: Paging): Promise<Page<Registry>> {
+      requireAbility(scope, "read");
+      const { items, total } = await stores.registries.list(paging);
+      return { items: await views(items), total };
+    },
+
+    async get(uuid: string): Promise<Registry> {
+      requireAbility(scope, "read");
+      const [view] = await views([await findRegistry(stores, uuid)]);
+      if (view === undefined) throw notFound(THING);
+      return view;
+    },
+
+    /** @throws DomainError `resource.already_exists` */
+    async create({ description = null, name, ...sent }: RegistryCreate): Promise<{ uuid: string }> {
+      requireAbility(scope, "write");
+      return stores.transaction(async (inside) => {
+        const fields = { ...sent, name: name ?? sent.address, description };
+        const { uuid, address } = await unlessTaken(inside.registries.insert(ids.uuid(), fields));
+        await inside.events.append({ type: "registry.created", resource_uuid: uuid, payload: { address } });
+        return { uuid };
+      });
+    },
+
+    /** @throws DomainError `resource.already_exists` */
+    async update(uuid: string, change: RegistryUpdate): Promise<{ uuid: string }> {
+      requireAbility(scope, "write");
+      return stores.transaction(async (inside) => {
+        const changed = await unlessTaken(inside.registries.update(uuid, change));
+        if (changed === undefined) throw notFound(THING);
+        await inside.events.append({
+          type: "registry.updated",
+          resource_uuid: uuid,
+          payload: { address: changed.address, fields: Object.keys(change).sort() },
+        });
+        return { uuid };
+      });
+    },
+
+    async delete(uuid: string): Promise<{ message: string }> {
+      requireAbility(scope, "write");
+      await stores.transaction(async (inside) => {
+        const { address } = await findRegistry(inside, uuid);
+        if (!(await inside.registries.delete(uuid))) throw notFound(THING);
+        await inside.events.append({ type: "registry.deleted", resource_uuid: uuid, payload: { address } });
+      });
+      return { message: "Registry deleted." };
+    },
+  };
+}
+
+const THING = "Registry";
+
+async function unlessTaken<Result>(work: Promise<Result>): Promise<Result> {
+  try {
+    return await work;
+  } catch (cause) {
+    if (!isDomainError(cause, "resource.already_exists")) throw cause;
+    const message = "The team has a login for this registry already. Change that one.";
+    throw new DomainError("resource.already_exists", message, { cause, fields: { address: [message] } });
+  }
+}

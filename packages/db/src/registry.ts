@@ -1,0 +1,68 @@
+import type { RegistryStore } from "@berth/core";
+import { sql } from "kysely";
+import { idsOf, type TeamContext } from "./context.ts";
+import { countRows, ofOwner, page, within } from "./page.ts";
+import { pick } from "./pick.ts";
+
+const FIELDS = ["name", "description", "address", "username"] as const;
+const COLUMNS = [
+  "registry.id",
+  "registry.uuid",
+  "registry.team_id",
+  ...FIELDS.map((field) => `registry.${field}` as const),
+  "registry.created_at",
+  "registry.updated_at",
+] as const;
+
+/** Sealed for its place: what is copied to another row does not open there. */
+const place = (uuid: string) => `registry ${uuid} password`;
+
+export function registryStore({ db, teamId, cipher }: TeamContext): RegistryStore {
+  const own = () => db.selectFrom("registry").where("registry.team_id", "=", teamId);
+  return {
+    list: (paging = {}) =>
+      page(
+        paging,
+        (window) => {
+          const owned = { owner: "registry.team_id", is: teamId, id: "registry.id" } as const;
+          return within(ofOwner(db.selectFrom("registry").select(COLUMNS), owned), window).execute();
+        },
+        () => countRows(own()),
+      ),
+    find: (uuid) => own().select(COLUMNS).where("uuid", "=", uuid).executeTakeFirst(),
+    insert: (uuid, { password, ...fields }) =>
+      db
+        .insertInto("registry")
+        .values({ ...pick(fields, FIELDS), uuid, team_id: teamId, password: cipher.seal(password, place(uuid)) })
+        .returning(COLUMNS)
+        .executeTakeFirstOrThrow(),
+    update: (uuid, { password, ...fields }) =>
+      db
+        .updateTable("registry")
+        .set({
+          ...pick(fields, FIELDS),
+          ...(password === undefined ? {} : { password: cipher.seal(password, place(uuid)) }),
+          updated_at: sql<Date>`now()`,
+        })
+        .where("team_id", "=", teamId)
+        .where("uuid", "=", uuid)
+        .returning(COLUMNS)
+        .executeTakeFirst(),
+    async passwordsOf(ids) {
+      const rows = await own().select(["id", "uuid", "password"]).where("id", "in", idsOf(ids)).execute();
+      return new Map(rows.map(({ id, uuid, password }) => [id, cipher.open(password, place(uuid))]));
+    },
+    async logins() {
+      const rows = await own().select(["uuid", "address", "username", "password"]).orderBy("id").execute();
+      return rows.map(({ uuid, password, ...login }) => ({ ...login, password: cipher.open(password, place(uuid)) }));
+    },
+    async delete(uuid) {
+      const { numDeletedRows } = await db
+        .deleteFrom("registry")
+        .where("team_id", "=", teamId)
+        .where("uuid", "=", uuid)
+        .executeTakeFirstOrThrow();
+      return numDeletedRows > 0n;
+    },
+  };
+}
