@@ -36,17 +36,19 @@ async function install(
 ): Promise<string | null> {
   const machine = deps.machineOf(server);
   if (machine === undefined) return "No control plane that reaches this server can install Docker on it.";
-  const lines: string[] = [];
+  const printed = keptTail();
   const lost = new AbortController();
+  const overdue = AbortSignal.timeout(INSTALLATION_SECONDS_MAX * 1000);
   // Held as long as something is done; another worker takes it up soon after this one has gone.
   const flush = async () => {
-    const isHeld = await deps.stores.jobs.writeLog(lease, tailOf(lines), LEASE_SECONDS).catch(() => true);
+    const isHeld = await deps.stores.jobs.writeLog(lease, printed.text(), LEASE_SECONDS).catch(() => true);
     if (!isHeld) lost.abort();
   };
   const timer = setInterval(flush, FLUSH_SECONDS * 1000);
   try {
-    await machine.installEngine((line) => lines.push(line), AbortSignal.any([signal, lost.signal]));
-    return null;
+    const work = machine.installEngine(printed.add, AbortSignal.any([signal, lost.signal, overdue]));
+    if ((await within(INSTALLATION_SECONDS_MAX, work)) !== undefined) return null;
+    return `Server ${server.name} did not end the installation within ${INSTALLATION_SECONDS_MAX / 60} minutes.`;
   } catch (error) {
     return isDomainError(error) ? error.message : `Docker could not be installed on server ${server.name}.`;
   } finally {
@@ -69,15 +71,38 @@ async function validated(deps: ValidationDeps, server: ServerRecord) {
   return await inspected(deps, server);
 }
 
-/** The end says what went wrong. */
-function tailOf(lines: readonly string[]): string {
-  const text = lines.join("\n");
-  return text.length <= LOG_LENGTH_MAX ? text : `…\n${text.slice(-LOG_LENGTH_MAX)}`;
+/** The end says what went wrong. A machine may print without end: no more than that end is kept. */
+export function keptTail(lengthMax: number = LOG_LENGTH_MAX) {
+  let lines: string[] = [];
+  let length = 0;
+  let isCut = false;
+  const cut = () => {
+    const text = lines.join("\n");
+    if (text.length <= lengthMax) return text;
+    isCut = true;
+    return text.slice(-lengthMax);
+  };
+  return {
+    add: (line: string): void => {
+      lines.push(line);
+      length += line.length + 1;
+      if (length <= 2 * lengthMax) return;
+      lines = [cut()];
+      length = lengthMax;
+    },
+    text: (): string => {
+      const text = cut();
+      return isCut ? `…\n${text}` : text;
+    },
+  };
 }
 
 const INTERRUPTED = "The installation was interrupted too often. Start it again.";
 /** What an installation is held for before its first line. */
 export const LEASE_SECONDS = 30;
+const INSTALLATION_SECONDS_MAX = 3600;
+/** With the validation behind it. */
+export const ENGINE_JOB_SECONDS_MAX = INSTALLATION_SECONDS_MAX + 600;
 const FLUSH_SECONDS = 2;
 const ATTEMPTS = 30;
 const LOG_LENGTH_MAX = 60_000;

@@ -2,12 +2,14 @@ import {
   type ApplicationRecord,
   DomainError,
   type JobRecord,
+  type JobType,
   type NewJob,
   type ServerRecord,
   type Stores,
 } from "@berth/core";
 import { type TestDatabase, testApplication, testDatabase, testPlace, testUuid } from "@berth/testing";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { keptTail } from "./engine-installation.ts";
 import { fakeMachine } from "./fake-machine.fixture.ts";
 import { openWorld, until, type World } from "./world.fixture.ts";
 
@@ -207,6 +209,62 @@ describe("installing Docker", () => {
     });
     expect(await serverOf(server)).toMatchObject({ settings: { is_usable: true } });
   });
+});
+
+describe("a server that does not answer", () => {
+  const asked = (server: ServerRecord, type: JobType): Promise<JobRecord> =>
+    world.stores.transaction((inside) => requested(inside, type, { ...server, type: "server" }));
+
+  test("holds up no other one's installation, cleanup or change of its proxy", async () => {
+    let calls = 0;
+    const firstHangs = async () => {
+      if (++calls === 1) await new Promise(() => undefined);
+    };
+    world.machine = fakeMachine({ install: firstHangs });
+    const other = (await world.buildServer()).server;
+    const stuck = (await world.buildServer()).server;
+    world.worker();
+    const first = await asked(stuck, "server.install_engine");
+    await until("it has begun", () => calls === 1);
+    expect(await ended(await asked(other, "server.install_engine"))).toMatchObject({ status: "finished" });
+    expect(await find(first)).toMatchObject({ status: "in_progress" });
+
+    calls = 0;
+    world.cleaner = {
+      instance: "me",
+      observe: async () => {
+        await firstHangs();
+        return [];
+      },
+      remove: async () => "removed",
+    };
+    await asked(stuck, "server.cleanup");
+    await until("it has begun", () => calls === 1);
+    expect(await ended(await asked(other, "server.cleanup"))).toMatchObject({ status: "finished" });
+
+    calls = 0;
+    world.proxy.lifecycle = {
+      start: firstHangs,
+      stop: async () => undefined,
+      status: async () => ({ type: "CADDY", state: "running", image: null, startedAt: null, restartCount: 0 }),
+    };
+    await asked(world.server, "server.start_proxy");
+    await until("it has begun", () => calls === 1);
+    expect(await ended(await asked(other, "server.start_proxy"))).toMatchObject({ status: "finished" });
+  });
+});
+
+test("what an installation prints is kept by its end, and takes no more room than that", () => {
+  const tail = keptTail(1000);
+  const before = process.memoryUsage().heapUsed;
+  for (let number = 0; number < 300_000; number++) tail.add(`${number} ${"x".repeat(300)}`.replace("x", "y"));
+  expect(process.memoryUsage().heapUsed - before).toBeLessThan(50_000_000);
+  const lines = tail.text().split("\n");
+  expect([lines[0], lines.at(-1)?.slice(0, 8), tail.text().length]).toEqual(["…", "299999 y", 1002]);
+  const short = keptTail();
+  short.add("a");
+  short.add("b");
+  expect(short.text()).toBe("a\nb");
 });
 
 describe("the job of a removal", () => {

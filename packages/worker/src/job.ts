@@ -1,8 +1,9 @@
 import { isDomainError, type ServerRecord } from "@berth/core";
 import { cleanServer, requestDueCleanups } from "./cleanup.ts";
-import { installEngineOn, LEASE_SECONDS } from "./engine-installation.ts";
+import { ENGINE_JOB_SECONDS_MAX, installEngineOn, LEASE_SECONDS } from "./engine-installation.ts";
 import type { Pulse } from "./pulse.ts";
 import { removeOutOfReach } from "./removal.ts";
+import { serverJobs } from "./server-jobs.ts";
 import { carryOutProxyJob, PROXY_JOBS, PROXY_SECONDS_MAX } from "./server-proxy.ts";
 import { type ValidationDeps, validateServer } from "./server-validation.ts";
 import { pause, within } from "./wait.ts";
@@ -22,6 +23,8 @@ export function createJobs(deps: ValidationDeps, pulse: Pulse): Jobs {
   const stopping = new AbortController();
   const loops: Promise<void>[] = [];
   let prunedMs = Number.NEGATIVE_INFINITY;
+  const sideBySide = () => serverJobs(deps, stopping.signal, () => pulse.beat());
+  const [installations, cleanups, proxyChanges] = [sideBySide(), sideBySide(), sideBySide()];
 
   const validateAll = async (servers: readonly ServerRecord[]) => {
     // Another control plane's own machine is validated there.
@@ -38,39 +41,35 @@ export function createJobs(deps: ValidationDeps, pulse: Pulse): Jobs {
   };
 
   const installEngines = async (servers: readonly ServerRecord[]) => {
-    const ids = servers.filter((server) => deps.machineOf(server) !== undefined).map(({ id }) => id);
-    while (ids.length > 0 && !stopping.signal.aborted) {
-      const hold = { owner, leaseSeconds: LEASE_SECONDS };
-      const claimed = await stores.jobs.claim("server.install_engine", ids, hold);
-      if (claimed === undefined) return;
-      await installEngineOn(deps, claimed.lease, claimed.job.subject_id, stopping.signal);
-    }
+    await installations.claimAll({
+      type: "server.install_engine",
+      serverIds: servers.filter((server) => deps.machineOf(server) !== undefined).map(({ id }) => id),
+      leaseSeconds: LEASE_SECONDS,
+      secondsMax: ENGINE_JOB_SECONDS_MAX,
+      work: (lease, serverId) => installEngineOn(deps, lease, serverId, stopping.signal),
+    });
   };
 
   const cleanUpAll = async (servers: readonly ServerRecord[]) => {
     const own = servers.filter((server) => deps.ownsServer(server));
     await requestDueCleanups(deps, own);
-    const hold = { owner, leaseSeconds: CLEANUP_SECONDS_MAX };
-    while (own.length > 0 && !stopping.signal.aborted) {
-      const claimed = await stores.jobs.claim(
-        "server.cleanup",
-        own.map(({ id }) => id),
-        hold,
-      );
-      if (claimed === undefined) return;
-      await cleanServer(deps, claimed.lease, claimed.job.subject_id);
-    }
+    await cleanups.claimAll({
+      type: "server.cleanup",
+      serverIds: own.map(({ id }) => id),
+      leaseSeconds: CLEANUP_SECONDS_MAX,
+      work: (lease, serverId) => cleanServer(deps, lease, serverId),
+    });
   };
 
   const changeProxies = async (servers: readonly ServerRecord[]) => {
-    const ids = servers.filter((server) => deps.ownsServer(server)).map(({ id }) => id);
-    const hold = { owner, leaseSeconds: PROXY_SECONDS_MAX };
+    const serverIds = servers.filter((server) => deps.ownsServer(server)).map(({ id }) => id);
     for (const type of PROXY_JOBS) {
-      while (ids.length > 0 && !stopping.signal.aborted) {
-        const claimed = await stores.jobs.claim(type, ids, hold);
-        if (claimed === undefined) break;
-        await carryOutProxyJob(deps, claimed.lease, type, claimed.job.subject_id);
-      }
+      await proxyChanges.claimAll({
+        type,
+        serverIds,
+        leaseSeconds: PROXY_SECONDS_MAX,
+        work: (lease, serverId) => carryOutProxyJob(deps, lease, type, serverId),
+      });
     }
   };
 
@@ -126,8 +125,9 @@ export function createJobs(deps: ValidationDeps, pulse: Pulse): Jobs {
     },
     async stop() {
       stopping.abort();
-      // A validation that is under way is left to whoever claims it next.
-      await within(STOP_SECONDS_MAX, Promise.all(loops));
+      const begun = [installations, cleanups, proxyChanges].map((jobs) => jobs.ended());
+      // What is under way is left to whoever claims it next.
+      await within(STOP_SECONDS_MAX, Promise.all([...loops, ...begun]));
     },
   };
 }
