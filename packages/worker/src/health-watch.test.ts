@@ -1,5 +1,9 @@
 import { type TestDatabase, testDatabase } from "@berth/testing";
 import { afterAll, expect, test } from "vitest";
+import type { ServerHands } from "./hands.ts";
+import { createHealthWatch, type Watched } from "./health-watch.ts";
+import { life } from "./mortal.fixture.ts";
+import { createRouter } from "./router.ts";
 import { openWorld, until } from "./world.fixture.ts";
 
 let database: TestDatabase | undefined;
@@ -30,5 +34,48 @@ test("a watched application that hangs is given up after half a minute, however 
   world.worker();
   await until("it is watched", () => timeouts.length > 1);
   expect(timeouts[1]).toBe(30);
+  await world.close();
+});
+
+test("applications of one server that hang keep those of no other from being watched", async () => {
+  database ??= await testDatabase();
+  const world = await openWorld(database);
+  const probed: string[] = [];
+  const handsOf = async (answer: () => Promise<unknown>): Promise<ServerHands> => {
+    const { server, engine: made } = await world.buildServer();
+    const engine = made.for(life());
+    const exec: ServerHands["engine"]["exec"] = async ({ deploymentUuid }) => {
+      probed.push(deploymentUuid);
+      await answer();
+      return { exitCode: 0, output: "", isTruncated: false };
+    };
+    const { proxy } = world;
+    const router = createRouter(world.system, engine, proxy);
+    return { server, engine: { ...engine, exec }, proxy, router, connect: undefined, machine: undefined };
+  };
+  const watched = (deploymentUuid: string): Watched => ({
+    state: {
+      ...{ resourceUuid: deploymentUuid, deploymentUuid, state: "running", upstream: null },
+      ...{ restartCount: 0, exitCode: null, startedAt: new Date() },
+    },
+    check: {
+      probe: { type: "command", script: "up" },
+      ...{ intervalSeconds: 1, timeoutSeconds: 1, failuresMax: 1, startPeriodSeconds: 0 },
+    },
+  });
+  const gate = Promise.withResolvers<void>();
+  const stuck = await handsOf(() => gate.promise);
+  const other = await handsOf(async () => undefined);
+  const logger = { debug() {}, info() {}, warn() {}, error() {} };
+  const watch = createHealthWatch({ logger, clock: { now: () => new Date() } }, () => undefined);
+  watch.probe(
+    stuck,
+    Array.from({ length: 50 }, (_none, number) => watched(`stuck-${number}`)),
+  );
+  watch.probe(other, [watched("other")]);
+  await until("it is healthy", () => watch.health().get("other") === "healthy");
+  expect(probed.length).toBeLessThan(20);
+  gate.resolve();
+  await watch.stop();
   await world.close();
 });

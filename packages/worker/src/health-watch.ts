@@ -32,7 +32,8 @@ interface Watch {
 export function createHealthWatch({ logger, clock }: WatchDeps, onChange: () => void): HealthWatch {
   const watches = new Map<string, Watch>();
   const byServer = new Map<number, ReadonlySet<string>>();
-  const running = new Set<Promise<void>>();
+  /** Of each server: applications of one that hang hold up no other's. */
+  const running = new Map<number, Set<Promise<void>>>();
   const stopping = new AbortController();
   const busy = new Set<string>();
 
@@ -58,15 +59,18 @@ export function createHealthWatch({ logger, clock }: WatchDeps, onChange: () => 
   const begin = (hands: ServerHands, watched: Watched) => {
     const uuid = watched.state.deploymentUuid;
     const watch = current(watched.state);
-    if (busy.has(uuid) || performance.now() < watch.nextMs || running.size >= CONCURRENT_MAX) return;
+    const own = running.get(hands.server.id) ?? new Set();
+    if (busy.has(uuid) || performance.now() < watch.nextMs || own.size >= CONCURRENT_MAX) return;
+    running.set(hands.server.id, own);
     busy.add(uuid);
     const work = look(hands, watched, watch)
       .catch((error: unknown) => logger.warn("A release could not be probed.", { deployment: uuid, error }))
       .finally(() => {
         busy.delete(uuid);
-        running.delete(work);
+        own.delete(work);
+        if (own.size === 0) running.delete(hands.server.id);
       });
-    running.add(work);
+    own.add(work);
   };
 
   const current = ({ deploymentUuid, startedAt }: ReleaseState): Watch => {
@@ -104,7 +108,7 @@ export function createHealthWatch({ logger, clock }: WatchDeps, onChange: () => 
     },
     async stop() {
       stopping.abort();
-      await Promise.all(running);
+      await Promise.all([...running.values()].flatMap((own) => [...own]));
     },
   };
 }

@@ -31,3 +31,19 @@ test("what live releases use is sampled again and again, and old samples go", as
   expect(second?.cpu_percent).toBeGreaterThan(50);
   await world.close();
 });
+
+test("an engine that does not answer keeps no other from being sampled", async () => {
+  const world = await openWorld(database);
+  const { server: stuck } = await world.buildServer();
+  const { releases } = world.system;
+  const listByRole: typeof releases.listByRole = (role, serverId) =>
+    serverId === stuck.id ? new Promise(() => undefined) : releases.listByRole(role, serverId);
+  const stores = { ...world.system, releases: { ...releases, listByRole } };
+  world.worker({ settings: { metricsSeconds: 0.2 }, stores });
+  const application = await world.application();
+  await world.ended(await world.deploy(application));
+  await until("it is sampled", async () => {
+    return (await world.stores.metrics.list(application.id, new Date(0))).items.length > 2;
+  });
+  await world.close();
+});

@@ -1,15 +1,8 @@
-import {
-  isDomainError,
-  METRICS_KEPT_HOURS,
-  metricOf,
-  type ReleaseRecord,
-  type ServerRecord,
-  type UsageReading,
-} from "@berth/core";
+import { isDomainError, METRICS_KEPT_HOURS, metricOf, type ServerRecord, type UsageReading } from "@berth/core";
 import type { ServerHands } from "./hands.ts";
 import type { WorkerDeps } from "./ports.ts";
 import type { WorkerSettings } from "./settings.ts";
-import { pause } from "./wait.ts";
+import { pause, within } from "./wait.ts";
 
 export interface SamplerDeps extends Pick<WorkerDeps, "stores" | "clock" | "logger" | "owner" | "ownsServer"> {
   readonly settings: Pick<WorkerSettings, "metricsSeconds">;
@@ -24,18 +17,29 @@ export interface Sampler {
 /** Samples what live releases use. One replica samples a server. */
 export function createSampler({ stores, clock, logger, owner, ownsServer, settings, handsOf }: SamplerDeps): Sampler {
   const stopping = new AbortController();
-  let readings = new Map<number, UsageReading>();
+  /** Of each server, by the resource's id. */
+  const readings = new Map<number, ReadonlyMap<number, UsageReading>>();
+  const busy = new Set<number>();
   let loop: Promise<void> = Promise.resolve();
 
   const sample = async () => {
-    const next = new Map<number, UsageReading>();
     const servers = (await stores.servers.list()).filter((server) => ownsServer(server));
-    await Promise.all(servers.map((server) => sampleServer(server, next)));
-    readings = next;
+    forgetOthers(servers);
+    const work = servers.filter(({ id }) => !busy.has(id)).map(sampleServer);
+    // An engine that does not answer holds up no other.
+    await within(settings.metricsSeconds, Promise.all(work));
     await stores.metrics.prune(new Date(clock.now().getTime() - METRICS_KEPT_HOURS * 3_600_000));
   };
 
-  const sampleServer = async (server: ServerRecord, next: Map<number, UsageReading>) => {
+  const forgetOthers = (servers: readonly ServerRecord[]) => {
+    const ids = new Set(servers.map(({ id }) => id));
+    for (const id of [...readings.keys()]) if (!ids.has(id)) readings.delete(id);
+  };
+
+  const sampleServer = async (server: ServerRecord) => {
+    busy.add(server.id);
+    const before = readings.get(server.id);
+    readings.delete(server.id);
     try {
       const { engine } = handsOf(server);
       const usage = engine.usage?.bind(engine);
@@ -47,19 +51,19 @@ export function createSampler({ stores, clock, logger, owner, ownsServer, settin
         const used = await usage({ resourceUuid: release.resource_uuid, deploymentUuid: release.deployment_uuid });
         return used && { release, reading: { at: clock.now(), deploymentUuid: release.deployment_uuid, usage: used } };
       });
-      const rows = found.map(({ release, reading }) => row(release, reading));
-      for (const { release, reading } of found) next.set(release.resource_id, reading);
+      const rows = found.map(({ release: { resource_id }, reading }) => ({
+        ...metricOf(before?.get(resource_id), reading),
+        resource_id,
+      }));
+      readings.set(server.id, new Map(found.map(({ release, reading }) => [release.resource_id, reading])));
       await stores.metrics.insert(rows);
     } catch (error) {
       const isAway = isDomainError(error, "engine.unreachable", "server.unreachable");
       if (!isAway) logger.warn("What runs on a server could not be measured.", { server: server.name, error });
+    } finally {
+      busy.delete(server.id);
     }
   };
-
-  const row = ({ resource_id }: ReleaseRecord, reading: UsageReading) => ({
-    ...metricOf(readings.get(resource_id), reading),
-    resource_id,
-  });
 
   const run = async () => {
     while (!stopping.signal.aborted) {
