@@ -32,6 +32,7 @@ interface Entry {
 
 const DEPLOY = "Deploying:";
 const RUN = "Running applications:";
+const OTHERS = "Databases and services:";
 const CONNECT = "Servers and access:";
 
 const COMMANDS: readonly Entry[] = [
@@ -74,6 +75,27 @@ const COMMANDS: readonly Entry[] = [
   { name: "stop", group: RUN, summary: "stop an application", load: () => import("./commands/stop.ts") },
   { name: "restart", group: RUN, summary: "restart an application", load: () => import("./commands/restart.ts") },
   { name: "delete", group: RUN, summary: "delete an application", load: () => import("./commands/delete.ts") },
+  {
+    name: "databases",
+    aliases: ["db", "database"],
+    group: OTHERS,
+    summary: "list, create, start, stop and change databases, show their URLs and logs",
+    load: () => import("./commands/databases.ts"),
+  },
+  {
+    name: "backups",
+    aliases: ["backup"],
+    group: OTHERS,
+    summary: "save databases now and by the clock, restore and prove backups",
+    load: () => import("./commands/backups.ts"),
+  },
+  {
+    name: "services",
+    aliases: ["service"],
+    group: OTHERS,
+    summary: "run compose files and one-click services, show what a change would change",
+    load: () => import("./commands/services.ts"),
+  },
   { name: "login", group: CONNECT, summary: "connect to a server", load: () => import("./commands/login.ts") },
   {
     name: "context",
@@ -159,7 +181,7 @@ function answerIn(error: unknown): object | undefined {
 }
 
 /** Commands made by hand whose group has others that are made from the API's operations. */
-const SHARED: ReadonlySet<string> = new Set(["deployments", "projects", "servers", "tokens"]);
+const SHARED: ReadonlySet<string> = new Set(["databases", "deployments", "projects", "servers", "services", "tokens"]);
 
 const EVERYTHING = "Everything the API offers:";
 

@@ -2,7 +2,7 @@ import { type Command, InvalidArgumentError } from "commander";
 import type { Api } from "../connection/api.ts";
 import { EXIT, type ExitCode, usage } from "../failure.ts";
 import { followDeployment } from "../follow/deployment.ts";
-import { followStream } from "../follow/subscription.ts";
+import { followStream, type Handlers } from "../follow/subscription.ts";
 import { printableLine } from "../printable.ts";
 import type { Bind } from "../program.ts";
 import type { Session } from "../session.ts";
@@ -33,14 +33,34 @@ async function logs(session: Session, wanted: string | undefined, options: Optio
   }
   const api = await session.connect();
   const { uuid } = await targetApplication(api, session.system, wanted);
-  const query = { uuid, ...(lines === undefined ? {} : { lines }) };
-  return follow ? followLines(api, session, query) : lastLines(api, session, query);
+  return showOutput(session, api.client.applications.logs, { uuid, ...(lines === undefined ? {} : { lines }) }, follow);
 }
 
-type LinesQuery = { readonly uuid: string; readonly lines?: number };
+interface LinesQuery {
+  readonly uuid: string;
+  readonly lines?: number;
+  /** Of a service. */
+  readonly container?: string;
+}
 
-async function lastLines({ client }: Api, { output }: Session, query: LinesQuery): Promise<ExitCode> {
-  const answer = await client.applications.logs.tail.query(query);
+/** The operations on what a resource prints: those of all kinds are one definition. */
+interface OutputOperations {
+  readonly tail: { query(query: LinesQuery): Promise<{ readonly logs: string }> };
+  readonly follow: {
+    subscribe(query: LinesQuery, handlers: Handlers<{ line: string }>): { unsubscribe(): void };
+  };
+}
+
+/** Prints the last lines that a resource printed, or goes on with what comes. */
+export const showOutput = (
+  session: Session,
+  operations: OutputOperations,
+  query: LinesQuery,
+  follow: boolean,
+): Promise<ExitCode> => (follow ? followLines : lastLines)(operations, session, query);
+
+async function lastLines({ tail }: OutputOperations, { output }: Session, query: LinesQuery): Promise<ExitCode> {
+  const answer = await tail.query(query);
   output.show(answer, () => {
     if (answer.logs === "") return;
     for (const line of answer.logs.split("\n")) output.line(printableLine(line, output.colors.isColorSupported));
@@ -48,13 +68,17 @@ async function lastLines({ client }: Api, { output }: Session, query: LinesQuery
   return EXIT.ok;
 }
 
-async function followLines({ client }: Api, { output, system }: Session, query: LinesQuery): Promise<ExitCode> {
+async function followLines(
+  { follow }: OutputOperations,
+  { output, system }: Session,
+  query: LinesQuery,
+): Promise<ExitCode> {
   const interruption = new AbortController();
   const release = system.onInterrupt(() => interruption.abort());
   const { colors } = output;
   try {
     await followStream<{ line: string }>({
-      subscribe: (handlers) => client.applications.logs.follow.subscribe(query, handlers),
+      subscribe: (handlers) => follow.subscribe(query, handlers),
       onEvent: (event) => {
         if (output.isJson) output.json(event);
         else output.line(printableLine(event.line, colors.isColorSupported));
@@ -82,7 +106,7 @@ async function deploymentLog({ client }: Api, { output }: Session, uuid: string)
   }
 }
 
-function positive(text: string): number {
+export function positive(text: string): number {
   if (/^[1-9]\d{0,4}$/.test(text)) return Number(text);
   throw new InvalidArgumentError("It takes a whole number from 1 to 99999.");
 }

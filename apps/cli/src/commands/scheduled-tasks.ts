@@ -1,14 +1,15 @@
-import { setTimeout as pause } from "node:timers/promises";
 import { type ScheduledTask, ScheduledTaskCreate, type ScheduledTaskExecution } from "@berth/core";
 import type { Command } from "commander";
 import { choose } from "../choose.ts";
 import type { Api } from "../connection/api.ts";
 import { EXIT, type ExitCode } from "../failure.ts";
 import { addFlags, flagsFor, valuesOf } from "../flags.ts";
+import { untilOver } from "../follow/poll.ts";
 import { ago, duration } from "../format.ts";
 import { cell, type Output } from "../output.ts";
 import { printable, printableLine } from "../printable.ts";
 import type { Bind } from "../program.ts";
+import { namedResource } from "../resource.ts";
 import type { Session } from "../session.ts";
 import { targetApplication } from "../target.ts";
 
@@ -24,7 +25,7 @@ export function define(command: Command, bind: Bind): void {
   const of = (made: Command) =>
     made
       .option("--app <app>", "name or uuid; default: the application of this folder")
-      .option("--service <uuid>", "of this service instead");
+      .option("--service <service>", "of this service instead (name or uuid)");
   of(command.command("list", { isDefault: true }).description("List scheduled tasks.")).action(bind(list));
   const create = of(command.command("create").description("Create a scheduled task."))
     .argument("<name>")
@@ -49,7 +50,10 @@ export function define(command: Command, bind: Bind): void {
 /** Tasks of whichever the command is about. */
 async function tasksOf(session: Session, { app, service }: Options) {
   const api = await session.connect();
-  if (service !== undefined) return { uuid: service, tasks: api.client.services.scheduledTasks };
+  if (service !== undefined) {
+    const { uuid } = await namedResource(api, "service", service);
+    return { uuid, tasks: api.client.services.scheduledTasks };
+  }
   const { uuid } = await targetApplication(api, session.system, app);
   // The operations of both kinds are one definition.
   const tasks = api.client.applications.scheduledTasks as unknown as Api["client"]["services"]["scheduledTasks"];
@@ -149,24 +153,17 @@ async function logs(
 
 /** Prints what comes until the execution has ended. Ctrl-C ends the following, not the task. */
 async function follow(session: Session, owner: Owner, task: ScheduledTask, execution: string): Promise<ExitCode> {
-  const { output, system } = session;
-  const interruption = new AbortController();
-  const release = system.onInterrupt(() => interruption.abort());
+  const { output } = session;
   const query = { uuid: owner.uuid, task_uuid: task.uuid, task_execution_uuid: execution };
-  try {
-    for (let shown = 0; !interruption.signal.aborted; ) {
-      const found = await owner.tasks.execution.query(query);
-      if (!output.isJson) shown = show(output, found, shown);
-      if (found.status !== "running") {
-        output.show(found, () => sayEnd(output, found));
-        return found.status === "success" ? EXIT.ok : EXIT.failed;
-      }
-      await pause(LOOK_MS, undefined, { signal: interruption.signal }).catch(() => undefined);
-    }
-  } finally {
-    release();
-  }
-  return EXIT.interrupted;
+  let shown = 0;
+  const ended = await untilOver(session, async () => {
+    const found = await owner.tasks.execution.query(query);
+    if (!output.isJson) shown = show(output, found, shown);
+    return found.status === "running" ? undefined : found;
+  });
+  if (ended === undefined) return EXIT.interrupted;
+  output.show(ended, () => sayEnd(output, ended));
+  return ended.status === "success" ? EXIT.ok : EXIT.failed;
 }
 
 /** Text is only ever added. @returns How many lines are shown now. */
@@ -185,5 +182,3 @@ function statusText({ status }: ScheduledTaskExecution, { colors }: Output): str
   if (status === "success") return colors.green(status);
   return status === "failed" ? colors.red(status) : colors.cyan(status);
 }
-
-const LOOK_MS = 500;

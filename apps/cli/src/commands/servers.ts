@@ -1,10 +1,53 @@
+import { isJobOver, ServerValidate } from "@berth/core";
 import type { Command } from "commander";
+import { choose } from "../choose.ts";
+import { EXIT, type ExitCode, Failure } from "../failure.ts";
+import { addFlags, flagsFor, valuesOf } from "../flags.ts";
+import { untilOver } from "../follow/poll.ts";
 import { cell } from "../output.ts";
+import { printable, printableLine } from "../printable.ts";
 import type { Bind } from "../program.ts";
 import type { Session } from "../session.ts";
 
 export function define(command: Command, bind: Bind): void {
-  command.action(bind(list));
+  command.command("list", { isDefault: true }).description("List servers.").action(bind(list));
+  const check = command
+    .command("validate")
+    .description("Look whether a server can be used, and say what is wrong with it.")
+    .argument("<server>", "name or uuid");
+  addFlags(check, FLAGS, "On the way:");
+  check.action(bind(validate));
+}
+
+const FLAGS = flagsFor(ServerValidate);
+
+async function validate(
+  session: Session,
+  wanted: string,
+  options: Readonly<Record<string, unknown>>,
+): Promise<ExitCode> {
+  const { output } = session;
+  const { client } = await session.connect();
+  const { uuid, name } = choose(wanted, await client.servers.list.query({}), { thing: "server" });
+  const { job_uuid } = await client.servers.validate.mutate({ uuid, ...valuesOf(FLAGS, options) });
+  if (job_uuid === undefined) throw new Failure("The server began no validation.");
+  let shown = 0;
+  const job = await untilOver(session, async () => {
+    const found = await client.jobs.get.query({ uuid: job_uuid });
+    const lines = found.log ? found.log.split("\n") : [];
+    if (!output.isJson) for (const line of lines.slice(shown)) output.line(printableLine(line, false));
+    shown = lines.length;
+    return isJobOver(found.status) ? found : undefined;
+  });
+  if (job === undefined) return EXIT.interrupted;
+  const server = await client.servers.get.query({ uuid });
+  output.show(server, () => {
+    if (job.status === "finished") output.line(output.colors.green(`${printable(name)} can be used.`));
+    else output.warn(`${printable(name)} cannot be used.`);
+    const said = server.validation_logs ?? job.error ?? "";
+    for (const line of said === "" ? [] : said.split("\n")) output.line(printable(line));
+  });
+  return job.status === "finished" ? EXIT.ok : EXIT.failed;
 }
 
 async function list(session: Session): Promise<void> {
@@ -14,10 +57,11 @@ async function list(session: Session): Promise<void> {
   const servers = await client.servers.list.query({});
   output.show(servers, () =>
     output.table(
-      ["NAME", "ADDRESS", "USABLE", "UUID"],
-      servers.map(({ name, ip, uuid, settings }) => [
+      ["NAME", "ADDRESS", "ENGINE", "USABLE", "UUID"],
+      servers.map(({ name, ip, engine, uuid, settings }) => [
         cell(name),
         cell(ip),
+        engine,
         settings.is_usable ? colors.green("yes") : colors.red("no"),
         cell(uuid),
       ]),

@@ -7,6 +7,7 @@ const Body = z.looseObject({
   error: z.string().optional(),
   errors: z.record(z.string(), z.array(z.string())).optional(),
   conflicts: z.array(z.looseObject({ message: z.string() })).optional(),
+  similar_service_types: z.array(z.string()).optional(),
 });
 
 /** An error that the API answered, by REST or tRPC. */

@@ -39,8 +39,16 @@ export function addPlaceFlags(command: Command): Command {
     .option("--server <name>", "server it runs on (name or uuid)");
 }
 
+type ServerFacts = Pick<Server, "uuid" | "name" | "engine" | "is_coolify_host"> & {
+  readonly settings: Pick<Server["settings"], "is_build_server">;
+};
+
 /** Without a word: the only one that runs such things, or Berth's own machine while no other was added. */
-export function chooseServer(servers: readonly Server[], wanted: string | undefined, kind: PlacedKind): Server {
+export function chooseServer<T extends ServerFacts>(
+  servers: readonly T[],
+  wanted: string | undefined,
+  kind: PlacedKind,
+): T {
   if (wanted !== undefined) return choose(wanted, servers, { thing: "server" });
   const usable = servers.filter(({ settings }) => !settings.is_build_server);
   if (kind === "application") {

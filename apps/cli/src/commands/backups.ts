@@ -1,0 +1,321 @@
+import { BackupCreate, type BackupExecution, type BackupScheduleDetails, type Restore } from "@berth/core";
+import type { Command } from "commander";
+import { choose } from "../choose.ts";
+import type { Api } from "../connection/api.ts";
+import { EXIT, type ExitCode, Failure, usage } from "../failure.ts";
+import { addFlags, flagsFor, valuesOf } from "../flags.ts";
+import { untilOver } from "../follow/poll.ts";
+import { ago, bytes, duration } from "../format.ts";
+import { cell, type Output } from "../output.ts";
+import { printable } from "../printable.ts";
+import type { Bind } from "../program.ts";
+import { ask } from "../prompt.ts";
+import { namedResource } from "../resource.ts";
+import type { Session } from "../session.ts";
+
+const DATABASE = ["<database>", "name or uuid"] as const;
+const BACKUP = ["[backup]", "its uuid; default: the newest good one"] as const;
+const FLAGS = flagsFor(BackupCreate.omit({ frequency: true }));
+
+export function define(command: Command, bind: Bind): void {
+  command
+    .command("list", { isDefault: true })
+    .description("List the backups of a database, the newest first.")
+    .argument(...DATABASE)
+    .action(bind(list));
+  const schedule = command
+    .command("schedule")
+    .description("Save a database again and again.")
+    .argument(...DATABASE)
+    .argument("<frequency>", "a cron expression, or a word such as daily");
+  addFlags(schedule, FLAGS, "Of the schedule:");
+  schedule.action(bind(createSchedule));
+  command
+    .command("run")
+    .description("Save a database now, as one of its schedules says, and wait until that has ended.")
+    .argument(...DATABASE)
+    .option("--schedule <uuid>", "this one, where there are several")
+    .option("-d, --detach", "do not wait")
+    .action(bind(run));
+  command
+    .command("restore")
+    .description("Restore a backup, and wait until that has ended. What it holds replaces what is there.")
+    .argument(...DATABASE)
+    .argument(...BACKUP)
+    .option("--to <database>", "into another database of the same engine (name or uuid)")
+    .option("--database-name <name>", "database inside of it; default: the one of the same name")
+    .option("--yes", "do not ask")
+    .action(bind(restore));
+  command
+    .command("drill")
+    .description("Prove a backup: restore it into a database that exists for that only, and count its rows.")
+    .argument(...DATABASE)
+    .argument(...BACKUP)
+    .action(bind(drill));
+}
+
+async function schedulesOf(session: Session, wanted: string) {
+  const api = await session.connect();
+  const { uuid, name } = await namedResource(api, "database", wanted);
+  const schedules = await api.client.databases.backups.list.query({ uuid });
+  return { api, uuid, name: printable(name), schedules };
+}
+type Saved = Awaited<ReturnType<typeof schedulesOf>>;
+
+const executionsOf = (schedules: readonly BackupScheduleDetails[]) =>
+  schedules
+    .flatMap(({ uuid: scheduled_backup_uuid, executions }) =>
+      executions.map((execution) => ({ ...execution, scheduled_backup_uuid })),
+    )
+    .sort((one, other) => other.id - one.id);
+
+async function list(session: Session, wanted: string): Promise<void> {
+  const { output } = session;
+  const { name, schedules } = await schedulesOf(session, wanted);
+  output.show(schedules, () => {
+    if (schedules.length === 0) return output.line(notSaved(name));
+    for (const { frequency, enabled, save_s3, uuid } of schedules) {
+      const where = save_s3 ? ", to S3 too" : "";
+      output.line(
+        `Saved ${printable(frequency)}${where}${enabled ? "" : " (switched off)"}  ${output.colors.dim(uuid)}`,
+      );
+    }
+    const executions = executionsOf(schedules);
+    if (executions.length === 0) return output.line(`None was made yet. Make one with: berth backup run ${name}`);
+    const now = new Date();
+    output.table(
+      ["STATUS", "MADE", "DATABASE", "SIZE", "TOOK", "KEPT", "PROBLEM", "UUID"],
+      executions.map((execution) => row(execution, output, now)),
+    );
+  });
+}
+
+const notSaved = (name: string) =>
+  `${name} is not backed up. Make a schedule with: berth backup schedule ${name} daily`;
+
+const row = (execution: BackupExecution, { colors }: Output, now: Date): readonly string[] => [
+  colors[STATUS_COLORS[execution.status]](execution.status),
+  ago(execution.created_at, now),
+  cell(execution.database_name),
+  sizeOf(execution),
+  execution.duration === null ? "-" : duration(execution.duration * 1000),
+  keptAt(execution),
+  cell(execution.message),
+  execution.uuid,
+];
+
+const STATUS_COLORS = { success: "green", failed: "red", running: "cyan" } as const;
+const sizeOf = ({ size }: BackupExecution): string => (size === null ? "-" : bytes(Number(size)));
+
+function keptAt({ filename, local_storage_deleted, s3_uploaded, s3_storage_deleted, size }: BackupExecution): string {
+  const places = [
+    ...(filename !== null && size !== null && !local_storage_deleted ? ["server"] : []),
+    ...(s3_uploaded === true && !s3_storage_deleted ? ["S3"] : []),
+  ];
+  return places.join(", ") || "-";
+}
+
+async function createSchedule(
+  session: Session,
+  wanted: string,
+  frequency: string,
+  options: Readonly<Record<string, unknown>>,
+): Promise<void> {
+  const { output } = session;
+  const api = await session.connect();
+  const { uuid, name } = await namedResource(api, "database", wanted);
+  const sent = valuesOf(FLAGS, options);
+  const { s3_storage_uuid: storage } = sent;
+  if (typeof storage === "string") {
+    const storages = await api.client.s3Storages.list.query({});
+    sent.s3_storage_uuid = choose(storage, storages, { thing: "S3 storage" }).uuid;
+  }
+  const made = await api.client.databases.backups.create.mutate({ uuid, frequency, ...sent });
+  output.show(made, () => {
+    output.line(`${printable(name)} is saved ${printable(frequency)} from now on (${made.uuid}).`);
+    if (sent.backup_now !== true) output.line(`Save it now with: berth backup run ${printable(name)}`);
+  });
+}
+
+interface RunOptions {
+  readonly schedule?: string;
+  readonly detach?: boolean;
+}
+
+async function run(session: Session, wanted: string, options: RunOptions): Promise<ExitCode> {
+  const { output } = session;
+  const saved = await schedulesOf(session, wanted);
+  const { api, uuid, name } = saved;
+  const schedule = oneSchedule(saved, options.schedule);
+  const known = new Set(schedule.executions.map((execution) => execution.uuid));
+  const asked = { uuid, scheduled_backup_uuid: schedule.uuid, backup_now: true };
+  const answer = await api.client.databases.backups.update.mutate(asked);
+  if (options.detach) {
+    output.show(answer, () => output.line(`Asked for. How it went: berth backup list ${name}`));
+    return EXIT.ok;
+  }
+  const told = new Map<string, string>();
+  let looksAtEnd = 0;
+  const ended = await untilOver(session, async () => {
+    const schedules = await api.client.databases.backups.list.query({ uuid });
+    const made = executionsOf(schedules).filter(
+      (each) => each.scheduled_backup_uuid === schedule.uuid && !known.has(each.uuid),
+    );
+    for (const execution of made) tellStep(output, told, execution.uuid, execution.database_name, execution.step);
+    const isAtEnd = made.length > 0 && made.every(({ status }) => status !== "running");
+    // Of several databases the next may be about to begin.
+    looksAtEnd = isAtEnd ? looksAtEnd + 1 : 0;
+    return looksAtEnd > 1 ? made : undefined;
+  });
+  if (ended === undefined) {
+    output.line(`\nIt goes on. How it went: berth backup list ${name}`);
+    return EXIT.interrupted;
+  }
+  output.show(ended, () => {
+    for (const execution of ended) sayBackup(output, execution);
+  });
+  return ended.every(({ status }) => status === "success") ? EXIT.ok : EXIT.failed;
+}
+
+function oneSchedule({ name, schedules }: Saved, wanted: string | undefined): BackupScheduleDetails {
+  if (wanted !== undefined) {
+    return choose(wanted, schedules.map(named), { thing: "backup schedule" });
+  }
+  const [only, ...others] = schedules;
+  if (only === undefined) throw new Failure(notSaved(name));
+  if (others.length === 0) return only;
+  throw usage(`${name} has ${schedules.length} schedules. Choose one with --schedule:`, [
+    ...schedules.map(({ uuid, frequency }) => `${uuid}  ${printable(frequency)}`),
+  ]);
+}
+const named = (schedule: BackupScheduleDetails) => ({ ...schedule, name: schedule.frequency });
+
+/** A line for each step that begins. */
+function tellStep(
+  output: Output,
+  told: Map<string, string>,
+  uuid: string,
+  name: string | null,
+  step: string | null,
+): void {
+  if (step === null || told.get(uuid) === step) return;
+  told.set(uuid, step);
+  output.line(output.colors.dim(`${name === null ? "" : `${printable(name)}: `}${step}`));
+}
+
+function sayBackup(output: Output, execution: BackupExecution): void {
+  const { status, message, checksum, duration: seconds } = execution;
+  const name = printable(execution.database_name ?? "all databases");
+  if (status !== "success") {
+    output.warn(`The backup of ${name} failed. ${printable(message ?? "")}`.trimEnd());
+    return;
+  }
+  output.line(
+    output.colors.green(
+      `Saved ${name}: ${sizeOf(execution)} in ${duration((seconds ?? 0) * 1000)}, ${keptAt(execution)}.`,
+    ),
+  );
+  output.line(`  sha256  ${checksum ?? "-"}`);
+  output.line(`  backup  ${execution.uuid}`);
+}
+
+interface RestoreOptions {
+  readonly to?: string;
+  readonly databaseName?: string;
+  readonly yes?: boolean;
+}
+
+async function restore(
+  session: Session,
+  wanted: string,
+  backup: string | undefined,
+  options: RestoreOptions,
+): Promise<ExitCode> {
+  const saved = await schedulesOf(session, wanted);
+  const { api, uuid } = saved;
+  const chosen = chosenBackup(saved, backup);
+  const target = options.to === undefined ? undefined : await namedResource(api, "database", options.to);
+  const into = target === undefined ? saved.name : printable(target.name);
+  if (!options.yes) await confirm(session, chosen, into);
+  const asked = await api.client.databases.restores.restore.mutate({
+    ...placeOf(uuid, chosen),
+    ...(target === undefined ? {} : { target_database_uuid: target.uuid }),
+    ...(options.databaseName === undefined ? {} : { database_name: options.databaseName }),
+  });
+  return followRestore(session, api, { uuid, restore_uuid: asked.uuid }, `Restored into ${into}`);
+}
+
+async function confirm({ system, output }: Session, { created_at }: Chosen, into: string): Promise<void> {
+  if (!system.stdin.isTTY) throw usage(`This replaces what is in ${into}. Confirm it with --yes.`);
+  output.line(`This replaces what is in ${into} by the backup of ${ago(created_at, new Date())}.`);
+  const typed = await ask(system, "Go on? [y/N] ");
+  if (!/^y(es)?$/i.test(typed)) throw new Failure("Nothing was done.");
+}
+
+async function drill(session: Session, wanted: string, backup: string | undefined): Promise<ExitCode> {
+  const saved = await schedulesOf(session, wanted);
+  const { api, uuid } = saved;
+  const asked = await api.client.databases.restores.drill.mutate(placeOf(uuid, chosenBackup(saved, backup)));
+  return followRestore(
+    session,
+    api,
+    { uuid, restore_uuid: asked.uuid },
+    "The backup is good: it was restored and counted",
+  );
+}
+
+type Chosen = BackupExecution & { readonly scheduled_backup_uuid: string };
+
+function chosenBackup({ name, schedules }: Saved, wanted: string | undefined): Chosen {
+  const executions = executionsOf(schedules);
+  const chosen = executions.find(({ uuid, status }) => (wanted === undefined ? status === "success" : uuid === wanted));
+  if (chosen !== undefined) return chosen;
+  if (wanted !== undefined) {
+    throw usage(`${name} has no backup ${printable(wanted)}.`, [`Its backups: berth backup list ${name}`]);
+  }
+  throw new Failure(`${name} has no good backup.`, { details: [`Make one with: berth backup run ${name}`] });
+}
+
+const placeOf = (uuid: string, { uuid: execution_uuid, scheduled_backup_uuid }: Chosen) => ({
+  uuid,
+  scheduled_backup_uuid,
+  execution_uuid,
+});
+
+async function followRestore(
+  session: Session,
+  { client }: Api,
+  query: { readonly uuid: string; readonly restore_uuid: string },
+  done: string,
+): Promise<ExitCode> {
+  const { output } = session;
+  const told = new Map<string, string>();
+  const ended = await untilOver(session, async () => {
+    const found = await client.databases.restores.get.query(query);
+    tellStep(output, told, found.uuid, null, found.step);
+    return found.status === "running" ? undefined : found;
+  });
+  if (ended === undefined) {
+    output.line(`\nIt goes on. How it went: berth databases restores get ${query.uuid} ${query.restore_uuid}`);
+    return EXIT.interrupted;
+  }
+  output.show(ended, () => sayRestore(output, ended, done));
+  return ended.status === "success" ? EXIT.ok : EXIT.failed;
+}
+
+function sayRestore(output: Output, restored: Restore, done: string): void {
+  const { status, message, tables, started_at, finished_at } = restored;
+  const rows = (tables ?? []).map(({ name, rows: counted, expected_rows }) => [
+    cell(name),
+    counted === null ? "missing" : String(counted),
+    expected_rows === null ? "-" : String(expected_rows),
+  ]);
+  if (rows.length > 0) output.table(["TABLE", "ROWS", "WHEN SAVED"], rows);
+  if (status !== "success") {
+    output.warn(`Failed. ${printable(message ?? "")}`.trimEnd());
+    return;
+  }
+  const took = Date.parse(finished_at ?? "") - Date.parse(started_at ?? "");
+  output.line(output.colors.green(`${done} in ${duration(Number.isNaN(took) ? 0 : took)}.`));
+  if (message !== null) output.warn(printable(message));
+}

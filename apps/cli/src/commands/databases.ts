@@ -1,0 +1,163 @@
+import {
+  type CreatedDatabase,
+  DATABASE_CREATES,
+  DATABASE_ENGINE_NAMES,
+  type Database,
+  type DatabaseEngine,
+  databaseEngine,
+} from "@berth/core";
+import type { Command } from "commander";
+import type { z } from "zod";
+import type { Api } from "../connection/api.ts";
+import { addPlaceFlags, choosePlace, type PlaceOptions } from "../deploy/place.ts";
+import { EXIT, type ExitCode, Failure } from "../failure.ts";
+import { addFlags, flagsFor, valuesOf } from "../flags.ts";
+import { cell } from "../output.ts";
+import { printable } from "../printable.ts";
+import type { Bind } from "../program.ts";
+import { namedResource } from "../resource.ts";
+import type { Session } from "../session.ts";
+import { statusText } from "../status-text.ts";
+import { defineLifecycle, followNewest } from "./lifecycle.ts";
+import { positive, showOutput } from "./logs.ts";
+
+const DATABASE = ["<database>", "name or uuid"] as const;
+
+export function define(command: Command, bind: Bind): void {
+  command.command("list", { isDefault: true }).description("List databases.").action(bind(list));
+  const create = command.command("create").description("Create a database, start it and say how it is reached.");
+  for (const engine of DATABASE_ENGINE_NAMES) defineCreate(create, bind, engine);
+  command
+    .command("url")
+    .description("Print the URL of a database, with its password.")
+    .argument(...DATABASE)
+    .option("--public", "the one from outside its server")
+    .action(bind(url));
+  command
+    .command("logs")
+    .description("Show what a database printed.")
+    .argument(...DATABASE)
+    .option("-f, --follow", "go on with what comes")
+    .option("-n, --lines <count>", "how many of the last lines", positive)
+    .action(bind(logs));
+  defineLifecycle(command, bind, "database");
+}
+
+interface CreateOptions extends PlaceOptions {
+  readonly start: boolean;
+  readonly detach?: boolean;
+  readonly [flag: string]: unknown;
+}
+
+const GIVEN = ["name", "project_uuid", "environment_name", "environment_uuid", "server_uuid", "instant_deploy"];
+
+function defineCreate(group: Command, bind: Bind, engine: DatabaseEngine): void {
+  const { title } = databaseEngine(engine);
+  // Of which only the shape is read, whatever the engine.
+  const flags = flagsFor(DATABASE_CREATES[engine] as z.ZodObject).filter(({ key }) => !GIVEN.includes(key));
+  const command = addPlaceFlags(group.command(engine).summary(title).description(`Create a database of ${title}.`))
+    .argument("[name]", "default: made from its engine")
+    .option("--no-start", "only make it")
+    .option("--detach", "do not wait until it runs");
+  addFlags(command, flags, "Of the database:");
+  command.action(
+    bind(async (session: Session, name: string | undefined, options: CreateOptions) => {
+      const sent = valuesOf(flags, options);
+      // Whoever asks for a port wants it open.
+      const access = sent.public_port === undefined ? {} : { is_public: true };
+      return create(session, engine, { name, fields: { ...access, ...sent } }, options);
+    }),
+  );
+}
+
+async function create(
+  session: Session,
+  engine: DatabaseEngine,
+  { name, fields }: { readonly name: string | undefined; readonly fields: Readonly<Record<string, unknown>> },
+  options: CreateOptions,
+): Promise<ExitCode> {
+  const { output } = session;
+  const api = await session.connect();
+  const { project, environment, server } = await choosePlace(api, options, "database");
+  const body = {
+    ...fields,
+    ...(name === undefined ? {} : { name }),
+    project_uuid: project.uuid,
+    environment_uuid: environment.uuid,
+    server_uuid: server.uuid,
+    instant_deploy: options.start,
+  };
+  const made = await creations(api)[engine].mutate(body);
+  const where = `${printable(project.name)}/${printable(environment.name)} on ${printable(server.name)}`;
+  output.json(made);
+  output.line(`Created ${databaseEngine(engine).title} ${printable(name ?? "")} (${made.uuid}) in ${where}`);
+  const isFollowed = options.start && options.detach !== true;
+  const exitCode = isFollowed ? await followNewest(api, session, "database", made.uuid) : EXIT.ok;
+  if (exitCode !== EXIT.ok) return exitCode;
+  output.line(`In its network:  ${printable(made.internal_db_url)}`);
+  if (made.external_db_url !== undefined) output.line(`From outside:    ${printable(made.external_db_url)}`);
+  const { public_port_problem } = await api.client.databases.get.query({ uuid: made.uuid });
+  if (public_port_problem) output.warn(printable(public_port_problem));
+  return EXIT.ok;
+}
+
+/** One operation for each engine, which takes the fields of that engine's schema: the flags are made from it. */
+const creations = ({ client }: Api) =>
+  client.databases.create as unknown as Readonly<
+    Record<DatabaseEngine, { mutate(body: object): Promise<CreatedDatabase> }>
+  >;
+
+async function list(session: Session): Promise<void> {
+  const { output } = session;
+  const { client } = await session.connect();
+  const all = await client.databases.list.query({});
+  output.show(all, () => {
+    if (all.length === 0)
+      return output.line("There are no databases. Create one with: berth db create postgresql NAME");
+    const rows = all.map((database) => [
+      cell(database.name),
+      statusText(database.status, output.colors),
+      cell(database.image),
+      publicPort(database),
+      cell(database.environment_name),
+      cell(database.uuid),
+    ]);
+    output.table(["NAME", "STATUS", "IMAGE", "PUBLIC PORT", "ENVIRONMENT", "UUID"], rows);
+    for (const { name, public_port_problem } of all) {
+      if (public_port_problem) output.warn(`${printable(name)}: ${printable(public_port_problem)}`);
+    }
+  });
+}
+
+const publicPort = ({ is_public, public_port }: Database): string =>
+  is_public && public_port !== null ? String(public_port) : "-";
+
+async function url(session: Session, wanted: string, options: { readonly public?: boolean }): Promise<void> {
+  const { output } = session;
+  const api = await session.connect();
+  const database = await namedResource(api, "database", wanted);
+  const { name, internal_db_url, external_db_url, public_port_problem } = database;
+  if (internal_db_url === undefined) {
+    throw new Failure("This token may not read passwords.", {
+      details: ["Use one that may: berth tokens create NAME --abilities read,read:sensitive"],
+    });
+  }
+  const chosen = options.public ? external_db_url : internal_db_url;
+  if (chosen === null || chosen === undefined) {
+    throw new Failure(`${printable(name)} is not reached from outside its server.`, {
+      details: [`Give it a port: berth db update ${database.uuid} --is-public --public-port 15432`],
+    });
+  }
+  output.show(database, () => output.line(printable(chosen)));
+  if (options.public && public_port_problem) output.warn(printable(public_port_problem));
+}
+
+async function logs(
+  session: Session,
+  wanted: string,
+  { follow = false, lines }: { readonly follow?: boolean; readonly lines?: number },
+): Promise<ExitCode> {
+  const api = await session.connect();
+  const { uuid } = await namedResource(api, "database", wanted);
+  return showOutput(session, api.client.databases.logs, { uuid, ...(lines === undefined ? {} : { lines }) }, follow);
+}

@@ -1,0 +1,260 @@
+import { readFile } from "node:fs/promises";
+import { basename, dirname, resolve } from "node:path";
+import { type SavedService, type Service, type ServiceChanges, ServiceCreate } from "@berth/core";
+import type { Command } from "commander";
+import type { Api } from "../connection/api.ts";
+import { problemIn } from "../connection/problem.ts";
+import { addPlaceFlags, choosePlace, type PlaceOptions } from "../deploy/place.ts";
+import { EXIT, type ExitCode, usage } from "../failure.ts";
+import { addFlags, flagsFor, valuesOf } from "../flags.ts";
+import { cell, type Output } from "../output.ts";
+import { printable } from "../printable.ts";
+import type { Bind } from "../program.ts";
+import { readInput } from "../prompt.ts";
+import { namedResource } from "../resource.ts";
+import type { Session } from "../session.ts";
+import { statusText } from "../status-text.ts";
+import { defineLifecycle, followNewest } from "./lifecycle.ts";
+import { positive, showOutput } from "./logs.ts";
+
+const FLAGS = flagsFor(
+  ServiceCreate.omit({
+    name: true,
+    type: true,
+    docker_compose: true,
+    docker_compose_raw: true,
+    instant_deploy: true,
+    project_uuid: true,
+    environment_name: true,
+    environment_uuid: true,
+    server_uuid: true,
+  }),
+);
+
+export function define(command: Command, bind: Bind): void {
+  command.command("list", { isDefault: true }).description("List services.").action(bind(list));
+  const create = making(command.command("create"))
+    .description("Create a one-click service and start it. Its types: berth services templates")
+    .argument("<type>", "such as wordpress")
+    .argument("[name]", "default: made from its type");
+  addFlags(create, FLAGS, "Of the service:");
+  create.action(bind(createOneClick));
+  making(command.command("up"))
+    .description("Run a compose file: create its service on first use, change and deploy it from then on.")
+    .argument("<file>", "the compose file; - for standard input")
+    .argument("[service]", "name, or uuid of one that is there; default: named as the file's folder")
+    .action(bind(up));
+  command
+    .command("diff")
+    .description("Show what a changed compose file would change, and change nothing.")
+    .argument("<file>", "the compose file; - for standard input")
+    .argument("[service]", "name or uuid; default: named as the file's folder")
+    .action(bind(diff));
+  command
+    .command("logs")
+    .description("Show what a container of a service printed.")
+    .argument("<service>", "name or uuid")
+    .argument("[container]", "default: the first that takes requests")
+    .option("-f, --follow", "go on with what comes")
+    .option("-n, --lines <count>", "how many of the last lines", positive)
+    .action(bind(logs));
+  defineLifecycle(command, bind, "service");
+}
+
+const making = (command: Command): Command =>
+  addPlaceFlags(command).option("--no-start", "only record it").option("--detach", "do not wait until it runs");
+
+interface MakeOptions extends PlaceOptions {
+  readonly start: boolean;
+  readonly detach?: boolean;
+  readonly [flag: string]: unknown;
+}
+
+async function list(session: Session): Promise<void> {
+  const { output } = session;
+  const { client } = await session.connect();
+  const all = await client.services.list.query({});
+  output.show(all, () => {
+    if (all.length === 0) return output.line("There are no services. Create one with: berth service create TYPE");
+    const rows = all.map((service) => [
+      cell(service.name),
+      statusText(service.status, output.colors),
+      cell(service.service_type),
+      cell(urlsOf(service).join(" ")),
+      cell(service.uuid),
+    ]);
+    output.table(["NAME", "STATUS", "TYPE", "URL", "UUID"], rows);
+  });
+}
+
+const urlsOf = ({ applications }: Service): readonly string[] => (applications ?? []).flatMap(({ urls }) => urls);
+
+async function createOneClick(
+  session: Session,
+  type: string,
+  name: string | undefined,
+  options: MakeOptions,
+): Promise<ExitCode> {
+  const api = await session.connect();
+  const fields = valuesOf(FLAGS, options);
+  const make = (place: Place) => api.client.services.createOneClick.mutate({ ...fields, ...place, type });
+  return create(api, session, { name, make, what: type }, options).catch((error: unknown) => {
+    throw withNearTypes(error, type);
+  });
+}
+
+/** The API lists all types there are, which is more than a screen. */
+function withNearTypes(error: unknown, type: string): unknown {
+  const similar = problemIn(error)?.similar_service_types;
+  if (similar === undefined) return error;
+  const [best] = similar;
+  return usage(`There is no one-click service ${printable(type)}.${best ? ` Did you mean ${printable(best)}?` : ""}`, [
+    ...similar.map((each) => printable(each)),
+    "All of them: berth services templates, or berth services templates --search WORD",
+  ]);
+}
+
+type Place = Pick<ServiceCreate, "project_uuid" | "environment_uuid" | "server_uuid" | "instant_deploy" | "name">;
+
+interface Making {
+  readonly name: string | undefined;
+  readonly make: (place: Place) => Promise<SavedService>;
+  /** For people. */
+  readonly what: string;
+}
+
+async function create(
+  api: Api,
+  session: Session,
+  { name, make, what }: Making,
+  options: MakeOptions,
+): Promise<ExitCode> {
+  const { output } = session;
+  const { project, environment, server } = await choosePlace(api, options, "service");
+  const created = await make({
+    ...(name === undefined ? {} : { name }),
+    project_uuid: project.uuid,
+    environment_uuid: environment.uuid,
+    server_uuid: server.uuid,
+    instant_deploy: options.start,
+  });
+  output.json(created);
+  const where = `${printable(project.name)}/${printable(environment.name)} on ${printable(server.name)}`;
+  output.line(`Created service ${printable(name ?? what)} (${created.uuid}) in ${where}`);
+  return follow(api, session, created, options);
+}
+
+async function follow(
+  api: Api,
+  session: Session,
+  { uuid, domains }: { readonly uuid: string; readonly domains: readonly string[] },
+  options: MakeOptions,
+): Promise<ExitCode> {
+  const isFollowed = options.start && options.detach !== true;
+  const exitCode = isFollowed ? await followNewest(api, session, "service", uuid) : EXIT.ok;
+  if (exitCode === EXIT.ok) for (const url of domains) session.output.line(session.output.colors.bold(printable(url)));
+  return exitCode;
+}
+
+async function up(session: Session, file: string, wanted: string | undefined, options: MakeOptions): Promise<ExitCode> {
+  const { output } = session;
+  const docker_compose = await textOf(session, file);
+  const api = await session.connect();
+  const name = wanted ?? folderName(session, file);
+  const service = await existing(api, name);
+  if (service === undefined) {
+    const make = (place: Place) => api.client.services.create.mutate({ ...place, docker_compose });
+    return create(api, session, { name, make, what: name }, options);
+  }
+  const changed = await api.client.services.update.mutate({ uuid: service.uuid, docker_compose });
+  output.json(changed);
+  output.line(`Changed service ${printable(service.name)} (${service.uuid})`);
+  if (!options.start) return EXIT.ok;
+  await api.client.services.restart.mutate({ uuid: service.uuid });
+  return follow(api, session, changed, options);
+}
+
+/** The one of this name or uuid, if there is one: several of one name are an error. */
+async function existing(api: Api, wanted: string): Promise<Service | undefined> {
+  const all = await api.client.services.list.query({});
+  const isMeant = ({ name, uuid }: Service) => uuid === wanted || name === wanted;
+  return all.some(isMeant) ? namedResource(api, "service", wanted) : undefined;
+}
+
+async function diff(session: Session, file: string, wanted: string | undefined): Promise<void> {
+  const { output } = session;
+  const docker_compose = await textOf(session, file);
+  const api = await session.connect();
+  const { uuid, name } = await namedResource(api, "service", wanted ?? folderName(session, file));
+  const answer = await api.client.services.update.mutate({ uuid, docker_compose, dry_run: true });
+  output.show(answer, () => showChanges(output, printable(name), answer.changes));
+}
+
+export function showChanges(
+  output: Pick<Output, "line" | "colors">,
+  name: string,
+  changes: ServiceChanges | undefined,
+): void {
+  const lines = changes === undefined ? [] : changeLines(changes);
+  if (changes === undefined || lines.length === 0) {
+    output.line(`Nothing changes: ${name} is as the file says.`);
+    return;
+  }
+  for (const [sign, text] of lines) output.line(output.colors[SIGN_COLORS[sign]](`${sign} ${printable(text)}`));
+  output.line(howReplaced(changes));
+  for (const warning of changes.warnings) output.line(printable(warning));
+}
+
+const howReplaced = ({ needs_deployment, replacement }: ServiceChanges): string =>
+  needs_deployment
+    ? `With the next deployment: ${printable(replacement.reason)}`
+    : "It holds at once: nothing is started anew.";
+
+type Sign = "+" | "-" | "~";
+const SIGNS = { added: "+", changed: "~", removed: "-" } as const satisfies Record<string, Sign>;
+const SIGN_COLORS = { "+": "green", "-": "red", "~": "yellow" } as const;
+
+const changeLines = (changes: ServiceChanges): readonly (readonly [Sign, string])[] => [
+  ...changes.containers.map(
+    ({ name, change, fields }) =>
+      [SIGNS[change], `container ${name}${fields.length === 0 ? "" : `: ${fields.join(", ")}`}`] as const,
+  ),
+  ...changes.variables.map(({ key, change }) => [SIGNS[change], `variable ${key}`] as const),
+  ...changes.storages.map(
+    ({ container, mount_path, change }) =>
+      [SIGNS[change], `storage ${mount_path}${container === null ? "" : ` of ${container}`}`] as const,
+  ),
+  ...changes.urls.map(
+    ({ container, before, after }) =>
+      ["~", `URL of ${container}: ${before.join(" ") || "none"} -> ${after.join(" ") || "none"}`] as const,
+  ),
+];
+
+async function logs(
+  session: Session,
+  wanted: string,
+  container: string | undefined,
+  { follow: isFollowed = false, lines }: { readonly follow?: boolean; readonly lines?: number },
+): Promise<ExitCode> {
+  const api = await session.connect();
+  const { uuid } = await namedResource(api, "service", wanted);
+  const query = {
+    uuid,
+    ...(container === undefined ? {} : { container }),
+    ...(lines === undefined ? {} : { lines }),
+  };
+  return showOutput(session, api.client.services.logs, query, isFollowed);
+}
+
+async function textOf({ system }: Session, file: string): Promise<string> {
+  if (file === "-") return `${await readInput(system)}\n`;
+  return readFile(resolve(system.cwd, file), "utf8").catch((cause: unknown) => {
+    throw usage(`${file} cannot be read: ${cause instanceof Error ? printable(cause.message) : "no file"}.`);
+  });
+}
+
+/** As compose names a project. */
+function folderName({ system }: Session, file: string): string {
+  if (file === "-") throw usage("Name the service: berth services up - NAME");
+  return basename(dirname(resolve(system.cwd, file)));
+}

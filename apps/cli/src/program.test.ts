@@ -1,0 +1,39 @@
+import { describe, expect, test } from "vitest";
+import { run } from "./program.ts";
+import { screen } from "./screen.fixture.ts";
+import type { System } from "./system.ts";
+
+async function told(...argv: readonly string[]) {
+  const [out, err] = [screen(), screen()];
+  const system = {
+    ...{ stdin: process.stdin, stdout: out.stream, stderr: err.stream, env: {}, cwd: "/", homeFolder: "/nowhere" },
+    ...{ isRoot: false, onInterrupt: () => () => undefined },
+  } as unknown as System;
+  return { exitCode: await run(argv, system), text: out.text() + err.text() };
+}
+
+describe("a group of commands", () => {
+  test.each([
+    ["db", "databases", ["url", "logs", "create", "envs"]],
+    ["backup", "backups", ["schedule", "run", "restore", "drill"]],
+    ["service", "services", ["up", "diff", "create", "templates"]],
+    ["task", "scheduled-tasks", ["run", "executions"]],
+    ["server", "servers", ["list", "validate", "clean-up"]],
+  ])("%s is %s, made by hand and from the description", async (word, name, verbs) => {
+    const { exitCode, text } = await told(word, "--help");
+    expect(exitCode).toBe(0);
+    expect(text).toContain(`berth ${name}`);
+    for (const verb of verbs) expect(text).toMatch(new RegExp(`^ {2}${verb}\\b`, "m"));
+  });
+
+  test("has the fields of its schema as flags", async () => {
+    const { text } = await told("db", "create", "postgresql", "--help");
+    for (const flag of ["--postgres-db", "--public-port", "--image", "--project"]) expect(text).toContain(flag);
+    // Given by other flags and the argument.
+    for (const flag of ["--project-uuid", "--name ", "--instant-deploy"]) expect(text).not.toContain(flag);
+  });
+
+  test("says what is missing", async () => {
+    expect(await told("db", "url")).toMatchObject({ exitCode: 2, text: expect.stringContaining("'database'") });
+  });
+});
