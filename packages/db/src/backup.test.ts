@@ -222,6 +222,22 @@ onEachBackend((database) => {
     expect(await claim()).toMatchObject({ schedule_id: schedule.id });
   });
 
+  it("forgets restores but for the newest of each database", async () => {
+    const [one, other] = [await restoring(), await restoring()];
+    const { restores } = database().system;
+    await one.end();
+    const totals = async (kept: number) => {
+      await restores.prune(kept);
+      const listed = [one, other].map(({ stores, database: { id } }) => stores.restores.list(id));
+      return (await Promise.all(listed)).map(({ total }) => total);
+    };
+    // The other runs still.
+    expect([await totals(1), await totals(0)]).toEqual([
+      [1, 1],
+      [0, 1],
+    ]);
+  });
+
   it("forgets what has no copy left, however many newer ones have theirs", async () => {
     const stores = await testTeam(database());
     const { schedule } = await testBackup(database(), stores, await testPlace(stores));

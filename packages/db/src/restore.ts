@@ -94,6 +94,15 @@ export function systemRestoreStore(context: Context): SystemRestoreStore {
         select uuid from backup_restore where status = 'running' and kind = 'drill'`.execute(db);
       return rows.map(({ uuid }) => uuid);
     },
+    async prune(kept) {
+      const { rows } = await sql`
+        delete from backup_restore where id in (
+          select id from (
+            select id, status, row_number() over (partition by resource_id order by id desc) as place from backup_restore
+          ) run where place > ${kept}::bigint and status <> 'running' limit 1000)
+        returning id`.execute(db);
+      return rows.length;
+    },
   };
 }
 

@@ -91,4 +91,6 @@ export interface SystemRestoreStore {
   endAbandoned(at: Date): Promise<number>;
   /** Drills that run: the deployments that their databases go by. */
   runningDrills(): Promise<readonly string[]>;
+  /** Forgets all but the newest of each database, some at a time. Answers how many. */
+  prune(kept: number): Promise<number>;
 }

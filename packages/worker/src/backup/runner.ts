@@ -39,6 +39,7 @@ export function createBackupRunner(deps: BackupDeps, pulse: Pulse): HeldRunner {
     renew: (...args) => restores.renew(...args),
     run: (claimed, signal) => runRestore(deps, claimed, signal),
     endAbandoned: (at) => restores.endAbandoned(at),
+    tidy: pruning(() => restores.prune(settings.backupExecutionsKept)),
   });
   return {
     async start() {
