@@ -47,6 +47,24 @@ describe("POST /applications/public", () => {
     });
   });
 
+  test("gives containers lasting names, each once on a server", async () => {
+    const named = { is_consistent_container_name_enabled: "1", custom_internal_name: "shop" };
+    const uuid = await createdApplication(api, named);
+    const settings = { is_consistent_container_name_enabled: true, custom_internal_name: "shop" };
+    expect((await api.ask("GET", `/applications/${uuid}`)).json).toMatchObject({ settings });
+    const again = await api.ask("POST", "/applications/public", { body: gitApplication(api, named) });
+    expect([again.status, again.json.code, Object.keys(again.json.errors)]).toEqual([
+      409,
+      "resource.already_exists",
+      ["custom_internal_name"],
+    ]);
+    const other = await createdApplication(api, { custom_internal_name: "shop" });
+    const change = { body: { is_consistent_container_name_enabled: true } };
+    expect((await api.ask("PATCH", `/applications/${other}`, change)).status).toBe(409);
+    const wrong = await api.ask("PATCH", `/applications/${other}`, { body: { custom_internal_name: "-shop" } });
+    expect([wrong.status, Object.keys(wrong.json.errors)]).toEqual([422, ["custom_internal_name"]]);
+  });
+
   test("[S08] keeps a health check that runs a command", async () => {
     const check = { health_check_enabled: true, health_check_type: "cmd", health_check_command: "test -f /tmp/ok" };
     const uuid = await createdApplication(api, check);

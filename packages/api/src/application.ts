@@ -31,7 +31,7 @@ const uuid = z.string().describe("The application's identifier.");
 const CREATE = {
   ...creation,
   tag: "Applications",
-  errors: [...creation.errors, "domain.conflict", "queue.full"] satisfies ErrorCode[],
+  errors: [...creation.errors, "resource.already_exists", "domain.conflict", "queue.full"] satisfies ErrorCode[],
 } as const;
 
 const DEPLOYS_AT_ONCE =
@@ -178,7 +178,7 @@ export const applications = {
       "What is not sent stays; null gives a setting its default. Changes hold from the next deployment on. With " +
       "`instant_deploy` that is queued too; when the queue is full, nothing is changed.",
     ability: "write",
-    errors: ["domain.conflict", "engine.unsupported", "queue.full"],
+    errors: ["resource.already_exists", "domain.conflict", "engine.unsupported", "queue.full"],
   })
     .input(ApplicationUpdate.extend({ uuid }))
     .output(ChangedApplication)

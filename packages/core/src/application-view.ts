@@ -295,6 +295,8 @@ export const settingView = (settings: ApplicationSettings): ApplicationSetting =
   gpu_count: settings.gpu_count,
   gpu_device_ids: settings.gpu_device_ids,
   gpu_options: settings.gpu_options,
+  is_consistent_container_name_enabled: settings.is_consistent_container_name_enabled,
+  custom_internal_name: settings.custom_internal_name,
 });
 
 /** Fields that clients of this API family read. */
@@ -319,8 +321,6 @@ const SWITCHES_WITHOUT_MEANING_YET = {
   is_include_timestamps: false,
   is_swarm_only_worker_nodes: true,
   is_raw_compose_deployment_enabled: false,
-  is_consistent_container_name_enabled: false,
-  custom_internal_name: null,
   is_container_label_readonly_enabled: true,
   is_env_sorting_enabled: false,
   disable_build_cache: false,

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { BUILD_PACKS } from "./build-pack.ts";
+import { CONTAINER_NAME_SETTINGS } from "./container-name.ts";
 import { GPU_SETTINGS } from "./gpu.ts";
 import { LIMIT_SETTINGS } from "./limits.ts";
 
@@ -144,6 +145,7 @@ export const ApplicationSettings = z.object({
   preview_url_template: z.string().max(255).default("{{pr_id}}.{{domain}}"),
   stop_grace_period: z.int().min(1).max(3600).nullable().default(null).describe("Seconds to stop in; default 10."),
   ...GPU_SETTINGS,
+  ...CONTAINER_NAME_SETTINGS,
   max_restart_count: z
     .int()
     .min(0)

@@ -29,6 +29,7 @@ export * from "./compose/replicas.ts";
 export type { ComposeDocument, ComposeService } from "./compose/schema.ts";
 export * from "./compose/storages.ts";
 export { type ComposeVolume, folderName, volumesOf } from "./compose/volume.ts";
+export * from "./container-name.ts";
 export * from "./cron.ts";
 export * from "./database.ts";
 export * from "./database-certificate.ts";

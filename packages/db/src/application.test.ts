@@ -45,6 +45,33 @@ onEachBackend((database) => {
     }
   });
 
+  it("keeps the lasting name of a container for one resource of its server", async () => {
+    const stores = await testTeam(database());
+    const place = await testPlace(stores);
+    const [one, two, three] = await Promise.all([1, 2, 3].map(() => testApplication(stores, place)));
+    if (one === undefined || two === undefined || three === undefined) throw new Error("There are three.");
+    const name = (to: { readonly id: number }, custom_internal_name: string | null, isOn = true) =>
+      stores.applications.update(to.id, {
+        settings: { is_consistent_container_name_enabled: isOn, custom_internal_name },
+      });
+    const taken = { code: "resource.already_exists", fields: { custom_internal_name: [expect.any(String)] } };
+    // The second may have the name as long as it makes no use of it.
+    await name(two, "shop", false);
+    await name(one, "shop");
+    await expect(name(two, "shop")).rejects.toMatchObject(taken);
+    await expect(name(two, one.uuid)).rejects.toMatchObject(taken);
+    await name(one, "shop");
+    await name(one, null);
+    await name(two, "shop");
+    await stores.applications.update(two.id, { settings: { start_command: "node ." } });
+    await expect(name(three, "shop")).rejects.toMatchObject(taken);
+    await name(two, "shop", false);
+    const race = await Promise.allSettled([one, two, three].map((each) => name(each, "race")));
+    expect(race.filter(({ status }) => status === "fulfilled")).toHaveLength(1);
+    const elsewhere = await testApplication(stores, { ...place, ...(await testServer(stores)) });
+    expect((await name(elsewhere, "race"))?.settings.custom_internal_name).toBe("race");
+  });
+
   it("merges settings key by key, also when two change different ones at once", async () => {
     const stores = await testTeam(database());
     const { id, uuid } = await testApplication(stores, await testPlace(stores));

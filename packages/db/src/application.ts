@@ -8,6 +8,7 @@ import {
   type SubjectOf,
 } from "@berth/core";
 import { type Kysely, sql } from "kysely";
+import { claimContainerName } from "./container-name.ts";
 import { type Context, inTransaction, type TeamContext } from "./context.ts";
 import {
   insertResource,
@@ -87,7 +88,9 @@ export function applicationStore(context: TeamContext): ApplicationStore {
           await inside.db.updateTable("application").set({ private_key_id }).where("resource_id", "=", id).execute();
         }
         await setRepository(inside, id, change.github_repository_id);
-        return await applicationStore(inside).find(uuid);
+        const application = await applicationStore(inside).find(uuid);
+        if (application !== undefined && change.settings !== undefined) await claimContainerName(inside, application);
+        return application;
       }),
   };
 }
@@ -113,7 +116,9 @@ async function insert(
       secrets: sealSecrets(context, "application", uuid, secrets),
     })
     .execute();
-  return applicationRecord(await selectApplications(db).where("resource.id", "=", id).executeTakeFirstOrThrow());
+  const made = applicationRecord(await selectApplications(db).where("resource.id", "=", id).executeTakeFirstOrThrow());
+  await claimContainerName(context, made);
+  return made;
 }
 
 /** The team's own, which nobody deletes before the transaction ends. */

@@ -373,6 +373,13 @@ interface ServiceContainerTable extends Timestamps {
   last_online_at: Date | null;
 }
 
+/** Of an application whose container has the same name after every deployment. */
+interface ContainerNameTable {
+  resource_id: number;
+  server_id: number;
+  name: string;
+}
+
 interface DomainTable {
   id: Generated<number>;
   resource_id: number;
@@ -657,6 +664,7 @@ export interface DB {
   backup_execution_count: BackupExecutionCountTable;
   backup_removal: BackupRemovalTable;
   backup_restore: BackupRestoreTable;
+  container_name: ContainerNameTable;
   domain: DomainTable;
   application_preview: ApplicationPreviewTable;
   env: EnvTable;

@@ -50,6 +50,10 @@ export interface FakeEngine {
   isWatched: boolean;
   /** As if nothing had been told of what it holds. */
   forgetTold(): void;
+  /** What the containers of releases are called that were given a lasting name, by deployment. */
+  readonly names: Map<string, string>;
+  /** Names that something has which is not Berth's. */
+  readonly foreignNames: Set<string>;
   /** Whether it takes `ports_mappings`. */
   mapsPorts: boolean;
   /** What must never happen, and did. */
@@ -78,6 +82,8 @@ export function fakeEngine(points: Points): FakeEngine {
   const specs = new Map<string, ReleaseSpec>();
   const removedResources: { uuid: string; deleteVolumes: boolean }[] = [];
   const removedVolumes: string[] = [];
+  const names = new Map<string, string>();
+  const foreignNames = new Set<string>();
   const executed: { deploymentUuid: string; script: string }[] = [];
   const violations: string[] = [];
   const listeners = new Set<(state: ReleaseState) => void>();
@@ -102,8 +108,15 @@ export function fakeEngine(points: Points): FakeEngine {
   };
 
   const seen = (release: Release | undefined): ReleaseState | undefined => {
-    const health = release && fake.behave(release.spec).health?.();
-    return release && health !== undefined ? { ...release.state, health } : release?.state;
+    if (release === undefined) return undefined;
+    const health = fake.behave(release.spec).health?.();
+    const { containerName: wanted, deploymentUuid } = release.spec;
+    const now = names.get(deploymentUuid) ?? deploymentUuid;
+    return {
+      ...release.state,
+      ...(health === undefined ? {} : { health }),
+      ...(wanted === undefined ? {} : { containerName: { now, wanted } }),
+    };
   };
 
   const engine = (owner: Life): Engine => ({
@@ -145,6 +158,20 @@ export function fakeEngine(points: Points): FakeEngine {
       await launch(release, fake.behave(spec), change);
       return release.state;
     },
+    async requireName({ containerName = "" }) {
+      if (foreignNames.has(containerName)) throw new DomainError("deploy.start_failed", "The name is taken.");
+    },
+    async takeName({ deploymentUuid }) {
+      const release = releases.get(deploymentUuid);
+      const { containerName } = release?.spec ?? {};
+      if (release === undefined || containerName === undefined) return;
+      if (foreignNames.has(containerName)) throw new DomainError("deploy.start_failed", "The name is taken.");
+      await points.pass("take_name");
+      for (const [other, name] of names) if (name === containerName) names.delete(other);
+      await points.pass("name_free");
+      names.set(deploymentUuid, containerName);
+      change(release, {});
+    },
     async stop(ref) {
       await points.pass("stop");
       const release = releases.get(ref.deploymentUuid);
@@ -154,6 +181,7 @@ export function fakeEngine(points: Points): FakeEngine {
       await points.pass("remove");
       const release = releases.get(ref.deploymentUuid);
       releases.delete(ref.deploymentUuid);
+      names.delete(ref.deploymentUuid);
       tellSoon();
       artifacts.delete(ref.deploymentUuid);
       await closeServer(release?.server);
@@ -205,6 +233,8 @@ export function fakeEngine(points: Points): FakeEngine {
     behave: () => ({}),
     exec: () => ({ exitCode: 0, output: "" }),
     specs,
+    names,
+    foreignNames,
     starts,
     artifacts: () => [...artifacts],
     releases: () => [...releases.values()].map(({ state }) => state),

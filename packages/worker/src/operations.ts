@@ -13,6 +13,8 @@ export interface OperationDeps extends WorkerDeps {
   readonly settings: WorkerSettings;
   /** A live release that was started again must not be tried again at once. */
   onStart(deploymentUuid: string): void;
+  /** A release that was to get its name must not be tried again at once. */
+  onName(deploymentUuid: string): void;
   /** One that was stopped for its restarts may restart again once somebody starts it. */
   onGiveUp(deploymentUuid: string): void;
 }
@@ -65,6 +67,8 @@ export async function carryOut(
       return await hands.router.route(operation.resourceId, operation.pullRequestId);
     case "unroute":
       return await hands.router.unroute(operation.siteId);
+    case "take_name":
+      return await takeName(deps, hands, operation);
     case "set_upstream":
       return await stores.releases.setUpstream(operation.deploymentId, operation.upstream);
     case "set_status":
@@ -139,6 +143,16 @@ async function discard(
   if (record?.role !== "candidate" || (deployment !== undefined && !isTerminal(deployment.status))) return;
   await engine.remove(release);
   await stores.releases.delete(deploymentId);
+}
+
+/** Unless it was replaced since the plan was made: its successor has the name then. */
+async function takeName(
+  { stores, onName }: OperationDeps,
+  { engine }: ServerHands,
+  { release, deploymentId }: Extract<Operation, { type: "take_name" }>,
+): Promise<void> {
+  onName(release.deploymentUuid);
+  if ((await stores.releases.find(deploymentId))?.role === "live") await engine.takeName?.(release);
 }
 
 /** Unless it was stopped or replaced since the plan was made. */

@@ -61,6 +61,7 @@ export function createReconciler(deps: ReconcilerDeps, pulse: Pulse): Reconciler
   const stopping = new AbortController();
   const observer = createObserver(stores);
   const resting = createResting(settings);
+  const naming = createResting(settings);
   const restarts = createRestarts(deps.clock);
   const trouble = troubles(logger);
   const forwards = createForwards(deps);
@@ -68,6 +69,7 @@ export function createReconciler(deps: ReconcilerDeps, pulse: Pulse): Reconciler
   const operationDeps: OperationDeps = {
     ...deps,
     onStart: (uuid) => resting.tried(uuid),
+    onName: (uuid) => naming.tried(uuid),
     onGiveUp: (uuid) => restarts.forgive(uuid),
   };
   let loop: Promise<void> = Promise.resolve();
@@ -178,6 +180,7 @@ export function createReconciler(deps: ReconcilerDeps, pulse: Pulse): Reconciler
 
   const heed = (hands: ServerHands, look: Look) => {
     resting.seen(look.releases);
+    naming.seen(look.releases.filter(({ containerName: name }) => name?.now === name?.wanted));
     restarts.seen(hands.server.id, look.releases);
     watch.probe(hands, watchedOf(look));
   };
@@ -188,6 +191,7 @@ export function createReconciler(deps: ReconcilerDeps, pulse: Pulse): Reconciler
       health: watch.health(),
       sites,
       resting: resting.now(),
+      unnamed: naming.now(),
       restarts: restarts.now(),
     });
 

@@ -28,8 +28,9 @@ export const worlds: fc.Arbitrary<World> = fc
     ofPreview: fc.array(fc.boolean(), { minLength: 6, maxLength: 6 }),
     closed: fc.array(fc.boolean(), { minLength: 2, maxLength: 2 }),
     restarts: fc.nat({ max: 3 }),
+    names: fc.array(fc.option(fc.constantFrom("shop", "renamed")), { minLength: 6, maxLength: 6 }),
   })
-  .map(({ roles, states, builtBy, stopped, removing, ofPreview, closed, restarts }) => {
+  .map(({ roles, states, builtBy, stopped, removing, ofPreview, closed, restarts, names }) => {
     const resources = [0, 1].map((index): WantedResource => {
       const own = uuids.flatMap((uuid, at) => (at % 2 === index ? [{ uuid, at, role: roles[at] }] : []));
       const pullRequest = (at: number) => (ofPreview[at] ? 7 : 0);
@@ -56,7 +57,9 @@ export const worlds: fc.Arbitrary<World> = fc
     const releases = uuids.flatMap((uuid, at) => {
       const state = states[at];
       if (!state) return [];
-      return [seen(uuid, { resourceUuid: `app${(at % 2) + 1}`, state, restartCount: restarts })];
+      const now = names[at];
+      const named = now ? { containerName: { now, wanted: "shop" } } : {};
+      return [seen(uuid, { resourceUuid: `app${(at % 2) + 1}`, state, restartCount: restarts, ...named })];
     });
     return { wanted: wanted(resources, active), observed: observed(releases) };
   });
@@ -79,9 +82,12 @@ export function carryOut({ wanted, observed }: World, operations: readonly Opera
     }));
   };
   const become = (deploymentUuid: string, resourceUuid: string, state: ContainerState) => {
-    const restartCount = releases.find((each) => each.deploymentUuid === deploymentUuid)?.restartCount ?? 0;
+    const before = releases.find((each) => each.deploymentUuid === deploymentUuid);
     drop(deploymentUuid);
-    releases.push(seen(deploymentUuid, { resourceUuid, state, restartCount }));
+    const { restartCount = 0, containerName } = before ?? {};
+    releases.push(
+      seen(deploymentUuid, { resourceUuid, state, restartCount, ...(containerName ? { containerName } : {}) }),
+    );
   };
 
   for (const operation of operations) {
@@ -118,6 +124,13 @@ export function carryOut({ wanted, observed }: World, operations: readonly Opera
       }
       case "unroute":
         sites.delete(operation.siteId);
+        break;
+      case "take_name":
+        releases = releases.map((state) =>
+          state.deploymentUuid === operation.release.deploymentUuid && state.containerName
+            ? { ...state, containerName: { ...state.containerName, now: state.containerName.wanted } }
+            : state,
+        );
         break;
       case "set_upstream":
         resources = resources.map((current) => ({

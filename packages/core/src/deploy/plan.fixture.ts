@@ -69,6 +69,7 @@ export const observed = (releases: readonly ReleaseState[], change: Partial<Obse
   health: new Map<string, Health>(releases.map(({ deploymentUuid }) => [deploymentUuid, "healthy"])),
   sites: new Map(),
   resting: new Set(),
+  unnamed: new Set(),
   restarts: new Map(),
   ...change,
 });

@@ -69,6 +69,30 @@ describe("a live release", () => {
     expect(plan(wanted([subject]), observed(releases))).toEqual(operations);
   });
 
+  test.each([
+    [
+      "is given its lasting name when it has another",
+      { now: "renamed", wanted: "shop" },
+      new Set<string>(),
+      ["take_name"],
+    ],
+    ["keeps its lasting name", { now: "shop", wanted: "shop" }, new Set<string>(), []],
+    ["waits when it could not be given the name lately", { now: "d1", wanted: "shop" }, new Set(["d1"]), []],
+  ])("%s", (_title, containerName, unnamed, expected) => {
+    const subject = resource({ status: "running:healthy" });
+    expect(types(plan(wanted([subject]), observed([seen("d1", { containerName })], { unnamed })))).toEqual(expected);
+  });
+
+  test.each(["candidate", "retiring", "kept"] as const)(
+    "alone is given the lasting name: one that is %s is not",
+    (role) => {
+      const subject = resource({ releases: [release("d1"), release("d2", { role, isSuccessorActive: true })] });
+      const containerName = { now: "d2", wanted: "shop" };
+      const operations = plan(wanted([subject], ["d2"]), observed([seen("d1"), seen("d2", { containerName })]));
+      expect(types(operations)).not.toContain("take_name");
+    },
+  );
+
   test("that failed to start waits for its next try", () => {
     const subject = resource({ status: "exited:unhealthy" });
     expect(plan(wanted([subject]), observed([], { resting: new Set(["d1"]) }))).toEqual([]);

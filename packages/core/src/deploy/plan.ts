@@ -24,6 +24,13 @@ export type Operation =
     }
   | { readonly type: "route"; readonly resourceId: number; readonly pullRequestId: number }
   | { readonly type: "unroute"; readonly siteId: string }
+  /** Its container gets its lasting name; another release of the same resource that has it gives it back. */
+  | {
+      readonly type: "take_name";
+      readonly resourceId: number;
+      readonly release: ReleaseRef;
+      readonly deploymentId: number;
+    }
   | { readonly type: "set_upstream"; readonly deploymentId: number; readonly upstream: Upstream }
   | { readonly type: "set_status"; readonly resourceId: number; readonly status: string }
   /** Of a service and of each of its containers, by name. */
@@ -152,9 +159,18 @@ function planLive(
     if (observed.resting.has(release.deploymentUuid) || hasGivenWay(resource, part, wanted)) return [];
     return [{ type: "start", resourceId: resource.id, release: ref, deploymentId }];
   }
-  if (state.upstream === null || isSameUpstream(state.upstream, release.upstream)) return [];
-  return [{ type: "set_upstream", deploymentId, upstream: state.upstream }];
+  const isMoved = state.upstream !== null && !isSameUpstream(state.upstream, release.upstream);
+  return [
+    ...(isMoved && state.upstream ? [{ type: "set_upstream", deploymentId, upstream: state.upstream } as const] : []),
+    ...(hasOtherName(state) && !observed.unnamed.has(release.deploymentUuid)
+      ? [{ type: "take_name", resourceId: resource.id, release: ref, deploymentId } as const]
+      : []),
+  ];
 }
+
+/** Its deployment has not given it the name yet, or somebody has renamed it. */
+const hasOtherName = ({ containerName }: ReleaseState): boolean =>
+  containerName !== undefined && containerName.now !== containerName.wanted;
 
 /** All of its containers run once, and have. */
 const isOver = ({ containers = [] }: ReleaseState): boolean =>

@@ -1,3 +1,4 @@
+import { lastingContainerName } from "../container-name.ts";
 import { interpolate, type SharedVariables } from "../env-value.ts";
 import { repositoryUrl } from "../hosted-repository.ts";
 import type { ApplicationRecord, DeploymentRecord, DomainClaim, EnvRecord } from "../ports/records.ts";
@@ -33,7 +34,8 @@ function givenEnv(subject: EnvSubject): EnvValues {
   const { application, deployment, domains } = subject;
   return {
     BERTH_RESOURCE_UUID: application.uuid,
-    BERTH_CONTAINER_NAME: containerName(application.uuid, deployment.uuid),
+    BERTH_CONTAINER_NAME:
+      lastingContainerName(application, deployment.pull_request_id) ?? containerName(application.uuid, deployment.uuid),
     BERTH_APP_NAME: application.name,
     BERTH_FQDN: domains.map(({ host }) => host).join(","),
     BERTH_URL: domains.map(({ url }) => url).join(","),

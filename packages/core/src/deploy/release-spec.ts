@@ -1,4 +1,5 @@
 import type { ApplicationSecrets, ApplicationSettings } from "../application.ts";
+import { lastingContainerName } from "../container-name.ts";
 import { readDockerImage } from "../docker-image.ts";
 import { DomainError } from "../errors.ts";
 import { repositoryUrl } from "../hosted-repository.ts";
@@ -98,6 +99,7 @@ export function releaseSpec(subject: ApplicationInput, artifact: Artifact): Rele
     storages: mountsOf(application.uuid, subject.storages, deployment.pull_request_id),
     limits: limitsOf(application.settings),
     network: application.placement.destination_network,
+    containerName: lastingContainerName(application, deployment.pull_request_id),
     container: containerOptions(application.settings, subject.secrets, env, deployment.pull_request_id),
     ...(artifact.type === "stack" ? { stack: applicationStack(subject, artifact, env) } : {}),
   };

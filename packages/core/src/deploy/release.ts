@@ -25,6 +25,8 @@ export interface ReleaseSpec extends ReleaseRef {
   readonly limits: ReleaseLimits;
   /** That its container joins, made when it is missing; left out: the engine's own. Only engines with containers read it. */
   readonly network?: string | undefined;
+  /** What its container is called from the moment it is the live release; left out: as its deployment is. */
+  readonly containerName?: string | undefined;
   /** For an engine with containers; others do not read it. */
   readonly container?: ContainerOptions | undefined;
   /** Where the artifact is a stack; `env`, `storages`, `limits` and `container` are then of no release of one container. */
@@ -98,6 +100,8 @@ export interface ReleaseState extends ReleaseRef {
   readonly startedAt: Date | null;
   /** What a health check of its own says, such as an image's HEALTHCHECK; missing where it has none. */
   readonly health?: Health | "starting";
+  /** Where its container is to have a lasting name once it is the live release: that one, and the one it has. */
+  readonly containerName?: { readonly now: string; readonly wanted: string };
   /** Of a stack, in the order of its compose text: what stands above sums them up. */
   readonly containers?: readonly ReleaseContainer[];
 }

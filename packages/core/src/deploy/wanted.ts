@@ -70,6 +70,8 @@ export interface Observed {
   readonly sites: ReadonlyMap<string, Site>;
   /** Deployments' uuids whose release failed to start lately and must wait for its next try. */
   readonly resting: ReadonlySet<string>;
+  /** Deployments' uuids whose container could not be given its lasting name lately. */
+  readonly unnamed: ReadonlySet<string>;
   /** How often a release restarted by itself in a row, by its deployment's uuid. */
   readonly restarts: ReadonlyMap<string, number>;
 }

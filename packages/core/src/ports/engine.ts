@@ -117,6 +117,19 @@ export interface Engine {
    */
   resume?(ref: ReleaseRef): Promise<ReleaseState | undefined>;
 
+  /**
+   * Makes sure that the release can have its lasting name when it needs it. Missing where releases have no names.
+   * @throws DomainError `deploy.start_failed` when something else on the server has it.
+   */
+  requireName?(spec: ReleaseSpec): Promise<void>;
+
+  /**
+   * Gives a release its lasting name, while it runs; nothing happens to one that has it, or is to have none. What has
+   * it of the same resource gets its own name back. Idempotent. Missing where releases have no names.
+   * @throws DomainError `deploy.start_failed` as above.
+   */
+  takeName?(ref: ReleaseRef): Promise<void>;
+
   /** Idempotent. Resolves when the release has exited: asked to first, killed after `graceSeconds`. Keeps what was built. */
   stop(ref: ReleaseRef, options: { readonly graceSeconds: number }): Promise<void>;
 

@@ -24,6 +24,7 @@ import { containerRoutes } from "./0027-container-routes.ts";
 import { buildServers } from "./0029-build-servers.ts";
 import { proxyState } from "./0030-proxy-state.ts";
 import { certificates } from "./0034-certificates.ts";
+import { containerNames } from "./0036-container-names.ts";
 import { registries } from "./0037-registries.ts";
 import { lastingTroubles } from "./0040-lasting-troubles.ts";
 
@@ -54,6 +55,7 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   "0029-build-servers": buildServers,
   "0030-proxy-state": proxyState,
   "0034-certificates": certificates,
+  "0036-container-names": containerNames,
   "0037-registries": registries,
   "0040-lasting-troubles": lastingTroubles,
 };

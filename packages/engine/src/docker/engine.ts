@@ -18,6 +18,7 @@ import { engineError, statusCodeOf } from "./client.ts";
 import { commandIn } from "./command.ts";
 import { isStack, removeStackNetworks, startStack, stopStack } from "./compose/start.ts";
 import type { ComposeTool } from "./compose/tool.ts";
+import { requireName, takeName } from "./container-name.ts";
 import { executeIn } from "./exec.ts";
 import { dockerForwarder } from "./forward.ts";
 import { LABELS, ownedLabels } from "./labels.ts";
@@ -52,6 +53,8 @@ export interface DockerEngineOptions {
 export interface DockerEngine extends Engine {
   command: NonNullable<Engine["command"]>;
   resume: NonNullable<Engine["resume"]>;
+  requireName: NonNullable<Engine["requireName"]>;
+  takeName: NonNullable<Engine["takeName"]>;
   /** Begins to follow the engine's events. Every other call does this too. @throws DomainError `engine.unreachable` */
   open(): Promise<void>;
   /** Ends the engine object; nothing may be asked of it any more. Containers go on unless they are asked to stop. */
@@ -144,6 +147,16 @@ export function dockerEngine(options: DockerEngineOptions): DockerEngine {
         if (seen === undefined || seen.containers.length > 0 || !(await resumeContainer(docker, seen)))
           return undefined;
         return (await require(ref)).state;
+      }),
+    async requireName({ containerName, resourceUuid }) {
+      if (containerName !== undefined)
+        await requireName({ docker, server: host.name, instance }, containerName, resourceUuid);
+    },
+    // Releases of one resource take it from each other.
+    takeName: (ref) =>
+      alone(ref.resourceUuid, async () => {
+        const seen = await watch.find(ref);
+        if (seen !== undefined) await takeName({ docker, server: host.name, instance }, seen);
       }),
     stop: (ref, { graceSeconds }) => alone(ref.deploymentUuid, () => stop(ref, graceSeconds)),
     remove: (ref, { graceSeconds = STOP_GRACE_SECONDS } = {}) =>
@@ -283,6 +296,8 @@ function withDomainErrors(engine: DockerEngine, server: string, begin: () => voi
     build: wrapped(engine.build),
     start: repeated(engine.start),
     resume: repeated(engine.resume),
+    requireName: repeated(engine.requireName),
+    takeName: repeated(engine.takeName),
     stop: repeated(engine.stop),
     remove: repeated(engine.remove),
     inspect: repeated(engine.inspect),

@@ -8,6 +8,8 @@ export const LABELS = {
   deployment: "berth.deployment",
   kind: "berth.kind",
   name: "berth.name",
+  /** What a container is called once it is the live release; missing: as its deployment is. */
+  lastingName: "berth.lasting-name",
   /** What a container is for: builds and proxies have containers too. */
   role: "berth.role",
   storage: "berth.storage",
@@ -49,6 +51,7 @@ export function releaseLabels(spec: ReleaseSpec, instance: string): Labels {
     [LABELS.kind]: spec.kind,
     [LABELS.name]: spec.name,
     ...(port === undefined ? {} : { [LABELS.port]: String(port) }),
+    ...(spec.containerName === undefined ? {} : { [LABELS.lastingName]: spec.containerName }),
   };
 }
 

@@ -20,6 +20,7 @@ export function stateOf(ref: ReleaseRef, info: ContainerInspectInfo, lastExitCod
   const status = info.State.Status;
   const state = isState(status) ? status : "dead";
   const health = healthOf(info);
+  const lastingName = info.Config.Labels[LABELS.lastingName];
   return {
     ...ref,
     state,
@@ -28,8 +29,12 @@ export function stateOf(ref: ReleaseRef, info: ContainerInspectInfo, lastExitCod
     exitCode: hasEnded(state) ? info.State.ExitCode : (lastExitCode ?? null),
     startedAt: dateOf(info.State.StartedAt),
     ...(health === undefined ? {} : { health }),
+    ...(lastingName === undefined ? {} : { containerName: { now: nameOf(info), wanted: lastingName } }),
   };
 }
+
+/** The engine writes a slash before it. */
+export const nameOf = ({ Name }: Pick<ContainerInspectInfo, "Name">): string => Name.replace(/^\//, "");
 
 /** One container of a release. */
 export interface Part {

@@ -20,6 +20,8 @@ export const start: Step<StepContext, Built & Pick<CheckedOut, "commit">, Starte
     const record = { artifact, built_by: builtBy };
     fenced(hold, await stores.releases.saveCandidate(hold.lease, { ...record, upstream: null }));
     const spec = kind.releaseSpec({ ...ctx, deployment: { ...deployment, commit } }, artifact);
+    // Before anything that runs is stopped for it.
+    await hands.engine.requireName?.(spec);
     await giveWay(ctx);
     const { upstream } = await hands.engine.start(spec, ctx.io);
     await recordVolumes(stores, ctx.subject.record, spec);

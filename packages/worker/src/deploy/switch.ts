@@ -40,11 +40,22 @@ export const switchTraffic: Step<StepContext, Started, Switched> = {
     fenced(hold, promoted !== undefined);
     hold.commit();
     await route(ctx);
+    await takeName(ctx);
     await runPostCommand(ctx, progress, keep);
     await tellHealthy(ctx);
     return { previous: promoted?.previous?.deployment_uuid ?? null };
   },
 };
+
+/** Traffic flows whatever its container is called: what fails here is the reconciler's. */
+async function takeName({ hands, ref, say }: StepContext): Promise<void> {
+  try {
+    await hands.engine.takeName?.(ref);
+  } catch (error) {
+    if (!isDomainError(error)) throw error;
+    say(`The container does not have its name yet; that follows. ${error.message}`, "stderr");
+  }
+}
 
 /** The step before has seen it: whoever waits for the deployment should not read an older status after it. */
 async function tellHealthy({ stores, deployment, onHealthy, subject, kind, hands, ref }: StepContext): Promise<void> {

@@ -1,0 +1,38 @@
+import { type ApplicationRecord, DomainError, lastingContainerName } from "@berth/core";
+import type { TeamContext } from "./context.ts";
+import { violates } from "./errors.ts";
+
+/**
+ * Keeps the name of an application's container for it alone, as far as its server goes. Only in a transaction.
+ * @throws DomainError `resource.already_exists`
+ */
+export async function claimContainerName(
+  { db }: TeamContext,
+  application: Pick<ApplicationRecord, "id" | "uuid" | "server_id" | "settings">,
+): Promise<void> {
+  const { id, server_id } = application;
+  const name = lastingContainerName(application);
+  if (name === undefined) return void (await db.deleteFrom("container_name").where("resource_id", "=", id).execute());
+  // A database is a host of the name of its uuid, and so is an application that chose no other name.
+  const namesake = await db
+    .selectFrom("resource")
+    .select("id")
+    .where("uuid", "=", name)
+    .where("server_id", "=", server_id)
+    .where("id", "!=", id)
+    .executeTakeFirst();
+  if (namesake !== undefined) throw taken(name);
+  await db
+    .insertInto("container_name")
+    .values({ resource_id: id, server_id, name })
+    .onConflict((conflict) => conflict.column("resource_id").doUpdateSet({ name }))
+    .execute()
+    .catch((cause: unknown) => {
+      throw violates(cause, "container_name_taken") ? taken(name, cause) : cause;
+    });
+}
+
+function taken(name: string, cause?: unknown): DomainError {
+  const sentence = `The name ${name} is taken by another resource of this server. Choose another custom_internal_name.`;
+  return new DomainError("resource.already_exists", sentence, { fields: { custom_internal_name: [sentence] }, cause });
+}

@@ -1,0 +1,98 @@
+import { containerName, DomainError, type ReleaseRef } from "@berth/core";
+import type Docker from "dockerode";
+import type { ContainerInspectInfo } from "dockerode";
+import { statusCodeOf } from "./client.ts";
+import { LABELS, refOf } from "./labels.ts";
+import { nameOf } from "./state.ts";
+import type { Seen } from "./watch.ts";
+
+interface Place {
+  readonly docker: Docker;
+  /** Its name, for people. */
+  readonly server: string;
+  readonly instance: string;
+}
+
+// Two containers never have one name, and a candidate runs beside the release that it replaces. So it begins under a
+// name of its own and takes the lasting one when it has the traffic: renaming a container does not touch what runs in
+// it, and the engine's names of hosts follow.
+
+/** @throws DomainError `deploy.start_failed` when a container that is not of this resource has the name. */
+export async function requireName(place: Place, name: string, resourceUuid: string): Promise<void> {
+  const holder = await holderOf(place, name);
+  if (holder !== undefined) ownRef(place, holder, resourceUuid);
+}
+
+/** Idempotent. @throws DomainError as above. */
+export async function takeName(place: Place, { id, info, state }: Pick<Seen, "id" | "info" | "state">): Promise<void> {
+  const name = info.Config.Labels[LABELS.lastingName];
+  if (name === undefined) return;
+  for (let attempt = 1; ; attempt++) {
+    const holder = await holderOf(place, name);
+    if (holder?.Id === id) return;
+    const freed = holder && giveBack(place, holder, ownRef(place, holder, state.resourceUuid));
+    try {
+      await Promise.all([freed, renameOnceFree(place, id, name, freed)]);
+      return;
+    } catch (cause) {
+      // The engine refuses when somebody was faster: it has the name now, or another container has.
+      if (statusCodeOf(cause) === undefined || attempt === ATTEMPTS_MAX) throw cause;
+    }
+  }
+}
+
+/** Asks again and again while the other container gives the name up: nobody is a host of that name in between. */
+async function renameOnceFree(
+  { docker }: Place,
+  id: string,
+  name: string,
+  freed: Promise<void> | undefined,
+): Promise<void> {
+  let isFreed = freed === undefined;
+  const note = () => {
+    isFreed = true;
+  };
+  freed?.then(note, note);
+  for (;;) {
+    const isLast = isFreed;
+    try {
+      return await docker.getContainer(id).rename({ name });
+    } catch (cause) {
+      if (isLast || statusCodeOf(cause) !== 409) throw cause;
+    }
+  }
+}
+
+async function giveBack({ docker }: Place, { Id }: ContainerInspectInfo, own: ReleaseRef): Promise<void> {
+  try {
+    await docker.getContainer(Id).rename({ name: containerName(own.resourceUuid, own.deploymentUuid) });
+  } catch (cause) {
+    // It was removed in this moment.
+    if (statusCodeOf(cause) !== 404) throw cause;
+  }
+}
+
+/** Whoever has the name. The engine also finds containers whose id begins so. */
+async function holderOf({ docker }: Place, name: string): Promise<ContainerInspectInfo | undefined> {
+  try {
+    const info = await docker.getContainer(name).inspect();
+    return nameOf(info) === name ? info : undefined;
+  } catch (cause) {
+    if (statusCodeOf(cause) === 404) return undefined;
+    throw cause;
+  }
+}
+
+function ownRef({ server, instance }: Place, holder: ContainerInspectInfo, resourceUuid: string): ReleaseRef {
+  const ref = refOf(holder.Config.Labels, instance);
+  if (ref?.resourceUuid === resourceUuid) return ref;
+  const name = nameOf(holder);
+  const whose =
+    ref === undefined
+      ? "a container that Berth did not make. Rename or remove it"
+      : `the container of ${holder.Config.Labels[LABELS.name] ?? ref.resourceUuid}, which was deployed with it. Deploy that one again under its new name`;
+  const message = `The name ${name} is taken on server ${server} by ${whose}, or choose another custom_internal_name; then deploy again.`;
+  throw new DomainError("deploy.start_failed", message);
+}
+
+const ATTEMPTS_MAX = 3;

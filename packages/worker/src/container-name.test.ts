@@ -1,0 +1,86 @@
+import { DomainError } from "@berth/core";
+import { type TestDatabase, testDatabase } from "@berth/testing";
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
+import { openWorld, until, type World } from "./world.fixture.ts";
+
+let database: TestDatabase;
+let world: World;
+beforeAll(async () => {
+  database = await testDatabase();
+});
+afterAll(() => database.close());
+beforeEach(async () => {
+  world = await openWorld(database);
+});
+afterEach(() => world.close());
+
+const NAMED = { is_consistent_container_name_enabled: true, custom_internal_name: "shop" };
+
+async function deployed(settings = {}) {
+  const application = await world.application({ ...NAMED, ...settings });
+  const deployment = await world.deploy(application);
+  expect((await world.ended(deployment)).status).toBe("finished");
+  return { application, deployment };
+}
+
+const holders = () => [...world.engine.names].map(([uuid, name]) => `${name}: ${uuid}`);
+
+test("the container of each deployment takes the name over from the one before it", async () => {
+  world.worker();
+  const { application, deployment: first } = await deployed();
+  expect(holders()).toEqual([`shop: ${first.uuid}`]);
+  const second = await world.deploy(application);
+  expect((await world.ended(second)).status).toBe("finished");
+  expect(holders()).toEqual([`shop: ${second.uuid}`]);
+});
+
+test("a deployment that fails leaves the name where it is", async () => {
+  world.worker();
+  const { application, deployment: first } = await deployed();
+  world.engine.behave = () => ({ exitCode: 1 });
+  expect((await world.ended(await world.deploy(application))).status).toBe("failed");
+  expect(holders()).toEqual([`shop: ${first.uuid}`]);
+});
+
+test.each(["take_name", "name_free"])(
+  "a worker that is killed at %s is followed by one that names it",
+  async (point) => {
+    const worker = world.worker();
+    const { application } = await deployed();
+    const held = world.points.hold(point);
+    const second = await world.deploy(application);
+    await held.reached;
+    worker.kill();
+    expect(await world.proxy.request(application.uuid)).toBe(second.uuid);
+    world.worker();
+    expect((await world.ended(second)).status).toBe("finished");
+    await until("it has the name", () => holders().join() === `shop: ${second.uuid}`);
+  },
+);
+
+test("a container that somebody renames gets its name back", async () => {
+  world.worker();
+  const { deployment } = await deployed();
+  world.engine.names.set(deployment.uuid, "mine");
+  await until("it has its name", () => holders().join() === `shop: ${deployment.uuid}`);
+});
+
+test("nothing is stopped for a deployment whose name something else has", async () => {
+  world.worker();
+  world.engine.mapsPorts = true;
+  const { application, deployment: first } = await deployed({ ports_mappings: "8080:80" });
+  const stops = world.points.count("stop");
+  world.engine.foreignNames.add("shop");
+  const second = await world.ended(await world.deploy(application));
+  expect([second.status, second.error]).toEqual(["failed", "The name is taken."]);
+  expect(world.points.count("stop")).toBe(stops);
+  expect(await world.proxy.request(application.uuid)).toBe(first.uuid);
+});
+
+test("a name that is taken after the start is got as soon as it is free", async () => {
+  world.worker();
+  world.points.fail("take_name", new DomainError("deploy.start_failed", "The name is taken."), 2);
+  const { deployment } = await deployed();
+  expect(await world.log(deployment)).toContain("does not have its name yet");
+  await until("it has its name", () => holders().join() === `shop: ${deployment.uuid}`);
+});
