@@ -1,6 +1,7 @@
 // The server, killed by itself at a named moment of a named step: `BERTH_CRASH=build:middle:2`, once two deployments are
 // at it. Or held at the beginning of a step for as long as a file of its name stands in a folder: `BERTH_PAUSE=/folder`.
 // It is impatient, so that a test need not be patient; with `BERTH_PATIENCE=product` it is not.
+// `BERTH_OUTAGE=2` is for how many seconds a deployment waits for a server that is away.
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { type DeployStep, deploy } from "@berth/worker";
@@ -63,9 +64,12 @@ const steps = (deploy.steps as readonly DeployStep[]).map((step): DeployStep => 
 });
 
 const IMPATIENT = { leaseSeconds: 2, renewSeconds: 0.5, pollSeconds: 0.5, serverLeaseSeconds: 2, reconcileSeconds: 1 };
+const outageSeconds = Number(process.env.BERTH_OUTAGE ?? 0);
+const outage = outageSeconds > 0 ? { outageSecondsMax: outageSeconds, routeSecondsMax: outageSeconds } : {};
+
 const server = await startServer(readConfig(process.env), {
   log: logger("warn"),
   progress: progress(process.stdout),
-  worker: { steps, ...(process.env.BERTH_PATIENCE === "product" ? {} : { settings: IMPATIENT }) },
+  worker: { steps, ...(process.env.BERTH_PATIENCE === "product" ? {} : { settings: { ...IMPATIENT, ...outage } }) },
 });
 process.on("SIGTERM", () => void server.stop().then(() => process.exit(0)));

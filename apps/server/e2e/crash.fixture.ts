@@ -92,12 +92,17 @@ const MAKERS = {
   service: placedService,
 } as const;
 
-/** Two machines over SSH, with one application each. */
-export async function sshPlace(docker: DockerFixture): Promise<Place> {
+/** Machines over SSH, two unless said otherwise, with one application each. */
+export async function sshPlace(
+  docker: DockerFixture,
+  {
+    machines: count = 2,
+    env = {},
+  }: { readonly machines?: number; readonly env?: Readonly<Record<string, string>> } = {},
+): Promise<Place> {
   const [server, ...machines] = await Promise.all([
-    testServer({ main: CRASHING }),
-    startServerContainer(docker),
-    startServerContainer(docker),
+    testServer({ main: CRASHING, env }),
+    ...Array.from({ length: count }, () => startServerContainer(docker)),
   ]);
   const resources = await Promise.all(machines.map((machine, index) => sshApplication(server, machine, index)));
   return { server, machines, resources, dispose: () => server.dispose() };

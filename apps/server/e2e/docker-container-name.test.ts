@@ -95,6 +95,6 @@ describeDocker("an application whose container always has the same name", ["node
     expect(words.length).toBeGreaterThan(500);
   }, 240_000);
 
-  const wordsOf = async (container: { logs(options: object): Promise<Buffer> }) =>
+  const wordsOf = async (container: { logs(options: object): Promise<Buffer> }): Promise<readonly string[]> =>
     String(await container.logs({ stdout: true, stderr: true })).match(/(answer|failed) [^\n\r]*/g) ?? [];
 });

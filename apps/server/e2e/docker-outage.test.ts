@@ -1,0 +1,93 @@
+import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describeDocker, SERVER_IMAGE } from "@berth/testing";
+import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
+import { deploy, outcomeOf, requestDeployment } from "./applications.fixture.ts";
+import { type Place, sshPlace, watching } from "./crash.fixture.ts";
+import { until } from "./server.fixture.ts";
+
+const PATIENCE_SECONDS = "2";
+
+describeDocker(
+  "a server over SSH that stays away for too long",
+  [SERVER_IMAGE, "busybox:stable", "caddy:2"],
+  (docker) => {
+    const folder = mkdtempSync(join(tmpdir(), "berth-outage-"));
+    let place: Place;
+    beforeAll(async () => {
+      const env = { BERTH_PAUSE: folder, BERTH_OUTAGE: PATIENCE_SECONDS };
+      place = await sshPlace(docker, { machines: 1, env });
+    }, 300_000);
+    afterEach(() => release());
+    afterAll(async () => {
+      await place?.dispose();
+      rmSync(folder, { recursive: true, force: true });
+    });
+
+    const release = () => {
+      for (const name of existsSync(folder) ? readdirSync(folder) : []) rmSync(join(folder, name));
+    };
+    const remote = () => {
+      const { server, machines, resources } = place;
+      const [[machine], [application]] = [machines, resources];
+      if (machine === undefined || application === undefined) throw new Error("There is no server over SSH.");
+      return { server, machine, application };
+    };
+    /** Deploys, and takes the connection away when the step has begun. */
+    async function deployedInto(step: string, version: string): Promise<string> {
+      const { server, machine, application } = remote();
+      await application.change(version);
+      const held = server.output().split(`Paused at ${step}\n`).length;
+      writeFileSync(join(folder, step), "");
+      const deployment = await requestDeployment(server, application.uuid);
+      await until(() => server.output().split(`Paused at ${step}\n`).length > held, 60_000);
+      await machine.killSshd();
+      release();
+      return deployment;
+    }
+
+    test.each(["checkout", "build", "start", "health"])(
+      "at %s fails the deployment, keeps what runs, and is rid of the candidate when it is back",
+      async (step) => {
+        const { server, machine, application } = remote();
+        const before = await application.visit();
+        const watch = watching(application);
+        const deployment = await deployedInto(step, `lost at ${step}`);
+        // It ends while the server is away.
+        const outcome = await outcomeOf(server, deployment, 60_000);
+        expect(outcome.status, outcome.log).toBe("failed");
+        expect(outcome.error).toMatch(/^Server web-0 /);
+        expect(outcome.log).toContain("Waits until it is back.");
+        expect(outcome.log).toContain("The release before it goes on.");
+        await machine.startSshd();
+        await until(async () => (await application.traces(deployment)) === 0, 60_000);
+        expect(await application.releases()).toBe(1);
+        expect(await watch.end()).toEqual([]);
+        expect(await application.visit()).toEqual(before);
+      },
+      120_000,
+    );
+
+    test("at the switch has it finished: the traffic follows when it is back", async () => {
+      const { server, machine, application } = remote();
+      const watch = watching(application);
+      const deployment = await deployedInto("switch", "late");
+      const outcome = await outcomeOf(server, deployment, 60_000);
+      expect(outcome.status, outcome.log).toBe("finished");
+      expect(outcome.log).toContain("the route follows as soon as it does");
+      await machine.startSshd();
+      await until(async () => (await application.visit()).body === "late", 60_000);
+      await until(async () => (await application.releases()) === 1, 60_000);
+      expect(await watch.end()).toEqual([]);
+    }, 120_000);
+
+    test("is deployed to again as if nothing had been", async () => {
+      const { server, application } = remote();
+      await application.change("after");
+      const outcome = await deploy(server, application.uuid);
+      expect(outcome.status, outcome.log).toBe("finished");
+      expect((await application.visit()).body).toBe("after");
+    }, 120_000);
+  },
+);
