@@ -4,7 +4,7 @@ import { ENGINE_JOB_SECONDS_MAX, installEngineOn, LEASE_SECONDS } from "./engine
 import type { Pulse } from "./pulse.ts";
 import { removeOutOfReach } from "./removal.ts";
 import { serverJobs } from "./server-jobs.ts";
-import { carryOutProxyJob, PROXY_JOBS, PROXY_SECONDS_MAX } from "./server-proxy.ts";
+import { carryOutProxyJob, PROXY_JOBS } from "./server-proxy.ts";
 import { type ValidationDeps, validateServer } from "./server-validation.ts";
 import { pause, within } from "./wait.ts";
 
@@ -67,7 +67,7 @@ export function createJobs(deps: ValidationDeps, pulse: Pulse): Jobs {
       await proxyChanges.claimAll({
         type,
         serverIds,
-        leaseSeconds: PROXY_SECONDS_MAX,
+        leaseSeconds: settings.proxySecondsMax,
         work: (lease, serverId) => carryOutProxyJob(deps, lease, type, serverId),
       });
     }

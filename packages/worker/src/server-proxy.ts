@@ -8,9 +8,6 @@ export const PROXY_JOBS = [
   "server.restart_proxy",
 ] as const satisfies readonly JobType[];
 
-/** How long a proxy may take to start, its image to be pulled included, before another worker takes it up. */
-export const PROXY_SECONDS_MAX = 600;
-
 /** Brings a server's proxy to what is recorded by now: of a start and a stop, the one that was asked for last holds. */
 export async function carryOutProxyJob(
   deps: ValidationDeps,

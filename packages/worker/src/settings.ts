@@ -13,7 +13,11 @@ export interface WorkerSettings {
   readonly abortSecondsMax: number;
   /** How long a switch tries to reach the proxy before it leaves that to the reconciler. */
   readonly routeSecondsMax: number;
+  /** How long one that is not there yet may take to start, its image to be pulled included. */
+  readonly proxySecondsMax: number;
   readonly undoAttemptsMax: number;
+  /** How long an engine is waited for that is to remove what a step has made. */
+  readonly undoSecondsMax: number;
   /** Before an image whose move to another server broke off is moved again: a connection takes a while to come back. */
   readonly moveRetrySeconds: number;
   /** How long a step that lost its server waits for it. */
@@ -73,7 +77,9 @@ export const DEFAULT_SETTINGS: WorkerSettings = {
   attemptsMax: 10,
   abortSecondsMax: 15,
   routeSecondsMax: 30,
+  proxySecondsMax: 600,
   undoAttemptsMax: 3,
+  undoSecondsMax: 120,
   moveRetrySeconds: 3,
   outageSecondsMax: 30,
 

@@ -236,6 +236,18 @@ describe("a deployment that fails", () => {
     await until("its record too", async () => (await world.system.releases.find(deployment.id)) === undefined);
   });
 
+  test("ends though the engine hangs when it is to undo, and what is left is removed later", async () => {
+    world.worker({ settings: { undoSecondsMax: 0.2 } });
+    world.engine.behave = () => ({ exitCode: 1 });
+    const held = world.points.hold("remove");
+    const deployment = await world.ended(await world.deploy(await world.application()));
+    expect(deployment.status).toBe("failed");
+    expect(await world.log(deployment)).toContain("What start made is not removed yet; that follows.");
+    held.open();
+    await until("the candidate is removed", () => world.engine.releases().length === 0);
+    await until("its record too", async () => (await world.system.releases.find(deployment.id)) === undefined);
+  });
+
   test("when it takes longer than its server allows", async () => {
     await world.close();
     world = await openWorld(database, { dynamic_timeout: 1 });
@@ -480,4 +492,15 @@ test("a volume is recorded with its first release and asked for by every later o
   const second = await world.deploy(application);
   await world.ended(second);
   expect(world.engine.specs.get(second.uuid)?.storages).toEqual([expect.objectContaining({ isRecorded: true })]);
+});
+
+test("a deployment ends though the proxy hangs, which learns its route later", async () => {
+  world.worker({ settings: { proxySecondsMax: 0.2 } });
+  const held = world.points.hold("put");
+  const application = await world.application();
+  const deployment = await world.ended(await world.deploy(application));
+  expect(deployment.status).toBe("finished");
+  expect(await world.log(deployment)).toContain("The proxy does not answer; the route follows as soon as it does.");
+  held.open();
+  await until("it is routed", async () => (await world.proxy.request(application.uuid)) === deployment.uuid);
 });

@@ -1,5 +1,5 @@
 import { containerStatuses, DomainError, isDomainError, type ReleaseRef, type Step } from "@berth/core";
-import { pause } from "../wait.ts";
+import { pause, within } from "../wait.ts";
 import type { StepContext } from "./context.ts";
 import { fenced } from "./fence.ts";
 import type { Started } from "./start.ts";
@@ -141,8 +141,9 @@ async function route(ctx: StepContext): Promise<void> {
   const endMs = performance.now() + ctx.settings.routeSecondsMax * 1000;
   for (let attempt = 1; ; attempt++) {
     try {
-      await ctx.hands.router.route(ctx.deployment.resource_id, ctx.deployment.pull_request_id);
-      return await tellStopped(ctx);
+      const told = ctx.hands.router.route(ctx.deployment.resource_id, ctx.deployment.pull_request_id);
+      if ((await within(ctx.settings.proxySecondsMax, told)) !== undefined) return await tellStopped(ctx);
+      return ctx.say("The proxy does not answer; the route follows as soon as it does.", "stderr");
     } catch (error) {
       if (!isDomainError(error) || ctx.hold.leaving.aborted) throw error;
       if (performance.now() > endMs) {

@@ -1,5 +1,5 @@
 import { isDomainError } from "@berth/core";
-import { pause } from "../wait.ts";
+import { pause, within } from "../wait.ts";
 import { type Failure, leave } from "./failure.ts";
 import { type DeployStep, type Run, saveStep, stepContext } from "./progress.ts";
 
@@ -29,7 +29,10 @@ async function undo(run: Run, step: DeployStep): Promise<void> {
   if (step.undo === undefined) return;
   for (let attempt = 1; ; attempt++) {
     try {
-      return await step.undo(stepContext(run, step.name), run.state);
+      if ((await within(run.settings.undoSecondsMax, step.undo(stepContext(run, step.name), run.state))) !== undefined)
+        return;
+      // One that hangs would hang again.
+      return follows(run, step);
     } catch (error) {
       if (run.ctx.hold.isLost || isDomainError(error, "database.unavailable")) throw error;
       run.logger.warn("A step of a deployment could not be undone.", {
@@ -38,11 +41,12 @@ async function undo(run: Run, step: DeployStep): Promise<void> {
         attempt,
         error,
       });
-      // The record of the candidate stays, so the reconciler removes it as soon as the engine answers.
-      if (attempt >= run.settings.undoAttemptsMax) {
-        return run.log.say(step.name, `What ${step.name} made is not removed yet; that follows.`, "stderr");
-      }
+      if (attempt >= run.settings.undoAttemptsMax) return follows(run, step);
       await pause(0.5 * attempt);
     }
   }
 }
+
+/** The record of the candidate stays, so the reconciler removes it as soon as the engine answers. */
+const follows = ({ log }: Run, { name }: DeployStep): void =>
+  log.say(name, `What ${name} made is not removed yet; that follows.`, "stderr");
