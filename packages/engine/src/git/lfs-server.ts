@@ -56,7 +56,7 @@ export async function lfsDownloads(
     objects: pointers.map(({ oid, sizeBytes }) => ({ oid, size: sizeBytes })),
   });
   const headers = { ...server.headers, accept: MEDIA_TYPE, "content-type": MEDIA_TYPE };
-  const { host } = new URL(server.endpoint);
+  const { host, origin } = new URL(server.endpoint);
   const answer = await http(`${server.endpoint}/objects/batch`, { method: "POST", headers, body });
   const text = await textOf(answer, host);
   if (answer.statusCode !== 200) throw refused(host, answer.statusCode);
@@ -67,7 +67,8 @@ export async function lfsDownloads(
     const href = fieldOf(download, "href");
     if (typeof href !== "string") throw missing(host, pointer);
     // Some hosts want the same login for the file itself and do not repeat it.
-    const own = new URL(httpUrl(href)).host === host ? server.headers : {};
+    // Some hosts want the same login for the file itself and do not repeat it.
+    const own = new URL(httpUrl(href)).origin === origin ? server.headers : {};
     return { ...pointer, href, headers: { ...own, ...headersOf(fieldOf(download, "header")) } };
   });
 }
@@ -93,11 +94,11 @@ const ANSWER_BYTES_MAX = 4 << 20; // A hundred objects need some hundred bytes e
 const tooLong = (host: string) =>
   new DomainError("source.unreachable", `${host} answers with more than 4 MiB about Git LFS. Check its address.`);
 
-/** Follows redirects, to other hosts without the headers. */
+/** Follows redirects: to other hosts, and out of https, without the headers. */
 export async function openDownload(http: GuardedHttp, { href, headers, ...pointer }: LfsDownload): Promise<HttpAnswer> {
   let url = href;
   for (let redirects = 0; redirects <= REDIRECTS_MAX; redirects++) {
-    const isOwn = new URL(url).host === new URL(href).host;
+    const isOwn = new URL(url).origin === new URL(href).origin;
     const answer = await http(url, { headers: isOwn ? headers : {} });
     const { location } = answer.headers;
     if (answer.statusCode === 200) return answer;
