@@ -85,12 +85,16 @@ export function dockerServer(first: ServerRecord, deps: DockerServerDeps): Membe
     host,
     docker,
     instance: instanceId,
-    folder: isOwn ? join(ownFolder, "proxy") : remoteFolder(first, instanceId),
     tls,
     trustedProxies,
     ...(isOwn ? { httpPort: local.httpPort, httpsPort: local.httpsPort } : {}),
   };
-  const proxy = recordedProxy(first, (type) => serverProxy(type, proxyOptions));
+  const proxy = recordedProxy(first, (type) =>
+    serverProxy(type, {
+      ...proxyOptions,
+      folder: isOwn ? join(ownFolder, "proxy") : remoteFolder(record, instanceId),
+    }),
+  );
 
   return {
     engine,

@@ -36,7 +36,11 @@ function writingProxy(type: ProxyType): ManagedProxy {
     status: async () => ({ type, state, image: null, startedAt: null, restartCount: 0 }),
   };
 }
-const recorded = (proxy_type: string, is_proxy_stopped = false) => ({ proxy_type, is_proxy_stopped });
+const recorded = (proxy_type: string, is_proxy_stopped = false, user = "root") => ({
+  proxy_type,
+  is_proxy_stopped,
+  user,
+});
 const proxyOf = (proxy_type: string) => recordedProxy(recorded(proxy_type), writingProxy);
 
 describe("the proxy of a server's record", () => {
@@ -107,6 +111,17 @@ describe("the proxy of a server's record", () => {
     await proxy.lifecycle.stop();
     await Promise.all([proxy.lifecycle.start(), proxy.put(SITE)]);
     expect(told.slice(2)).toEqual(["CADDY stop", "CADDY ensure", "CADDY put web"]);
+  });
+
+  test("is another one for another login, and begins with all of its routes", async () => {
+    const made = vi.fn(writingProxy);
+    const proxy = recordedProxy(recorded("CADDY"), made);
+    await proxy.put(SITE);
+    proxy.use(recorded("CADDY", false, "deploy"));
+    proxy.use(recorded("CADDY", false, "deploy"));
+    expect(made).toHaveBeenCalledTimes(2);
+    await proxy.sync([SITE]);
+    expect(told.slice(2)).toEqual(["CADDY ensure", "CADDY sync 1"]);
   });
 
   test("reads what is no type as none", () => {

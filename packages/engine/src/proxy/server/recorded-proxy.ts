@@ -1,18 +1,18 @@
 import type { ManagedProxy, ProxyLifecycle, ProxyType, ServerRecord, Site, Proxy as SiteProxy } from "@berth/core";
 
-type ProxyRecord = Pick<ServerRecord, "proxy_type" | "is_proxy_stopped">;
+type ProxyRecord = Pick<ServerRecord, "proxy_type" | "is_proxy_stopped" | "user">;
 
 /** The proxy of one server as its record has it, started once there is something to route. */
 export interface RecordedProxy extends SiteProxy {
   readonly lifecycle: ProxyLifecycle;
-  /** The server's record is another one now, perhaps with another type of proxy. */
+  /** The server's record is another one now, perhaps with another type of proxy, or a login that has its own folders. */
   use(server: ProxyRecord): void;
 }
 
 /** @param make Makes the proxy of a type; two types of one server share their routes and their container's name. */
 export function recordedProxy(first: ProxyRecord, make: (type: ProxyType) => ManagedProxy): RecordedProxy {
   let current = make(typeOf(first));
-  let isStopped = first.is_proxy_stopped;
+  let { is_proxy_stopped: isStopped, user } = first;
   /** Ends with the type it was begun for. */
   let starting: Promise<void> | undefined;
 
@@ -49,8 +49,10 @@ export function recordedProxy(first: ProxyRecord, make: (type: ProxyType) => Man
     use(server) {
       isStopped = server.is_proxy_stopped;
       if (isStopped) starting = undefined;
-      if (typeOf(server) === current.type) return;
-      const wasStarted = starting !== undefined;
+      const hasRoutes = server.user === user;
+      if (typeOf(server) === current.type && hasRoutes) return;
+      const wasStarted = starting !== undefined && hasRoutes;
+      user = server.user;
       current = make(typeOf(server));
       starting = undefined;
       // Its routes are kept for it. What fails is tried again with whatever it is told next.
