@@ -1,22 +1,12 @@
 import { connect } from "node:net";
 import { describeDocker, TEST_CLIENTS, type TestClient } from "@berth/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { outcomeOf, placeOf } from "./applications.fixture.ts";
+import { askClient, DATABASE_DEADLINE_MS, databaseCalls, type ShownDatabase } from "./database.fixture.ts";
 import { type DockerServer, dockerServer } from "./docker.fixture.ts";
 import { freePorts, until } from "./server.fixture.ts";
 
 type Engine = keyof typeof TEST_CLIENTS;
-interface Shown {
-  readonly status: string;
-  readonly internal_db_url: string;
-  readonly external_db_url: string | null;
-  readonly started_at: string | null;
-  readonly last_online_at: string;
-  readonly restart_count: number;
-}
-
 const IMAGES = [...Object.values(TEST_CLIENTS).map(({ image }) => image), "nginx:alpine"];
-const DEADLINE_MS = 90_000;
 
 describeDocker("a database on this machine's Docker engine", IMAGES, (docker) => {
   let server: DockerServer;
@@ -26,47 +16,14 @@ describeDocker("a database on this machine's Docker engine", IMAGES, (docker) =>
   }, 120_000);
   afterAll(async () => server?.dispose());
 
-  const done = async (method: string, path: string, body?: unknown) => {
-    const answer = await server.rest(method, path, body);
-    if (answer.status >= 300) throw new Error(`${method} ${path}: ${answer.status} ${JSON.stringify(answer.body)}`);
-    return answer.body as Record<string, unknown>;
-  };
-  const create = async (engine: Engine, fields: object = {}) => {
-    const where = { ...(await placeOf(server)), server_uuid: server.dockerUuid };
-    const about = {
-      image: TEST_CLIENTS[engine].image,
-      health_check_interval: 1,
-      health_check_retries: 60,
-      instant_deploy: true,
-    };
-    return String((await done("POST", `/databases/${engine}`, { ...where, ...about, ...fields })).uuid);
-  };
-  const show = async (uuid: string) => (await done("GET", `/databases/${uuid}`)) as unknown as Shown;
-  const shows = (uuid: string, status: string) =>
-    until(async () => {
-      const shown = await show(uuid);
-      return shown.status === status ? shown : undefined;
-    }, DEADLINE_MS);
-  /** Asks for a start or restart, and waits until it has ended. */
-  const run = async (uuid: string, action: "start" | "restart") => {
-    const { deployment_uuid } = await done("POST", `/databases/${uuid}/${action}`);
-    return await outcomeOf(server, String(deployment_uuid));
-  };
+  const { done, show, shows, run, create: createOf } = databaseCalls(() => server);
+  const create = (engine: Engine, fields: object = {}) => createOf(engine, TEST_CLIENTS[engine].image, fields);
   const volumesOf = async (uuid: string) =>
     ((await docker.client.listVolumes({ filters: { label: [`berth.resource=${uuid}`] } })).Volumes ?? []).length;
 
-  /** What a client answers that runs in this network; `host`: outside of every other. */
-  const ask = async (image: string, networkMode: string, argv: readonly string[]) => {
-    const client = await docker.container({
-      image,
-      hostConfig: { NetworkMode: networkMode },
-      raw: { Entrypoint: ["sleep", "120"] },
-    });
-    const { exitCode, output } = await client.exec(argv);
-    await client.container.remove({ force: true, v: true });
-    return [exitCode, output.trim()];
-  };
-  const asked = (client: TestClient, { external_db_url, internal_db_url }: Shown) => ({
+  const ask = (image: string, networkMode: string, argv: readonly string[]) =>
+    askClient(docker, { image, networkMode }, argv);
+  const asked = (client: TestClient, { external_db_url, internal_db_url }: ShownDatabase) => ({
     fromOutside: (of: (url: string) => readonly string[]) => ask(client.image, "host", of(external_db_url ?? "")),
     fromInside: (of: (url: string) => readonly string[]) => ask(client.image, network, of(internal_db_url)),
   });
@@ -84,7 +41,7 @@ describeDocker("a database on this machine's Docker engine", IMAGES, (docker) =>
       const shown = await shows(uuid, "running:healthy");
       expect(shown).toMatchObject({ restart_count: 0, started_at: expect.any(String) });
       const { fromOutside, fromInside } = asked(client, shown);
-      await until(async () => (await isOpen(public_port ?? 0)) || undefined, DEADLINE_MS);
+      await until(async () => (await isOpen(public_port ?? 0)) || undefined, DATABASE_DEADLINE_MS);
       expect(await fromOutside((url) => client.write(url, "kept"))).toEqual([0, expect.any(String)]);
       expect(await fromInside(client.read)).toEqual([0, "kept"]);
       const outcome = await run(uuid, "restart");
@@ -177,7 +134,7 @@ describeDocker("a database on this machine's Docker engine", IMAGES, (docker) =>
     const uuid = await create("redis", { is_public: true, public_port });
     await shows(uuid, "running:healthy");
     const sentence = `Port ${public_port} of server docker is taken by something else`;
-    await until(() => server.output().includes(sentence) || undefined, DEADLINE_MS);
+    await until(() => server.output().includes(sentence) || undefined, DATABASE_DEADLINE_MS);
     await holder.container.remove({ force: true });
   }, 120_000);
 });

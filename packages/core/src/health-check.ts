@@ -221,12 +221,14 @@ function startDelaySeconds(check: HealthCheck, elapsedSeconds: number): number {
 /** Why a candidate need not be probed any further, as a sentence about "it"; `undefined` while it may become healthy. */
 export function crashOf(
   state: Pick<ReleaseState, "state" | "exitCode" | "restartCount"> | undefined,
+  crashesMax = CRASHES_MAX,
 ): string | undefined {
   if (state === undefined) return "it is gone";
   const hasEnded = state.state === "exited" || state.state === "dead";
   if (hasEnded) return exitPhrase(state.exitCode);
-  if (state.restartCount < CRASHES_MAX) return undefined;
-  return `${exitPhrase(state.exitCode)}, ${state.restartCount} times in a row`;
+  if (state.restartCount < crashesMax) return undefined;
+  const phrase = exitPhrase(state.exitCode);
+  return state.restartCount === 1 ? phrase : `${phrase}, ${state.restartCount} times in a row`;
 }
 
 function exitPhrase(exitCode: number | null): string {

@@ -65,6 +65,14 @@ export const initScripts = (kept: string | null | undefined): readonly InitScrip
   // Written by `keptScripts` alone.
   kept ? (JSON.parse(kept) as readonly InitScript[]) : [];
 
+/** For a database that is not begun anew. */
+export function withoutScripts<Secrets extends Readonly<Record<string, string>>>({
+  init_scripts: _scripts,
+  ...secrets
+}: Secrets) {
+  return secrets;
+}
+
 /** Images run what is there in the order of the names. */
 export const scriptFiles = (kept: string | null | undefined): readonly DatabaseFile[] =>
   initScripts(kept).map(({ index, filename, content }) => ({

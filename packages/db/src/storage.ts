@@ -99,10 +99,10 @@ export function storageStore(context: TeamContext): StorageStore {
         .executeTakeFirst();
       return deleted.numDeletedRows > 0n;
     },
-    async recordVolumes(resourceId, uuids) {
+    async recordVolumes(resourceId, uuids, hasVolume = true) {
       await db
         .updateTable("storage")
-        .set({ has_volume: true })
+        .set({ has_volume: hasVolume })
         .where("uuid", "in", uuids.length === 0 ? [""] : [...uuids])
         .where("resource_id", "in", ownResource(resourceId))
         .execute();

@@ -1,6 +1,7 @@
 import { ApplicationSettings } from "../application.ts";
 import { parseCompose } from "../compose/parse.ts";
 import { type HealthCheck, healthCheckOf, STEADY_CHECK } from "../health-check.ts";
+import { initScripts } from "../init-script.ts";
 import type { EngineCapabilities } from "../ports/engine.ts";
 import type { DeploymentRecord } from "../ports/records.ts";
 import type { GitCredentials, SourceSpec } from "../ports/source.ts";
@@ -35,6 +36,11 @@ export interface DeployedKind<Subject extends DeploySubject> {
   keptBuilds(subject: Subject): number;
   /** `undefined`: it has no site. */
   site(subject: Subject): Pick<SiteSubject, "owner" | "settings" | "secrets"> | undefined;
+  /**
+   * Its first run makes what it keeps, in a way that no later run does again: a crash in it is the end of it, and what
+   * a failed one kept is removed.
+   */
+  isFirstRun(subject: Subject): boolean;
   /** Times that what runs now has ended by itself. */
   restartCount(subject: Subject): number;
   /** Texts of its own that must not stand in a log. */
@@ -64,6 +70,7 @@ const application: DeployedKind<SubjectOf<"application">> = {
   }),
   keptBuilds: ({ record }) => record.settings.docker_images_to_keep,
   site: (subject) => applicationSite(own(subject)),
+  isFirstRun: () => false,
   restartCount: ({ record }) => record.restart_count,
   secretTexts: ({ secrets }) => Object.values(secrets),
 };
@@ -87,6 +94,7 @@ const database: DeployedKind<SubjectOf<"database">> = {
   commands: () => NO_COMMANDS,
   keptBuilds: () => 0,
   site: () => undefined,
+  isFirstRun: ({ record, secrets }) => record.started_at === null && initScripts(secrets.init_scripts).length > 0,
   restartCount: ({ record }) => record.restart_count,
   secretTexts: ({ secrets }) => Object.values(secrets),
 };
@@ -111,6 +119,7 @@ const service: DeployedKind<SubjectOf<"service">> = {
   commands: () => NO_COMMANDS,
   keptBuilds: () => 0,
   site: ({ record: { uuid, name } }) => ({ ...PLAIN_SITE, owner: { uuid, name } }),
+  isFirstRun: () => false,
   restartCount: () => 0,
   secretTexts: () => [],
 };

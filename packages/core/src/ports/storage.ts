@@ -36,8 +36,11 @@ export interface StorageStore {
   /** @throws DomainError `resource.already_exists` when something else is mounted at its path. */
   update(resourceId: number, uuid: string, change: Partial<StorageFields>): Promise<StorageRecord | undefined>;
   delete(resourceId: number, uuid: string): Promise<boolean>;
-  /** Their volumes have been mounted; what is not a storage of the resource is left out. */
-  recordVolumes(resourceId: number, uuids: readonly string[]): Promise<void>;
+  /**
+   * Their volumes have been mounted, or with `hasVolume` false removed; what is not a storage of the resource is left
+   * out.
+   */
+  recordVolumes(resourceId: number, uuids: readonly string[], hasVolume?: boolean): Promise<void>;
 }
 
 /** Old clients know a storage by its number. A name is chosen once in a container. */

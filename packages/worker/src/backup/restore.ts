@@ -10,6 +10,7 @@ import {
   type RestoreStep,
   type ServerRecord,
   type TableRows,
+  withoutScripts,
 } from "@berth/core";
 import { written } from "../held-runs.ts";
 import { pause } from "../wait.ts";
@@ -209,7 +210,7 @@ async function withScratch(
   const record = { ...target.record, fields, uuid: claimed.uuid, name: `drill of ${target.record.name}` };
   const database = { ...target, record, values: { ...target.values, ...fields } };
   const spec = databaseSpec(
-    { database: record, secrets, deployment: { uuid: claimed.uuid }, envs: [], storages: [] },
+    { database: record, secrets: withoutScripts(secrets), deployment: { uuid: claimed.uuid }, envs: [], storages: [] },
     release.artifact,
   );
   const ref = { resourceUuid: claimed.uuid, deploymentUuid: claimed.uuid };

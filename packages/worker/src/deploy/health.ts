@@ -32,6 +32,7 @@ export const health: Step<StepContext, Started, object> = {
   async run(ctx) {
     let check = ctx.kind.healthCheck(ctx.subject);
     ctx.say(describe(check));
+    const crashesMax = ctx.kind.isFirstRun(ctx.subject) ? 1 : undefined;
     const startedMs = performance.now();
     let progress: HealthProgress = NO_PROGRESS;
     let said: string | undefined;
@@ -39,7 +40,7 @@ export const health: Step<StepContext, Started, object> = {
       const elapsedSeconds = (performance.now() - startedMs) / 1000;
       const state = await ctx.hands.engine.inspect(ctx.ref);
       const isStack = state?.containers !== undefined;
-      const crash = isStack ? stackCrash(state) : crashOf(state);
+      const crash = isStack ? stackCrash(state) : crashOf(state, crashesMax);
       if (crash !== undefined) throw await failure(ctx, "deploy.start_failed", `The new release crashed: ${crash}.`);
 
       if (state?.health !== undefined && check !== OWN_CHECK && !isStack) {

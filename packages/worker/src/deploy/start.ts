@@ -4,7 +4,7 @@ import type { Built, CheckedOut } from "./checkout.ts";
 import type { StepContext } from "./context.ts";
 import { fenced } from "./fence.ts";
 import { giveWay } from "./give-way.ts";
-import { recordVolumes } from "./volume-record.ts";
+import { forgetVolumes, recordVolumes } from "./volume-record.ts";
 
 export interface Started {
   readonly upstream: Upstream | null;
@@ -28,9 +28,10 @@ export const start: Step<StepContext, Built & Pick<CheckedOut, "commit">, Starte
     fenced(hold, await stores.releases.saveCandidate(hold.lease, { ...record, upstream }));
     return { upstream };
   },
-  async undo({ stores, hands, ref, deployment, subject, kind }) {
+  async undo({ stores, hands, ref, deployment, subject, kind, storages }) {
     const graceSeconds = kind.stopGraceSeconds(subject) ?? STOP_GRACE_SECONDS;
     await hands.engine.remove(ref, { graceSeconds: Math.min(graceSeconds, UNDO_GRACE_SECONDS_MAX) });
+    if (kind.isFirstRun(subject)) await forgetVolumes({ stores, engine: hands.engine }, subject.record, storages);
     await stores.releases.delete(deployment.id);
   },
 };

@@ -60,7 +60,7 @@ initialise() {
   statements "$root" | "${bootstrap[@]}" >$log 2>&1 || { cat $log && exit 1; }
   for file in /docker-entrypoint-initdb.d/*.sql; do
     [ -e "$file" ] || continue
-    { echo "USE \`$(setting DATABASE)\`;" && cat "$file"; } | "${bootstrap[@]}" 2>/dev/null
+    { echo "USE \`$(setting DATABASE)\`;" && cat "$file"; } | "${bootstrap[@]}" >$log 2>&1 || { cat $log && exit 1; }
   done
   echo "MariaDB init process done. Ready for start up."
 }
