@@ -156,6 +156,7 @@ onEachBackend((database) => {
 
     const late = { artifact: { type: "image" as const, image: "late" }, built_by: "x", upstream: null };
     expect(await deployments.renew(lease, 60)).toBe("lost");
+    expect(await deployments.planSteps(lease, ["build"])).toBe(false);
     expect(await deployments.saveStep(lease, "build", { status: "done" })).toBe(false);
     expect(await deployments.saveCommit(lease, "late", null)).toBe(false);
     expect(await deployments.saveBuildServer(lease, app.server_id)).toBe(false);
@@ -233,7 +234,7 @@ onEachBackend((database) => {
     const id = lease.deployment_id;
     const step = async (name: string) => (await deployments.steps(id)).find((row) => row.name === name);
 
-    await deployments.saveStep(lease, "build", { status: "pending" });
+    expect(await deployments.planSteps(lease, ["checkout", "build"])).toBe(true);
     expect(await step("build")).toMatchObject({ status: "pending", started_at: null, finished_at: null });
     await deployments.saveStep(lease, "build", { status: "running" });
     const running = await step("build");
@@ -241,6 +242,8 @@ onEachBackend((database) => {
     await deployments.saveStep(lease, "build", { status: "done", output: { image: "i\0", tags: ["a"] } });
     const done = await step("build");
     expect(done).toMatchObject({ started_at: running?.started_at, output: { image: "i\uFFFD", tags: ["a"] } });
+    await deployments.planSteps(lease, ["build"]);
+    expect(await step("build")).toEqual(done);
     await deployments.saveStep(lease, "build", { status: "undone", error: "Too\0 big." });
     expect(await step("build")).toEqual({ ...done, status: "undone", error: "Too\uFFFD big." });
     await deployments.saveStep(lease, "checkout", { status: "skipped" });

@@ -66,6 +66,27 @@ export function systemDeploymentStore(context: Context): SystemDeploymentStore {
     listBuilding: (serverIds) =>
       all().where("build_server_id", "in", idsOf(serverIds)).where(isActive).orderBy("deployment.id").execute(),
     steps: (deploymentId) => readSteps(context, deploymentId),
+    planSteps: (lease, names) =>
+      fenced(context, lease, async (inside) => {
+        const planned = names.map((name) => ({
+          deployment_id: lease.deployment_id,
+          name,
+          status: "pending" as const,
+          started_at: null,
+          finished_at: null,
+          output: null,
+          error: null,
+        }));
+        if (planned.length === 0) return true;
+        const { db: rows } = inside;
+        await rows
+          .insertInto("deployment_step")
+          .values(planned)
+          .onConflict((conflict) => conflict.doNothing())
+          .execute();
+        notifyDeployment(inside, lease.deployment_id);
+        return true;
+      }).then((isSaved) => isSaved ?? false),
     saveStep: (lease, name, step) =>
       fenced(context, lease, async (inside) => {
         await saveStep(inside, lease.deployment_id, name, step);

@@ -129,6 +129,8 @@ export interface SystemDeploymentStore {
   /** Queued and in progress, of those that are built on one of these servers. */
   listBuilding(serverIds: readonly number[]): Promise<readonly DeploymentRecord[]>;
   steps(deploymentId: number): Promise<readonly DeploymentStep[]>;
+  /** All of them are `pending` from here on, at once; those that have a row keep it. Fenced. */
+  planSteps(lease: Lease, names: readonly StepName[]): Promise<boolean>;
   /**
    * Fenced. `false` when the lease is lost. The time it first runs is its start, the time it gets a status that is
    * neither `pending` nor `running` its end. What is left out of `step` keeps its value.

@@ -52,13 +52,12 @@ export async function startRelease(place: StartPlace, spec: ReleaseSpec, { signa
   const container = isKept ? docker.getContainer(seen.id) : await create(place, spec, options);
   try {
     requireWanted(signal);
-    const { Config } = await container.inspect();
-    await putFiles(
-      container,
-      spec.storages.filter((mount) => mount.type === "file"),
-      Config.User,
-    );
-    requireWanted(signal);
+    const files = spec.storages.filter((mount) => mount.type === "file");
+    if (files.length > 0) {
+      const { Config } = await container.inspect();
+      await putFiles(container, files, Config.User);
+      requireWanted(signal);
+    }
     await container.start();
   } catch (cause) {
     // A container that never ran holds nothing that anybody could look at.

@@ -150,11 +150,9 @@ function openLog(deps: DeploymentDeps, { deployment, envs, subject, kind, domain
 async function readRows({ stores }: DeploymentDeps, lease: Lease): Promise<Map<StepName, StepRow>> {
   const saved = await stores.deployments.steps(lease.deployment_id);
   const rows = new Map<StepName, StepRow>(saved.map((step: DeploymentStep) => [step.name, step]));
-  for (const name of STEP_NAMES) {
-    if (rows.has(name)) continue;
-    await stores.deployments.saveStep(lease, name, { status: "pending" });
-    rows.set(name, { status: "pending", output: null, error: null });
-  }
+  const missing = STEP_NAMES.filter((name) => !rows.has(name));
+  if (missing.length > 0) await stores.deployments.planSteps(lease, missing);
+  for (const name of missing) rows.set(name, { status: "pending", output: null, error: null });
   return rows;
 }
 
