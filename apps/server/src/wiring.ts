@@ -2,7 +2,15 @@ import { createHash } from "node:crypto";
 import { hostname } from "node:os";
 import { setTimeout } from "node:timers/promises";
 import { type Control, control, type Webhooks, webhooks } from "@berth/control";
-import { type Clock, isOwnMachine, type Scope, type ServerRecord, type Stores } from "@berth/core";
+import {
+  type Clock,
+  isOwnMachine,
+  type S3Credentials,
+  type S3StorageRecord,
+  type Scope,
+  type ServerRecord,
+  type Stores,
+} from "@berth/core";
 import { authenticator, cipher, type Database, loadKeyFile, requireKey, stores, systemStores } from "@berth/db";
 import {
   addressBook,
@@ -111,6 +119,9 @@ export async function wire(
   const cleanerFor = (server: ServerRecord) =>
     members.isWithinReach(server) ? members.member(server).cleaner : undefined;
 
+  const bucketOf = (storage: S3StorageRecord, credentials: S3Credentials) =>
+    objectStorage({ allowedPrivateHosts: config.allowedPrivateHosts }, storage, credentials);
+
   return {
     storesFor,
     authenticator: authenticator(database),
@@ -132,6 +143,7 @@ export async function wire(
       addresses: addressBook(),
       gitHost,
       cloud: cloudProviders({ allowedPrivateHosts: config.allowedPrivateHosts }),
+      objectStorage: bucketOf,
       wait,
       certificates: certificateIssuer,
       clock,
@@ -179,8 +191,7 @@ export async function wire(
         machineOf: (server) => (members.isWithinReach(server) ? members.member(server).machine : undefined),
         backups: {
           files: backupFiles(folder.backups),
-          objectStorage: (storage, credentials) =>
-            objectStorage({ allowedPrivateHosts: config.allowedPrivateHosts }, storage, credentials),
+          objectStorage: bucketOf,
           digest,
           decompress,
         },

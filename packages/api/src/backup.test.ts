@@ -277,6 +277,19 @@ describe("restores", () => {
 });
 
 describe("S3 storages", () => {
+  test("are tried when asked, and are usable when that went well", async () => {
+    const uuid = await createdBucket();
+    const path = `/s3-storages/${uuid}`;
+    expect((await api.ask("GET", path)).json.is_usable).toBe(false);
+    const answer = await api.ask("POST", `${path}/validate`);
+    expect([answer.status, answer.json]).toEqual([
+      200,
+      { valid: true, message: "An object was written, read back and deleted." },
+    ]);
+    expect((await api.ask("GET", path)).json.is_usable).toBe(true);
+    expect((await api.ask("POST", "/s3-storages/nope/validate")).json.message).toBe("S3 storage not found.");
+  });
+
   test("are created, answered, changed and deleted", async () => {
     const uuid = await createdBucket();
     const path = `/s3-storages/${uuid}`;

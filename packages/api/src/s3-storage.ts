@@ -1,4 +1,4 @@
-import { CreatedUuid, Message, S3Storage, S3StorageCreate, S3StorageUpdate } from "@berth/core";
+import { CreatedUuid, Message, S3Storage, S3StorageCreate, S3StorageUpdate, S3StorageValidity } from "@berth/core";
 import { z } from "zod";
 import { listed, paging } from "./list.ts";
 import { operation } from "./operation.ts";
@@ -56,6 +56,21 @@ export const s3Storages = {
     .input(S3StorageUpdate.extend({ uuid }))
     .output(CreatedUuid)
     .mutation(({ ctx, input: { uuid, ...change } }) => ctx.control.s3Storages.update(uuid, change)),
+
+  validate: operation({
+    method: "POST",
+    path: "/s3-storages/{uuid}/validate",
+    operationId: "validate-s3-storage-by-uuid",
+    tag: "S3 storages",
+    summary: "Try an S3 storage",
+    description:
+      "Writes an object, reads it back and deletes it. A storage that does not do that is no error: `valid` is false, and " +
+      "`message` says why. `is_usable` is changed to what was found.",
+    ability: "write",
+  })
+    .input(z.strictObject({ uuid }))
+    .output(S3StorageValidity)
+    .mutation(({ ctx, input }) => ctx.control.s3Storages.validate(input.uuid)),
 
   delete: operation({
     method: "DELETE",

@@ -11,9 +11,12 @@ import {
   type KeyReader,
   type MagicSource,
   notFound,
+  type ObjectStorage,
   RESOURCE_KINDS,
   type ResourceRecord,
   type ResourceRef,
+  type S3Credentials,
+  type S3StorageRecord,
   type Scope,
   type ServerRecord,
   type SourceFetcher,
@@ -44,6 +47,7 @@ export interface ControlDeps {
   readonly addresses: AddressBook;
   readonly gitHost: Pick<GitHost, "repositories" | "repository" | "branches" | "mayCall">;
   readonly cloud: CloudProviders;
+  readonly objectStorage: (storage: S3StorageRecord, credentials: S3Credentials) => ObjectStorage;
   /** For the rate limit of a cloud provider. */
   readonly wait: (seconds: number) => Promise<void>;
   /** Of what databases prove themselves with. */

@@ -1,4 +1,5 @@
 import {
+  bucketProblem,
   DomainError,
   maySeeSecrets,
   notFound,
@@ -9,6 +10,7 @@ import {
   type S3StorageCreate,
   type S3StorageRecord,
   type S3StorageUpdate,
+  type S3StorageValidity,
   type Stores,
   s3StorageView,
 } from "@berth/core";
@@ -22,7 +24,7 @@ async function findS3Storage(stores: Stores, uuid: string): Promise<S3StorageRec
 }
 
 /** Buckets that backups are sent to. */
-export function s3Storages({ scope, stores, ids }: UseCaseContext) {
+export function s3Storages({ scope, stores, ids, objectStorage }: UseCaseContext) {
   async function views(storages: readonly S3StorageRecord[]): Promise<S3Storage[]> {
     const isOpen = maySeeSecrets(scope) && storages.length > 0;
     const credentials = isOpen ? await stores.s3Storages.credentialsOf(storages.map(({ id }) => id)) : undefined;
@@ -66,6 +68,29 @@ export function s3Storages({ scope, stores, ids }: UseCaseContext) {
       });
     },
 
+    /** Tries the bucket now. `is_usable` is what was found. */
+    async validate(uuid: string): Promise<S3StorageValidity> {
+      requireAbility(scope, "write");
+      const storage = await findS3Storage(stores, uuid);
+      const credentials = (await stores.s3Storages.credentialsOf([storage.id])).get(storage.id);
+      if (credentials === undefined) throw notFound(THING);
+      const problem = await bucketProblem(objectStorage(storage, credentials), {
+        key: `berth-validation-${ids.uuid()}`,
+        content: new TextEncoder().encode(ids.secret(PROBE_LENGTH)),
+        signal: AbortSignal.timeout(PROBE_MS_MAX),
+      });
+      const valid = problem === undefined;
+      await stores.transaction(async (inside) => {
+        if ((await inside.s3Storages.update(uuid, { is_usable: valid })) === undefined) throw notFound(THING);
+        await inside.events.append({
+          type: "s3_storage.validated",
+          resource_uuid: uuid,
+          payload: { name: storage.name, valid },
+        });
+      });
+      return { valid, message: problem ?? "An object was written, read back and deleted." };
+    },
+
     /** @throws DomainError `resource.in_use` */
     async delete(uuid: string): Promise<{ message: string }> {
       requireAbility(scope, "write");
@@ -80,6 +105,8 @@ export function s3Storages({ scope, stores, ids }: UseCaseContext) {
 }
 
 const THING = "S3 storage";
+const PROBE_LENGTH = 64;
+const PROBE_MS_MAX = 20_000;
 
 const inUse = () =>
   new DomainError(

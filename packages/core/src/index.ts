@@ -141,6 +141,7 @@ export * from "./restore.ts";
 export * from "./rollback.ts";
 export * from "./run-options.ts";
 export * from "./s3-storage.ts";
+export * from "./s3-storage-probe.ts";
 export * from "./schedule.ts";
 export * from "./scheduled-task.ts";
 export * from "./server.ts";

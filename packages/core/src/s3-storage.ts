@@ -39,7 +39,7 @@ const OPTIONAL = {
   description: ResourceDescription.optional().describe("For people."),
   is_usable: lenient(z.boolean())
     .optional()
-    .describe("What its owner says of it; a backup is sent to the storage that it names either way. Default false."),
+    .describe("What its owner says of it, or its last validation; a backup is sent there either way. Default false."),
 };
 
 export const S3StorageCreate = z.strictObject({ ...FIELDS, ...OPTIONAL });
@@ -66,6 +66,11 @@ export const S3Storage = z
   })
   .meta({ id: "S3Storage", description: "A bucket that backups are sent to." });
 export type S3Storage = z.infer<typeof S3Storage>;
+
+export const S3StorageValidity = z
+  .object({ valid: z.boolean().describe("Whether backups can be kept there."), message: z.string() })
+  .meta({ id: "S3StorageValidity", description: "What was found when the bucket was tried." });
+export type S3StorageValidity = z.infer<typeof S3StorageValidity>;
 
 /** @param credentials `undefined` for those who may not read secrets. */
 export const s3StorageView = (storage: S3StorageRecord, credentials: S3Credentials | undefined): S3Storage => ({

@@ -1,4 +1,5 @@
 export * from "./answer-check.ts";
+export * from "./bucket.ts";
 export * from "./canaries.ts";
 export * from "./certificate.ts";
 export * from "./cloud-server.ts";

@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
+import { bucketProblem } from "@berth/core";
 import { type S3Server, startS3Server } from "@berth/testing";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { digest } from "./content.ts";
 import { objectStorage, partBytes } from "./object-storage.ts";
 
@@ -50,6 +51,32 @@ test.each([
     message,
   );
   expect(server.objects()).toEqual([]);
+});
+
+describe("a bucket that is tried", () => {
+  const probe = () => ({ key: "probe", content: randomBytes(64), signal: never() });
+
+  test("is good when it gives back what was written, and has nothing of it afterwards", async () => {
+    expect(await bucketProblem(storage(), probe())).toBeUndefined();
+    expect(server.objects()).toEqual([]);
+  });
+
+  test.each([
+    [{ secret: "wrong" }, "The S3 storage Far cannot be used: the secret is wrong."],
+    [{ bucket: "other" }, "The S3 storage Far cannot be used: it has no bucket other."],
+    [{ allowed: [] }, expect.stringContaining("127.0.0.1 is a private address")],
+  ])("with %j is no good, and says why", async (change, problem) => {
+    expect(await bucketProblem(storage(change), probe())).toEqual(problem);
+    expect(server.objects()).toEqual([]);
+  });
+
+  test("is no good when it gives back something else, or does not answer in time", async () => {
+    const damaged = { ...storage(), get: () => chunksOf(randomBytes(64)) };
+    expect(await bucketProblem(damaged, probe())).toBe("It gave back something else than what was written to it.");
+    const late = { ...probe(), signal: AbortSignal.abort() };
+    expect(await bucketProblem(storage(), late)).toBe("It did not answer in time.");
+    expect(server.objects()).toEqual([]);
+  });
 });
 
 test("connects to no private address that is not allowed, by address or by name", async () => {
