@@ -49,6 +49,21 @@ describe("environment variables", () => {
     });
   });
 
+  test("are refused where they are set when no program could be started with them", async () => {
+    const value = "x".repeat(131_070);
+    await at.own.envs.create(ref, { key: "A", value: value.slice(1) });
+    const refused = { code: "request.invalid", fields: { value: [expect.stringContaining("131071 bytes")] } };
+    await expect(at.own.envs.create(ref, { key: "B", value })).rejects.toMatchObject(refused);
+    await expect(at.own.envs.update(ref, { key: "A", value })).rejects.toMatchObject(refused);
+    const data = [
+      { key: "C", value: "1" },
+      { key: "LONG_NAME", value: value.slice(1) },
+    ];
+    const bulk = { code: "request.invalid", fields: { "data.1.value": [expect.any(String)] } };
+    await expect(at.own.envs.updateBulk(ref, { data })).rejects.toMatchObject(bulk);
+    expect((await shown()).map(([key]) => key)).not.toContain("C");
+  });
+
   test("are refused twice with one key, also at once", async () => {
     const asked = Array.from({ length: 5 }, () => at.own.envs.create(ref, { key: "A", value: "1" }));
     const results = await Promise.allSettled(asked);

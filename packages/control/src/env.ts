@@ -6,9 +6,12 @@ import {
   type EnvRecord,
   type EnvUpdate,
   type EnvViewOptions,
+  entryProblems,
   envChange,
   envView,
+  type FieldErrors,
   followsTwin,
+  invalid,
   isDomainError,
   maySeeSecrets,
   newEnv,
@@ -71,9 +74,10 @@ export function envs({ scope, stores, ids, reportedVersion }: UseCaseContext) {
       return mapPage(await stores.envs.list(owner.id, paging), view);
     },
 
-    /** @throws DomainError `resource.already_exists` */
+    /** @throws DomainError `request.invalid`, `resource.already_exists` */
     async create(ref: ResourceRef, sent: EnvCreate): Promise<EnvironmentVariable> {
       requireAbility(scope, "write");
+      requireNone(entryProblems(sent));
       return stores.transaction(async (inside) => {
         const owner = await findResourceAlone(inside, ref);
         if ((await find(inside, owner, sent)) !== undefined) throw exists();
@@ -83,9 +87,10 @@ export function envs({ scope, stores, ids, reportedVersion }: UseCaseContext) {
       });
     },
 
-    /** The variable is chosen by its key. */
+    /** The variable is chosen by its key. @throws DomainError `request.invalid` */
     async update(ref: ResourceRef, sent: EnvUpdate): Promise<EnvironmentVariable> {
       requireAbility(scope, "write");
+      requireNone(entryProblems(sent));
       return stores.transaction(async (inside) => {
         const owner = await findResourceAlone(inside, ref);
         const current = await find(inside, owner, sent);
@@ -100,6 +105,7 @@ export function envs({ scope, stores, ids, reportedVersion }: UseCaseContext) {
     async updateBulk(ref: ResourceRef, { data = [] }: EnvBulk): Promise<EnvironmentVariable[]> {
       requireAbility(scope, "write");
       if (data.length === 0) throw new DomainError("request.malformed", "Bulk data is required.");
+      requireNone(Object.assign({}, ...data.map((sent, at) => entryProblems(sent, `data.${at}.`))));
       return stores.transaction(async (inside) => {
         const owner = await findResourceAlone(inside, ref);
         const saved: EnvRecord[] = [];
@@ -123,6 +129,10 @@ export function envs({ scope, stores, ids, reportedVersion }: UseCaseContext) {
       return { message: "Environment variable deleted." };
     },
   };
+}
+
+function requireNone(problems: FieldErrors): void {
+  if (Object.keys(problems).length > 0) throw invalid(problems);
 }
 
 /** Keys only: a value is a secret. */

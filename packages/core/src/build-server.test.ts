@@ -56,6 +56,16 @@ describe("the build server of a deployment", () => {
       null,
       1,
     ],
+    [
+      "one that has a place, however few builds fill another one",
+      [server(1, { concurrent_builds: 1 }), server(2, { concurrent_builds: 9 })],
+      [
+        [1, 1],
+        [2, 5],
+      ],
+      null,
+      2,
+    ],
     ["the one from before, however busy", [server(1), server(2)], [[2, 9]], 2, 2],
     ["another one when that from before is gone", [server(1)], [], 2, 1],
     ["another one when that from before does not answer", [server(1), server(2, { is_reachable: false })], [], 2, 1],

@@ -23,7 +23,8 @@ export interface BuildServerQuestion<Server> {
 
 /**
  * A usable build server of the application's own team whose images run on the target: the one from before while it is
- * still one of these, else that with the fewest builds under way, the oldest of these.
+ * still one of these, else one with a place for another build, of these that with the
+ * fewest under way, and of these the oldest.
  */
 export function chooseBuildServer<Server extends Candidate>({
   target,
@@ -37,7 +38,10 @@ export function chooseBuildServer<Server extends Candidate>({
   const usable = builders.filter(isUsable);
   const fitting = usable.filter((server) => isSameArchitecture(server, target));
   const load = ({ id }: Server) => activeBuilds.get(id) ?? 0;
-  const [fewest] = [...fitting].sort((one, other) => load(one) - load(other) || one.id - other.id);
+  const isFull = (server: Server) => Number(load(server) >= server.settings.concurrent_builds);
+  const [fewest] = [...fitting].sort(
+    (one, other) => isFull(one) - isFull(other) || load(one) - load(other) || one.id - other.id,
+  );
   const chosen = fitting.find(({ id }) => id === before) ?? fewest;
   if (chosen !== undefined) return { server: chosen };
   if (builders.length === 0) return { server: undefined, reason: "the team has no build server within reach" };

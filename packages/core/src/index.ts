@@ -70,6 +70,7 @@ export * from "./domain.ts";
 export * from "./domain-conflict.ts";
 export * from "./env.ts";
 export * from "./env-file.ts";
+export * from "./env-size.ts";
 export * from "./env-value.ts";
 export * from "./environment.ts";
 export * from "./errors.ts";

@@ -277,6 +277,42 @@ onEachBackend((database) => {
     expect(await building()).toEqual([]);
   });
 
+  it("keeps the builds on a build server to its own limit, whatever the servers are that they go to", async () => {
+    const stores = await testTeam(database());
+    const place = await testPlace(stores, { concurrent_builds: 10 });
+    const { server: builder, destination } = await testServer(stores, { concurrent_builds: 2 });
+    const apps = await Promise.all([1, 2, 3, 4].map(() => testApplication(stores, place)));
+    const onBuilder = await testApplication(stores, { ...place, server: builder, destination });
+    const { deployments } = database().system;
+    const leases: Lease[] = [];
+    for (const app of apps) {
+      await queued(stores, app);
+      const { lease } = await claimed(database(), app);
+      await deployments.saveStep(lease, "build", { status: "running" });
+      leases.push(lease);
+    }
+    const [one, two, three, four] = leases;
+    if (!one || !two || !three || !four) throw new Error("There are four.");
+    const take = (lease: Lease) => deployments.takeBuildServer(lease, builder.id);
+    const answers = await Promise.all([one, two, three].map(take));
+    expect(answers.toSorted()).toEqual(["full", "taken", "taken"]);
+    // Whoever goes on with one has its place already.
+    const [taken = one, other = two] = leases.filter((_lease, at) => answers[at] === "taken");
+    const waiting = leases[answers.indexOf("full")] ?? three;
+    expect(await take(taken)).toBe("taken");
+    // What goes to the build server itself needs a place there too.
+    await queued(stores, onBuilder);
+    expect(await deployments.claimNext("worker", 60, [builder.id])).toBeUndefined();
+    await deployments.saveStep(taken, "build", { status: "done" });
+    expect(await take(waiting)).toBe("taken");
+    expect(await take(four)).toBe("full");
+    await deployments.finish(other, "failed", "It broke.");
+    expect((await claimed(database(), onBuilder)).deployment.server_id).toBe(builder.id);
+    expect(await take(four)).toBe("full");
+    await deployments.renew(four, 0);
+    expect(await take({ ...four, attempt: four.attempt + 1 })).toBe("lost");
+  });
+
   it("keeps the commit that was found, and an error with characters that PostgreSQL cannot hold", async () => {
     const stores = await testTeam(database());
     const app = await testApplication(stores, await testPlace(stores));

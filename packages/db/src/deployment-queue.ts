@@ -97,6 +97,7 @@ export function systemDeploymentStore(context: Context): SystemDeploymentStore {
     saveCommit: (lease, commit, message) =>
       change(context, lease, { commit, commit_message: message && storable(message) }),
     saveBuildServer: (lease, build_server_id) => change(context, lease, { build_server_id }),
+    takeBuildServer: (lease, serverId) => takeBuildServer(context, lease, serverId),
     appendLog: appendLog(context),
     finish: (lease, status, error) =>
       inTransaction(context, async (inside) => {
@@ -163,6 +164,57 @@ export function fenced<T>(
   });
 }
 
+/** Under the build server's lock, where nobody else takes a place or starts a deployment to it. */
+async function takeBuildServer(context: Context, lease: Lease, serverId: number): Promise<"taken" | "full" | "lost"> {
+  const answer = await inTransaction(context, async (inside) => {
+    // In this order everywhere: the server, then the deployment.
+    const server = await inside.db
+      .selectFrom("server")
+      .select(concurrentBuilds.as("limit"))
+      .where("id", "=", serverId)
+      .forNoKeyUpdate()
+      .executeTakeFirst();
+    return await fenced(inside, lease, async (held) => {
+      const { is_instant = false, server_id } =
+        (await held.db
+          .selectFrom("deployment")
+          .select(["is_instant", "server_id"])
+          .where("id", "=", lease.deployment_id)
+          .executeTakeFirst()) ?? {};
+      // One that goes to the same server has its place there since it was claimed.
+      const isFree = is_instant || server_id === serverId;
+      if (!isFree && (await busyPlaces(held, serverId, lease.deployment_id)) >= (server?.limit ?? 0)) return "full";
+      await held.db
+        .updateTable("deployment")
+        .set({ build_server_id: serverId, updated_at: sql<Date>`now()` })
+        .where("id", "=", lease.deployment_id)
+        .execute();
+      notifyDeployment(held, lease.deployment_id);
+      return "taken" as const;
+    });
+  });
+  return answer ?? "lost";
+}
+
+/** What goes to a server, and what others build on it. */
+async function busyPlaces({ db }: Context, serverId: number, except: number): Promise<number> {
+  const { count } = await db
+    .selectFrom("deployment")
+    .select(({ fn }) => fn.countAll<number>().as("count"))
+    .where("status", "=", sql.lit("in_progress" as const))
+    .where("deployment.id", "!=", except)
+    .where(
+      sql<boolean>`(deployment.server_id = ${serverId} or (deployment.build_server_id = ${serverId} and ${isBuilding}))`,
+    )
+    .executeTakeFirstOrThrow();
+  return count;
+}
+
+const isBuilding = sql<boolean>`exists (select from deployment_step step where step.deployment_id = deployment.id
+  and step.name = 'build' and step.status = 'running')`;
+
+const concurrentBuilds = sql<number>`coalesce((server.settings ->> 'concurrent_builds')::int, ${sql.lit(DEFAULT_CONCURRENT_BUILDS)})`;
+
 /**
  * The oldest queued deployment that may run now. One that may not does not stand in the way of those behind it. An
  * instant one does not count what runs on the server, yet waits for its own resource like any other (D33).
@@ -175,9 +227,16 @@ async function nextRunnable(
     .with("running", (qb) =>
       qb
         .selectFrom("deployment")
-        .select(({ fn }) => ["server_id", fn.countAll<number>().as("count")])
+        // What others build on a server has a place there too.
+        .crossJoinLateral(
+          sql<{ server_id: number }>`(select deployment.server_id union
+            select deployment.build_server_id where deployment.build_server_id is not null and ${isBuilding})`.as(
+            "place",
+          ),
+        )
+        .select(({ fn }) => ["place.server_id", fn.countAll<number>().as("count")])
         .where("status", "=", sql.lit("in_progress" as const))
-        .groupBy("server_id"),
+        .groupBy("place.server_id"),
     )
     .selectFrom("deployment")
     .innerJoin("server", "server.id", "deployment.server_id")
@@ -186,7 +245,7 @@ async function nextRunnable(
     .where("deployment.status", "=", sql.lit("queued" as const))
     .where(
       sql<boolean>`(deployment.is_instant or coalesce(running.count, 0)
-        < coalesce((server.settings ->> 'concurrent_builds')::int, ${sql.lit(DEFAULT_CONCURRENT_BUILDS)}))`,
+        < ${concurrentBuilds})`,
     )
     .where(
       sql<boolean>`not exists (select from deployment other where other.status = 'in_progress'

@@ -1,4 +1,5 @@
 import { lastingContainerName } from "../container-name.ts";
+import { requireStartable } from "../env-size.ts";
 import { interpolate, type SharedVariables } from "../env-value.ts";
 import { repositoryUrl } from "../hosted-repository.ts";
 import type { ApplicationRecord, DeploymentRecord, DomainClaim, EnvRecord } from "../ports/records.ts";
@@ -64,8 +65,15 @@ function userValues(subject: EnvSubject, isWanted: (env: EnvRecord) => boolean):
   return valuesOf(wanted, subject.shared);
 }
 
-/** Values go out byte for byte, whatever the flags that shape how they are shown say. */
-export const valuesOf = (
+/**
+ * Values go out byte for byte, whatever the flags that shape how they are shown say.
+ * @throws DomainError `deploy.start_failed` for one that no program could be started with
+ */
+export function valuesOf(
   envs: readonly Pick<EnvRecord, "key" | "value">[],
   shared: SharedVariables | undefined,
-): EnvValues => Object.fromEntries(envs.map(({ key, value }) => [key, interpolate(value ?? "", shared ?? {})]));
+): EnvValues {
+  const values = Object.fromEntries(envs.map(({ key, value }) => [key, interpolate(value ?? "", shared ?? {})]));
+  requireStartable(values);
+  return values;
+}

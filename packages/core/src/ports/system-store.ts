@@ -144,6 +144,12 @@ export interface SystemDeploymentStore {
   saveCommit(lease: Lease, commit: string, message: string | null): Promise<boolean>;
   /** Fenced. Where it is built; `null`: on the server that it goes to. `false` when the lease is lost. */
   saveBuildServer(lease: Lease, serverId: number | null): Promise<boolean>;
+  /**
+   * Fenced. Takes one of the places for builds that the server has by its `concurrent_builds`, and records the
+   * deployment as built there. `full`: nothing is changed. An instant deployment needs no place. The place is free
+   * again when the step `build`, or the deployment, has ended. `lost` as for others.
+   */
+  takeBuildServer(lease: Lease, serverId: number): Promise<"taken" | "full" | "lost">;
   /** Appends with the next `seq`s and tells followers. Not fenced: an undo's lines count too. */
   appendLog(deploymentId: number, lines: readonly Omit<DeploymentLogLine, "seq">[]): Promise<void>;
   /**

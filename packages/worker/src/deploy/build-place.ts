@@ -1,4 +1,5 @@
 import { chooseBuildServer, type Engine, type ServerRecord } from "@berth/core";
+import { pause } from "../wait.ts";
 import type { StepContext } from "./context.ts";
 import { fenced } from "./fence.ts";
 
@@ -20,9 +21,9 @@ export async function chooseBuildPlace(ctx: StepContext): Promise<BuildPlace> {
   if (!use_build_server || build_pack === "dockerimage") return own;
   // What was chosen since this run began is not in what it began with.
   const before = (await stores.deployments.find(deployment.id))?.build_server_id ?? null;
-  const choice = await choose(ctx, before);
-  fenced(hold, await stores.deployments.saveBuildServer(hold.lease, choice.server?.id ?? null));
+  const choice = await chooseFree(ctx, before);
   if (choice.server === undefined) {
+    fenced(hold, await stores.deployments.saveBuildServer(hold.lease, null));
     ctx.say(`Builds on the application's own server: ${choice.reason}.`, "stderr");
     return own;
   }
@@ -30,6 +31,21 @@ export async function chooseBuildPlace(ctx: StepContext): Promise<BuildPlace> {
     ctx.say("The build server from before cannot be used any more.", "stderr");
   ctx.say(`Builds on build server ${choice.server.name}.`);
   return choice.server.id === own.server.id ? own : { server: choice.server, engine: ctx.engineOf(choice.server) };
+}
+
+/** Waits for a place where each build server has as many builds as it may: which one is free first is not known. */
+async function chooseFree(ctx: StepContext, before: number | null) {
+  for (let isTold = false; ; isTold = true) {
+    const choice = await choose(ctx, before);
+    if (choice.server === undefined) return choice;
+    const taken = await ctx.stores.deployments.takeBuildServer(ctx.hold.lease, choice.server.id);
+    fenced(ctx.hold, taken !== "lost");
+    if (taken === "taken") return choice;
+    const { name, settings } = choice.server;
+    if (!isTold) ctx.say(`Waits for build server ${name}, where ${settings.concurrent_builds} builds run at once.`);
+    await pause(ctx.settings.pollSeconds, ctx.io.signal);
+    ctx.io.signal.throwIfAborted();
+  }
 }
 
 async function choose({ hands, deployment, stores, ownsServer }: StepContext, before: number | null) {

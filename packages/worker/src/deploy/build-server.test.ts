@@ -59,6 +59,26 @@ describe("an application that uses a build server", () => {
     expect((await deployed(await world.application())).log).not.toContain("Builds on");
   });
 
+  test("waits until the build server has a place for it, and is cancelled while it does", async () => {
+    await world.stores.servers.update(builder.server.uuid, { settings: { concurrent_builds: 1 } });
+    world.worker();
+    const held = builder.points.hold("build");
+    const first = await world.deploy(await application());
+    await held.reached;
+    const [second, third] = [await world.deploy(await application()), await world.deploy(await application())];
+    for (const waiting of [second, third]) {
+      await until("it says that it waits", async () =>
+        (await world.log(waiting)).includes("Waits for build server builder-1, where 1 builds run at once."),
+      );
+    }
+    expect(builder.points.count("build")).toBe(1);
+    await world.stores.deployments.requestCancel(third.uuid);
+    expect(await world.ended(third)).toMatchObject({ status: "cancelled-by-user" });
+    held.open();
+    for (const each of [first, second]) expect(await world.ended(each)).toMatchObject({ status: "finished" });
+    expect(builder.points.count("build")).toBe(2);
+  });
+
   test("begins its move once more when the connection dies in the middle", async () => {
     world.worker();
     builder.points.fail("save", broken());

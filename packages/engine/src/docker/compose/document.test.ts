@@ -62,6 +62,12 @@ describe("what the compose tool is told", () => {
     });
   });
 
+  test("is refused by its name when a variable is too long with what it refers to", () => {
+    const text = `services:\n  web:\n    image: nginx\n    environment:\n      GROWN: "\${A}\${A}"\n`;
+    const planned = () => documentOf(text, { stack: { variables: { A: "x".repeat(70_000) } } });
+    expect(planned).toThrow(/^The variable GROWN is too long: .* has 140006 bytes/);
+  });
+
   test("has as many containers as the text asks for, none of them by a name that only one can have", () => {
     const text = `
 services:

@@ -7,6 +7,7 @@ import {
   type FileMount,
   isActive,
   replicasOf,
+  requireStartable,
   type StackContainer,
   type VolumeMount,
 } from "@berth/core";
@@ -181,12 +182,14 @@ function environmentOf({ spec, own, container }: Planned, compose: Compose, hasF
     const text = value === null ? passedOn : String(interpolated(value, variables));
     return text === undefined ? [] : [[key, text] as const];
   });
-  return {
+  const env = {
     ...(hasFile ? variables : {}),
     ...Object.fromEntries(said),
     ...own.env,
     BERTH_DEPLOYMENT_UUID: spec.deploymentUuid,
   };
+  requireStartable(env);
+  return env;
 }
 
 function labelsOf(planned: Planned, replicas: number, instance: string): Labels {
