@@ -63,6 +63,8 @@ export interface FakeEngine {
   crash(deploymentUuid: string, exitCode: number, restartCount?: number): Promise<void>;
   /** Somebody removes it behind Berth's back; what was built for it stays. */
   vanish(deploymentUuid: string): Promise<void>;
+  /** Somebody removes what was built. */
+  loseArtifact(deploymentUuid: string): void;
   /** A reboot: nothing runs any more, everything that was built is there. */
   stopAll(): Promise<void>;
   close(): Promise<void>;
@@ -255,6 +257,7 @@ export function fakeEngine(points: Points): FakeEngine {
       await closeServer(release?.server);
       if (release !== undefined) change(release, { state: "removing", upstream: null });
     },
+    loseArtifact: (deploymentUuid) => void artifacts.delete(deploymentUuid),
     async stopAll() {
       for (const release of releases.values()) if (release.server) await halt(release, { exitCode: 143 });
     },

@@ -1,7 +1,17 @@
-import { deployedKind, isTerminal, type Operation, type ReleaseRef, type SystemStores, type WorkIO } from "@berth/core";
+import {
+  type Artifact,
+  deployedKind,
+  isDomainError,
+  isTerminal,
+  type Operation,
+  type ReleaseRef,
+  type SystemStores,
+  type WorkIO,
+} from "@berth/core";
 import { claimsOf } from "./claims.ts";
 import { recordVolumes } from "./deploy/volume-record.ts";
 import type { ServerHands } from "./hands.ts";
+import { lostImages, regain } from "./lost-image.ts";
 import type { WorkerDeps } from "./ports.ts";
 import { removePreview } from "./preview-removal.ts";
 import { removeResource } from "./removal.ts";
@@ -15,6 +25,8 @@ export interface OperationDeps extends WorkerDeps {
   onStart(deploymentUuid: string): void;
   /** A release that was to get its name must not be tried again at once. */
   onName(deploymentUuid: string): void;
+  /** Deployments' uuids of releases whose image is gone for good, which was told. */
+  readonly imageless: Set<string>;
   /** One that was stopped for its restarts may restart again once somebody starts it. */
   onGiveUp(deploymentUuid: string): void;
 }
@@ -88,12 +100,18 @@ export async function carryOut(
   }
 }
 
+/** What is not as Berth left it, and what mends it where Berth does not. */
+type Drift =
+  | { readonly drift: "release_missing" }
+  | { readonly drift: "image_missing"; readonly remedy: "deploy"; readonly reason: string };
+
 async function startLive(
-  { stores, onStart, logger }: OperationDeps,
+  deps: OperationDeps,
   { engine }: ServerHands,
   { release, deploymentId, resourceId }: Extract<Operation, { type: "start" }>,
   signal: AbortSignal,
 ): Promise<void> {
+  const { stores, onStart, logger } = deps;
   onStart(release.deploymentUuid);
   const [record, deployment, subject] = await Promise.all([
     stores.releases.find(deploymentId),
@@ -115,16 +133,43 @@ async function startLive(
   const [envs, storages] = await Promise.all([team.envs.list(resourceId), team.storages.list(resourceId)]);
   const input = { subject, deployment, domains, envs: envs.items, storages: storages.items };
   const spec = deployedKind(subject).releaseSpec(input, record.artifact);
+  // Somebody did it behind Berth's back.
+  const tell = (drift: Drift) => {
+    const { kind, name, uuid } = subject.record;
+    const payload = { resource_kind: kind, resource_name: name, ...drift };
+    return team.events.append({ type: "resource.drifted", resource_uuid: uuid, payload });
+  };
+  await regainImages(deps, engine, { artifact: record.artifact, release, tell, signal });
   const { upstream } = await engine.start(spec, quietIo(signal));
   await recordVolumes(stores, subject.record, spec);
   await stores.releases.setUpstream(deploymentId, upstream);
-  if (isGone) {
-    // Somebody removed it behind Berth's back.
-    const { kind, name, uuid } = subject.record;
-    const payload = { resource_kind: kind, resource_name: name, drift: "release_missing" };
-    await team.events.append({ type: "resource.drifted", resource_uuid: uuid, payload });
-  }
+  if (isGone) await tell({ drift: "release_missing" });
   logger.info("Started a release that should run.", { ...release });
+}
+
+interface Regained {
+  readonly artifact: Artifact;
+  readonly release: ReleaseRef;
+  readonly tell: (drift: Drift) => Promise<unknown>;
+  readonly signal: AbortSignal;
+}
+
+async function regainImages(
+  { imageless }: OperationDeps,
+  engine: ServerHands["engine"],
+  { artifact, release, tell, signal }: Regained,
+): Promise<void> {
+  try {
+    await regain(engine, await lostImages(engine, artifact), quietIo(signal));
+    imageless.delete(release.deploymentUuid);
+  } catch (error) {
+    // Told once, though it is tried again and again: the registry may be back.
+    if (isDomainError(error, "deploy.start_failed") && !imageless.has(release.deploymentUuid)) {
+      await tell({ drift: "image_missing", remedy: "deploy", reason: error.message });
+      imageless.add(release.deploymentUuid);
+    }
+    throw error;
+  }
 }
 
 /** What an engine says while it starts a release again belongs to no deployment's log. */

@@ -70,6 +70,7 @@ export function createReconciler(deps: ReconcilerDeps, pulse: Pulse): Reconciler
     ...deps,
     onStart: (uuid) => resting.tried(uuid),
     onName: (uuid) => naming.tried(uuid),
+    imageless: new Set(),
     onGiveUp: (uuid) => restarts.forgive(uuid),
   };
   let loop: Promise<void> = Promise.resolve();

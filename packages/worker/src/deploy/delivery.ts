@@ -8,6 +8,7 @@ import {
   type StackImage,
 } from "@berth/core";
 import type { ServerHands } from "../hands.ts";
+import { imagesOf, lostImages } from "../lost-image.ts";
 import type { BuildPlace } from "./build-place.ts";
 import type { StepContext } from "./context.ts";
 import { moveImage } from "./image-move.ts";
@@ -89,9 +90,6 @@ async function bring(
   return (await pulled(ctx, to, image)) ?? (await moveImage(move, ctx.io));
 }
 
-const imagesOf = (artifact: WithImages): readonly StackImage[] =>
-  artifact.type === "image" ? [artifact] : Object.values(artifact.images);
-
 /** An engine may know an image by another id than the one that it came from. */
 function withIds(artifact: WithImages, ids: ReadonlyMap<string, string>): WithImages {
   const withId = <Image extends StackImage>(image: Image): Image => {
@@ -124,11 +122,10 @@ async function pulled(ctx: DeliveryContext, to: EngineImages, { image, digest }:
 
 /** What its server has lost of it is pulled again where a registry has it. */
 export async function bringBack(ctx: DeliveryContext, artifact: Artifact): Promise<void> {
-  const { images } = ctx.hands.engine;
-  if (images === undefined || artifact.type === "folder") return;
-  for (const { image, digest } of imagesOf(artifact)) {
-    if (!digest || (await images.find(image)) !== undefined) continue;
+  const { engine } = ctx.hands;
+  for (const { image, digest } of await lostImages(engine, artifact)) {
+    if (!digest) continue;
     ctx.say("The server does not have the image any more, so it is pulled again.");
-    await images.pull(digest, image, ctx.io);
+    await engine.images?.pull(digest, image, ctx.io);
   }
 }

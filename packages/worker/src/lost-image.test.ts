@@ -1,0 +1,80 @@
+import { type TestDatabase, testDatabase } from "@berth/testing";
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
+import { openWorld, until, type World } from "./world.fixture.ts";
+
+let database: TestDatabase;
+let world: World;
+const registry = new Map<string, string>();
+beforeAll(async () => {
+  database = await testDatabase();
+});
+afterAll(() => database.close());
+beforeEach(async () => {
+  registry.clear();
+  world = await openWorld(database);
+  world.engine.registry = registry;
+});
+afterEach(() => world.close());
+
+const PUSHED = { docker_registry_image_name: "registry.example.com/team/app" };
+
+/** Something that runs, of which somebody then removes both the container and its image. */
+async function robbed(settings = {}) {
+  world.worker();
+  const application = await world.application(settings);
+  const deployment = await world.deploy(application);
+  expect((await world.ended(deployment)).status).toBe("finished");
+  world.engine.loseArtifact(deployment.uuid);
+  await world.engine.vanish(deployment.uuid);
+  return { application, deployment };
+}
+
+const drifts = async ({ uuid }: { readonly uuid: string }) =>
+  (await world.stores.events.list({}))
+    .filter(({ type, resource_uuid }) => type === "resource.drifted" && resource_uuid === uuid)
+    .map(({ payload }) => payload);
+
+test("a release whose image a registry has is started again from there", async () => {
+  const { application, deployment } = await robbed(PUSHED);
+  await until("it serves again", () => world.engine.starts.get(deployment.uuid) === 2);
+  expect(world.points.count("pull")).toBe(1);
+  await until("it is routed to", async () => (await world.proxy.request(application.uuid)) === deployment.uuid);
+  expect(await drifts(application)).toEqual([expect.objectContaining({ drift: "release_missing" })]);
+});
+
+test("a release whose image nobody has is told of once, with what mends it", async () => {
+  const { application, deployment } = await robbed();
+  await until("it is told", async () => (await drifts(application)).length > 0);
+  const looks = () => world.warnings.filter((warning) => warning.includes("no registry has it")).length;
+  await until("it is tried again", () => looks() > 1);
+  const [drift, ...others] = await drifts(application);
+  expect(drift).toMatchObject({
+    resource_name: application.name,
+    drift: "image_missing",
+    remedy: "deploy",
+    reason: expect.stringMatching(/^The image berth\/\S+ is not on the server any more, .* Deploy again\.$/),
+  });
+  expect(others).toEqual([]);
+  const next = await world.ended(await world.deploy(application));
+  expect(next.status).toBe("finished");
+  await until("it serves", async () => (await world.proxy.request(application.uuid)) === next.uuid);
+  expect(world.engine.starts.get(deployment.uuid)).toBe(1);
+});
+
+test("a release whose registry is away is started as soon as it is back", async () => {
+  const before = new Map<string, string>();
+  world.worker();
+  const application = await world.application(PUSHED);
+  const deployment = await world.deploy(application);
+  expect((await world.ended(deployment)).status).toBe("finished");
+  for (const [name, image] of registry) before.set(name, image);
+  registry.clear();
+  world.engine.loseArtifact(deployment.uuid);
+  await world.engine.vanish(deployment.uuid);
+  await until("it is told", async () => (await drifts(application)).length > 0);
+  expect((await drifts(application))[0]).toMatchObject({
+    reason: expect.stringContaining("it cannot be pulled again"),
+  });
+  for (const [name, image] of before) registry.set(name, image);
+  await until("it serves again", () => world.engine.starts.get(deployment.uuid) === 2);
+});

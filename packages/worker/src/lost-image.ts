@@ -1,0 +1,43 @@
+import { type Artifact, DomainError, type Engine, isDomainError, type StackImage, type WorkIO } from "@berth/core";
+
+/** What an artifact is started from; nothing of one that has no images. */
+export function imagesOf(artifact: Artifact): readonly StackImage[] {
+  if (artifact.type === "folder") return [];
+  return artifact.type === "image" ? [artifact] : Object.values(artifact.images);
+}
+
+/** Images of an artifact that its server does not have any more. */
+export async function lostImages(
+  { images }: Pick<Engine, "images">,
+  artifact: Artifact,
+): Promise<readonly StackImage[]> {
+  const found = await Promise.all(
+    imagesOf(artifact).map(async (one) => ((await images?.find(one.image)) ? [] : [one])),
+  );
+  return images === undefined ? [] : found.flat();
+}
+
+/**
+ * Pulls images again that a registry has.
+ * @throws DomainError `deploy.start_failed` for what only a deployment brings back
+ */
+export async function regain(
+  { images }: Pick<Engine, "images">,
+  lost: readonly StackImage[],
+  io: WorkIO,
+): Promise<void> {
+  for (const { image, digest } of lost) {
+    if (!digest) throw onlyDeployed(image, "no registry has it");
+    try {
+      await images?.pull(digest, image, io);
+    } catch (cause) {
+      if (!isDomainError(cause, "deploy.build_failed")) throw cause;
+      throw onlyDeployed(image, `it cannot be pulled again: ${cause.message.replace(/\.$/, "")}`, cause);
+    }
+  }
+}
+
+function onlyDeployed(image: string, because: string, cause?: unknown): DomainError {
+  const message = `The image ${image} is not on the server any more, and ${because}. Deploy again.`;
+  return new DomainError("deploy.start_failed", message, { cause });
+}
