@@ -1,4 +1,11 @@
-import { isDomainError, type Operation, type Proxy as SiteProxy, type Upstream } from "@berth/core";
+import {
+  isDomainError,
+  type Operation,
+  type ReleaseRecord,
+  type ReleaseState,
+  type Proxy as SiteProxy,
+  type Upstream,
+} from "@berth/core";
 import type { ServerHands } from "./hands.ts";
 import { keepBuild } from "./kept-build.ts";
 import type { WorkerDeps } from "./ports.ts";
@@ -27,7 +34,8 @@ export async function retire(
   const journal = successorId === null ? undefined : await openJournal(deps, successorId);
 
   const startedMs = performance.now();
-  const inFlight = await drain(proxy, record.upstream, settings.drainSecondsMax, signal);
+  const upstreams = upstreamsOf(record, await engine.inspect(release));
+  const inFlight = await drain(proxy, upstreams, settings.drainSecondsMax, signal);
   if (signal.aborted) return;
   if (inFlight > 0)
     await journal?.say(`Ends ${inFlight} requests that lasted longer than ${settings.drainSecondsMax} s`);
@@ -40,17 +48,29 @@ export async function retire(
   await keeping.finish();
 }
 
+/** All that takes its requests: of several containers that are alike, each has an address of its own. */
+function upstreamsOf(
+  { upstream }: Pick<ReleaseRecord, "upstream">,
+  state: ReleaseState | undefined,
+): readonly Upstream[] {
+  const all = (state?.containers ?? []).flatMap(({ address, port }) =>
+    address === null || port === null ? [] : [{ host: address, port }],
+  );
+  const isNew = upstream !== null && !all.some(({ host, port }) => host === upstream.host && port === upstream.port);
+  return isNew ? [upstream, ...all] : all;
+}
+
 /** @returns What is still in flight when the time is over. */
 async function drain(
   proxy: SiteProxy,
-  upstream: Upstream | null,
+  upstreams: readonly Upstream[],
   secondsMax: number,
   signal: AbortSignal,
 ): Promise<number> {
-  if (upstream === null) return 0;
   const endMs = performance.now() + secondsMax * 1000;
   for (;;) {
-    const count = await inFlightOf(proxy, upstream);
+    const counts = await Promise.all(upstreams.map((upstream) => inFlightOf(proxy, upstream)));
+    const count = counts.reduce((sum, one) => sum + one, 0);
     if (count === 0 || signal.aborted || performance.now() >= endMs) return count;
     await pause(DRAIN_INTERVAL_SECONDS, signal);
   }

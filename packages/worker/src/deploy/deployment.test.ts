@@ -58,6 +58,34 @@ describe("a deployment", () => {
     expect(await world.log(second)).toMatch(/> retire\nretire done in/);
   });
 
+  test("drains every container of the release before it that takes requests", async () => {
+    const engineFor = world.engine.for;
+    let pair: string | undefined;
+    world.engine.for = (owner) => {
+      const engine = engineFor(owner);
+      const inspect: typeof engine.inspect = async (ref) => {
+        const state = await engine.inspect(ref);
+        if (state === undefined || ref.deploymentUuid !== pair) return state;
+        const { restartCount, exitCode, startedAt } = state;
+        const one = { state: "running", restartCount, exitCode, startedAt, isExcluded: false } as const;
+        const containers = [7777, 7778].map((port) => ({ ...one, name: "web", address: "127.0.0.1", port }));
+        return { ...state, containers };
+      };
+      return { ...engine, inspect };
+    };
+    world.worker({ settings: { drainSecondsMax: 60 } });
+    const application = await world.application();
+    const first = await world.ended(await world.deploy(application));
+    pair = first.uuid;
+    world.proxy.busy.set(7778, 1);
+    const second = await world.ended(await world.deploy(application));
+    const before = world.points.count("inFlight");
+    await until("it was asked again", () => world.points.count("inFlight") > before + 6);
+    expect(world.engine.releases().map(({ deploymentUuid }) => deploymentUuid)).toEqual([first.uuid, second.uuid]);
+    world.proxy.busy.delete(7778);
+    await until("it is removed", () => world.engine.releases().length === 1);
+  });
+
   test("ends requests that last longer than the drain", async () => {
     world.worker({ settings: { drainSecondsMax: 0.3 } });
     const { application, first } = await deployed();
