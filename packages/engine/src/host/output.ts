@@ -15,6 +15,8 @@ export interface OutputOptions {
   readonly maxOutputBytes?: number | undefined;
   /** How long nothing has to come from a program that ended before its output counts as whole. Default 250. */
   readonly idleMs?: number | undefined;
+  /** How long at most it is read on after the program's end. Default: as long as something comes. */
+  readonly lateMsMax?: number | undefined;
 }
 
 export interface CollectedOutput {
@@ -62,10 +64,12 @@ export function collectOutput(child: OutputStreams, options: OutputOptions): Col
 
   return {
     async drained() {
+      const endMs = Date.now() + (options.lateMsMax ?? Number.POSITIVE_INFINITY);
       const all = Promise.all(reads).then(() => true);
       while (!(await Promise.race([all, delay(idleMs, false)]))) {
         // A process that left the group may hold the pipe open for ever.
-        if (Date.now() - readAt >= idleMs) for (const stream of Object.values(streams)) stream.destroy();
+        const isOver = Date.now() - readAt >= idleMs || Date.now() > endMs;
+        if (isOver) for (const stream of Object.values(streams)) stream.destroy();
       }
     },
     kept: () => ({ output: new TextDecoder().decode(Buffer.concat(chunks), { stream: true }), isTruncated }),

@@ -311,6 +311,12 @@ describe.runIf(hasSshd)("a host over SSH", () => {
       expect((await Promise.all(runs)).map(({ output }) => Number(output))).toEqual(runs.map((_, index) => index));
     });
 
+    test("does not wait for what a program left running, though that writes without end", async () => {
+      const script = "(for n in $(seq 200); do echo more; sleep 0.1; done) & echo done";
+      const result = await hostWith().run(["sh", "-c", script], { env });
+      expect(result).toMatchObject({ exitCode: 0, output: expect.stringContaining("done") });
+    }, 12_000);
+
     test("says that the connection broke off while a program ran", async () => {
       const host = hostWith();
       const running = host.run(["sh", "-c", "echo up; sleep 300"], { env, onLine: () => sshd.cut() });

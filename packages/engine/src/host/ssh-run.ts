@@ -80,7 +80,7 @@ async function inTurn(
   channel.on("error", () => {}); // Told by its end.
   const ending = endOf(channel);
   const { pid, stderr } = withoutPid(channel.stderr);
-  const output = collectOutput({ stdout: channel, stderr }, { ...options, idleMs: IDLE_MS });
+  const output = collectOutput({ stdout: channel, stderr }, { ...options, idleMs: IDLE_MS, lateMsMax: LATE_MS_MAX });
   const handedOn = feed(channel, text, options, broken);
 
   const first = await firstOf(ending, options.signal, options.timeoutSeconds);
@@ -210,3 +210,5 @@ function brokenError(argv: Argv, cause: unknown): DomainError {
 }
 
 const IDLE_MS = 1000; // What an ended program wrote is on the way for a while; what it left running is not waited for.
+/** What it left running may write for ever. */
+const LATE_MS_MAX = 5000;
