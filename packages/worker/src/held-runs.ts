@@ -68,7 +68,16 @@ export function createHeldRunner<Run>(deps: ValidationDeps, pulse: Pulse, kind: 
   const running = new Map<string, Running>();
   const [stopping, closed] = [new AbortController(), new AbortController()];
   const loops: Promise<void>[] = [];
-  let heldUntilMs = 0;
+  let expiry: NodeJS.Timeout | undefined;
+
+  /** Who cannot renew must stop before another says that it has, whether the database refuses or does not answer. */
+  const heldUntil = (untilMs: number) => {
+    clearTimeout(expiry);
+    const lose = () => {
+      for (const { end } of running.values()) end("lost");
+    };
+    expiry = setTimeout(lose, Math.max(untilMs - performance.now(), 0) * LEASE_USE);
+  };
 
   const claimAll = async () => {
     const ids = (await stores.servers.list()).filter(deps.ownsServer).map(({ id }) => id);
@@ -84,7 +93,7 @@ export function createHeldRunner<Run>(deps: ValidationDeps, pulse: Pulse, kind: 
   const run = (taken: Run) => {
     const aborter = new AbortController();
     const uuid = kind.uuidOf(taken);
-    if (running.size === 0) heldUntilMs = performance.now() + settings.leaseSeconds * 1000;
+    if (running.size === 0) heldUntil(performance.now() + settings.leaseSeconds * 1000);
     const ended = kind.run(taken, aborter.signal).finally(() => {
       running.delete(uuid);
       pulse.beat();
@@ -96,17 +105,9 @@ export function createHeldRunner<Run>(deps: ValidationDeps, pulse: Pulse, kind: 
     const uuids = [...running.keys()];
     if (uuids.length === 0) return;
     const askedMs = performance.now();
-    try {
-      const held = new Set(await kind.renew(owner, uuids, settings.leaseSeconds));
-      heldUntilMs = askedMs + settings.leaseSeconds * 1000;
-      for (const uuid of uuids) if (!held.has(uuid)) running.get(uuid)?.end("gone");
-    } catch (error) {
-      // Who cannot renew must stop before another says that it has.
-      if (performance.now() > heldUntilMs - settings.renewSeconds * 1000) {
-        for (const uuid of uuids) running.get(uuid)?.end("lost");
-      }
-      throw error;
-    }
+    const held = new Set(await kind.renew(owner, uuids, settings.leaseSeconds));
+    heldUntil(askedMs + settings.leaseSeconds * 1000);
+    for (const uuid of uuids) if (!held.has(uuid)) running.get(uuid)?.end("gone");
   };
 
   const tidy = async () => {
@@ -145,6 +146,7 @@ export function createHeldRunner<Run>(deps: ValidationDeps, pulse: Pulse, kind: 
       for (const { end } of running.values()) end("stopped");
       await within(settings.abortSecondsMax, all());
       closed.abort();
+      clearTimeout(expiry);
       await within(STOP_SECONDS_MAX, Promise.all(loops));
     },
   };
@@ -161,4 +163,6 @@ export function pruning(prune: () => Promise<number>): (signal: AbortSignal) => 
 }
 
 const PRUNE_INTERVAL_MS = 600_000;
+/** Clocks and event loops are late, never early. */
+const LEASE_USE = 0.9;
 const STOP_SECONDS_MAX = 5;

@@ -171,6 +171,24 @@ test("ends as failed, without a file, when its control plane is killed", async (
   await until("its file goes", () => backup.files().length === 0);
 });
 
+test("is broken off before another says that it was, also when the database does not answer at all", async () => {
+  let isBrokenOff = false;
+  program = dumping(async (command, io) => {
+    io.signal.addEventListener("abort", () => (isBrokenOff = true), { once: true });
+    return await endless(command, io);
+  });
+  const backup = await scheduled();
+  const renew = () => new Promise<never>(() => undefined);
+  start({
+    system: { ...database.system, backups: { ...database.system.backups, renew } },
+    settings: { leaseSeconds: 2, renewSeconds: 0.2 },
+  });
+  await backup.dumping();
+  start({ server: { id: -1 } });
+  expect(await backup.ended()).toMatchObject({ status: "failed", message: "The control plane stopped while it ran." });
+  expect(isBrokenOff).toBe(true);
+});
+
 test("ends as failed when the control plane is stopped, and is deleted with its file while it runs", async () => {
   program = endless;
   const runner = start();
