@@ -31,14 +31,21 @@ export async function renewRuns(
 export const isHeldBy = ({ uuid, owner }: { readonly uuid: string; readonly owner: string }) =>
   sql`run.uuid = ${uuid} and run.lease_owner = ${owner}`;
 
+/**
+ * Waits, and nobody who could take it has been there for longer than a control plane takes to start anew. A server that
+ * one looks after has that one's lease.
+ */
+export function isUnreached(run: string): RawBuilder<unknown> {
+  const [owner, created] = [sql.ref(`${run}.lease_owner`), sql.ref(`${run}.created_at`)];
+  const longAgo = sql`clock_timestamp() - interval '120 seconds'`;
+  return sql`${owner} is null and ${created} < ${longAgo} and not exists (
+    select from lease where lease.name = 'server:' || resource.server_id and lease.expires_at > ${longAgo})`;
+}
+
+export const UNREACHED = "Its server is not within reach of any control plane.";
+
 /** Runs that nobody goes on with, and why: over `run` and `resource`, whose server has to be within reach. */
 export const ABANDONED: readonly { readonly isMeant: RawBuilder<unknown>; readonly message: string }[] = [
   { isMeant: sql`run.lease_expires_at < clock_timestamp()`, message: "The control plane stopped while it ran." },
-  {
-    // A server that a control plane looks after has that control plane's lease. It may take this long to start.
-    isMeant: sql`run.lease_owner is null and run.created_at < clock_timestamp() - interval '120 seconds'
-      and not exists (select from lease where lease.name = 'server:' || resource.server_id
-        and lease.expires_at > clock_timestamp())`,
-    message: "Its server is not within reach of any control plane.",
-  },
+  { isMeant: isUnreached("run"), message: UNREACHED },
 ];

@@ -1,6 +1,7 @@
 import type { ClaimedTask, ScheduledTaskExecutionRecord, SystemScheduledTaskStore } from "@berth/core";
 import { sql } from "kysely";
 import { type Context, idsOf, inTransaction, tell, wakeWorkers } from "./context.ts";
+import { isUnreached, UNREACHED } from "./held-run.ts";
 import { storable } from "./storable.ts";
 
 /** As uuids are: 24 lower-case letters and digits, a letter first. */
@@ -41,14 +42,9 @@ export function systemScheduledTaskStore(context: Context): SystemScheduledTaskS
           error_details: "The control plane stopped while it ran. Whether it took effect is not known.",
           finished_at: at,
         });
-        // A server that a control plane looks after has that control plane's lease.
-        const isUnreached = sql`execution.lease_owner is null
-          and execution.created_at < clock_timestamp() - ${UNCLAIMED_SECONDS_MAX} * interval '1 second'
-          and not exists (select from lease where lease.name = 'server:' || resource.server_id
-            and lease.expires_at > clock_timestamp())`;
-        const unreached = await endExecutions(inside, isUnreached, {
+        const unreached = await endExecutions(inside, isUnreached("execution"), {
           ...FAILED,
-          error_details: "Its server is not within reach of any control plane.",
+          error_details: UNREACHED,
           finished_at: at,
         });
         return lost + unreached;
@@ -70,8 +66,6 @@ export function systemScheduledTaskStore(context: Context): SystemScheduledTaskS
 }
 
 const FAILED = { status: "failed", exit_code: null } as const;
-/** As long as a control plane may take to start. */
-const UNCLAIMED_SECONDS_MAX = 120;
 const TASKS_AT_ONCE = 100;
 const ROWS_AT_ONCE = 1000;
 
