@@ -237,7 +237,7 @@ describe("restores", () => {
   });
 
   test("are listed newest first and page by page, with what was counted", async () => {
-    const { database, backupId, path } = await made();
+    const { database, backupId, path, schedule, executionUuid } = await made();
     const insert = async (kind: "drill" | "restore") => {
       const restore = await api.stores.restores.insert({
         ...{ uuid: testUuid(), kind, database_name: "postgres", backup_execution_id: backupId },
@@ -269,6 +269,11 @@ describe("restores", () => {
         tables,
       },
     });
+    const used = `${path}/backups/${schedule.uuid}`;
+    for (const it of [used, `${used}/executions/${executionUuid}`]) {
+      const refused = await api.ask("DELETE", it);
+      expect([refused.status, refused.json.code]).toEqual([400, "resource.in_use"]);
+    }
     const missing = await api.ask("GET", `${path}/restores/x`);
     expect([missing.status, missing.json.message]).toEqual([404, "Restore not found."]);
     const types = (await api.stores.events.list({})).map(({ type }) => type);

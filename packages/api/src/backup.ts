@@ -65,8 +65,9 @@ export const backups = {
     path: "/backups/{scheduled_backup_uuid}",
     operationId: "delete-backup-configuration-by-uuid",
     summary: "Delete a backup schedule",
-    description: "With its executions and their files.",
+    description: "With its executions and their files. Refused while one of them is being restored.",
     ability: "write",
+    errors: ["resource.in_use"],
     input: z.strictObject({ scheduled_backup_uuid, delete_s3 }),
   })
     .output(Message)
@@ -91,8 +92,9 @@ export const backups = {
     path: "/backups/{scheduled_backup_uuid}/executions/{execution_uuid}",
     operationId: "delete-backup-execution-by-uuid",
     summary: "Delete a backup",
-    description: "With its file on the server.",
+    description: "With its file on the server. Refused while it is being restored.",
     ability: "write",
+    errors: ["resource.in_use"],
     input: z.strictObject({ scheduled_backup_uuid, execution_uuid, delete_s3 }),
   })
     .output(Message)

@@ -12,6 +12,7 @@ import {
   backupPlan,
   backupScheduleView,
   type DatabaseRecord,
+  DomainError,
   invalid,
   newBackup,
   notFound,
@@ -74,11 +75,14 @@ export function backups(context: UseCaseContext) {
       return { message: "Database backup configuration updated" };
     },
 
-    /** With its executions and their files, and with `deleteS3` their objects. */
+    /** With its executions and their files, and with `deleteS3` their objects. @throws DomainError `resource.in_use` */
     async delete(databaseUuid: string, uuid: string, deleteS3 = false): Promise<{ message: string }> {
       requireAbility(scope, "write");
       await stores.transaction(async (inside) => {
         const database = await findDatabaseAlone(inside, databaseUuid);
+        const schedule = await inside.backups.find(database.id, uuid);
+        if (schedule === undefined) throw notFound(THING);
+        await requireNotRestored(inside, schedule.id);
         if (!(await inside.backups.delete(database.id, uuid, { deleteS3 }))) throw notFound(THING);
         await tellOfResource(inside, database, "resource.backups_changed", { deleted: uuid });
       });
@@ -94,7 +98,7 @@ export function backups(context: UseCaseContext) {
       return mapPage(await stores.backups.executions(schedule.id, paging), backupExecutionSummary);
     },
 
-    /** Its file goes too, and with `deleteS3` its object. */
+    /** Its file goes too, and with `deleteS3` its object. @throws DomainError `resource.in_use` */
     async deleteExecution(
       databaseUuid: string,
       uuid: string,
@@ -105,6 +109,7 @@ export function backups(context: UseCaseContext) {
         const database = await findDatabaseAlone(inside, databaseUuid);
         const schedule = await inside.backups.find(database.id, uuid);
         if (schedule === undefined) throw notFound(THING);
+        await requireNotRestored(inside, schedule.id, executionUuid);
         const isDeleted = await inside.backups.deleteExecution(schedule.id, executionUuid, { deleteS3 });
         if (!isDeleted) throw notFound("Backup execution");
         await tellOfResource(inside, database, "resource.backups_changed", { updated: uuid });
@@ -115,6 +120,12 @@ export function backups(context: UseCaseContext) {
 }
 
 const THING = "Backup configuration";
+
+/** What is broken off may leave a database half restored. @throws DomainError `resource.in_use` */
+async function requireNotRestored(inside: Stores, scheduleId: number, executionUuid?: string): Promise<void> {
+  if (!(await inside.restores.isRunning(scheduleId, executionUuid))) return;
+  throw new DomainError("resource.in_use", "The backup is in use: it is being restored. Wait until that has ended.");
+}
 
 /** The schedules of these databases with their newest execution, by the database's uuid. */
 export async function backupConfigurations(

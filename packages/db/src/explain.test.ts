@@ -156,6 +156,7 @@ const READS: Readonly<Record<string, (read: Read, tables: TeamTables) => Promise
   "backups that were asked for": ({ system }) => system.backups.beginRequested([-1]),
   "copies of a backup": ({ system }, { scheduleId }) => system.backups.copies(scheduleId, "local"),
   "a database's restores": ({ stores }, { databaseId }) => stores.restores.list(databaseId, { take: 1 }),
+  "whether a backup is being restored": ({ stores }, { scheduleId }) => stores.restores.isRunning(scheduleId),
   "drills that run": ({ system }) => system.restores.runningDrills(),
   "databases that are public": ({ system }) => system.databases.listPublic([-1]),
   "what is being removed": ({ system }) => system.resources.listRemoving(),

@@ -342,6 +342,7 @@ const ATTEMPTS: Attempts = {
   restores: {
     list: (stores, { database }) => stores.restores.list(database.id).then(({ items }) => items),
     find: (stores, { database, restore }) => stores.restores.find(database.id, restore.uuid),
+    isRunning: (stores, { schedule }) => stores.restores.isRunning(schedule.id),
     insert: (stores, { database, execution }) => stores.restores.insert(newRestore(database, execution)),
   },
   s3Storages: {

@@ -53,6 +53,18 @@ export function restoreStore(context: TeamContext): RestoreStore {
         () => countRows(db.selectFrom("backup_restore").where("resource_id", "in", ownResource(resourceId))),
       ),
     find,
+    async isRunning(scheduleId, executionUuid) {
+      const running = db
+        .selectFrom("backup_restore")
+        .innerJoin("backup_execution", "backup_execution.id", "backup_restore.backup_execution_id")
+        .innerJoin("resource", "resource.id", "backup_restore.resource_id")
+        .select("backup_restore.id")
+        .where("backup_restore.status", "=", "running")
+        .where("backup_execution.scheduled_backup_id", "=", scheduleId)
+        .where("resource.team_id", "=", teamId);
+      const meant = executionUuid === undefined ? running : running.where("backup_execution.uuid", "=", executionUuid);
+      return (await meant.limit(1).executeTakeFirst()) !== undefined;
+    },
     insert: ({ resource_id, target_resource_id, backup_execution_id, ...restore }) =>
       inTransaction(context, async (inside) => {
         const { rows } = await sql`

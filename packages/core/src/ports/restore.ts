@@ -45,6 +45,8 @@ export interface NewRestore extends Pick<RestoreRecord, "uuid" | "kind" | "datab
 }
 
 export interface RestoreStore {
+  /** Whether a backup of this schedule is being restored or tried; with `executionUuid`, whether that one is. */
+  isRunning(scheduleId: number, executionUuid?: string): Promise<boolean>;
   /** Of the backups of a database, newest first. */
   list(resourceId: number, paging?: Paging): Promise<Page<RestoreRecord>>;
   find(resourceId: number, uuid: string): Promise<RestoreRecord | undefined>;
