@@ -1,5 +1,5 @@
 import { type DomainError, isDomainError, ROOT_TEAM_ID } from "@berth/core";
-import { testApplication, testPlace } from "@berth/testing";
+import { testApplication, testPlace, testServer } from "@berth/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { gitApplication, secondDestination, type World, world } from "./world.fixture.ts";
 
@@ -306,6 +306,47 @@ describe("changing an application", () => {
     expect(await urlsOf()).toHaveLength(2);
     await at.own.applications.update(uuid, { build_pack: "nixpacks" });
     expect(await urlsOf()).toEqual([]);
+  });
+
+  test("leaves out URLs of containers that the compose file lacks, once a deployment has read it", async () => {
+    const settings = { build_pack: "dockercompose" } as const;
+    const { uuid, id } = await testApplication(at.stores, at.place, { settings });
+    const host = `${uuid}.example`;
+    const docker_compose_domains = [
+      { name: "web", domain: `http://${host}` },
+      { name: "gone", domain: `http://gone.${host}` },
+    ];
+    expect(await at.own.applications.update(uuid, { docker_compose_domains })).toEqual({ uuid });
+    const { deployments = [] } = await at.own.deploy({ uuid, force: true });
+    const claim = await at.db.system.deployments.claimNext("test", 60);
+    if (claim === undefined) throw new Error("No deployment waits.");
+    const compose = "services: { web: { image: a } }";
+    const artifact = { type: "stack", compose, images: {}, files: [] } as const;
+    const built_by = deployments[0]?.deployment_uuid ?? "";
+    await at.db.system.releases.saveCandidate(claim.lease, { artifact, upstream: null, built_by });
+    await at.db.system.releases.promote(claim.lease);
+    await at.db.system.deployments.finish(claim.lease, "finished", null);
+    const answer = await at.own.applications.update(uuid, { docker_compose_domains });
+    expect(answer).toEqual({ uuid, message: "The compose file has no service gone: its domains were left out." });
+    expect((await at.db.system.resources.domains(id)).map(({ container }) => container)).toEqual(["web"]);
+    expect(JSON.parse((await at.own.applications.get(uuid)).docker_compose_domains ?? "")).toEqual({
+      web: { domain: `http://${host}` },
+    });
+  });
+
+  test.each([
+    [{ proxy_type: "NONE" }, true],
+    [{ settings: { is_build_server: true } }, true],
+    [{ proxy_type: "caddy" }, false],
+  ])("keeps URLs where nothing leads them on: %j", async (change, areKept) => {
+    const place = { ...at.place, ...(await testServer(at.stores)) };
+    const { uuid } = await testApplication(at.stores, place);
+    await at.own.applications.update(uuid, { domains: `http://${uuid}.example` });
+    await at.stores.servers.update(place.server.uuid, { engine: "docker", ip: `${uuid}.test`, ...change });
+    const answer = await at.own.applications.update(uuid, { domains: `http://new-${uuid}.example` });
+    expect(answer.message).toEqual(areKept ? expect.stringContaining("has no proxy") : undefined);
+    const { fqdn } = await at.own.applications.get(uuid);
+    expect(fqdn).toBe(`http://${areKept ? "" : "new-"}${uuid}.example`);
   });
 
   test("is refused as a whole when its URLs are taken", async () => {

@@ -19,10 +19,11 @@ import {
 import { applicationViews } from "./application-answer.ts";
 import { createCompose } from "./application-compose.ts";
 import { createApplication } from "./application-create.ts";
+import { changedDomains } from "./application-domain.ts";
 import { requireBuildPack, requireContainerPowers, requireReachableSource } from "./application-support.ts";
 import type { UseCaseContext } from "./context.ts";
 import { applicationWish, DUPLICATE_MESSAGE, requestDeployment } from "./deployment-request.ts";
-import { claimDomains, requestedDomains, requireFreeDomains } from "./domain.ts";
+import { claimDomains, requireFreeDomains } from "./domain.ts";
 import { tellOfResource } from "./event.ts";
 import { changedRepository } from "./github-repository.ts";
 import { findPrivateKey } from "./private-key.ts";
@@ -82,15 +83,12 @@ function requireUploads(application: ApplicationRecord): void {
   throw new DomainError("resource.state", message);
 }
 
-async function update(context: UseCaseContext, uuid: string, sent: ApplicationUpdate): Promise<ChangedApplication> {
+async function update(context: UseCaseContext, uuid: string, asked: ApplicationUpdate): Promise<ChangedApplication> {
   const { scope, stores } = context;
   requireAbility(scope, "write");
   const current = await findApplication(stores, uuid);
+  const { sent, claims, message } = await changedDomains(stores, current, asked);
   const change = await checkedChange(context, current, sent);
-  const hadContainers = current.settings.build_pack === "dockercompose";
-  const hasContainers = (sent.build_pack ?? current.settings.build_pack) === "dockercompose";
-  // URLs of containers lead to nothing that has none.
-  const claims = requestedDomains(sent, hasContainers) ?? (hadContainers && !hasContainers ? [] : undefined);
   const wanted = { claims: claims ?? [], isForced: sent.force_domain_override ?? false, resourceId: current.id };
   const hasDomains = claims !== undefined;
   if (hasDomains) await requireFreeDomains(context, stores, wanted);
@@ -101,6 +99,7 @@ async function update(context: UseCaseContext, uuid: string, sent: ApplicationUp
     await tellOfResource(inside, application, "resource.updated", { fields: Object.keys(sent).sort() });
     return {
       uuid,
+      ...(message === undefined ? {} : { message }),
       ...(sent.instant_deploy ? await deployedAnswer(context, inside, application) : {}),
       ...(overridden.length > 0 ? { overridden } : {}),
     };

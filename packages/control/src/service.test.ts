@@ -507,6 +507,7 @@ volumes: { data: , more: }
       ],
       urls: [{ container: "api", before: [`http://api-${uuid}.localhost`], after: [] }],
       replacement: { mode: "stop_first", reason: expect.stringContaining("several containers") },
+      warnings: [],
       needs_deployment: true,
     });
     const done = await at.own.services.update(uuid, { docker_compose: text });

@@ -179,7 +179,9 @@ export type CreatedApplication = z.infer<typeof CreatedApplication>;
 export const ChangedApplication = z
   .object({
     uuid: text,
-    message: text.optional().describe("With instant_deploy, when a deployment of the same commit waits already."),
+    message: text
+      .optional()
+      .describe("What was left out of the change, or that a deployment of the same commit waits already."),
     deployment_uuid: text.optional().describe("With instant_deploy: the deployment that is queued."),
     overridden: z.array(DomainConflict).optional().describe("With force_domain_override: what lost its URL to it."),
   })

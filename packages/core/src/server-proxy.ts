@@ -18,6 +18,10 @@ export function shownProxyStatus(
   return isOn ? (server.proxy_status ?? "running") : "exited";
 }
 
+/** Whether anything leads URLs on to what runs there. Without Docker it is Berth itself. */
+export const hasProxy = ({ engine, proxy_type, settings }: Pick<ServerRecord, "engine" | "proxy_type" | "settings">) =>
+  !settings.is_build_server && (engine !== "docker" || proxy_type.toUpperCase() !== "NONE");
+
 export const ServerProxyDetails = z
   .object({
     proxy_type: z.string().nullable(),

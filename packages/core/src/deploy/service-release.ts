@@ -66,6 +66,12 @@ export const serviceValues = ({ envs, shared }: Pick<ServiceSubject, "envs" | "s
     shared,
   );
 
+/** Names of the containers of a stack that was built; `undefined` for any other. */
+export function composeNames(artifact: Artifact): readonly string[] | undefined {
+  const compose = artifact.type === "stack" ? parseCompose(artifact.compose) : undefined;
+  return compose === undefined || "problems" in compose ? undefined : compose.containers.map(({ name }) => name);
+}
+
 /** @throws DomainError `deploy.start_failed` */
 export function composeOf(artifact: Artifact): Compose {
   if (artifact.type !== "stack") throw new DomainError("internal.error", "What was built is no stack.");

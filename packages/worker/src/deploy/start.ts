@@ -1,4 +1,4 @@
-import type { Step, Upstream } from "@berth/core";
+import { composeNames, type Step, type Upstream } from "@berth/core";
 import { STOP_GRACE_SECONDS } from "../settings.ts";
 import type { Built, CheckedOut } from "./checkout.ts";
 import type { StepContext } from "./context.ts";
@@ -22,6 +22,7 @@ export const start: Step<StepContext, Built & Pick<CheckedOut, "commit">, Starte
     const spec = kind.releaseSpec({ ...ctx, deployment: { ...deployment, commit } }, artifact);
     // Before anything that runs is stopped for it.
     await hands.engine.requireName?.(spec);
+    tellUnknown(ctx, artifact);
     await giveWay(ctx);
     const { upstream } = await hands.engine.start(spec, ctx.io);
     await recordVolumes(stores, ctx.subject.record, spec);
@@ -35,6 +36,16 @@ export const start: Step<StepContext, Built & Pick<CheckedOut, "commit">, Starte
     await stores.releases.delete(deployment.id);
   },
 };
+
+/** Names of containers in URLs are compared with the compose file once it has been read. */
+function tellUnknown({ domains, say }: StepContext, artifact: Built["artifact"]): void {
+  const names = composeNames(artifact);
+  if (names === undefined) return;
+  for (const { container, url } of domains) {
+    if (!container || names.includes(container)) continue;
+    say(`Warning: ${url} leads nowhere, since the compose file has no service ${container}.`, "stderr");
+  }
+}
 
 /** A candidate has no traffic to finish, and a cancelled deployment is gone within 5 seconds. */
 const UNDO_GRACE_SECONDS_MAX = 2;

@@ -2,7 +2,7 @@ import { isDomainError, parseCompose } from "@berth/core";
 import { describe, expect, test } from "vitest";
 import { planStack } from "./document.ts";
 import { stopOrder } from "./order.ts";
-import { composeReason } from "./reason.ts";
+import { composeReason, shownProgress } from "./reason.ts";
 import { stackSpec } from "./stack.fixture.ts";
 
 const IDS = { resourceUuid: "res", deploymentUuid: "dep" };
@@ -233,3 +233,9 @@ test.each([
   [['external volume "x" not found'], "the server has no volume x. Make it, or leave out external in the file."],
   [[], "the compose tool gave no reason."],
 ])("says why it failed: %j", (words, sentence) => expect(composeReason(words)).toBe(sentence));
+
+test.each([
+  [" Container web-res000000000-dep000000000  Started ", "Container web Started"],
+  [" Container berth-dep000000000000000000000-web-2  Created", "Container web-2 Created"],
+  ["time=x level=warning msg=y", undefined],
+])("tells how far it is: %j", (line, shown) => expect(shownProgress(line)).toBe(shown));

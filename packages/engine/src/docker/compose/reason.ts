@@ -10,6 +10,12 @@ export function composeReason(words: readonly string[]): string {
   return /[.!?]$/.test(reason) ? reason : `${reason}.`;
 }
 
+/** A line of progress, e.g. `Container db Started`, for the log; `undefined`: it is none. */
+export function shownProgress(line: string): string | undefined {
+  const text = plain(line);
+  return PROGRESS.test(text) ? text.slice(0, REASON_LENGTH_MAX) : undefined;
+}
+
 /** Containers are called by their deployment: people know them by their names in the text. */
 const plain = (line: string): string =>
   line

@@ -8,7 +8,7 @@ import { run } from "../../host/local.ts";
 import { pidsWithEnv } from "../../host/procfs.ts";
 import { dockerConfig, pluginFolders } from "../builder/registry-auth.ts";
 import { DOCKER_SOCKET } from "../client.ts";
-import { composeReason } from "./reason.ts";
+import { composeReason, shownProgress } from "./reason.ts";
 import { projectName } from "./spec.ts";
 import { yamlText } from "./yaml-text.ts";
 
@@ -81,6 +81,7 @@ async function call(options: ComposeToolOptions, one: Call, io: WorkIO): Promise
   const file = join(one.folder, "compose.json");
   await writeFile(file, yamlText(one.document), { mode: 0o600 });
   const words: string[] = [];
+  const said = new Set<string>();
   const { exitCode } = await run(composeArgv(one, file), {
     cwd: one.folder,
     // Its variables would be those of the document: there are none but what the program itself needs.
@@ -99,6 +100,10 @@ async function call(options: ComposeToolOptions, one: Call, io: WorkIO): Promise
     onLine: (line) => {
       words.push(line);
       if (words.length > WORDS_MAX) words.shift();
+      const shown = shownProgress(line);
+      // Each state of a container is told once, though the tool looks at it again and again.
+      if (shown !== undefined && !said.has(shown)) io.onLine(shown, "stdout");
+      if (shown !== undefined && said.size < PROGRESS_MAX) said.add(shown);
     },
   }).catch((cause: unknown) => {
     if (isDomainError(cause, "engine.failed")) throw missingCompose(cause);
@@ -140,3 +145,4 @@ const MISSING = /is not a docker command|unknown command: docker compose|unknown
 const SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 const CANCEL_GRACE_SECONDS = 2; // A cancelled deployment is gone within 5.
 const WORDS_MAX = 200;
+const PROGRESS_MAX = 1000;

@@ -1,0 +1,53 @@
+import {
+  type ApplicationRecord,
+  type ApplicationUpdate,
+  composeNames,
+  type DomainClaim,
+  hasProxy,
+  type Stores,
+} from "@berth/core";
+import { requestedDomains } from "./domain.ts";
+
+/** What a change says of URLs, as far as it can be kept. */
+export interface ChangedDomains {
+  readonly sent: ApplicationUpdate;
+  /** `undefined`: they stay. */
+  readonly claims: readonly DomainClaim[] | undefined;
+  /** What was left out, and why. */
+  readonly message?: string;
+}
+
+/**
+ * URLs of containers lead to none that the compose file lacks, which is known once a deployment has read it; and where
+ * nothing can lead a URL on, those of an application stay as they are.
+ * @throws DomainError `request.invalid`
+ */
+export async function changedDomains(
+  stores: Stores,
+  current: ApplicationRecord,
+  sent: ApplicationUpdate,
+): Promise<ChangedDomains> {
+  const hadContainers = current.settings.build_pack === "dockercompose";
+  const hasContainers = (sent.build_pack ?? current.settings.build_pack) === "dockercompose";
+  if (hasContainers && sent.docker_compose_domains) return await ofContainers(stores, current, sent);
+  const claims = requestedDomains(sent, hasContainers);
+  if (claims === undefined) {
+    // URLs of containers lead to nothing that has none.
+    return { sent, claims: hadContainers && !hasContainers ? [] : undefined };
+  }
+  const server = await stores.servers.findById(current.server_id);
+  if (server === undefined || hasProxy(server) || hasContainers) return { sent, claims };
+  return { sent, claims: undefined, message: `Server ${server.name} has no proxy, so the domains stay as they were.` };
+}
+
+async function ofContainers(stores: Stores, current: ApplicationRecord, sent: ApplicationUpdate) {
+  const live = await stores.releases.live(current.id, 0);
+  const names = live && composeNames(live.artifact);
+  const items = sent.docker_compose_domains ?? [];
+  const unknown = names === undefined ? [] : items.filter(({ name }) => !names.includes(name));
+  const known = { ...sent, docker_compose_domains: items.filter((item) => !unknown.includes(item)) };
+  const claims = requestedDomains(known, true);
+  if (unknown.length === 0) return { sent, claims };
+  const left = unknown.map(({ name }) => name).join(", ");
+  return { sent: known, claims, message: `The compose file has no service ${left}: its domains were left out.` };
+}
