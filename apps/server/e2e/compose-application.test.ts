@@ -1,6 +1,6 @@
 import { describeDocker, type RepositoryFiles } from "@berth/testing";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { deploy, get, placeOf, temporaryRepository } from "./applications.fixture.ts";
+import { deploy, get, outcomeOf, placeOf, temporaryRepository } from "./applications.fixture.ts";
 import { type DockerServer, dockerServer } from "./docker.fixture.ts";
 import { until } from "./server.fixture.ts";
 
@@ -96,6 +96,19 @@ describeDocker("an application of a compose file", ["busybox:stable", "caddy:2"]
       return answer?.body === "2\n" ? true : undefined;
     }, 60_000);
   }, 240_000);
+
+  test("goes back to its first release without a build", async () => {
+    const { body } = await server.rest("GET", `/applications/${uuid}/rollback-images`);
+    const { images } = body as { images: { tag: string; is_current: boolean }[] };
+    const wanted = images.find(({ is_current }) => !is_current)?.tag;
+    const answer = await server.rest("POST", `/applications/${uuid}/rollback`, { commit: wanted });
+    expect(answer.status, JSON.stringify(answer.body)).toBe(200);
+    const outcome = await outcomeOf(server, (answer.body as { deployment_uuid: string }).deployment_uuid);
+    expect(outcome, outcome.log).toMatchObject({ status: "finished" });
+    expect(outcome.log).not.toMatch(/Builds web|Pulling/);
+    expect((await get(server, webHost)).body).toBe("1\n");
+    expect((await get(server, webHost, "/site/page.txt")).body).toBe("page 1");
+  }, 180_000);
 
   test("goes with all that was made for it", async () => {
     expect((await server.rest("DELETE", `/applications/${uuid}`)).status).toBe(200);

@@ -23,6 +23,7 @@ export const start: Step<StepContext, Built & Pick<CheckedOut, "commit">, Starte
     // Before anything that runs is stopped for it.
     await hands.engine.requireName?.(spec);
     tellUnknown(ctx, artifact);
+    tellLost(ctx, artifact);
     await giveWay(ctx);
     const { upstream } = await hands.engine.start(spec, ctx.io);
     await recordVolumes(stores, ctx.subject.record, spec);
@@ -37,10 +38,15 @@ export const start: Step<StepContext, Built & Pick<CheckedOut, "commit">, Starte
   },
 };
 
-/** Names of containers in URLs are compared with the compose file once it has been read. */
-function tellUnknown({ domains, say }: StepContext, artifact: Built["artifact"]): void {
+/** Which URLs and storages belong to none of the containers is known once the compose file has been read. */
+function tellLost({ domains, storages, say }: StepContext, artifact: Built["artifact"]): void {
   const names = composeNames(artifact);
   if (names === undefined) return;
+  for (const { container, is_managed, mount_path } of storages) {
+    if (is_managed || (container !== null && names.includes(container))) continue;
+    const sentence = `Warning: the storage at ${mount_path} is mounted nowhere, since it names no container of the compose file. Write it into the file.`;
+    say(sentence, "stderr");
+  }
   for (const { container, url } of domains) {
     if (!container || names.includes(container)) continue;
     say(`Warning: ${url} leads nowhere, since the compose file has no service ${container}.`, "stderr");
