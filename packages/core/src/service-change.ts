@@ -26,6 +26,15 @@ export const ServiceChanges = z
       .object({
         mode: z.enum(["candidate_first", "stop_first"]),
         reason: z.string(),
+        containers: z
+          .array(
+            z.object({
+              name: z.string(),
+              action: z.enum(["kept", "candidate_first", "stop_first", "added", "removed"]),
+              reason: z.string(),
+            }),
+          )
+          .describe("Those that nothing changes go on as they are."),
       })
       .describe("How the containers that run are replaced by the next deployment."),
     warnings: z.array(z.string()).describe("What the compose file says that is not done as it says."),
@@ -65,11 +74,30 @@ export function serviceChanges(plan: ServicePlan): ServiceChanges {
     variables,
     storages,
     urls: urlChanges(plan),
-    replacement: stackReplacement(plan.after),
+    replacement: replacementOf(plan, containers, variables),
     warnings: [...composeWarnings(plan.after.document)],
     needs_deployment: shaping || plan.hasNewSettings,
   };
 }
+
+function replacementOf(
+  { before, after, urls, hasNewSettings, storages }: ServicePlan,
+  containers: ServiceChanges["containers"],
+  variables: ServiceChanges["variables"],
+): ServiceChanges["replacement"] {
+  const keys = variables.map(({ key }) => key);
+  // What no text uses goes to every container.
+  const isForAll = hasNewSettings || keys.some((key) => !mentions(after.document.services, key));
+  const changed = Object.entries(after.document.services).flatMap(([name, service]) => {
+    const isGiven = isForAll || keys.some((key) => mentions(service, key)) || urls.claims.has(name);
+    const isMounted = storages.insert.some(({ container }) => container === name);
+    return isGiven || isMounted || containers.some((one) => one.name === name) ? [name] : [];
+  });
+  const { containers: actions, ...how } = stackReplacement(before, after, new Set(changed));
+  return { ...how, containers: [...actions] };
+}
+
+const mentions = (value: unknown, key: string): boolean => new RegExp(`\\b${key}\\b`).test(JSON.stringify(value));
 
 function containerChanges({ document: before }: Compose, { document: after }: Compose): ServiceChanges["containers"] {
   const names = [...new Set([...Object.keys(after.services), ...Object.keys(before.services)])];

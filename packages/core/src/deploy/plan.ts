@@ -154,7 +154,7 @@ function planLive(
   if (restartCountMax > 0 && restartCount > restartCountMax && part.pullRequestId === 0) {
     return [{ type: "give_up", resourceId: resource.id, release: ref, restartCount, restartCountMax }];
   }
-  if (isDown) {
+  if (isDown || (isPartlyStopped(state) && !resource.isDeploying)) {
     if (state !== undefined && isOver(state)) return [];
     if (observed.resting.has(release.deploymentUuid) || hasGivenWay(resource, part, wanted)) return [];
     return [{ type: "start", resourceId: resource.id, release: ref, deploymentId }];
@@ -171,6 +171,9 @@ function planLive(
 /** Its deployment has not given it the name yet, or somebody has renamed it. */
 const hasOtherName = ({ containerName }: ReleaseState): boolean =>
   containerName !== undefined && containerName.now !== containerName.wanted;
+/** Some of its containers gave way to others that did not take their place, or were stopped by hand. */
+const isPartlyStopped = ({ containers = [] }: ReleaseState): boolean =>
+  containers.some((container) => container.isStopped === true);
 
 /** All of its containers run once, and have. */
 const isOver = ({ containers = [] }: ReleaseState): boolean =>

@@ -124,6 +124,8 @@ export interface ReleaseContainer {
   readonly port: number | null;
   /** It runs once and ends, or is left out of the status. */
   readonly isExcluded: boolean;
+  /** It does not run although it shall whenever it ends: somebody stopped it. */
+  readonly isStopped?: boolean;
 }
 
 export interface Upstream {

@@ -122,3 +122,11 @@ describe("the routes of a service", () => {
     ]);
   });
 });
+
+test("a container that somebody stopped is started again, but not while a deployment makes room for itself", () => {
+  const containers = [container("web"), container("db", { state: "exited", isStopped: true })];
+  const operations = (change: Partial<WantedResource>) =>
+    plan(wanted([service(change)], []), observed([seen("d1", { containers })])).map(({ type }) => type);
+  expect(operations({ isDeploying: false })).toContain("start");
+  expect(operations({ isDeploying: true })).not.toContain("start");
+});

@@ -1,39 +1,132 @@
-import type { Compose } from "../compose/parse.ts";
+import type { Compose, ComposeContainer } from "../compose/parse.ts";
+import type { ComposeDocument } from "../compose/schema.ts";
 
 export interface StackReplacement {
-  /** `candidate_first`: the new containers run beside the old ones until they have the traffic. */
+  /** `candidate_first`: no container that runs stops before the new ones have the traffic. */
   readonly mode: "candidate_first" | "stop_first";
   /** In a sentence, for people. */
+  readonly reason: string;
+  readonly containers: readonly ContainerReplacement[];
+}
+
+export interface ContainerReplacement {
+  readonly name: string;
+  /** `kept`: it goes on as it is. The others are replaced, each in one of two ways, or new, or go. */
+  readonly action: "kept" | "candidate_first" | "stop_first" | "added" | "removed";
   readonly reason: string;
 }
 
 type Stack = Pick<Compose, "document" | "containers">;
 
-/** How the containers of a compose text are replaced by new ones. */
-export function stackReplacement(stack: Stack): StackReplacement {
-  const because = stackAloneBecause(stack);
-  if (because === undefined) {
-    const reason = "The new container starts beside the old one, which stops once the new one has the traffic.";
-    return { mode: "candidate_first", reason };
+/**
+ * How the containers of a compose text are replaced by those of the next one.
+ * @param changed Names of those of which something differs: of their definition, or of what they are given.
+ */
+export function stackReplacement(before: Stack, after: Stack, changed: ReadonlySet<string>): StackReplacement {
+  const moved = withCoupled(after.document, changed);
+  const old = new Set(before.containers.map(({ name }) => name));
+  const gone = before.containers.filter(({ name }) => !after.containers.some((one) => one.name === name));
+  const containers = [
+    ...after.containers.map((container): ContainerReplacement => {
+      const { name } = container;
+      if (!old.has(name)) return { name, action: "added", reason: "It is new." };
+      if (!moved.has(name)) return { name, action: "kept", reason: "Nothing of it has changed." };
+      const because = containerAloneBecause(container, after.document);
+      if (because === undefined) return { name, action: "candidate_first", reason: BESIDE };
+      return { name, action: "stop_first", reason: `The old one stops before the new one starts, since ${because}.` };
+    }),
+    ...gone.map(({ name }): ContainerReplacement => ({ name, action: "removed", reason: "The text has it no more." })),
+  ];
+  const stopping = containers.filter(({ action }) => action === "stop_first");
+  return {
+    mode: stopping.length === 0 ? "candidate_first" : "stop_first",
+    reason: stopping.length === 0 ? BESIDE : stopping.map(({ name, reason }) => `${name}: ${reason}`).join(" "),
+    containers,
+  };
+}
+
+const BESIDE = "The new container starts beside the old one, which stops once the new one has the traffic.";
+
+/**
+ * Why a container stops before a new one of it starts, as the end of a sentence; `undefined`: two may run. Only one that
+ * keeps nothing, holds nothing that there is once, and is looked for by no other container may run twice.
+ */
+export function containerAloneBecause(
+  { name, kind, volumes, ports }: Pick<ComposeContainer, "name" | "kind" | "volumes" | "ports">,
+  document: ComposeDocument,
+): string | undefined {
+  const service = document.services[name] ?? {};
+  if (volumes.some(({ content, isReadOnly }) => content === null && !isReadOnly)) {
+    return "it has volumes, which only one may write to";
   }
-  return { mode: "stop_first", reason: `The old containers stop before the new ones start, since ${because}.` };
+  if (kind === "database") return "it is a database";
+  if (ports !== null) return "it holds ports of the server, which only one can";
+  if (service.network_mode === "host") return "it is in the server's own network";
+  if (coupledTo(service).length > 0) return "it shares a part of another container";
+  if (hasAddress(service.networks)) return "it has a fixed address, which only one can have";
+  const seeker = seekerOf(name, document);
+  return seeker === undefined ? undefined : `${seeker} finds it by its name`;
+}
+
+/** Why the containers of a text cannot all run twice; `undefined`: they can. */
+export function stackAloneBecause({ document, containers }: Stack): string | undefined {
+  for (const container of containers) {
+    const because = containerAloneBecause(container, document);
+    if (because !== undefined) return `of its container ${container.name}, ${because}`;
+  }
+  return undefined;
+}
+
+const hasAddress = (networks: unknown): boolean =>
+  Object.values(recordOf(networks)).some((options) =>
+    ["ipv4_address", "ipv6_address", "mac_address"].some((key) => recordOf(options)[key] != null),
+  );
+
+/** Another container that would reach both of two with this name. */
+function seekerOf(name: string, { services }: ComposeDocument): string | undefined {
+  const { container_name } = services[name] ?? {};
+  const names = [name, ...(typeof container_name === "string" && container_name !== "" ? [container_name] : [])];
+  const word = new RegExp(`(?<![\\w-])(${names.map((one) => one.replace(/[.]/g, "\\.")).join("|")})(?![\\w-])`);
+  return Object.entries(services).find(([other, service]) => other !== name && word.test(soughtIn(service)))?.[0];
+}
+
+/** Where a container would say whom it talks to. */
+function soughtIn(service: Readonly<Record<string, unknown>>): string {
+  const { image: _i, build: _b, labels: _l, volumes: _v, container_name: _c, working_dir: _w, ...rest } = service;
+  return JSON.stringify(rest);
 }
 
 /**
- * Why the containers of a compose text stop before new ones start, as the end of a sentence. Only a container by itself
- * that keeps nothing and holds nothing that there is once may run twice; others would find each other, or write to the
- * same data.
+ * With those that cannot stay as they are when these change: what shares a part of a container goes with it, and what
+ * asks to be restarted with it.
  */
-export function stackAloneBecause({ document, containers }: Stack): string | undefined {
-  const [container, ...others] = containers;
-  if (container === undefined || others.length > 0) {
-    return "the compose file has several containers, which find each other by their names";
+export function withCoupled(
+  { services }: Pick<ComposeDocument, "services">,
+  changed: ReadonlySet<string>,
+): ReadonlySet<string> {
+  const all = new Set(changed);
+  for (let before = -1; before !== all.size; ) {
+    before = all.size;
+    for (const [name, service] of Object.entries(services)) {
+      const shared = coupledTo(service);
+      if (all.has(name)) for (const other of shared) all.add(other);
+      if ([...shared, ...restartedWith(service)].some((other) => all.has(other))) all.add(name);
+    }
   }
-  const { container_name, network_mode } = document.services[container.name] ?? {};
-  if (container.volumes.some(({ content }) => content === null)) {
-    return "its container has volumes, which only one may write to";
-  }
-  if (container.ports !== null) return "its container holds ports of the server, which only one can";
-  if (network_mode === "host") return "its container is in the server's own network";
-  return container_name ? "its container has a fixed name, which only one can have" : undefined;
+  return all;
 }
+
+/** Services whose container this one shares namespaces or volumes with. */
+function coupledTo({ network_mode, pid, ipc, volumes_from, links }: Readonly<Record<string, unknown>>) {
+  const modes = [network_mode, pid, ipc].flatMap((mode) => /^service:(.+)$/.exec(String(mode ?? ""))?.[1] ?? []);
+  const listed = [volumes_from, links].flatMap((list) => (Array.isArray(list) ? list : []));
+  const sources = listed.filter((from) => !/^container:/.test(String(from))).map((from) => String(from).split(":")[0]);
+  return [...modes, ...sources].filter((name) => name !== undefined);
+}
+
+const restartedWith = ({ depends_on }: Readonly<Record<string, unknown>>): readonly string[] =>
+  Object.entries(recordOf(depends_on)).flatMap(([name, options]) => (recordOf(options).restart === true ? [name] : []));
+
+const recordOf = (value: unknown): Readonly<Record<string, unknown>> =>
+  // Any object that is no list may be read by its keys.
+  typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : {};

@@ -43,8 +43,18 @@ export interface StackOptions {
   readonly containers: Readonly<Record<string, StackContainer>>;
   /** Networks of the server that every container joins beside those of the stack itself. */
   readonly networks: readonly string[];
+  readonly replaces?: StackPredecessor;
   /** Names its own networks. Default: the resource's uuid; a preview has others than its application. */
   readonly scope?: string;
+}
+
+/** The release that a stack takes the place of, as long as it is there. */
+export interface StackPredecessor {
+  readonly deploymentUuid: string;
+  /** Which of its containers go on in the new release: those that would be made again just as they are, or none. */
+  readonly keeps: "unchanged" | "none";
+  /** Where nothing at all has changed, all are made anew: somebody asked for a restart. */
+  readonly isRestart: boolean;
 }
 
 /** What one container of a stack gets beyond what the compose text says. */

@@ -16,6 +16,7 @@ import type { Host } from "../host/host.ts";
 import type { ImageBuilder } from "./builder.ts";
 import { engineError, statusCodeOf } from "./client.ts";
 import { commandIn } from "./command.ts";
+import { rename } from "./compose/member.ts";
 import { isStack, removeStackNetworks, startStack, stopStack } from "./compose/start.ts";
 import type { ComposeTool } from "./compose/tool.ts";
 import { requireName, takeName } from "./container-name.ts";
@@ -93,13 +94,26 @@ export function dockerEngine(options: DockerEngineOptions): DockerEngine {
   }
 
   async function stop(ref: ReleaseRef, graceSeconds: number): Promise<void> {
-    const seen = await watch.find(ref);
+    const seen = await leaveShared(ref);
     if (seen !== undefined) await stopSeen(seen, graceSeconds);
   }
 
   async function stopSeen({ id, containers }: Seen, graceSeconds: number): Promise<void> {
     if (containers.length === 0) return await stopContainer(docker, id, graceSeconds);
     await stopStack(containers, (one) => stopContainer(docker, one.id, graceOf(one, graceSeconds)));
+  }
+
+  /** What another release has too goes on in that; the rest is this one's to be stopped. */
+  async function leaveShared(ref: ReleaseRef): Promise<Seen | undefined> {
+    const shared = (await watch.find(ref))?.containers.filter(({ owners }) => owners.length > 1) ?? [];
+    for (const { id } of shared) {
+      await alone(`container ${id}`, async () => {
+        const now = (await watch.find(ref))?.containers.find((one) => one.id === id);
+        const others = now?.owners.filter((owner) => owner !== ref.deploymentUuid) ?? [];
+        if (now !== undefined && others.length > 0) await rename(docker.getContainer(id), now.info.Name, ref, others);
+      });
+    }
+    return await watch.find(ref);
   }
 
   async function removeSeen({ id, info, state, containers }: Seen): Promise<void> {
@@ -115,7 +129,13 @@ export function dockerEngine(options: DockerEngineOptions): DockerEngine {
     } else if (options.compose === undefined) {
       throw new DomainError("engine.unsupported", `Server ${host.name} runs no compose files.`);
     } else {
-      const place = { docker, server: host.name, instance, tool: options.compose, seen: () => watch.find(spec) };
+      const { deploymentUuid: own, resourceUuid } = spec;
+      const place = {
+        ...{ docker, server: host.name, instance, tool: options.compose },
+        seen: (deploymentUuid = own) => watch.find({ resourceUuid, deploymentUuid }),
+        stop: (containers: readonly SeenContainer[]) =>
+          stopStack(containers, (one) => stopContainer(docker, one.id, graceOf(one, STOP_GRACE_SECONDS))),
+      };
       await startStack(place, spec, io);
     }
   }
@@ -130,7 +150,12 @@ export function dockerEngine(options: DockerEngineOptions): DockerEngine {
     },
     async close({ stopReleases, graceSeconds = STOP_GRACE_SECONDS }) {
       try {
-        if (stopReleases) await Promise.all((await watch.list()).map((release) => stop(release, graceSeconds)));
+        const releases = stopReleases ? await watch.list() : [];
+        const byResource = Map.groupBy(releases, ({ resourceUuid }) => resourceUuid);
+        const stopAll = async (own: readonly ReleaseRef[]) => {
+          for (const release of own) await stop(release, graceSeconds);
+        };
+        await Promise.all([...byResource.values()].map(stopAll));
       } finally {
         watch.close();
       }
@@ -161,7 +186,7 @@ export function dockerEngine(options: DockerEngineOptions): DockerEngine {
     stop: (ref, { graceSeconds }) => alone(ref.deploymentUuid, () => stop(ref, graceSeconds)),
     remove: (ref, { graceSeconds = STOP_GRACE_SECONDS } = {}) =>
       alone(ref.deploymentUuid, async () => {
-        const seen = await watch.find(ref);
+        const seen = await leaveShared(ref);
         if (seen !== undefined) {
           await stopSeen(seen, graceSeconds);
           await removeSeen(seen);
@@ -195,7 +220,8 @@ export function dockerEngine(options: DockerEngineOptions): DockerEngine {
       ),
     async removeResource(resourceUuid, { deleteVolumes }) {
       const own = (await watch.list()).filter((release) => release.resourceUuid === resourceUuid);
-      await Promise.all(own.map((release) => engine.remove(release)));
+      // One after the other: two that have a container in common would each leave it to the other.
+      for (const release of own) await engine.remove(release);
       await removeNetworks(docker, { ...ownedLabels(instance), [LABELS.resource]: resourceUuid });
       await forwards.close(resourceUuid);
       await builder.removeImages(resourceUuid);

@@ -61,9 +61,16 @@ export function partOf(ref: ReleaseRef, info: ContainerInspectInfo, lastExitCode
     address: state.state === "running" ? addressOf(info) : null,
     port: Labels[LABELS.port] === undefined || !Number.isInteger(port) ? null : port,
     isExcluded: Labels[LABELS.excluded] === "true",
+    ...(isStopped(info) ? { isStopped: true } : {}),
   };
   return { state, member: { container, order: Number(Labels[LABELS.order]) || 0 } };
 }
+
+/** The engine itself starts again what ended by itself. */
+const isStopped = ({ State, HostConfig }: ContainerInspectInfo): boolean =>
+  State.Status === "exited" && LASTING.has(HostConfig.RestartPolicy?.Name ?? "");
+
+const LASTING: ReadonlySet<string> = new Set(["always", "unless-stopped"]);
 
 /** In the order of the compose text. */
 export const inOrder = <T extends { readonly part: Part }>(parts: readonly T[]): readonly T[] =>

@@ -2,8 +2,9 @@ import type { ReleaseContainer, ReleaseRef, ReleaseState } from "@berth/core";
 import type Docker from "dockerode";
 import type { ContainerInspectInfo } from "dockerode";
 import { statusCodeOf } from "./client.ts";
+import { refsOf } from "./compose/member.ts";
 import { type ContainerEvent, followEvents } from "./events.ts";
-import { refOf, releaseFilter } from "./labels.ts";
+import { releaseFilter } from "./labels.ts";
 import { hasEnded, inOrder, type Part, partOf, releaseOf } from "./state.ts";
 
 export interface ReleaseWatchOptions {
@@ -41,10 +42,13 @@ export interface SeenContainer {
   readonly id: string;
   readonly info: ContainerInspectInfo;
   readonly container: ReleaseContainer;
+  /** Deployments of the releases that it belongs to, the one that it was made for first. */
+  readonly owners: readonly string[];
 }
 
 interface Known {
-  readonly part: Part;
+  /** One for each release that it belongs to. */
+  readonly parts: readonly Part[];
   readonly exitCode: number | undefined;
 }
 
@@ -83,13 +87,15 @@ export function watchReleases({ docker, instance, resyncSeconds, warn }: Release
     return work;
   }
 
-  function see(id: string, ref: ReleaseRef, info: ContainerInspectInfo): Part {
+  function see(id: string, info: ContainerInspectInfo): readonly Part[] {
     const before = known.get(id);
     const exitCode = hasEnded(info.State.Status) ? info.State.ExitCode : before?.exitCode;
-    const part = partOf(ref, info, exitCode);
-    known.set(id, { part, exitCode });
-    remember(ref, id);
-    return part;
+    const refs = refsOf(info.Config.Labels, info.Name, instance);
+    const parts = refs.map((ref) => partOf(ref, info, exitCode));
+    known.set(id, { parts, exitCode });
+    for (const { state } of before?.parts ?? []) forgetId(state, id);
+    for (const ref of refs) remember(ref, id);
+    return parts;
   }
 
   function remember({ deploymentUuid }: ReleaseRef, id: string): void {
@@ -106,7 +112,10 @@ export function watchReleases({ docker, instance, resyncSeconds, warn }: Release
   /** As all that is known of its containers says. */
   function wholeOf({ deploymentUuid }: ReleaseRef): ReleaseState | undefined {
     const ids = [...(idsOf.get(deploymentUuid) ?? [])];
-    return releaseOf(ids.flatMap((id) => known.get(id)?.part ?? []));
+    const partsOf = (id: string) => known.get(id)?.parts ?? [];
+    return releaseOf(
+      ids.flatMap((id) => partsOf(id).find(({ state }) => state.deploymentUuid === deploymentUuid) ?? []),
+    );
   }
 
   async function inspect(id: string): Promise<ContainerInspectInfo | undefined> {
@@ -118,47 +127,67 @@ export function watchReleases({ docker, instance, resyncSeconds, warn }: Release
     }
   }
 
-  /** Looks at a container and tells of what has changed. */
-  async function look(id: string, ref: ReleaseRef, died?: number): Promise<void> {
+  /** Looks at a container and tells of what has changed. @param refs The releases that it is known to belong to. */
+  async function look(id: string, refs: readonly ReleaseRef[], died?: number): Promise<void> {
     const before = known.get(id);
-    const wholeBefore = wholeOf(ref);
+    const concerned = new Map([...(before?.parts ?? []).map(({ state }) => state), ...refs].map(keyed));
+    const wholes = new Map([...concerned].map(([key, ref]) => [key, wholeOf(ref)]));
     if (died !== undefined && before !== undefined) known.set(id, { ...before, exitCode: died });
     const info = await inspect(id);
-    if (info === undefined) return forget(id, ref);
-    const { state } = see(id, ref, info);
-    const whole = wholeOf(ref) ?? state;
+    if (info === undefined) return forget(id);
+    for (const { state } of see(id, info)) {
+      tellOf(state, wholes.get(state.deploymentUuid), before, died);
+      concerned.delete(state.deploymentUuid);
+    }
+    // It has left these.
+    for (const ref of concerned.values()) {
+      const whole = wholeOf(ref);
+      if (whole !== undefined && !isSame(whole, wholes.get(ref.deploymentUuid))) emit(whole);
+    }
+  }
+
+  function tellOf(
+    state: ReleaseState,
+    wholeBefore: ReleaseState | undefined,
+    before: Known | undefined,
+    died: number | undefined,
+  ): void {
+    const whole = wholeOf(state) ?? state;
+    const wasRunning = before?.parts[0]?.state.state === "running";
     // It runs again already: that it had ended is told nevertheless.
-    const isMissed = state.state === "running" && died !== undefined && before?.part.state.state === "running";
+    const isMissed = state.state === "running" && died !== undefined && wasRunning;
     if (isMissed) emit({ ...whole, state: "restarting", upstream: null });
     // Being made is no change of a release yet: its start is.
     if (wholeBefore === undefined && whole.state === "created") return;
     if (isMissed || !isSame(whole, wholeBefore)) emit(whole);
   }
 
-  function forget(id: string, ref: ReleaseRef): void {
+  function forget(id: string): void {
     const before = known.get(id);
-    // Whoever looked for it may have found already that it is gone.
-    const wholeBefore = wholeOf(ref) ?? (before && releaseOf([before.part]));
+    for (const part of before?.parts ?? []) {
+      const { state } = part;
+      // Whoever looked for it may have found already that it is gone.
+      const wholeBefore = wholeOf(state) ?? releaseOf([part]);
+      forgetId(state, id);
+      if (wholeBefore !== undefined) emit(wholeOf(state) ?? { ...wholeBefore, state: "removing", upstream: null });
+    }
     known.delete(id);
-    forgetId(ref, id);
-    if (before === undefined || wholeBefore === undefined) return;
-    emit(wholeOf(ref) ?? { ...wholeBefore, state: "removing", upstream: null });
   }
 
   function onEvent({ action, containerId, attributes }: ContainerEvent): void {
-    const ref = refOf(attributes, instance);
-    if (ref === undefined || !TELLING.has(action)) return;
-    if (action === "destroy") return void enqueue(async () => forget(containerId, ref));
+    const refs = refsOf(attributes, attributes.name, instance);
+    if (refs.length === 0 || !TELLING.has(action)) return;
+    if (action === "destroy") return void enqueue(async () => forget(containerId));
     const died = action === "die" ? Number(attributes.exitCode) : undefined;
-    void enqueue(() => look(containerId, ref, died));
+    void enqueue(() => look(containerId, refs, died));
   }
 
   async function resync(): Promise<void> {
     const wasFollowed = isFollowed;
     const found = await listContainers();
-    for (const { id, ref } of found) await look(id, ref);
+    for (const { id, refs } of found) await look(id, refs);
     const ids = new Set(found.map(({ id }) => id));
-    for (const [id, { part }] of known) if (!ids.has(id)) forget(id, part.state);
+    for (const id of known.keys()) if (!ids.has(id)) forget(id);
     isConnected = wasFollowed && isFollowed;
     isWarned = false;
   }
@@ -166,17 +195,28 @@ export function watchReleases({ docker, instance, resyncSeconds, warn }: Release
   async function listContainers(ref: Partial<ReleaseRef> = {}) {
     const filters = { ...releaseFilter(instance, ref) };
     const containers = await docker.listContainers({ all: true, filters });
-    return containers.flatMap(({ Id, Labels, State }) => {
-      const own = refOf(Labels, instance);
-      return own === undefined ? [] : [{ id: Id, ref: own, coarse: State }];
+    return containers.flatMap(({ Id, Labels, Names, State }) => {
+      // Names by which other containers know it have a second slash.
+      const refs = refsOf(
+        Labels,
+        Names.find((name) => name.lastIndexOf("/") === 0),
+        instance,
+      );
+      return refs.length === 0 ? [] : [{ id: Id, refs, coarse: State }];
     });
   }
 
   /** Of a release of several containers, others may have come: those are looked up. */
   async function idsNow(ref: ReleaseRef): Promise<readonly string[]> {
     const ids = [...(idsOf.get(ref.deploymentUuid) ?? [])];
-    const isAlone = ids.length === 1 && ids.every((id) => known.get(id)?.part.member === undefined);
-    return isAlone ? ids : (await listContainers({ deploymentUuid: ref.deploymentUuid })).map(({ id }) => id);
+    const isAlone = ids.length === 1 && ids.every((id) => known.get(id)?.parts[0]?.member === undefined);
+    return isAlone ? ids : await listIds(ref);
+  }
+
+  /** One that it has from the release before is not labelled as its own. */
+  async function listIds({ resourceUuid, deploymentUuid }: ReleaseRef): Promise<readonly string[]> {
+    const found = await listContainers({ resourceUuid });
+    return found.flatMap(({ id, refs }) => (refs.some((ref) => ref.deploymentUuid === deploymentUuid) ? id : []));
   }
 
   async function find(ref: ReleaseRef): Promise<Seen | undefined> {
@@ -184,8 +224,10 @@ export function watchReleases({ docker, instance, resyncSeconds, warn }: Release
     const infos = await Promise.all(ids.map(inspect));
     const found = infos.flatMap((info, at) => {
       const id = ids[at] ?? "";
-      const own = refOf(info?.Config.Labels, instance);
-      if (info !== undefined && own?.deploymentUuid === ref.deploymentUuid) return [{ id, info, own }];
+      const refs = refsOf(info?.Config.Labels, info?.Name, instance);
+      const own = refs.find(({ deploymentUuid }) => deploymentUuid === ref.deploymentUuid);
+      const owners = refs.map(({ deploymentUuid }) => deploymentUuid);
+      if (info !== undefined && own !== undefined) return [{ id, info, own, owners }];
       forgetId(ref, id);
       return [];
     });
@@ -198,7 +240,7 @@ export function watchReleases({ docker, instance, resyncSeconds, warn }: Release
   }
 
   async function findAnew(ref: ReleaseRef, tried: readonly string[]): Promise<Seen | undefined> {
-    const now = (await listContainers({ deploymentUuid: ref.deploymentUuid })).map(({ id }) => id);
+    const now = await listIds(ref);
     return now.some((id) => !tried.includes(id)) ? await find(ref) : undefined;
   }
 
@@ -209,16 +251,17 @@ export function watchReleases({ docker, instance, resyncSeconds, warn }: Release
     async list() {
       const found = await listContainers();
       const parts = await Promise.all(
-        found.map(async ({ id, ref, coarse }) => {
-          const before = known.get(id)?.part;
-          if (isConnected && before?.state.state === coarse) return before;
+        found.map(async ({ id, refs, coarse }) => {
+          const before = known.get(id)?.parts ?? [];
+          const isKnown = before.length === refs.length && before.every(({ state }) => state.state === coarse);
+          if (isConnected && isKnown && isSameRefs(before, refs)) return before;
           const info = await inspect(id);
-          return info && partOf(ref, info, known.get(id)?.exitCode);
+          return info === undefined ? [] : refs.map((ref) => partOf(ref, info, known.get(id)?.exitCode));
         }),
       );
-      return releasesOf(parts.filter((part) => part !== undefined));
+      return releasesOf(parts.flat());
     },
-    lastSeen: () => (isConnected ? releasesOf([...known.values()].map(({ part }) => part)) : undefined),
+    lastSeen: () => (isConnected ? releasesOf([...known.values()].flatMap(({ parts }) => parts)) : undefined),
     onChange(listener) {
       listeners.add(listener);
       return () => void listeners.delete(listener);
@@ -274,12 +317,13 @@ interface FoundPart {
   readonly id: string;
   readonly info: ContainerInspectInfo;
   readonly part: Part;
+  readonly owners: readonly string[];
 }
 
 function seenOf(parts: readonly FoundPart[]): Seen | undefined {
   const state = releaseOf(parts.map(({ part }) => part));
-  const members = parts.flatMap(({ id, info, part }) =>
-    part.member === undefined ? [] : [{ id, info, container: part.member.container }],
+  const members = parts.flatMap(({ id, info, part, owners }) =>
+    part.member === undefined ? [] : [{ id, info, owners, container: part.member.container }],
   );
   const counted = members.filter(({ container }) => !container.isExcluded);
   const main = counted.find(({ container }) => container.port !== null) ?? counted[0] ?? parts[0];
@@ -293,5 +337,10 @@ const TELLING: ReadonlySet<string> = new Set([
 
 const isSame = (one: ReleaseState, other: ReleaseState | undefined): boolean =>
   JSON.stringify(one) === JSON.stringify(other);
+
+const keyed = (ref: ReleaseRef): readonly [string, ReleaseRef] => [ref.deploymentUuid, ref];
+
+const isSameRefs = (parts: readonly Part[], refs: readonly ReleaseRef[]): boolean =>
+  parts.every(({ state }, at) => state.deploymentUuid === refs[at]?.deploymentUuid);
 
 const CHANGED_MS = 1000;

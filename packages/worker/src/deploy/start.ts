@@ -24,8 +24,7 @@ export const start: Step<StepContext, Built & Pick<CheckedOut, "commit">, Starte
     await hands.engine.requireName?.(spec);
     tellUnknown(ctx, artifact);
     tellLost(ctx, artifact);
-    await giveWay(ctx);
-    const { upstream } = await hands.engine.start(spec, ctx.io);
+    const { upstream } = await hands.engine.start(await giveWay(ctx, spec), ctx.io);
     await recordVolumes(stores, ctx.subject.record, spec);
     fenced(hold, await stores.releases.saveCandidate(hold.lease, { ...record, upstream }));
     return { upstream };

@@ -58,6 +58,7 @@ describe("what the compose tool is told", () => {
         "berth.order": "0",
         "berth.scope": "res",
         "berth.excluded": "true",
+        "berth.spec": expect.stringMatching(/^[0-9a-f]{64}$/),
       },
     });
   });

@@ -13,6 +13,7 @@ import {
 } from "@berth/core";
 import type { FileEntry } from "../files.ts";
 import { LABELS, type Labels, releaseLabels } from "../labels.ts";
+import { fingerprint } from "./keep.ts";
 import { containerMounts } from "./mounts.ts";
 import { stackNetworks, type WantedNetwork } from "./networks.ts";
 import { projectName, type StackSpec, scopeOf, stackContainerName } from "./spec.ts";
@@ -20,6 +21,8 @@ import { interpolated, pairsOf, recordOf, userLabels } from "./values.ts";
 
 /** What is told to the compose tool, and what has to be there before. */
 export interface StackPlan {
+  /** What the text says, without references. */
+  readonly source: ComposeDocument;
   /** With nothing in it that the tool would have to look up. */
   readonly document: StackDocument;
   readonly volumes: readonly StackVolume[];
@@ -76,19 +79,19 @@ export function planStack(spec: StackSpec, compose: Compose, instance: string): 
   const external = [...new Set(planned.flatMap(({ mounts }) => mounts.external))];
   const volumes = dedupe(planned.flatMap(({ mounts }) => mounts.owned));
   const names = [...external, ...volumes.map(({ uuid }) => `berth-${uuid}`)];
+  const services = planned.map(({ container, service, files }) => {
+    const joined = networks.of(document.services[container.name] ?? {}, spec.stack.containers[container.name]);
+    const whole = { ...service, ...joined };
+    const image = spec.artifact.images[container.name];
+    const mark = fingerprint(whole, { ...image, isBuilt: image?.digest === null }, files);
+    return [container.name, { ...whole, labels: { ...whole.labels, [LABELS.spec]: mark } }] as const;
+  });
   return {
+    source: document,
     document: {
       ...rest,
       name: projectName(spec.deploymentUuid),
-      services: Object.fromEntries(
-        planned.map(({ container, service }) => [
-          container.name,
-          {
-            ...service,
-            ...networks.of(document.services[container.name] ?? {}, spec.stack.containers[container.name]),
-          },
-        ]),
-      ),
+      services: Object.fromEntries(services),
       networks: networks.document,
       volumes: Object.fromEntries(names.map((name) => [name, { external: true, name }])),
     },

@@ -2,7 +2,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { isDomainError } from "@berth/core";
 import { describeDocker } from "@berth/testing";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { localHost } from "../../host/local-host.ts";
 import { type DockerWorld, dockerWorld, io } from "../docker.fixture.ts";
 import type { DockerEngine } from "../engine.ts";
@@ -121,6 +121,84 @@ describeDocker("a release of several containers", ["busybox:stable"], (fixture) 
     expect((await engine.start(spec, io())).containers).toHaveLength(3);
     await engine.removeResource(spec.resourceUuid, { deleteVolumes: true });
   }, 60_000);
+
+  describe("in the place of another", () => {
+    const text = (page: string, data = "one") => `
+services:
+  web: { image: "busybox:stable", stop_grace_period: 1s, command: ["sh", "-c", "mkdir /www; echo ${page} >/www/index.html; exec httpd -f -p 8080 -h /www"] }
+  store: { image: "busybox:stable", stop_grace_period: 1s, environment: { DATA: ${data} }, volumes: ["data:/data"], command: [sleep, "1000"] }
+  cache: { image: "busybox:stable", stop_grace_period: 1s, volumes: ["other:/data"], command: [sleep, "1000"] }
+volumes: { data: , other: }
+`;
+    const next = (deploymentUuid: string, compose: string, resourceUuid: string, isRestart = false) =>
+      stackSpec(compose, {
+        containers,
+        resourceUuid,
+        stack: { replaces: { deploymentUuid, keeps: "unchanged", isRestart } },
+      });
+    const idsOf = async (spec: { readonly resourceUuid: string }) => {
+      const all = await world.containersOf({ resourceUuid: spec.resourceUuid });
+      const up = all.filter(({ State }) => State === "running");
+      return (name: string) => up.flatMap(({ Id, Labels }) => (Labels["berth.container"] === name ? Id : [])).sort();
+    };
+    const pageOf = async (spec: ReturnType<typeof stackSpec>) => {
+      const { host, port } = (await engine.inspect(spec))?.upstream ?? {};
+      return (await (await fetch(`http://${host}:${port}/`)).text()).trim();
+    };
+
+    test("leaves running what nothing changes, and starts beside it what may run twice", async () => {
+      const first = stackSpec(text("one"), { containers });
+      await engine.start(first, io());
+      const before = await idsOf(first);
+      const second = next(first.deploymentUuid, text("two"), first.resourceUuid);
+      const lines: string[] = [];
+      const state = await engine.start(second, { ...io(), onLine: (line) => lines.push(line) });
+      expect(state.containers?.map(({ name, state: own }) => [name, own])).toEqual([
+        ["web", "running"],
+        ["store", "running"],
+        ["cache", "running"],
+      ]);
+      expect(lines).toEqual(
+        expect.arrayContaining([
+          "Keeps store, of which nothing has changed",
+          "Leaves web running until the new one has the traffic",
+          "Container web Started",
+        ]),
+      );
+      const during = await idsOf(first);
+      expect([during("store"), during("cache"), during("web").length]).toEqual([before("store"), before("cache"), 2]);
+      expect([await pageOf(first), await pageOf(second)]).toEqual(["one", "two"]);
+      await engine.remove(first, { graceSeconds: 0 });
+      expect(await engine.inspect(first)).toBeUndefined();
+      const after = await idsOf(first);
+      expect([after("store"), after("web").length]).toEqual([before("store"), 1]);
+      expect((await engine.inspect(second))?.containers).toHaveLength(3);
+
+      // Undone: what it had in common with the one before stays that one's.
+      const third = next(second.deploymentUuid, text("three", "two"), first.resourceUuid);
+      await engine.start(third, io());
+      const changed = await idsOf(first);
+      expect([changed("cache"), changed("store").length]).toEqual([before("cache"), 1]);
+      expect(changed("store")).not.toEqual(before("store"));
+      await engine.remove(third, { graceSeconds: 0 });
+      const left = await engine.inspect(second);
+      expect(left?.containers?.map(({ name, isStopped }) => [name, isStopped])).toEqual([
+        ["web", undefined],
+        ["store", true],
+        ["cache", undefined],
+      ]);
+      await engine.start(second, io());
+      const again = await idsOf(first);
+      expect([again("store"), again("cache")]).toEqual([before("store"), before("cache")]);
+
+      // A restart of what nothing has changed is one of all.
+      const restarted = next(second.deploymentUuid, text("two"), first.resourceUuid, true);
+      await engine.start(restarted, io());
+      expect((await idsOf(first))("store")).not.toEqual(before("store"));
+      await engine.removeResource(first.resourceUuid, { deleteVolumes: true });
+      expect(await world.containersOf({ resourceUuid: first.resourceUuid })).toEqual([]);
+    }, 120_000);
+  });
 
   test("is cancelled while it waits for what it depends on", async () => {
     const spec = stackSpec(TEXT.replace("echo yes > /srv/ready &&", ""), { containers });

@@ -1,4 +1,4 @@
-import { DomainError, parseCompose, type ReleaseSpec, type WorkIO } from "@berth/core";
+import { type Compose, DomainError, parseCompose, type ReleaseSpec, type WorkIO } from "@berth/core";
 import type Docker from "dockerode";
 import { statusCodeOf } from "../client.ts";
 import { putEntries, putFiles } from "../files.ts";
@@ -7,11 +7,14 @@ import { ensureNetwork, removeNetworks } from "../networks.ts";
 import { explain } from "../start.ts";
 import { ensureVolumes } from "../volumes.ts";
 import type { Seen, SeenContainer } from "../watch.ts";
-import { planStack, type StackPlan } from "./document.ts";
+import { planStack, type StackDocument, type StackPlan } from "./document.ts";
+import { succession } from "./keep.ts";
+import { rename } from "./member.ts";
 import type { WantedNetwork } from "./networks.ts";
 import { dependenciesOf, stopOrder } from "./order.ts";
-import { type StackSpec, scopeOf } from "./spec.ts";
+import { projectName, type StackSpec, scopeOf } from "./spec.ts";
 import type { ComposeTool } from "./tool.ts";
+import { recordOf } from "./values.ts";
 
 export interface StackPlace {
   readonly docker: Docker;
@@ -19,8 +22,9 @@ export interface StackPlace {
   readonly server: string;
   readonly instance: string;
   readonly tool: ComposeTool;
-  /** What there is of it already. */
-  seen(): Promise<Seen | undefined>;
+  /** What there is of it already, or of another release of the same resource. */
+  seen(deploymentUuid?: string): Promise<Seen | undefined>;
+  stop(containers: readonly SeenContainer[]): Promise<void>;
 }
 
 export const isStack = (spec: ReleaseSpec): spec is StackSpec =>
@@ -42,15 +46,57 @@ export async function startStack(place: StackPlace, spec: StackSpec, io: WorkIO)
   for (const { id, info } of before) if (info.State.Paused) await docker.getContainer(id).unpause();
   if (isWhole(plan, before)) return;
   requireWanted(io.signal);
+  await succeed(place, spec, { plan, compose }, io);
+  const inherited = ((await place.seen())?.containers ?? []).filter((one) => !isOfProject(one, spec));
+  for (const one of inherited) if (!UP.has(one.info.State.Status)) await docker.getContainer(one.id).start();
+  const document = without(plan.document, new Set(inherited.map(({ container }) => container.name)));
+  if (Object.keys(document.services).length === 0) return;
   for (const network of plan.networks) await makeNetwork(place, spec, network);
   await ensureVolumes(docker, plan.volumes, { server, instance, resourceUuid: spec.resourceUuid });
   const keepsExisting = before.some(({ info }) => UP.has(info.State.Status));
   requireWanted(io.signal);
   if (hasFiles(plan)) {
-    await tool.up(spec.deploymentUuid, plan.document, { isCreateOnly: true, keepsExisting }, io);
+    await tool.up(spec.deploymentUuid, document, { isCreateOnly: true, keepsExisting }, io);
     await fill(place, plan);
   }
-  await tool.up(spec.deploymentUuid, plan.document, { isCreateOnly: false, keepsExisting }, io);
+  await tool.up(spec.deploymentUuid, document, { isCreateOnly: false, keepsExisting }, io);
+}
+
+/** Takes over what nothing changes of the release before, and stops of the rest what cannot run beside the new one. */
+async function succeed(
+  place: StackPlace,
+  spec: StackSpec,
+  { plan, compose }: { readonly plan: StackPlan; readonly compose: Compose },
+  io: WorkIO,
+): Promise<void> {
+  const { replaces } = spec.stack;
+  const old = replaces && (await place.seen(replaces.deploymentUuid));
+  if (replaces === undefined || old === undefined) return;
+  // What it has already is its own since an earlier try.
+  const others = old.containers.filter(({ owners }) => !owners.includes(spec.deploymentUuid));
+  const { source, document } = plan;
+  const { kept, stopping, lines } = succession({ spec, compose, source, document }, replaces, others, LABELS.spec);
+  for (const line of lines) io.onLine(line, "stdout");
+  for (const { id, info, owners } of kept) {
+    const container = place.docker.getContainer(id);
+    await rename(container, info.Name, spec, [...owners, spec.deploymentUuid]);
+  }
+  await place.stop(stopping);
+}
+
+const isOfProject = ({ info }: SeenContainer, { deploymentUuid }: StackSpec): boolean =>
+  info.Config.Labels["com.docker.compose.project"] === projectName(deploymentUuid);
+
+/** What is there already is not the tool's to make, nor to wait for. */
+function without(document: StackDocument, names: ReadonlySet<string>): StackDocument {
+  const services = Object.entries(document.services).flatMap(([name, { depends_on, ...service }]) => {
+    if (names.has(name)) return [];
+    const needed = Array.isArray(depends_on)
+      ? depends_on.filter((other) => !names.has(String(other)))
+      : Object.fromEntries(Object.entries(recordOf(depends_on)).filter(([other]) => !names.has(other)));
+    return [[name, depends_on == null ? service : { ...service, depends_on: needed }] as const];
+  });
+  return { ...document, services: Object.fromEntries(services) };
 }
 
 /** Nothing is left to be started: all run, or have done their work. */

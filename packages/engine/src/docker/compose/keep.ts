@@ -1,0 +1,118 @@
+import { createHash } from "node:crypto";
+import {
+  type Compose,
+  type ComposeDocument,
+  containerAloneBecause,
+  containerTitle,
+  type StackPredecessor,
+  withCoupled,
+} from "@berth/core";
+import type { LABELS } from "../labels.ts";
+import type { SeenContainer } from "../watch.ts";
+import type { StackDocument } from "./document.ts";
+import type { StackSpec } from "./spec.ts";
+import { recordOf } from "./values.ts";
+
+type Service = Readonly<Record<string, unknown>>;
+
+/**
+ * Fingerprint of what a container is made from: of two with the same one, the older may go on in place of the newer.
+ * What only says which deployment made it is left out.
+ * @param image Of the image itself, not the name that a deployment gives it.
+ * @param more What is put into it.
+ */
+export function fingerprint(
+  service: Service,
+  image: { readonly id?: string; readonly isBuilt: boolean },
+  more: unknown,
+) {
+  const { container_name: _n, image: name, environment, labels, ...rest } = service;
+  const { BERTH_DEPLOYMENT_UUID: _d, SOURCE_COMMIT: commit, ...env } = recordOf(environment);
+  const { "berth.deployment": _l, ...own } = recordOf(labels);
+  // What is pulled is no other one because of a commit of the source.
+  const source = image.isBuilt ? commit : undefined;
+  const text = JSON.stringify([sorted({ ...rest, env, own, source, image: image.id ?? name }), more]);
+  return createHash("sha256").update(text).digest("hex");
+}
+
+/** The order of keys says nothing. */
+function sorted(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sorted);
+  if (typeof value !== "object" || value === null) return value;
+  const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
+  return Object.fromEntries(entries.map(([key, item]) => [key, sorted(item)]));
+}
+
+/** What becomes of the containers of the release before. */
+export interface Succession {
+  /** They go on, in the new release too. */
+  readonly kept: readonly SeenContainer[];
+  /** They stop before the new ones start. */
+  readonly stopping: readonly SeenContainer[];
+  /** Lines for the log. */
+  readonly lines: readonly string[];
+}
+
+interface Stack {
+  readonly spec: Pick<StackSpec, "stack">;
+  readonly compose: Compose;
+  /** Without references. */
+  readonly source: ComposeDocument;
+  readonly document: StackDocument;
+}
+
+/** Decides by what runs, not by what was said before: somebody may have changed it. */
+export function succession(
+  { spec, compose, source, document }: Stack,
+  { keeps, isRestart }: Pick<StackPredecessor, "keeps" | "isRestart">,
+  old: readonly SeenContainer[],
+  fingerprintLabel: (typeof LABELS)["spec"],
+): Succession {
+  const names = Object.keys(document.services);
+  const labelOf = (name: string) => recordOf(recordOf(document.services[name]).labels)[fingerprintLabel];
+  const ofName = (name: string) => old.filter(({ container }) => container.name === name);
+  const changed = names.filter((name) => {
+    const same = ofName(name).filter(
+      (one) => isWell(one) && one.info.Config.Labels[fingerprintLabel] === labelOf(name),
+    );
+    const { scale = 1, profiles } = recordOf(document.services[name]);
+    return same.length !== ofName(name).length || same.length !== (Array.isArray(profiles) ? 0 : Number(scale));
+  });
+  const gone = old.filter(({ container }) => !names.includes(container.name));
+  const isSame = changed.length === 0 && gone.length === 0;
+  const moved = keeps === "none" || (isSame && isRestart) ? new Set(names) : withCoupled(source, new Set(changed));
+  const kept = old.filter(({ container }) => names.includes(container.name) && !moved.has(container.name));
+  const replaced = old
+    .filter((one) => !kept.includes(one) && one.container.state !== "exited")
+    .map((one) => ({ one, because: becauseOf(one) }));
+  return {
+    kept,
+    stopping: replaced.flatMap(({ one, because }) => (because === undefined ? [] : one)),
+    lines: [
+      ...titles(kept).map((title) => `Keeps ${title}, of which nothing has changed`),
+      ...replaced.map(({ one: { container }, because }) =>
+        because === undefined
+          ? `Leaves ${containerTitle(container)} running until the new one has the traffic`
+          : `Stops ${containerTitle(container)} of the release before, since ${because}`,
+      ),
+    ],
+  };
+
+  function becauseOf(one: SeenContainer): string | undefined {
+    const { name } = one.container;
+    const container = compose.containers.find((other) => other.name === name);
+    const added = spec.stack.containers[name]?.storages ?? [];
+    const writes = added.some(({ type, isReadOnly }) => type !== "file" && isReadOnly !== true);
+    if (writes || hasOwnData(one)) return "it has volumes, which only one may write to";
+    return container === undefined ? undefined : containerAloneBecause(container, source);
+  }
+}
+
+const titles = (containers: readonly SeenContainer[]) => containers.map(({ container }) => containerTitle(container));
+
+const isWell = ({ container: { state, health } }: SeenContainer): boolean =>
+  state === "running" && (health === undefined || health === "healthy");
+
+/** Anonymous volumes are its own alone, and files that only it reads. */
+const hasOwnData = ({ info }: SeenContainer): boolean =>
+  info.Mounts.some(({ Type, Name = "", RW }) => RW && (Type === "bind" || !/^[0-9a-f]{64}$/.test(Name)));
