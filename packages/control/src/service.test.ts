@@ -506,7 +506,16 @@ volumes: { data: , more: }
         { container: "db", mount_path: "/var/lib/postgresql/data", change: "removed" },
       ],
       urls: [{ container: "api", before: [`http://api-${uuid}.localhost`], after: [] }],
-      replacement: { mode: "stop_first", reason: expect.stringContaining("several containers") },
+      replacement: {
+        mode: "stop_first",
+        reason: expect.stringContaining("it has volumes"),
+        containers: [
+          { name: "web", action: "stop_first", reason: expect.stringContaining("it has volumes") },
+          { name: "worker", action: "added", reason: "It is new." },
+          { name: "api", action: "removed", reason: "The text has it no more." },
+          { name: "db", action: "removed", reason: "The text has it no more." },
+        ],
+      },
       warnings: [],
       needs_deployment: true,
     });
