@@ -132,6 +132,45 @@ describeDocker("services on Docker", ["node:24-alpine", "postgres:17-alpine", "c
     expect((await docker.client.listContainers(labelled())).map(({ Id }) => Id).sort()).toEqual(before);
   }, 90_000);
 
+  test("replaces what takes requests without a failed one, and leaves its database running", async () => {
+    const idsOf = async (name: string) => {
+      const all = await docker.client.listContainers(labelled());
+      return all.flatMap(({ Id, Labels }) => (Labels["berth.container"] === name ? Id : []));
+    };
+    const before = { web: await idsOf("web"), db: await idsOf("db") };
+    const containers = [
+      { name: "web", action: "candidate_first" },
+      { name: "db", action: "kept" },
+    ];
+    expect(await change({ docker_compose: compose("between"), dry_run: true })).toMatchObject({
+      changes: { replacement: { mode: "candidate_first", containers } },
+    });
+    await change({ docker_compose: compose("between") });
+    const failed: unknown[] = [];
+    let isOver = false;
+    const load = (async () => {
+      while (!isOver) {
+        const answer = await get(server, host).catch((error: unknown) => error);
+        if (!(answer instanceof Object && "status" in answer && answer.status === 200)) failed.push(answer);
+      }
+    })();
+    await begun("/restart");
+    const web = await until(async () => {
+      const now = await idsOf("web");
+      return now.length === 1 && now[0] !== before.web[0] ? now : undefined;
+    }, 60_000);
+    isOver = true;
+    await load;
+    expect(failed).toEqual([]);
+    expect(web).not.toEqual(before.web);
+    expect(await idsOf("db")).toEqual(before.db);
+    expect((await environment()).VERSION).toBe("between");
+    expect((await get(server, host, "/db")).body).toBe("open");
+    expect((await newest()).log).toContain("Keeps db, of which nothing has changed");
+    await change({ docker_compose: compose("one") });
+    await begun("/restart");
+  }, 240_000);
+
   test("is replaced by what its changed text says, and keeps its data", async () => {
     await server.rest("POST", `/services/${uuid}/envs`, { key: "LEVEL_TOO", value: "a $b 'c'" });
     expect(await change({ docker_compose: compose("two"), dry_run: true })).toMatchObject({

@@ -11,7 +11,7 @@ export interface StackArtifact {
   readonly type: "stack";
   /** Without what is built and without other files. Its references to variables are still there. */
   readonly compose: string;
-  /** By the container's name. */
+  /** By the container's name, and under a name that no container has: what holds large files of the source. */
   readonly images: Readonly<Record<string, StackImage>>;
   /** What the source mounts into containers. */
   readonly files: readonly StackFile[];
@@ -29,8 +29,8 @@ export interface StackImage {
 export interface StackFile {
   readonly container: string;
   readonly mountPath: string;
-  /** In base64: not every file is text. */
-  readonly content: string;
+  /** In base64: not every file is text. `null`: it lies in the image of the source. */
+  readonly content: string | null;
   /** Its permissions. */
   readonly mode: number;
 }

@@ -86,6 +86,25 @@ describeDocker("a compose file in a repository", ["busybox:stable"], (fixture) =
     expect(await world.docker.listImages({ filters: { reference: [`berth/${resourceUuid}:*`] } })).toEqual([]);
   }, 120_000);
 
+  test("finds large files of its source, and folders with many, as they are", async () => {
+    const engine = await engineOf();
+    const large = "0123456789abcdef".repeat(400_000);
+    const text = `services: { web: { image: "busybox:stable", command: [sleep, "1000"], volumes: ["./large:/var/large:ro", "./large/a.sh:/tmp/a.sh"] } }`;
+    const files = { "docker-compose.yaml": text, "large/deep er/b.bin": large, "large/a.sh": "#!/bin/sh\necho ran\n" };
+    const request = suite.request(files, { build_pack: "dockercompose" });
+    const artifact = await engine.build(request, io());
+    if (artifact.type !== "stack") throw new Error("It is a stack.");
+    expect(JSON.stringify(artifact).length).toBeLessThan(10_000);
+    const { resourceUuid, deploymentUuid } = request;
+    const spec = { ...stackSpec("", { resourceUuid, deploymentUuid }), artifact };
+    await engine.start(spec, io());
+    const script = "stat -c '%s %a %u' '/var/large/deep er/b.bin'; stat -c %a /tmp /var; sh /tmp/a.sh";
+    const { output } = await engine.exec(spec, script, { timeoutSeconds: 5 });
+    expect(output).toBe(`${large.length} 644 0\n1777\n755\nran\n`);
+    await engine.removeResource(resourceUuid, { deleteVolumes: true });
+    expect(await world.docker.listImages({ filters: { reference: [`berth/${resourceUuid}:*`] } })).toEqual([]);
+  }, 120_000);
+
   test.each([
     ["volumes: [/:/host]", { isHostGuarded: true }, "power over Berth's own machine"],
     ["env_file: link.env", {}, "leads out of the source"],

@@ -22,6 +22,7 @@ import { inspectImage, pullImage } from "../builder/pull.ts";
 import { engineError } from "../client.ts";
 import type { Labels } from "../labels.ts";
 import { insideSource, prepareStack, readText, type StackSource } from "./source.ts";
+import { buildSourceImage, SOURCE_IMAGE } from "./source-image.ts";
 import { interpolated, pairsOf, recordOf } from "./values.ts";
 
 export interface StackBuildPlace extends Omit<BuildPlace, "steps"> {
@@ -42,7 +43,7 @@ export async function buildStack(place: StackBuildPlace, request: BuildRequest, 
   // A text of the record was looked at when it was written.
   if (request.isHostGuarded === true && source !== undefined) requireNoPowers(compose);
   for (const warning of composeWarnings(compose.document)) io.onLine(`Warning: ${warning}`, "stderr");
-  const { document, files } = await prepareStack(compose, source, request.env);
+  const { document, files, sent } = await prepareStack(compose, source, request.env);
   const artifactText = JSON.stringify(document);
   parsed(artifactText);
   const images: Record<string, StackImage> = {};
@@ -63,6 +64,7 @@ export async function buildStack(place: StackBuildPlace, request: BuildRequest, 
     await tag(place, known.id ?? "", request, image);
     images[name] = { ...known, image };
   }
+  if (sent.length > 0) images[SOURCE_IMAGE] = await buildSourceImage(place, request, sent, io);
   return { type: "stack", compose: artifactText, images, files };
 }
 

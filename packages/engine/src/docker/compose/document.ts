@@ -16,6 +16,7 @@ import { LABELS, type Labels, releaseLabels } from "../labels.ts";
 import { fingerprint } from "./keep.ts";
 import { containerMounts } from "./mounts.ts";
 import { stackNetworks, type WantedNetwork } from "./networks.ts";
+import { SOURCE_IMAGE } from "./source-image.ts";
 import { projectName, type StackSpec, scopeOf, stackContainerName } from "./spec.ts";
 import { interpolated, pairsOf, recordOf, userLabels } from "./values.ts";
 
@@ -50,6 +51,8 @@ export interface ContainerFiles {
   readonly entries: readonly FileEntry[];
   /** Storages. */
   readonly mounts: readonly FileMount[];
+  /** The image of the source that holds more of them; `null`: there are none. */
+  readonly source: string | null;
 }
 
 export const NO_STACK_CONTAINER: StackContainer = { env: {}, labels: {}, ports: [], storages: [], networkAliases: [] };
@@ -83,7 +86,8 @@ export function planStack(spec: StackSpec, compose: Compose, instance: string): 
     const joined = networks.of(document.services[container.name] ?? {}, spec.stack.containers[container.name]);
     const whole = { ...service, ...joined };
     const image = spec.artifact.images[container.name];
-    const mark = fingerprint(whole, { ...image, isBuilt: image?.digest === null }, files);
+    const content = [files.entries, files.mounts, files.source && spec.artifact.images[SOURCE_IMAGE]?.id];
+    const mark = fingerprint(whole, { ...image, isBuilt: image?.digest === null }, content);
     return [container.name, { ...whole, labels: { ...whole.labels, [LABELS.spec]: mark } }] as const;
   });
   return {
@@ -136,7 +140,7 @@ function planContainer(planned: Planned, compose: Compose, instance: string) {
   return {
     container,
     mounts,
-    files: { entries: entriesOf(planned), mounts: mounts.files },
+    files: { entries: entriesOf(planned), mounts: mounts.files, source: sourceOf(planned) },
     service: {
       ...rest,
       ...(image === undefined ? {} : { image }),
@@ -212,15 +216,18 @@ function labelsOf(planned: Planned, replicas: number, instance: string): Labels 
 const carriedBy = ({ artifact }: StackSpec, name: string) =>
   artifact.files.filter(({ container }) => container === name);
 
+const sourceOf = ({ spec, container }: Planned): string | null =>
+  carriedBy(spec, container.name).some(({ content }) => content === null)
+    ? (spec.artifact.images[SOURCE_IMAGE]?.image ?? null)
+    : null;
+
 function entriesOf({ spec, document, service, container }: Planned): readonly FileEntry[] {
-  const given = carriedBy(spec, container.name).map(({ mountPath, content, mode }) => ({
-    ...ROOT,
-    mountPath,
-    mode,
-    content: Buffer.from(content, "base64"),
-  }));
+  const carried = carriedBy(spec, container.name);
+  const given = carried.flatMap(({ mountPath, content, mode }) =>
+    content === null ? [] : [{ ...ROOT, mountPath, mode, content: Buffer.from(content, "base64") }],
+  );
   const shared = (["configs", "secrets"] as const).flatMap((section) =>
-    [service[section] ?? []].flat().flatMap((entry) => sharedFile(spec, document, { section, entry, given })),
+    [service[section] ?? []].flat().flatMap((entry) => sharedFile(spec, document, { section, entry, given: carried })),
   );
   return [...given, ...shared];
 }
@@ -229,7 +236,11 @@ function entriesOf({ spec, document, service, container }: Planned): readonly Fi
 function sharedFile(
   { stack }: StackSpec,
   document: ComposeDocument,
-  { section, entry, given }: { section: "configs" | "secrets"; entry: unknown; given: readonly FileEntry[] },
+  {
+    section,
+    entry,
+    given,
+  }: { section: "configs" | "secrets"; entry: unknown; given: readonly { readonly mountPath: string }[] },
 ): readonly FileEntry[] {
   const mountPath = sharedPath(section, entry);
   const { source = entry, uid, gid, mode } = recordOf(entry);

@@ -3,6 +3,7 @@ import { join, posix } from "node:path";
 import { type Compose, composeEnvFile, DomainError, type StackFile } from "@berth/core";
 import { isWithin } from "../../builder/facts.ts";
 import { sharedPath } from "./document.ts";
+import type { MountedFile } from "./source-image.ts";
 import { interpolated, pairsOf, recordOf } from "./values.ts";
 
 /** Where the files lie that a compose text names. Real paths. */
@@ -16,6 +17,8 @@ export interface PreparedStack {
   /** Without other files. Its references to variables are still there. */
   readonly document: Readonly<Record<string, unknown>>;
   readonly files: readonly StackFile[];
+  /** Those of them that are sent to the server by themselves, since together they are too large to be written down. */
+  readonly sent: readonly MountedFile[];
 }
 
 /**
@@ -29,9 +32,8 @@ export async function prepareStack(
   source: StackSource | undefined,
   variables: Readonly<Record<string, string>>,
 ): Promise<PreparedStack> {
-  const files: StackFile[] = [];
+  const files: MountedFile[] = [];
   const services: [string, unknown][] = [];
-  const budget = { bytes: FILES_BYTES_MAX };
   for (const [name, service] of Object.entries(compose.document.services)) {
     const { env_file, label_file, build: _, ...rest } = service;
     const said = Object.fromEntries((compose.environments.get(name) ?? []).map(({ key, value }) => [key, value]));
@@ -48,9 +50,9 @@ export async function prepareStack(
         ...(label_file == null ? {} : { labels: { ...labels.entries, ...pairsOf(service.labels) } }),
       },
     ]);
-    if (source !== undefined) files.push(...(await filesOf(compose, source, name, { variables, budget })));
+    if (source !== undefined) files.push(...(await filesOf(compose, source, name, variables)));
   }
-  return { document: { ...compose.document, services: Object.fromEntries(services) }, files };
+  return { document: { ...compose.document, services: Object.fromEntries(services) }, ...(await carried(files)) };
 }
 
 interface FileVariables {
@@ -77,18 +79,12 @@ async function variablesOf(source: StackSource | undefined, name: string, said: 
   return { entries, isMissing };
 }
 
-interface FilesContext {
-  readonly variables: Readonly<Record<string, string>>;
-  /** What is still allowed. */
-  readonly budget: { bytes: number };
-}
-
 async function filesOf(
   compose: Compose,
   source: StackSource,
   container: string,
-  { variables, budget }: FilesContext,
-): Promise<readonly StackFile[]> {
+  variables: Readonly<Record<string, string>>,
+): Promise<readonly MountedFile[]> {
   const service = compose.document.services[container] ?? {};
   const read = compose.containers.find(({ name }) => name === container);
   const mounted = (read?.volumes ?? []).flatMap(({ hostPath, content, mountPath }) =>
@@ -101,14 +97,17 @@ async function filesOf(
       return typeof file === "string" ? [{ path: file, mountPath: sharedPath(section, entry), isRequired: true }] : [];
     }),
   );
-  const files: StackFile[] = [];
+  const files: MountedFile[] = [];
   for (const { path, mountPath, ...more } of [...mounted, ...shared]) {
     const found = await insideSource(source, String(interpolated(path, variables)));
     if (found === undefined && "isRequired" in more) throw refused(`There is no file ${shown(path)} in the source.`);
     // A folder that is not in the source begins empty.
     if (found === undefined) continue;
     const target = String(interpolated(mountPath, variables));
-    for (const file of await treeOf(found, target)) files.push({ container, ...(await carried(file, budget)) });
+    for (const file of await treeOf(found, target)) {
+      const isProgram = ((await lstat(file.path)).mode & 0o100) !== 0;
+      files.push({ container, ...file, mode: isProgram ? 0o755 : 0o644 });
+    }
   }
   return files;
 }
@@ -129,18 +128,20 @@ async function treeOf(path: string, mountPath: string): Promise<readonly TreeFil
   return all;
 }
 
-async function carried(
-  { path, mountPath }: TreeFile,
-  budget: FilesContext["budget"],
-): Promise<Omit<StackFile, "container">> {
-  const { size, mode } = await lstat(path);
-  budget.bytes -= size;
-  if (budget.bytes < 0) {
-    const sentence = `What the compose file mounts from the source is larger than ${FILES_BYTES_MAX >> 20} MiB. Copy it into an image instead.`;
+/** @throws DomainError `deploy.build_failed` when there is more of it than a server should be sent */
+async function carried(files: readonly MountedFile[]): Promise<Pick<PreparedStack, "files" | "sent">> {
+  let bytes = 0;
+  for (const { path } of files) bytes += (await lstat(path)).size;
+  if (bytes > SENT_BYTES_MAX) {
+    const sentence = `What the compose file mounts from the source is larger than ${SENT_BYTES_MAX / 2 ** 30} GiB. Keep it in a volume or an image instead.`;
     throw refused(sentence);
   }
-  const isProgram = (mode & 0o100) !== 0;
-  return { mountPath, content: (await readFile(path)).toString("base64"), mode: isProgram ? 0o755 : 0o644 };
+  const isSent = bytes > WRITTEN_BYTES_MAX || files.length > WRITTEN_FILES_MAX;
+  const written = files.map(async ({ container, path, mountPath, mode }): Promise<StackFile> => {
+    const content = isSent ? null : (await readFile(path)).toString("base64");
+    return { container, mountPath, content, mode };
+  });
+  return { files: await Promise.all(written), sent: isSent ? files : [] };
 }
 
 /** `undefined`: there is nothing. @throws DomainError `deploy.build_failed` for what leaves the source, also by a link. */
@@ -168,4 +169,6 @@ const shown = (path: unknown): string => String(path).slice(0, 200).replace(/\p{
 const ENV_FILE = ".env";
 const TEXT_BYTES_MAX = 1 << 20;
 /** They go into the record of the release. */
-const FILES_BYTES_MAX = 4 << 20;
+const WRITTEN_BYTES_MAX = 4 << 20;
+const WRITTEN_FILES_MAX = 1000;
+const SENT_BYTES_MAX = 4 * 2 ** 30;

@@ -12,6 +12,7 @@ import { succession } from "./keep.ts";
 import { rename } from "./member.ts";
 import type { WantedNetwork } from "./networks.ts";
 import { dependenciesOf, stopOrder } from "./order.ts";
+import { putSourceFiles } from "./source-image.ts";
 import { projectName, type StackSpec, scopeOf } from "./spec.ts";
 import type { ComposeTool } from "./tool.ts";
 import { recordOf } from "./values.ts";
@@ -115,13 +116,15 @@ const isOnce = ({ HostConfig }: SeenContainer["info"]): boolean =>
   HostConfig.RestartPolicy?.Name === "no" || HostConfig.RestartPolicy?.Name === "on-failure";
 
 const hasFiles = ({ files }: StackPlan): boolean =>
-  [...files.values()].some(({ entries, mounts }) => entries.length + mounts.length > 0);
+  [...files.values()].some(({ entries, mounts, source }) => entries.length + mounts.length > 0 || source !== null);
 
 /** Before they start, and anew before every start: what they shall find may have changed. */
 async function fill(place: StackPlace, { files }: StackPlan): Promise<void> {
+  const targets = new Map<string, { id: string; name: string }[]>();
   for (const { id, info, container } of (await place.seen())?.containers ?? []) {
     if (UP.has(info.State.Status)) continue;
-    const { entries = [], mounts = [] } = files.get(container.name) ?? {};
+    const { entries = [], mounts = [], source = null } = files.get(container.name) ?? {};
+    if (source !== null) targets.set(source, [...(targets.get(source) ?? []), { id, name: container.name }]);
     const target = place.docker.getContainer(id);
     try {
       await putFiles(target, mounts, info.Config.User);
@@ -132,6 +135,7 @@ async function fill(place: StackPlace, { files }: StackPlan): Promise<void> {
       throw new DomainError("deploy.start_failed", sentence, { cause });
     }
   }
+  for (const [image, ofImage] of targets) await putSourceFiles(place, image, ofImage);
 }
 
 async function makeNetwork({ docker, instance }: StackPlace, spec: StackSpec, wanted: WantedNetwork): Promise<void> {

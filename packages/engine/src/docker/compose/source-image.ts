@@ -1,0 +1,74 @@
+import { chmod, constants, copyFile, mkdir, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { Readable } from "node:stream";
+import type { BuildRequest, StackImage, WorkIO } from "@berth/core";
+import type Docker from "dockerode";
+import { buildImage } from "../builder/build-image.ts";
+import { containerImageName } from "../builder/names.ts";
+import { inspectImage } from "../builder/pull.ts";
+import { type Labels, ownedLabels } from "../labels.ts";
+import { removeContainer } from "../start.ts";
+import type { StackBuildPlace } from "./build.ts";
+import { filesOnly } from "./files-only.ts";
+
+// What a compose text mounts of its source is put into the containers when they start. A little of it is written down;
+// more goes to the server once, as an image that holds nothing else, and is copied out of that.
+
+/** No name of a container begins like this. */
+export const SOURCE_IMAGE = ".source";
+
+/** A file of the source, and where a container finds it. */
+export interface MountedFile {
+  readonly container: string;
+  readonly path: string;
+  readonly mountPath: string;
+  readonly mode: number;
+}
+
+/** @throws DomainError `deploy.build_failed`, `deploy.cancelled` */
+export async function buildSourceImage(
+  place: StackBuildPlace,
+  request: BuildRequest,
+  files: readonly MountedFile[],
+  io: WorkIO,
+): Promise<StackImage> {
+  const jobFolder = join(place.jobFolder, SOURCE_IMAGE);
+  const context = join(jobFolder, "context");
+  for (const { container, path, mountPath, mode } of files) {
+    const staged = join(context, container, mountPath);
+    await mkdir(dirname(staged), { recursive: true });
+    await copyFile(path, staged, constants.COPYFILE_FICLONE);
+    await chmod(staged, mode);
+  }
+  const dockerfile = join(jobFolder, "Dockerfile");
+  await writeFile(dockerfile, "FROM scratch\nCOPY . /\n", { mode: 0o600 });
+  await writeFile(`${dockerfile}.dockerignore`, "", { mode: 0o600 });
+  const image = containerImageName(request, SOURCE_NAME);
+  io.onLine(`Sends ${files.length} files of the source to the server`, "stdout");
+  const nothing = { target: null, args: {}, secrets: {}, secretFiles: {}, isForced: false };
+  await buildImage({ context, dockerfile, image, labels: place.labels, ...nothing }, io, place);
+  const built = await inspectImage(place.docker, place.host.name, image);
+  return { image, digest: null, ...(built === undefined ? {} : { id: built.id }) };
+}
+
+const SOURCE_NAME = "_source";
+
+/** Copies what each of these containers shall find, none of which runs. */
+export async function putSourceFiles(
+  { docker, instance }: { readonly docker: Docker; readonly instance: string },
+  image: string,
+  targets: readonly { readonly id: string; readonly name: string }[],
+): Promise<void> {
+  const labels: Labels = ownedLabels(instance);
+  // It is never started, so what its command says is never read.
+  const holder = await docker.createContainer({ Image: image, Cmd: ["-"], Labels: { ...labels } });
+  try {
+    for (const { id, name } of targets) {
+      const archive = await holder.getArchive({ path: `/${name}/.` });
+      const files = Readable.from(filesOnly(archive));
+      await docker.getContainer(id).putArchive(files, { path: "/", noOverwriteDirNonDir: "1" });
+    }
+  } finally {
+    await removeContainer(holder);
+  }
+}
