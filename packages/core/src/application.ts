@@ -119,10 +119,10 @@ export const ApplicationSettings = z.object({
     .nullable()
     .default(null),
   docker_compose_custom_start_command: command(
-    "`docker compose up` with flags that change nothing; others are refused for dockercompose.",
+    "`docker compose up` with `--profile`, `--scale`, `--force-recreate` and what Berth does anyway; it is read, not run.",
   ).default(null),
   docker_compose_custom_build_command: command(
-    "`docker compose build` with flags that change nothing; others are refused for dockercompose.",
+    "`docker compose build` with `--profile`, `--build-arg`, `--no-cache`, `--pull`; it is read, not run.",
   ).default(null),
   watch_paths: z.string().max(10000).nullable().default(null),
   use_build_server: z.boolean().default(false),

@@ -79,7 +79,7 @@ export function runOptionProblems({
 }
 
 /** Words are separated by blanks and line ends; quotation marks hold some together. There is no other syntax. */
-function splitWords(text: string): readonly string[] | undefined {
+export function splitWords(text: string): readonly string[] | undefined {
   const words: string[] = [];
   let word: string | undefined;
   let quote = "";

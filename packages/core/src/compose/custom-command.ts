@@ -1,51 +1,165 @@
+import { splitWords } from "../run-options.ts";
+
 const COMMANDS = { build: "build", start: "up" } as const;
+type Step = keyof typeof COMMANDS;
 
-/** What Berth's own way of doing it comes to as well, so that nothing is lost when it goes its own way. */
-const FLAGS: Readonly<Record<keyof typeof COMMANDS, ReadonlySet<string>>> = {
-  build: new Set(["--pull", "--quiet", "-q"]),
-  start: new Set(["-d", "--detach", "--build", "--no-build", "--wait", "--remove-orphans", "--quiet-pull"]),
-};
-
-/** Before the command: where the file is, which is a setting of its own, and how it is told. */
-const OPTIONS: ReadonlySet<string> = new Set(["-f", "--file", "--project-directory", "--progress", "--ansi"]);
-
-/**
- * Why a command in the place of Berth's own cannot be obeyed, in a sentence; `undefined`: it asks for nothing else. No
- * shell reads it, and it is not run: a compose file is built and started with what Berth knows of the server, and a
- * command that meant something else must not be passed over in silence.
- * @param location Of the compose file.
- */
-export function customCommandProblem(
-  step: keyof typeof COMMANDS,
-  text: string | null | undefined,
-  location: string,
-): string | undefined {
-  if (!text) return undefined;
-  const words = text.trim().split(/\s+/);
-  const [program, plugin, ...rest] = words[0] === "docker-compose" ? ["docker", "compose", ...words.slice(1)] : words;
-  const own = `docker compose ${COMMANDS[step]}`;
-  if (program !== "docker" || plugin !== "compose") return `Only ${own} can be asked for, without a shell.`;
-  const foreign = foreignWord(step, rest, location);
-  if (foreign === undefined) return undefined;
-  const shown = foreign.slice(0, 100).replace(/\p{C}/gu, "?");
-  const allowed = [...FLAGS[step]].filter((flag) => flag.startsWith("--")).join(", ");
-  return `Berth runs ${own} by itself and cannot obey ${shown || "a command without it"}. Leave the field empty, or use only ${allowed}.`;
+/** What a command in the place of Berth's own asks for. */
+export interface ComposeCommand {
+  readonly profiles: readonly string[];
+  /** Of all images that are built; a value that is not said is that of the variable. */
+  readonly buildArgs: Readonly<Record<string, string | null>>;
+  /** Without any cache. */
+  readonly isForced: boolean;
+  /** Base images are looked for anew. */
+  readonly isPulled: boolean;
+  /** How many containers of each service. */
+  readonly scale: Readonly<Record<string, number>>;
+  /** Every container is made anew, whether anything of it has changed or not. */
+  readonly isRecreated: boolean;
 }
 
-/** The first that asks for something else; empty when the command itself is missing. */
-function foreignWord(step: keyof typeof COMMANDS, words: readonly string[], location: string): string | undefined {
+export const NO_COMMAND: ComposeCommand = {
+  profiles: [],
+  buildArgs: {},
+  isForced: false,
+  isPulled: false,
+  scale: {},
+  isRecreated: false,
+};
+
+interface Option {
+  /** It takes a value, said in a word. */
+  readonly needs?: string;
+  /** `undefined`: the value is none that it takes. */
+  readonly read: (value: string, command: ComposeCommand, location: string) => ComposeCommand | undefined;
+}
+
+/** What Berth does in any case. */
+const USUAL: Option = { read: (_value, command) => command };
+const USUAL_WITH_VALUE: Option = { needs: "a value", ...USUAL };
+
+const FILE: Option = {
+  needs: "the path of docker_compose_location, since one file is read",
+  read: (value, command, location) => (plainPath(value) === plainPath(location) ? command : undefined),
+};
+const PROJECT_FOLDER: Option = {
+  needs: "the folder of the compose file",
+  read: (value, command) => (plainPath(value) === "" ? command : undefined),
+};
+const PROFILE: Option = {
+  needs: "the name of a profile",
+  read: (value, command) =>
+    /^[a-zA-Z0-9][\w.-]*$|^\*$/.test(value) ? { ...command, profiles: [...command.profiles, value] } : undefined,
+};
+const BUILD_ARG: Option = {
+  needs: "NAME=value or the name of a variable",
+  read(value, command) {
+    const [, name, text] = /^([A-Za-z_]\w*)(?:=([\s\S]*))?$/.exec(value) ?? [];
+    if (name === undefined) return undefined;
+    return { ...command, buildArgs: { ...command.buildArgs, [name]: text ?? null } };
+  },
+};
+const SCALE: Option = {
+  needs: "SERVICE=number, with a number from 0 to 100",
+  read(value, command) {
+    const [, name, count] = /^([A-Za-z0-9][\w.-]*)=(\d{1,3})$/.exec(value) ?? [];
+    if (name === undefined || Number(count) > SCALE_MAX) return undefined;
+    return { ...command, scale: { ...command.scale, [name]: Number(count) } };
+  },
+};
+const SCALE_MAX = 100;
+
+/** Before the command. */
+const OPTIONS: Readonly<Record<string, Option>> = {
+  "--file": FILE,
+  "--profile": PROFILE,
+  "--project-directory": PROJECT_FOLDER,
+  "--progress": USUAL_WITH_VALUE,
+  "--ansi": USUAL_WITH_VALUE,
+};
+
+/** Behind it. */
+const FLAGS: Readonly<Record<Step, Readonly<Record<string, Option>>>> = {
+  build: {
+    "--build-arg": BUILD_ARG,
+    "--no-cache": { read: (_value, command) => ({ ...command, isForced: true }) },
+    "--pull": { read: (_value, command) => ({ ...command, isPulled: true }) },
+    "--quiet": USUAL,
+  },
+  start: {
+    "--build": USUAL,
+    "--detach": USUAL,
+    "--force-recreate": { read: (_value, command) => ({ ...command, isRecreated: true }) },
+    "--no-build": USUAL,
+    "--quiet-pull": USUAL,
+    "--remove-orphans": USUAL,
+    "--scale": SCALE,
+    "--wait": USUAL,
+  },
+};
+
+const SHORT: Readonly<Record<string, string>> = { "-f": "--file", "-d": "--detach", "-q": "--quiet" };
+
+/**
+ * Reads a command in the place of Berth's own. No shell reads it, and it is not run: what it means is done by Berth,
+ * which knows the server, and one that means something else is refused rather than passed over in silence.
+ * @param location Of the compose file.
+ */
+export function readComposeCommand(
+  step: Step,
+  text: string | null | undefined,
+  location: string,
+): ComposeCommand | { readonly problem: string } {
+  if (!text?.trim()) return NO_COMMAND;
+  const words = splitWords(text);
+  const own = `docker compose ${COMMANDS[step]}`;
+  if (words === undefined) return { problem: "A quotation mark is not closed." };
+  const [program, plugin, ...rest] = words[0] === "docker-compose" ? ["docker", "compose", ...words.slice(1)] : words;
+  if (program !== "docker" || plugin !== "compose")
+    return { problem: `Only ${own} can be asked for, without a shell.` };
+  const before = readOptions(rest, OPTIONS, NO_COMMAND, location);
+  if ("problem" in before) return refused(own, before.problem, OPTIONS);
+  const [command, ...others] = before.rest;
+  if (command !== COMMANDS[step]) return refused(own, command ?? "a command without it", FLAGS[step]);
+  const after = readOptions(others, FLAGS[step], before.command, location);
+  if ("problem" in after) return refused(own, after.problem, FLAGS[step]);
+  const [word] = after.rest;
+  return word === undefined ? after.command : refused(own, word, FLAGS[step]);
+}
+
+/** Why a command cannot be obeyed, in a sentence; `undefined`: it can. */
+export function customCommandProblem(step: Step, text: string | null | undefined, location: string) {
+  const read = readComposeCommand(step, text, location);
+  return "problem" in read ? read.problem : undefined;
+}
+
+function readOptions(
+  words: readonly string[],
+  options: Readonly<Record<string, Option>>,
+  start: ComposeCommand,
+  location: string,
+): { readonly command: ComposeCommand; readonly rest: readonly string[] } | { readonly problem: string } {
+  let command = start;
   let at = 0;
-  for (; at < words.length && words[at]?.startsWith("-"); at += 1) {
-    const [option = "", inline] = (words[at] ?? "").split("=", 2);
-    if (!OPTIONS.has(option)) return option;
-    if (inline === undefined) at += 1;
+  for (; words[at]?.startsWith("-"); at += 1) {
+    const [, said = "", inline] = /^([^=]*)(?:=([\s\S]*))?$/.exec(words[at] ?? "") ?? [];
+    const name = SHORT[said] ?? said;
+    const option = Object.hasOwn(options, name) ? options[name] : undefined;
+    if (option === undefined || (option.needs === undefined && inline !== undefined)) return { problem: said };
+    if (option.needs !== undefined && inline === undefined) at += 1;
     const value = inline ?? words[at] ?? "";
-    const isFile = option === "-f" || option === "--file";
-    if (isFile && plainPath(value) !== plainPath(location)) return `${option} ${value}`;
-    if (option === "--project-directory" && plainPath(value) !== "") return `${option} ${value}`;
+    const next = option.needs !== undefined && value === "" ? undefined : option.read(value, command, location);
+    if (next === undefined) return { problem: `${said} ${value} (it needs ${option.needs})` };
+    command = next;
   }
-  if (words[at] !== COMMANDS[step]) return words[at] ?? "";
-  return words.slice(at + 1).find((word) => !FLAGS[step].has(word));
+  return { command, rest: words.slice(at) };
+}
+
+function refused(own: string, foreign: string, options: Readonly<Record<string, Option>>) {
+  const shown = foreign.slice(0, 200).replace(/\p{C}/gu, "?");
+  const allowed = Object.keys(options).join(", ");
+  const problem = `Berth runs ${own} by itself and cannot obey ${shown}. Leave the field empty, or use only ${allowed}.`;
+  return { problem };
 }
 
 const plainPath = (path: string): string => path.replace(/^(\.?\/)+/, "").replace(/^\.$/, "");

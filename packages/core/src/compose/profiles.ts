@@ -10,5 +10,12 @@ export function isActive({ profiles }: Pick<ComposeService, "profiles">, variabl
   return wanted.has("*") || profiles.some((name) => wanted.has(name));
 }
 
+/** Variables by which these are started, beside those that were before. */
+export function withProfiles(variables: Env, profiles: readonly string[]): Env {
+  if (profiles.length === 0) return variables;
+  const before = Object.hasOwn(variables, PROFILES) ? (variables[PROFILES] ?? "") : "";
+  return { ...variables, [PROFILES]: [before, ...profiles].filter(Boolean).join(",") };
+}
+
 /** As the compose tool itself knows it. */
 const PROFILES = "COMPOSE_PROFILES";

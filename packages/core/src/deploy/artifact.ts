@@ -14,6 +14,10 @@ export interface BuildRequest {
   readonly env: Readonly<Record<string, string>>;
   /** Build without any cache. */
   readonly isForced: boolean;
+  /** Base images are looked for anew. */
+  readonly isPulled?: boolean;
+  /** Of every image of a stack that is built. */
+  readonly buildArgs?: Readonly<Record<string, string | null>>;
   /** The compose text to make a stack from, where it does not lie in the source. May be a secret. */
   readonly compose?: string | undefined;
   /** The machine is not the resource's alone: a compose text of the source gets no power over it. */

@@ -1,5 +1,7 @@
 import type { ApplicationSecrets, ApplicationSettings } from "../application.ts";
 import { lastingContainerName } from "../container-name.ts";
+import { type ComposeCommand, NO_COMMAND, readComposeCommand } from "../compose/custom-command.ts";
+import { withProfiles } from "../compose/profiles.ts";
 import { readDockerImage } from "../docker-image.ts";
 import { DomainError } from "../errors.ts";
 import { repositoryUrl } from "../hosted-repository.ts";
@@ -73,15 +75,28 @@ function pullRequestHead(application: SourceOwner, { commit, pull_request_id, gi
 
 export function buildRequest(subject: ApplicationInput, sourceFolder: string): BuildRequest {
   const { application, deployment } = subject;
+  const { profiles, isForced, isPulled, buildArgs } = composeCommand("build", application.settings);
+  const up = composeCommand("start", application.settings);
   return {
     resourceUuid: application.uuid,
     deploymentUuid: deployment.uuid,
     resourceNumber: application.id,
     sourceFolder,
     config: buildConfig(application.settings, subject.secrets, deployment.docker_registry_image_tag),
-    env: buildtimeEnv(subject),
-    isForced: deployment.force_rebuild,
+    env: withProfiles(buildtimeEnv(subject), [...profiles, ...up.profiles]),
+    isForced: deployment.force_rebuild || isForced,
+    ...(isPulled ? { isPulled } : {}),
+    ...(Object.keys(buildArgs).length === 0 ? {} : { buildArgs }),
   };
+}
+
+/** A command that was stored before it was read is passed over. */
+function composeCommand(step: "build" | "start", settings: ApplicationSettings): ComposeCommand {
+  if (settings.build_pack !== "dockercompose") return NO_COMMAND;
+  const { docker_compose_custom_build_command: build, docker_compose_custom_start_command: start } = settings;
+  const location = settings.docker_compose_location ?? "";
+  const read = readComposeCommand(step, step === "build" ? build : start, location);
+  return "problem" in read ? NO_COMMAND : read;
 }
 
 export function releaseSpec(subject: ApplicationInput, artifact: Artifact): ReleaseSpec {
@@ -113,7 +128,8 @@ function applicationStack(subject: ApplicationInput, artifact: StackArtifact, en
   const values = userRuntimeEnv(subject);
   requireVariables(compose, values);
   const own = new Set(Object.keys(values));
-  return stackOptions({
+  const { profiles, scale, isRecreated } = composeCommand("start", settings);
+  const options = stackOptions({
     owner: application,
     compose,
     values,
@@ -124,6 +140,12 @@ function applicationStack(subject: ApplicationInput, artifact: StackArtifact, en
     isLabelEscaped: settings.is_container_label_escape_enabled,
     networks: settings.connect_to_docker_network ? [application.placement.destination_network] : [],
   });
+  return {
+    ...options,
+    variables: withProfiles(options.variables, profiles),
+    ...(Object.keys(scale).length === 0 ? {} : { scale }),
+    ...(isRecreated ? { isRecreated } : {}),
+  };
 }
 
 export function buildConfig(

@@ -44,6 +44,10 @@ export interface StackOptions {
   /** Networks of the server that every container joins beside those of the stack itself. */
   readonly networks: readonly string[];
   readonly replaces?: StackPredecessor;
+  /** How many containers of each service, in the place of what the text says. */
+  readonly scale?: Readonly<Record<string, number>>;
+  /** Every container is made anew, whether anything of it has changed or not. */
+  readonly isRecreated?: boolean;
   /** Names its own networks. Default: the resource's uuid; a preview has others than its application. */
   readonly scope?: string;
 }

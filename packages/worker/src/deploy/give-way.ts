@@ -14,7 +14,7 @@ export async function giveWay(ctx: StepContext, spec: ReleaseSpec): Promise<Rele
   if (live === undefined || live.deployment_id === deployment.id) return spec;
   const { resource_uuid: resourceUuid, deployment_uuid: deploymentUuid } = live;
   if (spec.stack !== undefined) {
-    const keeps = deployment.force_rebuild || deployment.restart_only ? "none" : "unchanged";
+    const keeps = deployment.force_rebuild || deployment.restart_only || spec.stack.isRecreated ? "none" : "unchanged";
     // A service is deployed by restarting it.
     const replaces = { deploymentUuid, keeps, isRestart: subject.kind === "service" } as const;
     return { ...spec, stack: { ...spec.stack, replaces } };

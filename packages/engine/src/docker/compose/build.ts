@@ -171,7 +171,7 @@ async function targetOf(place: StackBuildPlace, one: One, jobFolder: string): Pr
   const { request, compose, name, image } = one;
   const said = interpolated(inherited(compose, name, "build"), request.env);
   const build = typeof said === "string" ? { context: said } : recordOf(said);
-  const args = Object.entries(pairsOf(build.args)).flatMap(([key, value]) => {
+  const args = Object.entries({ ...pairsOf(build.args), ...request.buildArgs }).flatMap(([key, value]) => {
     const text = value ?? (Object.hasOwn(request.env, key) ? request.env[key] : undefined);
     return text === undefined ? [] : [[key, text] as const];
   });
@@ -183,7 +183,7 @@ async function targetOf(place: StackBuildPlace, one: One, jobFolder: string): Pr
     labels: { ...withoutNull(pairsOf(build.labels)), ...place.labels },
     args: Object.fromEntries(args),
     isForced: request.isForced || isTrue(build.no_cache),
-    isPulled: isTrue(build.pull),
+    isPulled: request.isPulled === true || isTrue(build.pull),
     more: {
       ...Object.fromEntries(KEPT_KEYS.map((key) => [key, build[key]])),
       contexts: await contextsOf(one, build),

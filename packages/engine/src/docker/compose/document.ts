@@ -135,7 +135,10 @@ function planContainer(planned: Planned, compose: Compose, instance: string) {
     profiles,
     ...rest
   } = said;
-  const replicas = replicasIn(service, container.name);
+  const { scale = {} } = spec.stack;
+  const replicas = Object.hasOwn(scale, container.name)
+    ? (scale[container.name] ?? 1)
+    : replicasIn(service, container.name);
   const isIdle = !isActive(service, spec.stack.variables);
   return {
     container,
