@@ -1,7 +1,7 @@
 import type { ApplicationSecrets, ApplicationSettings } from "../application.ts";
-import { lastingContainerName } from "../container-name.ts";
 import { type ComposeCommand, NO_COMMAND, readComposeCommand } from "../compose/custom-command.ts";
 import { withProfiles } from "../compose/profiles.ts";
+import { lastingContainerName } from "../container-name.ts";
 import { readDockerImage } from "../docker-image.ts";
 import { DomainError } from "../errors.ts";
 import { repositoryUrl } from "../hosted-repository.ts";

@@ -22,7 +22,6 @@ export const start: Step<StepContext, Built & Pick<CheckedOut, "commit">, Starte
     const spec = kind.releaseSpec({ ...ctx, deployment: { ...deployment, commit } }, artifact);
     // Before anything that runs is stopped for it.
     await hands.engine.requireName?.(spec);
-    tellUnknown(ctx, artifact);
     tellLost(ctx, artifact);
     const { upstream } = await hands.engine.start(await giveWay(ctx, spec), ctx.io);
     await recordVolumes(stores, ctx.subject.record, spec);
