@@ -10,9 +10,18 @@ const COUNTS = `select format('%s.%s', table_schema, table_name),
   (xpath('/row/c/text()', query_to_xml(format('select count(*) as c from %I.%I', table_schema, table_name), false, true, '')))[1]
   from information_schema.tables where table_type = 'BASE TABLE' and table_schema not in ('pg_catalog', 'information_schema')
   order by 1`;
-// A database that somebody uses cannot be replaced.
+// A database that somebody uses cannot be replaced, and clients come back at once: nobody is let in until it is made
+// anew, and so open again. What the dump does not replace is opened at the end, which the client reaches in any case, also
+// when its input breaks off. These are in the shared catalogue: a database cannot close itself by a command.
+const CLOSE = "update pg_catalog.pg_database set datallowconn = false where datname <> 'template0'";
+const OPEN = "update pg_catalog.pg_database set datallowconn = true where datname <> 'template0' and not datallowconn";
 const END_OTHERS =
   "select pg_terminate_backend(pid) from pg_stat_activity where datname is not null and pid <> pg_backend_pid()";
+// Who was just being let in is ended by the second.
+const END_ALL_OTHERS = `do $$ begin perform pid from (${END_OTHERS}) ended(pid); perform pg_sleep(0.5);
+  perform pg_stat_clear_snapshot(); perform pid from (${END_OTHERS}) ended(pid); end $$`;
+/** What is never closed for long, and where a restore that was killed can be followed by another one. */
+const ENTRY = "template1";
 /** The user that restores is there before, and so may others be. */
 const ROLE_STAYS = /current user cannot be dropped|role "[^"]*" (already exists|cannot be dropped)/;
 const CONFIGURATION_PATH = "/etc/postgresql/postgresql.conf";
@@ -117,10 +126,16 @@ export const postgresql = engineRow({
       variables: given({ PGPASSWORD: values.postgres_password }),
     }),
     restoreAll: (values) =>
-      psql(values, "postgres", "--quiet", "--output=/dev/null", `--command=${END_OTHERS}`, "--file=-"),
+      psql(
+        values,
+        ENTRY,
+        ...["--quiet", "--output=/dev/null"],
+        ...[OPEN, "\\connect postgres", CLOSE, END_ALL_OTHERS].map((command) => `--command=${command}`),
+        ...["--file=-", `--command=${OPEN}`],
+      ),
     keepLogin: (values) => ({
-      ...psql(values, "postgres", "--quiet", "--set=ON_ERROR_STOP=1", "--file=-"),
-      input: `alter role "${values.postgres_user?.replaceAll('"', '""')}" with password ${literal(values.postgres_password)};\n`,
+      ...psql(values, ENTRY, "--quiet", "--set=ON_ERROR_STOP=1", "--file=-"),
+      input: `${OPEN};\nalter role "${values.postgres_user?.replaceAll('"', '""')}" with password ${literal(values.postgres_password)};\n`,
     }),
     isProblem: (line) => /(ERROR|FATAL):/.test(line) && !ROLE_STAYS.test(line),
     databases: (values) => psql(values, "postgres", ...PRINT_FLAGS, `--command=${DATABASES}`),

@@ -113,7 +113,10 @@ export interface DumpCommands<Fields extends EngineFields> {
   dumpAll(values: EngineValues<Fields>): DatabaseCommand;
   restore(values: EngineValues<Fields>, target: RestoreTarget): DatabaseCommand;
   restoreAll(values: EngineValues<Fields>): DatabaseCommand;
-  /** After `restoreAll`, which brings the users of what was saved: statements that give these ones their passwords back. */
+  /**
+   * After `restoreAll`, which brings the users of what was saved, also when it failed: statements that give these ones
+   * their passwords back, and let them in.
+   */
   keepLogin?(values: EngineValues<Fields>): DatabaseCommand & { readonly input: string };
   /** A line of what a restore wrote to standard error that makes it a failure, although it exits with 0. */
   isProblem?(line: string): boolean;

@@ -71,6 +71,23 @@ describeDocker("backups of PostgreSQL", ["postgres:17-alpine"], (fixture) => {
     expect(await shop.sql("select count(*) from pg_database where datname = 'second'")).toBe("1");
     expect(await shop.restore("drill", backup)).toMatchObject({ status: "success" });
 
+    // Clients that come back at once do not keep it from being replaced.
+    const clients = ["shop", "postgres", "template1", "second"].map((name) =>
+      shop
+        .script(
+          `for n in 1 2; do (until [ -e /tmp/enough ]; do psql -q -U postgres -d ${name} -c 'select pg_sleep(9)'; done) & done; wait`,
+        )
+        .catch(() => undefined),
+    );
+    await shop.sql("delete from orders");
+    expect(await shop.restore("restore", backup)).toMatchObject({ status: "success", message: null });
+    expect(await shop.sql("select count(*) from orders")).toBe("100");
+    expect(await shop.sql("select string_agg(datname, ' ') from pg_database where not datallowconn")).toBe("template0");
+    await shop.script(
+      `touch /tmp/enough; psql -q -U postgres -c "select pg_terminate_backend(pid) from pg_stat_activity where query ~ '^select pg_sleep'"`,
+    );
+    await Promise.all(clients);
+
     const other = await world.database("postgresql", { postgres_db: "empty" });
     expect(await shop.restore("restore", backup, other.record)).toMatchObject({ status: "success", message: null });
     // By address, where the password counts: it is still its own.

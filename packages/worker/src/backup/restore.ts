@@ -182,13 +182,26 @@ async function feed({ deps, claimed, signal }: Run, { database, running, into, p
   const content = deps.backups.files.read(path);
   const input = isCompressed ? content : deps.backups.decompress(content);
   const isProblem = saved === null ? dumps.isProblem : undefined;
-  requireSuccess(asked, await running.command(running.ref, asked, { signal, input }), isProblem);
-  if (saved !== null || dumps.keepLogin === undefined) return;
-  const { input: statements, ...login } = dumps.keepLogin(values);
+  const result = await running.command(running.ref, asked, { signal, input });
+  if (saved !== null) return requireSuccess(asked, result, isProblem);
+  const login = await keepLogin(database, running, signal);
+  requireSuccess(asked, result, isProblem);
+  login?.();
+}
+
+/** @returns What throws when its statements failed: the restore's own failure says more. */
+async function keepLogin(
+  { dumps, values }: KnownDatabase,
+  running: LiveDatabase,
+  signal: AbortSignal,
+): Promise<(() => void) | undefined> {
+  if (dumps.keepLogin === undefined) return undefined;
+  const { input: statements, ...asked } = dumps.keepLogin(values);
   const told = (async function* () {
     yield new TextEncoder().encode(statements);
   })();
-  requireSuccess(login, await running.command(running.ref, login, { signal, input: told }));
+  const result = await running.command(running.ref, asked, { signal, input: told });
+  return () => requireSuccess(asked, result);
 }
 
 interface Place {

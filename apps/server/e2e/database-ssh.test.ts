@@ -1,0 +1,65 @@
+import { describeDocker, type ServerContainer, startServerContainer, TEST_CLIENTS } from "@berth/testing";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { databaseCalls } from "./database.fixture.ts";
+import { type TestServer, testServer, until } from "./server.fixture.ts";
+
+const { image, write, read } = TEST_CLIENTS.postgresql;
+const PORT = 15_432;
+
+describeDocker("a database on a server over SSH", ["server:debian13", image, "nginx:alpine"], (docker) => {
+  let server: TestServer;
+  let machine: ServerContainer;
+  let dockerUuid: string;
+  beforeAll(async () => {
+    [server, machine] = await Promise.all([testServer(), startServerContainer(docker)]);
+    await machine.loadImages(image, "nginx:alpine");
+    const key = await server.rest("POST", "/security/keys", { name: "db", private_key: machine.keys.privateKey });
+    const { status, body } = await server.rest("POST", "/servers", {
+      ...{ name: "db-1", ip: machine.address, proxy_type: "none", instant_validate: true },
+      private_key_uuid: (key.body as { uuid: string }).uuid,
+    });
+    expect(status, JSON.stringify(body)).toBe(201);
+    dockerUuid = (body as { uuid: string }).uuid;
+    await until(async () => {
+      const { body: shown } = await server.rest("GET", `/servers/${dockerUuid}`);
+      return (shown as { is_usable: boolean }).is_usable || undefined;
+    }, 60_000);
+  }, 180_000);
+  afterAll(async () => server?.dispose());
+
+  test("is reached by its public URL, keeps what was written, and is saved and restored", async () => {
+    const { done, create, shows, run } = databaseCalls(() => ({ ...server, dockerUuid }));
+    const uuid = await create("postgresql", image, { is_public: true, public_port: PORT, enable_ssl: true });
+    const { external_db_url } = await shows(uuid, "running:healthy");
+    const url = external_db_url ?? "";
+    expect(new URL(url).host).toBe(`${machine.address}:${PORT}`);
+    const client = await docker.container({ image, raw: { Entrypoint: ["sleep", "600"] } });
+    const ask = async (argv: readonly string[]) => {
+      const { exitCode, output } = await client.exec(argv);
+      return [exitCode, output.trim()];
+    };
+    await until(async () => (await ask(write(url, "kept")))[0] === 0 || undefined, 60_000);
+    const outcome = await run(uuid, "restart");
+    expect(outcome, outcome.log).toMatchObject({ status: "finished" });
+    await shows(uuid, "running:healthy");
+    await until(async () => (await ask(read(url)))[1] === "kept" || undefined, 60_000);
+
+    const { uuid: schedule } = await done("POST", `/databases/${uuid}/backups`, {
+      ...{ frequency: "yearly", backup_now: true },
+    });
+    const path = `/databases/${uuid}/backups/${schedule}/executions`;
+    const [execution] = await until(async () => {
+      const { executions } = await done<{ executions: { uuid: string; status: string }[] }>("GET", path);
+      return executions.some(({ status }) => status !== "running") ? executions : undefined;
+    }, 60_000);
+    expect(execution).toMatchObject({ status: "success", message: null });
+    expect((await ask(["psql", url, "-qc", "UPDATE t SET v = 'lost'"]))[0]).toBe(0);
+    const restore = await done("POST", `${path}/${execution?.uuid}/restore`, {});
+    const ended = await until(async () => {
+      const found = await done("GET", `/databases/${uuid}/restores/${restore.uuid}`);
+      return found.status === "running" ? undefined : found;
+    }, 60_000);
+    expect(ended).toMatchObject({ status: "success", message: null });
+    expect(await ask(read(url))).toEqual([0, "kept"]);
+  }, 300_000);
+});
