@@ -10,8 +10,8 @@ const VALID_DAYS = 730;
 const RENEWED_DAYS = 365;
 /** Of the authority, which clients were given. */
 const AUTHORITY_DAYS = 3650;
-/** Before its end, a certificate that is in use is told of. */
-export const CERTIFICATE_TOLD_DAYS = 30;
+/** Before its end, a certificate is told of. */
+const TOLD_DAYS = 30;
 
 /** As it is kept among the secrets of its database. */
 export interface DatabaseCertificate extends TlsCertificate {
@@ -79,6 +79,9 @@ export function certificateChange(
     certificate_expires_at: notAfter,
   };
 }
+
+/** Certificates that end before this are told of. */
+export const certificatesTold = (now: Date): Date => daysAfter(now, TOLD_DAYS);
 
 const isAuthority = (authority: CertificateRequest["authority"]): authority is Authority => "key" in authority;
 

@@ -12,6 +12,7 @@ export const EVENT_TYPES = [
   "resource.status_changed",
   "resource.drifted",
   "resource.restart_limit_reached",
+  "resource.certificate_expiring",
   "server.removing",
   "server.deleted",
   "server.validated",

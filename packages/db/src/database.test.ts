@@ -42,6 +42,20 @@ onEachBackend((database) => {
     expect(await database().system.databases.listPublic([place.server.id])).toEqual([]);
   });
 
+  it("tells once of a certificate that ends soon, and again of the one after it", async () => {
+    const stores = await testTeam(database());
+    const { id } = await testDatabaseResource(stores, await testPlace(stores), { fields: { enable_ssl: "true" } });
+    const { databases } = database().system;
+    const at = (day: number) => new Date(Date.UTC(2031, 0, day));
+    await stores.databases.update(id, { certificate_expires_at: at(20) });
+    expect([await databases.tellExpiring(at(20)), await databases.tellExpiring(at(21))]).toEqual([0, 1]);
+    expect(await databases.tellExpiring(at(21))).toBe(0);
+    await stores.databases.update(id, { certificate_expires_at: at(25) });
+    expect([await databases.tellExpiring(at(25)), await databases.tellExpiring(at(26))]).toEqual([0, 1]);
+    await stores.databases.update(id, { certificate_expires_at: at(25), fields: { enable_ssl: "false" } });
+    expect(await databases.tellExpiring(at(26))).toBe(0);
+  });
+
   it("changes what is given and nothing else", async () => {
     const stores = await testTeam(database());
     const { id, ...made } = await testDatabaseResource(stores, await testPlace(stores));

@@ -8,7 +8,7 @@ import {
   type SystemDatabaseStore,
 } from "@berth/core";
 import { type Kysely, sql } from "kysely";
-import { type Context, idsOf, inTransaction, type TeamContext } from "./context.ts";
+import { type Context, idsOf, inTransaction, type TeamContext, tell } from "./context.ts";
 import { violates } from "./errors.ts";
 import {
   insertResource,
@@ -86,9 +86,10 @@ export function databaseStore(context: TeamContext): DatabaseStore {
   };
 }
 
-export const systemDatabaseStore = ({ db }: Context): SystemDatabaseStore => ({
+export const systemDatabaseStore = (context: Context): SystemDatabaseStore => ({
+  tellExpiring: (before) => inTransaction(context, (inside) => tellExpiring(inside, before)),
   async listPublic(serverIds) {
-    const found = await db
+    const found = await context.db
       .selectFrom("database")
       .select("resource_id")
       .where(sql<boolean>`server_id = any(${serverIds}::bigint[])`)
@@ -98,14 +99,14 @@ export const systemDatabaseStore = ({ db }: Context): SystemDatabaseStore => ({
     // Most servers have none, and are asked about again and again.
     if (found.length === 0) return [];
     const ids = found.map(({ resource_id }) => resource_id);
-    const rows = await selectDatabases(db)
+    const rows = await selectDatabases(context.db)
       .where("resource.id", "in", idsOf(ids))
       .orderBy("database.public_port")
       .execute();
     return rows.map(databaseRecord);
   },
   async recordPortProblem(id, port, problem) {
-    await db
+    await context.db
       .updateTable("database")
       .set({ public_port_problem: problem })
       .where("resource_id", "=", id)
@@ -114,6 +115,29 @@ export const systemDatabaseStore = ({ db }: Context): SystemDatabaseStore => ({
       .execute();
   },
 });
+
+async function tellExpiring(context: Context, before: Date): Promise<number> {
+  interface Expiring {
+    readonly team_id: number;
+    readonly uuid: string;
+    readonly name: string;
+    readonly expires_at: Date;
+  }
+  const { rows } = await sql<Expiring>`
+    update database set certificate_told_at = now() from resource
+    where resource.id = database.resource_id and certificate_expires_at < ${before} and certificate_told_at is null
+      and certificate_expires_at is not null and database.settings ->> 'enable_ssl' = 'true'
+    returning resource.team_id, resource.uuid, resource.name, certificate_expires_at as expires_at`.execute(context.db);
+  for (const { team_id, uuid, name, expires_at } of rows) {
+    tell(context, {
+      team_id,
+      type: "resource.certificate_expiring",
+      resource_uuid: uuid,
+      payload: { kind: "database", name, expires_at: expires_at.toISOString() },
+    });
+  }
+  return rows.length;
+}
 
 async function insert(context: TeamContext, database: Parameters<DatabaseStore["insert"]>[0]): Promise<DatabaseRecord> {
   const { db } = context;

@@ -1,4 +1,4 @@
-import { isDomainError, type ServerRecord } from "@berth/core";
+import { certificatesTold, isDomainError, type ServerRecord } from "@berth/core";
 import { cleanServer, requestDueCleanups } from "./cleanup.ts";
 import { ENGINE_JOB_SECONDS_MAX, installEngineOn, LEASE_SECONDS } from "./engine-installation.ts";
 import type { Pulse } from "./pulse.ts";
@@ -91,6 +91,8 @@ export function createJobs(deps: ValidationDeps, pulse: Pulse): Jobs {
   const prune = async () => {
     if (performance.now() - prunedMs < PRUNE_INTERVAL_MS) return;
     prunedMs = performance.now();
+    const told = await stores.databases.tellExpiring(certificatesTold(deps.clock.now()));
+    if (told > 0) logger.warn("Certificates of databases end soon: start these databases again.", { count: told });
     const count = await stores.jobs.prune(settings.jobKeptDays);
     if (count > 0) logger.debug("Old jobs forgotten.", { count });
   };
