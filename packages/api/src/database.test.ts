@@ -54,6 +54,26 @@ describe("databases", () => {
     }
   });
 
+  test("show an authority to who may read, and scripts and keys of it to nobody without read:sensitive", async () => {
+    const init_scripts = [{ filename: "a.sql", content: "SELECT 'hush-hush'" }];
+    const { uuid, internal_db_url } = await created("postgresql", { enable_ssl: true, init_scripts });
+    expect(internal_db_url).toMatch(/\?sslmode=require$/);
+    const { json } = await api.ask("GET", `/databases/${uuid}`);
+    expect(json).toMatchObject({ init_scripts: [{ index: 0, ...init_scripts[0] }], enable_ssl: true });
+    expect(json).toMatchObject({ ca_certificate: expect.any(String), certificate_expires_at: expect.any(String) });
+    expect(JSON.stringify(json)).not.toContain("key of");
+    const token = await api.tokenWith("read");
+    const open = await api.ask("GET", `/databases/${uuid}`, { token });
+    expect(open.json).toMatchObject({ ca_certificate: json.ca_certificate, ssl_mode: "require" });
+    expect(JSON.stringify(open.json)).not.toMatch(/init_scripts|hush/);
+
+    const redis = await api.ask("POST", "/databases/redis", { body: { ...api.where, init_scripts } });
+    const clickhouse = await api.ask("POST", "/databases/clickhouse", { body: { ...api.where, enable_ssl: true } });
+    expect([redis.status, clickhouse.status]).toEqual([422, 422]);
+    const wrong = await api.ask("PATCH", `/databases/${uuid}`, { body: { ssl_mode: "REQUIRED" } });
+    expect([wrong.status, Object.keys(wrong.json.errors as object)]).toEqual([422, ["ssl_mode"]]);
+  });
+
   test("take what clients of the family send: numbers and flags as text, base64, empty texts", async () => {
     const { uuid } = await created("mysql", {
       public_port: "13306",
