@@ -89,8 +89,8 @@ describeDocker("hostile values on a server over SSH", [SERVER_IMAGE, "busybox:st
       for (let item = left.shift(); item !== undefined; item = left.shift()) {
         const [at, value] = item;
         const wanted = fields.filter(isHarmless).map((name) => [name, value] as const);
-        await tenant.patchWhatIsTaken(uuid, Object.fromEntries(wanted));
-        await tenant.patchWhatIsTaken(uuid, { domains: `http://web-${at}.example.test/${value}` });
+        await tenant.patchWhatIsTaken(`/applications/${uuid}`, Object.fromEntries(wanted));
+        await tenant.patchWhatIsTaken(`/applications/${uuid}`, { domains: `http://web-${at}.example.test/${value}` });
         if (at % DEPLOYED_EVERY === 0 && (await deployed(uuid)).status === "finished") finished.push(value);
       }
     };

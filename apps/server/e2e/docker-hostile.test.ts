@@ -6,7 +6,7 @@ import { describeDocker, type HostileValue, hostileRepositories, hostileValues }
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { deploy, type Outcome, placeOf } from "./applications.fixture.ts";
 import { type DockerServer, dockerServer } from "./docker.fixture.ts";
-import { BUILD_FIELDS, FAILING_FIELDS, type Json, type Tenant, tenantOf } from "./hostile.fixture.ts";
+import { BUILD_FIELDS, beyondLimits, FAILING_FIELDS, type Json, type Tenant, tenantOf } from "./hostile.fixture.ts";
 
 const DOCKERFILE = [
   "FROM busybox:stable",
@@ -42,7 +42,7 @@ describeDocker("hostile values on a real engine", ["busybox:stable", "caddy:2"],
   }, 120_000);
   afterEach(async () => {
     expect(readdirSync(markers)).toEqual([]);
-    expect(await beyondLimits()).toEqual([]);
+    expect(await beyondLimits(docker, known)).toEqual([]);
   });
   afterAll(async () => {
     await server?.dispose();
@@ -62,47 +62,13 @@ describeDocker("hostile values on a real engine", ["busybox:stable", "caddy:2"],
     return String(body.uuid);
   }
 
-  /** Everything that this instance runs and that is not its proxy, against what a tenant may have. */
-  async function beyondLimits(): Promise<readonly string[]> {
-    const filters = { label: [`berth.instance=${docker.instance}`, "berth.role=release"] };
-    const containers = await docker.client.listContainers({ all: true, filters });
-    const all = await Promise.all(
-      containers.map(({ Id }) =>
-        docker.client
-          .getContainer(Id)
-          .inspect()
-          .catch(() => undefined),
-      ),
-    );
-    const { Volumes } = await docker.client.listVolumes({ filters: { label: [`berth.instance=${docker.instance}`] } });
-    const ownerOf = new Map((Volumes ?? []).map(({ Name, Labels }) => [Name, Labels?.["berth.resource"]]));
-    return all.flatMap((container) => {
-      if (container === undefined) return [];
-      const { HostConfig, Mounts, NetworkSettings, Config } = container;
-      const own = Config.Labels["berth.resource"] ?? "";
-      const wrong = {
-        privileged: HostConfig.Privileged,
-        capabilities: (HostConfig.CapAdd ?? []).length > 0,
-        devices: (HostConfig.Devices ?? []).length > 0,
-        security: (HostConfig.SecurityOpt ?? []).length > 0,
-        processes: !["", "private"].includes(HostConfig.PidMode ?? ""),
-        memory: !["", "private", "shareable"].includes(HostConfig.IpcMode ?? ""),
-        host: [HostConfig.NetworkMode, HostConfig.UTSMode, HostConfig.UsernsMode].includes("host"),
-        network: Object.keys(NetworkSettings.Networks).some((name) => !name.startsWith(docker.run)),
-        mounts: Mounts.some(({ Type, Name = "" }) => Type !== "volume" || ownerOf.get(Name) !== own),
-        foreign: !known.has(own),
-      };
-      const reasons = Object.entries(wrong).flatMap(([what, isWrong]) => (isWrong ? [what] : []));
-      return reasons.map((what) => `${container.Name} ${what}`);
-    });
-  }
   const known = new Set<string>();
 
   /** Deploys, whatever comes of it. Not before it has ended, and what runs then is within its limits. */
   async function deployed(uuid: string): Promise<Outcome> {
     const outcome = await deploy(server, uuid);
     expect(readdirSync(markers), outcome.log).toEqual([]);
-    expect(await beyondLimits(), outcome.log).toEqual([]);
+    expect(await beyondLimits(docker, known), outcome.log).toEqual([]);
     return outcome;
   }
 
@@ -128,7 +94,7 @@ describeDocker("hostile values on a real engine", ["busybox:stable", "caddy:2"],
     await inParallel([...values.entries()], async ([at, hostile], uuid) => {
       const wanted = fields.filter((name) => !BUILD_FIELDS.includes(name) && !FAILING_FIELDS.includes(name));
       const names = await tenant.patchWhatIsTaken(
-        uuid,
+        `/applications/${uuid}`,
         Object.fromEntries(wanted.map((name) => [name, hostile.value])),
       );
       for (const name of names) taken.set(name, (taken.get(name) ?? 0) + 1);
@@ -154,7 +120,10 @@ describeDocker("hostile values on a real engine", ["busybox:stable", "caddy:2"],
 
   test("in the fields of a build are refused or mere text", async () => {
     await inParallel(values, async ({ value }, uuid) => {
-      await tenant.patchWhatIsTaken(uuid, Object.fromEntries(BUILD_FIELDS.map((name) => [name, value])));
+      await tenant.patchWhatIsTaken(
+        `/applications/${uuid}`,
+        Object.fromEntries(BUILD_FIELDS.map((name) => [name, value])),
+      );
     });
   }, 300_000);
 

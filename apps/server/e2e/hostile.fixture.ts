@@ -1,3 +1,4 @@
+import type { DockerFixture } from "@berth/testing";
 import { expect } from "vitest";
 import type { TestServer } from "./server.fixture.ts";
 
@@ -25,7 +26,7 @@ export interface Tenant {
   /** Whatever is sent, it is refused or taken: it breaks nothing. */
   ask(method: string, path: string, body?: Json): Promise<{ status: number; body: Json & Refusal }>;
   /** Sends all fields at once, then again without the refused ones. @returns Which were taken. */
-  patchWhatIsTaken(uuid: string, wanted: Json): Promise<readonly string[]>;
+  patchWhatIsTaken(path: string, wanted: Json): Promise<readonly string[]>;
   /** Fields of a change whose values are, or hold, a text. */
   textFields(path: string): Promise<readonly string[]>;
 }
@@ -50,24 +51,24 @@ export async function tenantOf(server: TestServer, abilities: readonly string[] 
     return answer;
   }
 
-  async function patchWhatIsTaken(uuid: string, wanted: Json): Promise<readonly string[]> {
+  async function patchWhatIsTaken(path: string, wanted: Json): Promise<readonly string[]> {
     let rest = { ...wanted };
     while (Object.keys(rest).length > 0) {
-      const { status, body } = await ask("PATCH", `/applications/${uuid}`, rest);
+      const { status, body } = await ask("PATCH", path, rest);
       if (status === 200) return Object.keys(rest);
-      const named = Object.keys(body.errors ?? {}).map((path) => path.split(".")[0] ?? path);
+      const named = Object.keys(body.errors ?? {}).map((field) => field.split(".")[0] ?? field);
       const refused = named.filter((name) => name in rest);
       // A refusal that names no field, as one for missing rights, is of one of them: each is tried alone.
-      if (refused.length === 0) return await patchEach(uuid, rest);
+      if (refused.length === 0) return await patchEach(path, rest);
       rest = Object.fromEntries(Object.entries(rest).filter(([name]) => !refused.includes(name)));
     }
     return [];
   }
 
-  async function patchEach(uuid: string, wanted: Json): Promise<readonly string[]> {
+  async function patchEach(path: string, wanted: Json): Promise<readonly string[]> {
     const taken: string[] = [];
     for (const [name, value] of Object.entries(wanted)) {
-      if ((await ask("PATCH", `/applications/${uuid}`, { [name]: value })).status === 200) taken.push(name);
+      if ((await ask("PATCH", path, { [name]: value })).status === 200) taken.push(name);
     }
     return taken;
   }
@@ -82,6 +83,49 @@ export async function tenantOf(server: TestServer, abilities: readonly string[] 
   }
 
   return { ask, patchWhatIsTaken, textFields };
+}
+
+/**
+ * Everything that this instance runs and that is not its proxy, against what a tenant may have.
+ * @param known Uuids of what the tenant has made.
+ */
+export async function beyondLimits(docker: DockerFixture, known: ReadonlySet<string>): Promise<readonly string[]> {
+  const filters = { label: [`berth.instance=${docker.instance}`, "berth.role=release"] };
+  const containers = await docker.client.listContainers({ all: true, filters });
+  const all = await Promise.all(
+    containers.map(({ Id }) =>
+      docker.client
+        .getContainer(Id)
+        .inspect()
+        .catch(() => undefined),
+    ),
+  );
+  const own = { label: [`berth.instance=${docker.instance}`] };
+  const networks = new Set((await docker.client.listNetworks({ filters: own })).map(({ Name }) => Name));
+  const { Volumes } = await docker.client.listVolumes({ filters: own });
+  const ownerOf = new Map((Volumes ?? []).map(({ Name, Labels }) => [Name, Labels?.["berth.resource"]]));
+  const foreignNetworks = (names: readonly string[]) =>
+    names.filter((name) => name !== "none" && !name.startsWith(docker.run) && !networks.has(name));
+  return all.flatMap((container) => {
+    if (container === undefined) return [];
+    const { HostConfig, Mounts, NetworkSettings, Config } = container;
+    const owner = Config.Labels["berth.resource"] ?? "";
+    const wrong = {
+      privileged: HostConfig.Privileged,
+      capabilities: (HostConfig.CapAdd ?? []).length > 0,
+      devices: (HostConfig.Devices ?? []).length > 0,
+      security: (HostConfig.SecurityOpt ?? []).length > 0,
+      processes: !["", "private"].includes(HostConfig.PidMode ?? ""),
+      memory: !["", "private", "shareable"].includes(HostConfig.IpcMode ?? ""),
+      host: [HostConfig.NetworkMode, HostConfig.UTSMode, HostConfig.UsernsMode].includes("host"),
+      [`network ${foreignNetworks(Object.keys(NetworkSettings.Networks))}`]:
+        foreignNetworks(Object.keys(NetworkSettings.Networks)).length > 0,
+      mounts: Mounts.some(({ Type, Name = "" }) => Type !== "volume" || ownerOf.get(Name) !== owner),
+      foreign: !known.has(owner),
+    };
+    const reasons = Object.entries(wrong).flatMap(([what, isWrong]) => (isWrong ? [what] : []));
+    return reasons.map((what) => `${container.Name} ${what}`);
+  });
 }
 
 interface Schema {

@@ -29,6 +29,7 @@ export async function ensureVolumes(
   owner: VolumeOwner,
 ): Promise<void> {
   const volumes = mounts.filter((mount) => mount.type === "volume");
+  for (const { uuid, name } of volumes) requireName(uuid, name);
   const labels = await Promise.all(volumes.map(({ uuid }) => labelsOf(docker, uuid)));
   // Refused before anything is made.
   for (const [at, volume] of volumes.entries()) requireUsable(volume, labels[at], owner);
@@ -42,6 +43,15 @@ export async function ensureVolumes(
     });
   }
 }
+
+/** What a compose text calls a volume becomes part of its name, and of the path that the engine is asked at. */
+function requireName(uuid: string, name: string): void {
+  if (VOLUME_NAME.test(volumeName(uuid))) return;
+  throw startFailed(`${name} is no name of a volume: one has letters, digits, "_", "." and "-" only.`);
+}
+
+/** As the engine has it. */
+const VOLUME_NAME = /^[A-Za-z0-9][\w.-]*$/;
 
 function requireUsable({ uuid, name, isRecorded }: VolumeMount, labels: Labels | undefined, owner: VolumeOwner): void {
   const volume = volumeName(uuid);

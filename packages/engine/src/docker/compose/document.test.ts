@@ -69,6 +69,14 @@ describe("what the compose tool is told", () => {
     expect(planned).toThrow(/^The variable GROWN is too long: .* has 140006 bytes/);
   });
 
+  test("has no network that Berth does not make, the default one included", () => {
+    const networksOf = (text: string) => documentOf(`services:\n  a: { image: x, networks: ${text} }\n`).networks;
+    const own = { res: { name: "res", external: true } };
+    const all = { ...own, default: { name: "res_default", external: true } };
+    expect([networksOf("{}"), networksOf("[default]")]).toEqual([own, all]);
+    expect(networksOf("{ default: { aliases: [y] } }")).toEqual(all);
+  });
+
   test("has as many containers as the text asks for, none of them by a name that only one can have", () => {
     const text = `
 services:

@@ -28,7 +28,7 @@ interface StackNetworks {
  */
 export function stackNetworks(spec: StackSpec, document: ComposeDocument): StackNetworks {
   const scope = scopeOf(spec);
-  const defined = Object.entries(document.networks ?? {});
+  const defined = Object.entries({ ...impliedNetworks(document), ...document.networks });
   const external = defined.filter(([, network]) => network?.external);
   const own = defined.filter(([, network]) => !network?.external);
   const joined = [scope, ...spec.stack.networks];
@@ -41,6 +41,14 @@ export function stackNetworks(spec: StackSpec, document: ComposeDocument): Stack
     ]),
     of: (service, container) => (service.network_mode ? {} : { networks: joinedBy(service, container, joined) }),
   };
+}
+
+/** What the compose tool would make by itself, and nobody would take away: the default network, where one asks for it. */
+function impliedNetworks({ services }: ComposeDocument): NonNullable<ComposeDocument["networks"]> {
+  const isAsked = Object.values(services).some(({ networks }) =>
+    Array.isArray(networks) ? networks.includes("default") : "default" in recordOf(networks),
+  );
+  return isAsked ? { default: null } : {};
 }
 
 function joinedBy(service: ComposeService, container: StackContainer | undefined, joined: readonly string[]): object {

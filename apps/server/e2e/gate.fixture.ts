@@ -1,0 +1,57 @@
+import { once } from "node:events";
+import { connect, createServer, type Socket } from "node:net";
+
+/** Stands before a server on loopback. While it is closed questions come through and uploads stand still, untold. */
+export interface Gate {
+  readonly endpoint: string;
+  close(): void;
+  open(): void;
+  /** Whether an upload stands before it, closed as it is. */
+  isAwaited(): boolean;
+  dispose(): Promise<void>;
+}
+
+export async function gateBefore(endpoint: string): Promise<Gate> {
+  const port = Number(new URL(endpoint).port);
+  const inside = new Set<Socket>();
+  let isOpen = true;
+  const gate = createServer((client) => {
+    const target = connect(port, "127.0.0.1");
+    inside.add(client);
+    for (const one of [client, target]) one.on("error", () => undefined);
+    client.on("close", () => {
+      inside.delete(client);
+      target.destroy();
+    });
+    target.on("close", () => client.destroy());
+    target.on("data", (chunk) => void client.write(chunk));
+    let sentBytes = 0;
+    client.on("data", (chunk) => {
+      target.write(chunk);
+      sentBytes += chunk.length;
+      if (!isOpen && sentBytes > QUESTION_BYTES_MAX) client.pause();
+    });
+  });
+  gate.listen(0, "127.0.0.1");
+  await once(gate, "listening");
+  const address = gate.address();
+  if (address === null || typeof address === "string") throw new Error("A server on TCP has a port.");
+  return {
+    endpoint: `http://127.0.0.1:${address.port}`,
+    close() {
+      isOpen = false;
+    },
+    open() {
+      isOpen = true;
+      for (const client of inside) client.resume();
+    },
+    isAwaited: () => [...inside].some((client) => client.isPaused()),
+    async dispose() {
+      gate.close();
+      for (const client of inside) client.destroy();
+      await once(gate, "close");
+    },
+  };
+}
+
+const QUESTION_BYTES_MAX = 65_536;
