@@ -1,0 +1,120 @@
+import { copyFileSync, mkdtempSync, readdirSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import {
+  describeDocker,
+  SERVER_IMAGE,
+  type ServerContainer,
+  startServerContainer,
+  type TestDatabase,
+  testDatabase,
+} from "@berth/testing";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { deployFirst, made, placeOf } from "./applications.fixture.ts";
+import { sshServer } from "./crash.fixture.ts";
+import { type TestServer, testServer, until } from "./server.fixture.ts";
+
+interface Run {
+  readonly uuid: string;
+  readonly status: string;
+}
+
+const COMPOSE = `
+services:
+  worker:
+    image: busybox:stable
+    init: true
+    command: ["sleep", "86400"]
+    volumes: ["data:/data"]
+volumes: { data: }
+`;
+const IMAGES = [SERVER_IMAGE, "busybox:stable", "postgres:17-alpine", "caddy:2"];
+const MINUTE_MS_MAX = 100_000;
+
+describeDocker("two control planes on one database", IMAGES, (docker) => {
+  let database: TestDatabase;
+  let machine: ServerContainer;
+  let servers: readonly [TestServer, TestServer];
+  let service: string;
+  let postgres: string;
+
+  beforeAll(async () => {
+    [database, machine] = await Promise.all([testDatabase({ backend: "tcp" }), startServerContainer(docker)]);
+    const env = { DATABASE_URL: database.url };
+    const first = await testServer({ env });
+    const dataFolder = mkdtempSync(join(tmpdir(), "berth-"));
+    copyFileSync(join(first.dataFolder, "secret.key"), join(dataFolder, "secret.key"));
+    servers = [first, await testServer({ env, dataFolder })];
+    const server_uuid = await sshServer(first, machine, "web-1");
+    await machine.loadImages("postgres:17-alpine");
+    const where = { ...(await placeOf(first)), server_uuid };
+    const image = { image: "postgres:17-alpine", health_check_interval: 1, health_check_retries: 60 };
+    [service, postgres] = await Promise.all([
+      made(first, "/services", { ...where, docker_compose: COMPOSE }),
+      made(first, "/databases/postgresql", { ...where, ...image }),
+    ]);
+    await Promise.all([service, postgres].map((uuid) => deployFirst(first, uuid)));
+  }, 300_000);
+  afterAll(async () => {
+    for (const server of servers ?? []) await server.dispose();
+    await database?.close();
+  }, 60_000);
+
+  /** What has run, as it is told and as it was. */
+  async function runsOf(server: TestServer, task: string, schedule: string) {
+    const { body: ran } = await server.rest("GET", `/services/${service}/scheduled-tasks/${task}/executions`);
+    const { body: saved } = await server.rest("GET", `/databases/${postgres}/backups/${schedule}/executions`);
+    const filter = ["--filter", `label=berth.resource=${service}`];
+    const { output: id } = await machine.exec(["docker", "ps", "-q", ...filter]);
+    const { output } = await machine.exec([
+      "docker",
+      "exec",
+      id.trim(),
+      "sh",
+      "-c",
+      "cat /data/runs 2>/dev/null || true",
+    ]);
+    const files = servers.flatMap(({ dataFolder }) =>
+      readdirSync(join(dataFolder, "backups"), { recursive: true, encoding: "utf8" }).filter((name) =>
+        name.includes(".dump"),
+      ),
+    );
+    return {
+      tasks: ran as Run[],
+      backups: (saved as { executions: Run[] }).executions,
+      lines: output.split("\n").filter((line) => line !== ""),
+      files,
+    };
+  }
+
+  test("each run of a task and each backup is made once, also when the one that made them is killed", async () => {
+    const [first, second] = servers;
+    const command = "date +%H:%M >>/data/runs";
+    const task = await made(first, `/services/${service}/scheduled-tasks`, {
+      name: "note",
+      command,
+      frequency: "* * * * *",
+    });
+    const schedule = await made(second, `/databases/${postgres}/backups`, { frequency: "* * * * *" });
+    /** Until so many of both are over; none was made twice. */
+    const over = async (server: TestServer, count: number) => {
+      const seen = await until(async () => {
+        const runs = await runsOf(server, task, schedule);
+        const isOver = ({ length }: readonly Run[]) => length >= count;
+        const all = [...runs.tasks, ...runs.backups];
+        const isDone = isOver(runs.tasks) && isOver(runs.backups) && all.every(({ status }) => status !== "running");
+        return isDone ? runs : undefined;
+      }, MINUTE_MS_MAX);
+      const { tasks, backups, lines, files } = seen;
+      expect([...tasks, ...backups].map(({ status }) => status)).toEqual([...tasks, ...backups].map(() => "success"));
+      expect(lines).toHaveLength(tasks.length);
+      // Of each minute one.
+      expect(new Set(lines).size).toBe(lines.length);
+      expect(files).toHaveLength(backups.length);
+      return Math.max(tasks.length, backups.length);
+    };
+    const before = await over(second, 1);
+    await first.kill();
+    await over(second, before + 1);
+  }, 300_000);
+});
