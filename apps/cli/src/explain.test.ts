@@ -48,6 +48,12 @@ describe("what went wrong", () => {
     expect(text).toContain("--force-domain-override");
   });
 
+  test("with a frequency says what one is", () => {
+    const errors = { frequency: ["Invalid cron expression or frequency format."] };
+    const problem = { message: "Validation failed.", code: "request.invalid", errors };
+    expect(told(trpcError(422, problem))).toContain("five fields: '30 2 * * *' is each day at 02:30.");
+  });
+
   test("on the way names the address and the reason", () => {
     const refused = new TypeError("fetch failed", { cause: Object.assign(new Error("x"), { code: "ECONNREFUSED" }) });
     expect(told(refused)).toMatch(/^https:\/\/b\.example\.com cannot be reached: it refuses connections\.\n/);

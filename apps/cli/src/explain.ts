@@ -67,7 +67,7 @@ function fieldLines({ errors = {} }: Problem, flagNames: ReadonlySet<string>): r
 }
 
 /** What helps against an error, by its code. */
-function nextSteps({ code, status, message }: Problem): readonly string[] {
+function nextSteps({ code, status, message, errors }: Problem): readonly string[] {
   if (status === 401) return ["Log in again with: berth login URL"];
   switch (code) {
     case "auth.missing_ability":
@@ -78,9 +78,12 @@ function nextSteps({ code, status, message }: Problem): readonly string[] {
     case "rate.limited":
       return ["Try again in a minute."];
     default:
-      return [];
+      return errors?.frequency === undefined ? [] : [FREQUENCIES];
   }
 }
+
+const FREQUENCIES =
+  "A frequency is a word (hourly, daily, weekly, …) or five fields: '30 2 * * *' is each day at 02:30.";
 
 /** No ability implies another, so those that most commands need go with the one that is missing. */
 function abilitiesWith(message: string): string {
