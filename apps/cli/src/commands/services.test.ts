@@ -5,7 +5,7 @@ import { showChanges } from "./services.ts";
 
 const NONE: ServiceChanges = {
   ...{ containers: [], variables: [], storages: [], urls: [] },
-  replacement: { mode: "stop_first", reason: "The old containers stop first." },
+  replacement: { mode: "stop_first", reason: "The old containers stop first.", containers: [] },
   needs_deployment: false,
   warnings: [],
 };
