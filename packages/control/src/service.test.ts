@@ -138,7 +138,7 @@ describe("a new service", () => {
     const refused = await refusal(at.own.services.create(serviceAt(at, { instant_deploy: true })));
     expect([refused.code, refused.fields?.server_uuid?.[0]]).toEqual([
       "engine.unsupported",
-      expect.stringContaining("does not run services"),
+      expect.stringContaining("services run on servers with Docker only"),
     ]);
     expect(await contents(at.db.url)).toEqual(before);
   });
