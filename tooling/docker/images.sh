@@ -9,11 +9,12 @@ here=$(cd "$(dirname "$0")" && pwd)
 export DOCKER_BUILDKIT=0 DEBIAN_FRONTEND=noninteractive IMAGE_PREFIX=${IMAGE_PREFIX:-}
 SUITE=trixie
 CADDY_SUITE=sid # Upstreams in files need Caddy 2.11, and trixie has 2.6.
+MYSQL_SUITE=sid # No release has it.
 NODE=24
 JOBS=2       # Each is one busy core or one download.
 SECONDS_MAX=300
 LABEL=berth.stand-in
-NAMES="debian apt alpine busybox caddy registry node nginx redis postgres mariadb clickhouse server"
+NAMES="debian apt alpine busybox caddy registry node nginx redis postgres mariadb mysql clickhouse server"
 
 tags() {
   case $1 in
@@ -28,6 +29,8 @@ tags() {
     redis) echo redis:8-alpine redis:7.2 ;;
     postgres) echo postgres:17-alpine postgres:16-alpine ;;
     mariadb) echo mariadb:11 ;;
+    # The version that Debian has, whatever the tag says.
+    mysql) echo mysql:8 ;;
     # Of 2018, the newest that Debian has: far from what the tag says, yet the same commands and variables.
     clickhouse) echo clickhouse/clickhouse-server:25.11 ;;
     server) echo server:debian13 ;;
@@ -57,7 +60,7 @@ make() (
   trap 'rm -rf "$context"' EXIT
   image=${IMAGE_PREFIX}stand-in/$name:made
   if [ "$name" = debian ]; then
-    debian_root | docker import -c 'CMD ["bash"]' -c "LABEL $LABEL=$(recipe debian)" - "$image" >/dev/null
+    debian_root $SUITE ca-certificates,passwd | docker import -c 'CMD ["bash"]' -c "LABEL $LABEL=$(recipe debian)" - "$image" >/dev/null
   else
     cp -r "$here/images/$name/." "$context"
     case $name in
@@ -66,6 +69,10 @@ make() (
         ;;
       registry)
         unpack $SUITE "$context/root" docker-registry
+        ;;
+      mysql)
+        # Its libraries are of that release, so all of it is.
+        debian_root $MYSQL_SUITE ca-certificates,passwd,mysql-server-core,mysql-client-core >"$context/root.tar"
         ;;
       node)
         machine=$(uname -m | sed 's/x86_64/x64/; s/aarch64/arm64/')
@@ -80,16 +87,16 @@ make() (
   done
 )
 
-# The files of a small Debian, as a tar. It trusts the authorities that this machine trusts.
+# debian_root SUITE PACKAGES: the files of a small Debian, as a tar. It trusts the authorities that this machine trusts.
 debian_root() {
   command -v mmdebstrap >/dev/null || { apt-get update -qq && apt-get install -y -qq --no-install-recommends mmdebstrap; } >/dev/null
-  mmdebstrap -q --variant=apt --include=ca-certificates,passwd \
+  mmdebstrap -q --variant=apt --include="$2" \
     --aptopt='Acquire::Languages "none"' --aptopt='Acquire::Check-Valid-Until "false"' \
     --aptopt='APT::Install-Recommends "false"' --aptopt='Dir::Cache::pkgcache ""' --aptopt='Dir::Cache::srcpkgcache ""' \
     --dpkgopt=force-unsafe-io --dpkgopt='path-exclude=/usr/share/man/*' --dpkgopt='path-exclude=/usr/share/locale/*' \
     --dpkgopt='path-exclude=/usr/share/doc/*' \
     --customize-hook='copy-in /etc/ssl/certs/ca-certificates.crt /etc/ssl/certs' \
-    $SUITE - "$(debian_mirror)"
+    "$1" - "$(debian_mirror)"
 }
 
 # made NAME: `make` with a time of its own, in a process of its own, and one line about it.

@@ -4,11 +4,12 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { askClient, databaseCalls } from "./database.fixture.ts";
 import { type DockerServer, dockerServer } from "./docker.fixture.ts";
 
-const ENGINES = ["postgresql", "mariadb"] as const;
+const ENGINES = ["postgresql", "mariadb", "mysql"] as const;
+const IMAGES = ENGINES.map((engine) => TEST_CLIENTS[engine].image);
 const SCHEMA = { filename: "z-schema.sql", content: "CREATE TABLE t (v text);\n" };
 const DATA = { filename: "a-data.sql", content: "INSERT INTO t VALUES ('made');\n" };
 
-describeDocker("a database with initialisation scripts", ["postgres:17-alpine", "mariadb:11"], (docker) => {
+describeDocker("a database with initialisation scripts", IMAGES, (docker) => {
   let server: DockerServer;
   const network = docker.name("scripts");
   beforeAll(async () => {

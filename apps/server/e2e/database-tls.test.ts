@@ -1,5 +1,5 @@
 import { type Argv, DATABASE_ENGINES } from "@berth/core";
-import { describeDocker, TEST_CLIENTS, type TestContainer } from "@berth/testing";
+import { describeDocker, mysqlLogin, TEST_CLIENTS, type TestContainer } from "@berth/testing";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { clientContainer, databaseCalls, type ShownDatabase } from "./database.fixture.ts";
 import { type DockerServer, dockerServer } from "./docker.fixture.ts";
@@ -7,7 +7,7 @@ import { freePorts, until } from "./server.fixture.ts";
 
 const AUTHORITY = "/tmp/ca.crt";
 const FOREIGN = "/tmp/foreign.crt";
-const IMAGES = ["postgres:17-alpine", "mariadb:11", "redis:8-alpine", "nginx:alpine"];
+const IMAGES = ["postgres:17-alpine", "mariadb:11", "mysql:8", "redis:8-alpine", "nginx:alpine"];
 
 interface TlsClient {
   readonly image: string;
@@ -18,13 +18,13 @@ interface TlsClient {
   readonly refusal: string;
 }
 
-const mariadb = (url: string, ...args: string[]): Argv => {
-  const { hostname, port, username, password } = new URL(url);
-  const login = [`--user=${username}`, `--password=${password}`];
-  return ["mariadb", `--host=${hostname}`, `--port=${port}`, ...login, "-BNe", "SELECT 'in'", ...args];
-};
+const mysql = (program: string, url: string, ...args: string[]): Argv => [
+  ...mysqlLogin(program, url),
+  ...args,
+  "--execute=SELECT 'in'",
+];
 
-const CLIENTS: Readonly<Record<"postgresql" | "mariadb" | "redis", TlsClient>> = {
+const CLIENTS: Readonly<Record<"postgresql" | "mariadb" | "mysql" | "redis", TlsClient>> = {
   postgresql: {
     image: TEST_CLIENTS.postgresql.image,
     verified: (url, authority) => [
@@ -37,8 +37,14 @@ const CLIENTS: Readonly<Record<"postgresql" | "mariadb" | "redis", TlsClient>> =
   },
   mariadb: {
     image: TEST_CLIENTS.mariadb.image,
-    verified: (url, authority) => mariadb(url, `--ssl-ca=${authority}`, "--ssl-verify-server-cert"),
-    plain: (url) => mariadb(url, "--skip-ssl"),
+    verified: (url, authority) => mysql("mariadb", url, `--ssl-ca=${authority}`, "--ssl-verify-server-cert"),
+    plain: (url) => mysql("mariadb", url, "--skip-ssl"),
+    refusal: "insecure transport",
+  },
+  mysql: {
+    image: TEST_CLIENTS.mysql.image,
+    verified: (url, authority) => mysql("mysql", url, `--ssl-ca=${authority}`, "--ssl-mode=VERIFY_IDENTITY"),
+    plain: (url) => mysql("mysql", url, "--ssl-mode=DISABLED"),
     refusal: "insecure transport",
   },
   redis: {

@@ -8,11 +8,16 @@ export interface TestClient {
   read(url: string): Argv;
 }
 
-function mariadbArgv(url: string, sql: string): Argv {
-  const { hostname, port, username, password, pathname } = new URL(url);
-  const login = [`--user=${decodeURIComponent(username)}`, `--password=${decodeURIComponent(password)}`];
-  const where = [`--host=${hostname}`, `--port=${port}`, ...login, pathname.slice(1)];
-  return ["mariadb", ...where, "--batch", "--skip-column-names", `--execute=${sql}`];
+function mysqlArgv(program: string, url: string, sql: string): Argv {
+  return [...mysqlLogin(program, url), new URL(url).pathname.slice(1), `--execute=${sql}`];
+}
+
+/** Prints values only: a password among the arguments would be warned of. */
+export function mysqlLogin(program: string, url: string): Argv {
+  const { hostname, port, username, password } = new URL(url);
+  const where = ["--protocol=TCP", `--host=${hostname}`, `--port=${port}`, `--user=${decodeURIComponent(username)}`];
+  const login = `MYSQL_PWD=${decodeURIComponent(password)}`;
+  return ["env", login, program, ...where, "--batch", "--skip-column-names"];
 }
 
 function clickhouseArgv(url: string, sql: string): Argv {
@@ -40,8 +45,13 @@ export const TEST_CLIENTS = {
   },
   mariadb: {
     image: "mariadb:11",
-    write: (url, value) => mariadbArgv(url, insert(value)),
-    read: (url) => mariadbArgv(url, select),
+    write: (url, value) => mysqlArgv("mariadb", url, insert(value)),
+    read: (url) => mysqlArgv("mariadb", url, select),
+  },
+  mysql: {
+    image: "mysql:8",
+    write: (url, value) => mysqlArgv("mysql", url, insert(value)),
+    read: (url) => mysqlArgv("mysql", url, select),
   },
   redis: {
     image: "redis:8-alpine",
