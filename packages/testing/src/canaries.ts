@@ -75,10 +75,13 @@ export async function plantCanaries({ made, changed, application, where, private
     name: "cloud",
     token: canary("CloudToken.token"),
   });
+  const scripts = (engine: string, filename: string | undefined) =>
+    filename && { init_scripts: [{ filename, content: canary(`Database-${engine}.init_scripts`) }] };
   const databases = await Promise.all(
-    Object.entries(PASSWORDS).map(([engine, fields]) =>
-      made(`/databases/${engine}`, { ...where, ...of(`Database-${engine}`, ...fields) }),
-    ),
+    Object.entries(PASSWORDS).map(([engine, fields]) => {
+      const secrets = { ...of(`Database-${engine}`, ...fields), ...scripts(engine, SCRIPTS[engine]) };
+      return made(`/databases/${engine}`, { ...where, ...secrets });
+    }),
   );
   for (const engine of Object.keys(PASSWORDS)) {
     for (const url of ["internal_db_url", "external_db_url"]) sameAs.add(`Database-${engine}.${url}`);
@@ -106,4 +109,13 @@ const PASSWORDS: Readonly<Record<string, readonly string[]>> = {
   keydb: ["keydb_password"],
   dragonfly: ["dragonfly_password"],
   clickhouse: ["clickhouse_admin_password"],
+};
+
+/** Names that engines take which run scripts when they start first. */
+const SCRIPTS: Readonly<Record<string, string>> = {
+  postgresql: "a.sql",
+  mysql: "a.sql",
+  mariadb: "a.sql",
+  mongodb: "a.js",
+  clickhouse: "a.sql",
 };
