@@ -47,10 +47,10 @@ describe("commands that are made from the operations", () => {
   });
 
   test("name the flag that is wrong", async () => {
-    const { code, stderr } = await run(["projects", "environments", "create", "nobody", "--name", "a"]);
+    const { code, stderr } = await run(["projects", "environments", "create", "My project", "--name", "a"]);
     expect([code, stderr]).toEqual([1, expect.stringContaining("--name: ")]);
-    const empty = await run(["databases", "create", "postgresql"]);
-    expect([empty.code, empty.stderr]).toEqual([2, expect.stringMatching(/Required: .*--project-uuid/)]);
+    const empty = await run(["databases", "envs", "create", "shop-db"]);
+    expect([empty.code, empty.stderr]).toEqual([2, expect.stringMatching(/Required: .*--key/)]);
   });
 
   test("print what the API refused with --json, beside the sentence for people", async () => {
