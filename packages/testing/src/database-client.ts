@@ -12,12 +12,15 @@ function mysqlArgv(program: string, url: string, sql: string): Argv {
   return [...mysqlLogin(program, url), new URL(url).pathname.slice(1), `--execute=${sql}`];
 }
 
-/** Prints values only: a password among the arguments would be warned of. */
+/** Prints values only: MySQL's program warns of a password among its arguments, and MariaDB's of one that is not. */
 export function mysqlLogin(program: string, url: string): Argv {
   const { hostname, port, username, password } = new URL(url);
+  const secret = decodeURIComponent(password);
   const where = ["--protocol=TCP", `--host=${hostname}`, `--port=${port}`, `--user=${decodeURIComponent(username)}`];
-  const login = `MYSQL_PWD=${decodeURIComponent(password)}`;
-  return ["env", login, program, ...where, "--batch", "--skip-column-names"];
+  const values = [...where, "--batch", "--skip-column-names"];
+  return program === "mysql"
+    ? ["env", `MYSQL_PWD=${secret}`, program, ...values]
+    : [program, ...values, `--password=${secret}`];
 }
 
 function clickhouseArgv(url: string, sql: string): Argv {

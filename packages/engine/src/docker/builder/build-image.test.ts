@@ -34,7 +34,7 @@ describeDocker("a build by the engine's BuildKit", ["alpine:3", "registry:2"], (
     const stranger = imageSuite();
     await expect(stranger.build(files)).rejects.toMatchObject({
       code: "deploy.build_failed",
-      message: expect.stringContaining("needs a `docker login`"),
+      message: expect.stringContaining("needs a login for its registry"),
     });
     await stranger.close();
     const { image } = await suite.build(files);
