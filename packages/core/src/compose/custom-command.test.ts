@@ -1,13 +1,30 @@
 import { expect, test } from "vitest";
-import { customCommandProblem, NO_COMMAND, readComposeCommand } from "./custom-command.ts";
+import {
+  commandFiles,
+  customCommandProblem,
+  differingFiles,
+  NO_COMMAND,
+  readComposeCommand,
+} from "./custom-command.ts";
 
 const LOCATION = "/deploy/compose.yaml";
+const FIRST = ["deploy/compose.yaml"];
 
 test.each([
   ["build", null, {}],
   ["build", "docker compose build --quiet", {}],
-  ["build", "docker compose -f ./deploy/compose.yaml build --pull", { isPulled: true }],
-  ["build", "docker-compose --file=deploy/compose.yaml build --no-cache", { isForced: true }],
+  ["build", "docker compose -f ./deploy/compose.yaml build --pull", { files: FIRST, isPulled: true }],
+  ["build", "docker-compose --file=deploy/compose.yaml build --no-cache", { files: FIRST, isForced: true }],
+  [
+    "build",
+    "docker compose -f deploy/compose.yaml -f ./deploy//prod.yaml --file=more.yaml build",
+    { files: ["deploy/compose.yaml", "deploy/prod.yaml", "more.yaml"] },
+  ],
+  [
+    "start",
+    "docker compose --env-file .env --env-file=./deploy/prod.env up",
+    { envFiles: [".env", "deploy/prod.env"] },
+  ],
   [
     "build",
     `docker compose --profile web --profile=jobs build --build-arg "A=b c" --build-arg TOKEN`,
@@ -28,11 +45,21 @@ test.each([
   ["build", "docker compose build web", "web"],
   ["build", "docker compose build --build-arg 1=2", "NAME=value"],
   ["build", "docker compose -f other.yaml build", "-f other.yaml"],
-  ["build", "docker compose -f deploy/compose.yaml -f more.yaml build", "-f more.yaml"],
+  ["build", "docker compose -f other.yaml -f deploy/compose.yaml build", "-f other.yaml"],
+  ["build", "docker compose -f deploy/compose.yaml -f ../more.yaml build", "-f ../more.yaml"],
+  ["build", "docker compose -f deploy/compose.yaml -f a/../../more.yaml build", "-f a/../../more.yaml"],
+  ["build", "docker compose -f deploy/compose.yaml -f /etc/more.yaml build", "-f /etc/more.yaml"],
+  ["build", "docker compose -f deploy/compose.yaml -f - build", "-f -"],
+  ["build", "docker compose -f deploy/compose.yaml -f https://a.example/b.yaml build", "-f https:"],
+  ["build", "docker compose -f deploy/compose.yaml -f oci:registry/a build", "-f oci:"],
+  ["build", `docker compose${" -f deploy/compose.yaml".repeat(21)} build`, "at most 20"],
+  ["start", "docker compose --env-file ../x up", "--env-file ../x"],
+  ["start", "docker compose --env-file /proc/self/environ up", "--env-file /proc"],
+  ["start", `docker compose${" --env-file a".repeat(21)} up`, "at most 20"],
   ["build", "docker compose up", "up"],
   ["build", "make", "Only docker compose build"],
   ["build", "docker compose build 'a", "quotation mark"],
-  ["start", "docker compose --env-file x up", "--env-file"],
+  ["start", "docker compose up --env-file x", "--env-file"],
   ["start", "docker compose up --scale web=many", "--scale web=many"],
   ["start", "docker compose up --scale", "SERVICE=number"],
   ["start", "docker compose up --detach=false", "--detach"],
@@ -42,4 +69,18 @@ test.each([
   ["start", "sh -c 'docker compose up'", "Only docker compose up"],
 ] as const)("to %s by %s is refused, and says why", (step, text, part) => {
   expect(customCommandProblem(step, text, LOCATION)).toContain(part);
+});
+
+test("both name the same files, where both name any", () => {
+  const [a, b] = [
+    { ...NO_COMMAND, files: ["a"], envFiles: ["x"] },
+    { ...NO_COMMAND, files: ["a", "b"] },
+  ];
+  expect(differingFiles(a, NO_COMMAND)).toBeUndefined();
+  expect(differingFiles(NO_COMMAND, b)).toBeUndefined();
+  expect(differingFiles(a, a)).toBeUndefined();
+  expect(differingFiles(a, b)).toContain("by --file");
+  expect(differingFiles(a, { ...a, envFiles: ["y"] })).toContain("by --env-file");
+  expect(commandFiles([NO_COMMAND, a])).toEqual({ files: ["a"], envFiles: ["x"] });
+  expect(commandFiles([NO_COMMAND, NO_COMMAND])).toEqual({ files: [], envFiles: [] });
 });

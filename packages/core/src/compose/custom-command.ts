@@ -5,6 +5,10 @@ type Step = keyof typeof COMMANDS;
 
 /** What a command in the place of Berth's own asks for. */
 export interface ComposeCommand {
+  /** Compose files, of which a later one goes before an earlier one; below the base directory. None: the usual one. */
+  readonly files: readonly string[];
+  /** Of variables, in the same order. */
+  readonly envFiles: readonly string[];
   readonly profiles: readonly string[];
   /** Of all images that are built; a value that is not said is that of the variable. */
   readonly buildArgs: Readonly<Record<string, string | null>>;
@@ -19,6 +23,8 @@ export interface ComposeCommand {
 }
 
 export const NO_COMMAND: ComposeCommand = {
+  files: [],
+  envFiles: [],
   profiles: [],
   buildArgs: {},
   isForced: false,
@@ -34,13 +40,29 @@ interface Option {
   readonly read: (value: string, command: ComposeCommand, location: string) => ComposeCommand | undefined;
 }
 
+const FILES_MAX = 20;
+
 /** What Berth does in any case. */
 const USUAL: Option = { read: (_value, command) => command };
 const USUAL_WITH_VALUE: Option = { needs: "a value", ...USUAL };
 
 const FILE: Option = {
-  needs: "the path of docker_compose_location, since one file is read",
-  read: (value, command, location) => (plainPath(value) === plainPath(location) ? command : undefined),
+  needs: `the path of docker_compose_location first, then paths inside the repository, at most ${FILES_MAX} in all`,
+  read(value, command, location) {
+    const isFirst = command.files.length === 0;
+    const path = isFirst && plainPath(value) === plainPath(location) ? plainPath(location) : pathInside(value);
+    if (path === undefined || command.files.length >= FILES_MAX) return undefined;
+    if (isFirst && path !== plainPath(location)) return undefined;
+    return { ...command, files: [...command.files, path] };
+  },
+};
+const ENV_FILE: Option = {
+  needs: `a path inside the repository, at most ${FILES_MAX} in all`,
+  read(value, command) {
+    const path = pathInside(value);
+    if (path === undefined || command.envFiles.length >= FILES_MAX) return undefined;
+    return { ...command, envFiles: [...command.envFiles, path] };
+  },
 };
 const PROJECT_FOLDER: Option = {
   needs: "the folder of the compose file",
@@ -72,6 +94,7 @@ const SCALE_MAX = 100;
 /** Before the command. */
 const OPTIONS: Readonly<Record<string, Option>> = {
   "--file": FILE,
+  "--env-file": ENV_FILE,
   "--profile": PROFILE,
   "--project-directory": PROJECT_FOLDER,
   "--progress": USUAL_WITH_VALUE,
@@ -127,6 +150,23 @@ export function readComposeCommand(
   return word === undefined ? after.command : refused(own, word, FLAGS[step]);
 }
 
+/** The files of both commands, which name the same ones where both name any. */
+export function commandFiles(commands: readonly ComposeCommand[]): Pick<ComposeCommand, "files" | "envFiles"> {
+  const first = (key: "files" | "envFiles") => commands.map((command) => command[key]).find(({ length }) => length > 0);
+  return { files: first("files") ?? [], envFiles: first("envFiles") ?? [] };
+}
+
+/** What is built is what is started. `undefined`: it is. */
+export function differingFiles(build: ComposeCommand, start: ComposeCommand): string | undefined {
+  const isOther = (key: "files" | "envFiles") =>
+    build[key].length > 0 && start[key].length > 0 && build[key].join("\n") !== start[key].join("\n");
+  const option = isOther("files") ? "--file" : isOther("envFiles") ? "--env-file" : undefined;
+  return (
+    option &&
+    `Names other files by ${option} than docker_compose_custom_build_command. Name the same ones in the same order, or none.`
+  );
+}
+
 /** Why a command cannot be obeyed, in a sentence; `undefined`: it can. */
 export function customCommandProblem(step: Step, text: string | null | undefined, location: string) {
   const read = readComposeCommand(step, text, location);
@@ -161,5 +201,16 @@ function refused(own: string, foreign: string, options: Readonly<Record<string, 
   const problem = `Berth runs ${own} by itself and cannot obey ${shown}. Leave the field empty, or use only ${allowed}.`;
   return { problem };
 }
+
+/** `undefined`: it leads out, or is no path of a file: the compose tool also takes `-` and addresses. */
+function pathInside(path: string): string | undefined {
+  const isPath =
+    !path.startsWith("/") && !/^-|:\/\/|^git@|^oci:|[\p{C}\\]/u.test(path) && path.length <= PATH_LENGTH_MAX;
+  if (!isPath) return undefined;
+  const parts = path.split("/").filter((part) => part !== "" && part !== ".");
+  return parts.length === 0 || parts.includes("..") ? undefined : parts.join("/");
+}
+
+const PATH_LENGTH_MAX = 1024;
 
 const plainPath = (path: string): string => path.replace(/^(\.?\/)+/, "").replace(/^\.$/, "");

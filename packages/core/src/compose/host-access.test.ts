@@ -1,6 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { foreignFiles, hostPowers } from "./host-access.ts";
+import { mergeCompose } from "./merge.ts";
 import { parseCompose } from "./parse.ts";
+import { interpolated } from "./reference.ts";
 
 function read(service: object, rest: object = {}) {
   const compose = parseCompose(JSON.stringify({ services: { web: { image: "nginx", ...service } }, ...rest }));
@@ -21,6 +23,11 @@ describe("a compose file", () => {
       "a network upon the server's interface",
       {},
       { networks: { up: { driver: "macvlan", driver_opts: { parent: "eth0" } } } },
+    ],
+    [
+      "a network that takes the addresses of others from its server",
+      { networks: ["up"] },
+      { networks: { up: { ipam: { driver: "default", config: [{ subnet: "140.82.112.0/20" }] } } } },
     ],
     ["a build in the server's network", { build: { context: ".", network: "host" } }],
     ["a build with rights", { build: { context: ".", entitlements: ["security.insecure"] } }],
@@ -45,7 +52,130 @@ describe("a compose file", () => {
       volumes: ["data:/data", "./conf:/conf", { type: "tmpfs", target: "/tmp" }, { source: "data", target: "/d" }],
       networks: ["own"],
     };
-    const rest = { volumes: { data: null }, networks: { own: { driver: "bridge" }, theirs: { external: true } } };
+    const rest = {
+      volumes: { data: null },
+      networks: { own: { driver: "bridge", ipam: { driver: "default", config: [] } }, theirs: { external: true } },
+    };
     expect(read(service, rest)).toEqual({ files: [], powers: [] });
+  });
+
+  /** What a value is put into, which as it stands is harmless in each place. */
+  const TEXTS = [
+    "$X",
+    "a$X",
+    "/a$X",
+    "./a$X",
+    "$Xa",
+    "a:$X",
+    "a:/a$X",
+    "no-new-privileges$X",
+    "service:$X",
+    "type=inline$X",
+  ];
+  const VALUES = [
+    ...[
+      "/:/host",
+      ":/host",
+      "/etc:/host:rw",
+      ":/",
+      "/",
+      "../../etc",
+      "host",
+      "container:a",
+      "ALL",
+      "true",
+      "bind",
+      "/dev/mem",
+    ],
+    ...["=x", ",type=local,dest=/etc", "a", "", "~/x:/y", "macvlan"],
+  ];
+  const list = [
+    "cap_add",
+    "devices",
+    "security_opt",
+    "volumes",
+    "volumes_from",
+    "device_cgroup_rules",
+    "tmpfs",
+    "env_file",
+  ];
+  const plain = [
+    "pid",
+    "ipc",
+    "uts",
+    "cgroup",
+    "cgroup_parent",
+    "userns_mode",
+    "network_mode",
+    "privileged",
+    "label_file",
+  ];
+  const places = (text: string): readonly (readonly [string, object, object?])[] => [
+    ...list.map((key) => [key, { [key]: [text] }] as const),
+    ...plain.map((key) => [key, { [key]: text }] as const),
+    ["a mount's source", { volumes: [{ source: text, target: "/t" }] }],
+    ["a bound source", { volumes: [{ type: "bind", source: text, target: "/t" }] }],
+    ["a volume's source", { volumes: [{ type: "volume", source: text, target: "/t" }] }],
+    ["a mount's type", { volumes: [{ type: text, source: "/", target: "/t" }] }],
+    ["a mount's target", { volumes: [{ type: "tmpfs", target: text }] }],
+    ["a build", { build: text }],
+    ["a build's file", { build: { context: ".", dockerfile: text } }],
+    ["a build's network", { build: { context: ".", network: text } }],
+    ["a build's cache", { build: { context: ".", cache_to: [text] } }],
+    ["another context", { build: { context: ".", additional_contexts: { a: text } } }],
+    ["a hook's rights", { post_start: [{ command: "a", privileged: text }] }],
+    ["a network's name", { networks: ["n"] }, { networks: { n: { external: true, name: text } } }],
+    ["a network's driver", { networks: ["n"] }, { networks: { n: { driver: text } } }],
+    ["a volume's options", { volumes: ["v:/v"] }, { volumes: { v: { driver_opts: { device: text } } } }],
+    ["a secret", { secrets: ["s"] }, { secrets: { s: { file: text } } }],
+    ["a config", { configs: ["s"] }, { configs: { s: { file: text } } }],
+  ];
+
+  test.each(TEXTS)("shows by itself what it may do, whatever the values of its variables: %s", (text) => {
+    for (const [place, service, rest] of places(text)) {
+      const { files, powers } = read(service, rest);
+      if (files.length > 0 || powers.length > 0) continue;
+      for (const X of VALUES) {
+        const [last, more] = [interpolated(service, { X }), interpolated(rest, { X })] as readonly object[];
+        expect([place, X, read(last ?? {}, more)]).toEqual([place, X, { files: [], powers: [] }]);
+      }
+    }
+  });
+
+  test.each(["$X", "/$X", "data$X"])(
+    "that mounts %s, which a value may make a folder of the server, has power",
+    (text) => {
+      expect(read({ volumes: [text] })).toEqual({ files: [], powers: [`services.web.volumes: ${text}`] });
+    },
+  );
+
+  const OWN = "services: { web: { image: nginx, volumes: [data:/data], privileged: false } }\nvolumes: { data: }";
+  test.each([
+    ["volumes: ['/:/data']", "services.web.volumes: /"],
+    ["volumes: !override ['/etc:/etc']", "services.web.volumes: /etc"],
+    ["privileged: !override true", "services.web.privileged"],
+    ["privileged: true", "services.web.privileged"],
+    ["network_mode: host", "services.web.network_mode"],
+    ["devices: [/dev/mem:/dev/mem]", "services.web.devices"],
+    ["build: { context: ., privileged: true }", "services.web.privileged"],
+  ])("has a power that a file behind the first one asks for: %s", (said, power) => {
+    for (const files of [
+      [OWN, `services: { web: { ${said} } }`],
+      [OWN, `services: { web: { ${said} } }`, "services:"],
+    ]) {
+      const merged = mergeCompose(files.map((text, index) => ({ path: String(index), text })));
+      const whole = "text" in merged ? JSON.parse(merged.text) : {};
+      expect(read(whole.services.web, { volumes: whole.volumes }).powers).toEqual([power]);
+    }
+  });
+
+  test.each([
+    "include: [a.yaml]",
+    "services: { web: { extends: { file: ../a, service: b } } }",
+    "services: { web: { env_file: /etc/passwd } }",
+    "secrets: { a: { file: ../../a } }",
+  ])("is refused for what a file behind the first one names: %s", (said) => {
+    const merged = mergeCompose([OWN, said].map((text, index) => ({ path: String(index), text })));
+    expect(parseCompose("text" in merged ? merged.text : "")).toEqual({ problems: [expect.any(String)] });
   });
 });

@@ -1,5 +1,5 @@
 import type { ComposeDocument, ComposeService } from "./schema.ts";
-import type { ComposeVolume } from "./volume.ts";
+import { type ComposeVolume, volumesOf } from "./volume.ts";
 
 // A compose file is run by the compose tool of the control plane, on a server's engine. Two things in it reach further
 // than its own containers: files and programs of the control plane, and what gives a container power over its server.
@@ -85,20 +85,32 @@ export function hostPowers(
       .filter(({ hostPath }) => isOutside(hostPath))
       .map(({ hostPath }) => `services.${name}.volumes: ${shown(hostPath)}`),
   );
+  // Alone it makes a volume that nobody else has, but a value with a colon in it mounts what stands before that.
+  const unread = Object.entries(document.services).flatMap(([name, { volumes }]) =>
+    (volumes ?? []).flatMap((volume) =>
+      typeof volume === "string" && volume.includes("$") && volumesOf([volume]).length === 0
+        ? [`services.${name}.volumes: ${shown(volume)}`]
+        : [],
+    ),
+  );
   const drivers = Object.entries(document.volumes ?? {}).flatMap(([name, volume]) =>
     volume?.driver_opts || volume?.external ? [`volumes.${name}`] : [],
   );
   const networks = Object.entries(document.networks ?? {}).flatMap(([name, network]) =>
     isHostNetwork(name, recordOf(network)) ? [`networks.${name}`] : [],
   );
-  return [...ofServices, ...folders, ...drivers, ...networks];
+  return [...ofServices, ...folders, ...unread, ...drivers, ...networks];
 }
 
-/** The server's own network, or one that is made upon its interfaces. */
-function isHostNetwork(key: string, { name, driver, driver_opts }: Readonly<Record<string, unknown>>): boolean {
+/** The server's own network, or one that is made upon its interfaces or takes addresses of others on it. */
+function isHostNetwork(key: string, { name, driver, driver_opts, ipam }: Readonly<Record<string, unknown>>): boolean {
   const called = String(name ?? key);
   const isPlain = driver == null || driver === "bridge" || driver === "overlay";
-  return called === "host" || called.includes("$") || !isPlain || driver_opts != null;
+  // The server sends to a subnet's bridge what was meant for the hosts that have these addresses elsewhere.
+  const hasOwnAddresses = Object.values(recordOf(ipam)).some((said) =>
+    [said].flat().some((entry) => entry != null && entry !== "default"),
+  );
+  return called === "host" || called.includes("$") || !isPlain || driver_opts != null || hasOwnAddresses;
 }
 
 const BUILD_KEYS = ["network", "entitlements"];
@@ -109,7 +121,7 @@ const POWERFUL_KEYS = [
 ];
 
 function isPowerful(value: unknown): boolean {
-  if (Array.isArray(value)) return value.some((item) => !/^no-new-privileges\b/.test(String(item)));
+  if (Array.isArray(value)) return value.some((item) => !/^no-new-privileges([:=](true|false))?$/.test(String(item)));
   // What is shared among the service's own containers gives no power.
   return typeof value === "string" ? !/^(service:.*|none|bridge|private|shareable|)$/.test(value) : Boolean(value);
 }

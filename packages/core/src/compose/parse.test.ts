@@ -262,7 +262,7 @@ describe("what a compose text asks for", () => {
 
   test("one of several mentions may say the default, another that it is required", () => {
     expect(used("environment:\n  X: ${A}\n  Y: ${A:-1}\n  Z: ${A:?m}")).toEqual([
-      { key: "A", fallback: "1", isRequired: true, comment: null },
+      { key: "A", fallback: "1", isRequired: true, reason: "m", comment: null },
     ]);
   });
 

@@ -83,7 +83,8 @@ function textsOf({ services, volumes, networks, configs, secrets }: ComposeDocum
   return textsIn([others, volumes, networks, configs, secrets]);
 }
 
-function textsIn(value: unknown): readonly string[] {
+/** Those in it that hold a `$`. */
+export function textsIn(value: unknown): readonly string[] {
   if (typeof value === "string") return value.includes("$") ? [value] : [];
   return typeof value === "object" && value !== null ? Object.values(value).flatMap(textsIn) : [];
 }

@@ -1,3 +1,5 @@
+import { DomainError } from "../errors.ts";
+
 /** One `${...}` or `$NAME` of a compose text. */
 export interface Reference {
   readonly key: string;
@@ -5,6 +7,8 @@ export interface Reference {
   readonly fallback: string | null;
   /** Without a value the compose tool refuses to start: `${NAME:?message}`. */
   readonly isRequired: boolean;
+  /** The message of a required one, where there is one. */
+  readonly reason?: string;
 }
 
 /** References in fallbacks of references. */
@@ -17,7 +21,8 @@ export function referencesOf(text: string, depth = 0): readonly Reference[] {
     if (typeof part === "string") return [];
     const { key, operator, rest } = part;
     const fallback = operator === "-" ? rest : null;
-    const reference = { key, fallback, isRequired: operator === "?" };
+    const reason = operator === "?" && rest !== "" ? { reason: rest } : {};
+    const reference = { key, fallback, isRequired: operator === "?", ...reason };
     return operator === "-" || operator === "+" ? [reference, ...referencesOf(rest, depth + 1)] : [reference];
   });
 }
@@ -25,7 +30,11 @@ export function referencesOf(text: string, depth = 0): readonly Reference[] {
 /** The text as the compose tool reads it when no variable has a value. */
 export const withDefaults = (text: string): string => interpolateCompose(text, () => undefined);
 
-/** The text as the compose tool reads it. @param lookUp `undefined` for a variable that is not set. */
+/**
+ * The text as the compose tool reads it.
+ * @param lookUp `undefined` for a variable that is not set.
+ * @throws DomainError `deploy.start_failed` when it comes to more than anybody can use
+ */
 export function interpolateCompose(text: string, lookUp: (key: string) => string | undefined, depth = 0): string {
   if (depth > NESTED_MAX) return "";
   const read = (part: Part): string => {
@@ -34,10 +43,39 @@ export function interpolateCompose(text: string, lookUp: (key: string) => string
     if (isThere) return part.operator === "+" ? interpolateCompose(part.rest, lookUp, depth + 1) : value;
     return part.operator === "-" ? interpolateCompose(part.rest, lookUp, depth + 1) : "";
   };
-  return partsOf(text)
-    .map((part) => (typeof part === "string" ? part : read(part)))
-    .join("");
+  const add = bounded();
+  // Counted as it grows: some characters that name a long value many times would else fill the memory.
+  const all = partsOf(text).map((part) => add(typeof part === "string" ? part : read(part)));
+  return all.join("");
 }
+
+/**
+ * A value of a compose document with its references replaced, wherever they stand; keys stay as they are.
+ * @throws DomainError `deploy.start_failed` when it comes to more than anybody can use
+ */
+export function interpolated(value: unknown, variables: Readonly<Record<string, string>>): unknown {
+  const lookUp = (key: string) => (Object.hasOwn(variables, key) ? variables[key] : undefined);
+  const add = bounded();
+  const replaced = (item: unknown): unknown => {
+    if (typeof item === "string") return add(interpolateCompose(item, lookUp));
+    if (Array.isArray(item)) return item.map(replaced);
+    if (typeof item !== "object" || item === null) return item;
+    return Object.fromEntries(Object.entries(item).map(([key, one]) => [key, replaced(one)]));
+  };
+  return replaced(value);
+}
+
+function bounded(): (text: string) => string {
+  let length = 0;
+  return (text) => {
+    length += text.length;
+    if (length <= INTERPOLATED_LENGTH_MAX) return text;
+    const sentence = `The compose file comes to more than ${INTERPOLATED_LENGTH_MAX} characters with the values of its variables. Shorten them.`;
+    throw new DomainError("deploy.start_failed", sentence);
+  };
+}
+
+const INTERPOLATED_LENGTH_MAX = 16 * 1_048_576; // A text has at most one of these; its largest values go in several times.
 
 interface Part {
   readonly key: string;

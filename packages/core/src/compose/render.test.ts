@@ -69,6 +69,25 @@ x-note: kept
     expect(services["my-db"].environment).toEqual(names);
   });
 
+  test("keeps what is in internal networks alone out of the network of all, which leads outside", () => {
+    const text = `
+services: { web: { image: nginx, networks: [back, front] }, db: { image: postgres, networks: [back] }, job: { image: a } }
+networks: { front: , back: { internal: true }, default: { internal: true } }
+`;
+    const { services, networks } = rendered(text);
+    expect(services).toMatchObject({
+      web: { networks: { back: null, front: null, abc: null } },
+      db: { networks: { back: null } },
+      job: { networks: { default: null } },
+    });
+    expect([services.db.networks, services.job.networks].map(Object.keys)).toEqual([["back"], ["default"]]);
+    expect(networks).toHaveProperty("abc");
+    expect(rendered(text, { connect_to_docker_network: true }).services.db.networks).toEqual({
+      back: null,
+      berth: null,
+    });
+  });
+
   test("joins the destination's network when it is asked to", () => {
     const { services, networks } = rendered(TEXT, { connect_to_docker_network: true });
     expect(services.web.networks).toEqual({ front: null, abc: null, berth: null });

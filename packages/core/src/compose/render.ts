@@ -1,7 +1,9 @@
 import { stringify } from "yaml";
 import type { ServiceSettings } from "../service.ts";
+import { containerPort } from "./container-port.ts";
 import type { EnvironmentEntry } from "./environment.ts";
-import type { Compose } from "./parse.ts";
+import { isCutOff, saidNetworks } from "./joined-networks.ts";
+import type { Compose, ComposeContainer } from "./parse.ts";
 import type { ComposeDocument, ComposeService } from "./schema.ts";
 import { volumeName } from "./storages.ts";
 
@@ -13,14 +15,24 @@ export interface RenderOptions {
 }
 
 /**
- * The compose file as it is started: each container named `<its name>-<uuid>`, in a network of the service's own, with
- * volumes that no other service shares. What else it says stays.
+ * The compose file as it is started: each container named `<its name>-<uuid>`, in a network of the service's own unless
+ * it shall not get outside, with volumes that no other service shares. What else it says stays.
  */
 export function renderCompose(compose: Compose, { uuid, settings, network }: RenderOptions): string {
   const { document, environments } = compose;
-  const networks = settings.connect_to_docker_network ? [uuid, network] : [uuid];
+  const networksOf = (container: ComposeContainer, service: ComposeService) => {
+    const said = saidNetworks(service, document);
+    const takesRequests = containerPort(container, compose.urls) !== null;
+    const added = [
+      ...(isCutOff(said, document, takesRequests) ? [] : [uuid]),
+      ...(settings.connect_to_docker_network ? [network] : []),
+    ];
+    return { ...said, ...Object.fromEntries(added.map((name) => [name, null])) };
+  };
   const names = containerNameVariables(Object.keys(document.services));
-  const services = Object.entries(compose.document.services).map(([name, service]) => {
+  const services = compose.containers.map((container) => {
+    const { name } = container;
+    const service = document.services[name] ?? {};
     const { exclude_from_hc: _, ...rest } = service;
     return [
       name,
@@ -29,7 +41,7 @@ export function renderCompose(compose: Compose, { uuid, settings, network }: Ren
         container_name: `${name}-${uuid}`,
         restart: service.restart === false ? "no" : (service.restart ?? "unless-stopped"),
         environment: { ...environmentMap(environments.get(name) ?? []), ...names },
-        ...(service.network_mode ? {} : { networks: withNetworks(service.networks, networks) }),
+        ...(service.network_mode ? {} : { networks: networksOf(container, service) }),
         ...(service.labels === undefined ? {} : { labels: labelsOf(service.labels, settings) }),
         ...(service.volumes ? { volumes: service.volumes.map(plainVolume) } : {}),
       },
@@ -56,11 +68,6 @@ export const containerNameVariables = (names: readonly string[]): Readonly<Recor
 
 const environmentMap = (entries: readonly EnvironmentEntry[]) =>
   Object.fromEntries(entries.map(({ key, value }) => [key, value]));
-
-function withNetworks(own: ComposeService["networks"], added: readonly string[]) {
-  const named = Array.isArray(own) ? Object.fromEntries(own.map((name) => [name, null])) : (own ?? {});
-  return { ...named, ...Object.fromEntries(added.map((name) => [name, null])) };
-}
 
 /** The compose tool reads `$` as the beginning of a variable, which `$$` is not. */
 function labelsOf(labels: unknown, { is_container_label_escape_enabled }: ServiceSettings): unknown {

@@ -35,3 +35,7 @@ export function containersNamed<T extends { readonly name: string; readonly numb
   const ofName = containers.filter(({ name }) => name === title);
   return ofName.length > 0 ? ofName : containers.filter((one) => containerTitle(one) === title);
 }
+
+/** Whether a person means one of the services of these names by it, or one of its containers by its number. */
+export const isContainerOf = (names: readonly string[], title: string): boolean =>
+  names.includes(title) || names.includes(title.replace(/-\d+$/, ""));

@@ -8,6 +8,8 @@ export interface ComposeVariable {
   /** Used when nobody gives it a value. */
   readonly fallback: string | null;
   readonly isRequired: boolean;
+  /** Why it is required, in the words of the text. */
+  readonly reason?: string;
   readonly comment: string | null;
 }
 
@@ -60,19 +62,23 @@ function ofEntry(container: string, { key, value, comment }: EnvironmentEntry): 
   return inValue;
 }
 
-const mentionOf = (
-  { key, fallback, isRequired }: Omit<ComposeVariable, "comment">,
-  comment: string | null,
-): Mention => ({ key, fallback, isRequired, comment, container: null, value: null });
+const mentionOf = (reference: Omit<ComposeVariable, "comment">, comment: string | null): Mention => ({
+  ...reference,
+  comment,
+  container: null,
+  value: null,
+});
 
 function merged(mentions: readonly Mention[]): readonly ComposeVariable[] {
   const variables = new Map<string, ComposeVariable>();
-  for (const { key, fallback, isRequired, comment } of mentions) {
+  for (const { key, fallback, isRequired, comment, ...mention } of mentions) {
     const known = variables.get(key);
+    const reason = known?.reason ?? mention.reason;
     variables.set(key, {
       key,
       fallback: known?.fallback ?? fallback,
       isRequired: isRequired || known?.isRequired === true,
+      ...(reason === undefined ? {} : { reason }),
       comment: known?.comment ?? comment,
     });
   }

@@ -46,6 +46,9 @@ export const isDangerous = (text: string): boolean => /[`|&;<>\r\n\t]|\$[({]/.te
 
 const quoted = (text: string): string => `'${text.slice(0, 100).replace(/\p{C}/gu, "?")}'`;
 
+/** In the container. */
+export const mountPathOf = (volume: Volume): string => endsOf(volume)[1];
+
 function endsOf(volume: Volume): readonly [string | undefined, string] {
   if (typeof volume !== "string") return [volume.source ?? undefined, volume.target];
   const [first = "", second] = partsOf(volume);

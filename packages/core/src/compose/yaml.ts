@@ -12,7 +12,12 @@ export interface YamlValue {
   readonly value: unknown;
   /** What the value of an entry loses: by its key in a map, by its index in a list. */
   readonly notes: WeakMap<object, ReadonlyMap<string | number, EntryNote>>;
+  /** Of a map's entries: what they do to the same ones of a file before. In a file alone they do nothing. */
+  readonly tags: WeakMap<object, ReadonlyMap<string, EntryTag>>;
 }
+
+/** As the compose tool knows them. */
+export type EntryTag = "!reset" | "!override";
 
 export interface EntryNote {
   /** What follows `#` behind it. */
@@ -29,8 +34,8 @@ export function readYaml(text: string): YamlValue | { readonly problem: string }
   const lines = new LineCounter();
   try {
     const { contents } = oneDocument(text, lines);
-    const reading: Reading = { lines, anchors: new Map(), size: 0, notes: new WeakMap() };
-    return { value: readNode(contents, reading, 0), notes: reading.notes };
+    const reading: Reading = { lines, anchors: new Map(), size: 0, notes: new WeakMap(), tags: new WeakMap() };
+    return { value: readNode(contents, reading, 0), notes: reading.notes, tags: reading.tags };
   } catch (refusal) {
     if (refusal instanceof Problem) return { problem: refusal.message };
     throw refusal;
@@ -75,6 +80,7 @@ interface Reading {
   /** What has an anchor and is read to its end. */
   readonly anchors: Map<string, { readonly value: unknown; readonly size: number }>;
   readonly notes: WeakMap<object, ReadonlyMap<string | number, EntryNote>>;
+  readonly tags: WeakMap<object, ReadonlyMap<string, EntryTag>>;
   /** Values so far, with those of aliases. */
   size: number;
 }
@@ -117,6 +123,7 @@ function listOf(items: readonly unknown[], reading: Reading, depth: number): unk
 function mapOf(pairs: readonly Pair[], reading: Reading, depth: number): Record<string, unknown> {
   const entries = new Map<string, unknown>();
   const notes = new Map<string | number, EntryNote>();
+  const tags = new Map<string, EntryTag>();
   const merged: unknown[] = [];
   for (const { key, value } of pairs) {
     const name = keyOf(key, reading);
@@ -125,10 +132,13 @@ function mapOf(pairs: readonly Pair[], reading: Reading, depth: number): Record<
     if (name === "<<") merged.push(...(Array.isArray(read) ? read : [read]));
     else entries.set(name, read);
     for (const [, note] of entryNote(name, value)) notes.set(name, note);
+    const tag = tagOf(value);
+    if (tag !== undefined) tags.set(name, tag);
   }
   for (const map of merged) mergeInto(entries, notes, map, reading);
   const object = Object.fromEntries(entries);
   if (notes.size > 0) reading.notes.set(object, notes);
+  if (tags.size > 0) reading.tags.set(object, tags);
   return object;
 }
 
@@ -144,6 +154,11 @@ function mergeInto(entries: Map<string, unknown>, notes: Map<string | number, En
     const note = theirNotes?.get(key);
     if (note !== undefined) notes.set(key, note);
   }
+}
+
+function tagOf(node: unknown): EntryTag | undefined {
+  const tag = isScalar(node) || isMap(node) || isSeq(node) ? node.tag : undefined;
+  return tag === "!reset" || tag === "!override" ? tag : undefined;
 }
 
 function keyOf(key: unknown, reading: Reading): string {

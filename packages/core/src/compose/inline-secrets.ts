@@ -1,0 +1,79 @@
+import type { Artifact } from "../deploy/artifact.ts";
+import { parseCompose } from "./parse.ts";
+import { interpolateCompose } from "./reference.ts";
+
+type Values = Readonly<Record<string, string | null>>;
+
+/**
+ * Secrets that a compose text holds itself, where a variable would have been safer: values whose name says that they are
+ * secret, wherever they stand, words behind an option of such a name, and passwords of URLs.
+ * @param values Of variables, for values that are put together of both.
+ */
+export function inlineSecrets(text: string, values: Values): readonly string[] {
+  const compose = parseCompose(text);
+  if ("problems" in compose) return [];
+  const read = (part: string) =>
+    interpolateCompose(part, (key) => (Object.hasOwn(values, key) ? (values[key] ?? "") : undefined)).trim();
+  // The name of a container stands in every other line.
+  const isTelling = (secret: string) => secret !== "" && !Object.hasOwn(compose.document.services, secret);
+  return [...new Set(secretParts(compose.document, undefined).map(read))].filter(isTelling);
+}
+
+/** Those of what was built; none where it is no stack. */
+export function inlineSecretsOf(artifact: Artifact | undefined, values: Values): readonly string[] {
+  if (artifact?.type !== "stack") return [];
+  const { compose, variables = {} } = artifact;
+  const ofFiles = Object.entries(variables).flatMap(([key, value]) => (saysSecret(key) && value !== "" ? [value] : []));
+  return [...new Set([...ofFiles, ...inlineSecrets(compose, { ...variables, ...values })])];
+}
+
+/** @param key Of the value in its map, or the option before it in its list. */
+function secretParts(value: unknown, key: string | undefined): readonly string[] {
+  if (Array.isArray(value)) {
+    // `--requirepass`, `secret` are two words of a command.
+    return value.flatMap((item, index) => secretParts(item, isOption(value[index - 1]) ? value[index - 1] : undefined));
+  }
+  if (typeof value === "object" && value !== null) {
+    return Object.entries(value).flatMap(([name, item]) => secretParts(item, name));
+  }
+  return typeof value === "string" || typeof value === "number" ? secretsIn(String(value), key) : [];
+}
+
+function secretsIn(text: string, key: string | undefined): readonly string[] {
+  if (key !== undefined && saysSecret(key)) return [text];
+  const passwords = [...text.matchAll(URL_PASSWORD)].flatMap(([, password]) => password ?? []);
+  const words = key === "command" || key === "entrypoint" ? optionsOf(text) : [text];
+  const assigned = words.flatMap((word) => {
+    const [, name, rest] = ASSIGNMENT.exec(word) ?? [];
+    return name !== undefined && rest !== undefined && saysSecret(name) ? [rest] : [];
+  });
+  return [...passwords, ...assigned];
+}
+
+const isOption = (word: unknown): word is string => typeof word === "string" && /^--?[^=]+$/.test(word);
+
+/** `--password=x`, and `--requirepass x` as one word: what a command line of one text says. */
+function optionsOf(text: string): readonly string[] {
+  const words = text.match(/"[^"]*"|'[^']*'|\S+/g) ?? [];
+  const bare = words.map((word) => word.replace(/^(["'])(.*)\1$/, "$2"));
+  return bare.map((word, index) =>
+    isOption(word) && bare[index + 1] !== undefined ? `${word}=${bare[index + 1]}` : word,
+  );
+}
+
+/** Whether a name says that its value is a secret: `DB_PASSWORD`, `apiKey`, `--requirepass`; not `KEYCLOAK_USER`. */
+function saysSecret(name: string): boolean {
+  const words = name
+    .replace(/([a-z0-9])([A-Z])/g, "$1_$2")
+    .toLowerCase()
+    .split(/[^a-z0-9]+/)
+    .filter(Boolean);
+  // It names a file, or what may be known.
+  if (words.some((word) => ["file", "path", "public", "length", "name"].includes(word))) return false;
+  return words.some((word) => WORDS.has(word) || PARTS.test(word));
+}
+
+const WORDS: ReadonlySet<string> = new Set(["pass", "pwd", "pw", "key", "salt", "pat", "dsn", "credentials"]);
+const PARTS = /passw|passphrase|requirepass|masterauth|secret|token|credential|apikey|privatekey/;
+const URL_PASSWORD = /[a-z][a-z0-9+.-]*:\/\/[^\s:/?#@]*:([^\s/?#@]+)@/gi;
+const ASSIGNMENT = /^([A-Za-z_-][\w.-]*)=([\s\S]+)$/;

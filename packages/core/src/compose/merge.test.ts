@@ -1,0 +1,76 @@
+import { describe, expect, test } from "vitest";
+import { mergeCompose } from "./merge.ts";
+import { parseCompose } from "./parse.ts";
+
+const merge = (...texts: readonly string[]) => mergeCompose(texts.map((text, at) => ({ path: `${at}.yaml`, text })));
+
+function whole(...texts: readonly string[]): unknown {
+  const merged = merge(...texts);
+  if ("problems" in merged) throw new Error(merged.problems.join());
+  return JSON.parse(merged.text);
+}
+
+// What the compose tool makes of the same files is compared in the suite of the engine.
+describe("several compose files as one", () => {
+  test("say what the last of them says, and the rest of all", () => {
+    const base = "services: { web: { image: 'web:1', environment: [A=1, B=1], ports: ['80:80'] }, db: { image: db } }";
+    const first = "services: { web: { image: 'web:2', environment: { B: 2 } } }";
+    const second = "services: { web: { ports: ['81:81', '80:80/tcp'] } }";
+    expect(whole(base, first, "", second)).toEqual({
+      services: {
+        web: { image: "web:2", environment: { A: "1", B: "2" }, ports: ["80:80/tcp", "81:81"] },
+        db: { image: "db" },
+      },
+    });
+  });
+
+  test("keep numbers of environments as they were written", () => {
+    const merged = merge("services: { a: { image: a, environment: { A: 1.10, M: 0644 } } }", "services:");
+    const compose = "text" in merged ? parseCompose(merged.text) : undefined;
+    const entries = compose && "environments" in compose ? compose.environments.get("a") : undefined;
+    expect(entries?.map(({ value }) => value)).toEqual(["1.10", "0644"]);
+  });
+
+  test("take away by !reset and replace by !override, of what a later file says too", () => {
+    const base = "services: { a: { image: a, ports: ['1:1'], environment: { A: 1, B: 1 }, labels: [x=1] } }";
+    const later =
+      "services: { a: { ports: !reset null, environment: !override { C: 1 }, labels: { x: !reset null } } }";
+    expect(whole(base, later, "services: { a: { ports: ['2:2'] } }")).toEqual({
+      services: { a: { image: "a", ports: ["2:2"], environment: { C: "1" }, labels: {} } },
+    });
+    expect(whole("services: { a: { image: a, command: !reset null, user: !override root } }")).toEqual({
+      services: { a: { image: "a", user: "root" } },
+    });
+  });
+
+  test.each([
+    [["services: {}", "a: ["], "1.yaml: Not valid YAML"],
+    [["services: {}", "- a"], "1.yaml: Must be a map"],
+    [["services: { a: { image: a } }", "services: []"], "1.yaml: services is of another form"],
+    [["services: { a: { ports: [1] } }", "services: { a: { ports: { x: 1 } } }"], "1.yaml: services.a.ports is of"],
+    [[`x: &a ${"a".repeat(40_000)}\ny: [${"*a,".repeat(40)}]`], "Together they come to more than"],
+  ])("that cannot be put together are refused with the file: %#", (texts, problem) => {
+    expect(merge(...texts)).toEqual({ problems: [expect.stringContaining(problem)] });
+  });
+
+  test.each([
+    ["colons of a port", `ports: ["${":".repeat(900_000)}"]`],
+    ["open brackets of a port", `ports: ["${"[:".repeat(450_000)}"]`],
+    ["slashes of a mount", `volumes: ["a:/x${"/".repeat(900_000)}x"]`],
+  ])("are put together in a moment, whatever stands in them: %s", (_, line) => {
+    const begun = performance.now();
+    merge("services: { a: { image: a } }", `services: { a: { ${line} } }`);
+    expect(performance.now() - begun).toBeLessThan(5000);
+  });
+
+  test("are put together in a moment, however many subnets they have", () => {
+    const file = (name: string) => {
+      const entries = Array.from({ length: 3500 }, (_, n) => `      - subnet: 10.${name}.${n}.0\n`).join("");
+      return `services: {}\nnetworks:\n  n:\n    ipam:\n      config:\n${entries}`;
+    };
+    const begun = performance.now();
+    const merged = merge(...["1", "2", "3", "4", "5", "6", "7", "1"].map(file));
+    expect(performance.now() - begun).toBeLessThan(9000);
+    expect("text" in merged && merged.text.match(/subnet/g)?.length).toBe(24_500);
+  }, 60_000);
+});

@@ -1,0 +1,205 @@
+import { distinct, patternOf } from "./merge-lists.ts";
+import { type EntryTag, readYaml, type YamlValue } from "./yaml.ts";
+
+/** One of several files that are one compose text. */
+export interface ComposePart {
+  /** For people. */
+  readonly path: string;
+  readonly text: string;
+}
+
+/**
+ * Several compose files as the compose tool makes one of them: what a later one says goes before what an earlier one
+ * does, maps are joined, lists are put one behind the other, and of two entries of a list that mean the same the later
+ * one stays. `!reset` takes away what was said before, `!override` takes its place.
+ */
+export function mergeCompose(
+  parts: readonly ComposePart[],
+): { readonly text: string } | { readonly problems: readonly string[] } {
+  let whole: Fields = {};
+  for (const { path, text } of parts) {
+    const yaml = readYaml(text);
+    if ("problem" in yaml) return { problems: [`${path}: ${yaml.problem}`] };
+    // One that says nothing changes nothing.
+    if (yaml.value === null) continue;
+    if (!isMap(yaml.value)) return { problems: [`${path}: Must be a map with the key services.`] };
+    try {
+      // A map stays one when its lists are cleared.
+      whole = distinct(joinMaps(whole, marked(yaml.value, [], yaml) as Fields, []), []) as Fields;
+    } catch (refusal) {
+      if (refusal instanceof Unlike) return { problems: [`${path}: ${refusal.message}`] };
+      throw refusal;
+    }
+    // What aliases stand for may be long, and is there each time from now on.
+    if (lengthOf(whole) > LENGTH_MAX)
+      return { problems: [`Together they come to more than ${LENGTH_MAX} characters.`] };
+  }
+  return { text: JSON.stringify(whole) };
+}
+
+const LENGTH_MAX = 1_048_576; // As long as one file may be.
+
+type Fields = Record<string, unknown>;
+type Path = readonly string[];
+
+/** What one file has as a list and another as a map cannot be put together. */
+class Unlike extends Error {
+  constructor(path: Path) {
+    super(`${path.join(".").slice(0, 200)} is of another form than in the files before.`);
+  }
+}
+
+/** The value of an entry with a tag. */
+class Tagged {
+  readonly tag: EntryTag;
+  readonly value: unknown;
+  constructor(tag: EntryTag, value: unknown) {
+    this.tag = tag;
+    this.value = value;
+  }
+}
+
+/** A copy with its tags, and with the numbers of environments as they were written: of `1.10`, a number makes `1.1`. */
+function marked(value: unknown, path: Path, yaml: YamlValue): unknown {
+  if (Array.isArray(value)) return value.map((item) => marked(item, [...path, ""], yaml));
+  if (!isMap(value)) return value;
+  const isEnvironment = patternOf(path) === "services.*.environment";
+  const entries = Object.entries(value).map(([key, item]) => {
+    const source = isEnvironment && item !== null ? yaml.notes.get(value)?.get(key)?.source : undefined;
+    const read = marked(source ?? item, [...path, key], yaml);
+    const tag = yaml.tags.get(value)?.get(key);
+    return [key, tag === undefined ? read : new Tagged(tag, read)] as const;
+  });
+  return Object.fromEntries(entries);
+}
+
+/** Without tags that have nothing before them. */
+function plain(value: unknown): unknown {
+  if (value instanceof Tagged) return plain(value.value);
+  if (Array.isArray(value)) return value.map(plain);
+  if (!isMap(value)) return value;
+  const kept = Object.entries(value).filter(([, item]) => !(item instanceof Tagged && item.tag === "!reset"));
+  return Object.fromEntries(kept.map(([key, item]) => [key, plain(item)]));
+}
+
+function joinMaps(before: Fields, said: Fields, path: Path): Fields {
+  const all = new Map(Object.entries(before));
+  for (const [key, item] of Object.entries(said)) {
+    if (item instanceof Tagged && item.tag === "!reset") all.delete(key);
+    else if (item instanceof Tagged || !all.has(key)) all.set(key, plain(item));
+    else all.set(key, join(all.get(key), item, [...path, key]));
+  }
+  return Object.fromEntries(all);
+}
+
+function join(before: unknown, said: unknown, path: Path): unknown {
+  if (said === null) return before;
+  if (before === null) return plain(said);
+  const rule = RULES.get(patternOf(path));
+  if (rule === "replace") return plain(said);
+  if (typeof rule === "object") return rule.join(before, said, path);
+  const form = rule ?? ((value: unknown) => value);
+  const [first, second] = [form(before), form(said)];
+  if (Array.isArray(first) || isMap(first)) {
+    if (Array.isArray(first) && Array.isArray(second)) return [...first, ...second.map(plain)];
+    if (isMap(first) && isMap(second)) return joinMaps(first, second, path);
+    throw new Unlike(path);
+  }
+  return plain(said);
+}
+
+/** Brings both to one form before they are joined. */
+type Form = (value: unknown) => unknown;
+type Rule = Form | "replace" | { readonly join: (before: unknown, said: unknown, path: Path) => unknown };
+
+const asList: Form = (value) => (Array.isArray(value) ? value : [value]);
+
+/** `NAME=value` in a list is the same as an entry of a map. */
+const asPairs: Form = (value) =>
+  Array.isArray(value) ? Object.fromEntries(value.map((item: unknown) => pairOf(String(item)))) : value;
+
+function pairOf(text: string): readonly [string, string | null] {
+  const equals = text.indexOf("=");
+  return equals === -1 ? [text.trim(), null] : [text.slice(0, equals).trim(), text.slice(equals + 1)];
+}
+
+/** Names alone mean each with `value`. */
+const asNames =
+  (value: object | null): Form =>
+  (said) =>
+    Array.isArray(said) ? Object.fromEntries(said.map((name) => [String(name), value])) : said;
+
+const asMapOf =
+  (key: string): Form =>
+  (said) =>
+    typeof said === "string" ? { [key]: said } : said;
+
+const asHosts: Form = (value) =>
+  isMap(value)
+    ? Object.entries(value).flatMap(([host, addresses]) => [addresses].flat().map((one) => `${host}=${String(one)}`))
+    : value;
+
+/** Options belong to their driver. */
+const LOGGING: Rule = {
+  join(before, said, path) {
+    if (!isMap(before) || !isMap(said)) throw new Unlike(path);
+    const isOther = said.driver != null && before.driver != null && said.driver !== before.driver;
+    return isOther ? plain(said) : joinMaps(before, said, path);
+  },
+};
+
+/** One number, or a map of two. */
+const LIMIT: Rule = {
+  join: (before, said, path) => (isMap(before) && isMap(said) ? joinMaps(before, said, path) : plain(said)),
+};
+
+/** Of one subnet there is one entry. */
+const SUBNETS: Rule = {
+  join(before, said, path) {
+    if (!Array.isArray(before) || !Array.isArray(said)) throw new Unlike(path);
+    const all: unknown[] = [...before];
+    // By subnet: each of thousands would be compared with each other one.
+    const places = new Map(all.flatMap((item, at) => (isMap(item) ? [[item.subnet, at] as const] : [])).reverse());
+    for (const item of said as readonly unknown[]) {
+      const at = isMap(item) ? places.get(item.subnet) : undefined;
+      const known = at === undefined ? undefined : all[at];
+      if (at !== undefined && isMap(known) && isMap(item)) {
+        all[at] = joinMaps(known, item, path);
+        continue;
+      }
+      const added = plain(item);
+      if (isMap(added)) places.set(added.subnet, all.length);
+      all.push(added);
+    }
+    return all;
+  },
+};
+
+const each = (rule: Rule, ...patterns: readonly string[]) => patterns.map((pattern) => [pattern, rule] as const);
+const ofService = (keys: string) => keys.split(" ").map((key) => `services.*.${key}`);
+
+/** By where it stands; everything else is joined by its form. As in compose-go's own table. */
+const RULES: ReadonlyMap<string, Rule> = new Map<string, Rule>([
+  ...each("replace", ...ofService("command entrypoint healthcheck.test")),
+  ...each(asList, ...ofService("dns dns_opt dns_search env_file label_file tmpfs")),
+  ...each(asPairs, ...ofService("annotations environment labels sysctls deploy.labels")),
+  ...each(asPairs, ...ofService("build.args build.additional_contexts build.labels")),
+  ...each(asPairs, "networks.*.labels", "volumes.*.labels"),
+  ...each(asHosts, ...ofService("extra_hosts build.extra_hosts")),
+  ...each(asMapOf("context"), ...ofService("build")),
+  ...each(asMapOf("service"), ...ofService("extends")),
+  ...each(asNames({ condition: "service_started", required: true }), ...ofService("depends_on")),
+  ...each(asNames(null), ...ofService("networks")),
+  ...each(LOGGING, ...ofService("logging")),
+  ...each(LIMIT, ...ofService("ulimits.*")),
+  ...each(SUBNETS, "networks.*.ipam.config"),
+]);
+
+function lengthOf(value: unknown): number {
+  if (typeof value === "string") return value.length + 3;
+  if (typeof value !== "object" || value === null) return String(value).length + 1;
+  return Object.entries(value).reduce((sum, [key, item]) => sum + key.length + 3 + lengthOf(item), 2);
+}
+
+const isMap = (value: unknown): value is Fields =>
+  typeof value === "object" && value !== null && !Array.isArray(value) && !(value instanceof Tagged);
