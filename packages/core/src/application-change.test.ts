@@ -124,6 +124,14 @@ describe("a change of an application", () => {
       { build_pack: "dockercompose", docker_compose_custom_start_command: "docker compose up && id" },
       "docker_compose_custom_start_command",
     ],
+    [
+      {
+        build_pack: "dockercompose",
+        docker_compose_custom_build_command: "docker compose -f docker-compose.yaml -f a.yaml build",
+        docker_compose_custom_start_command: "docker compose -f docker-compose.yaml -f b.yaml up",
+      },
+      "docker_compose_custom_start_command",
+    ],
   ])("is refused for %j by its field", (sent, field) => {
     expect(Object.keys(change(sent).problems)).toEqual([field]);
   });

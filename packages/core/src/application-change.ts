@@ -2,7 +2,7 @@ import { ApplicationSecrets, ApplicationSettings } from "./application.ts";
 import type { ApplicationCreate, ApplicationUpdate } from "./application-input.ts";
 import { BASE64_PROBLEM, decodeBase64Field } from "./base64.ts";
 import type { BuildPack } from "./build-pack.ts";
-import { customCommandProblem } from "./compose/custom-command.ts";
+import { customCommandProblem, differingFiles, readComposeCommand } from "./compose/custom-command.ts";
 import { labelProblems } from "./container-label.ts";
 import { DEFAULT_IMAGE_TAG, readDockerImage } from "./docker-image.ts";
 import { DomainError, isDomainError } from "./errors.ts";
@@ -160,11 +160,20 @@ function composeProblems(sent: Sent, settings: ApplicationSettings): Application
   const problems = {
     domains: sent.domains ? "Use docker_compose_domains for the build pack dockercompose." : undefined,
     docker_compose_custom_build_command: customCommandProblem("build", build, location),
-    docker_compose_custom_start_command: customCommandProblem("start", start, location),
+    docker_compose_custom_start_command: startCommandProblem(build, start, location),
   };
   return Object.fromEntries(
     Object.entries(problems).flatMap(([field, problem]) => (problem ? [[field, [problem]]] : [])),
   );
+}
+
+function startCommandProblem(build: string | null, start: string | null, location: string): string | undefined {
+  const [toBuild, toStart] = [
+    readComposeCommand("build", build, location),
+    readComposeCommand("start", start, location),
+  ];
+  if ("problem" in toStart) return toStart.problem;
+  return "problem" in toBuild ? undefined : differingFiles(toBuild, toStart);
 }
 
 function templateProblems({ preview_url_template: template }: Partial<ApplicationSettings>) {

@@ -58,7 +58,10 @@ export const ApplicationSettings = z.object({
     .describe("Ports the application listens on; the first one gets traffic."),
   ports_mappings: z
     .string()
-    .regex(/^\d+:\d+(,\d+:\d+)*$/, "host:container pairs, separated by commas.")
+    .regex(
+      /^\d+:\d+(,\d+:\d+)*$/,
+      "Must be pairs of a port of the server and one of the container, such as 8080:80, separated by commas.",
+    )
     .nullable()
     .default(null)
     .describe("Ports published on the server."),
@@ -119,10 +122,10 @@ export const ApplicationSettings = z.object({
     .nullable()
     .default(null),
   docker_compose_custom_start_command: command(
-    "`docker compose up` with `--profile`, `--scale`, `--force-recreate` and what Berth does anyway; it is read, not run.",
+    "`docker compose up` with `--file` and `--env-file`, each several times, `--profile`, `--scale`, `--force-recreate` and what Berth does anyway; it is read, not run.",
   ).default(null),
   docker_compose_custom_build_command: command(
-    "`docker compose build` with `--profile`, `--build-arg`, `--no-cache`, `--pull`; it is read, not run.",
+    "`docker compose build` with `--file` and `--env-file`, each several times, `--profile`, `--build-arg`, `--no-cache`, `--pull`; it is read, not run.",
   ).default(null),
   watch_paths: z.string().max(10000).nullable().default(null),
   use_build_server: z.boolean().default(false),

@@ -1,12 +1,8 @@
 import { z } from "zod";
+import { BACKUP_STATUSES } from "./backup-status.ts";
 import { databaseType } from "./database.ts";
 import type { DatabaseEngine } from "./database-engine.ts";
-import {
-  BACKUP_STATUSES,
-  BACKUP_STEPS,
-  type BackupExecutionRecord,
-  type BackupScheduleRecord,
-} from "./ports/backup.ts";
+import { BACKUP_STEPS, type BackupExecutionRecord, type BackupScheduleRecord } from "./ports/backup.ts";
 import { OffsetTimestamp, offsetTimestamp, Timestamp, timestamp, timestampOrNull } from "./timestamp.ts";
 
 export const BackupExecution = z
@@ -30,6 +26,7 @@ export const BackupExecution = z
     created_at: Timestamp.nullable(),
     updated_at: Timestamp.nullable(),
     finished_at: Timestamp.nullable(),
+    cancel_requested_at: Timestamp.nullable(),
   })
   .meta({ id: "BackupExecution", description: "One backup of a database." });
 export type BackupExecution = z.infer<typeof BackupExecution>;
@@ -92,6 +89,16 @@ export const BackupConfiguration = z
   .meta({ id: "BackupConfiguration", description: "When and how a database is saved, and how the last time went." });
 export type BackupConfiguration = z.infer<typeof BackupConfiguration>;
 
+export const BackupRunCancelled = z
+  .object({
+    message: z.string(),
+    uuid: z.string(),
+    status: z.enum(BACKUP_STATUSES),
+    detail: z.string().nullable().describe("What is left of it, and of a restore what the database holds."),
+  })
+  .meta({ id: "BackupRunCancelled", description: "The state in which cancelling left a backup, restore or drill." });
+export type BackupRunCancelled = z.infer<typeof BackupRunCancelled>;
+
 export const BackupCreated = z
   .object({ uuid: z.string(), message: z.string() })
   .meta({ id: "BackupCreated", description: "A new schedule of backups." });
@@ -116,6 +123,7 @@ export const backupExecutionView = (execution: BackupExecutionRecord): BackupExe
   created_at: timestamp(execution.created_at),
   updated_at: timestamp(execution.updated_at),
   finished_at: timestampOrNull(execution.finished_at),
+  cancel_requested_at: timestampOrNull(execution.cancel_requested_at),
 });
 
 export const backupExecutionSummary = (execution: BackupExecutionRecord): BackupExecutionSummary => ({

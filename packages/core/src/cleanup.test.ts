@@ -5,6 +5,7 @@ import { CLEANUP_OBJECT_TYPES, isCleanupNeeded, planCleanup, type SeenObject } f
 const RECORDED = {
   instance: "me",
   resources: new Set(["app"]),
+  own: new Set(["app", "gone"]),
   deployments: new Set(["live", "kept"]),
   networks: new Set(["berth"]),
 };
@@ -30,11 +31,14 @@ describe("a cleanup", () => {
     ["an image that runs or is kept", object("image", { deploymentUuid: "kept" }), false, false],
     ["an image with a container", object("image", { isInUse: true }), false, false],
     ["a pulled image of an application", object("image", { instance: null }), true, true],
+    ["a pulled image of a deleted application", object("image", { instance: null, resourceUuid: "gone" }), true, true],
     ["a pulled image of nobody", object("image", { instance: null, resourceUuid: "other" }), false, false],
+    ["an image that says it is of nobody's", object("image", { resourceUuid: "other" }), false, false],
     ["another instance's image", object("image", { instance: "you" }), false, false],
     ["an image that no deployment made", object("image", { deploymentUuid: null }), false, false],
     ["a stopped container of a recorded resource", object("container"), false, false],
     ["a stopped container of a deleted resource", object("container", { resourceUuid: "gone" }), true, true],
+    ["a stopped container of nobody", object("container", { resourceUuid: "other" }), false, false],
     ["a running container", object("container", { resourceUuid: "gone", isInUse: true }), false, false],
     ["a container without labels", object("container", { resourceUuid: "gone", instance: null }), false, false],
     ["a recorded resource's volume", object("volume"), false, false],
@@ -67,7 +71,9 @@ describe("a cleanup", () => {
           const found = seen.find((each) => each.id === id);
           expect(found?.isInUse).toBe(false);
           expect([null, "me"]).toContain(found?.instance);
-          if (found?.instance === null) expect(found).toMatchObject({ type: "image", resourceUuid: "app" });
+          if (found?.instance === null) expect(found).toMatchObject({ type: "image" });
+          if (found?.type === "image" || found?.type === "container")
+            expect(RECORDED.own).toContain(found.resourceUuid);
           if (found?.type === "image") {
             expect(["live", "kept", null]).not.toContain(found.deploymentUuid);
           } else expect(found?.resourceUuid).not.toBe("app");

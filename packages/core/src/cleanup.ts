@@ -22,6 +22,8 @@ export interface CleanupRecord {
   readonly instance: string;
   /** Uuids of every resource on the server, also of those that are being removed. */
   readonly resources: ReadonlySet<string>;
+  /** Of the uuids that what was seen bears: those that are, or were, of a resource of this control plane. */
+  readonly own: ReadonlySet<string>;
   /** Uuids of deployments that wait or run, that have a release, or that built one which is kept. */
   readonly deployments: ReadonlySet<string>;
   /** Names of the networks that destinations and resources join. */
@@ -67,11 +69,15 @@ export function planCleanup(
   );
 }
 
-/** A pulled image has no labels of ours: it bears the name of a resource that is recorded here and nowhere else. */
-const isOwn = ({ type, instance, resourceUuid }: SeenObject, recorded: CleanupRecord): boolean =>
-  instance === null
-    ? type === "image" && resourceUuid !== null && recorded.resources.has(resourceUuid)
-    : instance === recorded.instance;
+/**
+ * A pulled image has no labels of ours: it bears the name of a resource. Labels of images, and of the containers that
+ * are made from them, are whatever their makers wrote: they count for resources that were recorded here, and no others.
+ */
+function isOwn({ type, instance, resourceUuid }: SeenObject, recorded: CleanupRecord): boolean {
+  if (type === "volume" || type === "network") return instance === recorded.instance;
+  const isOurs = instance === recorded.instance || (instance === null && type === "image");
+  return isOurs && resourceUuid !== null && recorded.own.has(resourceUuid);
+}
 
 type Reason = (object: SeenObject, recorded: CleanupRecord, settings: CleanupSettings) => string | undefined;
 

@@ -288,6 +288,13 @@ describe("dumping and restoring", () => {
     expect(lines.map((line) => isProblem?.(line))).toEqual([false, false, false, true, true]);
   });
 
+  test("is ended in PostgreSQL by the name that its program goes by", () => {
+    const { interruption } = databaseEngine("postgresql").dumps ?? {};
+    expect(interruption?.variable).toBe("PGAPPNAME");
+    const { argv } = interruption?.command(valuesOf("postgresql"), "berth-x1") ?? {};
+    expect(argv?.at(-1)).toContain("pg_cancel_backend(pid) from pg_stat_activity where application_name = 'berth-x1'");
+  });
+
   test("gives passwords by variable or file: no argument of any command holds one", () => {
     for (const engine of DATABASE_ENGINE_NAMES) {
       const { dumps, health, start } = databaseEngine(engine);
@@ -300,6 +307,7 @@ describe("dumping and restoring", () => {
             dumps.restoreAll(values),
             dumps.databases(values),
             dumps.countRows(values, "x"),
+            ...(dumps.interruption ? [dumps.interruption.command(values, "x")] : []),
           ]
         : [];
       const argvs = [health(values), start(values, null).argv ?? [], ...commands.map(({ argv }) => argv)];

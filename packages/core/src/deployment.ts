@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { statesOf, type Transitions } from "./transitions.ts";
 
 export const DEPLOYMENT_STATUSES = ["queued", "in_progress", "finished", "failed", "cancelled-by-user"] as const;
 export type DeploymentStatus = (typeof DEPLOYMENT_STATUSES)[number];
@@ -14,16 +15,9 @@ export const DEPLOYMENT_TRANSITIONS = {
   finished: [],
   failed: [],
   "cancelled-by-user": [],
-} as const satisfies Record<DeploymentStatus, readonly DeploymentStatus[]>;
+} as const satisfies Transitions<DeploymentStatus>;
 
-export const mayBecome = (from: DeploymentStatus, to: DeploymentStatus): boolean =>
-  (DEPLOYMENT_TRANSITIONS[from] as readonly DeploymentStatus[]).includes(to);
-
-export const isTerminal = (status: DeploymentStatus): boolean => DEPLOYMENT_TRANSITIONS[status].length === 0;
-
-/** The statuses from which `to` may be reached, for the `where status in (...)` of an update. */
-export const sourcesOf = (to: DeploymentStatus): readonly DeploymentStatus[] =>
-  DEPLOYMENT_STATUSES.filter((from) => mayBecome(from, to));
+export const { mayBecome, isTerminal, sourcesOf } = statesOf<DeploymentStatus>(DEPLOYMENT_TRANSITIONS);
 
 export const STEP_NAMES = ["checkout", "build", "start", "health", "switch", "retire"] as const;
 export type StepName = (typeof STEP_NAMES)[number];

@@ -11,12 +11,16 @@ export const FIRST_NETWORK = "berth";
 export const DESTINATION_TYPES = ["standalone", "swarm"] as const;
 export type DestinationType = (typeof DESTINATION_TYPES)[number];
 
+/** Nothing in them is found by its name, and in the first a container has the server's own network. */
+const ENGINES_OWN: ReadonlySet<string> = new Set(["host", "none", "bridge", "default"]);
+
 export const DestinationCreate = z.strictObject({
   name: lenient(ResourceName.nullable()).optional().describe("Default: the network."),
   network: z
     .string()
     .max(255)
     .regex(/^[a-zA-Z0-9][a-zA-Z0-9._-]*$/, "Only letters, digits and . _ - are allowed, a letter or digit first.")
+    .refine((name) => !ENGINES_OWN.has(name), "This network is the engine's own. Name another one.")
     .describe("Name of the network, once on each server."),
   type: lenient(z.enum(DESTINATION_TYPES).nullable()).optional().describe("Default: what the server's engine has."),
 });

@@ -77,4 +77,11 @@ describe("a text in env format", () => {
       { numRuns: 5000, examples: [[['_="', 'A="\n0\n="']], [["A=", '"x"']]] },
     );
   });
+
+  test("is read in a moment, however much of it is passed over", () => {
+    const begun = performance.now();
+    const { entries, unreadLines } = readEnvFile(`A="1\n2"\n${"nonsense\n".repeat(100_000)}B=1`);
+    expect(performance.now() - begun).toBeLessThan(5000);
+    expect([entries.length, unreadLines.length, unreadLines[0], unreadLines.at(-1)]).toEqual([2, 100_000, 3, 100_002]);
+  });
 });

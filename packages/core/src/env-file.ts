@@ -53,7 +53,9 @@ export function readEnvFile(text: string): {
   const entries = new Map<string, EnvFileEntry>();
   const unreadLines: number[] = [];
   let at = 0;
+  let line = 1;
   while (at < source.length) {
+    const begin = at;
     const head = matchAt(HEAD, source, at);
     if (head?.[1] !== undefined) {
       const entry = valueAt(source, at + head[0].length);
@@ -62,10 +64,13 @@ export function readEnvFile(text: string): {
       entries.set(head[1], { key: head[1], value: entry.value, comment: entry.comment });
       at = entry.end;
     } else if (/^[^\S\n]*[^\s#]/.test(matchAt(PLAIN, source, at)?.[0] ?? "")) {
-      unreadLines.push(source.slice(0, at).split("\n").length);
+      unreadLines.push(line);
     }
     const lineEnd = source.indexOf("\n", at);
     at = lineEnd === -1 ? source.length : lineEnd + 1;
+    // A value in quotes may have several.
+    for (let next = source.indexOf("\n", begin); next !== -1 && next < at; next = source.indexOf("\n", next + 1))
+      line += 1;
   }
   return { entries: [...entries.values()], unreadLines };
 }

@@ -21,9 +21,9 @@ export function entryProblems(
 
 /** @throws DomainError `deploy.start_failed` that names the first variable that no program starts with. */
 export function requireStartable(env: Readonly<Record<string, string>>): void {
-  const [key, value = ""] = Object.entries(env).find((entry) => isTooLong(...entry)) ?? [];
+  const [key] = Object.entries(env).find((entry) => isTooLong(...entry)) ?? [];
   if (key === undefined) return;
-  const message = `The variable ${key} is too long: with all that it refers to, ${key}=value has ${entryBytes(key, value)} bytes, and no program starts with more than ${ENV_ENTRY_BYTES_MAX}. Shorten it, or mount a file, then deploy again.`;
+  const message = `The variable ${key} is too long: with all that it refers to, ${key}=value has more than ${ENV_ENTRY_BYTES_MAX} bytes, and no program starts with that. Shorten it, or mount a file, then deploy again.`;
   throw new DomainError("deploy.start_failed", message);
 }
 

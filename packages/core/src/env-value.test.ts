@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { interpolate, isShared, realValue } from "./env-value.ts";
+import { interpolate, isShared, realValue, referencesIn } from "./env-value.ts";
 
 const shared = {
   team: new Map([["NAME", "berth"]]),
@@ -31,6 +31,15 @@ describe("shared references", () => {
     [null, false],
   ])("%j is one shared reference: %s", (value, expected) => {
     expect(isShared(value)).toBe(expected);
+  });
+
+  test("are named once each, in their order, wherever they stand", () => {
+    const values = ["{{ team.A }}x{{server.B}}", null, "{{ galaxy.C }} {{ team.A }}", "{{ environment.A }}"];
+    expect(referencesIn(values)).toEqual([
+      { scope: "team", key: "A" },
+      { scope: "server", key: "B" },
+      { scope: "environment", key: "A" },
+    ]);
   });
 
   test("leave every other value byte for byte", () => {

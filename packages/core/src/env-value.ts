@@ -1,3 +1,5 @@
+import { ENV_ENTRY_BYTES_MAX } from "./env-size.ts";
+
 /** Where a shared variable is kept. */
 export const SHARED_SCOPES = ["team", "project", "environment", "server"] as const;
 export type SharedScope = (typeof SHARED_SCOPES)[number];
@@ -8,12 +10,40 @@ export type SharedVariables = { readonly [Scope in SharedScope]?: ReadonlyMap<st
 const REFERENCE = /\{\{\s*(team|project|environment|server)\.([A-Za-z_][A-Za-z0-9_.]*)\s*\}\}/g;
 const ONLY_REFERENCE = new RegExp(`^\\s*${REFERENCE.source}\\s*$`);
 
-/** Replaces `{{ scope.KEY }}` wherever it stands; what is not known stays as it is. Values are not read again. */
+/**
+ * Replaces `{{ scope.KEY }}` wherever it stands; what is not known stays as it is. Values are not read again. What is
+ * longer than any program can be started with is not made longer still: a few bytes of references may mean gigabytes.
+ */
 export function interpolate(value: string, shared: SharedVariables): string {
+  let length = value.length;
   return value.replace(REFERENCE, (reference, scope: string, key: string) => {
     // The pattern admits only the scopes.
-    return shared[scope as SharedScope]?.get(key) ?? reference;
+    const text = shared[scope as SharedScope]?.get(key);
+    if (text === undefined || length > ENV_ENTRY_BYTES_MAX) return reference;
+    length += text.length - reference.length;
+    return text;
   });
+}
+
+/** What a value names by `{{ scope.KEY }}`. */
+export interface SharedReference {
+  readonly scope: SharedScope;
+  readonly key: string;
+}
+
+export const referenceText = ({ scope, key }: SharedReference): string => `{{ ${scope}.${key} }}`;
+
+/** What these values refer to, each once, in the order in which they stand. */
+export function referencesIn(values: Iterable<string | null>): readonly SharedReference[] {
+  const found = new Map<string, SharedReference>();
+  for (const value of values) {
+    for (const [, scope = "", key = ""] of value?.matchAll(REFERENCE) ?? []) {
+      // The pattern admits only the scopes.
+      const reference = { scope: scope as SharedScope, key };
+      found.set(referenceText(reference), reference);
+    }
+  }
+  return [...found.values()];
 }
 
 /** Whether the whole value is one reference. */

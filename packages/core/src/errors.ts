@@ -43,6 +43,7 @@ export const ERRORS = {
   "queue.full": "too_many",
   "rate.limited": "too_many",
   "deployment.not_cancellable": "bad_request",
+  "backup.not_cancellable": "bad_request",
   "engine.unsupported": "invalid",
   "engine.unreachable": "unavailable",
   "engine.failed": "internal",

@@ -37,9 +37,15 @@ export const EVENT_TYPES = [
   "backup.finished",
   "backup.failed",
   "backup.skipped",
+  "backup.cancel_requested",
+  "backup.cancelled",
   "restore.finished",
   "restore.failed",
+  "restore.cancel_requested",
+  "restore.cancelled",
   "drill.finished",
   "drill.failed",
+  "drill.cancel_requested",
+  "drill.cancelled",
 ] as const;
 export type EventType = (typeof EVENT_TYPES)[number];

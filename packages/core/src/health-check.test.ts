@@ -10,6 +10,7 @@ import {
   judge,
   NO_PROGRESS,
   type ProbeOutcome,
+  portAdvice,
   portProblem,
   problemOf,
   watchOf,
@@ -199,5 +200,12 @@ describe("what is wrong, in words", () => {
     [[9229, 3000], "it listens on port 3000, 9229 instead of the port in PORT (41234)"],
   ])("port %#", (listening, expected) => {
     expect(portProblem(listening, 41234)).toBe(expected);
+  });
+
+  test("is told with the setting that mends it, where one does", () => {
+    const advice = "Set ports_exposes to 80, or let it listen on the port in PORT.";
+    expect(portAdvice([9229, 80], "docker")).toBe(advice);
+    expect(portAdvice([80], "process")).toBeUndefined();
+    expect(portAdvice([], "docker")).toBeUndefined();
   });
 });

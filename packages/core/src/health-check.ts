@@ -1,5 +1,6 @@
 import type { ApplicationSettings } from "./application.ts";
 import type { ReleaseState } from "./deploy/release.ts";
+import type { EngineKind } from "./server.ts";
 
 /** How it is found out that a release works, and how patiently. */
 export interface HealthCheck {
@@ -244,6 +245,16 @@ export function portProblem(listening: readonly number[], port: number): string 
   if (listening.length === 0) return `it listens on no port, but should on the one in PORT (${port})`;
   const ports = [...listening].sort((a, b) => a - b).join(", ");
   return `it listens on port ${ports} instead of the port in PORT (${port})`;
+}
+
+/**
+ * What to do about a release that listens elsewhere. Of an engine without containers the port in PORT is a free one of
+ * the machine, which no setting names.
+ */
+export function portAdvice(listening: readonly number[], engine: EngineKind): string | undefined {
+  const lowest = Math.min(...listening);
+  if (listening.length === 0 || engine !== "docker") return undefined;
+  return `Set ports_exposes to ${lowest}, or let it listen on the port in PORT.`;
 }
 
 const seconds = (count: number) => (count === 1 ? "1 second" : `${count} seconds`);

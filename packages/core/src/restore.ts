@@ -1,6 +1,7 @@
 import { z } from "zod";
-import { BACKUP_STATUSES, type BackupExecutionRecord } from "./ports/backup.ts";
-import { RESTORE_KINDS, RESTORE_STEPS, type RestoreRecord } from "./ports/restore.ts";
+import { BACKUP_STATUSES, type BackupOutcome } from "./backup-status.ts";
+import type { BackupExecutionRecord } from "./ports/backup.ts";
+import { RESTORE_KINDS, RESTORE_STEPS, type RestoreKind, type RestoreRecord } from "./ports/restore.ts";
 import { Timestamp, timestamp, timestampOrNull } from "./timestamp.ts";
 
 export const RestoreCreate = z.strictObject({
@@ -29,7 +30,10 @@ export const Restore = z
     database_name: z.string().nullable().describe("Inside of it. Null for all that was saved."),
     status: z.enum(BACKUP_STATUSES),
     step: z.enum(RESTORE_STEPS).nullable().describe("What is done just now. Null once it has ended."),
-    message: z.string().nullable().describe("What went wrong, or which copy is damaged."),
+    message: z
+      .string()
+      .nullable()
+      .describe("What went wrong, which copy is damaged, or what the database holds after a cancel."),
     tables: z
       .array(
         z.object({
@@ -42,6 +46,7 @@ export const Restore = z
       .describe("Null until they are counted."),
     started_at: Timestamp.nullable(),
     finished_at: Timestamp.nullable(),
+    cancel_requested_at: Timestamp.nullable(),
     created_at: Timestamp.nullable(),
     updated_at: Timestamp.nullable(),
   })
@@ -65,6 +70,7 @@ export const restoreView = ({ kind, target_database_uuid, ...restore }: RestoreR
   tables: restore.tables === null ? null : [...restore.tables],
   started_at: timestampOrNull(restore.started_at),
   finished_at: timestampOrNull(restore.finished_at),
+  cancel_requested_at: timestampOrNull(restore.cancel_requested_at),
   created_at: timestamp(restore.created_at),
   updated_at: timestamp(restore.updated_at),
 });
@@ -80,7 +86,40 @@ export function restoreProblem(execution: Copies): string | undefined {
   const hasFile = execution.filename !== null && !execution.local_storage_deleted;
   const hasObject = execution.s3_uploaded === true && !execution.s3_storage_deleted;
   if (execution.sha256 !== null && (hasFile || hasObject)) return undefined;
-  return execution.status === "failed"
-    ? "The backup failed: there is nothing to restore."
-    : "No copy of the backup is left.";
+  return NOTHING_LEFT[execution.status];
 }
+
+const NOTHING_LEFT: Readonly<Record<BackupOutcome, string>> = {
+  success: "No copy of the backup is left.",
+  failed: "The backup failed: there is nothing to restore.",
+  "cancelled-by-user": "The backup was cancelled: there is nothing to restore.",
+};
+
+/**
+ * What the database has of a restore that was broken off:
+ * - `untouched`: nothing was begun
+ * - `undone`: its transaction was rolled back
+ * - `either`: its one transaction was broken off without a word about how it ended
+ * - `partial`: it has no one transaction, and had begun
+ * - `whole`: only the count was left
+ */
+export type RestoreReach = "untouched" | "undone" | "either" | "partial" | "whole";
+
+/** For people. */
+export const cancelledRestore = (kind: RestoreKind, reach: RestoreReach): string =>
+  `${CANCELLED_BY_USER} ${kind === "drill" ? DRILL_CANCELLED : RESTORE_CANCELLED[reach]}`;
+
+export const CANCELLED_BY_USER = "Cancelled by a user.";
+/** Of a backup. */
+export const CANCELLED_BACKUP = `${CANCELLED_BY_USER} Nothing is kept of it.`;
+
+const DRILL_CANCELLED = "The database that was saved was not touched.";
+const RESTORE_CANCELLED: Readonly<Record<RestoreReach, string>> = {
+  untouched: "Nothing had been restored: the database is as it was.",
+  undone: "It is restored in one transaction, which was rolled back: the database is as it was.",
+  either:
+    "It is restored in one transaction, whose end is not known: the database is as it was, or holds all of the backup.",
+  partial:
+    "The database holds some of the backup and some of what was there before. Restore a backup before you use it.",
+  whole: "All of the backup had been restored, and stays. Only its rows were not counted.",
+};

@@ -34,7 +34,7 @@ const FIELDS = {
 const OPTIONAL = {
   container: lenient(z.string().max(255, "At most 255 characters.").nullable())
     .optional()
-    .describe("Which container runs it, where there are several."),
+    .describe("Which container runs it, where there are several: one that there is."),
   timeout: lenient(z.int().min(1).max(TIMEOUT_SECONDS_MAX))
     .optional()
     .describe(`Seconds after which it is ended. Default ${TIMEOUT_SECONDS}.`),

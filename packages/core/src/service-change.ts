@@ -1,6 +1,8 @@
 import { z } from "zod";
+import { saidNetworks } from "./compose/joined-networks.ts";
 import { composeWarnings } from "./compose/keys.ts";
 import type { Compose } from "./compose/parse.ts";
+import { missingSentence, missingVariables } from "./deploy/required-variables.ts";
 import { stackReplacement } from "./deploy/stack-replacement.ts";
 import type { StoragePlan } from "./service-storage.ts";
 import type { ContainerClaims } from "./service-url.ts";
@@ -37,7 +39,11 @@ export const ServiceChanges = z
           .describe("Those that nothing changes go on as they are."),
       })
       .describe("How the containers that run are replaced by the next deployment."),
-    warnings: z.array(z.string()).describe("What the compose file says that is not done as it says."),
+    warnings: z
+      .array(z.string())
+      .describe(
+        "What the compose file says that is not done as it says, and what it demands before it can be deployed.",
+      ),
     needs_deployment: z
       .boolean()
       .describe("What runs goes on as it is until the next deployment. URLs lead to their containers at once."),
@@ -55,7 +61,7 @@ export interface ServicePlan {
   readonly variables: VariablePlan;
   /** Variables and storages that are there, to be named. */
   readonly existing: {
-    readonly variables: readonly { readonly uuid: string; readonly key: string }[];
+    readonly variables: readonly { readonly uuid: string; readonly key: string; readonly value: string | null }[];
     readonly storages: readonly Stored[];
   };
   readonly storages: StoragePlan;
@@ -75,9 +81,20 @@ export function serviceChanges(plan: ServicePlan): ServiceChanges {
     storages,
     urls: urlChanges(plan),
     replacement: replacementOf(plan, containers, variables),
-    warnings: [...composeWarnings(plan.after.document)],
-    needs_deployment: shaping || plan.hasNewSettings,
+    warnings: [...composeWarnings(plan.after.document), ...demands(plan)],
+    needs_deployment: shaping || plan.hasNewSettings || SECTIONS.some((section) => redefined(plan, section).size > 0),
   };
+}
+
+/** Of variables as they are after the change. */
+function demands({ after, variables: { insert, update }, existing }: ServicePlan): readonly string[] {
+  const changed = new Map(update.map(({ uuid, change }) => [uuid, change.value]));
+  const entries = [
+    ...existing.variables.map(({ uuid, key, value }) => [key, changed.get(uuid) ?? value ?? ""] as const),
+    ...insert.map(({ key, value }) => [key, value ?? ""] as const),
+  ];
+  const sentence = missingSentence(missingVariables(after.variables, Object.fromEntries(entries)));
+  return sentence === undefined ? [] : [sentence];
 }
 
 function replacementOf(
@@ -85,19 +102,49 @@ function replacementOf(
   containers: ServiceChanges["containers"],
   variables: ServiceChanges["variables"],
 ): ServiceChanges["replacement"] {
+  const words = new Map(Object.entries(after.document.services).map(([name, service]) => [name, wordsOf(service)]));
+  const mentions = (name: string, key: string) => words.get(name)?.has(key) === true;
   const keys = variables.map(({ key }) => key);
   // What no text uses goes to every container.
-  const isForAll = hasNewSettings || keys.some((key) => !mentions(after.document.services, key));
+  const isForAll = hasNewSettings || keys.some((key) => ![...words.keys()].some((name) => mentions(name, key)));
+  const definedAnew = SECTIONS.map((section) => ({ section, names: redefined({ before, after }, section) }));
   const changed = Object.entries(after.document.services).flatMap(([name, service]) => {
-    const isGiven = isForAll || keys.some((key) => mentions(service, key)) || urls.claims.has(name);
+    const isGiven = isForAll || keys.some((key) => mentions(name, key)) || urls.claims.has(name);
     const isMounted = storages.insert.some(({ container }) => container === name);
-    return isGiven || isMounted || containers.some((one) => one.name === name) ? [name] : [];
+    const isDefinedAnew = definedAnew.some(({ section, names }) => {
+      const said = section === "networks" ? joined(before, name).concat(joined(after, name)) : keysOf(service[section]);
+      return said.some((key) => names.has(key));
+    });
+    return isGiven || isMounted || isDefinedAnew || containers.some((one) => one.name === name) ? [name] : [];
   });
   const { containers: actions, ...how } = stackReplacement(before, after, new Set(changed));
   return { ...how, containers: [...actions] };
 }
 
-const mentions = (value: unknown, key: string): boolean => new RegExp(`\\b${key}\\b`).test(JSON.stringify(value));
+/** What names none is in the default one as long as the text says something of that. */
+function joined({ document }: Pick<Compose, "document">, name: string): readonly string[] {
+  const service = document.services[name] ?? {};
+  return service.network_mode ? [] : Object.keys(saidNetworks(service, document));
+}
+
+/** What containers are given by its name, and that the text says beside them. */
+const SECTIONS = ["networks", "configs", "secrets"] as const;
+
+/** Names below a section whose definition differs. */
+function redefined({ before, after }: Pick<ServicePlan, "before" | "after">, section: (typeof SECTIONS)[number]) {
+  const [old, next] = [before, after].map(({ document }) => recordOf(document[section]));
+  return new Set(differing(old ?? {}, next ?? {}));
+}
+
+/** In a list of names, a map by them, or a list of maps with a source. */
+const keysOf = (said: unknown): readonly string[] =>
+  Array.isArray(said) ? said.map((item) => String(recordOf(item).source ?? item)) : Object.keys(recordOf(said));
+
+const recordOf = (value: unknown): Readonly<Record<string, unknown>> =>
+  typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : {};
+
+/** Each once: a text of a mebibyte is not read again for each of a thousand variables. */
+const wordsOf = (value: unknown): ReadonlySet<string> => new Set(JSON.stringify(value).match(/\w+/g));
 
 function containerChanges({ document: before }: Compose, { document: after }: Compose): ServiceChanges["containers"] {
   const names = [...new Set([...Object.keys(after.services), ...Object.keys(before.services)])];

@@ -30,16 +30,9 @@ export function planVariables({ variables, existing, urls, source, now, isNewCom
   const byKey = new Map(existing.map((env) => [env.key, env]));
   const values = new Map(existing.map(({ key, value }) => [key, value]));
   const made = magicValues(variables, { source, now, existing: values });
-  const ofUrls = urls.map(({ wanted, url, isChanged }) => ({
-    isChanged,
-    values: urlValues(
-      wanted,
-      url,
-      variables.map(({ key }) => key),
-    ),
-  }));
-  const urlOf = new Map(ofUrls.flatMap((one) => [...one.values]));
-  const changed = new Map(ofUrls.filter(({ isChanged }) => isChanged).flatMap((one) => [...one.values]));
+  const keys = variables.map(({ key }) => key);
+  const urlOf = valuesOfUrls(urls, keys);
+  const changed = changedUrlValues(urls, keys);
 
   const wanted = new Map(variables.map((variable) => [variable.key, variable]));
   for (const key of made.keys()) {
@@ -58,6 +51,16 @@ export function planVariables({ variables, existing, urls, source, now, isNewCom
     delete: isNewCompose ? existing.filter(({ key }) => isUnused(key, wanted)).map(({ uuid }) => uuid) : [],
   };
 }
+
+/** By its key, what each variable that tells of a changed URL says from now on. */
+export const changedUrlValues = (urls: UrlPlan["urls"], keys: readonly string[]) =>
+  valuesOfUrls(
+    urls.filter(({ isChanged }) => isChanged),
+    keys,
+  );
+
+const valuesOfUrls = (urls: UrlPlan["urls"], keys: readonly string[]) =>
+  new Map(urls.flatMap(({ wanted, url }) => [...urlValues(wanted, url, keys)]));
 
 function fieldsOf(
   { key, fallback, isRequired, comment }: ComposeVariable,

@@ -110,13 +110,15 @@ describe("a change of a storage", () => {
       fc.property(defined, update, (current, sent) => {
         const named = DEFINED.filter((field) => sent[field] !== undefined);
         const change = tried(() => storageChange(current, { uuid: current.uuid, ...sent }));
-        if (named.length === 0 && "refused" in change) return expect(change.refused).toEqual(["type"]);
         if (!("refused" in change)) {
           expect(named).toEqual([]);
-          return expect(DEFINED.some((field) => field in change)).toBe(false);
+          expect(DEFINED.some((field) => field in change)).toBe(false);
+        } else if (named.length === 0) {
+          expect(change.refused).toEqual(["type"]);
+        } else {
+          expect(change.refused).toEqual(named);
+          expect(change.error.details).toEqual({ read_only_fields: named });
         }
-        expect(change.refused).toEqual(named);
-        expect(change.error.details).toEqual({ read_only_fields: named });
       }),
     );
     expect(tried(() => requireDeletable(record({ is_managed: true })))).toMatchObject({ refused: ["_"] });

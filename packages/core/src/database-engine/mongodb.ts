@@ -121,6 +121,7 @@ export const mongodb = engineRow({
     separator: "|",
     hasCollections: true,
     mainField: "mongo_initdb_database",
+    isRestoreAtomic: false,
     dump: (values, { database, excludedCollections }) =>
       tool(
         values,

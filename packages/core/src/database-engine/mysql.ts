@@ -51,6 +51,7 @@ function dumpsWith<const Name extends string>(
     separator: ",",
     hasCollections: false,
     mainField: names.mainDatabase,
+    isRestoreAtomic: false,
     dump: (values, { database }) => command(values, programs.dump, ...DUMP_FLAGS, database),
     dumpAll: (values) => command(values, programs.dump, ...DUMP_FLAGS, "--all-databases"),
     restore: (values, { into }) => command(values, programs.client, into),

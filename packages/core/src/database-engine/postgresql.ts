@@ -20,6 +20,9 @@ const END_OTHERS =
 // Who was just being let in is ended by the second.
 const END_ALL_OTHERS = `do $$ begin perform pid from (${END_OTHERS}) ended(pid); perform pg_sleep(0.5);
   perform pg_stat_clear_snapshot(); perform pid from (${END_OTHERS}) ended(pid); end $$`;
+// Not the connection: a client that replaces all databases goes on to open them.
+const interrupt = (name: string) =>
+  `select pg_cancel_backend(pid) from pg_stat_activity where application_name = '${name}' and pid <> pg_backend_pid()`;
 /** What is never closed for long, and where a restore that was killed can be followed by another one. */
 const ENTRY = "template1";
 /** The user that restores is there before, and so may others be. */
@@ -137,6 +140,11 @@ export const postgresql = engineRow({
       ...psql(values, ENTRY, "--quiet", "--set=ON_ERROR_STOP=1", "--file=-"),
       input: `${OPEN};\nalter role "${values.postgres_user?.replaceAll('"', '""')}" with password ${literal(values.postgres_password)};\n`,
     }),
+    isRestoreAtomic: true,
+    interruption: {
+      variable: "PGAPPNAME",
+      command: (values, name) => psql(values, ENTRY, ...PRINT_FLAGS, `--command=${interrupt(name)}`),
+    },
     isProblem: (line) => /(ERROR|FATAL):/.test(line) && !ROLE_STAYS.test(line),
     databases: (values) => psql(values, "postgres", ...PRINT_FLAGS, `--command=${DATABASES}`),
     countRows: (values, database) => psql(values, database, ...PRINT_FLAGS, `--command=${COUNTS}`),

@@ -118,6 +118,18 @@ export interface DumpCommands<Fields extends EngineFields> {
    * their passwords back, and let them in.
    */
   keepLogin?(values: EngineValues<Fields>): DatabaseCommand & { readonly input: string };
+  /** A restore of one database happens in one transaction: all of it or nothing. */
+  readonly isRestoreAtomic: boolean;
+  /**
+   * How the server is told to end what it does for a program, which ends by itself then: by a name that the program
+   * goes by. Missing where a server cannot be told so.
+   */
+  readonly interruption?: {
+    /** Names the program to the server. */
+    readonly variable: string;
+    /** @param name Letters, digits and `-`. */
+    command(values: EngineValues<Fields>, name: string): DatabaseCommand;
+  };
   /** A line of what a restore wrote to standard error that makes it a failure, although it exits with 0. */
   isProblem?(line: string): boolean;
   /** Prints the databases that hold data of users, one a line. */

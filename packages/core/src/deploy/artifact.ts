@@ -18,6 +18,8 @@ export interface BuildRequest {
   readonly isPulled?: boolean;
   /** Of every image of a stack that is built. */
   readonly buildArgs?: Readonly<Record<string, string | null>>;
+  /** What a compose text is started with: what it demands and has no value is told before anything is built. Secrets. */
+  readonly variables?: Readonly<Record<string, string>>;
   /** The compose text to make a stack from, where it does not lie in the source. May be a secret. */
   readonly compose?: string | undefined;
   /** The machine is not the resource's alone: a compose text of the source gets no power over it. */
@@ -46,6 +48,10 @@ export interface BuildConfig {
   readonly ports_exposes: string | null;
   /** Compose file inside the base directory. */
   readonly docker_compose_location?: string | undefined;
+  /** Compose files inside the base directory that are one text, in the place of that one. */
+  readonly composeFiles?: readonly string[];
+  /** Files inside the base directory whose variables the compose text may use, the resource's own going before them. */
+  readonly composeEnvFiles?: readonly string[];
 }
 
 /** What a build made: plain JSON, kept in the deployment's row, so that a restarted worker can start it. */
@@ -75,4 +81,6 @@ export interface ImageArtifact {
   readonly id?: string;
   /** `name@sha256:...` of one that a registry has: any engine pulls the same again by it. `null` for any other. */
   readonly digest?: string | null;
+  /** TCP ports that the image says it listens on (`EXPOSE`), lowest first. */
+  readonly ports?: readonly number[];
 }

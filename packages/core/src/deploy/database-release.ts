@@ -4,7 +4,6 @@ import type { DatabaseFile } from "../database-engine/row.ts";
 import { isTls } from "../database-engine/tls.ts";
 import { databaseEngine, enginePort, engineValues } from "../database-engine.ts";
 import { fieldValues } from "../database-view.ts";
-import type { SharedVariables } from "../env-value.ts";
 import { scriptFiles } from "../init-script.ts";
 import type { DatabaseRecord, DatabaseSecrets } from "../ports/database.ts";
 import type { DeploymentRecord, EnvRecord } from "../ports/records.ts";
@@ -23,10 +22,9 @@ export interface DatabaseSubject {
   readonly database: DatabaseRecord;
   readonly secrets: DatabaseSecrets;
   readonly deployment: Pick<DeploymentRecord, "uuid">;
+  /** With what is shared in the place of its references. */
   readonly envs: readonly EnvRecord[];
   readonly storages: readonly StorageRecord[];
-  /** What references such as `{{ team.KEY }}` mean; those to nothing stay as they are. */
-  readonly shared?: SharedVariables;
 }
 
 /**
@@ -37,13 +35,13 @@ export const DATABASE_STOP_GRACE_SECONDS = 60;
 
 /** A database as a release: its image with what the row of its engine says. */
 export function databaseSpec(subject: DatabaseSubject, artifact: Artifact): ReleaseSpec {
-  const { database, deployment, shared } = subject;
+  const { database, deployment } = subject;
   const { uuid, engine, settings } = database;
   const row = databaseEngine(engine);
   const own = subject.envs.filter(({ is_preview }) => !is_preview);
   const kept = { ...database.fields, ...subject.secrets };
   // Some fields are variables of the database.
-  const values = engineValues(engine, { ...kept, ...fieldValues(engine, { ...kept, ...valuesOf(own, shared) }) });
+  const values = engineValues(engine, { ...kept, ...fieldValues(engine, { ...kept, ...valuesOf(own) }) });
   const { argv, files = [] } = row.start(values, isTls(values) ? (databaseCertificate(subject.secrets) ?? null) : null);
   return {
     resourceUuid: uuid,
@@ -55,10 +53,7 @@ export function databaseSpec(subject: DatabaseSubject, artifact: Artifact): Rele
     // As everywhere, what its owner sets comes before what it is given.
     env: {
       ...row.variables(values),
-      ...valuesOf(
-        own.filter(({ is_runtime }) => is_runtime),
-        shared,
-      ),
+      ...valuesOf(own.filter(({ is_runtime }) => is_runtime)),
     },
     ports: [enginePort(engine, values)],
     // What is in a mounted folder is hidden by the mount, so files come last.

@@ -1,5 +1,5 @@
 import { ApplicationSettings } from "../application.ts";
-import { parseCompose } from "../compose/parse.ts";
+import { type Compose, parseCompose } from "../compose/parse.ts";
 import { type HealthCheck, healthCheckOf, STEADY_CHECK } from "../health-check.ts";
 import { initScripts } from "../init-script.ts";
 import type { EngineCapabilities } from "../ports/engine.ts";
@@ -8,6 +8,7 @@ import type { GitCredentials, SourceSpec } from "../ports/source.ts";
 import type { ResourceKind } from "../resource.ts";
 import type { ServiceSecrets } from "../service.ts";
 import type { Artifact, BuildRequest } from "./artifact.ts";
+import { type DeploymentCommand, deploymentCommand } from "./command.ts";
 import { DATABASE_STOP_GRACE_SECONDS, databaseSpec } from "./database-release.ts";
 import type { ReleaseSpec } from "./release.ts";
 import { portMappingsOf } from "./release-container.ts";
@@ -31,7 +32,7 @@ export interface DeployedKind<Subject extends DeploySubject> {
   /** `null`: the usual time. */
   stopGraceSeconds(subject: Subject): number | null;
   /** Run around the switch, in the release before and in the new one. */
-  commands(subject: Subject): { readonly pre: string | null; readonly post: string | null };
+  commands(subject: Subject): { readonly pre: DeploymentCommand | null; readonly post: DeploymentCommand | null };
   /** How many replaced builds stay on the server, to be rolled back to. */
   keptBuilds(subject: Subject): number;
   /** `undefined`: it has no site. */
@@ -41,10 +42,14 @@ export interface DeployedKind<Subject extends DeploySubject> {
    * a failed one kept is removed.
    */
   isFirstRun(subject: Subject): boolean;
+  /** What to do about one that is not healthy in time, as a sentence; `undefined`: what it should have listened on. */
+  readonly unhealthyAdvice: string | undefined;
   /** Times that what runs now has ended by itself. */
   restartCount(subject: Subject): number;
   /** Texts of its own that must not stand in a log. */
   secretTexts(subject: Subject): readonly (string | null)[];
+  /** The compose text that it has before anything is built; `null`: it has none. */
+  composeText(subject: Subject): string | null;
 }
 
 const isStack = ({ build_pack }: Pick<ApplicationSettings, "build_pack">): boolean => build_pack === "dockercompose";
@@ -65,14 +70,16 @@ const application: DeployedKind<SubjectOf<"application">> = {
   },
   stopGraceSeconds: ({ record }) => record.settings.stop_grace_period,
   commands: ({ record: { settings } }) => ({
-    pre: settings.pre_deployment_command,
-    post: settings.post_deployment_command,
+    pre: deploymentCommand(settings.pre_deployment_command, settings.pre_deployment_command_container),
+    post: deploymentCommand(settings.post_deployment_command, settings.post_deployment_command_container),
   }),
   keptBuilds: ({ record }) => record.settings.docker_images_to_keep,
   site: (subject) => applicationSite(own(subject)),
   isFirstRun: () => false,
+  unhealthyAdvice: undefined,
   restartCount: ({ record }) => record.restart_count,
   secretTexts: ({ secrets }) => Object.values(secrets),
+  composeText: () => null,
 };
 
 const database: DeployedKind<SubjectOf<"database">> = {
@@ -95,22 +102,28 @@ const database: DeployedKind<SubjectOf<"database">> = {
   keptBuilds: () => 0,
   site: () => undefined,
   isFirstRun: ({ record, secrets }) => record.started_at === null && initScripts(secrets.init_scripts).length > 0,
+  unhealthyAdvice: "If it only needs longer, as for a long first start, raise health_check_retries.",
   restartCount: ({ record }) => record.restart_count,
   secretTexts: ({ secrets }) => Object.values(secrets),
+  composeText: () => null,
 };
 
 const service: DeployedKind<SubjectOf<"service">> = {
   source: () => ({ type: "none" }),
-  buildRequest: ({ subject: { record, secrets }, deployment, ...input }, sourceFolder) => ({
-    resourceUuid: record.uuid,
-    deploymentUuid: deployment.uuid,
-    resourceNumber: record.id,
-    sourceFolder,
-    config: buildConfig(ApplicationSettings.parse({ build_pack: "dockercompose" }), { dockerfile: null }, null),
-    env: serviceValues(input),
-    isForced: deployment.force_rebuild,
-    compose: secrets.docker_compose_raw,
-  }),
+  buildRequest({ subject: { record, secrets }, deployment, ...input }, sourceFolder) {
+    const values = serviceValues(readVariables(secrets), input);
+    return {
+      resourceUuid: record.uuid,
+      deploymentUuid: deployment.uuid,
+      resourceNumber: record.id,
+      sourceFolder,
+      config: buildConfig(ApplicationSettings.parse({ build_pack: "dockercompose" }), { dockerfile: null }, null),
+      env: values,
+      variables: values,
+      isForced: deployment.force_rebuild,
+      compose: secrets.docker_compose_raw,
+    };
+  },
   releaseSpec: ({ subject: { record, secrets }, ...input }, artifact) =>
     serviceSpec({ service: record, secrets, ...input }, artifact),
   healthCheck: () => STEADY_CHECK,
@@ -120,8 +133,10 @@ const service: DeployedKind<SubjectOf<"service">> = {
   keptBuilds: () => 0,
   site: ({ record: { uuid, name } }) => ({ ...PLAIN_SITE, owner: { uuid, name } }),
   isFirstRun: () => false,
+  unhealthyAdvice: undefined,
   restartCount: () => 0,
   secretTexts: () => [],
+  composeText: ({ secrets }) => secrets.docker_compose_raw,
 };
 
 /** A server's services are looked at every few seconds, and their texts are long. */
@@ -134,6 +149,12 @@ function aloneOf(secrets: ServiceSecrets): string | undefined {
   const because = "problems" in compose ? "its compose file cannot be read" : stackAloneBecause(compose);
   alone.set(secrets, { because });
   return because;
+}
+
+/** A text that cannot be read fails at its build, which says why. */
+function readVariables({ docker_compose_raw }: ServiceSecrets): Pick<Compose, "variables"> {
+  const compose = parseCompose(docker_compose_raw);
+  return "problems" in compose ? { variables: [] } : compose;
 }
 
 const KINDS: { readonly [Kind in ResourceKind]: DeployedKind<SubjectOf<Kind>> } = { application, database, service };

@@ -1,6 +1,5 @@
 import { lastingContainerName } from "../container-name.ts";
 import { requireStartable } from "../env-size.ts";
-import { interpolate, type SharedVariables } from "../env-value.ts";
 import { repositoryUrl } from "../hosted-repository.ts";
 import type { ApplicationRecord, DeploymentRecord, DomainClaim, EnvRecord } from "../ports/records.ts";
 import { pullRequestRef } from "../preview.ts";
@@ -9,9 +8,8 @@ export interface EnvSubject {
   readonly application: Pick<ApplicationRecord, "uuid" | "name" | "github_app" | "settings">;
   readonly deployment: Pick<DeploymentRecord, "uuid" | "commit" | "pull_request_id" | "git_type">;
   readonly domains: readonly DomainClaim[];
+  /** With what is shared in the place of its references. */
   readonly envs: readonly EnvRecord[];
-  /** What references such as `{{ team.KEY }}` mean; those to nothing stay as they are. */
-  readonly shared?: SharedVariables;
 }
 
 type EnvValues = Readonly<Record<string, string>>;
@@ -62,18 +60,15 @@ export const userRuntimeEnv = (subject: EnvSubject): EnvValues => userValues(sub
 function userValues(subject: EnvSubject, isWanted: (env: EnvRecord) => boolean): EnvValues {
   const isPreview = subject.deployment.pull_request_id !== 0;
   const wanted = subject.envs.filter((env) => env.is_preview === isPreview && isWanted(env));
-  return valuesOf(wanted, subject.shared);
+  return valuesOf(wanted);
 }
 
 /**
  * Values go out byte for byte, whatever the flags that shape how they are shown say.
  * @throws DomainError `deploy.start_failed` for one that no program could be started with
  */
-export function valuesOf(
-  envs: readonly Pick<EnvRecord, "key" | "value">[],
-  shared: SharedVariables | undefined,
-): EnvValues {
-  const values = Object.fromEntries(envs.map(({ key, value }) => [key, interpolate(value ?? "", shared ?? {})]));
+export function valuesOf(envs: readonly Pick<EnvRecord, "key" | "value">[]): EnvValues {
+  const values = Object.fromEntries(envs.map(({ key, value }) => [key, value ?? ""]));
   requireStartable(values);
   return values;
 }

@@ -5,7 +5,15 @@ import { newStorage } from "../storage.ts";
 import type { StorageCreate } from "../storage-input.ts";
 import { memoryBytes } from "./memory.ts";
 import { mountsOf } from "./mounts.ts";
-import { buildConfig, limitsOf, portsOf, sourceSpec } from "./release-spec.ts";
+import {
+  type ApplicationInput,
+  buildConfig,
+  buildRequest,
+  limitsOf,
+  portsOf,
+  releaseSpec,
+  sourceSpec,
+} from "./release-spec.ts";
 
 const settings = (fields: Partial<ApplicationSettings> = {}) =>
   ApplicationSettings.parse({
@@ -96,6 +104,22 @@ describe("limits and ports", () => {
     expect(portsOf(null, true)).toEqual([3000]);
     expect(portsOf(null, false)).toEqual([]);
   });
+
+  test.each<[string | null, readonly number[], readonly number[]]>([
+    [null, [80], [80]],
+    [null, [5000], [5000]],
+    [null, [22, 3000], [3000]],
+    [null, [22, 80, 443], [80]],
+    [null, [22, 8080], [8080]],
+    [null, [1883, 9001], [1883]],
+    ["8000", [80], [8000]],
+  ])("takes the port that the image exposes where none is named (%j, image %j)", (named, ofImage, ports) => {
+    expect(portsOf(named, true, ofImage)).toEqual(ports);
+  });
+
+  test("does not make a worker of what its image exposes take requests", () => {
+    expect(portsOf(null, false, [80])).toEqual([]);
+  });
 });
 
 describe("storages", () => {
@@ -145,5 +169,54 @@ describe("storages", () => {
   test("keep a name that their owner has given them later", () => {
     const renamed = { ...record("s1", { type: "persistent", name: "data", mount_path: "/data" }), name: "app2-data" };
     expect(mountsOf("app1", [renamed], 0)).toMatchObject([{ name: "app2-data" }]);
+  });
+});
+
+const input = (commands: Partial<ApplicationSettings>, own: Readonly<Record<string, string>> = {}): ApplicationInput =>
+  ({
+    application: {
+      uuid: "app1",
+      id: 1,
+      kind: "application",
+      name: "shop",
+      github_app: null,
+      placement: { destination_network: "berth" },
+      settings: settings({ build_pack: "dockercompose", ...commands }),
+    },
+    secrets: { dockerfile: null },
+    deployment: { uuid: "d1", commit: "HEAD", pull_request_id: 0, git_type: null, docker_registry_image_tag: null },
+    domains: [],
+    envs: Object.entries(own).map(([key, value]) => ({ key, value, is_preview: false, is_runtime: true })),
+    storages: [],
+    // The parts that are read.
+  }) as unknown as ApplicationInput;
+
+describe("an application", () => {
+  test("of an image listens where the image says it does, unless a port is named", () => {
+    const of = (ports_exposes: string | null) => {
+      const made = input({ build_pack: "dockerfile", ports_exposes });
+      const domains = [{ url: "http://app.example" }] as unknown as ApplicationInput["domains"];
+      return releaseSpec({ ...made, domains }, { type: "image", image: "app:1", ports: [80] }).ports;
+    };
+    expect(of(null)).toEqual([80]);
+    expect(of("8000")).toEqual([8000]);
+  });
+});
+
+describe("an application of several compose files", () => {
+  test("is built from those that either command names", () => {
+    const docker_compose_custom_start_command = "docker compose -f docker-compose.yaml -f b.yaml --env-file x up -d";
+    const { config } = buildRequest(input({ docker_compose_custom_start_command }), "/source");
+    expect(config).toMatchObject({ composeFiles: ["docker-compose.yaml", "b.yaml"], composeEnvFiles: ["x"] });
+    expect(buildRequest(input({}), "/source").config).not.toHaveProperty("composeFiles");
+  });
+
+  test("knows the variables of files behind its own, and gives them to no container by themselves", () => {
+    const compose = `services: { web: { image: a, environment: ["A=\${A:?}", "B=\${B:?}"] } }`;
+    const variables = { A: "file", B: "file", UNUSED: "file" };
+    const artifact = { type: "stack", compose, variables, images: {}, files: [] } as const;
+    const { stack } = releaseSpec(input({}, { A: "own" }), artifact);
+    expect(stack?.variables).toMatchObject({ A: "own", B: "file" });
+    expect(Object.values(stack?.containers.web?.env ?? {})).not.toContain("file");
   });
 });

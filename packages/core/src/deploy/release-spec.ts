@@ -1,5 +1,5 @@
 import type { ApplicationSecrets, ApplicationSettings } from "../application.ts";
-import { type ComposeCommand, NO_COMMAND, readComposeCommand } from "../compose/custom-command.ts";
+import { type ComposeCommand, commandFiles, NO_COMMAND, readComposeCommand } from "../compose/custom-command.ts";
 import { withProfiles } from "../compose/profiles.ts";
 import { lastingContainerName } from "../container-name.ts";
 import { readDockerImage } from "../docker-image.ts";
@@ -16,7 +16,8 @@ import { mountsOf } from "./mounts.ts";
 import type { ReleaseLimits, ReleaseSpec } from "./release.ts";
 import { containerOptions } from "./release-container.ts";
 import { buildtimeEnv, runtimeEnv, userRuntimeEnv } from "./release-env.ts";
-import { composeOf, requireVariables } from "./service-release.ts";
+import { requireVariables } from "./required-variables.ts";
+import { composeOf } from "./service-release.ts";
 import type { StackArtifact, StackOptions } from "./stack.ts";
 import { stackOptions } from "./stack-options.ts";
 
@@ -77,14 +78,20 @@ export function buildRequest(subject: ApplicationInput, sourceFolder: string): B
   const { application, deployment } = subject;
   const { profiles, isForced, isPulled, buildArgs } = composeCommand("build", application.settings);
   const up = composeCommand("start", application.settings);
+  const { files, envFiles } = commandFiles([composeCommand("build", application.settings), up]);
   return {
     resourceUuid: application.uuid,
     deploymentUuid: deployment.uuid,
     resourceNumber: application.id,
     sourceFolder,
-    config: buildConfig(application.settings, subject.secrets, deployment.docker_registry_image_tag),
+    config: {
+      ...buildConfig(application.settings, subject.secrets, deployment.docker_registry_image_tag),
+      ...(files.length <= 1 ? {} : { composeFiles: files }),
+      ...(envFiles.length === 0 ? {} : { composeEnvFiles: envFiles }),
+    },
     env: withProfiles(buildtimeEnv(subject), [...profiles, ...up.profiles]),
     isForced: deployment.force_rebuild || isForced,
+    ...(application.settings.build_pack === "dockercompose" ? { variables: userRuntimeEnv(subject) } : {}),
     ...(isPulled ? { isPulled } : {}),
     ...(Object.keys(buildArgs).length === 0 ? {} : { buildArgs }),
   };
@@ -110,7 +117,7 @@ export function releaseSpec(subject: ApplicationInput, artifact: Artifact): Rele
     name: application.name,
     artifact,
     env,
-    ports: portsOf(application.settings.ports_exposes, subject.domains.length > 0),
+    ports: portsOf(application.settings.ports_exposes, subject.domains.length > 0, imagePorts(artifact)),
     storages: mountsOf(application.uuid, subject.storages, deployment.pull_request_id),
     limits: limitsOf(application.settings),
     network: application.placement.destination_network,
@@ -126,7 +133,7 @@ function applicationStack(subject: ApplicationInput, artifact: StackArtifact, en
   const { settings } = application;
   const compose = composeOf(artifact);
   const values = userRuntimeEnv(subject);
-  requireVariables(compose, values);
+  requireVariables(compose, { ...artifact.variables, ...values });
   const own = new Set(Object.keys(values));
   const { profiles, scale, isRecreated } = composeCommand("start", settings);
   const options = stackOptions({
@@ -142,7 +149,7 @@ function applicationStack(subject: ApplicationInput, artifact: StackArtifact, en
   });
   return {
     ...options,
-    variables: withProfiles(options.variables, profiles),
+    variables: withProfiles({ ...artifact.variables, ...options.variables }, profiles),
     ...(Object.keys(scale).length === 0 ? {} : { scale }),
     ...(isRecreated ? { isRecreated } : {}),
   };
@@ -183,12 +190,19 @@ function imageOf(settings: ApplicationSettings, tag: string | null) {
   return { docker_registry_image_name: read.image.name, docker_registry_image_tag: read.image.tag };
 }
 
-const WEB_PORT = 3000; // What most frameworks' own documentation listens on.
+const imagePorts = (artifact: Artifact): readonly number[] => (artifact.type === "image" ? (artifact.ports ?? []) : []);
 
-/** Without a port named, what has a URL takes requests, and what has none is a worker that takes none. */
-export function portsOf(exposed: string | null, hasUrl: boolean): readonly number[] {
+const WEB_PORT = 3000; // What most frameworks' own documentation listens on.
+const WEB_PORTS = [WEB_PORT, 80, 8080];
+
+/**
+ * Without a port named, what has a URL takes requests, and what has none is a worker that takes none.
+ * @param ofImage What the image says it listens on: of several, the one that is most likely for the web.
+ */
+export function portsOf(exposed: string | null, hasUrl: boolean, ofImage: readonly number[] = []): readonly number[] {
   const named = (exposed ?? "").split(",").filter(Boolean).map(Number);
-  return named.length === 0 && hasUrl ? [WEB_PORT] : named;
+  if (named.length > 0 || !hasUrl) return named;
+  return [WEB_PORTS.find((port) => ofImage.includes(port)) ?? ofImage[0] ?? WEB_PORT];
 }
 
 export function limitsOf(settings: Pick<ApplicationSettings, "limits_memory" | "limits_cpus">): ReleaseLimits {

@@ -86,27 +86,21 @@ describe("a service that is started", () => {
     expect([containers.web?.networkAliases, containers.db?.networkAliases]).toEqual([["web-s1"], ["db-s1"]]);
   });
 
-  test("has variables byte for byte, with what is shared in the place of its references", () => {
+  test("has variables byte for byte, and none that is for builds alone", () => {
     fc.assert(
       fc.property(fc.string({ unit: "binary" }), (value) => {
         const { variables, containers } = stackOf({ envs: [env("LEVEL", value), env("MINE", value)] });
-        const isPlain = !value.includes("{{");
-        if (isPlain) expect([variables.LEVEL, containers.web?.env.MINE]).toEqual([value, value]);
+        expect([variables.LEVEL, containers.web?.env.MINE]).toEqual([value, value]);
       }),
     );
-    const shared = { team: new Map([["TOKEN", "{{ team.OTHER }}$x"]]) };
-    const { variables } = stackOf({
-      shared,
-      envs: [env("LEVEL", "a{{ team.TOKEN }}b"), env("OFF", "1", { is_runtime: false })],
-    });
-    expect(variables.LEVEL).toBe("a{{ team.OTHER }}$xb");
+    const { variables } = stackOf({ envs: [env("OFF", "1", { is_runtime: false })] });
     expect(variables).not.toHaveProperty("OFF");
   });
 
   test("is refused with the names of all variables that must have a value and have none", () => {
     const compose = `services: { web: { image: a, environment: ["A=\${A:?}", "B=\${B?no}", "C=\${C:?}", "D=\${D:-1}"] } }`;
     const start = () => serviceSpec(subject({ envs: [env("A", ""), env("C", "1")] }), artifact(compose));
-    expect(start).toThrow("The variables A, B must have a value");
+    expect(start).toThrow("The variables A, B (no) must have a value");
     try {
       start();
     } catch (error) {

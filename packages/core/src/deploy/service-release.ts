@@ -1,5 +1,5 @@
+import { readDefaults } from "../compose/default-values.ts";
 import { type Compose, parseCompose } from "../compose/parse.ts";
-import type { SharedVariables } from "../env-value.ts";
 import { DomainError } from "../errors.ts";
 import type { DeploymentRecord, DomainClaim, EnvRecord } from "../ports/records.ts";
 import type { ServiceRecord } from "../ports/service.ts";
@@ -8,7 +8,8 @@ import type { ServiceSecrets } from "../service.ts";
 import type { Artifact } from "./artifact.ts";
 import type { ReleaseSpec } from "./release.ts";
 import { valuesOf } from "./release-env.ts";
-import { missingVariables, stackOptions } from "./stack-options.ts";
+import { requireVariables } from "./required-variables.ts";
+import { stackOptions } from "./stack-options.ts";
 
 /** Everything a release of a service is derived from, read at one moment. */
 export interface ServiceSubject {
@@ -17,10 +18,9 @@ export interface ServiceSubject {
   readonly deployment: Pick<DeploymentRecord, "uuid">;
   /** With the container that each leads to. */
   readonly domains: readonly DomainClaim[];
+  /** With what is shared in the place of its references. */
   readonly envs: readonly EnvRecord[];
   readonly storages: readonly StorageRecord[];
-  /** What references such as `{{ team.KEY }}` mean; those to nothing stay as they are. */
-  readonly shared?: SharedVariables;
 }
 
 /**
@@ -32,7 +32,7 @@ export function serviceSpec(subject: ServiceSubject, artifact: Artifact): Releas
   const { service, deployment, domains, storages } = subject;
   const { uuid, name, settings, placement } = service;
   const compose = composeOf(artifact);
-  const values = serviceValues(subject);
+  const values = serviceValues(compose, subject);
   requireVariables(compose, values);
   return {
     resourceUuid: uuid,
@@ -59,12 +59,14 @@ export function serviceSpec(subject: ServiceSubject, artifact: Artifact): Releas
   };
 }
 
-/** Values go out byte for byte, whatever the flags that shape how they are shown say. */
-export const serviceValues = ({ envs, shared }: Pick<ServiceSubject, "envs" | "shared">) =>
-  valuesOf(
-    envs.filter(({ is_preview, is_runtime }) => !is_preview && is_runtime),
-    shared,
-  );
+/** Values go out byte for byte, whatever the flags that shape how they are shown say; defaults as the text means them. */
+export function serviceValues(
+  { variables }: Pick<Compose, "variables">,
+  { envs }: Pick<ServiceSubject, "envs">,
+): Readonly<Record<string, string>> {
+  const given = envs.filter(({ is_preview, is_runtime }) => !is_preview && is_runtime);
+  return readDefaults(variables, valuesOf(given));
+}
 
 /** Names of the containers of a stack that was built; `undefined` for any other. */
 export function composeNames(artifact: Artifact): readonly string[] | undefined {
@@ -79,13 +81,4 @@ export function composeOf(artifact: Artifact): Compose {
   if (!("problems" in compose)) return compose;
   const sentence = `The compose file cannot be started: ${compose.problems.join(" ")}`;
   throw new DomainError("deploy.start_failed", sentence);
-}
-
-/** @throws DomainError `deploy.start_failed` */
-export function requireVariables(compose: Compose, values: Readonly<Record<string, string>>): void {
-  const missing = missingVariables(compose, values);
-  if (missing.length === 0) return;
-  const which = missing.length === 1 ? "The variable" : "The variables";
-  const sentence = `${which} ${missing.join(", ")} must have a value, which the compose file demands. Set it, then start again.`;
-  throw new DomainError("deploy.start_failed", sentence, { details: { missing_variables: missing } });
 }

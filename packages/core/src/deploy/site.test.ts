@@ -1,6 +1,15 @@
 import { describe, expect, test } from "vitest";
 import type { ReleaseState } from "./release.ts";
-import { PLAIN_SITE, type SiteSubject, siteIdOf, siteOf, sitePartOf, siteSubjects, upstreamsOf } from "./site.ts";
+import {
+  deafUrls,
+  PLAIN_SITE,
+  type SiteSubject,
+  siteIdOf,
+  siteOf,
+  sitePartOf,
+  siteSubjects,
+  upstreamsOf,
+} from "./site.ts";
 
 const claim = (host: string, path = "/") => ({ host, path, url: `https://${host}${path}` });
 const subject = (
@@ -133,5 +142,22 @@ describe("where requests go", () => {
     ["nowhere when it exposes nothing", ["running", { upstream: null }, observed("running", null)], []],
   ])("%s", (_title, args, expected) => {
     expect(upstreamsOf(...args)).toEqual(expected);
+  });
+});
+
+describe("URLs that name a port where nothing listens", () => {
+  const at = (...urls: string[]) => urls.map((url) => ({ url }));
+  const upstream = { host: "10.0.0.2", port: 3000 };
+
+  test("are told with the ports that are listened on", () => {
+    const urls = at("http://a.test", "http://b.test:3000", "https://c.test:443/x", "http://d.test:9090");
+    expect(deafUrls(urls, upstream, [9090, 3000])).toEqual([
+      "https://c.test:443/x leads to port 443 of the container, where nothing listens. It listens on 3000, 9090: leave the port out of the URL, or write one of these.",
+    ]);
+  });
+
+  test("are not told when what listens is not known", () => {
+    expect(deafUrls(at("http://a.test:8080"), upstream, [])).toEqual([]);
+    expect(deafUrls(at("http://a.test:8080"), upstream, [40000])).toEqual([]);
   });
 });

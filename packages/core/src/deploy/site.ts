@@ -80,6 +80,12 @@ const CONTAINER_MARK = ".";
 /** Of the part that a site belongs to, the resource itself or one of its previews: what `siteIdOf` is without a container. */
 export const sitePartOf = (siteId: string): string => siteId.split(CONTAINER_MARK, 1)[0] ?? siteId;
 
+/** `undefined`: it is of no container alone. */
+export function siteContainerOf(siteId: string): string | undefined {
+  const at = siteId.indexOf(CONTAINER_MARK);
+  return at === -1 ? undefined : siteId.slice(at + CONTAINER_MARK.length);
+}
+
 export const subjectId = ({ owner, pullRequestId = 0, container }: SiteSubject): string =>
   siteIdOf(owner.uuid, pullRequestId, container?.name);
 
@@ -128,6 +134,25 @@ function routesOf(domains: readonly DomainClaim[], redirect: ApplicationSettings
 function portOf(url: string): number | undefined {
   const [, port] = /^[a-z]+:\/\/[^/?#]*:(\d+)(?:[/?#]|$)/i.exec(url) ?? [];
   return port === undefined ? undefined : Number(port);
+}
+
+/**
+ * Which URLs name a port of the container that nothing listens on, in sentences. A release is healthy without them: it
+ * is asked at the port it exposes.
+ * @param listening Ports; none when that cannot be found out.
+ */
+export function deafUrls(
+  domains: readonly Pick<DomainClaim, "url">[],
+  upstream: Upstream,
+  listening: readonly number[],
+): readonly string[] {
+  if (!listening.includes(upstream.port)) return [];
+  const ports = listening.toSorted((a, b) => a - b).join(", ");
+  return domains.flatMap(({ url }) => {
+    const port = portOf(url);
+    if (port === undefined || listening.includes(port)) return [];
+    return `${url} leads to port ${port} of the container, where nothing listens. It listens on ${ports}: leave the port out of the URL, or write one of these.`;
+  });
 }
 
 function redirectTarget(host: string, redirect: ApplicationSettings["redirect"]): string | undefined {

@@ -45,10 +45,6 @@ export function stackOptions(subject: StackSubject): StackOptions {
   };
 }
 
-/** Names of the variables that the compose text demands a value of, and that have none. */
-export const missingVariables = ({ variables }: Pick<Compose, "variables">, values: Env): readonly string[] =>
-  variables.filter(({ key, isRequired }) => isRequired && !values[key]).map(({ key }) => key);
-
 function containerOptions(
   { owner, compose, values, given, domains, isLabelEscaped, pullRequestId }: StackSubject,
   container: ComposeContainer,

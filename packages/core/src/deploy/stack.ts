@@ -11,6 +11,8 @@ export interface StackArtifact {
   readonly type: "stack";
   /** Without what is built and without other files. Its references to variables are still there. */
   readonly compose: string;
+  /** What files of its source say that its references mean, where the resource has no such variable. Secrets. */
+  readonly variables?: Readonly<Record<string, string>>;
   /** By the container's name, and under a name that no container has: what holds large files of the source. */
   readonly images: Readonly<Record<string, StackImage>>;
   /** What the source mounts into containers. */

@@ -1,5 +1,6 @@
 import type { BackupSettings } from "../backup.ts";
 import type { BackupCopy, BackupPlace } from "../backup-retention.ts";
+import type { BackupOutcome, BackupStatus } from "../backup-status.ts";
 import type { DumpTarget } from "../database-engine/row.ts";
 import type { Page, Paging, Timestamps } from "./records.ts";
 
@@ -21,9 +22,6 @@ export interface BackupScheduleRecord extends Timestamps {
 }
 export type BackupScheduleFields = Pick<BackupScheduleRecord, "enabled" | "frequency" | "s3_storage_id" | "settings">;
 
-export const BACKUP_STATUSES = ["running", "success", "failed"] as const;
-export type BackupStatus = (typeof BACKUP_STATUSES)[number];
-
 /** What is done just now. */
 export const BACKUP_STEPS = ["waiting", "dumping", "uploading", "checking"] as const;
 export type BackupStep = (typeof BACKUP_STEPS)[number];
@@ -43,6 +41,8 @@ export interface BackupExecutionRecord extends Timestamps {
   readonly filename: string | null;
   readonly database_name: string | null;
   readonly finished_at: Date | null;
+  /** Set when somebody asked to cancel one that a worker runs, which ends it. */
+  readonly cancel_requested_at: Date | null;
   readonly local_storage_deleted: boolean;
   readonly s3_storage_deleted: boolean;
   /** `null` when it is not sent there. */
@@ -76,6 +76,10 @@ export interface BackupStore {
   newestExecutions(scheduleIds: readonly number[], take: number): Promise<readonly BackupExecutionRecord[]>;
   /** Its file goes too, and with `deleteS3` its object. */
   deleteExecution(scheduleId: number, uuid: string, options?: { readonly deleteS3?: boolean }): Promise<boolean>;
+  /** Ends one that waits; has the worker that runs one end it. Nothing comes of it once it has ended. */
+  requestCancel(scheduleId: number, uuid: string, at: Date): Promise<BackupExecutionRecord | undefined>;
+  /** How it is once it has ended, or after this time. */
+  untilEnded(scheduleId: number, uuid: string, secondsMax: number): Promise<BackupExecutionRecord | undefined>;
 }
 
 /** An execution that a worker has taken, with what it saves. */
@@ -111,7 +115,7 @@ export interface BackupPlaces {
 }
 
 export interface BackupEnd extends Pick<BackupExecutionRecord, "message" | "size_bytes" | "sha256" | "s3_uploaded"> {
-  readonly status: Exclude<BackupStatus, "running">;
+  readonly status: BackupOutcome;
   readonly table_rows: TableRows | null;
   /** The file on the server is whole, and stays. */
   readonly keepsFile: boolean;
@@ -128,6 +132,13 @@ export interface ClaimHold {
   readonly owner: string;
   readonly leaseSeconds: number;
   readonly at: Date;
+}
+
+/** One that is its owner's to run. */
+export interface RenewedRun {
+  readonly uuid: string;
+  /** Its owner ends it. */
+  readonly is_cancel_requested: boolean;
 }
 
 /** What the scheduler and whoever runs backups read and write, across teams. */
@@ -151,13 +162,13 @@ export interface SystemBackupStore {
    */
   claim(serverIds: readonly number[], hold: ClaimHold): Promise<ClaimedBackup | undefined>;
   /** Answers which of these are still the owner's to run. */
-  renew(owner: string, uuids: readonly string[], leaseSeconds: number): Promise<readonly string[]>;
+  renew(owner: string, uuids: readonly string[], leaseSeconds: number): Promise<readonly RenewedRun[]>;
   /** `false` when it is not the owner's any more. */
   place(hold: BackupHold, places: BackupPlaces): Promise<boolean>;
   progress(hold: BackupHold, progress: { readonly step: BackupStep; readonly written_bytes: number }): Promise<void>;
   /** Only of one that the owner runs: what has ended never changes again. `false` otherwise. Writes its event. */
   finish(hold: BackupHold, end: BackupEnd): Promise<boolean>;
-  /** Ends those whose owner is gone, and those that nobody can take, as failed. Answers how many. */
+  /** Ends those whose owner is gone, and those that nobody can take, as failed or cancelled. Answers how many. */
   endAbandoned(at: Date): Promise<number>;
   /** Of a schedule: what is kept in one place. */
   copies(scheduleId: number, place: BackupPlace): Promise<readonly BackupCopy[]>;

@@ -1,5 +1,7 @@
+import type { ServerObject } from "../compose/elsewhere.ts";
 import type { DatabaseCommand } from "../database-engine/row.ts";
 import type { Artifact, BuildRequest } from "../deploy/artifact.ts";
+import type { ObjectOwner } from "../deploy/belonging.ts";
 import type { ReleaseRef, ReleaseSpec, ReleaseState, StorageMount } from "../deploy/release.ts";
 import type { ResourceKind } from "../resource.ts";
 import type { EngineImages } from "./engine-images.ts";
@@ -86,6 +88,22 @@ export interface TransferredBytes {
   readonly out: number;
 }
 
+/** What goes with a release; left out: all that is its own. */
+export interface ReleaseRemoval {
+  readonly graceSeconds?: number;
+  /** Its containers stop together, in no order: each takes no longer than the grace time. */
+  readonly isAtOnce?: boolean;
+  /** What was built or pulled for it stays. */
+  readonly keepsImages?: boolean;
+  /** The networks that it alone has stay; what somebody else has joined stays in any case. */
+  readonly keepsNetworks?: boolean;
+}
+
+/** What goes with a resource beside its releases. An engine without images or networks of its own passes over those. */
+export interface ResourceRemoval extends Pick<ReleaseRemoval, "keepsImages" | "keepsNetworks"> {
+  readonly deleteVolumes: boolean;
+}
+
 /**
  * One server's engine. Every call rejects only with a `DomainError`; `engine.unreachable` may be retried.
  * A release is named by the deployment that made it, so every call may be repeated after a crash.
@@ -134,7 +152,7 @@ export interface Engine {
   stop(ref: ReleaseRef, options: { readonly graceSeconds: number }): Promise<void>;
 
   /** Idempotent. Stops the release and removes it with what was built for it; storages stay. */
-  remove(ref: ReleaseRef, options?: { readonly graceSeconds?: number }): Promise<void>;
+  remove(ref: ReleaseRef, options?: ReleaseRemoval): Promise<void>;
 
   /** `undefined`: the engine knows no such release. */
   inspect(ref: ReleaseRef): Promise<ReleaseState | undefined>;
@@ -178,18 +196,30 @@ export interface Engine {
   listeningPorts(ref: ReleaseRef): Promise<readonly number[]>;
 
   /**
+   * The volumes that a start of this release has made, by their uuids as they were mounted. Missing where the engine
+   * cannot tell.
+   */
+  volumesOf?(ref: ReleaseRef): Promise<readonly string[]>;
+
+  /**
    * Removes these volumes with what is in them. No release may use them any more. Idempotent.
    * @param volumes As they were mounted.
    */
   removeVolumes(resourceUuid: string, volumes: readonly Pick<StorageMount, "uuid" | "name">[]): Promise<void>;
 
-  /** Removes what belongs to the resource as a whole: its build cache and, when asked, its storages. Idempotent. */
-  removeResource(resourceUuid: string, options: { readonly deleteVolumes: boolean }): Promise<void>;
+  /** Removes what belongs to the resource as a whole: its releases, and of the rest what is asked for. Idempotent. */
+  removeResource(resourceUuid: string, removal: ResourceRemoval): Promise<void>;
 
   /**
    * What a release uses now; `undefined` while it does not run. Missing where the engine cannot tell.
    */
   usage?(ref: ReleaseRef): Promise<ReleaseUsage | undefined>;
+
+  /**
+   * Whose these are, in their order. Missing where releases share nothing by name.
+   * @throws DomainError `deploy.start_failed` for what is no name of such a thing.
+   */
+  ownersOf?(objects: readonly ServerObject[]): Promise<readonly ObjectOwner[]>;
 
   /** Leads ports of the server to resources; missing where the engine publishes none for others. */
   readonly forwards?: Forwarder;

@@ -3,6 +3,7 @@ import type { DatabaseEngine } from "../database-engine.ts";
 import type { Artifact } from "../deploy/artifact.ts";
 import type { Upstream } from "../deploy/release.ts";
 import type { DeploymentStatus } from "../deployment.ts";
+import type { RemovalFlags } from "../lifecycle.ts";
 import type { Ability } from "../permission.ts";
 import type { DesiredState, ResourceKind } from "../resource.ts";
 import type { EngineKind, ServerSettings } from "../server.ts";
@@ -126,8 +127,8 @@ export interface ServerFacts {
 /** What only a server on a rented machine has. */
 export type RentedFields = Pick<ServerRecord, "cloud_provider_token_id" | "hetzner_server_id">;
 
-/** What all kinds of resource have: one row of the table `resource`. */
-export interface ResourceRecord extends Timestamps {
+/** What all kinds of resource have: one row of the table `resource`. With `removing_at`: whether these go with it. */
+export interface ResourceRecord extends Timestamps, RemovalFlags {
   readonly id: number;
   readonly uuid: string;
   readonly kind: ResourceKind;
@@ -142,8 +143,6 @@ export interface ResourceRecord extends Timestamps {
   readonly desired_state: DesiredState;
   /** Set once deletion was asked for; the row goes when the removal is done. */
   readonly removing_at: Date | null;
-  /** With `removing_at`: whether its storages go with it. */
-  readonly delete_volumes: boolean;
 }
 
 /** A resource in a list of all kinds, with what its type is made of. */

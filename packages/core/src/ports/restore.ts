@@ -1,5 +1,6 @@
+import type { BackupOutcome, BackupStatus } from "../backup-status.ts";
 import type { DumpTarget } from "../database-engine/row.ts";
-import type { BackupHold, BackupStatus, ClaimHold, TableRows } from "./backup.ts";
+import type { BackupHold, ClaimHold, RenewedRun, TableRows } from "./backup.ts";
 import type { Page, Paging, Timestamps } from "./records.ts";
 
 /** A drill restores into a database that exists for that only, and counts what it finds. */
@@ -36,6 +37,8 @@ export interface RestoreRecord extends Timestamps {
   readonly tables: readonly RestoredTable[] | null;
   readonly started_at: Date | null;
   readonly finished_at: Date | null;
+  /** Set when somebody asked to cancel one that a worker runs, which ends it. */
+  readonly cancel_requested_at: Date | null;
 }
 
 export interface NewRestore extends Pick<RestoreRecord, "uuid" | "kind" | "database_name"> {
@@ -52,6 +55,10 @@ export interface RestoreStore {
   find(resourceId: number, uuid: string): Promise<RestoreRecord | undefined>;
   /** Wakes the workers. `undefined` while another of the kind runs for the same target. */
   insert(restore: NewRestore): Promise<RestoreRecord | undefined>;
+  /** Ends one that waits; has the worker that runs one end it. Nothing comes of it once it has ended. */
+  requestCancel(resourceId: number, uuid: string, at: Date): Promise<RestoreRecord | undefined>;
+  /** How it is once it has ended, or after this time. */
+  untilEnded(resourceId: number, uuid: string, secondsMax: number): Promise<RestoreRecord | undefined>;
 }
 
 /** A restore that a worker has taken, with what it is made from. */
@@ -76,7 +83,7 @@ export interface ClaimedRestore {
 }
 
 export interface RestoreEnd extends Pick<RestoreRecord, "message" | "tables"> {
-  readonly status: Exclude<BackupStatus, "running">;
+  readonly status: BackupOutcome;
   readonly finished_at: Date;
 }
 
@@ -85,11 +92,11 @@ export interface SystemRestoreStore {
   /** Takes one that waits, for databases on these servers, the oldest first and each by one owner. */
   claim(serverIds: readonly number[], hold: ClaimHold): Promise<ClaimedRestore | undefined>;
   /** Answers which of these are still the owner's to run. */
-  renew(owner: string, uuids: readonly string[], leaseSeconds: number): Promise<readonly string[]>;
+  renew(owner: string, uuids: readonly string[], leaseSeconds: number): Promise<readonly RenewedRun[]>;
   progress(hold: BackupHold, step: RestoreStep): Promise<void>;
   /** Only of one that the owner runs: what has ended never changes again. `false` otherwise. Writes its event. */
   finish(hold: BackupHold, end: RestoreEnd): Promise<boolean>;
-  /** Ends those whose owner is gone, and those that nobody can take, as failed. Answers how many. */
+  /** Ends those whose owner is gone, and those that nobody can take, as failed or cancelled. Answers how many. */
   endAbandoned(at: Date): Promise<number>;
   /** Drills that run: the deployments that their databases go by. */
   runningDrills(): Promise<readonly string[]>;

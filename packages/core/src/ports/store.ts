@@ -1,5 +1,6 @@
 import type { ApplicationSecrets, ApplicationSettings, ApplicationSource } from "../application.ts";
 import type { DeploymentLogLine, DeploymentStep } from "../deployment.ts";
+import type { RemovalFlags } from "../lifecycle.ts";
 import type { Ability } from "../permission.ts";
 import type { DesiredState, ResourceKind, ResourceRef } from "../resource.ts";
 import type { ServerSettings } from "../server.ts";
@@ -43,6 +44,7 @@ import type { KeptBuild } from "./rollback.ts";
 import type { S3StorageStore } from "./s3-storage.ts";
 import type { ScheduledTaskStore } from "./scheduled-task.ts";
 import type { ServiceStore } from "./service.ts";
+import type { SharedVariableStore } from "./shared-variable.ts";
 import type { StorageStore } from "./storage.ts";
 import type { TagStore } from "./tag.ts";
 
@@ -71,6 +73,7 @@ export interface Stores {
   readonly domains: DomainStore;
   readonly previews: PreviewStore;
   readonly envs: EnvStore;
+  readonly sharedVariables: SharedVariableStore;
   readonly storages: StorageStore;
   readonly metrics: MetricStore;
   readonly scheduledTasks: ScheduledTaskStore;
@@ -194,9 +197,11 @@ export interface ResourceStore {
    * Marks it for removal and wakes the workers. `false` when it was marked before. Waits for whoever is just asking for
    * a deployment of it: afterwards nobody can.
    */
-  markRemoving(id: number, options: { readonly delete_volumes: boolean }): Promise<boolean>;
+  markRemoving(id: number, flags: Partial<RemovalFlags>): Promise<boolean>;
   /** All of a server that are not marked yet; answers them. */
-  markRemovingOn(serverId: number, options: { readonly delete_volumes: boolean }): Promise<readonly ResourceRecord[]>;
+  markRemovingOn(serverId: number, flags: Partial<RemovalFlags>): Promise<readonly ResourceRecord[]>;
+  /** Those of these uuids that are of resources of the team. */
+  ownAmong(uuids: Iterable<string>): Promise<ReadonlySet<string>>;
   /** Not marked for removal. */
   hasStaying(serverId: number): Promise<boolean>;
 }

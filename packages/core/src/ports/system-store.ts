@@ -12,6 +12,7 @@ import type { SystemDatabaseStore } from "./database.ts";
 import type { JobLease, SystemJobStore } from "./job.ts";
 import type { SystemMetricStore } from "./metric.ts";
 import type { SystemPreviewStore } from "./preview.ts";
+import type { SystemQueueStore } from "./queue.ts";
 import type {
   DeploymentRecord,
   DomainClaim,
@@ -57,13 +58,13 @@ export interface SystemStores {
   readonly leases: LeaseStore;
   readonly servers: SystemServerStore;
   readonly jobs: SystemJobStore;
+  readonly queues: SystemQueueStore;
   readonly webhooks: SystemWebhookStore;
 }
 
 export interface SystemServerStore {
   list(): Promise<readonly ServerRecord[]>;
   find(id: number): Promise<ServerRecord | undefined>;
-  listRemoving(): Promise<readonly ServerRecord[]>;
   /**
    * Records the host key that a machine showed at this address, where none is recorded yet, and tells of it. Answers
    * the one that holds; `undefined` when the server is gone or is at another address by now.
@@ -178,7 +179,7 @@ export interface SystemReleaseStore {
   find(deploymentId: number): Promise<ReleaseRecord | undefined>;
   live(resourceId: number, pullRequestId: number): Promise<ReleaseRecord | undefined>;
   /** Live ones of a server, for the proxy's table and for bringing back what should run. */
-  listByRole(role: ReleaseRole, serverId?: number): Promise<readonly ReleaseRecord[]>;
+  listByRole(role: ReleaseRole, serverIds?: readonly number[]): Promise<readonly ReleaseRecord[]>;
   /** All of a server, whatever their role, as of one moment: a promotion is seen whole or not at all. */
   listByServer(serverId: number): Promise<readonly ReleaseRecord[]>;
   /** As `listByServer`, of several. */
@@ -210,6 +211,13 @@ export interface SystemResourceStore {
     id: number,
     restarts: { readonly restart_count: number; readonly last_restart_at: Date | null },
   ): Promise<void>;
+  /** Those of these uuids that are, or were, of a resource of this instance. */
+  everRecorded(uuids: Iterable<string>): Promise<ReadonlySet<string>>;
+  /**
+   * Forgets those that were removed longer ago: what may still lie on a server of them is then left alone.
+   * @returns How many.
+   */
+  pruneRemoved(keptDays: number): Promise<number>;
   listRemoving(): Promise<readonly ResourceRecord[]>;
   /** A deployment of it has begun once, or it has a release: an engine may hold something of it. */
   hasRun(id: number): Promise<boolean>;

@@ -1,0 +1,73 @@
+import { namedElsewhere, type ServerObject } from "../compose/elsewhere.ts";
+import { parseCompose } from "../compose/parse.ts";
+import { interpolated } from "../compose/reference.ts";
+import type { ComposeDocument } from "../compose/schema.ts";
+import type { ReleaseSpec } from "./release.ts";
+
+// Resources of one server share its engine, which lets everything join and mount everything by its name. So what a
+// release names is looked at before it starts: a team's own it may name, and what is nobody's.
+
+/** Whose something on a server is, as its labels say; `undefined`: nobody's that Berth knows, or not there. */
+export type ObjectOwner =
+  | undefined
+  | {
+      /** Of this control plane, and not of another on the same engine. */
+      readonly isOurs: boolean;
+      /** `null`: made for no resource, such as the network of a destination. */
+      readonly resourceUuid: string | null;
+    };
+
+/** What the team of a release has on its server. */
+export interface TeamBelongings {
+  readonly resources: ReadonlySet<string>;
+  /** Networks of its destinations. */
+  readonly networks: ReadonlySet<string>;
+}
+
+/** What a release names of its server that is not made for it. */
+export function namedBy(spec: ReleaseSpec): readonly ServerObject[] {
+  const networks = [spec.network, ...(spec.stack?.networks ?? [])].flatMap((name) =>
+    name ? [{ type: "network", name } as const] : [],
+  );
+  if (spec.artifact.type !== "stack" || spec.stack === undefined) return networks;
+  const compose = parseCompose(spec.artifact.compose);
+  // The engine says what is wrong with it.
+  if ("problems" in compose) return networks;
+  // It keeps its shape.
+  const document = interpolated(compose.document, spec.stack.variables) as ComposeDocument;
+  return [...networks, ...namedElsewhere(document)];
+}
+
+/** Whether something that a release names is another's. */
+export function isForeign({ type, name }: ServerObject, owner: ObjectOwner, own: TeamBelongings): boolean {
+  if (owner === undefined) return false;
+  const { isOurs, resourceUuid } = owner;
+  // Control planes that share an engine may share the network of a destination, and nothing else.
+  if (!isOurs) return type !== "network" || resourceUuid !== null;
+  if (resourceUuid !== null) return !own.resources.has(resourceUuid);
+  return type !== "network" || !own.networks.has(name);
+}
+
+/**
+ * Names that can only be of a resource of Berth which the team does not have. Those with variables in them are looked at
+ * when it is deployed.
+ * @param isOwn Whether this is the uuid of one of the team's resources.
+ */
+export const foreignNames = (
+  named: readonly ServerObject[],
+  isOwn: (uuid: string) => boolean,
+): readonly ServerObject[] =>
+  named.filter(({ name }) => {
+    const uuid = uuidIn(name);
+    return uuid !== undefined && !isOwn(uuid);
+  });
+
+/** Of a resource, as it stands in names that Berth gives to networks, volumes and containers. */
+export const uuidIn = (name: string): string | undefined =>
+  name.includes("$") ? undefined : (NETWORK_OR_VOLUME.exec(name) ?? CONTAINER.exec(name) ?? [])[1];
+
+/** Nearly all have a digit; what has none may be a word that somebody chose. */
+const UUID = "(?=[a-z]*[0-9])[a-z][a-z0-9]{23}";
+const NETWORK_OR_VOLUME = new RegExp(`^(?:berth-(?=${UUID}[_-]))?(${UUID})(?:$|[_-])`);
+/** `<uuid>-<deployment>` is among those before it. */
+const CONTAINER = new RegExp(`-(${UUID})-${UUID}(?:\\.${UUID})*$`);

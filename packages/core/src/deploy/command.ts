@@ -1,0 +1,36 @@
+import { containersNamed, containerTitle } from "../compose/replicas.ts";
+import { DomainError } from "../errors.ts";
+import type { ReleaseContainer } from "./release.ts";
+
+/** A user's script that a deployment runs in a release. */
+export interface DeploymentCommand {
+  readonly script: string;
+  /** Of several containers the one that runs it. */
+  readonly container: string | null;
+}
+
+/** Fields that were never set, or emptied. */
+export const deploymentCommand = (script: string | null, container: string | null): DeploymentCommand | null =>
+  script ? { script, container: container || null } : null;
+
+/**
+ * The container of a release that runs its command; `undefined`: the release is one container.
+ * @throws DomainError `deploy.command_failed` with the names there are
+ */
+export function commandContainer(
+  { container }: Pick<DeploymentCommand, "container">,
+  moment: "pre" | "post",
+  containers: readonly Pick<ReleaseContainer, "name" | "number">[] = [],
+): string | undefined {
+  if (containers.length === 0) return undefined;
+  const titles = containers.map(containerTitle);
+  if (container === null && titles.length === 1) return titles[0];
+  if (container !== null && containersNamed(containers, container).length > 0) return container;
+  const field = `${moment}_deployment_command_container`;
+  throw new DomainError(
+    "deploy.command_failed",
+    container === null
+      ? `The ${moment}-deployment command runs in one container of several: say in ${field} in which of ${titles.join(", ")}.`
+      : `The release has no container ${container} for the ${moment}-deployment command. Set ${field} to one of ${titles.join(", ")}.`,
+  );
+}

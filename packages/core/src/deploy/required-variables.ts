@@ -1,0 +1,68 @@
+import { type Compose, textsIn } from "../compose/parse.ts";
+import { referencesOf } from "../compose/reference.ts";
+import type { ComposeVariable } from "../compose/variables.ts";
+import { DomainError } from "../errors.ts";
+
+type Env = Readonly<Record<string, string>>;
+type Demand = Pick<ComposeVariable, "key" | "isRequired" | "reason">;
+
+/** The variables that a compose text demands a value of, and that have none. */
+export const missingVariables = (variables: readonly Demand[], values: Env): readonly Demand[] =>
+  variables.filter(({ key, isRequired }) => isRequired && !(Object.hasOwn(values, key) && values[key]));
+
+/** @throws DomainError `deploy.start_failed` with all of them */
+export function requireVariables({ variables }: Pick<Compose, "variables">, values: Env): void {
+  refuse(missingVariables(variables, values), []);
+}
+
+interface BuildDemands {
+  /** What was written, with the sections that shape the build. */
+  readonly text: Pick<Compose, "document">;
+  /** What is started. */
+  readonly started: Pick<Compose, "variables">;
+}
+
+/**
+ * What is missing to build or to start a compose text, all at once, so that nothing is pulled or built in vain.
+ * @throws DomainError `deploy.start_failed` with all of them
+ */
+export function requireBuildable({ text, started }: BuildDemands, buildEnv: Env, values: Env): void {
+  const toStart = missingVariables(started.variables, values);
+  const told = new Set(toStart.map(({ key }) => key));
+  const toBuild = new Map(
+    missingVariables(buildVariables(text.document), buildEnv).flatMap((demand) =>
+      told.has(demand.key) ? [] : [[demand.key, demand] as const],
+    ),
+  );
+  refuse(toStart, [...toBuild.values()]);
+}
+
+/** As a sentence; `undefined`: nothing is missing. */
+export function missingSentence(missing: readonly Demand[]): string | undefined {
+  if (missing.length === 0) return undefined;
+  const [which, them] = missing.length === 1 ? ["The variable", "it"] : ["The variables", "them"];
+  return `${which} ${missing.map(shown).join(", ")} must have a value, which the compose file demands. Set ${them}, then deploy again.`;
+}
+
+function refuse(toStart: readonly Demand[], toBuild: readonly Demand[]): void {
+  const atBuild =
+    toBuild.length === 0
+      ? undefined
+      : `The build needs a value of ${toBuild.map(shown).join(", ")}: set it with is_buildtime, then deploy again.`;
+  const sentences = [missingSentence(toStart), atBuild].filter((sentence) => sentence !== undefined);
+  if (sentences.length === 0) return;
+  const missing_variables = [...toStart, ...toBuild].map(({ key }) => key);
+  throw new DomainError("deploy.start_failed", sentences.join(" "), { details: { missing_variables } });
+}
+
+/** Of what is read before there is anything to start. */
+const buildVariables = ({ services }: Compose["document"]): readonly Demand[] =>
+  Object.values(services).flatMap(({ build, image }) => textsIn([build, image]).flatMap((text) => referencesOf(text)));
+
+/** With what the text says of it: `${DB_PASSWORD:?of the database}`. */
+function shown({ key, reason = "" }: Demand): string {
+  const words = reason.replace(/\p{C}/gu, " ").trim().slice(0, REASON_LENGTH_MAX);
+  return words === "" ? key : `${key} (${words})`;
+}
+
+const REASON_LENGTH_MAX = 100;

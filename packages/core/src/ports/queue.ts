@@ -1,0 +1,10 @@
+import type { JobType } from "../job.ts";
+
+/** Work that waits in the database until a worker takes it. Deployments have their own, which tells of itself. */
+export type QueueName = JobType | "scheduled_task" | "requested_backup" | "backup" | "restore";
+
+/** For workers, which would otherwise ask each queue by itself every few seconds and mostly find nothing. */
+export interface SystemQueueStore {
+  /** Those that hold anything which has not ended, on whatever server: what waits, what runs and what was left behind. */
+  busy(): Promise<ReadonlySet<QueueName>>;
+}
