@@ -4,6 +4,7 @@ import {
   type BackupPlace,
   type BackupRemoval,
   type BackupSettings,
+  CANCELLED_BACKUP,
   type ClaimedBackup,
   type ClaimHold,
   type DatabaseEngine,
@@ -11,8 +12,8 @@ import {
   type SystemBackupStore,
 } from "@berth/core";
 import { type RawBuilder, sql } from "kysely";
-import { type Context, idsOf, inTransaction, tell, wakeWorkers } from "./context.ts";
-import { ABANDONED, isHeldBy, renewRuns, takenBy } from "./held-run.ts";
+import { type Context, idsOf, inTransaction, notifyRunEnd, tell, wakeWorkers } from "./context.ts";
+import { ABANDONED, cancelRun, END_EVENTS, isHeldBy, mayBecome, renewRuns, takenBy } from "./held-run.ts";
 import { NEW_UUID } from "./scheduled-task-queue.ts";
 import { storable } from "./storable.ts";
 
@@ -41,8 +42,8 @@ export function systemBackupStore(context: Context): SystemBackupStore {
     endAbandoned: (at) =>
       inTransaction(context, async (inside) => {
         let count = 0;
-        for (const { isMeant, message } of ABANDONED) {
-          count += await endExecutions(inside, isMeant, { ...LOST, message, finished_at: at });
+        for (const { isMeant, ...end } of ABANDONED) {
+          count += await endExecutions(inside, isMeant, { ...NOTHING_SAVED, ...end, finished_at: at });
         }
         return count;
       }),
@@ -54,7 +55,7 @@ export function systemBackupStore(context: Context): SystemBackupStore {
           and ${isIn(place)}`.execute(db);
       return rows;
     },
-    discard: (places) => remove(context, places),
+    discard: (places) => remove(context, places, ON_ITS_WAY),
     giveUp: (uuids, place) => inTransaction(context, (inside) => giveUp(inside, uuids, place)),
     removals: (folder, take) => removals(context, folder, take),
     async removed(id) {
@@ -62,8 +63,9 @@ export function systemBackupStore(context: Context): SystemBackupStore {
     },
     async prune(kept) {
       await sql`delete from backup_removal where attempts > ${REMOVAL_ATTEMPTS_MAX}`.execute(db);
+      // The number not as a parameter: no index of totals serves a statement that leaves open how few are so long.
       const { rows } = await sql`
-        delete from backup_execution where id in (
+        delete from backup_execution where id = any(array(
           select old.id from backup_execution_count long, lateral (
             select id from backup_execution execution
             where execution.scheduled_backup_id = long.scheduled_backup_id and status <> 'running'
@@ -71,7 +73,7 @@ export function systemBackupStore(context: Context): SystemBackupStore {
                 select id from backup_execution newer where newer.scheduled_backup_id = long.scheduled_backup_id
                 order by newer.scheduled_backup_id desc, newer.id desc offset ${kept}::bigint limit 1)
             limit 1000
-          ) old where long.total > ${kept}::bigint limit 1000)
+          ) old where long.total > ${sql.lit(kept)} limit 1000))
         returning id`.execute(db);
       return rows.length;
     },
@@ -192,14 +194,36 @@ async function claim(
   return { ...next, settings: { ...BACKUP_DEFAULTS, ...next.settings } };
 }
 
-const LOST: Omit<BackupEnd, "message" | "finished_at"> = {
-  status: "failed",
+const NOTHING_SAVED: Omit<BackupEnd, "status" | "message" | "finished_at"> = {
   size_bytes: null,
   sha256: null,
   s3_uploaded: false,
   table_rows: null,
   keepsFile: false,
 };
+
+/** In its transaction. @param uuid Of one of the team's. */
+export const cancelExecution = (context: Context, uuid: string, at: Date): Promise<void> =>
+  cancelRun(
+    context,
+    "backup_execution",
+    { uuid, at },
+    {
+      end: () =>
+        endExecutions(context, sql`run.uuid = ${uuid}`, {
+          ...{ ...NOTHING_SAVED, status: "cancelled-by-user", message: CANCELLED_BACKUP, finished_at: at },
+        }),
+      async tellOfRequest() {
+        const { rows } = await sql<Told>`
+          select run.uuid as execution_uuid, schedule.uuid as schedule_uuid, resource.name, resource.team_id,
+            resource.uuid as resource_uuid
+          from backup_execution run join scheduled_backup schedule on schedule.id = run.scheduled_backup_id
+            join resource on resource.id = schedule.resource_id
+          where run.uuid = ${uuid}`.execute(context.db);
+        for (const row of rows) tellOf(context, "backup.cancel_requested", row);
+      },
+    },
+  );
 
 /** Of those that run: what has ended never changes again. What failed leaves nothing behind that nobody knows. */
 async function endExecutions(context: Context, isMeant: RawBuilder<unknown>, end: BackupEnd): Promise<number> {
@@ -211,17 +235,17 @@ async function endExecutions(context: Context, isMeant: RawBuilder<unknown>, end
       local_storage_deleted = not ${end.keepsFile}::boolean, finished_at = ${end.finished_at}, step = null,
       updated_at = now(), lease_owner = null, lease_expires_at = null
     from scheduled_backup schedule join resource on resource.id = schedule.resource_id
-    where run.status = 'running' and schedule.id = run.scheduled_backup_id and ${isMeant}
+    where ${mayBecome(end.status)} and schedule.id = run.scheduled_backup_id and ${isMeant}
     returning run.uuid as execution_uuid, run.folder, run.filename, run.s3_storage_id, run.s3_key,
       schedule.uuid as schedule_uuid, resource.name, resource.team_id, resource.uuid as resource_uuid`.execute(
     context.db,
   );
   for (const row of rows) {
-    await remove(context, {
-      ...(end.keepsFile ? NOTHING : { folder: row.folder, filename: row.filename }),
-      ...(end.s3_uploaded ? {} : { s3_storage_id: row.s3_storage_id, s3_key: row.s3_key }),
-    });
-    tellOf(context, end.status === "success" ? "backup.finished" : "backup.failed", row);
+    if (!end.keepsFile) await remove(context, { folder: row.folder, filename: row.filename });
+    const { s3_storage_id, s3_key } = row;
+    if (!end.s3_uploaded) await remove(context, { s3_storage_id, s3_key }, ON_ITS_WAY);
+    tellOf(context, `backup.${END_EVENTS[end.status]}`, row);
+    notifyRunEnd(context, row.execution_uuid);
   }
   return rows.length;
 }
@@ -232,7 +256,11 @@ interface Places {
   readonly s3_storage_id?: number | null;
   readonly s3_key?: string | null;
 }
-const NOTHING: Places = {};
+
+/** Seconds from now. */
+const AT_ONCE = [0];
+/** What is broken off in the middle of being sent may have been taken, and be there a while later. */
+const ON_ITS_WAY = [0, 10, 120];
 
 interface EndedRow extends Required<Places> {
   readonly execution_uuid: string;
@@ -242,12 +270,17 @@ interface EndedRow extends Required<Places> {
   readonly resource_uuid: string;
 }
 
-async function remove({ db }: Context, { folder, filename, s3_storage_id, s3_key }: Places): Promise<void> {
+async function remove(
+  { db }: Context,
+  { folder, filename, s3_storage_id, s3_key }: Places,
+  objectAfterSeconds: readonly number[] = AT_ONCE,
+): Promise<void> {
   if (folder && filename) await db.insertInto("backup_removal").values({ folder, filename }).execute();
   if (!s3_storage_id || !s3_key) return;
   // The storage may be gone, and what is in it is no more our concern.
-  await sql`insert into backup_removal (s3_storage_id, s3_key)
-    select id, ${s3_key} from s3_storage where id = ${s3_storage_id}`.execute(db);
+  await sql`insert into backup_removal (s3_storage_id, s3_key, not_before)
+    select id, ${s3_key}, now() + seconds * interval '1 second'
+    from s3_storage cross join unnest(${objectAfterSeconds}::float8[]) seconds where id = ${s3_storage_id}`.execute(db);
 }
 
 const GONE: Readonly<Record<BackupPlace, RawBuilder<unknown>>> = {
@@ -281,7 +314,7 @@ async function removals({ db }: Context, folder: string, take: number): Promise<
       not_before = clock_timestamp() + least(removal.attempts + 1, 60) * interval '1 minute'
     from (select due.id, storage.uuid as s3_storage_uuid, storage.team_id from backup_removal due
       left join s3_storage storage on storage.id = due.s3_storage_id
-      where due.not_before <= clock_timestamp() and (due.folder is null or due.folder = ${folder})
+      where due.not_before <= statement_timestamp() and (due.folder is null or due.folder = ${folder})
       order by due.not_before, due.id limit ${take} for update of due skip locked) taken
     where removal.id = taken.id
     returning removal.id, removal.filename, removal.s3_key, taken.s3_storage_uuid, taken.team_id`.execute(db);

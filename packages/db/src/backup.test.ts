@@ -269,6 +269,60 @@ onEachBackend((database) => {
     );
   });
 
+  it("ends what its owner left as cancelled, where that was asked for", async () => {
+    const { stores, place, database: owner, schedule, uuid } = await restoring();
+    const { backups, restores } = database().system;
+    const left = { owner: "killed", leaseSeconds: -1, at: new Date() };
+    const { items } = await stores.restores.list(owner.id);
+    const restore = items[0]?.uuid ?? "";
+    await restores.claim([place.server.id], left);
+    await stores.restores.requestCancel(owner.id, restore, new Date());
+    await restores.endAbandoned(new Date());
+    expect(await stores.restores.find(owner.id, restore)).toMatchObject({
+      ...{ status: "cancelled-by-user", step: null, cancel_requested_at: expect.any(Date) },
+      message: expect.stringMatching(/^Cancelled by a user\. The control plane stopped .* may be incomplete\.$/),
+    });
+    await backups.begin(schedule.id, new Date());
+    await backups.claim([place.server.id], left);
+    const execution = (await stores.backups.executions(schedule.id)).items[0]?.uuid ?? "";
+    expect(execution).not.toBe(uuid);
+    await stores.backups.requestCancel(schedule.id, execution, new Date());
+    await backups.endAbandoned(new Date());
+    expect((await stores.backups.findExecution(schedule.id, execution))?.status).toBe("cancelled-by-user");
+  });
+
+  it("hears of the end of a run as soon as it is there", async () => {
+    const { stores, database: owner, end } = await restoring();
+    const restore = (await stores.restores.list(owner.id)).items[0]?.uuid ?? "";
+    expect((await stores.restores.untilEnded(owner.id, restore, 0.01))?.status).toBe("running");
+    const ended = stores.restores.untilEnded(owner.id, restore, 60);
+    await end();
+    expect((await ended)?.status).toBe("success");
+  });
+
+  it("has what was broken off while it was sent removed again later: it may arrive after the first time", async () => {
+    const stores = await testTeam(database());
+    const place = await testPlace(stores);
+    const { schedule, execution } = await testBackup(database(), stores, place);
+    const { backups } = database().system;
+    const claimed = await backups.claim([place.server.id], { owner: "one", leaseSeconds: 60, at: new Date() });
+    const { uuid } = execution;
+    const hold = { uuid, owner: "one" };
+    await backups.place(hold, {
+      ...{ folder: uuid, filename: `/b/${uuid}`, s3_key: uuid },
+      s3_storage_id: claimed?.s3_storage_id ?? null,
+    });
+    await stores.backups.requestCancel(schedule.id, uuid, new Date());
+    await backups.finish(hold, {
+      ...{ status: "cancelled-by-user", message: null, size_bytes: null, sha256: null, s3_uploaded: false },
+      ...{ table_rows: null, keepsFile: false, finished_at: new Date() },
+    });
+    const removals = sql<{ is_due: boolean }>`select not_before <= now() as is_due from backup_removal
+      where s3_key = ${uuid} order by not_before`;
+    const { rows } = await removals.execute(database().database.kysely);
+    expect(rows).toEqual([{ is_due: true }, { is_due: false }, { is_due: false }]);
+  });
+
   it("keeps the login of an S3 storage encrypted, and the storage while backups use it", async () => {
     const stores = await testTeam(database());
     const { storage, schedule, database: owner } = await testBackup(database(), stores, await testPlace(stores));

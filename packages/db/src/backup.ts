@@ -7,7 +7,9 @@ import {
   notFound,
 } from "@berth/core";
 import { type Kysely, sql, type UpdateQueryBuilder, type UpdateResult } from "kysely";
+import { cancelExecution } from "./backup-queue.ts";
 import { idsOf, inTransaction, type TeamContext, wakeWorkers } from "./context.ts";
+import { runEnd } from "./held-run.ts";
 import { countRows, ofOwner, page, within } from "./page.ts";
 import { pick } from "./pick.ts";
 import type { DB } from "./schema.ts";
@@ -44,6 +46,7 @@ const EXECUTION_COLUMNS = [
   "backup_execution.written_bytes",
   "backup_execution.sha256",
   "backup_execution.finished_at",
+  "backup_execution.cancel_requested_at",
   "backup_execution.created_at",
   "backup_execution.updated_at",
 ] as const;
@@ -161,7 +164,10 @@ const loseObjects = ({ db }: TeamContext, which: (update: ExecutionUpdate) => Ex
 
 function executionStore(
   context: TeamContext,
-): Pick<BackupStore, "findExecution" | "executions" | "newestExecutions" | "deleteExecution"> {
+): Pick<
+  BackupStore,
+  "findExecution" | "executions" | "newestExecutions" | "deleteExecution" | "requestCancel" | "untilEnded"
+> {
   const { db, teamId } = context;
   const ownSchedules = (ids: readonly number[]) =>
     db
@@ -170,14 +176,25 @@ function executionStore(
       .select("scheduled_backup.id")
       .where("scheduled_backup.id", "in", idsOf(ids))
       .where("resource.team_id", "=", teamId);
+  const findExecution: BackupStore["findExecution"] = (scheduleId, uuid) =>
+    db
+      .selectFrom("backup_execution")
+      .select(EXECUTION_COLUMNS)
+      .where("uuid", "=", uuid)
+      .where("scheduled_backup_id", "in", ownSchedules([scheduleId]))
+      .executeTakeFirst();
   return {
-    findExecution: (scheduleId, uuid) =>
-      db
-        .selectFrom("backup_execution")
-        .select(EXECUTION_COLUMNS)
-        .where("uuid", "=", uuid)
-        .where("scheduled_backup_id", "in", ownSchedules([scheduleId]))
-        .executeTakeFirst(),
+    findExecution,
+    requestCancel: (scheduleId, uuid, at) =>
+      inTransaction(context, async (inside) => {
+        const own = executionStore(inside);
+        if ((await own.findExecution(scheduleId, uuid)) === undefined) return undefined;
+        await cancelExecution(inside, uuid, at);
+        wakeWorkers(inside);
+        return await own.findExecution(scheduleId, uuid);
+      }),
+    untilEnded: (scheduleId, uuid, secondsMax) =>
+      runEnd(context, { uuid, secondsMax }, () => findExecution(scheduleId, uuid)),
     async executions(scheduleId, paging = {}) {
       const schedule = await ownSchedules([scheduleId]).executeTakeFirst();
       if (schedule === undefined) return { items: [], total: 0 };

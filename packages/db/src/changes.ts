@@ -2,6 +2,8 @@ import type { Notifier } from "./notifier.ts";
 
 /** Payload: the id of a deployment whose status, steps or log changed. */
 export const DEPLOYMENT_CHANNEL = "berth_deployment";
+/** Payload: the uuid of a backup or restore that ended. */
+export const RUN_CHANNEL = "berth_run";
 /** Something that workers wait for. */
 export const QUEUE_CHANNEL = "berth_queue";
 
@@ -20,6 +22,7 @@ export interface Changes {
 
 export const QUEUE_TOPIC = "queue";
 export const deploymentTopic = (id: number): string => `deployment ${id}`;
+export const runTopic = (uuid: string): string => `run ${uuid}`;
 
 export async function watchChanges(notifier: Notifier): Promise<Changes> {
   let clock = 0;
@@ -52,6 +55,7 @@ export async function watchChanges(notifier: Notifier): Promise<Changes> {
   await notifier.listen(DEPLOYMENT_CHANNEL, (id) =>
     id === undefined ? touchAll() : touch(deploymentTopic(Number(id))),
   );
+  await notifier.listen(RUN_CHANNEL, (uuid) => (uuid === undefined ? touchAll() : touch(runTopic(uuid))));
   await notifier.listen(QUEUE_CHANNEL, (payload) => (payload === undefined ? touchAll() : touch(QUEUE_TOPIC)));
 
   return {

@@ -1,6 +1,6 @@
 import { DomainError, ROOT_TEAM_ID } from "@berth/core";
 import { AbortedTransactionError, type Kysely, sql } from "kysely";
-import { DEPLOYMENT_CHANNEL, QUEUE_CHANNEL } from "./changes.ts";
+import { DEPLOYMENT_CHANNEL, QUEUE_CHANNEL, RUN_CHANNEL } from "./changes.ts";
 import type { Cipher } from "./cipher.ts";
 import type { Database } from "./client.ts";
 import { mayBeRetried, wrapDatabaseError } from "./errors.ts";
@@ -34,6 +34,7 @@ export interface NewEvent {
 interface PendingMessages {
   readonly events: NewEvent[];
   readonly changedDeployments: Set<number>;
+  readonly endedRuns: Set<string>;
   wakesWorkers: boolean;
 }
 
@@ -50,7 +51,12 @@ export async function inTransaction<C extends Context, T>(context: C, work: (con
   for (let attempt = 1; ; attempt += 1) {
     try {
       return await context.db.transaction().execute(async (db) => {
-        const pending = { events: [], changedDeployments: new Set<number>(), wakesWorkers: false };
+        const pending = {
+          events: [],
+          changedDeployments: new Set<number>(),
+          endedRuns: new Set<string>(),
+          wakesWorkers: false,
+        };
         const inside = { ...context, db, pending };
         const result = await work(inside);
         await sendPending(inside);
@@ -73,6 +79,11 @@ export function notifyDeployment(context: Context, id: number): void {
   pendingOf(context).changedDeployments.add(id);
 }
 
+/** Whoever waits for the end of a backup or restore hears of it once the transaction is committed. */
+export function notifyRunEnd(context: Context, uuid: string): void {
+  pendingOf(context).endedRuns.add(uuid);
+}
+
 /** Workers of all replicas hear of it once the transaction is committed. */
 export function wakeWorkers(context: Context): void {
   pendingOf(context).wakesWorkers = true;
@@ -87,8 +98,11 @@ function pendingOf({ pending }: Context): PendingMessages {
 async function sendPending({ db, pending }: Context): Promise<void> {
   if (pending === undefined) return;
   if (pending.events.length > 0) await insertEvents(db, pending.events);
-  const channels = [...pending.changedDeployments].map((id) => [DEPLOYMENT_CHANNEL, String(id)] as const);
-  const messages = pending.wakesWorkers ? [...channels, [QUEUE_CHANNEL, ""] as const] : channels;
+  const messages: readonly (readonly [channel: string, payload: string])[] = [
+    ...[...pending.changedDeployments].map((id) => [DEPLOYMENT_CHANNEL, String(id)] as const),
+    ...[...pending.endedRuns].map((uuid) => [RUN_CHANNEL, uuid] as const),
+    ...(pending.wakesWorkers ? [[QUEUE_CHANNEL, ""] as const] : []),
+  ];
   if (messages.length === 0) return;
   await sql`select pg_notify(message ->> 0, message ->> 1)
     from jsonb_array_elements(${JSON.stringify(messages)}::jsonb) as message`.execute(db);

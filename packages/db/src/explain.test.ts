@@ -1,4 +1,4 @@
-import type { Stores, SystemStores } from "@berth/core";
+import { SHARED_SCOPES, type Stores, type SystemStores } from "@berth/core";
 import { type TestDatabase, testCipher, testDatabase } from "@berth/testing";
 import { type CompiledQuery, Kysely, sql } from "kysely";
 import pg from "pg";
@@ -78,6 +78,12 @@ const READS: Readonly<Record<string, (read: Read, tables: TeamTables) => Promise
   "previews of servers": ({ system }) => system.previews.listByServers([-1, -2]),
   "previews of an application": ({ system }, { resourceId }) => system.previews.listByApplication(resourceId),
   variables: ({ stores }, { resourceId }) => stores.envs.list(resourceId),
+  "shared variables": ({ stores }) => stores.sharedVariables.list({ scope: "project", id: -1 }),
+  "shared variables that are referred to": ({ stores }, { resourceId }) =>
+    stores.sharedVariables.seenBy(
+      [resourceId],
+      SHARED_SCOPES.map((scope) => ({ scope, key: "A" })),
+    ),
   storages: ({ stores }, { resourceId }) => stores.storages.list(resourceId, { take: 1 }),
   "what a resource used": ({ stores }, { resourceId }) =>
     stores.metrics.list(resourceId, new Date(Date.now() - 3_600_000), PAGE),
@@ -124,7 +130,7 @@ const READS: Readonly<Record<string, (read: Read, tables: TeamTables) => Promise
   "active deployments of a server": ({ system }, { serverId }) => system.deployments.listActive(serverId),
   "active deployments that are built on a server": ({ system }, { serverId }) =>
     system.deployments.listBuilding([serverId, serverId + 1]),
-  "releases that retire": ({ system }, { serverId }) => system.releases.listByRole("candidate", serverId),
+  "releases that retire": ({ system }, { serverId }) => system.releases.listByRole("candidate", [serverId]),
   "active deployments of servers": ({ system }, { serverId }) => system.deployments.listActiveOn([serverId, -1]),
   "releases of a server": ({ system }) => system.releases.listByServer(-1),
   "releases of servers": ({ system }) => system.releases.listByServers([-1, -2]),
@@ -140,6 +146,7 @@ const READS: Readonly<Record<string, (read: Read, tables: TeamTables) => Promise
   "jobs of a resource": ({ stores }, { uuid }) => stores.jobs.list({ subject: uuid }, PAGE),
   "a job": ({ stores }, { uuid }) => stores.jobs.find(`${uuid}j1`),
   "a job to do": ({ system }) => system.jobs.claim("server.validate", [-1], { owner: "worker", leaseSeconds: 60 }),
+  "queues that hold anything": ({ system }) => system.queues.busy(),
   "when work was asked for last": ({ system }) => system.jobs.lastRequests("server.cleanup", [-1, -2]),
   "the job of a removal": ({ system }) => system.jobs.begin({ type: "resource.delete", subject_id: -1 }),
   "a task's execution": ({ stores }, { taskId, uuid }) => stores.scheduledTasks.findExecution(taskId, `${uuid}x1`),
@@ -152,13 +159,30 @@ const READS: Readonly<Record<string, (read: Read, tables: TeamTables) => Promise
   "what is due, further on": ({ system }) =>
     system.schedules.due("scheduled_task", new Date(), { ...PAGE, after: { due_at: new Date(0), subject_id: 500 } }),
   "jobs that are old": ({ system }) => system.jobs.prune(1000),
-  "servers that are being deleted": ({ system }) => system.servers.listRemoving(),
   "backups that were asked for": ({ system }) => system.backups.beginRequested([-1]),
   "copies of a backup": ({ system }, { scheduleId }) => system.backups.copies(scheduleId, "local"),
   "a database's restores": ({ stores }, { databaseId }) => stores.restores.list(databaseId, { take: 1 }),
   "whether a backup is being restored": ({ stores }, { scheduleId }) => stores.restores.isRunning(scheduleId),
   "drills that run": ({ system }) => system.restores.runningDrills(),
+  "backups that wait": ({ system }) =>
+    system.backups.claim([-1], { owner: "worker", leaseSeconds: 60, at: new Date() }),
+  "backups that are renewed": ({ system }, { uuid }) => system.backups.renew("worker", [`${uuid}b1x1`], 60),
+  "backups that were left": ({ system }) => system.backups.endAbandoned(new Date(0)),
+  "copies that are given up": ({ system }, { uuid }) => system.backups.giveUp([`${uuid}y7`], "s3"),
+  "copies to remove": ({ system }) => system.backups.removals("/backups", 20),
+  "backups to forget": ({ system }) => system.backups.prune(1_000_000),
+  "restores that wait": ({ system }) =>
+    system.restores.claim([-1], { owner: "worker", leaseSeconds: 60, at: new Date() }),
+  "restores that are renewed": ({ system }, { uuid }) => system.restores.renew("worker", [`${uuid}b1ux1r`], 60),
+  "restores that were left": ({ system }) => system.restores.endAbandoned(new Date(0)),
+  "a backup that is cancelled": ({ stores }, { scheduleId, uuid }) =>
+    stores.backups.requestCancel(scheduleId, `${uuid}b1x1`, new Date(0)),
+  "a restore that is cancelled": ({ stores }, { databaseId, uuid }) =>
+    stores.restores.requestCancel(databaseId, `${uuid}b1ux1r`, new Date(0)),
+  "restores to forget": ({ system }) => system.restores.prune(1000),
+  "certificates that expire": ({ system }) => system.databases.tellExpiring(new Date(0)),
   "databases that are public": ({ system }) => system.databases.listPublic([-1]),
+  "what was removed long ago": ({ system }) => system.resources.pruneRemoved(1000),
   "what is being removed": ({ system }) => system.resources.listRemoving(),
   "a resource's claims": ({ system }, { resourceId }) => system.resources.domains(resourceId),
 };

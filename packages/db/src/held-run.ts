@@ -1,4 +1,7 @@
+import { type BackupOutcome, type BackupStatus, backupStates, CANCELLED_BY_USER, type RenewedRun } from "@berth/core";
 import { type Kysely, type RawBuilder, sql } from "kysely";
+import { runTopic } from "./changes.ts";
+import type { Context } from "./context.ts";
 import type { DB } from "./schema.ts";
 
 /** Tables whose rows a worker holds by a lease while they run. */
@@ -15,17 +18,21 @@ export const takenBy = ({ owner, leaseSeconds, at }: Holder): RawBuilder<unknown
   sql`lease_owner = ${owner}, started_at = ${at}, updated_at = now(),
     lease_expires_at = clock_timestamp() + ${leaseSeconds}::float8 * interval '1 second'`;
 
+/** A run may become this: those that have ended never change again. Literal, so that indexes of what runs serve it. */
+export const mayBecome = (status: BackupOutcome): RawBuilder<unknown> =>
+  sql`run.status in (${sql.join(backupStates.sourcesOf(status).map((source) => sql.lit(source)))})`;
+
 /** Answers which are still the owner's to run: not those that were deleted. */
 export async function renewRuns(
   db: Kysely<DB>,
   table: HeldTable,
   { owner, uuids, leaseSeconds }: { readonly owner: string; readonly uuids: readonly string[]; leaseSeconds: number },
-): Promise<readonly string[]> {
-  const { rows } = await sql<{ uuid: string }>`
+): Promise<readonly RenewedRun[]> {
+  const { rows } = await sql<RenewedRun>`
     update ${sql.table(table)} set lease_expires_at = clock_timestamp() + ${leaseSeconds}::float8 * interval '1 second'
     where uuid = any(${uuids}::text[]) and lease_owner = ${owner} and status = 'running'
-    returning uuid`.execute(db);
-  return rows.map(({ uuid }) => uuid);
+    returning uuid, cancel_requested_at is not null as is_cancel_requested`.execute(db);
+  return rows;
 }
 
 export const isHeldBy = ({ uuid, owner }: { readonly uuid: string; readonly owner: string }) =>
@@ -44,8 +51,75 @@ export function isUnreached(run: string): RawBuilder<unknown> {
 
 export const UNREACHED = "Its server is not within reach of any control plane.";
 
+interface Abandoned {
+  readonly isMeant: RawBuilder<unknown>;
+  readonly status: BackupOutcome;
+  readonly message: string;
+}
+
+const STOPPED = "The control plane stopped while it ran.";
+const isLeft = sql`run.lease_expires_at < clock_timestamp() and run.cancel_requested_at is`;
+
 /** Runs that nobody goes on with, and why: over `run` and `resource`, whose server has to be within reach. */
-export const ABANDONED: readonly { readonly isMeant: RawBuilder<unknown>; readonly message: string }[] = [
-  { isMeant: sql`run.lease_expires_at < clock_timestamp()`, message: "The control plane stopped while it ran." },
-  { isMeant: isUnreached("run"), message: UNREACHED },
+export const ABANDONED: readonly Abandoned[] = [
+  { isMeant: sql`${isLeft} null`, status: "failed", message: STOPPED },
+  { isMeant: sql`${isLeft} not null`, status: "cancelled-by-user", message: `${CANCELLED_BY_USER} ${STOPPED}` },
+  { isMeant: isUnreached("run"), status: "failed", message: UNREACHED },
 ];
+
+/** The last word of the event that tells of an end. */
+export const END_EVENTS: Readonly<Record<BackupOutcome, string>> = {
+  success: "finished",
+  failed: "failed",
+  "cancelled-by-user": "cancelled",
+};
+
+/** What a cancel of a run goes by. */
+interface Cancellable {
+  readonly uuid: string;
+  readonly status: BackupStatus;
+  readonly cancel_requested_at: Date | null;
+  /** `null`: it waits. */
+  readonly started_at: Date | null;
+}
+
+/**
+ * What has ended, or is being cancelled, stays as it is. Locked in between, so that no worker takes or ends it.
+ * @param end Ends one that waits: no worker would hear of it.
+ * @param tellOfRequest Of one that a worker runs.
+ */
+export async function cancelRun(
+  { db }: Context,
+  table: HeldTable,
+  { uuid, at }: { readonly uuid: string; readonly at: Date },
+  { end, tellOfRequest }: { readonly end: () => Promise<unknown>; readonly tellOfRequest: () => Promise<unknown> },
+): Promise<void> {
+  const { rows } = await sql<Cancellable>`select uuid, status, cancel_requested_at, started_at from ${sql.table(table)}
+    where uuid = ${uuid} for no key update`.execute(db);
+  const [run] = rows;
+  if (run === undefined || backupStates.isTerminal(run.status) || run.cancel_requested_at !== null) return;
+  await sql`update ${sql.table(table)} set cancel_requested_at = ${at}, updated_at = now()
+    where uuid = ${uuid}`.execute(db);
+  await (run.started_at === null ? end() : tellOfRequest());
+}
+
+/** Reads until it has ended, or for this time. */
+export async function runEnd<Run extends { readonly status: BackupStatus }>(
+  { database: { changes } }: Context,
+  { uuid, secondsMax }: { readonly uuid: string; readonly secondsMax: number },
+  read: () => Promise<Run | undefined>,
+): Promise<Run | undefined> {
+  const untilMs = performance.now() + secondsMax * 1000;
+  for (;;) {
+    // Before the read: what ends in between is not waited for.
+    const since = changes.clock();
+    const run = await read();
+    const leftMs = untilMs - performance.now();
+    if (run === undefined || backupStates.isTerminal(run.status) || leftMs <= 0) return run;
+    await changes.wait(runTopic(uuid), since, NEVER, Math.min(leftMs, WAIT_MS_MAX));
+  }
+}
+
+const NEVER = new AbortController().signal;
+/** How long a lost notification stays unnoticed. */
+const WAIT_MS_MAX = 1000;

@@ -7,6 +7,8 @@ import {
   type PreviewRecord,
   type ScheduledTaskFields,
   type ServerRecord,
+  SHARED_SCOPES,
+  type SharedVariableOwner,
   type StorageFields,
   type Stores,
 } from "@berth/core";
@@ -62,6 +64,7 @@ const task: ScheduledTaskFields = {
   timeout: 300,
   enabled: true,
 };
+const shared = { key: "SHARED", value: "theirs", is_multiline: false, is_shown_once: false, comment: null };
 const SECRETS = { private_key: "stolen", ssh_key: "stolen", http_basic_auth_password: null };
 const APP_SECRETS = { client_secret: "stolen", webhook_secret: "stolen" };
 const backup: BackupScheduleFields = {
@@ -99,6 +102,15 @@ async function world(database: TestDatabase) {
   const opened = await stores.previews.open(app.id, testUuid(), { pull_request_id: 7 });
   if (opened === undefined) throw new Error("new above");
   const variable = await stores.envs.insert(app.id, testUuid(), env);
+  const sharedOnes: { owner: SharedVariableOwner; uuid: string }[] = [];
+  for (const owner of [
+    { scope: "team", id: team.id },
+    { scope: "project", id: place.project.id },
+    { scope: "environment", id: place.environment.id },
+    { scope: "server", id: place.server.id },
+  ] as const) {
+    sharedOnes.push({ owner, uuid: (await stores.sharedVariables.insert(owner, testUuid(), shared)).uuid });
+  }
   const volume = await stores.storages.insert(app.id, testUuid(), storage);
   const scheduled = await stores.scheduledTasks.insert(app.id, testUuid(), task);
   const [executed = ""] = await testExecutions(database.system, scheduled, place.server.id, 1);
@@ -139,6 +151,7 @@ async function world(database: TestDatabase) {
     host,
     opened,
     variable,
+    sharedOnes,
     volume,
     scheduled,
     executed,
@@ -171,6 +184,19 @@ type Attempts = {
 };
 const REFUSED = Symbol("throws not found or conflict");
 const NEVER = AbortSignal.abort();
+
+/** What comes of it for those of the other team that have a value of each scope. */
+const ofEach = async <T>(
+  { sharedOnes }: World,
+  attempt: (owner: SharedVariableOwner, uuid: string) => Promise<T | undefined>,
+): Promise<readonly T[]> => {
+  const found: T[] = [];
+  for (const { owner, uuid } of sharedOnes) {
+    const answer = await attempt(owner, uuid);
+    if (answer !== undefined) found.push(answer);
+  }
+  return found;
+};
 
 const ATTEMPTS: Attempts = {
   teams: {
@@ -291,6 +317,7 @@ const ATTEMPTS: Attempts = {
     setDesiredState: (stores, { app }) => stores.resources.setDesiredState(app.id, "running"),
     markRemoving: (stores, { app }) => stores.resources.markRemoving(app.id, { delete_volumes: true }),
     markRemovingOn: (stores, { server }) => stores.resources.markRemovingOn(server.id, { delete_volumes: true }),
+    ownAmong: async (stores, { app }) => [...(await stores.resources.ownAmong([app.uuid]))],
     hasStaying: (stores, { server }) => stores.resources.hasStaying(server.id),
   },
   applications: {
@@ -337,11 +364,17 @@ const ATTEMPTS: Attempts = {
     findExecution: (stores, { schedule, execution }) => stores.backups.findExecution(schedule.id, execution.uuid),
     executions: (stores, { schedule }) => stores.backups.executions(schedule.id).then(({ items }) => items),
     newestExecutions: (stores, { schedule }) => stores.backups.newestExecutions([schedule.id], 1),
+    requestCancel: (stores, { schedule, execution }) =>
+      stores.backups.requestCancel(schedule.id, execution.uuid, new Date()),
+    untilEnded: (stores, { schedule, execution }) => stores.backups.untilEnded(schedule.id, execution.uuid, 60),
     deleteExecution: (stores, { schedule, execution }) => stores.backups.deleteExecution(schedule.id, execution.uuid),
   },
   restores: {
     list: (stores, { database }) => stores.restores.list(database.id).then(({ items }) => items),
     find: (stores, { database, restore }) => stores.restores.find(database.id, restore.uuid),
+    requestCancel: (stores, { database, restore }) =>
+      stores.restores.requestCancel(database.id, restore.uuid, new Date()),
+    untilEnded: (stores, { database, restore }) => stores.restores.untilEnded(database.id, restore.uuid, 60),
     isRunning: (stores, { schedule }) => stores.restores.isRunning(schedule.id),
     insert: (stores, { database, execution }) => stores.restores.insert(newRestore(database, execution)),
   },
@@ -385,6 +418,28 @@ const ATTEMPTS: Attempts = {
     insert: (stores, { app }) => refused(stores.envs.insert(app.id, testUuid(), { ...env, key: "STOLEN" })),
     update: (stores, { app, variable }) => stores.envs.update(app.id, variable.uuid, { value: "stolen" }),
     delete: (stores, { app, variable }) => stores.envs.delete(app.id, variable.uuid),
+  },
+  sharedVariables: {
+    alone: (stores, theirs) =>
+      ofEach(theirs, (owner) => stores.sharedVariables.alone(owner).then((is) => is || undefined)),
+    list: (stores, theirs) =>
+      ofEach(theirs, (owner) => stores.sharedVariables.list(owner).then(({ items }) => items[0])),
+    findByKey: (stores, theirs) => ofEach(theirs, (owner) => stores.sharedVariables.findByKey(owner, shared.key)),
+    insert: (stores, theirs) =>
+      ofEach(theirs, (owner) =>
+        refused(stores.sharedVariables.insert(owner, testUuid(), { ...shared, key: "STOLEN" })).then((answer) =>
+          answer === REFUSED ? undefined : answer,
+        ),
+      ),
+    update: (stores, theirs) =>
+      ofEach(theirs, (owner, uuid) => stores.sharedVariables.update(owner, uuid, { value: "stolen" })),
+    delete: (stores, theirs) =>
+      ofEach(theirs, (owner, uuid) => stores.sharedVariables.delete(owner, uuid).then((is) => is || undefined)),
+    seenBy: (stores, { app }) =>
+      stores.sharedVariables.seenBy(
+        [app.id],
+        SHARED_SCOPES.map((scope) => ({ scope, key: shared.key })),
+      ),
   },
   storages: {
     list: (stores, { app }) => stores.storages.list(app.id).then(({ items }) => items),
@@ -529,6 +584,7 @@ onEachBackend((database) => {
       containers: await own.stores.services.containers([own.service.id]),
       container: await own.stores.services.findContainer(own.container.uuid),
       env: await own.stores.envs.findByKey(own.app.id, env.key, false),
+      shared: await own.stores.sharedVariables.seenBy([own.app.id], [{ scope: "server", key: shared.key }]),
       storage: await own.stores.storages.find(own.app.id, own.volume),
       storages: (await own.stores.storages.list(own.app.id)).items,
       task: await own.stores.scheduledTasks.find(own.app.id, own.scheduled.uuid),

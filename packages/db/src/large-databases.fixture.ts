@@ -8,7 +8,7 @@ export interface LargeDatabases {
   readonly scheduleId: number;
 }
 
-/** Databases that are saved, a few of them public, the first of them very often. */
+/** Databases with TLS that are saved, a few of them public, the first of them very often. */
 export async function fillDatabases(
   { database }: TestDatabase,
   beside: ResourceRecord,
@@ -21,8 +21,9 @@ export async function fillDatabases(
       select ${beside.uuid} || 'b' || n, 'database', ${beside.team_id}, ${beside.environment_id}, ${beside.server_id},
         ${beside.destination_id}, 'database ' || n
       from generate_series(1, ${databases}::int) as n returning id, server_id)
-    insert into database (resource_id, server_id, engine, settings, is_public, public_port)
-    select id, server_id, 'redis', '{}'::jsonb, id % 20 = 0, 1024 + row_number() over () from made`.execute(kysely);
+    insert into database (resource_id, server_id, engine, settings, is_public, public_port, certificate_expires_at)
+    select id, server_id, 'redis', '{"enable_ssl": true}'::jsonb, id % 20 = 0, 1024 + row_number() over (),
+      now() + interval '2 years' * row_number() over () / ${databases}::int from made`.execute(kysely);
   await sql`
     insert into env (uuid, resource_id, key, is_preview, is_literal, is_multiline, is_shown_once, is_runtime,
       is_buildtime, is_required)
@@ -47,9 +48,9 @@ export async function fillDatabases(
     where uuid = ${`${beside.uuid}b1u`}`.execute(kysely);
   const { id = 0, resource_id = 0 } = rows[0] ?? {};
   await sql`
-    insert into backup_execution (uuid, scheduled_backup_id)
-    select uuid || 'x' || n, id from scheduled_backup, generate_series(1, 2) as n
-    where uuid like ${`${beside.uuid}%`}`.execute(kysely);
+    insert into backup_execution (uuid, scheduled_backup_id, status)
+    select uuid || 'x' || n, id, case when resource_id % 100 = n then 'running' else 'success' end
+    from scheduled_backup, generate_series(1, 2) as n where uuid like ${`${beside.uuid}%`}`.execute(kysely);
   await sql`
     insert into backup_execution (uuid, scheduled_backup_id, status)
     select ${beside.uuid} || 'y' || n, ${id}::bigint, 'success'
@@ -58,6 +59,10 @@ export async function fillDatabases(
     insert into backup_restore (uuid, kind, backup_execution_id, resource_id, target_resource_id, status)
     select execution.uuid || 'r', 'drill', execution.id, schedule.resource_id, schedule.resource_id, 'success'
     from backup_execution execution join scheduled_backup schedule on schedule.id = execution.scheduled_backup_id
-    where execution.uuid like ${`${beside.uuid}%`} and execution.status = 'running'`.execute(kysely);
+    where execution.uuid like ${`${beside.uuid}b%`}`.execute(kysely);
+  await sql`
+    insert into backup_removal (folder, filename, not_before, attempts)
+    select '/backups', ${beside.uuid} || n, now() + interval '1 minute' * n, n % 60
+    from generate_series(1, ${databases}::int) as n`.execute(kysely);
   return { databaseId: resource_id, scheduleId: id };
 }

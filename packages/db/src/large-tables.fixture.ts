@@ -2,6 +2,7 @@ import { ApplicationSettings, type ResourceRecord, type Stores } from "@berth/co
 import { type TestDatabase, testApplication, testGithubApp, testPlace, testServer, testTeam } from "@berth/testing";
 import { sql } from "kysely";
 import { fillDatabases, type LargeDatabases } from "./large-databases.fixture.ts";
+import { fillSharedVariables } from "./large-variables.fixture.ts";
 
 export interface LargeTables {
   /** A team with many applications, of which one has nearly all deployments. */
@@ -90,6 +91,11 @@ async function fillTeam(database: TestDatabase, { applications, deployments }: S
     from generate_series(1, ${deployments / 4}::int) as n
     union all select scheduled_task.uuid || 'x', scheduled_task.id, 'success', 0, now()
     from scheduled_task join resource on resource.id = resource_id where team_id = ${app.team_id}`.execute(kysely);
+  await sql`
+    insert into removed_resource (uuid, removed_at)
+    select 'gone' || n || ${app.uuid}, now() - n * interval '1 hour' from generate_series(1, 20000) as n`.execute(
+    kysely,
+  );
   await sql`
     insert into metric (resource_id, at, deployment_uuid, memory_bytes, processes)
     select id, now() - n * interval '3 hours', 'd', 1, 1
@@ -180,6 +186,7 @@ async function fillTeam(database: TestDatabase, { applications, deployments }: S
     select 'github', ${app.uuid}, n, '[]' from generate_series(1, ${Math.min(deployments, 20_000)}::int) as n`.execute(
     kysely,
   );
+  await fillSharedVariables(database, app);
   return {
     stores,
     githubAppId: githubApp.id,

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { ApplicationSecrets, ApplicationSettings } from "@berth/core";
+import { ApplicationSecrets, ApplicationSettings, SHARED_SCOPES } from "@berth/core";
 import { type TestDatabase, testDatabase, testPlace, testUuid } from "@berth/testing";
 import { sql } from "kysely";
 import { afterEach, beforeEach, expect, test } from "vitest";
@@ -29,7 +29,12 @@ async function versions(table: string, column: string): Promise<number[]> {
 
 async function applicationWith(key: Cipher, count: number) {
   const own = stores(db.database, { cipher: key })({ teamId: 0 });
-  const { environment, server, destination } = await testPlace(own);
+  const { project, environment, server, destination } = await testPlace(own);
+  const owners = { team: 0, project: project.id, environment: environment.id, server: server.id };
+  const text = { key: "SHARED", value: "shared", is_multiline: false, is_shown_once: false, comment: null };
+  for (const scope of SHARED_SCOPES) {
+    await own.sharedVariables.insert({ scope, id: owners[scope] }, testUuid(), text);
+  }
   const application = await own.applications.insert({
     uuid: testUuid(),
     environment_id: environment.id,
@@ -52,12 +57,15 @@ async function applicationWith(key: Cipher, count: number) {
 test("every secret is sealed anew with the newest key, and reads as before", async () => {
   const application = await applicationWith(old(), 1100);
   await requireKey(db.database, old());
-  expect(await reencrypt(db.database, rotated())).toBe(1101);
+  expect(await reencrypt(db.database, rotated())).toBe(1105);
   expect([await versions("env", "value"), await versions("application", "secrets")]).toEqual([[2], [2]]);
   const own = stores(db.database, { cipher: rotated() })({ teamId: 0 });
   const { items } = await own.envs.list(application.id);
   expect(items.map(({ value }) => value)).toEqual(items.map((_, n) => `value ${n}`));
   expect((await own.applications.secrets(application.id)).http_basic_auth_password).toBe("hush");
+  const references = SHARED_SCOPES.map((scope) => ({ scope, key: "SHARED" }));
+  const seen = await own.sharedVariables.seenBy([application.id], references);
+  expect(seen.map(({ value }) => value)).toEqual(SHARED_SCOPES.map(() => "shared"));
   expect(await reencrypt(db.database, rotated())).toBe(0);
 });
 

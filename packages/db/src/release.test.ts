@@ -133,8 +133,8 @@ onEachBackend((database) => {
     const [one, two] = [await released(database(), stores, app), await released(database(), stores, app)];
     const ids = (list: readonly { readonly deployment_id: number }[]) => list.map(({ deployment_id }) => deployment_id);
     expect(ids(await releases.listByServer(app.server_id))).toEqual([one.id, two.id]);
-    expect(ids(await releases.listByRole("live", app.server_id))).toEqual([two.id]);
-    expect(ids(await releases.listByRole("retiring", app.server_id))).toEqual([one.id]);
+    expect(ids(await releases.listByRole("live", [app.server_id]))).toEqual([two.id]);
+    expect(ids(await releases.listByRole("retiring", [app.server_id]))).toEqual([one.id]);
     expect(ids(await releases.listByRole("live"))).toContain(two.id);
     await releases.setUpstream(two.id, { host: "::1", port: 1 });
     expect((await releases.find(two.id))?.upstream).toEqual({ host: "::1", port: 1 });

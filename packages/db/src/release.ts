@@ -110,14 +110,14 @@ export function systemReleaseStore(context: Context): SystemReleaseStore {
       ),
     live: (resourceId, pullRequestId) =>
       openedRow(context, selectLive(context, resourceId, pullRequestId).executeTakeFirst()),
-    listByRole: (role, serverId) =>
+    listByRole: (role, serverIds) =>
       openedRows(
         context,
         db
           .selectFrom("release")
           .select(COLUMNS)
           .where("role", "=", role)
-          .$if(serverId !== undefined, (query) => query.where("server_id", "=", serverId ?? 0))
+          .$if(serverIds !== undefined, (query) => query.where(sql<boolean>`server_id = any(${serverIds}::bigint[])`))
           .orderBy("deployment_id")
           .execute(),
       ),

@@ -16,6 +16,8 @@ export const RESOURCE_COLUMNS = [
   "resource.desired_state",
   "resource.removing_at",
   "resource.delete_volumes",
+  "resource.docker_cleanup",
+  "resource.delete_connected_networks",
   "resource.created_at",
   "resource.updated_at",
 ] as const;

@@ -47,6 +47,26 @@ onEachBackend((database) => {
     expect(await totalOf({})).toBe(2);
   });
 
+  it("knows a removed resource for as long as it is told to", async () => {
+    const stores = await testTeam(database());
+    const place = await testPlace(stores);
+    const [old, young, there] = [
+      await testApplication(stores, place),
+      await testApplication(stores, place),
+      await testApplication(stores, place),
+    ];
+    const { resources } = database().system;
+    for (const { id } of [old, young]) await resources.delete(id);
+    await sql`update removed_resource set removed_at = now() - interval '11 days' where uuid = ${old.uuid}`.execute(
+      database().database.kysely,
+    );
+    const all = [old.uuid, young.uuid, there.uuid];
+    await resources.pruneRemoved(12);
+    expect(await resources.everRecorded(all)).toEqual(new Set(all));
+    await resources.pruneRemoved(10);
+    expect(await resources.everRecorded(all)).toEqual(new Set([young.uuid, there.uuid]));
+  });
+
   it("marks a resource for removal once and lists it until it is gone", async () => {
     const stores = await testTeam(database());
     const { id, uuid } = await testApplication(stores, await testPlace(stores));

@@ -1,11 +1,13 @@
-import type {
-  DatabaseEngine,
-  DeploySubject,
-  DomainClaim,
-  ResourceKind,
-  ResourceRecord,
-  ResourceStore,
-  SystemResourceStore,
+import {
+  type DatabaseEngine,
+  type DeploySubject,
+  type DomainClaim,
+  type RemovalFlags,
+  type ResourceKind,
+  type ResourceRecord,
+  type ResourceStore,
+  removalFlags,
+  type SystemResourceStore,
 } from "@berth/core";
 import { type RawBuilder, sql } from "kysely";
 import { applicationSubject } from "./application.ts";
@@ -53,10 +55,14 @@ export function resourceStore(context: TeamContext): ResourceStore {
           .execute();
         wakeWorkers(inside);
       }),
-    markRemoving: async (id, options) =>
-      (await markRemoving(context, sql<boolean>`resource.id = ${id}`, options)).length > 0,
-    markRemovingOn: (serverId, options) =>
-      markRemoving(context, sql<boolean>`resource.server_id = ${serverId}`, options),
+    markRemoving: async (id, flags) =>
+      (await markRemoving(context, sql<boolean>`resource.id = ${id}`, flags)).length > 0,
+    markRemovingOn: (serverId, flags) => markRemoving(context, sql<boolean>`resource.server_id = ${serverId}`, flags),
+    async ownAmong(uuids) {
+      const isMeant = sql<boolean>`resource.uuid = any(${[...uuids]}::text[])`;
+      const found = await own().select("resource.uuid").where(isMeant).execute();
+      return new Set(found.map(({ uuid }) => uuid));
+    },
     async hasStaying(serverId) {
       const staying = own().select("resource.id").where("removing_at", "is", null);
       const first = ofOwner(staying, { owner: "resource.server_id", is: serverId, id: "resource.id" }).limit(1);
@@ -68,7 +74,7 @@ export function resourceStore(context: TeamContext): ResourceStore {
 function markRemoving(
   context: TeamContext,
   isMeant: RawBuilder<boolean>,
-  options: { readonly delete_volumes: boolean },
+  flags: Partial<RemovalFlags>,
 ): Promise<readonly ResourceRecord[]> {
   return inTransaction(context, async (inside) => {
     // Stronger than an update's lock: it waits for those who are just adding something to the resource.
@@ -84,7 +90,7 @@ function markRemoving(
     if (locked.length === 0) return [];
     const marked = await inside.db
       .updateTable("resource")
-      .set({ removing_at: sql<Date>`now()`, delete_volumes: options.delete_volumes })
+      .set({ removing_at: sql<Date>`now()`, ...removalFlags(flags) })
       .where("id", "in", idsOf(locked.map(({ id }) => id)))
       .returning(RESOURCE_COLUMNS)
       .execute();
@@ -142,6 +148,20 @@ export function systemResourceStore(context: Context): SystemResourceStore {
       if (resource === undefined) return;
       await sql`update ${sql.table(resource.kind)} set restart_count = ${restart_count},
         last_restart_at = ${last_restart_at} where resource_id = ${id}`.execute(db);
+    },
+    async everRecorded(uuids) {
+      const wanted = sql`unnest(${[...uuids]}::text[]) as wanted (uuid)`;
+      const { rows } = await sql<{ uuid: string }>`
+        select wanted.uuid from ${wanted} where exists (select from resource where resource.uuid = wanted.uuid)
+          or exists (select from removed_resource where removed_resource.uuid = wanted.uuid)`.execute(db);
+      return new Set(rows.map(({ uuid }) => uuid));
+    },
+    async pruneRemoved(keptDays) {
+      const { numDeletedRows } = await db
+        .deleteFrom("removed_resource")
+        .where("removed_at", "<", sql<Date>`now() - ${keptDays}::int * interval '1 day'`)
+        .executeTakeFirstOrThrow();
+      return Number(numDeletedRows);
     },
     listRemoving: () => all().where("removing_at", "is not", null).orderBy("id").execute(),
     async hasRun(id) {

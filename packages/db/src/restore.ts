@@ -1,7 +1,14 @@
-import type { ClaimedRestore, ClaimHold, RestoreEnd, RestoreStore, SystemRestoreStore } from "@berth/core";
+import {
+  type ClaimedRestore,
+  type ClaimHold,
+  cancelledRestore,
+  type RestoreEnd,
+  type RestoreStore,
+  type SystemRestoreStore,
+} from "@berth/core";
 import { type Kysely, type RawBuilder, sql } from "kysely";
-import { type Context, idsOf, inTransaction, type TeamContext, tell, wakeWorkers } from "./context.ts";
-import { ABANDONED, isHeldBy, renewRuns, takenBy } from "./held-run.ts";
+import { type Context, idsOf, inTransaction, notifyRunEnd, type TeamContext, tell, wakeWorkers } from "./context.ts";
+import { ABANDONED, cancelRun, END_EVENTS, isHeldBy, mayBecome, renewRuns, runEnd, takenBy } from "./held-run.ts";
 import { countRows, ofOwner, page, within } from "./page.ts";
 import type { DB } from "./schema.ts";
 import { storable } from "./storable.ts";
@@ -20,6 +27,7 @@ const COLUMNS = [
   "backup_restore.tables",
   "backup_restore.started_at",
   "backup_restore.finished_at",
+  "backup_restore.cancel_requested_at",
   "backup_restore.created_at",
   "backup_restore.updated_at",
 ] as const;
@@ -79,6 +87,24 @@ export function restoreStore(context: TeamContext): RestoreStore {
         wakeWorkers(inside);
         return await restoreStore(inside).find(resource_id, restore.uuid);
       }),
+    requestCancel: (resourceId, uuid, at) =>
+      inTransaction(context, async (inside) => {
+        const own = restoreStore(inside);
+        const found = await own.find(resourceId, uuid);
+        if (found === undefined) return undefined;
+        const message = cancelledRestore(found.kind, "untouched");
+        const end: RestoreEnd = { status: "cancelled-by-user", message, tables: null, finished_at: at };
+        const isMeant = sql`run.uuid = ${uuid}`;
+        await cancelRun(
+          inside,
+          "backup_restore",
+          { uuid, at },
+          { end: () => endAll(inside, isMeant, end), tellOfRequest: () => tellOfRequest(inside, isMeant) },
+        );
+        wakeWorkers(inside);
+        return await own.find(resourceId, uuid);
+      }),
+    untilEnded: (resourceId, uuid, secondsMax) => runEnd(context, { uuid, secondsMax }, () => find(resourceId, uuid)),
   };
 }
 
@@ -95,9 +121,9 @@ export function systemRestoreStore(context: Context): SystemRestoreStore {
     endAbandoned: (at) =>
       inTransaction(context, async (inside) => {
         let count = 0;
-        for (const { isMeant, message } of ABANDONED) {
+        for (const { isMeant, status, message } of ABANDONED) {
           const told = `${message} What was restored until then may be incomplete.`;
-          count += await endAll(inside, isMeant, { status: "failed", message: told, tables: null, finished_at: at });
+          count += await endAll(inside, isMeant, { status, message: told, tables: null, finished_at: at });
         }
         return count;
       }),
@@ -107,11 +133,20 @@ export function systemRestoreStore(context: Context): SystemRestoreStore {
       return rows.map(({ uuid }) => uuid);
     },
     async prune(kept) {
+      // From one database to the next by the index, without passing over the restores between.
       const { rows } = await sql`
-        delete from backup_restore where id in (
-          select id from (
-            select id, status, row_number() over (partition by resource_id order by id desc) as place from backup_restore
-          ) run where place > ${kept}::bigint and status <> 'running' limit 1000)
+        with recursive owner (id) as (
+          select min(resource_id) from backup_restore
+          union all
+          select (select min(resource_id) from backup_restore where resource_id > owner.id)
+          from owner where owner.id is not null)
+        delete from backup_restore where id = any(array(
+          select old.id from owner cross join lateral (
+            select id from backup_restore where resource_id = owner.id and status <> 'running' and id <= (
+              select id from backup_restore newer where newer.resource_id = owner.id
+              order by newer.resource_id desc, newer.id desc offset ${kept}::bigint limit 1)
+            limit 1000
+          ) old where owner.id is not null limit 1000))
         returning id`.execute(db);
       return rows.length;
     },
@@ -148,27 +183,37 @@ async function claim(
 
 /** Of those that run: what has ended never changes again. */
 async function endAll(context: Context, isMeant: RawBuilder<unknown>, end: RestoreEnd): Promise<number> {
-  interface Ended {
-    readonly uuid: string;
-    readonly kind: string;
-    readonly name: string;
-    readonly team_id: number;
-    readonly resource_uuid: string;
-  }
-  const { rows } = await sql<Ended>`
+  const { rows } = await sql<Told>`
     update backup_restore run
     set status = ${end.status}, message = ${end.message && storable(end.message)},
       tables = ${end.tables && JSON.stringify(end.tables)}::jsonb, finished_at = ${end.finished_at}, step = null,
       updated_at = now(), lease_owner = null, lease_expires_at = null
-    from resource where run.status = 'running' and resource.id = run.target_resource_id and ${isMeant}
+    from resource where ${mayBecome(end.status)} and resource.id = run.target_resource_id and ${isMeant}
     returning run.uuid, run.kind, resource.name, resource.team_id, resource.uuid as resource_uuid`.execute(context.db);
-  for (const { uuid, kind, name, team_id, resource_uuid } of rows) {
-    tell(context, {
-      team_id,
-      type: `${kind}.${end.status === "success" ? "finished" : "failed"}`,
-      resource_uuid,
-      payload: { database_name: name, restore_uuid: uuid },
-    });
+  for (const row of rows) {
+    tellOf(context, END_EVENTS[end.status], row);
+    notifyRunEnd(context, row.uuid);
   }
   return rows.length;
+}
+
+interface Told {
+  readonly uuid: string;
+  readonly kind: string;
+  readonly name: string;
+  readonly team_id: number;
+  readonly resource_uuid: string;
+}
+
+const tellOf = (context: Context, what: string, { uuid, kind, name, team_id, resource_uuid }: Told): void =>
+  tell(context, {
+    ...{ team_id, type: `${kind}.${what}`, resource_uuid },
+    payload: { database_name: name, restore_uuid: uuid },
+  });
+
+async function tellOfRequest(context: Context, isMeant: RawBuilder<unknown>): Promise<void> {
+  const { rows } = await sql<Told>`
+    select run.uuid, run.kind, resource.name, resource.team_id, resource.uuid as resource_uuid
+    from backup_restore run join resource on resource.id = run.target_resource_id where ${isMeant}`.execute(context.db);
+  for (const row of rows) tellOf(context, "cancel_requested", row);
 }

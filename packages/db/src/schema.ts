@@ -197,6 +197,14 @@ interface ResourceTable extends Timestamps {
   desired_state: Generated<DesiredState>;
   removing_at: Date | null;
   delete_volumes: Generated<boolean>;
+  docker_cleanup: Generated<boolean>;
+  delete_connected_networks: Generated<boolean>;
+}
+
+/** Written by a trigger: what is found of it on a server was this instance's. */
+interface RemovedResourceTable {
+  uuid: string;
+  removed_at: Generated<Date>;
 }
 
 /** Kept by triggers, so that the total of a list costs one row whatever its length. */
@@ -296,6 +304,7 @@ interface BackupExecutionTable extends Timestamps {
   s3_storage_deleted: Generated<boolean>;
   s3_uploaded: boolean | null;
   finished_at: Date | null;
+  cancel_requested_at: Date | null;
   target: NullableJson<DumpTarget>;
   due_at: Date | null;
   started_at: Date | null;
@@ -338,6 +347,7 @@ interface BackupRestoreTable extends Timestamps {
   tables: NullableJson<readonly RestoredTable[]>;
   started_at: Date | null;
   finished_at: Date | null;
+  cancel_requested_at: Date | null;
   lease_owner: string | null;
   lease_expires_at: Date | null;
 }
@@ -425,6 +435,18 @@ interface EnvTable extends Timestamps {
   is_required: boolean;
   comment: string | null;
   order: number | null;
+}
+
+/** Of a team, project, environment or server alike. */
+export interface SharedVariableTable extends Timestamps {
+  id: Generated<number>;
+  uuid: string;
+  owner_id: number;
+  key: string;
+  value: Sealed;
+  is_multiline: boolean;
+  is_shown_once: boolean;
+  comment: string | null;
 }
 
 interface MetricTable {
@@ -652,6 +674,7 @@ export interface DB {
   server: ServerTable;
   destination: DestinationTable;
   resource: ResourceTable;
+  removed_resource: RemovedResourceTable;
   resource_count: ResourceCountTable;
   application: ApplicationTable;
   database: DatabaseTable;
@@ -668,6 +691,10 @@ export interface DB {
   domain: DomainTable;
   application_preview: ApplicationPreviewTable;
   env: EnvTable;
+  team_variable: SharedVariableTable;
+  project_variable: SharedVariableTable;
+  environment_variable: SharedVariableTable;
+  server_variable: SharedVariableTable;
   metric: MetricTable;
   storage: StorageTable;
   schedule: ScheduleTable;

@@ -21,6 +21,7 @@ import { metricStore, systemMetricStore } from "./metric.ts";
 import { previewStore, systemPreviewStore } from "./preview.ts";
 import { privateKeyStore } from "./private-key.ts";
 import { projectStore } from "./project.ts";
+import { systemQueueStore } from "./queue.ts";
 import { registryStore } from "./registry.ts";
 import { releaseStore, systemReleaseStore } from "./release.ts";
 import { resourceStore, systemResourceStore } from "./resource.ts";
@@ -32,6 +33,7 @@ import { systemScheduledTaskStore } from "./scheduled-task-queue.ts";
 import { serverStore, systemServerStore } from "./server.ts";
 import { serviceStore, systemServiceStore } from "./service.ts";
 import { settingStore } from "./setting.ts";
+import { sharedVariableStore } from "./shared-variable.ts";
 import { storageStore } from "./storage.ts";
 import { tagStore } from "./tag.ts";
 import { teamStore } from "./team.ts";
@@ -79,6 +81,7 @@ function teamStores(context: TeamContext): Stores {
     domains: domainStore(context),
     previews: previewStore(context),
     envs: envStore(context),
+    sharedVariables: sharedVariableStore(context),
     storages: storageStore(context),
     metrics: metricStore(context),
     scheduledTasks: scheduledTaskStore(context),
@@ -110,5 +113,6 @@ function allStores(context: Context): SystemStores {
     webhooks: systemWebhookStore(context),
     servers: systemServerStore(context),
     jobs: systemJobStore(context),
+    queues: systemQueueStore(context),
   };
 }

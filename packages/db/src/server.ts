@@ -156,7 +156,6 @@ export function systemServerStore(context: Context): SystemServerStore {
   return {
     list: async () => (await all().orderBy("id").execute()).map(record),
     find: (id) => firstRecord(all().where("id", "=", id)),
-    listRemoving: async () => (await all().where("removing_at", "is not", null).orderBy("id").execute()).map(record),
     recordHostKey: ({ id, ip, port }, hostKey) =>
       inTransaction(context, async (inside) => {
         const server = await inside.db

@@ -27,6 +27,11 @@ import { certificates } from "./0034-certificates.ts";
 import { containerNames } from "./0036-container-names.ts";
 import { registries } from "./0037-registries.ts";
 import { lastingTroubles } from "./0040-lasting-troubles.ts";
+import { removalAttempts } from "./0041-removal-attempts.ts";
+import { removals } from "./0043-removals.ts";
+import { sharedVariables } from "./0048-shared-variables.ts";
+import { backupCancels } from "./0049-backup-cancels.ts";
+import { removedResources } from "./0051-removed-resources.ts";
 
 /** In the order of their names, which never change once released. */
 export const MIGRATIONS: Readonly<Record<string, Migration>> = {
@@ -58,4 +63,9 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   "0036-container-names": containerNames,
   "0037-registries": registries,
   "0040-lasting-troubles": lastingTroubles,
+  "0041-removal-attempts": removalAttempts,
+  "0043-removals": removals,
+  "0048-shared-variables": sharedVariables,
+  "0049-backup-cancels": backupCancels,
+  "0051-removed-resources": removedResources,
 };

@@ -1,0 +1,29 @@
+import { type Kysely, sql } from "kysely";
+import type { Migration } from "kysely/migration";
+
+/**
+ * What goes with a resource that is removed, and which resources there were: what is found of them on a server later is
+ * known to have been this instance's.
+ */
+export const removals: Migration = {
+  async up(db: Kysely<unknown>): Promise<void> {
+    for (const statement of STATEMENTS) await sql.raw(statement).execute(db);
+  },
+};
+
+const STATEMENTS = [
+  `alter table resource add column docker_cleanup boolean not null default true,
+    add column delete_connected_networks boolean not null default true`,
+  `create table removed_resource (
+    uuid text primary key,
+    removed_at timestamptz(3) not null default now()
+  )`,
+  // However its row goes: by itself or with what it belongs to.
+  `create function record_removed_resource() returns trigger language plpgsql as $$
+  begin
+    insert into removed_resource (uuid) values (old.uuid) on conflict do nothing;
+    return null;
+  end $$`,
+  `create trigger record_removed_resource after delete on resource
+    for each row execute function record_removed_resource()`,
+];

@@ -1,0 +1,9 @@
+import { type Kysely, sql } from "kysely";
+import type { Migration } from "kysely/migration";
+
+/** Resources that were removed long ago are forgotten: they are found by when it was. */
+export const removedResources: Migration = {
+  async up(db: Kysely<unknown>): Promise<void> {
+    await sql`create index removed_resource_removed_at on removed_resource (removed_at)`.execute(db);
+  },
+};

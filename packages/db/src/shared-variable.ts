@@ -1,0 +1,150 @@
+import {
+  DomainError,
+  notFound,
+  type SeenVariable,
+  type SharedReference,
+  type SharedScope,
+  type SharedVariableOwner,
+  type SharedVariableRecord,
+  type SharedVariableStore,
+} from "@berth/core";
+import { type RawBuilder, type Selectable, sql } from "kysely";
+import { type Context, idsOf, type TeamContext } from "./context.ts";
+import { countRows, ofOwner, page, within } from "./page.ts";
+import { pick } from "./pick.ts";
+import type { SharedVariableTable } from "./schema.ts";
+
+const COLUMNS = [
+  "id",
+  "uuid",
+  "key",
+  "value",
+  "is_multiline",
+  "is_shown_once",
+  "comment",
+  "created_at",
+  "updated_at",
+] as const;
+const FIELDS = ["key", "is_multiline", "is_shown_once", "comment"] as const;
+
+const place = (scope: SharedScope, uuid: string) => `${scope}_variable ${uuid} value`;
+
+/** All have the same columns; which owner they refer to is no matter of types. */
+const tableOf = (scope: SharedScope) => `${scope}_variable` as "project_variable";
+
+/** The owner's row, if it is the team's. */
+const OWNER = {
+  team: (id, teamId) => sql`select owner.id from team owner where owner.id = ${id} and owner.id = ${teamId}`,
+  project: (id, teamId) => sql`select owner.id from project owner where owner.id = ${id} and owner.team_id = ${teamId}`,
+  environment: (id, teamId) => sql`select owner.id from environment owner
+    join project on project.id = owner.project_id where owner.id = ${id} and project.team_id = ${teamId}`,
+  server: (id, teamId) => sql`select owner.id from server owner where owner.id = ${id} and owner.team_id = ${teamId}`,
+} as const satisfies Record<SharedScope, (id: number, teamId: number) => RawBuilder<unknown>>;
+
+/** The owner that each scope means for a resource. */
+const OWNER_OF_RESOURCE = {
+  team: sql.ref("resource.team_id"),
+  project: sql.ref("environment.project_id"),
+  environment: sql.ref("resource.environment_id"),
+  server: sql.ref("resource.server_id"),
+} as const satisfies Record<SharedScope, unknown>;
+
+export function sharedVariableStore(context: TeamContext): SharedVariableStore {
+  const { db, teamId } = context;
+  const rowOf = ({ scope, id }: SharedVariableOwner) => OWNER[scope](id, teamId);
+  const idOf = (owner: SharedVariableOwner) => sql<number>`(${rowOf(owner)})`;
+  const ofOwnTeam = (owner: SharedVariableOwner) =>
+    db.selectFrom(tableOf(owner.scope)).where("owner_id", "in", idOf(owner));
+  const seal = (scope: SharedScope, uuid: string, value: string | null) =>
+    value === null ? null : context.cipher.seal(value, place(scope, uuid));
+  return {
+    async alone(owner) {
+      const { rows } = await sql`${rowOf(owner)} for no key update of owner`.execute(db);
+      return rows.length > 0;
+    },
+    list: (owner, paging = {}) =>
+      page(
+        paging,
+        async (window) => {
+          const query = ofOwner(ofOwnTeam(owner).select(COLUMNS), { owner: "owner_id", is: owner.id, id: "id" });
+          return (await within(query, window).execute()).map((row) => record(context, owner.scope, row));
+        },
+        () => countRows(ofOwnTeam(owner)),
+      ),
+    async findByKey(owner, key) {
+      const row = await ofOwnTeam(owner).select(COLUMNS).where("key", "=", key).executeTakeFirst();
+      return row && record(context, owner.scope, row);
+    },
+    async insert(owner, uuid, { value, ...fields }) {
+      const { rows } = await rowOf(owner).execute(db);
+      if (rows.length === 0) throw notFound("Owner");
+      const row = await db
+        .insertInto(tableOf(owner.scope))
+        .values({ ...pick(fields, FIELDS), uuid, owner_id: owner.id, value: seal(owner.scope, uuid, value) })
+        // An error would end the caller's transaction.
+        .onConflict((conflict) => conflict.columns(["owner_id", "key"]).doNothing())
+        .returning(COLUMNS)
+        .executeTakeFirst();
+      if (row === undefined) throw taken(fields.key);
+      return record(context, owner.scope, row);
+    },
+    async update(owner, uuid, { value, ...fields }) {
+      const row = await db
+        .updateTable(tableOf(owner.scope))
+        .set({
+          ...pick(fields, FIELDS),
+          updated_at: sql<Date>`now()`,
+          ...(value === undefined ? {} : { value: seal(owner.scope, uuid, value) }),
+        })
+        .where("uuid", "=", uuid)
+        .where("owner_id", "in", idOf(owner))
+        .returning(COLUMNS)
+        .executeTakeFirst();
+      return row && record(context, owner.scope, row);
+    },
+    async delete(owner, uuid) {
+      const deleted = await db
+        .deleteFrom(tableOf(owner.scope))
+        .where("uuid", "=", uuid)
+        .where("owner_id", "in", idOf(owner))
+        .executeTakeFirst();
+      return deleted.numDeletedRows > 0n;
+    },
+    async seenBy(resourceIds, references) {
+      if (references.length === 0) return [];
+      const byScope = [...Map.groupBy(references, ({ scope }) => scope)];
+      const { rows } = await sql<SeenRow>`${sql.join(byScope.map(seen), sql` union all `)}`.execute(db);
+      return rows.map(({ uuid, value, ...row }) => ({ ...row, value: open(context, row.scope, { uuid, value }) }));
+
+      function seen([scope, wanted]: readonly [SharedScope, readonly SharedReference[]]) {
+        return sql`select resource.id as resource_id, ${scope}::text as scope,
+            variable.uuid, variable.key, variable.value, variable.is_shown_once
+          from resource join environment on environment.id = resource.environment_id
+          join ${sql.table(tableOf(scope))} variable on variable.owner_id = ${OWNER_OF_RESOURCE[scope]}
+          where resource.team_id = ${teamId} and resource.id in ${idsOf(resourceIds)}
+            and variable.key = any(${wanted.map(({ key }) => key)}::text[])`;
+      }
+    },
+  };
+}
+
+interface SeenRow extends Omit<SeenVariable, "value"> {
+  readonly uuid: string;
+  readonly value: Uint8Array | null;
+}
+
+const open = ({ cipher }: Context, scope: SharedScope, { uuid, value }: Pick<Row, "uuid" | "value">) =>
+  value === null ? null : cipher.open(value, place(scope, uuid));
+
+type Row = Omit<Selectable<SharedVariableTable>, "owner_id">;
+
+const record = (context: Context, scope: SharedScope, row: Row): SharedVariableRecord => ({
+  ...row,
+  value: open(context, scope, row),
+});
+
+const taken = (key: string) =>
+  new DomainError(
+    "resource.already_exists",
+    `The shared variable ${key} already exists. Update it, or choose another key.`,
+  );
