@@ -66,6 +66,7 @@ describe.skipIf(!hasEngine)("a cleanup of an engine", { timeout: 20_000 }, () =>
     const recorded = {
       instance,
       resources: new Set([resourceUuid]),
+      own: new Set([resourceUuid]),
       deployments: new Set([running.image.split(":")[1] ?? ""]),
       networks: new Set<string>(),
     };
@@ -93,7 +94,7 @@ describe.skipIf(!hasEngine)("a cleanup of an engine", { timeout: 20_000 }, () =>
     const container = await docker.createContainer({
       name,
       Image: image?.Id ?? "",
-      Labels: labels({ "berth.resource": "gone" }),
+      Labels: labels({ "berth.resource": "gone", "berth.role": "release" }),
       HostConfig: { Mounts: [{ Type: "volume", Source: "", Target: "/data" }] },
     });
     made.push(() => container.remove({ force: true, v: true }));

@@ -1,7 +1,8 @@
 import type { CleanupOperation, SeenObject, ServerCleaner } from "@berth/core";
 import type Docker from "dockerode";
+import { builtBy, refIn } from "./builder/names.ts";
 import { engineError, statusCodeOf } from "./client.ts";
-import { LABELS } from "./labels.ts";
+import { LABELS, labelOf } from "./labels.ts";
 
 export interface DockerCleanerOptions {
   readonly docker: Docker;
@@ -69,7 +70,8 @@ async function observe(docker: Docker): Promise<readonly SeenObject[]> {
   const byId = new Map([...images, ...named].map((image) => [image.Id, image]));
   return [
     ...containers.map(({ Id, Names, Labels, State }) => ({
-      ...labelsOf(Labels),
+      // Whoever runs an image that Berth has built gets a container with its labels. It is for nothing of Berth's.
+      ...labelsOf(labelOf(Labels, LABELS.role) === undefined ? {} : Labels),
       type: "container" as const,
       id: Id,
       name: Names[0]?.slice(1) ?? null,
@@ -103,25 +105,16 @@ function seenImages(image: Docker.ImageInfo, isUsed: boolean): SeenObject[] {
   const names = (image.RepoTags ?? []).filter((name) => name !== "<none>:<none>");
   if (names.length === 0) return [{ ...common, ...labels, name: null, isInUse: isUsed }];
   return names.flatMap((name) => {
-    const [, resourceUuid = null, deploymentUuid = null] =
-      /^berth\/([a-z0-9-]+):([a-z0-9-]+)(?:\.[\w.-]+)?$/.exec(name) ?? [];
-    if (resourceUuid === null) return [];
+    const ref = refIn(name);
+    if (ref === undefined) return [];
+    const instance = builtBy(name, image.Labels) ?? null;
     // Taking away one of several names removes no content, so a container does not hold it.
-    return [
-      {
-        ...common,
-        instance: labels.instance,
-        resourceUuid,
-        deploymentUuid,
-        name,
-        isInUse: isUsed && names.length === 1,
-      },
-    ];
+    return [{ ...common, ...ref, instance, name, isInUse: isUsed && names.length === 1 }];
   });
 }
 
 const labelsOf = (labels: Readonly<Record<string, string>>) => ({
-  instance: labels[LABELS.instance] ?? null,
-  resourceUuid: labels[LABELS.resource] ?? null,
-  deploymentUuid: labels[LABELS.deployment] ?? null,
+  instance: labelOf(labels, LABELS.instance) ?? null,
+  resourceUuid: labelOf(labels, LABELS.resource) ?? null,
+  deploymentUuid: labelOf(labels, LABELS.deployment) ?? null,
 });

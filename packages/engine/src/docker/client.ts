@@ -4,6 +4,7 @@ import { inspect } from "node:util";
 import { DomainError, isDomainError } from "@berth/core";
 import Docker from "dockerode";
 import type { Host } from "../host/host.ts";
+import { TIME_LIMITS, type TimeLimits, withTimeLimits } from "./time-limit.ts";
 
 /** Of the engine that listens on a socket of this machine, for people; `undefined` when none answers. */
 export async function dockerVersion(socketPath: string): Promise<string | undefined> {
@@ -21,7 +22,7 @@ export async function dockerVersion(socketPath: string): Promise<string | undefi
 export const DOCKER_SOCKET = "/var/run/docker.sock";
 
 /** The engine's HTTP API, over a socket of the machine: the same for this one and for one over SSH. */
-export function dockerClient(host: Host, socketPath: string = DOCKER_SOCKET): Docker {
+export function dockerClient(host: Host, socketPath: string = DOCKER_SOCKET, limits: TimeLimits = TIME_LIMITS): Docker {
   // Unversioned paths: the engine answers in its own version, from 1.41 on.
   const options: Docker.DockerOptions & { readonly agent: Agent } = {
     protocol: "http",
@@ -30,7 +31,7 @@ export function dockerClient(host: Host, socketPath: string = DOCKER_SOCKET): Do
     // Missing in the library's types.
     agent: socketAgent(host, socketPath),
   };
-  return asksAgain(new Docker(options));
+  return asksAgain(withTimeLimits(new Docker(options), host.name, limits));
 }
 
 /**

@@ -108,7 +108,7 @@ describeDocker("a program in a container", IMAGES, (fixture) => {
   });
 
   test.runIf(hasSshd)(
-    "is the same over SSH, and has not succeeded when the connection breaks",
+    "is the same over SSH, and has not succeeded, and goes on no longer, when the connection breaks",
     async () => {
       const sshd = await makeSshd();
       await sshd.start();
@@ -130,18 +130,21 @@ describeDocker("a program in a container", IMAGES, (fixture) => {
         });
         expect(bytes().equals(data)).toBe(true);
 
-        const half = { argv: ["sh", "-c", "echo half; sleep 3; echo rest"], variables: {} } as const;
+        const half = { argv: ["sh", "-c", "printf %0100d 1; sleep 7534; echo rest"], variables: {} } as const;
         const cutAfterHalf = async (read: AsyncIterable<Uint8Array>) => {
           for await (const _ of read) sshd.cut();
         };
-        await expect(far.command(spec, half, { signal: signal(), output: cutAfterHalf })).rejects.toThrow();
+        await expect(far.command(spec, half, { signal: signal(), output: cutAfterHalf })).rejects.toMatchObject({
+          code: expect.stringMatching(/^(engine|server)\.unreachable$/),
+        });
+        await vi.waitFor(async () => expect(await count("7534")).toBe(0), { ...WAIT, timeout: 30_000 });
       } finally {
         await host.close();
         await sshd.remove();
         rmSync(bridgeFolder, { recursive: true, force: true });
       }
     },
-    30_000,
+    90_000,
   );
 
   test("that takes no more of its input ends all the same", async () => {

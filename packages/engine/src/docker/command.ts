@@ -2,10 +2,20 @@ import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import type { Duplex } from "node:stream";
 import { setTimeout as delay } from "node:timers/promises";
-import { type CommandIO, type CommandResult, type DatabaseCommand, DomainError } from "@berth/core";
+import { type CommandIO, type CommandResult, type DatabaseCommand, isDomainError } from "@berth/core";
 import type Docker from "dockerode";
 import { splitLines } from "../host/lines.ts";
-import { cancelled, exitCodeOf, killGroup, PID_LENGTH_MAX, prepared } from "./exec.ts";
+import {
+  brokenOff,
+  cancelled,
+  endLaunched,
+  endWhenBack,
+  exitCodeOf,
+  isOutOfReach,
+  type Launched,
+  PID_LENGTH_MAX,
+  prepared,
+} from "./exec.ts";
 import { readFrames } from "./frames.ts";
 
 /**
@@ -30,15 +40,15 @@ export async function commandIn(
   { signal, input, output = drain }: CommandIO,
 ): Promise<CommandResult> {
   if (signal.aborted) throw cancelled();
-  const container = docker.getContainer(containerId);
   const end = `berth-end-${randomBytes(12).toString("hex")}`;
   const env = { ...variables, ...(file && { BERTH_FILE_PATH: file.path, BERTH_FILE_TEXT: file.text }) };
-  const exec = await prepared(container, {
+  const launched = await prepared(docker.getContainer(containerId), {
     Cmd: ["/bin/sh", "-c", LAUNCHER, "sh", end, ...argv],
     // Neither arguments nor what is asked of the engine later show them.
     Env: Object.entries(env).map(([name, value]) => `${name}=${value}`),
     AttachStdin: input !== undefined,
   });
+  const { exec } = launched;
   const stream = await exec.start({ hijack: true, stdin: input !== undefined });
   const streams = streamsOf(stream, end);
   const aborted = Promise.withResolvers<never>();
@@ -50,17 +60,18 @@ export async function commandIn(
     // What is read to its end has ended, whether it took all that was fed to it or not; what cannot be fed has failed.
     await Promise.race([read, aborted.promise, fed.then(() => read)]);
   } catch (cause) {
-    await kill(container, streams.pid, file?.path);
+    await kill(launched, streams.pid, file?.path);
     throw cause;
   } finally {
     signal.removeEventListener("abort", onAbort);
     for (const one of [read, fed, aborted.promise]) one.catch(() => undefined);
     stream.destroy();
   }
-  const exitCode = await exitCodeOf(exec);
-  if (exitCode === 0 && !streams.isComplete()) {
-    throw new DomainError("engine.unreachable", "The connection to the program broke off before its end.");
-  }
+  const exitCode = await exitCodeOf(exec).catch(async (cause: unknown) => {
+    await kill(launched, streams.pid, file?.path);
+    throw cause;
+  });
+  if (exitCode === 0 && !streams.isComplete()) throw brokenOff();
   return { exitCode, errors: streams.errors() };
 }
 
@@ -80,12 +91,13 @@ async function feed(stream: Duplex, input: AsyncIterable<Uint8Array>): Promise<v
 }
 
 /** The program may not have begun yet: it must not begin after that. */
-async function kill(container: Docker.Container, pid: Promise<number | undefined>, path?: string): Promise<void> {
+async function kill(launched: Launched, pid: Promise<number | undefined>, path?: string): Promise<void> {
   const begun = await Promise.race([pid, delay(BEGIN_MS, undefined, { ref: false })]);
   try {
-    await killGroup(container, begun, path);
+    await endLaunched(launched, begun, path);
   } catch {
-    // The reason why it was to be killed counts; an engine that cannot be reached is told of by the next call.
+    // The reason why it was to be ended counts.
+    void endWhenBack(launched, begun, path);
   }
 }
 
@@ -113,7 +125,7 @@ function streamsOf(stream: AsyncIterable<Uint8Array | string>, end: string) {
   };
 
   async function* read(): AsyncGenerator<Uint8Array> {
-    for await (const { stream: from, bytes } of readFrames(stream)) {
+    for await (const { stream: from, bytes } of framesOf(stream)) {
       if (from === "stderr") takeError(bytes);
       else {
         const all = tail.length === 0 ? bytes : Buffer.concat([tail, bytes]);
@@ -139,6 +151,15 @@ function streamsOf(stream: AsyncIterable<Uint8Array | string>, end: string) {
     rest: () => drain(output),
     errors: (): readonly string[] => lines,
   };
+}
+
+/** Whoever reads it may have failures of its own, and shall know them from this one. */
+async function* framesOf(stream: AsyncIterable<Uint8Array | string>): ReturnType<typeof readFrames> {
+  try {
+    yield* readFrames(stream);
+  } catch (cause) {
+    throw isOutOfReach(cause) && !isDomainError(cause) ? brokenOff(cause) : cause;
+  }
 }
 
 const LINES_MAX = 200;

@@ -2,7 +2,7 @@ import { containerName, DomainError, type ReleaseRef } from "@berth/core";
 import type Docker from "dockerode";
 import type { ContainerInspectInfo } from "dockerode";
 import { statusCodeOf } from "./client.ts";
-import { LABELS, refOf } from "./labels.ts";
+import { LABELS, labelOf, refOf } from "./labels.ts";
 import { nameOf } from "./state.ts";
 import type { Seen } from "./watch.ts";
 
@@ -25,7 +25,7 @@ export async function requireName(place: Place, name: string, resourceUuid: stri
 
 /** Idempotent. @throws DomainError as above. */
 export async function takeName(place: Place, { id, info, state }: Pick<Seen, "id" | "info" | "state">): Promise<void> {
-  const name = info.Config.Labels[LABELS.lastingName];
+  const name = labelOf(info.Config.Labels, LABELS.lastingName);
   if (name === undefined) return;
   for (let attempt = 1; ; attempt++) {
     const holder = await holderOf(place, name);
@@ -90,7 +90,7 @@ function ownRef({ server, instance }: Place, holder: ContainerInspectInfo, resou
   const whose =
     ref === undefined
       ? "a container that Berth did not make. Rename or remove it"
-      : `the container of ${holder.Config.Labels[LABELS.name] ?? ref.resourceUuid}, which was deployed with it. Deploy that one again under its new name`;
+      : `the container of ${labelOf(holder.Config.Labels, LABELS.name) ?? ref.resourceUuid}, which was deployed with it. Deploy that one again under its new name`;
   const message = `The name ${name} is taken on server ${server} by ${whose}, or choose another custom_internal_name; then deploy again.`;
   throw new DomainError("deploy.start_failed", message);
 }

@@ -49,6 +49,12 @@ describe("what the engine is told of a release", () => {
     });
   });
 
+  test("leaves none of Berth's own labels to the image", () => {
+    const made = of({ ports: [] }).Labels ?? {};
+    for (const name of Object.values(LABELS)) expect(made).toHaveProperty([name]);
+    expect([made[LABELS.port], made[LABELS.container], made[LABELS.lastingName]]).toEqual(["", "", ""]);
+  });
+
   test("starts its image as that says, unless the kind of resource says otherwise", () => {
     const check = { intervalSeconds: 15, timeoutSeconds: 5, retries: 3, startPeriodSeconds: 2 };
     const healthCheck = { argv: ["redis-cli", "ping"] as const, ...check };

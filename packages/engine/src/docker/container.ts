@@ -9,7 +9,7 @@ import {
   type StorageMount,
 } from "@berth/core";
 import type { ContainerCreateOptions, DeviceRequest, HostConfig, MountConfig, PortMap } from "dockerode";
-import { LABELS, releaseLabels } from "./labels.ts";
+import { LABELS, releaseLabels, uninherited } from "./labels.ts";
 import { volumeName } from "./volumes.ts";
 
 export interface ContainerPlace {
@@ -22,7 +22,7 @@ export interface ContainerPlace {
 /** What the engine is told to make of a release. Pure: the same spec gives the same container. */
 export function createOptions(spec: ReleaseSpec, place: ContainerPlace): ContainerCreateOptions {
   const options = containerOf(spec, place);
-  return { ...options, Labels: { ...options.Labels, [LABELS.spec]: fingerprint(options) } };
+  return { ...options, Labels: { ...uninherited({ ...options.Labels, [LABELS.spec]: fingerprint(options) }) } };
 }
 
 /** What a release has that asks for nothing. */

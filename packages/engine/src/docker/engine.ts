@@ -17,18 +17,19 @@ import type { ImageBuilder } from "./builder.ts";
 import { engineError, statusCodeOf } from "./client.ts";
 import { commandIn } from "./command.ts";
 import { rename } from "./compose/member.ts";
-import { isStack, removeStackNetworks, startStack, stopStack } from "./compose/start.ts";
+import { isStack, removeMadeNetworks, removeStackNetworks, startStack, stopStack } from "./compose/start.ts";
 import type { ComposeTool } from "./compose/tool.ts";
 import { requireName, takeName } from "./container-name.ts";
 import { executeIn } from "./exec.ts";
 import { dockerForwarder } from "./forward.ts";
-import { LABELS, ownedLabels } from "./labels.ts";
+import { LABELS, labelOf, ownedLabels } from "./labels.ts";
 import { readLog } from "./logs.ts";
 import { removeNetworks } from "./networks.ts";
+import { ownersOf } from "./owners.ts";
 import { listeningPorts } from "./ports.ts";
 import { removeContainer, resumeContainer, startRelease } from "./start.ts";
 import { sumOf, usageOf } from "./usage.ts";
-import { removeVolumes } from "./volumes.ts";
+import { removeVolumes, volumesOf } from "./volumes.ts";
 import { type Seen, type SeenContainer, watchReleases } from "./watch.ts";
 
 export interface DockerEngineOptions {
@@ -44,7 +45,7 @@ export interface DockerEngineOptions {
   readonly images?: EngineImages | undefined;
   /** The network that releases join which name none; made when it is missing. */
   readonly network: string;
-  /** How often everything is looked at anew, for what no event told. Default 15. */
+  /** How often everything is looked at anew, for what no event told. Default 30. */
   readonly resyncSeconds?: number;
   /** Told of what fails in the background, where nobody waits for it. */
   readonly warn?: (message: string, cause: unknown) => void;
@@ -56,6 +57,8 @@ export interface DockerEngine extends Engine {
   resume: NonNullable<Engine["resume"]>;
   requireName: NonNullable<Engine["requireName"]>;
   takeName: NonNullable<Engine["takeName"]>;
+  ownersOf: NonNullable<Engine["ownersOf"]>;
+  volumesOf: NonNullable<Engine["volumesOf"]>;
   /** Begins to follow the engine's events. Every other call does this too. @throws DomainError `engine.unreachable` */
   open(): Promise<void>;
   /** Ends the engine object; nothing may be asked of it any more. Containers go on unless they are asked to stop. */
@@ -65,7 +68,7 @@ export interface DockerEngine extends Engine {
 }
 
 const STOP_GRACE_SECONDS = 10; // Docker's own default for "docker stop".
-const RESYNC_SECONDS = 15;
+const RESYNC_SECONDS = 30;
 
 export function dockerEngine(options: DockerEngineOptions): DockerEngine {
   const { host, docker, instance, builder, network, warn = () => {} } = options;
@@ -98,9 +101,11 @@ export function dockerEngine(options: DockerEngineOptions): DockerEngine {
     if (seen !== undefined) await stopSeen(seen, graceSeconds);
   }
 
-  async function stopSeen({ id, containers }: Seen, graceSeconds: number): Promise<void> {
+  async function stopSeen({ id, containers }: Seen, graceSeconds: number, isAtOnce = false): Promise<void> {
     if (containers.length === 0) return await stopContainer(docker, id, graceSeconds);
-    await stopStack(containers, (one) => stopContainer(docker, one.id, graceOf(one, graceSeconds)));
+    const stopOne = (one: SeenContainer) => stopContainer(docker, one.id, graceOf(one, graceSeconds));
+    if (isAtOnce) await Promise.all(containers.map(stopOne));
+    else await stopStack(containers, stopOne);
   }
 
   /** What another release has too goes on in that; the rest is this one's to be stopped. */
@@ -116,11 +121,12 @@ export function dockerEngine(options: DockerEngineOptions): DockerEngine {
     return await watch.find(ref);
   }
 
-  async function removeSeen({ id, info, state, containers }: Seen): Promise<void> {
+  async function removeSeen({ id, info, state, containers }: Seen, keepsNetworks: boolean): Promise<void> {
     const ids = containers.length === 0 ? [id] : containers.map((one) => one.id);
     await Promise.all(ids.map((one) => removeContainer(docker.getContainer(one))));
-    const scope = info.Config.Labels[LABELS.scope];
-    if (scope !== undefined) await removeStackNetworks({ docker, instance }, state.resourceUuid, scope);
+    const scope = labelOf(info.Config.Labels, LABELS.scope);
+    if (scope !== undefined && !keepsNetworks)
+      await removeStackNetworks({ docker, instance }, state.resourceUuid, scope);
   }
 
   async function start(spec: ReleaseSpec, io: WorkIO): Promise<void> {
@@ -184,14 +190,16 @@ export function dockerEngine(options: DockerEngineOptions): DockerEngine {
         if (seen !== undefined) await takeName({ docker, server: host.name, instance }, seen);
       }),
     stop: (ref, { graceSeconds }) => alone(ref.deploymentUuid, () => stop(ref, graceSeconds)),
-    remove: (ref, { graceSeconds = STOP_GRACE_SECONDS } = {}) =>
+    remove: (ref, removal = {}) =>
       alone(ref.deploymentUuid, async () => {
+        const { graceSeconds = STOP_GRACE_SECONDS, isAtOnce, keepsImages = false, keepsNetworks = false } = removal;
         const seen = await leaveShared(ref);
         if (seen !== undefined) {
-          await stopSeen(seen, graceSeconds);
-          await removeSeen(seen);
+          await stopSeen(seen, graceSeconds, isAtOnce);
+          await removeSeen(seen, keepsNetworks);
         }
-        await builder.removeImage(ref);
+        if (!keepsNetworks) await removeMadeNetworks({ docker, instance }, ref);
+        if (!keepsImages) await builder.removeImage(ref);
       }),
     inspect: async (ref) => (await watch.find(ref))?.state,
     list: () => watch.list(),
@@ -212,21 +220,24 @@ export function dockerEngine(options: DockerEngineOptions): DockerEngine {
       const seen = await watch.find(ref);
       return seen?.state.state === "running" ? await listeningPorts(docker, seen.id) : [];
     },
+    volumesOf: (ref) => volumesOf(docker, { instance, ...ref }),
     removeVolumes: (resourceUuid, volumes) =>
       removeVolumes(
         docker,
         { instance, resourceUuid },
         volumes.map(({ uuid }) => uuid),
       ),
-    async removeResource(resourceUuid, { deleteVolumes }) {
+    async removeResource(resourceUuid, { deleteVolumes, ...kept }) {
       const own = (await watch.list()).filter((release) => release.resourceUuid === resourceUuid);
       // One after the other: two that have a container in common would each leave it to the other.
-      for (const release of own) await engine.remove(release);
-      await removeNetworks(docker, { ...ownedLabels(instance), [LABELS.resource]: resourceUuid });
+      for (const release of own) await engine.remove(release, kept);
       await forwards.close(resourceUuid);
-      await builder.removeImages(resourceUuid);
+      if (!kept.keepsNetworks)
+        await removeNetworks(docker, { ...ownedLabels(instance), [LABELS.resource]: resourceUuid });
+      if (!kept.keepsImages) await builder.removeImages(resourceUuid);
       if (deleteVolumes) await removeVolumes(docker, { instance, resourceUuid });
     },
+    ownersOf: (objects) => ownersOf({ docker, instance }, objects),
     forwards,
     onStateChange: (listener) => watch.onChange(listener),
     async usage(ref) {
@@ -331,8 +342,10 @@ function withDomainErrors(engine: DockerEngine, server: string, begin: () => voi
     exec: wrapped(engine.exec),
     command: wrapped(engine.command),
     listeningPorts: repeated(engine.listeningPorts),
+    volumesOf: repeated(engine.volumesOf),
     removeVolumes: repeated(engine.removeVolumes),
     removeResource: repeated(engine.removeResource),
+    ownersOf: repeated(engine.ownersOf),
     usage: repeated(engine.usage),
     onStateChange(listener) {
       begin();

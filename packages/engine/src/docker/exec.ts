@@ -1,5 +1,6 @@
+import { finished } from "node:stream/promises";
 import { setTimeout as delay } from "node:timers/promises";
-import { DomainError, type ExecResult } from "@berth/core";
+import { DomainError, type ExecResult, isDomainError } from "@berth/core";
 import type Docker from "dockerode";
 import { splitLines } from "../host/lines.ts";
 import { statusCodeOf } from "./client.ts";
@@ -15,7 +16,9 @@ export interface ExecOptions {
 /** Tells its process id, then becomes the script's shell. The script is one argument and never read by this line. */
 const LAUNCHER = 'echo "$$" && exec /bin/sh -c "$1"';
 /** The shell of an exec leads a process group of its own. */
-const KILLER = 'kill -KILL -- "-$1" || kill -KILL "$1"; if [ -n "$2" ]; then rm -f -- "$2"; fi';
+const KILLER = `if [ -z "$3" ]; then kill -KILL "-$1" || kill -KILL "$1"
+elif ! kill -0 "$1"; then kill -KILL "-$1"; fi
+if [ -n "$2" ]; then rm -f -- "$2"; fi`;
 
 /**
  * Runs a script in a container by its own shell, as its user.
@@ -28,39 +31,68 @@ export async function executeIn(
   { timeoutSeconds, signal, maxOutputBytes = OUTPUT_BYTES_MAX, onLine }: ExecOptions,
 ): Promise<ExecResult> {
   if (signal?.aborted) throw cancelled();
-  const container = docker.getContainer(containerId);
-  const exec = await prepared(container, { Cmd: ["/bin/sh", "-c", LAUNCHER, "sh", script] });
+  const launched = await prepared(docker.getContainer(containerId), {
+    Cmd: ["/bin/sh", "-c", LAUNCHER, "sh", script],
+  });
+  const { exec } = launched;
   const stream = await exec.start({ hijack: false, stdin: false });
   const output = outputOf(maxOutputBytes, onLine);
   const read = output.take(stream);
-  const end = await firstEnd(exec, read, { timeoutSeconds, signal });
-  if (end === "exited") await output.settled(read);
-  else {
-    // The script may not have begun yet: it must not begin after that.
-    const pid = await Promise.race([
-      output.pid,
-      read.then(() => undefined),
-      delay(BEGIN_MS, undefined, { ref: false }),
-    ]);
-    await killGroup(container, pid);
+  // The script may not have begun yet: it must not begin after it was told to end.
+  const begun = () =>
+    Promise.race([output.pid, read.then(() => undefined), delay(BEGIN_MS, undefined, { ref: false })]);
+  try {
+    const end = await firstEnd(exec, read, { timeoutSeconds, signal });
+    if (end === "exited") {
+      await output.settled(read);
+      return { ...output.kept(), exitCode: await exitCodeOf(exec) };
+    }
+    await endLaunched(launched, await begun());
     await Promise.race([read, delay(LAST_WORDS_MS, undefined, { ref: false })]);
+    if (end === "aborted") throw cancelled();
+    return { ...output.kept(), exitCode: 124 };
+  } catch (cause) {
+    if (!isOutOfReach(cause)) throw cause;
+    const pid = begun().catch(() => undefined);
+    void pid.then((known) => endWhenBack(launched, known));
+    throw isDomainError(cause) ? cause : brokenOff(cause);
+  } finally {
+    stream.destroy();
   }
-  stream.destroy();
-  if (end === "aborted") throw cancelled();
-  if (end === "timeout") return { ...output.kept(), exitCode: 124 };
-  return { ...output.kept(), exitCode: await exitCodeOf(exec) };
+}
+
+/** An engine that answers, whatever it says, is not. */
+export const isOutOfReach = (cause: unknown): boolean =>
+  isDomainError(cause)
+    ? isDomainError(cause, "engine.unreachable", "server.unreachable")
+    : cause instanceof Error && statusCodeOf(cause) === undefined;
+
+/** The connection, of which the program itself knows nothing. */
+export const brokenOff = (cause?: unknown): DomainError =>
+  new DomainError("engine.unreachable", "The connection to the program broke off before its end.", { cause });
+
+/** A program in a container. */
+export interface Launched {
+  readonly container: Docker.Container;
+  readonly exec: Docker.Exec;
+  /** The container. Once it was started anew, process ids are others'; `undefined` when that cannot be known. */
+  readonly startedAt: Promise<string | undefined>;
 }
 
 /** @throws DomainError `resource.not_running` */
-export async function prepared(container: Docker.Container, options: Docker.ExecCreateOptions): Promise<Docker.Exec> {
+export async function prepared(container: Docker.Container, options: Docker.ExecCreateOptions): Promise<Launched> {
+  const startedAt = startOf(container).catch(() => undefined);
   try {
-    return await container.exec({ ...options, AttachStdout: true, AttachStderr: true });
+    const exec = await container.exec({ ...options, AttachStdout: true, AttachStderr: true });
+    return { container, exec, startedAt };
   } catch (cause) {
     const code = statusCodeOf(cause);
     if (code !== 404 && code !== 409) throw cause;
     throw new DomainError("resource.not_running", "Its container is not running. Start it first.", { cause });
   }
 }
+
+const startOf = async (container: Docker.Container) => (await container.inspect()).State.StartedAt;
 
 /** What it left in the background may keep the output open after the script has ended. */
 async function firstEnd(
@@ -94,29 +126,62 @@ export async function exitCodeOf(exec: Docker.Exec): Promise<number> {
   for (let attempt = 0; ; attempt++) {
     const { Running, ExitCode } = await exec.inspect();
     if (!Running && ExitCode !== null) return ExitCode;
-    if (attempt > SETTLE_ATTEMPTS) throw new DomainError("engine.failed", "The engine does not say how it ended.");
+    // An engine ends the output of no program that goes on.
+    if (attempt > SETTLE_ATTEMPTS) throw brokenOff();
     await delay(SETTLE_MS);
   }
 }
 
-/** Ends what runs in the container, not only the wait for it. @param path Of a file that goes with it. */
-export async function killGroup(container: Docker.Container, pid: number | undefined, path = ""): Promise<void> {
+/**
+ * Ends what runs in the container, not only the wait for it, and nothing of anybody else.
+ * @param path Of a file that goes with it.
+ */
+export async function endLaunched(launched: Launched, pid: number | undefined, path = ""): Promise<void> {
+  const { container, exec, startedAt } = launched;
   if (pid === undefined) return;
   try {
+    // Newer engines end the shell when nobody listens any more, and nothing that it has started. While something of
+    // its group goes on, no other process gets its number: one that has it then is another's.
+    const hasEnded = await hasExited(exec);
+    if ((await startOf(container)) !== (await startedAt)) return;
     const killer = await container.exec({
-      Cmd: ["/bin/sh", "-c", KILLER, "sh", String(pid), path],
+      Cmd: ["/bin/sh", "-c", KILLER, "sh", String(pid), path, hasEnded ? "ended" : ""],
       AttachStdout: true,
     });
     const stream = await killer.start({ hijack: false, stdin: false });
-    stream.resume();
-    const ended = new Promise<void>((resolve) => stream.once("close", resolve).once("end", resolve));
-    stream.once("error", () => stream.destroy());
+    const ended = finished(stream.resume()).finally(() => stream.destroy());
     // A shell of an image's own making may do anything but kill.
     await Promise.race([ended, delay(KILL_MS_MAX, undefined, { ref: false })]);
     stream.destroy();
   } catch (cause) {
     // It ended with its container.
     if (statusCodeOf(cause) === undefined) throw cause;
+  }
+}
+
+async function hasExited(exec: Docker.Exec): Promise<boolean> {
+  try {
+    return !(await exec.inspect()).Running;
+  } catch (cause) {
+    // An engine forgets those that have ended a few minutes ago.
+    if (statusCodeOf(cause) === 404) return true;
+    throw cause;
+  }
+}
+
+/**
+ * Ends what goes on in a container that cannot be reached, as soon as it can be again: nobody would take what it says.
+ * Never rejects; nobody waits for it.
+ */
+export async function endWhenBack(launched: Launched, pid: number | undefined, path?: string): Promise<void> {
+  const endMs = performance.now() + BACK_MS_MAX;
+  for (let waitMs = BACK_MS; performance.now() < endMs; waitMs = Math.min(waitMs * 2, BACK_MS * 10)) {
+    try {
+      return await endLaunched(launched, pid, path);
+    } catch (cause) {
+      if (!isOutOfReach(cause)) return;
+      await delay(waitMs, undefined, { ref: false });
+    }
   }
 }
 
@@ -194,6 +259,8 @@ const OUTPUT_BYTES_MAX = 1 << 20;
 export const PID_LENGTH_MAX = 20;
 const BEGIN_MS = 5000;
 const KILL_MS_MAX = 5000;
+const BACK_MS = 500;
+const BACK_MS_MAX = 3_600_000; // Who is away for longer has been started anew, as a rule.
 const LATE_MS = 1000;
 const LATE_MS_MAX = 30_000;
 const LAST_WORDS_MS = 2000;

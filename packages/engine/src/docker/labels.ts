@@ -35,6 +35,20 @@ export const RELEASE_ROLE = "release";
 
 export type Labels = Readonly<Record<string, string>>;
 
+type LabelName = (typeof LABELS)[keyof typeof LABELS];
+
+/** Empty as it is where a container does not have it: no image lends it one. */
+export const labelOf = (labels: Labels | null | undefined, name: LabelName): string | undefined =>
+  labels?.[name] || undefined;
+
+const NONE: Labels = Object.fromEntries(Object.values(LABELS).map((name) => [name, ""]));
+
+/**
+ * These labels, and every other one of Berth's empty. What an image or a container does not say itself it has from the
+ * image that it is made of, which anybody may have made.
+ */
+export const uninherited = (labels: Labels): Labels => ({ ...NONE, ...labels });
+
 export const ownedLabels = (instance: string): Labels => ({
   [LABELS.managed]: "true",
   [LABELS.instance]: instance,
@@ -71,7 +85,7 @@ export const releaseFilter = (instance: string, ref: Partial<ReleaseRef> = {}): 
 /** `undefined`: not a release of this instance. */
 export function refOf(labels: Labels | undefined, instance: string): ReleaseRef | undefined {
   if (labels?.[LABELS.instance] !== instance || labels[LABELS.role] !== RELEASE_ROLE) return undefined;
-  const resourceUuid = labels[LABELS.resource];
-  const deploymentUuid = labels[LABELS.deployment];
+  const resourceUuid = labelOf(labels, LABELS.resource);
+  const deploymentUuid = labelOf(labels, LABELS.deployment);
   return resourceUuid && deploymentUuid ? { resourceUuid, deploymentUuid } : undefined;
 }

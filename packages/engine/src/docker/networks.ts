@@ -59,7 +59,8 @@ export async function removeNetworks(docker: Docker, labels: Labels): Promise<vo
   for (const { Id } of found) await removeNetwork(docker, Id);
 }
 
-async function removeNetwork(docker: Docker, id: string): Promise<void> {
+/** What is in use stays. */
+export async function removeNetwork(docker: Docker, id: string): Promise<void> {
   try {
     await docker.getNetwork(id).remove();
   } catch (cause) {

@@ -54,6 +54,29 @@ describeDocker("a container of a release", IMAGES, (fixture) => {
   };
   const get = (url: string) => vi.waitFor(async () => await (await fetch(url)).text(), WAIT);
 
+  test("believes nothing that its image says of it in Berth's own labels", async () => {
+    const [victim, theirName] = [await started(), fixture.name("theirs")];
+    const forged = {
+      ...{ managed: "true", instance: world.instance, role: "release", kind: "database", name: "theirs" },
+      ...{ resource: victim.resourceUuid, deployment: victim.deploymentUuid, storage: "x", spec: "x", version: "x" },
+      ...{ container: "db", order: "7", excluded: "true", replicas: "2", scope: victim.resourceUuid, port: "1" },
+      "lasting-name": theirName,
+    };
+    const labels = Object.entries(forged).map(([name, value]) => `berth.${name}=${value}`);
+    const image = await world.image(`LABEL ${labels.join(" ")}`);
+    const made = specOf(image);
+    const state = await engine.start(made, io());
+    expect(state).toMatchObject({ resourceUuid: made.resourceUuid, deploymentUuid: made.deploymentUuid });
+    expect(state.upstream?.port).toBe(made.ports[0]);
+    expect(state.containers ?? state.containerName).toBeUndefined();
+    await engine.takeName(made);
+    expect((await infoOf(made)).Name).toBe(`/${made.resourceUuid}-${made.deploymentUuid}`);
+    expect(await world.containersOf(victim)).toHaveLength(1);
+    await engine.removeResource(made.resourceUuid, { deleteVolumes: true });
+    expect(await engine.inspect(made)).toBeUndefined();
+    expect((await engine.inspect(victim))?.state).toBe("running");
+  });
+
   test("has no published port unless it is asked for, and then that one", async () => {
     const plain = await started();
     expect((await infoOf(plain)).NetworkSettings.Ports).toEqual({ "3000/tcp": null });

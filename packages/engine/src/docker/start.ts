@@ -46,7 +46,8 @@ export async function startRelease(place: StartPlace, spec: ReleaseSpec, { signa
   if (seen !== undefined && UP.has(seen.state.state)) return seen.id;
   requireWanted(signal);
   await ensureNetwork(docker, network, instance);
-  await ensureVolumes(docker, spec.storages, { server: place.host.name, instance, resourceUuid: spec.resourceUuid });
+  const { resourceUuid, deploymentUuid } = spec;
+  await ensureVolumes(docker, spec.storages, { server: place.host.name, instance, resourceUuid, deploymentUuid });
   const isKept = isSame && seen.state.state !== "dead";
   if (seen !== undefined && !isKept) await removeContainer(docker.getContainer(seen.id));
   const container = isKept ? docker.getContainer(seen.id) : await create(place, spec, options);

@@ -7,7 +7,7 @@ import {
   stackState,
 } from "@berth/core";
 import type { ContainerInspectInfo } from "dockerode";
-import { LABELS } from "./labels.ts";
+import { LABELS, type Labels, labelOf } from "./labels.ts";
 
 const STATES: ReadonlySet<string> = new Set<ContainerState>([
   ...(["created", "starting", "running", "restarting", "exited", "paused", "dead", "removing"] as const),
@@ -20,7 +20,7 @@ export function stateOf(ref: ReleaseRef, info: ContainerInspectInfo, lastExitCod
   const status = info.State.Status;
   const state = isState(status) ? status : "dead";
   const health = healthOf(info);
-  const lastingName = info.Config.Labels[LABELS.lastingName];
+  const lastingName = labelOf(info.Config.Labels, LABELS.lastingName);
   return {
     ...ref,
     state,
@@ -46,20 +46,19 @@ export interface Part {
 export function partOf(ref: ReleaseRef, info: ContainerInspectInfo, lastExitCode: number | undefined): Part {
   const state = stateOf(ref, info, lastExitCode);
   const { Labels } = info.Config;
-  const name = Labels[LABELS.container];
+  const name = labelOf(Labels, LABELS.container);
   if (name === undefined) return { state, member: undefined };
-  const port = Number(Labels[LABELS.port]);
   const number = Number(Labels["com.docker.compose.container-number"]);
   const container: ReleaseContainer = {
     name,
-    ...(Labels[LABELS.replicas] === undefined || !Number.isInteger(number) ? {} : { number }),
+    ...(labelOf(Labels, LABELS.replicas) === undefined || !Number.isInteger(number) ? {} : { number }),
     state: state.state,
     ...(state.health === undefined ? {} : { health: state.health }),
     restartCount: state.restartCount,
     exitCode: state.exitCode,
     startedAt: state.startedAt,
     address: state.state === "running" ? addressOf(info) : null,
-    port: Labels[LABELS.port] === undefined || !Number.isInteger(port) ? null : port,
+    port: portIn(Labels),
     isExcluded: Labels[LABELS.excluded] === "true",
     ...(isStopped(info) ? { isStopped: true } : {}),
   };
@@ -92,20 +91,28 @@ export function releaseOf(parts: readonly Part[]): ReleaseState | undefined {
 export const hasEnded = (state: string): boolean => state === "exited" || state === "restarting" || state === "dead";
 
 function upstreamOf(info: ContainerInspectInfo): ReleaseState["upstream"] {
-  const port = Number(info.Config.Labels[LABELS.port]);
+  const port = portIn(info.Config.Labels);
   const host = addressOf(info);
-  return host === null || !Number.isInteger(port) ? null : { host, port };
+  return host === null || port === null ? null : { host, port };
+}
+
+function portIn(labels: Labels): number | null {
+  const text = labelOf(labels, LABELS.port);
+  const port = Number(text);
+  return text === undefined || !Number.isInteger(port) ? null : port;
 }
 
 /**
- * The server reaches all of its networks: it is the one that it was started in, since it may have joined others and
- * leave them again. In the server's own network it is the server itself.
+ * The one that it was started in, since it may have joined others and leave them again. Of a release of several
+ * containers it is that of all of them: it is a bridge, which the server reaches, as it may not reach those of a text.
+ * In the server's own network it is the server itself.
  */
-function addressOf({ HostConfig, NetworkSettings }: ContainerInspectInfo): string | null {
+function addressOf({ Config, HostConfig, NetworkSettings }: ContainerInspectInfo): string | null {
   const { NetworkMode = "" } = HostConfig;
   if (NetworkMode === "host") return "127.0.0.1";
-  const own = NetworkSettings.Networks[NetworkMode];
-  const all = [...(own === undefined ? [] : [own]), ...Object.values(NetworkSettings.Networks)];
+  const { Networks } = NetworkSettings;
+  const first = [labelOf(Config.Labels, LABELS.scope) ?? "", NetworkMode].flatMap((name) => Networks[name] ?? []);
+  const all = [...first, ...Object.values(Networks)];
   return all.find(({ IPAddress }) => IPAddress !== "")?.IPAddress ?? null;
 }
 

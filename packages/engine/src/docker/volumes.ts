@@ -10,6 +10,8 @@ export interface VolumeOwner {
   readonly server: string;
   readonly instance: string;
   readonly resourceUuid: string;
+  /** Which deployment they are made by, when they are. */
+  readonly deploymentUuid: string;
 }
 
 /** How a volume is made that is not a plain one of the engine's own. */
@@ -69,9 +71,10 @@ function requireUsable({ uuid, name, isRecorded }: VolumeMount, labels: Labels |
 
 const startFailed = (message: string) => new DomainError("deploy.start_failed", message);
 
-const volumeLabels = (uuid: string, name: string, { instance, resourceUuid }: VolumeOwner): Labels => ({
-  ...ownedLabels(instance),
-  [LABELS.resource]: resourceUuid,
+const volumeLabels = (uuid: string, name: string, owner: VolumeOwner): Labels => ({
+  ...ownedLabels(owner.instance),
+  [LABELS.resource]: owner.resourceUuid,
+  [LABELS.deployment]: owner.deploymentUuid,
   [LABELS.storage]: uuid,
   [LABELS.name]: name,
 });
@@ -90,17 +93,34 @@ async function labelsOf(docker: Docker, uuid: string): Promise<Labels | undefine
 /** Those of the resource with these uuids, or all of it; what somebody else made stays, whatever its name. */
 export async function removeVolumes(
   docker: Docker,
-  { instance, resourceUuid }: Omit<VolumeOwner, "server">,
+  owner: Pick<VolumeOwner, "instance" | "resourceUuid">,
   uuids?: readonly string[],
 ): Promise<void> {
-  const filters = labelFilter({ ...ownedLabels(instance), [LABELS.resource]: resourceUuid });
+  for (const uuid of await volumesOf(docker, owner)) {
+    if (uuids === undefined || uuids.includes(uuid)) await removeVolume(docker, volumeName(uuid));
+  }
+}
+
+/** Uuids, as they were mounted, of all that a resource has, or of those that one deployment has made. */
+export async function volumesOf(
+  docker: Docker,
+  {
+    instance,
+    resourceUuid,
+    deploymentUuid,
+  }: Pick<VolumeOwner, "instance" | "resourceUuid"> & Partial<Pick<VolumeOwner, "deploymentUuid">>,
+): Promise<readonly string[]> {
+  const filters = labelFilter({
+    ...ownedLabels(instance),
+    [LABELS.resource]: resourceUuid,
+    ...(deploymentUuid === undefined ? {} : { [LABELS.deployment]: deploymentUuid }),
+  });
   const { Volumes } = await docker.listVolumes({ filters: { ...filters } });
   // Null when there are none.
-  for (const { Name, Labels } of Volumes ?? []) {
+  return (Volumes ?? []).flatMap(({ Name, Labels }) => {
     const uuid = Labels?.[LABELS.storage];
-    if (uuid === undefined || Name !== volumeName(uuid)) continue;
-    if (uuids === undefined || uuids.includes(uuid)) await removeVolume(docker, Name);
-  }
+    return uuid === undefined || Name !== volumeName(uuid) ? [] : uuid;
+  });
 }
 
 async function removeVolume(docker: Docker, name: string): Promise<void> {

@@ -23,7 +23,7 @@ export function connectFailure(target: SshTarget, cause: unknown): DomainError {
   if (known !== undefined) return unreachable(known(target), cause);
   if (/before handshake/i.test(message)) {
     return unreachable(
-      `${where} closed the connection before it greeted. Check that sshd listens on that port, and that its limits (MaxStartups, fail2ban) let Berth in.`,
+      `${where} closed the connection before it greeted. Check that sshd listens on that port, and that its limits (MaxStartups, PerSourcePenalties, fail2ban) let Berth in.`,
       cause,
     );
   }
@@ -95,6 +95,13 @@ export const sessionRefused = (name: string, cause: unknown) =>
 export const filesRefused = (name: string, cause: unknown) =>
   unreachable(
     `Server ${name} offers no files over SSH. Set "Subsystem sftp internal-sftp" in its sshd_config and restart sshd.`,
+    cause,
+  );
+
+/** Its shell wrote something before the program that answers about files did. */
+export const filesGarbled = (name: string, cause: unknown) =>
+  unreachable(
+    `The login of server ${name} writes something of its own accord, so no files can be sent there. Let its startup files (.bashrc, .profile) write nothing where nobody reads it, or set "Subsystem sftp internal-sftp" in its sshd_config and restart sshd.`,
     cause,
   );
 

@@ -6,7 +6,7 @@ import type { Argv } from "./argv.ts";
 import type { HostFiles } from "./host.ts";
 import type { RunResult } from "./local.ts";
 import type { SshConnection } from "./ssh-connection.ts";
-import { connectionLost, filesRefused } from "./ssh-failure.ts";
+import { connectionLost, detailsOf, filesGarbled, filesRefused } from "./ssh-failure.ts";
 
 type Answer<T> = (error: Error | null | undefined, value: T) => void;
 
@@ -17,7 +17,12 @@ export function sshFiles(connection: SshConnection, run: (argv: Argv) => Promise
 
   const openSession = async () => {
     const opening = connection.open<SFTPWrapper>(
-      (client, done) => client.sftp((error, sftp) => done(error ?? undefined, sftp)),
+      (client, done) =>
+        client.sftp((error, sftp) => {
+          // The connection is as good as before.
+          const isGarbled = detailsOf(error).level === "sftp-protocol";
+          done(isGarbled ? filesGarbled(name, error) : (error ?? undefined), sftp);
+        }),
       (cause) => filesRefused(name, cause),
     );
     const forget = () => {

@@ -23,6 +23,7 @@ import { freePort, hasSshd, makeSshd, type Sshd } from "./sshd.fixture.ts";
 if (!hasSshd) console.log("Skipped the tests of a host over SSH: no sshd is installed (openssh-server)");
 
 const PATH = "/usr/local/bin:/usr/bin:/bin";
+const SFTP_SERVER = "/usr/lib/openssh/sftp-server";
 const env = { PATH };
 
 describe.runIf(hasSshd)("a host over SSH", () => {
@@ -308,7 +309,41 @@ describe.runIf(hasSshd)("a host over SSH", () => {
       const runs = Array.from({ length: 20 }, (_, index) =>
         host.run(["sh", "-c", `sleep 0.1; echo ${index}`], { env }),
       );
-      expect((await Promise.all(runs)).map(({ output }) => Number(output))).toEqual(runs.map((_, index) => index));
+      expect((await Promise.all(runs)).map(({ output }) => output)).toEqual(runs.map((_, index) => `${index}\n`));
+    });
+
+    test("tells what a program writes from what the login's startup files do", async () => {
+      const noise = 'echo "Welcome 1"; printf "half a line"; set -x; echo broken >&2';
+      await sshd.start({ lines: [`ForceCommand /bin/sh -c '${noise}; eval "$SSH_ORIGINAL_COMMAND"'`] });
+      const host = hostWith();
+      const said = await host.run(["sh", "-c", "echo berth:begin; echo warned >&2; exit 3"], { env });
+      expect(said).toMatchObject({ exitCode: 3, output: expect.stringMatching(/^(?:(?:berth:begin|warned)\n){2}$/) });
+      const stdout = new PassThrough();
+      const [taken] = await Promise.all([text(stdout), host.run(["printf", "%s", "\nwhole\n"], { env, stdout })]);
+      expect(taken).toBe("\nwhole\n");
+      const started = await host.run(["sh", "-c", "echo $$; sleep 300"], { env, timeoutSeconds: 0.5 });
+      expect(started).toMatchObject({ isTimedOut: true });
+      expect(isAlive(Number(started.output))).toBe(false);
+      await sshd.start();
+    });
+
+    test.runIf(existsSync(SFTP_SERVER))("says why files cannot be sent past what a login writes", async () => {
+      const files = `if [ "$SSH_ORIGINAL_COMMAND" = internal-sftp ]; then exec ${SFTP_SERVER}; fi`;
+      await sshd.start({
+        lines: [`ForceCommand /bin/sh -c 'echo Welcome; ${files}; eval "$SSH_ORIGINAL_COMMAND"'`],
+      });
+      const host = hostWith();
+      await expect(host.files.read(join(folder, "x"))).rejects.toThrow("writes something of its own accord");
+      await expect(host.files.read(join(folder, "x"))).rejects.toThrow("writes something of its own accord");
+      expect((await host.run(["echo", "on"], { env })).output).toBe("on\n");
+      await sshd.start();
+    });
+
+    test("shows what a login says that runs no programs", async () => {
+      await sshd.start({ lines: ["ForceCommand echo This account is not available.; exit 1"] });
+      const said = await hostWith().run(["true"], { env });
+      expect(said).toMatchObject({ exitCode: 1, output: "This account is not available.\n" });
+      await sshd.start();
     });
 
     test("does not wait for what a program left running, though that writes without end", async () => {

@@ -13,14 +13,17 @@ import { cancelled, type SshConnection } from "./ssh-connection.ts";
 import { connectionLost, sessionRefused } from "./ssh-failure.ts";
 import type { Turns } from "./turns.ts";
 
+const BEGIN = "berth:begin";
+
 /**
  * What the login's shell is given: always the same, so whichever shell that is has nothing of ours to parse, and
  * neither secrets nor arguments of others show in the machine's list of processes before the program itself does. What
  * to run comes on standard input, a line at a time: `read` takes no byte more than its line, the rest is the program's.
- * Its process id comes as the first line of standard error: sshd passes no signal on to what root runs.
+ * What that shell's own startup files write stands before a line of its own, on standard error with the process id:
+ * sshd passes no signal on to what root runs.
  */
 const LAUNCHER = [
-  "exec /usr/bin/env -i /bin/sh -c 'echo $$ >&2; ",
+  `exec /usr/bin/env -i /bin/sh -c 'echo ${BEGIN}; echo "${BEGIN} $$" >&2; `,
   `nl=$(printf "\\n."); nl=\${nl%.}; s=; IFS= read -r n || exit 255; `,
   'while [ "$n" -gt 0 ]; do IFS= read -r l || exit 255; s="$s$l$nl"; n=$((n-1)); done; ',
   `eval "$s"'`,
@@ -79,12 +82,18 @@ async function inTurn(
   );
   channel.on("error", () => {}); // Told by its end.
   const ending = endOf(channel);
-  const { pid, stderr } = withoutPid(channel.stderr);
-  const output = collectOutput({ stdout: channel, stderr }, { ...options, idleMs: IDLE_MS, lateMsMax: LATE_MS_MAX });
-  const handedOn = feed(channel, text, options, broken);
+  const [out, errors] = [sinceBegin(channel), sinceBegin(channel.stderr)];
+  const output = collectOutput(
+    { stdout: out.rest, stderr: errors.rest },
+    { ...options, idleMs: IDLE_MS, lateMsMax: LATE_MS_MAX },
+  );
+  const handedOn = feed({ channel, stdout: out.rest }, text, options, broken);
 
   const first = await firstOf(ending, options.signal, options.timeoutSeconds);
-  if (first !== "ended") await endGroup(connection, channel, await Promise.race([pid, ending.then(() => undefined)]));
+  if (first !== "ended") {
+    const pid = await Promise.race([errors.begun, ending.then(() => undefined)]);
+    await endGroup(connection, channel, pid);
+  }
   const end =
     first === "ended" ? await ending : await Promise.race([ending, delay(GRACE_SECONDS * 1000, "lost" as const)]);
   await output.drained();
@@ -103,28 +112,32 @@ function brokenBy(stdin: HostRunOptions["stdin"]): AbortController {
   return broken;
 }
 
-/** Takes the launcher's own line off. */
-function withoutPid(stderr: Readable): { readonly pid: Promise<number>; readonly stderr: Readable } {
-  const { promise: pid, resolve } = Promise.withResolvers<number>();
+/**
+ * Takes off what comes until the program begins, which is shown when it does not.
+ * @returns `begun`: the process id, where it is told; not a number when nothing was told in time.
+ */
+function sinceBegin(stream: Readable): { readonly begun: Promise<number>; readonly rest: Readable } {
+  const { promise: begun, resolve } = Promise.withResolvers<number>();
   let head: Buffer | undefined = Buffer.alloc(0);
   const rest = new Transform({
     transform(chunk: Buffer, _encoding, done) {
       if (head === undefined) return done(null, chunk);
       const known = Buffer.concat([head, chunk]);
-      const end = known.indexOf("\n");
-      if (end === -1 && known.length <= PID_LENGTH_MAX) {
+      // Each byte is one character.
+      const line = BEGIN_LINE.exec(known.toString("latin1"));
+      if (line === null && known.length <= HEAD_LENGTH_MAX) {
         head = known;
         return done();
       }
       head = undefined;
       // A machine that says something else is not asked to end it.
-      resolve(end === -1 ? Number.NaN : Number(known.subarray(0, end)));
-      done(null, known.subarray(end + 1));
+      resolve(Number(line?.[1] ?? Number.NaN));
+      done(null, line === null ? known : known.subarray(line.index + line[0].length));
     },
     // A shell that did not come so far said why.
     flush: (done) => done(null, head),
   });
-  return { pid, stderr: stderr.pipe(rest) };
+  return { begun, rest: stream.pipe(rest) };
 }
 
 /** Its exit code, or `lost` when the channel closed without one. */
@@ -143,19 +156,18 @@ function numberOf(signalName = ""): number {
 
 /** Sends what to run and its input, and hands on its output. Resolves when all of that is done. */
 async function feed(
-  channel: ClientChannel,
+  program: { readonly channel: ClientChannel; readonly stdout: Readable },
   text: string,
   { stdin, stdout }: HostRunOptions,
   broken: AbortController,
 ): Promise<void> {
+  const { channel } = program;
   const work: Promise<void>[] = [];
   channel.write(text);
   if (stdin instanceof Readable) stdin.pipe(channel);
   else channel.end(stdin);
   if (stdout !== undefined) {
-    work.push(
-      pipeline(Readable.from(channel, { objectMode: false }), stdout).catch((cause: unknown) => broken.abort(cause)),
-    );
+    work.push(pipeline(program.stdout, stdout).catch((cause: unknown) => broken.abort(cause)));
   }
   await Promise.all(work);
 }
@@ -195,13 +207,14 @@ async function endGroup(connection: SshConnection, channel: ClientChannel, pid: 
 }
 
 const PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
-const PID_LENGTH_MAX = 20;
+const BEGIN_LINE = new RegExp(`${BEGIN}(?: (\\d+))?\n`);
+const HEAD_LENGTH_MAX = 1 << 16;
 const GRACE_SECONDS = 2; // A cancelled build has to be gone within 5.
 const END_SECONDS_MAX = 4;
 const END_GROUP = [
-  'kill -s TERM -- "-$1" || exit 0',
-  `n=${GRACE_SECONDS * 10}; while [ "$n" -gt 0 ] && kill -s 0 -- "-$1"; do sleep 0.1; n=$((n-1)); done`,
-  'kill -s KILL -- "-$1"',
+  'kill -TERM "-$1" || exit 0',
+  `n=${GRACE_SECONDS * 10}; while [ "$n" -gt 0 ] && kill -0 "-$1"; do sleep 0.1; n=$((n-1)); done`,
+  'kill -KILL "-$1"',
 ].join("\n");
 
 function brokenError(argv: Argv, cause: unknown): DomainError {

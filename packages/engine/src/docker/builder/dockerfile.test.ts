@@ -40,6 +40,13 @@ describe.skipIf(!hasEngine)("an image from a Dockerfile", { timeout: 20_000 }, (
     expect(readdirSync(join(suite.folder, "builds"))).toEqual([]);
   });
 
+  test("tells the TCP ports that it exposes, those of its base image too", async () => {
+    const base = "FROM alpine:3\nEXPOSE 8080 443/udp 22\n";
+    expect(await suite.build({ Dockerfile: base })).toMatchObject({ ports: [22, 8080] });
+    expect(await suite.build({ Dockerfile: "FROM nginx:alpine\nEXPOSE 9000\n" })).toMatchObject({ ports: [80, 9000] });
+    expect(await suite.build({ Dockerfile: "FROM alpine:3\n" })).toMatchObject({ ports: [] });
+  });
+
   test("of the record is built in the place of the repository's", async () => {
     const { image } = await suite.build(
       { Dockerfile: "FROM nowhere" },
@@ -162,8 +169,9 @@ describe.skipIf(!hasEngine)("an image from a Dockerfile", { timeout: 20_000 }, (
       abort.signal,
     );
     building.catch(() => undefined);
-    await expect.poll(() => suite.lines.includes("begun"), { timeout: 8000 }).toBe(true);
-    await expect.poll(() => commandLines().some((line) => line.includes(`sleep\0${mark}`))).toBe(true);
+    await expect.poll(() => suite.lines.includes("begun"), { timeout: 15_000 }).toBe(true);
+    const isRunning = () => commandLines().some((line) => line.includes(`sleep\0${mark}`));
+    await expect.poll(isRunning, { timeout: 5000 }).toBe(true);
     const startedMs = performance.now();
     abort.abort();
     await expect(building).rejects.toMatchObject({ code: "deploy.cancelled" });

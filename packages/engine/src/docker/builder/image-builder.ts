@@ -13,9 +13,9 @@ import type { Host } from "../../host/host.ts";
 import type { ImageBuilder } from "../builder.ts";
 import { DOCKER_SOCKET, dockerClient, engineError, statusCodeOf } from "../client.ts";
 import { buildStack } from "../compose/build.ts";
-import { LABELS, ownedLabels } from "../labels.ts";
+import { LABELS, ownedLabels, uninherited } from "../labels.ts";
 import { buildImage } from "./build-image.ts";
-import { type ImageRef, imageName, imageRepository, isImageOf } from "./names.ts";
+import { builtBy, type ImageRef, imageName, imageRepository, isImageOf } from "./names.ts";
 import { inspectImage, pullImage, wantedImage } from "./pull.ts";
 import { type LoginSources, readLogins } from "./registry-auth.ts";
 import { prepareSource } from "./source.ts";
@@ -58,10 +58,7 @@ export function imageBuilder(options: ImageBuilderOptions): ImageBuilder {
   };
 }
 
-/**
- * Every name of an image that this control plane gave for the resource. One that it has pulled has no label of ours; one
- * with another's is another's, whatever its name is.
- */
+/** Every name of an image that this control plane gave for the resource; one that another built is not among them. */
 async function namesIn(
   docker: Docker,
   { host, instanceId }: Pick<ImageBuilderOptions, "host" | "instanceId">,
@@ -71,10 +68,11 @@ async function namesIn(
   const images = await docker
     .listImages({ filters: { reference: [`${repository}:*`] } })
     .catch((cause: unknown) => Promise.reject(engineError(host.name, cause)));
-  return images
-    .filter(({ Labels }) => (Labels?.[LABELS.instance] ?? instanceId) === instanceId)
-    .flatMap(({ RepoTags }) => RepoTags ?? [])
-    .filter((name) => name.startsWith(`${repository}:`));
+  return images.flatMap(({ RepoTags, Labels }) =>
+    (RepoTags ?? []).filter(
+      (name) => name.startsWith(`${repository}:`) && (builtBy(name, Labels) ?? instanceId) === instanceId,
+    ),
+  );
 }
 
 async function build(
@@ -103,7 +101,7 @@ async function build(
     const built = await inspectImage(docker, host.name, image);
     if (built === undefined) throw new DomainError("deploy.build_failed", "The image that was built is not there.");
     io.onLine(`Built ${image}`, "stdout");
-    return { type: "image", image, id: built.id, digest: null } satisfies ImageArtifact;
+    return { type: "image", image, id: built.id, digest: null, ports: built.ports } satisfies ImageArtifact;
   } finally {
     await rm(jobFolder, { recursive: true, force: true });
   }
@@ -116,21 +114,22 @@ async function takeImage(
   image: string,
   io: WorkIO,
 ): Promise<ImageArtifact> {
-  const { id, digest } = await pullImage(place, wantedImage(request.config), io);
+  const { id, digest, ports } = await pullImage(place, wantedImage(request.config), io);
   try {
     await place.docker.getImage(id).tag({ repo: imageRepository(request.resourceUuid), tag: request.deploymentUuid });
   } catch (cause) {
     throw engineError(place.server, cause);
   }
-  return { type: "image", image, id, digest };
+  return { type: "image", image, id, digest, ports };
 }
 
-const labelsOf = (instanceId: string, { resourceUuid, deploymentUuid }: ImageRef) => ({
-  ...ownedLabels(instanceId),
-  [LABELS.kind]: "application",
-  [LABELS.resource]: resourceUuid,
-  [LABELS.deployment]: deploymentUuid,
-});
+const labelsOf = (instanceId: string, { resourceUuid, deploymentUuid }: ImageRef) =>
+  uninherited({
+    ...ownedLabels(instanceId),
+    [LABELS.kind]: "application",
+    [LABELS.resource]: resourceUuid,
+    [LABELS.deployment]: deploymentUuid,
+  });
 
 /** By its name: what other names share with it stays. One that a container still uses loses the name only. */
 async function removeImage(docker: Docker, server: string, name: string): Promise<void> {

@@ -1,4 +1,5 @@
 import { DomainError } from "@berth/core";
+import { LABELS, type Labels, labelOf } from "../labels.ts";
 
 /** Of an image that Berth made or pulled for one deployment. */
 export interface ImageRef {
@@ -19,6 +20,24 @@ export const containerImageName = (ref: ImageRef, container: string): string => 
 /** Whether a name on the server is one of this deployment. */
 export const isImageOf = (ref: ImageRef, name: string): boolean =>
   name === imageName(ref) || name.startsWith(`${imageName(ref)}.`);
+
+/** Whose a name on the server is; `undefined`: not one that Berth gives. */
+export function refIn(name: string): ImageRef | undefined {
+  const [, resourceUuid, deploymentUuid] = /^berth\/([a-z0-9-]+):([a-z0-9-]+)(?:\.[\w.-]+)?$/.exec(name) ?? [];
+  return resourceUuid && deploymentUuid ? { resourceUuid, deploymentUuid } : undefined;
+}
+
+/**
+ * The control plane that built an image under this name; `undefined`: it was pulled. What is pulled has whatever labels
+ * its maker wrote, who knew of no deployment to come.
+ */
+export function builtBy(name: string, labels: Labels | null | undefined): string | undefined {
+  const ref = refIn(name);
+  const isBuilt =
+    labelOf(labels, LABELS.resource) === ref?.resourceUuid &&
+    labelOf(labels, LABELS.deployment) === ref?.deploymentUuid;
+  return ref !== undefined && isBuilt ? labelOf(labels, LABELS.instance) : undefined;
+}
 
 /** Whether a name is one of those that Berth gives, which no user may ask for: it may be another team's. */
 export const isOwnName = (name: string): boolean => /^(docker\.io\/)?berth\//.test(name);

@@ -1,3 +1,5 @@
+import { once } from "node:events";
+import { type AddressInfo, createServer, type Socket } from "node:net";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { CONFIG } from "../../builder/plan.fixture.ts";
 import { hasEngine, type ImageSuite, imageSuite } from "./image.fixture.ts";
@@ -73,6 +75,23 @@ describe.skipIf(!hasEngine)("an image that is built already", { timeout: 20_000 
       message: expect.stringContaining("The registry refuses the image"),
     });
     await stranger.close();
+  });
+
+  test("is not waited for any longer once it is cancelled, though its registry does not answer", async () => {
+    const silent = createServer((client) => client.on("error", () => undefined).resume());
+    await new Promise<void>((resolve) => silent.listen(0, "127.0.0.1", resolve));
+    const asked = once(silent, "connection");
+    const abort = new AbortController();
+    const { port } = silent.address() as AddressInfo; // It listens on TCP.
+    const config = { build_pack: "dockerimage", docker_registry_image_name: `127.0.0.1:${port}/never` } as const;
+    const pulling = suite.build({}, config, {}, abort.signal).catch((cause: unknown) => cause);
+    const [client] = (await asked) as [Socket]; // What the event brings.
+    const gone = once(client, "close");
+    abort.abort();
+    expect(await pulling).toMatchObject({ code: "deploy.cancelled" });
+    // The engine does not go on with it either.
+    await gone;
+    silent.close();
   });
 
   test("is the server's own where its registry cannot be reached, which the log tells", async () => {

@@ -20,6 +20,8 @@ export interface PulledImage {
   readonly id: string;
   /** `name@sha256:...`, by which any engine pulls the same again; `null` for one that no registry knows. */
   readonly digest: string | null;
+  /** TCP ports that it says it listens on, lowest first. */
+  readonly ports: readonly number[];
 }
 
 /** What the record names, e.g. `nginx:1.27` or `ghcr.io/owner/name@sha256:...`. */
@@ -70,15 +72,23 @@ export async function pullImage(
 /** `undefined`: the engine has no such image. */
 export async function inspectImage(docker: Docker, server: string, image: string): Promise<PulledImage | undefined> {
   try {
-    const { Id, RepoDigests } = await docker.getImage(image).inspect();
+    const { Id, RepoDigests, Config } = await docker.getImage(image).inspect();
     const repository = image.replace(/@.*$/, "").replace(/:[^:/]*$/, "");
     const digests: readonly string[] = RepoDigests ?? [];
-    return { id: Id, digest: digests.find((digest) => digest.startsWith(`${repository}@`)) ?? digests[0] ?? null };
+    const digest = digests.find((each) => each.startsWith(`${repository}@`)) ?? digests[0] ?? null;
+    return { id: Id, digest, ports: tcpPorts(Object.keys(Config?.ExposedPorts ?? {})) };
   } catch (cause) {
     if (statusCodeOf(cause) === 404) return undefined;
     throw engineError(server, cause);
   }
 }
+
+/** @param exposed Such as `80/tcp`, `443/udp`. */
+const tcpPorts = (exposed: readonly string[]): readonly number[] =>
+  exposed
+    .flatMap((each) => /^(\d+)(?:\/tcp)?$/.exec(each)?.[1] ?? [])
+    .map(Number)
+    .sort((a, b) => a - b);
 
 /** Rejects with what the engine says of the registry: `pullFailure` makes a sentence of it. */
 export async function pull(
@@ -87,7 +97,9 @@ export async function pull(
   io: WorkIO,
 ): Promise<void> {
   const login = logins.get(registryOf(image));
-  const stream = await docker.createImage(login ?? {}, { fromImage: image }).catch((cause: unknown) => {
+  // It answers nothing before the registry does, so the question itself has to be broken off.
+  const asked = docker.createImage(login ?? {}, { fromImage: image, abortSignal: io.signal });
+  const stream = await asked.catch((cause: unknown) => {
     // It answers a refusal of the registry with a status of its own.
     if (statusCodeOf(cause) === undefined) throw engineError(server, cause);
     throw cause;

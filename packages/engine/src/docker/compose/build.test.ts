@@ -1,3 +1,5 @@
+import { symlink } from "node:fs/promises";
+import { join } from "node:path";
 import { describeDocker } from "@berth/testing";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { localHost } from "../../host/local-host.ts";
@@ -48,6 +50,97 @@ describeDocker("a compose file in a repository", ["busybox:stable"], (fixture) =
   });
   const engineOf = () =>
     world.engine({ builder: suite.builder, compose: composeTool({ host: localHost("test"), folder: suite.folder }) });
+
+  test("tells the variables that it demands before anything is pulled or built", async () => {
+    const engine = await engineOf();
+    const text = `services:
+  web: { image: "127.0.0.1:9/not/there", environment: ["A=\${A:?of the mail server}"] }
+  other: { build: { context: ., args: { B: "\${B:?}" } } }
+`;
+    const config = { build_pack: "dockercompose", docker_compose_location: "/docker-compose.yaml" } as const;
+    const files = { "docker-compose.yaml": text, Dockerfile: "FROM busybox:stable\nRUN exit 1\n" };
+    const lines: string[] = [];
+    const request = { ...suite.request(files, config, { env: { A: "1" } }), variables: { B: "1" } };
+    const build = engine.build(request, { ...io(), onLine: (line) => lines.push(line) });
+    await expect(build).rejects.toMatchObject({
+      code: "deploy.start_failed",
+      details: { missing_variables: ["A", "B"] },
+    });
+    expect(lines).toEqual([]);
+  });
+
+  test("is one text with the files beside it, and knows the variables of others", async () => {
+    const engine = await engineOf();
+    const files = {
+      "deploy/base.yaml": `services:
+  web:
+    image: "\${IMAGE:?}"
+    command: [sleep, "1000"]
+    environment: { FROM: base, STAGE: "\${STAGE}", OWN: "\${OWN}", LATE: "\${LATE:?}" }
+    volumes: ["./conf:/conf:ro"]
+`,
+      "prod.yaml":
+        "services: { web: { environment: [FROM=prod] }, extra: { image: 'busybox:stable', command: [sleep, '1000'] } }\n",
+      "deploy/conf/a.txt": "beside the first",
+      ".env": "IMAGE=busybox:stable\nSTAGE=test\nOWN=file\n",
+      "deploy/prod.env": 'STAGE="prod-$OWN"\nLATE=late\n',
+    };
+    const config = {
+      build_pack: "dockercompose",
+      composeFiles: ["deploy/base.yaml", "prod.yaml"],
+      composeEnvFiles: [".env", "deploy/prod.env"],
+    } as const;
+    const request = { ...suite.request(files, config, { env: { OWN: "resource" } }), variables: { OWN: "resource" } };
+    const artifact = await engine.build(request, io());
+    if (artifact.type !== "stack") throw new Error("It is a stack.");
+    expect(artifact.variables).toEqual({ IMAGE: "busybox:stable", STAGE: "prod-resource", OWN: "file", LATE: "late" });
+    const { resourceUuid, deploymentUuid } = request;
+    const variables = { ...artifact.variables, OWN: "resource" };
+    const spec = { ...stackSpec("", { resourceUuid, deploymentUuid, stack: { variables } }), artifact };
+    await engine.start(spec, io());
+    const script = "echo $FROM $STAGE $OWN $LATE; cat /conf/a.txt";
+    const { output } = await engine.exec(spec, script, { timeoutSeconds: 5, container: "web" });
+    expect(output).toBe("prod prod-resource resource late\nbeside the first");
+    expect(Object.keys(artifact.images)).toEqual(["web", "extra"]);
+  });
+
+  test.each([
+    [{ composeFiles: ["docker-compose.yaml", "away.yaml"] }, "The path away.yaml leads out of the source"],
+    [{ composeFiles: ["docker-compose.yaml", "none.yaml"] }, "There is no compose file none.yaml"],
+    [{ composeFiles: ["docker-compose.yaml", "list.yaml"] }, "list.yaml: services is of another form"],
+    [{ composeFiles: ["docker-compose.yaml", "include.yaml"] }, "include: Other files cannot be included"],
+    [{ composeEnvFiles: ["away.yaml"] }, "The path away.yaml leads out of the source"],
+    [{ composeEnvFiles: ["none.env"] }, "There is no file of variables none.env"],
+  ])("with files that it cannot have is refused: %j", async (more, problem) => {
+    const engine = await engineOf();
+    const files = {
+      "docker-compose.yaml": "services: { web: { image: 'busybox:stable' } }",
+      "list.yaml": "services: []",
+      "include.yaml": "include: [other.yaml]",
+    };
+    const request = suite.request(files, { build_pack: "dockercompose", ...more }, { env: {} });
+    await symlink("/etc/passwd", join(request.sourceFolder, "away.yaml"));
+    await expect(engine.build(request, io())).rejects.toThrow(problem);
+  });
+
+  test.each([
+    ["services: { web: { privileged: !override true } }", "services.web.privileged"],
+    ["services: { web: { volumes: ['/:/host'] } }", "services.web.volumes: /"],
+    ["x-a: &a { pid: host }\nservices: { web: { <<: *a } }", "services.web.pid"],
+    // What makes a folder of the server of it lies in a file of variables.
+    ["services: { web: { volumes: ['$OWN'] } }", "services.web.volumes: $OWN"],
+    ["services: { web: { volumes: ['/a$OWN'] } }", "services.web.volumes: /a$OWN"],
+  ])("asks for no power over Berth's own machine, by none of its files: %s", async (later, power) => {
+    const engine = await engineOf();
+    const files = {
+      "docker-compose.yaml": "services: { web: { image: 'busybox:stable', privileged: false } }",
+      "later.yaml": later,
+      env: "OWN=/:/host\n",
+    };
+    const config = { composeFiles: ["docker-compose.yaml", "later.yaml"], composeEnvFiles: ["env"] };
+    const request = suite.request(files, { build_pack: "dockercompose", ...config }, { env: {}, isHostGuarded: true });
+    await expect(engine.build(request, io())).rejects.toThrow(`only its operator gives: ${power}.`);
+  });
 
   test("is built once, and starts without its source", async () => {
     const engine = await engineOf();

@@ -6,14 +6,15 @@ import {
   composeWarnings,
   DomainError,
   hostPowers,
+  interpolated,
   isActive,
   parseCompose,
+  requireBuildable,
   type StackArtifact,
   type StackImage,
   type WorkIO,
 } from "@berth/core";
 import type Docker from "dockerode";
-import { folderInside } from "../../builder/facts.ts";
 import { type BuildPlace, buildImage } from "../builder/build-image.ts";
 import { type BuildTarget, isElsewhere } from "../builder/build-target.ts";
 import { dockerfileOf } from "../builder/dockerfile-source.ts";
@@ -21,9 +22,10 @@ import { containerImageName, imageRepository, isOwnName } from "../builder/names
 import { inspectImage, pullImage } from "../builder/pull.ts";
 import { engineError } from "../client.ts";
 import type { Labels } from "../labels.ts";
-import { insideSource, prepareStack, readText, type StackSource } from "./source.ts";
+import { insideSource, prepareStack, type StackSource } from "./source.ts";
 import { buildSourceImage, SOURCE_IMAGE } from "./source-image.ts";
-import { interpolated, pairsOf, recordOf } from "./values.ts";
+import { composeText, fileVariables } from "./text.ts";
+import { pairsOf, recordOf } from "./values.ts";
 
 export interface StackBuildPlace extends Omit<BuildPlace, "steps"> {
   readonly docker: Docker;
@@ -37,15 +39,18 @@ export interface StackBuildPlace extends Omit<BuildPlace, "steps"> {
  * Brings what a compose text names to the server: images that it pulls, and those that it builds from the source.
  * @throws DomainError `deploy.build_failed`, `deploy.cancelled`
  */
-export async function buildStack(place: StackBuildPlace, request: BuildRequest, io: WorkIO): Promise<StackArtifact> {
-  const { text, source } = await composeText(request);
+export async function buildStack(place: StackBuildPlace, written: BuildRequest, io: WorkIO): Promise<StackArtifact> {
+  const { text, source } = await composeText(written);
+  const variables = await fileVariables(written);
+  const request = { ...written, env: { ...variables, ...written.env } };
   const compose = parsed(text);
   // A text of the record was looked at when it was written.
   if (request.isHostGuarded === true && source !== undefined) requireNoPowers(compose);
   for (const warning of composeWarnings(compose.document)) io.onLine(`Warning: ${warning}`, "stderr");
   const { document, files, sent } = await prepareStack(compose, source, request.env);
   const artifactText = JSON.stringify(document);
-  parsed(artifactText);
+  const started = parsed(artifactText);
+  requireBuildable({ text: compose, started }, request.env, { ...variables, ...(written.variables ?? written.env) });
   const images: Record<string, StackImage> = {};
   const pulled = new Map<string, StackImage>();
   for (const name of buildOrder(compose)) {
@@ -65,7 +70,8 @@ export async function buildStack(place: StackBuildPlace, request: BuildRequest, 
     images[name] = { ...known, image };
   }
   if (sent.length > 0) images[SOURCE_IMAGE] = await buildSourceImage(place, request, sent, io);
-  return { type: "stack", compose: artifactText, images, files };
+  const more = Object.keys(variables).length === 0 ? {} : { variables };
+  return { type: "stack", compose: artifactText, ...more, images, files };
 }
 
 /** Each after those whose images it is built from. */
@@ -80,28 +86,6 @@ function buildOrder(compose: Compose): readonly string[] {
   };
   for (const { name } of compose.containers) add(name, 0);
   return [...ordered];
-}
-
-/** The text of the record, or the file in the source. */
-async function composeText(request: BuildRequest): Promise<{ text: string; source: StackSource | undefined }> {
-  if (request.compose !== undefined) return { text: request.compose, source: undefined };
-  const root = await folderInside(request.sourceFolder, "/", "base_directory");
-  const folder = await folderInside(root, request.config.base_directory, "base_directory");
-  const location = (request.config.docker_compose_location ?? DEFAULT_LOCATION).replace(/^\/+/, "");
-  const file = await firstOf(root, folder, [location, ...(location === "docker-compose.yaml" ? OTHER_NAMES : [])]);
-  if (file === undefined) {
-    const sentence = `There is no compose file ${location} in the source. Correct docker_compose_location or base_directory.`;
-    throw new DomainError("deploy.build_failed", sentence);
-  }
-  return { text: await readText(file, location), source: { root, folder: join(file, "..") } };
-}
-
-async function firstOf(root: string, folder: string, names: readonly string[]): Promise<string | undefined> {
-  for (const name of names) {
-    const found = await insideSource({ root, folder }, name);
-    if (found !== undefined) return found;
-  }
-  return undefined;
 }
 
 function parsed(text: string): Compose {
@@ -257,6 +241,3 @@ const isTrue = (value: unknown): boolean => value === true || value === "true";
 
 const KEPT_KEYS = ["cache_from", "cache_to", "extra_hosts", "network", "shm_size", "ulimits"] as const;
 const SERVICE_CONTEXT = /^service:(.+)$/;
-const DEFAULT_LOCATION = "/docker-compose.yaml";
-/** What the compose tool itself looks for. */
-const OTHER_NAMES = ["docker-compose.yml", "compose.yaml", "compose.yml"];

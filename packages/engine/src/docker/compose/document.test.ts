@@ -2,7 +2,7 @@ import { isDomainError, parseCompose } from "@berth/core";
 import { describe, expect, test } from "vitest";
 import { planStack } from "./document.ts";
 import { stopOrder } from "./order.ts";
-import { composeReason, shownProgress } from "./reason.ts";
+import { composeReason, isLostConnection, shownProgress } from "./reason.ts";
 import { stackSpec } from "./stack.fixture.ts";
 
 const IDS = { resourceUuid: "res", deploymentUuid: "dep" };
@@ -44,6 +44,7 @@ describe("what the compose tool is told", () => {
       volumes: [],
       networks: { res: { aliases: ["mine"] } },
       labels: {
+        ...Object.fromEntries(["lasting-name", "replicas", "storage", "version"].map((name) => [`berth.${name}`, ""])),
         team: "web",
         own: "$x",
         "berth.managed": "true",
@@ -66,7 +67,7 @@ describe("what the compose tool is told", () => {
   test("is refused by its name when a variable is too long with what it refers to", () => {
     const text = `services:\n  web:\n    image: nginx\n    environment:\n      GROWN: "\${A}\${A}"\n`;
     const planned = () => documentOf(text, { stack: { variables: { A: "x".repeat(70_000) } } });
-    expect(planned).toThrow(/^The variable GROWN is too long: .* has 140006 bytes/);
+    expect(planned).toThrow(/^The variable GROWN is too long: .* has more than 131071 bytes/);
   });
 
   test("has no network that Berth does not make, the default one included", () => {
@@ -76,6 +77,42 @@ describe("what the compose tool is told", () => {
     expect([networksOf("{}"), networksOf("[default]")]).toEqual([own, all]);
     expect(networksOf("{ default: { aliases: [y] } }")).toEqual(all);
   });
+
+  test.each([
+    ["default: { external: true, name: proxy }", "", ["default", "res"], "proxy"],
+    ["default: { external: true, name: proxy }", "networks: []", ["default", "res"], "proxy"],
+    ["default: { external: true, name: proxy }", "network_mode: host", [], "proxy"],
+    ["default: { internal: true }", "", ["default"], "res_default"],
+    ["default: { driver_opts: { a: b } }, back: ", "networks: [back]", ["back", "res"], "res_default"],
+    ["default: , back: { internal: true }", "networks: [default, back]", ["back", "default", "res"], "res_default"],
+    ["default: , back: { internal: 'true' }", "networks: { back: { aliases: [x] } }", ["back"], "res_default"],
+    ["default: , back: { internal: yes }", "networks: [back]", ["back"], "res_default"],
+    ["default: , back: { internal: '${NO-false}' }", "networks: [back]", ["back", "res"], "res_default"],
+    ["default: , back: { internal: true, external: true }", "networks: [back]", ["back", "res"], "res_default"],
+  ])(
+    "joins the default network as the text means it, and gets outside of no internal one: %s %s",
+    (text, more, names, called) => {
+      const whole = `services:\n  a:\n    image: x\n    ${more}\nnetworks: { ${text} }\n`;
+      const { services, networks } = documentOf(whole);
+      expect(Object.keys(services.a?.networks ?? {}).sort()).toEqual(names);
+      expect(networks.default).toEqual({ name: called, external: true });
+    },
+  );
+
+  test.each([
+    ["", [], ["back"]],
+    ["", [80], ["back"]],
+    [", driver: macvlan", [], ["back"]],
+    [", driver: macvlan", [80], ["back", "res"]],
+    [", driver_opts: { com.docker.network.bridge.gateway_mode_ipv4: isolated }", [80], ["back", "res"]],
+  ])(
+    "leaves what takes requests where its server reaches it, and cuts the rest off: internal%s with the ports %j",
+    (more, ports, names) => {
+      const text = `services: { a: { image: x, networks: [back] } }\nnetworks: { back: { internal: true${more} } }\n`;
+      const { services } = documentOf(text, { containers: { a: { ports } } });
+      expect(Object.keys(services.a?.networks ?? {}).sort()).toEqual(names);
+    },
+  );
 
   test("has as many containers as the text asks for, none of them by a name that only one can have", () => {
     const text = `
@@ -201,20 +238,24 @@ networks: { back: { internal: true, ipam: { config: [{ subnet: 10.9.0.0/24 }] } 
       { name: "res-pr-1" },
       { name: "res-pr-1_back", isInternal: true, driver: "bridge" },
     ]);
-    const document = documentOf(text, { stack: { networks: ["berth"] } });
+    const containers = { a: { networkAliases: ["a-res"] } };
+    const { document, shared } = planOf(text, { containers, stack: { networks: ["berth"] } });
+    // The compose tool would give them their keys there, which other services have too.
+    expect([...shared]).toEqual([
+      ["a", ["a-res"]],
+      ["c", []],
+    ]);
+    expect(planOf(text).shared.size).toBe(0);
     expect(document.networks).toEqual({
       back: { name: "res_back", external: true },
       out: { name: "out", external: true },
       res: { name: "res", external: true },
-      berth: { name: "berth", external: true },
     });
     expect(document.services.a?.networks).toEqual({
-      res: { aliases: [] },
-      berth: { aliases: [] },
-      back: { aliases: ["db"], ipv4_address: "10.9.0.2" },
+      back: { aliases: ["db", "a-res"], ipv4_address: "10.9.0.2" },
     });
     expect(document.services.b).not.toHaveProperty("networks");
-    expect(Object.keys(document.services.c?.networks ?? {})).toEqual(["res", "berth", "out"]);
+    expect(Object.keys(document.services.c?.networks ?? {})).toEqual(["res", "out"]);
   });
 });
 
@@ -240,6 +281,11 @@ test.each([
     "port 80 of the server is taken. Choose another one in the compose file.",
   ],
   [['external volume "x" not found'], "the server has no volume x. Make it, or leave out external in the file."],
+  // Where the text lies on Berth's own machine is nobody's business.
+  [
+    ["validating /data/stacks/x/compose.json: services.a.networks must be a list"],
+    "services.a.networks must be a list.",
+  ],
   [[], "the compose tool gave no reason."],
 ])("says why it failed: %j", (words, sentence) => expect(composeReason(words)).toBe(sentence));
 
@@ -248,3 +294,12 @@ test.each([
   [" Container berth-dep000000000000000000000-web-2  Created", "Container web-2 Created"],
   ["time=x level=warning msg=y", undefined],
 ])("tells how far it is: %j", (line, shown) => expect(shownProgress(line)).toBe(shown));
+
+test.each([
+  ["unable to get image 'a:b.web': error during connect: Get \"http://x.sock/v1.51/images\": connection reset.", true],
+  ["Cannot connect to the Docker daemon at unix:///x.sock. Is the docker daemon running?", true],
+  ["dial tcp 127.0.0.1:9: connect: connection refused.", false],
+  ["port 80 of the server is taken. Choose another one in the compose file.", false],
+])("tells a connection that was lost from containers that do not start: %j", (reason, isLost) => {
+  expect(isLostConnection(reason)).toBe(isLost);
+});

@@ -5,6 +5,7 @@ import {
   type ComposeService,
   DomainError,
   type FileMount,
+  interpolated,
   isActive,
   replicasOf,
   requireStartable,
@@ -12,13 +13,13 @@ import {
   type VolumeMount,
 } from "@berth/core";
 import type { FileEntry } from "../files.ts";
-import { LABELS, type Labels, releaseLabels } from "../labels.ts";
+import { LABELS, type Labels, releaseLabels, uninherited } from "../labels.ts";
 import { fingerprint } from "./keep.ts";
 import { containerMounts } from "./mounts.ts";
 import { stackNetworks, type WantedNetwork } from "./networks.ts";
 import { SOURCE_IMAGE } from "./source-image.ts";
 import { projectName, type StackSpec, scopeOf, stackContainerName } from "./spec.ts";
-import { interpolated, pairsOf, recordOf, userLabels } from "./values.ts";
+import { pairsOf, recordOf, userLabels } from "./values.ts";
 
 /** What is told to the compose tool, and what has to be there before. */
 export interface StackPlan {
@@ -28,6 +29,8 @@ export interface StackPlan {
   readonly document: StackDocument;
   readonly volumes: readonly StackVolume[];
   readonly networks: readonly WantedNetwork[];
+  /** By the container's name: how it is found in the networks of the server that it joins before it starts. */
+  readonly shared: ReadonlyMap<string, readonly string[]>;
   /** By the container's name: what is put into it before it starts. */
   readonly files: ReadonlyMap<string, ContainerFiles>;
 }
@@ -41,7 +44,7 @@ export interface StackVolume extends VolumeMount {
 
 export interface StackDocument {
   readonly services: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
-  readonly networks: Readonly<Record<string, unknown>>;
+  readonly networks: Readonly<Record<string, { readonly name: string; readonly external: true }>>;
   readonly volumes: Readonly<Record<string, unknown>>;
   readonly [section: string]: unknown;
 }
@@ -82,13 +85,24 @@ export function planStack(spec: StackSpec, compose: Compose, instance: string): 
   const external = [...new Set(planned.flatMap(({ mounts }) => mounts.external))];
   const volumes = dedupe(planned.flatMap(({ mounts }) => mounts.owned));
   const names = [...external, ...volumes.map(({ uuid }) => `berth-${uuid}`)];
+  const shared = new Map<string, readonly string[]>();
   const services = planned.map(({ container, service, files }) => {
-    const joined = networks.of(document.services[container.name] ?? {}, spec.stack.containers[container.name]);
+    const said = document.services[container.name] ?? {};
+    const joined = networks.of(said, spec.stack.containers[container.name]);
+    const sharedNames = networks.sharedNames(said, spec.stack.containers[container.name]);
+    if (sharedNames !== undefined) shared.set(container.name, sharedNames);
     const whole = { ...service, ...joined };
     const image = spec.artifact.images[container.name];
-    const content = [files.entries, files.mounts, files.source && spec.artifact.images[SOURCE_IMAGE]?.id];
+    const joins = sharedNames === undefined ? [] : [{ networks: spec.stack.networks, sharedNames }];
+    const content = [
+      ...joins,
+      ...networks.marksOf(said),
+      files.entries,
+      files.mounts,
+      files.source && spec.artifact.images[SOURCE_IMAGE]?.id,
+    ];
     const mark = fingerprint(whole, { ...image, isBuilt: image?.digest === null }, content);
-    return [container.name, { ...whole, labels: { ...whole.labels, [LABELS.spec]: mark } }] as const;
+    return [container.name, { ...whole, labels: uninherited({ ...whole.labels, [LABELS.spec]: mark }) }] as const;
   });
   return {
     source: document,
@@ -101,7 +115,23 @@ export function planStack(spec: StackSpec, compose: Compose, instance: string): 
     },
     volumes: volumes.map((volume) => ({ ...volume, ...definitionOf(volume, spec, document) })),
     networks: networks.wanted,
+    shared,
     files: new Map(planned.map(({ container, files }) => [container.name, files])),
+  };
+}
+
+/** @param names Of networks that have another than the text's, by that. */
+export function withNetworks(plan: StackPlan, names: ReadonlyMap<string, string>): StackPlan {
+  if (names.size === 0) return plan;
+  const named = <Network extends { readonly name: string }>(network: Network): Network => ({
+    ...network,
+    name: names.get(network.name) ?? network.name,
+  });
+  const networks = Object.entries(plan.document.networks).map(([key, network]) => [key, named(network)] as const);
+  return {
+    ...plan,
+    networks: plan.networks.map(named),
+    document: { ...plan.document, networks: Object.fromEntries(networks) },
   };
 }
 

@@ -1,7 +1,7 @@
 import type { ReleaseRef } from "@berth/core";
 import type Docker from "dockerode";
 import { statusCodeOf } from "../client.ts";
-import { LABELS, type Labels, refOf } from "../labels.ts";
+import { LABELS, type Labels, labelOf, refOf } from "../labels.ts";
 
 // A container that nothing changes goes on from one release to the next. Its labels are those it was made with, so its
 // name says whose it is: `<name>-<resource>-<deployment>`, with the next deployment behind a dot as long as both have it.
@@ -15,7 +15,7 @@ export function refsOf(labels: Labels | undefined, name: string | undefined, ins
   if (made === undefined) return [];
   const { resourceUuid } = made;
   const [, owners] = splitName(name ?? "", resourceUuid) ?? [];
-  if (owners === undefined || labels?.[LABELS.container] === undefined) return [made];
+  if (owners === undefined || labelOf(labels, LABELS.container) === undefined) return [made];
   return owners.map((deploymentUuid) => ({ resourceUuid, deploymentUuid }));
 }
 

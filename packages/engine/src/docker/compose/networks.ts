@@ -1,4 +1,16 @@
-import type { ComposeDocument, ComposeService, StackContainer } from "@berth/core";
+import { createHash } from "node:crypto";
+import {
+  type ComposeDocument,
+  type ComposeService,
+  isCutOff,
+  isOn,
+  type JoinedNetworks,
+  type StackContainer,
+  saidNetworks,
+} from "@berth/core";
+import type Docker from "dockerode";
+import { LABELS, labelOf } from "../labels.ts";
+import { sorted } from "./keep.ts";
 import { type StackSpec, scopeOf } from "./spec.ts";
 import { recordOf, userLabels } from "./values.ts";
 
@@ -13,33 +25,56 @@ export interface WantedNetwork {
   readonly driver: string;
   readonly driverOptions: Readonly<Record<string, string>>;
   readonly ipam: Readonly<Record<string, unknown>> | undefined;
+  /** Its key in the text; `null`: the one that all containers join. */
+  readonly key: string | null;
 }
 
 interface StackNetworks {
-  readonly document: Readonly<Record<string, unknown>>;
+  readonly document: Readonly<Record<string, { readonly name: string; readonly external: true }>>;
   readonly wanted: readonly WantedNetwork[];
   /** What a service is told of them. */
   of(service: ComposeService, own: StackContainer | undefined): object;
+  /** Fingerprints of those that a service joins and that the text says something of. */
+  marksOf(service: ComposeService): readonly string[];
+  /** Under which names it is found in those of the server that were asked for; `undefined`: it joins none. */
+  sharedNames(service: ComposeService, own: StackContainer | undefined): readonly string[] | undefined;
 }
 
 /**
- * The networks of a stack: one that all of its containers join, those that the text defines, and those of the server
- * that were asked for. Their names are the resource's, so its next deployment finds them.
+ * The networks of a stack: one that all of its containers join but those that shall not get outside, and those that the
+ * text defines. Their names are the resource's, so its next deployment finds them.
+ *
+ * Those of the server that were asked for are not the compose tool's to join: it would give each container its key as a
+ * name there, and `db` of one service would be found by the containers of another.
  */
 export function stackNetworks(spec: StackSpec, document: ComposeDocument): StackNetworks {
   const scope = scopeOf(spec);
   const defined = Object.entries({ ...impliedNetworks(document), ...document.networks });
   const external = defined.filter(([, network]) => network?.external);
   const own = defined.filter(([, network]) => !network?.external);
-  const joined = [scope, ...spec.stack.networks];
+  const plain = wantedNetwork(scope, null, {});
+  const made = own.map(([key, network]) => wantedNetwork(`${scope}_${key}`, key, recordOf(network)));
   return {
-    wanted: [plain(scope), ...own.map(([key, network]) => wantedNetwork(`${scope}_${key}`, recordOf(network)))],
+    wanted: [plain, ...made],
     document: Object.fromEntries([
       ...own.map(([key]) => [key, { name: `${scope}_${key}`, external: true }] as const),
       ...external.map(([key, network]) => [key, { name: network?.name ?? key, external: true }] as const),
-      ...joined.map((name) => [name, { name, external: true }] as const),
+      [scope, { name: scope, external: true }],
     ]),
-    of: (service, container) => (service.network_mode ? {} : { networks: joinedBy(service, container, joined) }),
+    of(service, container) {
+      if (service.network_mode) return {};
+      const said = saidNetworks(service, document);
+      const takesRequests = (container?.ports ?? []).length > 0;
+      const joined = isCutOff(said, document, takesRequests) ? said : { [scope]: null, ...said };
+      return { networks: joinedBy(service, container, joined) };
+    },
+    marksOf(service) {
+      const said = service.network_mode ? {} : saidNetworks(service, document);
+      const marks = made.flatMap((network) => (Object.hasOwn(said, network.key ?? "") ? [networkMark(network)] : []));
+      return marks.filter((mark) => mark !== networkMark(plain));
+    },
+    sharedNames: (service, container) =>
+      service.network_mode || spec.stack.networks.length === 0 ? undefined : (container?.networkAliases ?? []),
   };
 }
 
@@ -51,14 +86,11 @@ function impliedNetworks({ services }: ComposeDocument): NonNullable<ComposeDocu
   return isAsked ? { default: null } : {};
 }
 
-function joinedBy(service: ComposeService, container: StackContainer | undefined, joined: readonly string[]): object {
-  const said = Array.isArray(service.networks)
-    ? Object.fromEntries(service.networks.map((name) => [name, null]))
-    : (service.networks ?? {});
+function joinedBy(service: ComposeService, container: StackContainer | undefined, said: JoinedNetworks): object {
   const name = typeof service.container_name === "string" ? [service.container_name] : [];
   const aliases = [...name, ...(container?.networkAliases ?? [])];
   return Object.fromEntries(
-    Object.entries({ ...Object.fromEntries(joined.map((key) => [key, null])), ...said }).map(([key, value]) => {
+    Object.entries(said).map(([key, value]) => {
       const options = recordOf(value);
       const own = Array.isArray(options.aliases) ? options.aliases : [];
       return [key, { ...options, aliases: [...new Set([...own, ...aliases])] }];
@@ -66,21 +98,54 @@ function joinedBy(service: ComposeService, container: StackContainer | undefined
   );
 }
 
-const plain = (name: string): WantedNetwork => wantedNetwork(name, {});
+/** Of all that a network is made with but its name. */
+export function networkMark({ name: _n, key: _k, ...definition }: WantedNetwork): string {
+  return createHash("sha256")
+    .update(JSON.stringify(sorted(definition)))
+    .digest("hex")
+    .slice(0, MARK_LENGTH);
+}
 
-function wantedNetwork(name: string, said: Readonly<Record<string, unknown>>): WantedNetwork {
+const MARK_LENGTH = 12;
+
+/**
+ * No engine changes a network that is there. One whose definition has changed is therefore made anew under a name with
+ * the definition's fingerprint, beside the one that the release before goes on in.
+ * @returns Names by those without it; the ones that keep theirs are missing.
+ */
+export async function renamedNetworks(
+  docker: Docker,
+  wanted: readonly WantedNetwork[],
+): Promise<{ readonly names: ReadonlyMap<string, string>; readonly lines: readonly string[] }> {
+  const names = new Map<string, string>();
+  const lines: string[] = [];
+  for (const network of wanted) {
+    if (network.key === null) continue;
+    const mark = networkMark(network);
+    const other = `${network.name}.${mark}`;
+    const there = await docker.listNetworks({ filters: { name: [network.name] } });
+    const [found, foundOther] = [network.name, other].map((name) => there.find(({ Name }) => Name === name));
+    const foundMark = labelOf(found?.Labels, LABELS.spec);
+    // What is in the newer one stays in it, also when the older one is gone.
+    const isChanged = foundOther === undefined && foundMark !== undefined && foundMark !== mark;
+    if (foundOther !== undefined || isChanged) names.set(network.name, other);
+    if (isChanged) lines.push(`Makes the network ${network.key} anew, since what the file says of it has changed`);
+  }
+  return { names, lines };
+}
+
+function wantedNetwork(name: string, key: string | null, said: Readonly<Record<string, unknown>>): WantedNetwork {
   const options = Object.entries(recordOf(said.driver_opts)).map(([key, value]) => [key, String(value)]);
   return {
     name,
-    isInternal: isTrue(said.internal),
-    isIpv6: isTrue(said.enable_ipv6),
-    isIpv4: said.enable_ipv4 == null || isTrue(said.enable_ipv4),
-    isAttachable: isTrue(said.attachable),
+    key,
+    isInternal: isOn(said.internal),
+    isIpv6: isOn(said.enable_ipv6),
+    isIpv4: said.enable_ipv4 == null || isOn(said.enable_ipv4),
+    isAttachable: isOn(said.attachable),
     labels: userLabels(said.labels),
     driver: typeof said.driver === "string" ? said.driver : "bridge",
     driverOptions: Object.fromEntries(options),
     ipam: said.ipam == null ? undefined : recordOf(said.ipam),
   };
 }
-
-const isTrue = (value: unknown): boolean => value === true || value === "true";

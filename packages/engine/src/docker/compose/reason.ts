@@ -2,13 +2,17 @@
 export function composeReason(words: readonly string[]): string {
   const said = words.map(plain).filter((line) => line !== "" && !PROGRESS.test(line));
   const last = said.findLast((line) => FAILURE.test(line)) ?? said.at(-1) ?? "the compose tool gave no reason";
-  const reason = last.replace(/^Error response from daemon: /, "").slice(0, REASON_LENGTH_MAX);
+  const reason = last.replace(/^(Error response from daemon|validating \S+): /, "").slice(0, REASON_LENGTH_MAX);
   const [, port] = /Bind for \S*:(\d+) failed: port is already allocated/.exec(reason) ?? [];
   if (port !== undefined) return `port ${port} of the server is taken. Choose another one in the compose file.`;
   const [, volume] = /external volume "([^"]*)" not found/.exec(reason) ?? [];
   if (volume !== undefined) return `the server has no volume ${volume}. Make it, or leave out external in the file.`;
   return /[.!?]$/.test(reason) ? reason : `${reason}.`;
 }
+
+/** Of the tool to the engine: nothing is wrong with the containers. */
+export const isLostConnection = (reason: string): boolean =>
+  /(?:^|: )(?:error during connect: |Cannot connect to the Docker daemon )/.test(reason);
 
 /** A line of progress, e.g. `Container db Started`, for the log; `undefined`: it is none. */
 export function shownProgress(line: string): string | undefined {

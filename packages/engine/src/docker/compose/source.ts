@@ -1,10 +1,10 @@
 import { lstat, readdir, readFile, realpath } from "node:fs/promises";
 import { join, posix } from "node:path";
-import { type Compose, composeEnvFile, DomainError, type StackFile } from "@berth/core";
+import { type Compose, composeEnvFile, DomainError, interpolated, type StackFile } from "@berth/core";
 import { isWithin } from "../../builder/facts.ts";
 import { sharedPath } from "./document.ts";
 import type { MountedFile } from "./source-image.ts";
-import { interpolated, pairsOf, recordOf } from "./values.ts";
+import { pairsOf, recordOf } from "./values.ts";
 
 /** Where the files lie that a compose text names. Real paths. */
 export interface StackSource {
@@ -34,11 +34,12 @@ export async function prepareStack(
 ): Promise<PreparedStack> {
   const files: MountedFile[] = [];
   const services: [string, unknown][] = [];
+  const read = boundedReader();
   for (const [name, service] of Object.entries(compose.document.services)) {
     const { env_file, label_file, build: _, ...rest } = service;
     const said = Object.fromEntries((compose.environments.get(name) ?? []).map(({ key, value }) => [key, value]));
-    const ofFiles = await variablesOf(source, name, interpolated(env_file, variables));
-    const labels = await variablesOf(source, name, interpolated(label_file, variables));
+    const ofFiles = await variablesOf({ source, read }, name, interpolated(env_file, variables));
+    const labels = await variablesOf({ source, read }, name, interpolated(label_file, variables));
     const environment = { ...ofFiles.entries, ...said };
     services.push([
       name,
@@ -61,7 +62,12 @@ interface FileVariables {
   readonly isMissing: boolean;
 }
 
-async function variablesOf(source: StackSource | undefined, name: string, said: unknown): Promise<FileVariables> {
+interface Files {
+  readonly source: StackSource | undefined;
+  readonly read: typeof readText;
+}
+
+async function variablesOf({ source, read }: Files, name: string, said: unknown): Promise<FileVariables> {
   let entries: Readonly<Record<string, string>> = {};
   let isMissing = false;
   for (const item of [said ?? []].flat()) {
@@ -73,10 +79,21 @@ async function variablesOf(source: StackSource | undefined, name: string, said: 
       isMissing = true;
       continue;
     }
-    const text = await readText(found, path);
+    const text = await read(found, path);
     entries = { ...entries, ...Object.fromEntries(composeEnvFile(text, { isRaw: format === "raw" })) };
   }
   return { entries, isMissing };
+}
+
+/** Many services may name one file, and each gets all of it. */
+function boundedReader(): typeof readText {
+  let length = 0;
+  return async (file, path) => {
+    const text = await readText(file, path);
+    length += text.length;
+    if (length <= VARIABLES_LENGTH_MAX) return text;
+    throw refused(`Its files of variables come to more than ${VARIABLES_LENGTH_MAX} characters for all its services.`);
+  };
 }
 
 async function filesOf(
@@ -168,6 +185,7 @@ const shown = (path: unknown): string => String(path).slice(0, 200).replace(/\p{
 
 const ENV_FILE = ".env";
 const TEXT_BYTES_MAX = 1 << 20;
+const VARIABLES_LENGTH_MAX = 4 << 20; // What comes of them must fit into one compose text, comments left out.
 /** They go into the record of the release. */
 const WRITTEN_BYTES_MAX = 4 << 20;
 const WRITTEN_FILES_MAX = 1000;

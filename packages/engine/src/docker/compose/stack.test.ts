@@ -84,6 +84,104 @@ describeDocker("a release of several containers", ["busybox:stable"], (fixture) 
     expect((await world.docker.listVolumes({ filters: { label } })).Volumes ?? []).toEqual([]);
   }, 60_000);
 
+  test("finds its own containers by their keys, and those of another one in the same network by their own names", async () => {
+    const network = fixture.name("aaa");
+    const text = `services:
+  web: { image: "busybox:stable", command: [sleep, "1000"], stop_grace_period: 0s }
+  db: { image: "busybox:stable", container_name: data, command: [sh, -c, "mkdir /w && echo $$NAME >/w/n && exec httpd -f -p 80 -h /w"] }
+`;
+    const specs = ["one", "two"].map((name) => {
+      const db = { env: { NAME: name }, networkAliases: [`db-${name}`] };
+      return stackSpec(text, { containers: { db }, stack: { networks: [network] } });
+    });
+    for (const spec of specs) await engine.start(spec, io());
+    const [one, two] = specs;
+    if (one === undefined || two === undefined) throw new Error("There are two.");
+    const script = "for host in db data db db data db-one db-two; do wget -qO- http://$host/n | tr '\\n' ' '; done";
+    const asked = async (spec: typeof one) =>
+      (await engine.exec(spec, script, { timeoutSeconds: 20, container: "web" })).output.trim();
+    expect(await asked(one)).toBe("one one one one one one two");
+    expect(await asked(two)).toBe("two two two two two one two");
+    // What joined is what was made: a start of what runs makes nothing anew.
+    const before = (await world.containersOf(two)).map(({ Id }) => Id).sort();
+    await engine.start(two, io());
+    expect((await world.containersOf(two)).map(({ Id }) => Id).sort()).toEqual(before);
+    for (const spec of specs) await engine.remove(spec, { graceSeconds: 0 });
+  });
+
+  test("answers in an internal network and is found there by the others, and is in no network beside it", async () => {
+    const text = `
+x-one: &one
+  image: "busybox:stable"
+  command: [sh, -c, "mkdir /w && hostname >/w/index.html && exec httpd -f -p 8080 -h /w"]
+  stop_grace_period: 0s
+services:
+  web: { <<: *one, networks: [back], hostname: web }
+  gate: { <<: *one, networks: [back, aaa], hostname: gate }
+networks: { back: { internal: true }, aaa: }
+`;
+    const containers = { web: { ports: [8080], networkAliases: ["web-alias"] }, gate: { ports: [8080] } };
+    const spec = stackSpec(text, { containers });
+    const { containers: started = [] } = await engine.start(spec, io());
+    const pages = started.map(async ({ address, port }) => await (await fetch(`http://${address}:${port}/`)).text());
+    expect(await Promise.all(pages)).toEqual(["web\n", "gate\n"]);
+    const printed = async (container: string, command: string) =>
+      (await engine.exec(spec, command, { timeoutSeconds: 10, container })).output.trim();
+    expect(await printed("gate", "wget -qO- http://web:8080 http://web-alias:8080")).toBe("web\nweb");
+    expect(await printed("web", "wget -qO- http://gate:8080")).toBe("gate");
+    const found = await fixture.client.listContainers({
+      filters: { label: [`berth.deployment=${spec.deploymentUuid}`] },
+    });
+    const networksOf = (name: string) =>
+      found.find(({ Labels }) => Labels["berth.container"] === name)?.NetworkSettings.Networks ?? {};
+    const scope = spec.resourceUuid;
+    expect(Object.keys(networksOf("web"))).toEqual([`${scope}_back`]);
+    expect(await fixture.client.getNetwork(`${scope}_back`).inspect()).toMatchObject({ Internal: true });
+    // The server may reach others of its networks or not; it is always asked in the one of all.
+    expect(started[1]?.address).toBe(networksOf("gate")[scope]?.IPAddress);
+    await engine.remove(spec, { graceSeconds: 0 });
+  });
+
+  test("joins a network with what the text says of it now, beside the one that the release before is in", async () => {
+    const text = (network: string) => `services:
+  web: { image: "busybox:stable", command: [sleep, "1000"], stop_grace_period: 0s, networks: [back] }
+  other: { image: "busybox:stable", command: [sleep, "1000"], stop_grace_period: 0s }
+networks: { back: ${network} }
+`;
+    const first = stackSpec(text("{}"));
+    const { resourceUuid } = first;
+    await engine.start(first, io());
+    const networksOf = async (spec: typeof first) => {
+      const [web] = (await world.containersOf(spec)).filter(({ Names }) => Names[0]?.startsWith("/web-"));
+      const names = Object.keys(web?.NetworkSettings.Networks ?? {}).filter((name) => name !== resourceUuid);
+      return await Promise.all(names.map(async (name) => await world.docker.getNetwork(name).inspect()));
+    };
+    const lines: string[] = [];
+    const deploy = async (network: string, before: typeof first) => {
+      const replaces = { deploymentUuid: before.deploymentUuid, keeps: "unchanged", isRestart: false } as const;
+      const spec = stackSpec(text(network), { resourceUuid, stack: { replaces } });
+      await engine.start(spec, { ...io(), onLine: (line) => lines.push(line) });
+      return spec;
+    };
+    const second = await deploy("{ internal: true }", first);
+    expect(await networksOf(second)).toMatchObject([{ Internal: true }]);
+    expect(await networksOf(first)).toMatchObject([{ Internal: false }]);
+    expect(lines).toContain("Makes the network back anew, since what the file says of it has changed");
+    expect(lines).toContain("Keeps other, of which nothing has changed");
+    await engine.remove(first, { graceSeconds: 0 });
+    lines.length = 0;
+    // It is the one that is there now.
+    const third = await deploy("{ internal: true }", second);
+    expect(lines.filter((line) => !line.startsWith("Container"))).toEqual([
+      "Keeps web, of which nothing has changed",
+      "Keeps other, of which nothing has changed",
+    ]);
+    await engine.remove(second, { graceSeconds: 0 });
+    await engine.remove(third, { graceSeconds: 0 });
+    const label = [`berth.resource=${resourceUuid}`];
+    expect(await world.docker.listNetworks({ filters: { label } })).toEqual([]);
+  });
+
   test("stands beside the one before it, whose containers start again when it fails", async () => {
     const old = stackSpec(TEXT, { containers });
     await engine.start(old, io());

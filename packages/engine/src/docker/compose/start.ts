@@ -1,16 +1,16 @@
-import { type Compose, DomainError, parseCompose, type ReleaseSpec, type WorkIO } from "@berth/core";
+import { type Compose, DomainError, parseCompose, type ReleaseRef, type ReleaseSpec, type WorkIO } from "@berth/core";
 import type Docker from "dockerode";
 import { statusCodeOf } from "../client.ts";
 import { putEntries, putFiles } from "../files.ts";
-import { LABELS, type Labels, ownedLabels } from "../labels.ts";
-import { ensureNetwork, removeNetworks } from "../networks.ts";
+import { LABELS, type Labels, labelFilter, ownedLabels } from "../labels.ts";
+import { ensureNetwork, removeNetwork, removeNetworks } from "../networks.ts";
 import { explain } from "../start.ts";
 import { ensureVolumes } from "../volumes.ts";
 import type { Seen, SeenContainer } from "../watch.ts";
-import { planStack, type StackDocument, type StackPlan } from "./document.ts";
+import { planStack, type StackDocument, type StackPlan, withNetworks } from "./document.ts";
 import { succession } from "./keep.ts";
 import { rename } from "./member.ts";
-import type { WantedNetwork } from "./networks.ts";
+import { networkMark, renamedNetworks, type WantedNetwork } from "./networks.ts";
 import { dependenciesOf, stopOrder } from "./order.ts";
 import { putSourceFiles } from "./source-image.ts";
 import { projectName, type StackSpec, scopeOf } from "./spec.ts";
@@ -42,22 +42,28 @@ export async function startStack(place: StackPlace, spec: StackSpec, io: WorkIO)
   if ("problems" in compose) {
     throw new DomainError("deploy.start_failed", `The compose file cannot be used: ${compose.problems.join(" ")}`);
   }
-  const plan = planStack(spec, compose, instance);
+  const planned = planStack(spec, compose, instance);
+  const renamed = await renamedNetworks(docker, planned.networks);
+  const plan = withNetworks(planned, renamed.names);
   const before = (await place.seen())?.containers ?? [];
   for (const { id, info } of before) if (info.State.Paused) await docker.getContainer(id).unpause();
   if (isWhole(plan, before)) return;
   requireWanted(io.signal);
+  for (const line of renamed.lines) io.onLine(line, "stdout");
   await succeed(place, spec, { plan, compose }, io);
   const inherited = ((await place.seen())?.containers ?? []).filter((one) => !isOfProject(one, spec));
   for (const one of inherited) if (!UP.has(one.info.State.Status)) await docker.getContainer(one.id).start();
   const document = without(plan.document, new Set(inherited.map(({ container }) => container.name)));
   if (Object.keys(document.services).length === 0) return;
   for (const network of plan.networks) await makeNetwork(place, spec, network);
-  await ensureVolumes(docker, plan.volumes, { server, instance, resourceUuid: spec.resourceUuid });
+  if (plan.shared.size > 0) for (const name of spec.stack.networks) await ensureNetwork(docker, name, instance);
+  const { resourceUuid, deploymentUuid } = spec;
+  await ensureVolumes(docker, plan.volumes, { server, instance, resourceUuid, deploymentUuid });
   const keepsExisting = before.some(({ info }) => UP.has(info.State.Status));
   requireWanted(io.signal);
-  if (hasFiles(plan)) {
+  if (hasFiles(plan) || plan.shared.size > 0) {
     await tool.up(spec.deploymentUuid, document, { isCreateOnly: true, keepsExisting }, io);
+    await joinShared(place, spec, plan);
     await fill(place, plan);
   }
   await tool.up(spec.deploymentUuid, document, { isCreateOnly: false, keepsExisting }, io);
@@ -118,6 +124,27 @@ const isOnce = ({ HostConfig }: SeenContainer["info"]): boolean =>
 const hasFiles = ({ files }: StackPlan): boolean =>
   [...files.values()].some(({ entries, mounts, source }) => entries.length + mounts.length > 0 || source !== null);
 
+/** Before they start. Idempotent. */
+async function joinShared(place: StackPlace, { stack }: StackSpec, { shared }: StackPlan): Promise<void> {
+  for (const { id, info, container } of (await place.seen())?.containers ?? []) {
+    const names = shared.get(container.name);
+    if (names === undefined) continue;
+    for (const network of stack.networks) {
+      if (network in info.NetworkSettings.Networks) continue;
+      const options = { Container: id, EndpointConfig: { Aliases: [...names] } };
+      await place.docker.getNetwork(network).connect(options).catch(refusedToJoin(container.name, network));
+    }
+  }
+}
+
+function refusedToJoin(container: string, network: string) {
+  return (cause: unknown): never => {
+    if (!(cause instanceof Error) || statusCodeOf(cause) === undefined) throw cause;
+    const sentence = `The container ${container} could not join the network ${network}: ${explain(cause)}`;
+    throw new DomainError("deploy.start_failed", sentence, { cause });
+  };
+}
+
 /** Before they start, and anew before every start: what they shall find may have changed. */
 async function fill(place: StackPlace, { files }: StackPlan): Promise<void> {
   const targets = new Map<string, { id: string; name: string }[]>();
@@ -150,9 +177,20 @@ async function makeNetwork({ docker, instance }: StackPlace, spec: StackSpec, wa
     Labels: {
       ...wanted.labels,
       [LABELS.resource]: spec.resourceUuid,
+      [LABELS.deployment]: spec.deploymentUuid,
       [LABELS.scope]: scopeOf(spec),
       [LABELS.name]: spec.name,
+      [LABELS.spec]: networkMark(wanted),
     },
+  }).catch((cause: unknown) => {
+    if (!(cause instanceof Error) || statusCodeOf(cause) === undefined) throw cause;
+    const advice = /pool overlaps/i.test(cause.message)
+      ? " If the network before has its subnet, give it another one in the compose file."
+      : "";
+    const which = `The network ${wanted.key ?? wanted.name} could not be made`;
+    throw new DomainError("deploy.start_failed", `${which}: ${explain(cause).replace(/\.?$/, ".")}${advice}`, {
+      cause,
+    });
   });
 }
 
@@ -179,6 +217,24 @@ export async function removeStackNetworks(
   const label = Object.entries(labels).map(([name, value]) => `${name}=${value}`);
   const left = await docker.listContainers({ all: true, filters: { label } });
   if (left.length === 0) await removeNetworks(docker, labels);
+}
+
+/**
+ * The networks that one deployment has made and that nothing of the resource is to join, running or not: all that it
+ * joined them with is gone.
+ */
+export async function removeMadeNetworks(
+  { docker, instance }: { readonly docker: Docker; readonly instance: string },
+  { resourceUuid, deploymentUuid }: ReleaseRef,
+): Promise<void> {
+  const own = { ...ownedLabels(instance), [LABELS.resource]: resourceUuid };
+  const made = await docker.listNetworks({
+    filters: { ...labelFilter({ ...own, [LABELS.deployment]: deploymentUuid }) },
+  });
+  if (made.length === 0) return;
+  const left = await docker.listContainers({ all: true, filters: { ...labelFilter(own) } });
+  const joined = new Set(left.flatMap(({ NetworkSettings }) => Object.keys(NetworkSettings?.Networks ?? {})));
+  for (const { Id, Name } of made) if (!joined.has(Name)) await removeNetwork(docker, Id);
 }
 
 function requireWanted(signal: AbortSignal): void {

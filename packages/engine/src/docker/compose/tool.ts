@@ -8,7 +8,7 @@ import { run } from "../../host/local.ts";
 import { pidsWithEnv } from "../../host/procfs.ts";
 import { dockerConfig, pluginFolders } from "../builder/registry-auth.ts";
 import { DOCKER_SOCKET } from "../client.ts";
-import { composeReason, shownProgress } from "./reason.ts";
+import { composeReason, isLostConnection, shownProgress } from "./reason.ts";
 import { projectName } from "./spec.ts";
 import { yamlText } from "./yaml-text.ts";
 
@@ -112,7 +112,11 @@ async function call(options: ComposeToolOptions, one: Call, io: WorkIO): Promise
   if (exitCode === 0) return;
   if (io.signal.aborted) throw new DomainError("deploy.cancelled", "The work was cancelled.");
   if (MISSING.test(words.join("\n"))) throw missingCompose();
-  throw new DomainError("deploy.start_failed", `The containers could not be started: ${composeReason(words)}`);
+  const reason = composeReason(words);
+  if (isLostConnection(reason)) {
+    throw new DomainError("engine.unreachable", `The connection to the engine of ${host.name} broke off: ${reason}`);
+  }
+  throw new DomainError("deploy.start_failed", `The containers could not be started: ${reason}`);
 }
 
 /** Holds no text of a user: all of it stands in the document. */

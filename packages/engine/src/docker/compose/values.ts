@@ -1,18 +1,3 @@
-import { interpolateCompose } from "@berth/core";
-
-/** A value of a compose document with its references replaced, wherever they stand; keys stay as they are. */
-export function interpolated(value: unknown, variables: Readonly<Record<string, string>>): unknown {
-  if (typeof value === "string") return interpolateCompose(value, lookUp(variables));
-  if (Array.isArray(value)) return value.map((item) => interpolated(item, variables));
-  if (typeof value !== "object" || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, interpolated(item, variables)]));
-}
-
-export const lookUp =
-  (variables: Readonly<Record<string, string>>) =>
-  (key: string): string | undefined =>
-    Object.hasOwn(variables, key) ? variables[key] : undefined;
-
 /** Any object that is no list, by its keys. */
 export const recordOf = (value: unknown): Readonly<Record<string, unknown>> =>
   typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : {};

@@ -1,9 +1,7 @@
-import { setTimeout as delay } from "node:timers/promises";
 import type { ManagedProxy, Upstream } from "@berth/core";
 import type Docker from "dockerode";
-import { Pool } from "undici";
-import { WebSocket } from "ws";
-import { HOST, until } from "../proxy.fixture.ts";
+import { until } from "../proxy.fixture.ts";
+import { LOAD_HOST, LOAD_SERVER, startClients } from "./load-clients.fixture.ts";
 
 export const RELEASE_IMAGE = "node:24-alpine";
 
@@ -69,7 +67,7 @@ export async function switchUnderLoad(load: SwitchLoad): Promise<SwitchResult> {
 const siteFor = ({ host, port }: Upstream) => ({
   id: "load",
   name: "load",
-  routes: [{ host: "load.test", path: "/" }],
+  routes: [{ host: LOAD_HOST, path: "/" }],
   upstreams: [{ host, port }],
 });
 
@@ -81,7 +79,7 @@ async function startRelease(load: SwitchLoad, number: number, started: Docker.Co
   const { docker, labels, network } = load;
   const container = await docker.createContainer({
     Image: RELEASE_IMAGE,
-    Cmd: ["node", "-e", SERVER],
+    Cmd: ["node", "-e", LOAD_SERVER],
     Env: [`RELEASE=${number}`],
     Labels: { ...labels },
     HostConfig: { NetworkMode: network },
@@ -97,120 +95,4 @@ async function startRelease(load: SwitchLoad, number: number, started: Docker.Co
     );
   await until(`release ${number} answers`, answers, 60);
   return release;
-}
-
-/** Says who it is and sends bodies back, by request or by WebSocket, some of it late. It minds no signal. */
-const SERVER = `
-const { createHash } = require("node:crypto");
-const server = require("node:http").createServer((request, response) => {
-  const chunks = [];
-  request.on("data", (chunk) => chunks.push(chunk));
-  request.on("end", () => setTimeout(() => {
-    response.setHeader("X-Release", process.env.RELEASE);
-    response.end(Buffer.concat(chunks));
-  }, Math.random() * 20));
-});
-server.on("upgrade", (request, socket) => {
-  const key = createHash("sha1").update(request.headers["sec-websocket-key"] + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11");
-  socket.write("HTTP/1.1 101 Switching Protocols\\r\\nUpgrade: websocket\\r\\nConnection: Upgrade\\r\\n" +
-    "Sec-WebSocket-Accept: " + key.digest("base64") + "\\r\\n\\r\\n");
-  socket.on("error", () => {});
-  let rest = Buffer.alloc(0);
-  socket.on("data", (data) => {
-    rest = Buffer.concat([rest, data]);
-    while (rest.length >= 6 && rest.length >= 6 + (rest[1] & 127)) {
-      const length = rest[1] & 127;
-      const mask = rest.subarray(2, 6);
-      const text = Buffer.from(rest.subarray(6, 6 + length).map((byte, index) => byte ^ mask[index % 4]));
-      socket.write(Buffer.concat([Buffer.from([rest[0], length]), text]));
-      if ((rest[0] & 15) === 8) socket.end();
-      rest = rest.subarray(6 + length);
-    }
-  });
-});
-server.listen(3000);
-`;
-
-function startClients({ port, requestsPerSecond }: SwitchLoad) {
-  const pool = new Pool(`http://${HOST}:${port}`, { connections: 20, keepAliveTimeout: 60_000 });
-  const failures: string[] = [];
-  const releases = new Set<string>();
-  const pending = new Set<Promise<void>>();
-  const loops: Promise<void>[] = [];
-  let isOver = false;
-  let requests = 0;
-  let messages = 0;
-
-  async function request(number: number): Promise<void> {
-    const body = number % 2 === 0 ? null : "x".repeat(1 + (number % 2000));
-    try {
-      const headers = { host: "load.test" };
-      const answer = await pool.request({ path: `/${number}`, method: body === null ? "GET" : "POST", headers, body });
-      const text = await answer.body.text();
-      if (answer.statusCode !== 200) failures.push(`request ${number}: status ${answer.statusCode}`);
-      else if (text !== (body ?? "")) failures.push(`request ${number}: another body`);
-      releases.add(String(answer.headers["x-release"]));
-    } catch (error) {
-      failures.push(`request ${number}: ${error}`);
-    }
-  }
-
-  async function sendRequests(): Promise<void> {
-    const beganMs = performance.now();
-    while (!isOver) {
-      const due = ((performance.now() - beganMs) / 1000) * requestsPerSecond;
-      while (requests < due) {
-        const sent = request(requests++).finally(() => pending.delete(sent));
-        pending.add(sent);
-      }
-      await delay(2);
-    }
-    await Promise.all(pending);
-  }
-
-  async function talk(): Promise<void> {
-    while (!isOver) {
-      try {
-        messages += await conversation(port);
-      } catch (error) {
-        failures.push(`WebSocket: ${error}`);
-      }
-    }
-  }
-
-  return {
-    begin: () => loops.push(sendRequests(), talk(), talk(), talk(), talk()),
-    requests: () => requests,
-    async end() {
-      isOver = true;
-      await Promise.all(loops);
-      await pool.destroy();
-      return { failures, messages, releases: releases.size };
-    },
-  };
-}
-
-/** Ten messages and their answers, half a second in all. */
-async function conversation(port: number): Promise<number> {
-  const socket = new WebSocket(`ws://${HOST}:${port}/`, { headers: { Host: "load.test" } });
-  const answers: string[] = [];
-  let problem: Error | undefined;
-  socket.on("message", (data) => answers.push(String(data)));
-  socket.on("error", (error) => {
-    problem = error;
-  });
-  socket.on("close", () => {
-    problem ??= new Error("It was closed.");
-  });
-  const settled = (isSo: () => boolean) => until("an answer", () => isSo() || problem !== undefined, 30);
-  await settled(() => socket.readyState === WebSocket.OPEN);
-  for (let number = 0; number < 10 && problem === undefined; number++) {
-    socket.send(`message ${number}`);
-    await settled(() => answers.at(-1) === `message ${number}`);
-    await delay(50);
-  }
-  const found = problem;
-  socket.terminate();
-  if (found !== undefined) throw found;
-  return answers.length;
 }

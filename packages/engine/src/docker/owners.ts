@@ -1,0 +1,43 @@
+import { DomainError, type ObjectOwner, type ServerObject } from "@berth/core";
+import type Docker from "dockerode";
+import { statusCodeOf } from "./client.ts";
+import { LABELS, type Labels, labelOf } from "./labels.ts";
+
+/** Whose these are, by the labels of what is really there. @throws DomainError `deploy.start_failed` for what is no name */
+export async function ownersOf(
+  { docker, instance }: { readonly docker: Docker; readonly instance: string },
+  objects: readonly ServerObject[],
+): Promise<readonly ObjectOwner[]> {
+  // They become part of the path that the engine is asked at.
+  const odd = objects.find(({ name }) => !NAME.test(name));
+  if (odd !== undefined) {
+    const shown = odd.name.slice(0, 100).replace(/\p{C}/gu, "?");
+    throw new DomainError("deploy.start_failed", `${shown} is no name of a ${odd.type}. Correct the compose file.`);
+  }
+  return await Promise.all(
+    objects.map(async ({ type, name }) => {
+      const labels = await labelsOf(docker, type, name);
+      const owner = labelOf(labels, LABELS.instance);
+      if (owner === undefined) return undefined;
+      return { isOurs: owner === instance, resourceUuid: labelOf(labels, LABELS.resource) ?? null };
+    }),
+  );
+}
+
+/** As engines have it, of an id too. */
+const NAME = /^[A-Za-z0-9][\w.-]*$/;
+
+async function labelsOf(docker: Docker, type: ServerObject["type"], name: string): Promise<Labels | null | undefined> {
+  try {
+    return await READ[type](docker, name);
+  } catch (cause) {
+    if (statusCodeOf(cause) === 404) return undefined;
+    throw cause;
+  }
+}
+
+const READ = {
+  network: async (docker, name) => (await docker.getNetwork(name).inspect()).Labels,
+  volume: async (docker, name) => (await docker.getVolume(name).inspect()).Labels,
+  container: async (docker, name) => (await docker.getContainer(name).inspect()).Config.Labels,
+} satisfies Record<ServerObject["type"], (docker: Docker, name: string) => Promise<Labels | null | undefined>>;

@@ -1,0 +1,57 @@
+import { DomainError } from "@berth/core";
+import type Docker from "dockerode";
+
+/** How long an engine may take to answer. */
+export interface TimeLimits {
+  /** What only reads. */
+  readonly readSeconds: number;
+  /** What makes, changes or removes: it may move much data, and may wait for what the engine does just then. */
+  readonly changeSeconds: number;
+}
+
+/** Far above what a busy engine takes: only one that hangs is given up. */
+export const TIME_LIMITS: TimeLimits = { readSeconds: 60, changeSeconds: 300 };
+
+/** An engine that takes a question and never answers would otherwise hang whoever asked. */
+export function withTimeLimits(docker: Docker, server: string, limits: TimeLimits = TIME_LIMITS): Docker {
+  const { modem } = docker;
+  const dial: typeof modem.dial = modem.dial.bind(modem);
+  modem.dial = (request, callback) => {
+    const seconds = secondsOf(request, limits);
+    if (seconds === undefined) return dial(request, callback);
+    const late = new AbortController();
+    const timer = setTimeout(() => late.abort(), seconds * 1000).unref();
+    const abortSignal = request.abortSignal ? AbortSignal.any([request.abortSignal, late.signal]) : late.signal;
+    dial({ ...request, abortSignal }, (error, answer) => {
+      clearTimeout(timer);
+      callback?.(error && late.signal.aborted ? tooLate(server, seconds, error) : error, answer);
+    });
+  };
+  return docker;
+}
+
+/** `undefined`: it takes as long as it takes. */
+export function secondsOf(request: Request, { readSeconds, changeSeconds }: TimeLimits): number | undefined {
+  // What is streamed ends with its connection, and is ended by whoever reads it or sends it.
+  if (request.isStream || request.hijack || request.openStdin || request.file !== undefined) return undefined;
+  const [path = ""] = request.path.split("?");
+  if (/\/(?:wait|prune)$/.test(path) || path === "/commit") return undefined;
+  if (/^\/containers\/[^/]+\/(?:stop|restart)$/.test(path)) {
+    // The container's own time, which nobody here knows, or none at all.
+    const graceSeconds: unknown = request.options?.t;
+    return typeof graceSeconds === "number" && graceSeconds >= 0 ? graceSeconds + changeSeconds : undefined;
+  }
+  const isReading = request.method === "GET" || request.method === "HEAD";
+  // Sizes are added up file by file, and a log may be a large one.
+  const isLong = /\/(?:df|logs|changes)$/.test(path) || request.options?.size === true;
+  return isReading && !isLong ? readSeconds : changeSeconds;
+}
+
+type Request = Parameters<Docker["modem"]["dial"]>[0];
+
+const tooLate = (server: string, seconds: number, cause: unknown): DomainError =>
+  new DomainError(
+    "engine.unreachable",
+    `The engine of ${server} does not answer: it took more than ${seconds} s. Check that Docker runs there.`,
+    { cause },
+  );
