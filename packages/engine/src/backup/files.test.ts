@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
+import { mkdtempSync, readdirSync, renameSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { gunzipSync } from "node:zlib";
@@ -55,6 +55,20 @@ test("are not there when what makes them fails, whenever that is", async () => {
     broken,
   );
   expect(readdirSync(join(root, "db"))).toEqual([]);
+});
+
+test("are found, and removed, where their folder was moved to", async () => {
+  const [before, after] = [join(root, "before"), join(root, "after")];
+  const files = backupFiles(before);
+  const path = files.pathOf("a1b2c3d4e5f6g7h8i9j0k1l2", "one.sql");
+  await files.write(path, (sink) => sink(text("here")), { isCompressed: true });
+  renameSync(before, after);
+  const moved = backupFiles(after);
+  expect((await all(moved.read(path))).toString()).toBe("here");
+  await moved.remove(path);
+  expect(readdirSync(join(after, "a1b2c3d4e5f6g7h8i9j0k1l2"))).toEqual([]);
+  const outside = join(before, "a1b2c3d4e5f6g7h8i9j0k1l2", "..");
+  await expect(moved.remove(outside)).rejects.toMatchObject({ code: "resource.not_found" });
 });
 
 test("say of damage what it is, and are of no folder but their own", async () => {

@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { type FileHandle, mkdir, open, readFile, rename, rm, writeFile } from "node:fs/promises";
-import { dirname, join, resolve, sep } from "node:path";
+import { basename, dirname, join, resolve, sep } from "node:path";
 import { Readable } from "node:stream";
 import { createGzip } from "node:zlib";
 import { type BackupFiles, DomainError, isDomainError, notFound, type Sink, type StoredContent } from "@berth/core";
@@ -10,8 +10,9 @@ import { type BackupFiles, DomainError, isDomainError, notFound, type Sink, type
 export function backupFiles(root: string): BackupFiles {
   let id: Promise<string> | undefined;
 
-  const inside = (path: string): string => {
-    if (!resolve(path).startsWith(resolve(root) + sep)) throw notFound("Backup file");
+  const inside = (recorded: string): string => {
+    const path = isWithin(root, recorded) ? recorded : moved(root, recorded);
+    if (!isWithin(root, path)) throw notFound("Backup file");
     return path;
   };
 
@@ -24,8 +25,9 @@ export function backupFiles(root: string): BackupFiles {
       return id;
     },
     pathOf: (databaseUuid, name) => join(root, databaseUuid, name),
-    async write(path, produce, { isCompressed, onBytes = () => undefined }) {
-      const part = `${inside(path)}${PART}`;
+    async write(recorded, produce, { isCompressed, onBytes = () => undefined }) {
+      const path = inside(recorded);
+      const part = `${path}${PART}`;
       try {
         await mkdir(dirname(path), { recursive: true, mode: 0o700 });
         const content = await writeWhole(part, produce, { isCompressed, onBytes });
@@ -44,9 +46,10 @@ export function backupFiles(root: string): BackupFiles {
         throw codeOf(cause) === "ENOENT" ? notFound("Backup file") : diskError(cause);
       }
     },
-    async remove(path) {
+    async remove(recorded) {
       try {
-        for (const one of [`${inside(path)}${PART}`, path]) await rm(one, { force: true });
+        const path = inside(recorded);
+        for (const one of [`${path}${PART}`, path]) await rm(one, { force: true });
       } catch (cause) {
         throw diskError(cause);
       }
@@ -62,6 +65,16 @@ export function backupFiles(root: string): BackupFiles {
 }
 
 const PART = ".part";
+
+const isWithin = (root: string, path: string): boolean => resolve(path).startsWith(resolve(root) + sep);
+
+/** Where a file is now that was recorded before its folder was moved, with all that is in it. */
+function moved(root: string, recorded: string): string {
+  const database = basename(dirname(recorded));
+  return DATABASE_UUID.test(database) ? join(root, database, basename(recorded)) : recorded;
+}
+
+const DATABASE_UUID = /^[a-z][a-z0-9]{23}$/;
 
 async function writeWhole(
   path: string,

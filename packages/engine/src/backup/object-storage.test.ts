@@ -1,7 +1,10 @@
 import { randomBytes } from "node:crypto";
+import { once } from "node:events";
+import { createServer, type IncomingMessage } from "node:http";
+import type { AddressInfo } from "node:net";
 import { bucketProblem } from "@berth/core";
 import { type S3Server, startS3Server } from "@berth/testing";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { digest } from "./content.ts";
 import { objectStorage, partBytes } from "./object-storage.ts";
 
@@ -45,7 +48,7 @@ test.each([
   ["a bucket that is not there", { bucket: "other" }, /has no bucket other/],
   ["a wrong secret", { secret: "wrong" }, /the secret is wrong/],
   ["a key that is not known", { key: "NOBODY" }, /does not know the key/],
-  ["a place where nothing listens", { endpoint: "http://127.0.0.1:1" }, /Far cannot be used/],
+  ["a place where nothing listens", { endpoint: "http://127.0.0.1:1" }, "nothing listens at its endpoint"],
 ])("says of %s what is wrong", async (_, change, message) => {
   await expect(storage(change).put("x", chunksOf(Buffer.from("x")), { sizeBytes: 1, signal: never() })).rejects.toThrow(
     message,
@@ -103,4 +106,40 @@ test("ends an upload that is aborted, and leaves nothing behind", async () => {
     code: "deploy.cancelled",
   });
   expect(server.objects()).toEqual([]);
+});
+
+describe("an upload that is aborted while the storage takes it", () => {
+  /** Begins uploads of pieces and removes them, and never says that it has taken something. */
+  async function slowStorage(puts: number) {
+    const asked: string[] = [];
+    const taking = Promise.withResolvers<void>();
+    const slow = createServer(({ method = "" }: IncomingMessage, response) => {
+      asked.push(method);
+      if (asked.filter((one) => one === "PUT").length === puts) taking.resolve();
+      if (method !== "PUT") response.end(method === "POST" ? "<R><UploadId>one</UploadId></R>" : undefined);
+    });
+    slow.listen(0, "127.0.0.1");
+    await once(slow, "listening");
+    const { port } = slow.address() as AddressInfo; // It listens by TCP.
+    onTestFinished(() => {
+      slow.closeAllConnections();
+      slow.close();
+    });
+    return { asked, taking: taking.promise, endpoint: `http://127.0.0.1:${port}` };
+  }
+
+  test.each([
+    ["is not sent again", 1_000_000, ["PUT"]],
+    ["has its pieces removed", 20_000_000, ["POST", "PUT", "PUT", "DELETE"]],
+  ])("%s", async (_, bytes, wanted) => {
+    const { asked, taking, endpoint } = await slowStorage(wanted.filter((one) => one === "PUT").length);
+    const stop = new AbortController();
+    const content = chunksOf(Buffer.alloc(bytes));
+    const sent = storage({ endpoint }).put("x", content, { sizeBytes: bytes, signal: stop.signal });
+    void taking.then(() => stop.abort());
+    await expect(sent).rejects.toMatchObject({ code: "deploy.cancelled" });
+    // What is broken off is tried again within this time.
+    await new Promise((resolve) => setTimeout(resolve, 1000));
+    expect(asked).toEqual(wanted);
+  });
 });

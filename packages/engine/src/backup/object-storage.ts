@@ -34,8 +34,8 @@ export function objectStorage(
   { key, secret }: S3Credentials,
 ): ObjectStorage {
   const Bucket = storage.bucket;
-  const client = () =>
-    new S3Client({
+  const client = (signal: AbortSignal) => {
+    const s3 = new S3Client({
       endpoint: storage.endpoint,
       region: storage.region,
       credentials: { accessKeyId: key, secretAccessKey: secret },
@@ -52,8 +52,11 @@ export function objectStorage(
         socketTimeout: SILENCE_MS_MAX,
       },
     });
+    endWith(signal, s3);
+    return s3;
+  };
   const using = async <T>(work: (s3: S3Client) => Promise<T>, signal: AbortSignal): Promise<T> => {
-    const s3 = client();
+    const s3 = client(signal);
     try {
       return await work(s3);
     } catch (cause) {
@@ -68,19 +71,15 @@ export function objectStorage(
       using(async (s3) => {
         const params = { Bucket, Key: name, Body: Readable.from(content) };
         const upload = new Upload({ client: s3, params, queueSize: PARTS_AT_ONCE, partSize: partBytes(sizeBytes) });
-        const abort = () => void upload.abort().catch(() => undefined);
-        signal.addEventListener("abort", abort, { once: true });
-        try {
-          if (signal.aborted) throw new Error("aborted");
-          await upload.done();
-        } finally {
-          signal.removeEventListener("abort", abort);
-        }
+        const over = overAfter(signal);
+        over.addEventListener("abort", () => void upload.abort(), { once: true });
+        signal.throwIfAborted();
+        await upload.done();
       }, signal),
     async *get(name, signal) {
-      const s3 = client();
+      const s3 = client(signal);
       try {
-        const { Body } = await s3.send(new GetObjectCommand({ Bucket, Key: name }), { abortSignal: signal });
+        const { Body } = await s3.send(new GetObjectCommand({ Bucket, Key: name }));
         if (!(Body instanceof Readable)) throw notFound("Object");
         yield* Body;
       } catch (cause) {
@@ -91,13 +90,11 @@ export function objectStorage(
     },
     remove: (name, signal) =>
       using(async (s3) => {
-        await s3.send(new DeleteObjectCommand({ Bucket, Key: name }), { abortSignal: signal });
+        await s3.send(new DeleteObjectCommand({ Bucket, Key: name }));
         // Pieces of an upload that did not end are no object, and cost money all the same. Not every service lists them.
-        const listed = await s3
-          .send(new ListMultipartUploadsCommand({ Bucket, Prefix: name }), { abortSignal: signal })
-          .catch(() => undefined);
+        const listed = await s3.send(new ListMultipartUploadsCommand({ Bucket, Prefix: name })).catch(() => undefined);
         for (const { Key, UploadId } of listed?.Uploads ?? []) {
-          await s3.send(new AbortMultipartUploadCommand({ Bucket, Key, UploadId }), { abortSignal: signal });
+          await s3.send(new AbortMultipartUploadCommand({ Bucket, Key, UploadId }));
         }
       }, signal),
   };
@@ -112,6 +109,30 @@ const PARTS_MAX = 9_900;
 
 /** Of one part: some are in memory at a time, so it is larger only where there would be too many of them. */
 export const partBytes = (sizeBytes: number): number => Math.max(PART_BYTES_MIN, Math.ceil(sizeBytes / PARTS_MAX));
+
+/**
+ * Every request, whoever makes it: an upload knows of no signal, and sends again what was broken off. What it removes
+ * then, its pieces, it may.
+ */
+function endWith(signal: AbortSignal, { config: { requestHandler } }: S3Client): void {
+  const handle = requestHandler.handle.bind(requestHandler);
+  const over = overAfter(signal);
+  Object.assign(requestHandler, {
+    handle: (...[request, options]: Parameters<typeof handle>) =>
+      handle(request, { ...options, abortSignal: request.method === "DELETE" ? over : signal }),
+  });
+}
+
+/** A little later: whoever broke it off waits for its end. */
+function overAfter(signal: AbortSignal): AbortSignal {
+  const over = new AbortController();
+  const end = () => setTimeout(() => over.abort(), REMOVAL_MS_MAX).unref();
+  if (signal.aborted) over.abort();
+  else signal.addEventListener("abort", end, { once: true });
+  return over.signal;
+}
+
+const REMOVAL_MS_MAX = 1000;
 
 /** Checked when a connection is made: what a name meant before does not count. */
 function guarded<T extends HttpAgent>(Base: new (options: AgentOptions) => T, allowed: PrivateHosts): T {
@@ -143,7 +164,7 @@ function storageError({ name, bucket }: Bucket, cause: unknown, signal: AbortSig
   if (signal.aborted) return new DomainError("deploy.cancelled", "The work was cancelled.", { cause });
   const code = cause instanceof Error ? cause.name : "";
   if (code === "NoSuchKey" || code === "NotFound") return notFound("Object");
-  const known = KNOWN[code];
+  const known = KNOWN[code] ?? UNREACHED[systemCode(cause) ?? ""];
   const reason =
     known?.(bucket) ?? `it answered ${code || "nothing"}${cause instanceof Error ? `: ${cause.message}` : ""}`;
   return new DomainError("cloud.failed", `The S3 storage ${name} cannot be used: ${reason}.`, { cause });
@@ -156,6 +177,23 @@ const KNOWN: Readonly<Record<string, (bucket: string) => string>> = {
   InvalidAccessKeyId: () => "it does not know the key",
   SignatureDoesNotMatch: () => "the secret is wrong",
 };
+
+/** By the codes of Node, for a storage that has not answered at all. */
+const UNREACHED: Readonly<Record<string, () => string>> = {
+  ECONNREFUSED: () => "nothing listens at its endpoint",
+  ENOTFOUND: () => "no host has the name of its endpoint",
+  EAI_AGAIN: () => "the name of its endpoint cannot be looked up at the moment",
+  ETIMEDOUT: () => "its endpoint does not answer",
+  EHOSTUNREACH: () => "there is no way to its endpoint",
+  ENETUNREACH: () => "there is no way to its endpoint",
+};
+
+function systemCode(cause: unknown): string | undefined {
+  for (const one of causesOf(cause)) {
+    if (one instanceof Error && "code" in one && typeof one.code === "string") return one.code;
+  }
+  return undefined;
+}
 
 function causesOf(error: unknown): readonly unknown[] {
   const causes: unknown[] = [];

@@ -14,6 +14,7 @@ import {
   type SystemStores,
   type TableRows,
 } from "@berth/core";
+import { type Command, interruptible } from "./program.ts";
 
 export interface KnownDatabase {
   readonly record: DatabaseRecord;
@@ -57,16 +58,16 @@ const MESSAGE_LENGTH_MAX = 10_000;
 /** A running release of a database, and how programs are run in it. */
 export interface LiveDatabase {
   readonly ref: ReleaseRef;
-  readonly command: NonNullable<Engine["command"]>;
+  readonly command: Command;
 }
 
-/** @throws DomainError `engine.unsupported` */
-export function live(engine: Engine, ref: ReleaseRef): LiveDatabase {
+/** @param uuid Of the run that it is for. @throws DomainError `engine.unsupported` */
+export function live(engine: Engine, ref: ReleaseRef, database: KnownDatabase, uuid: string): LiveDatabase {
   const { command } = engine;
   if (command === undefined) {
     throw new DomainError("engine.unsupported", "The server of this database runs no programs beside it.");
   }
-  return { ref, command: (...args) => command.apply(engine, args) };
+  return { ref, command: interruptible((...args) => command.apply(engine, args), database, uuid) };
 }
 
 /** @throws DomainError `deploy.command_failed` with the last words of the program */

@@ -1,5 +1,6 @@
 import {
   type ClaimedRestore,
+  cancelledRestore,
   DomainError,
   databaseEngine,
   databaseSpec,
@@ -7,6 +8,7 @@ import {
   type ReleaseRecord,
   type RestoredTable,
   type RestoreEnd,
+  type RestoreReach,
   type RestoreStep,
   type ServerRecord,
   type TableRows,
@@ -24,6 +26,7 @@ import {
   shownMessage,
   textsToHide,
 } from "./database.ts";
+import { graceAfter, requireGoingOn, stoppedBy } from "./program.ts";
 import { runLimit } from "./run-limit.ts";
 import { type BackupDeps, openStorage } from "./tools.ts";
 
@@ -40,6 +43,8 @@ interface Outcome {
   hidden: readonly string[];
   notes: string[];
   tables: readonly RestoredTable[] | null;
+  /** Of a restore: what the database has of it. */
+  reach: RestoreReach;
 }
 
 /** Restores what was claimed, or tries to. Never rejects. */
@@ -47,7 +52,7 @@ export async function runRestore(deps: BackupDeps, claimed: ClaimedRestore, sign
   const { stores, clock, logger, owner } = deps;
   const hold = { uuid: claimed.uuid, owner };
   const limit = runLimit(signal, claimed.timeout);
-  const outcome: Outcome = { hidden: [], notes: [], tables: null };
+  const outcome: Outcome = { hidden: [], notes: [], tables: null, reach: "untouched" };
   try {
     const tell = (step: RestoreStep) =>
       stores.restores
@@ -58,12 +63,12 @@ export async function runRestore(deps: BackupDeps, claimed: ClaimedRestore, sign
       await restore({ deps, claimed, signal: limit.signal, tell }, outcome);
     } catch (error) {
       if (!isDomainError(error)) logger.warn("A backup could not be restored.", { restore: claimed.uuid, error });
-      failure = limit.reasonOf(error);
+      failure = limit.isCancelled() ? cancelledRestore(claimed.kind, outcome.reach) : limit.reasonOf(error);
     }
     if (limit.isLost()) return;
     const message = [...outcome.notes, ...(failure === undefined ? [] : [failure])].join("\n");
     const end: RestoreEnd = {
-      status: failure === undefined ? "success" : "failed",
+      status: failure === undefined ? "success" : limit.isCancelled() ? "cancelled-by-user" : "failed",
       message: message === "" ? null : shownMessage(message, deps.redactor(outcome.hidden)),
       tables: outcome.tables,
       finished_at: clock.now(),
@@ -83,7 +88,7 @@ async function restore(run: Run, outcome: Outcome): Promise<void> {
   await withContent(run, outcome, async (path) => {
     const work = async (database: KnownDatabase, running: LiveDatabase, into: string | null) => {
       await tell("restoring");
-      await feed(run, { database, running, into, path });
+      await feed(run, { database, running, into, path }, outcome);
       await tell("counting");
       const rows = await countRows(database, running, into, signal);
       outcome.tables = compared(rows, claimed.table_rows ?? {});
@@ -102,7 +107,8 @@ async function restore(run: Run, outcome: Outcome): Promise<void> {
       return requireSame(outcome.tables ?? []);
     }
     const ref = { resourceUuid: release.resource_uuid, deploymentUuid: release.deployment_uuid };
-    await work(target, live(deps.handsOf(server).engine, ref), claimed.database_name);
+    const running = live(deps.handsOf(server).engine, ref, target, claimed.uuid);
+    await work(target, running, claimed.database_name);
   });
 }
 
@@ -118,7 +124,13 @@ async function withContent(run: Run, outcome: Outcome, work: (path: string) => P
   const isNear = file !== null && file.folder === (await files.folder());
   const copies = [
     ...(isNear
-      ? [{ name: "The file on the server", path: file.filename, check: () => digest(files.read(file.filename)) }]
+      ? [
+          {
+            name: "The file on the server",
+            path: file.filename,
+            check: () => digest(stoppedBy(files.read(file.filename), signal)),
+          },
+        ]
       : []),
     ...(object === null
       ? []
@@ -171,7 +183,8 @@ interface Feed {
   readonly path: string;
 }
 
-async function feed({ deps, claimed, signal }: Run, { database, running, into, path }: Feed): Promise<void> {
+async function feed(run: Run, { database, running, into, path }: Feed, outcome: Outcome): Promise<void> {
+  const { deps, claimed, signal } = run;
   const { dumps, values } = database;
   const { saved } = claimed;
   const asked =
@@ -181,13 +194,26 @@ async function feed({ deps, claimed, signal }: Run, { database, running, into, p
   const { isCompressed } = dumps.formats[saved === null ? "all" : "one"];
   const content = deps.backups.files.read(path);
   const input = isCompressed ? content : deps.backups.decompress(content);
+  const isAtomic = saved !== null && dumps.isRestoreAtomic;
+  outcome.reach = isAtomic ? "either" : "partial";
   const isProblem = saved === null ? dumps.isProblem : undefined;
-  const result = await running.command(running.ref, asked, { signal, input });
-  if (saved !== null) return requireSuccess(asked, result, isProblem);
-  const login = await keepLogin(database, running, signal);
+  // What has been cut short lets nobody in until then.
+  const letIn = async () =>
+    saved === null ? await keepLogin(database, running, graceAfter(signal, LET_IN_MS_MAX)) : undefined;
+  const result = await running.command(running.ref, asked, { signal, input }).catch(async (error: unknown) => {
+    await letIn().catch(() => undefined);
+    throw error;
+  });
+  // What was cut short may end well, without its rest.
+  const isWhole = result.exitCode === 0 && (isAtomic || !signal.aborted);
+  if (isWhole) outcome.reach = "whole";
+  else if (isAtomic) outcome.reach = "undone";
+  const login = await letIn();
   requireSuccess(asked, result, isProblem);
   login?.();
 }
+
+const LET_IN_MS_MAX = 3000;
 
 /** @returns What throws when its statements failed: the restore's own failure says more. */
 async function keepLogin(
@@ -230,7 +256,7 @@ async function withScratch(
   try {
     await tell("starting");
     await engine.start(spec, { signal, onLine: () => undefined });
-    const running = live(engine, ref);
+    const running = live(engine, ref, database, claimed.uuid);
     const healthArgv = databaseEngine(record.engine).health(database.values);
     for (;;) {
       const state = await engine.inspect(ref);
@@ -242,7 +268,7 @@ async function withScratch(
         if ((await running.command(ref, asked, { signal })).exitCode === 0) break;
       }
       await pause(HEALTH_SECONDS, signal);
-      signal.throwIfAborted();
+      requireGoingOn(signal);
     }
     await work(database, running);
   } finally {

@@ -40,4 +40,4 @@ export async function removeCopies(deps: BackupDeps, signal: AbortSignal): Promi
 }
 
 const AT_ONCE = 50;
-const REMOVAL_MS_MAX = 60_000;
+export const REMOVAL_MS_MAX = 60_000;

@@ -1,4 +1,4 @@
-import { isDomainError } from "@berth/core";
+import { CANCELLED_BY_USER, isDomainError } from "@berth/core";
 import { endingOf, type RunEnding } from "../held-runs.ts";
 
 /** How long a run may go on, and why it ended. */
@@ -7,15 +7,18 @@ export interface RunLimit {
   readonly signal: AbortSignal;
   /** It is not this worker's any more: nothing may be written of it. */
   isLost(): boolean;
+  isCancelled(): boolean;
   /** For people. */
   reasonOf(failure: unknown): string;
 }
 
 export function runLimit(ending: AbortSignal, seconds: number): RunLimit {
   const limit = AbortSignal.timeout(seconds * 1000);
+  const isEndedAs = (as: RunEnding) => ending.aborted && endingOf(ending) === as;
   return {
     signal: AbortSignal.any([ending, limit]),
-    isLost: () => ending.aborted && endingOf(ending) === "lost",
+    isLost: () => isEndedAs("lost"),
+    isCancelled: () => isEndedAs("cancelled"),
     reasonOf(failure) {
       if (ending.aborted) return ENDINGS[endingOf(ending)];
       if (limit.aborted) return `It took longer than ${seconds} s and was ended.`;
@@ -25,6 +28,7 @@ export function runLimit(ending: AbortSignal, seconds: number): RunLimit {
 }
 
 const ENDINGS: Readonly<Record<RunEnding, string>> = {
+  cancelled: CANCELLED_BY_USER,
   gone: "It is being deleted.",
   stopped: "The control plane was stopped while it ran.",
   lost: "The control plane lost it.",

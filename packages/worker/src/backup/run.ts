@@ -3,6 +3,7 @@ import {
   type BackupHold,
   type BackupPlaces,
   type BackupStep,
+  CANCELLED_BACKUP,
   type ClaimedBackup,
   DomainError,
   isDomainError,
@@ -20,7 +21,7 @@ import {
   shownMessage,
   textsToHide,
 } from "./database.ts";
-import { keepRules } from "./retention.ts";
+import { keepRules, REMOVAL_MS_MAX, removeCopies } from "./retention.ts";
 import { type RunLimit, runLimit } from "./run-limit.ts";
 import { type BackupDeps, openStorage } from "./tools.ts";
 
@@ -64,6 +65,7 @@ export async function runBackup(deps: BackupDeps, claimed: ClaimedBackup, signal
       await stores.backups.discard(saved.places);
     }
     if (isWritten) logger.info("Backup ended.", { ...details, status: end.status });
+    if (limit.isCancelled()) await removeCopies(deps, AbortSignal.timeout(REMOVAL_MS_MAX));
     await keepRules(deps, claimed);
   } catch (error) {
     // Its lease runs out, and then it ends as failed.
@@ -88,7 +90,7 @@ async function save(run: Run, saved: Saved): Promise<void> {
   const { settings } = claimed;
   const database = await readDatabase(stores, { team_id: claimed.team_id, uuid: claimed.resource_uuid });
   saved.database = database;
-  const running = await liveDatabase(deps, claimed);
+  const running = await liveDatabase(deps, claimed, database);
   const places = await placesOf(deps, claimed, database);
   if (!(await stores.backups.place(hold, places))) throw new DomainError("deploy.cancelled", "It is being deleted.");
   saved.places = places;
@@ -118,7 +120,11 @@ async function save(run: Run, saved: Saved): Promise<void> {
   if (settings.disable_local_backup) await backups.files.remove(places.filename);
 }
 
-async function liveDatabase({ stores, handsOf }: BackupDeps, claimed: ClaimedBackup): Promise<LiveDatabase> {
+async function liveDatabase(
+  { stores, handsOf }: BackupDeps,
+  claimed: ClaimedBackup,
+  database: KnownDatabase,
+): Promise<LiveDatabase> {
   const [server, release] = await Promise.all([
     stores.servers.find(claimed.server_id),
     stores.releases.live(claimed.resource_id, 0),
@@ -127,7 +133,7 @@ async function liveDatabase({ stores, handsOf }: BackupDeps, claimed: ClaimedBac
     throw new DomainError("resource.not_running", "The database is not running. Start it first.");
   }
   const ref = { resourceUuid: release.resource_uuid, deploymentUuid: release.deployment_uuid };
-  return live(handsOf(server).engine, ref);
+  return live(handsOf(server).engine, ref, database, claimed.execution_uuid);
 }
 
 async function placesOf(
@@ -213,6 +219,11 @@ function endOf({ settings }: ClaimedBackup, saved: Saved, failure: unknown, limi
     return { ...found, status: "success", message: null, keepsFile: !(isUploaded && settings.disable_local_backup) };
   }
   if (limit.isLost()) return undefined;
+  // Whoever cancels it wants none, also where it was whole and about to be sent.
+  if (limit.isCancelled()) {
+    const none = { ...found, size_bytes: null, sha256: null, table_rows: null, keepsFile: false };
+    return { ...none, status: "cancelled-by-user", message: CANCELLED_BACKUP };
+  }
   const keepsFile = content !== undefined && !settings.disable_local_backup;
   const reason = limit.reasonOf(failure);
   const message = keepsFile ? `${reason}\nThe file on the server is whole and stays.` : reason;

@@ -19,9 +19,10 @@ export function createBackupRunner(deps: BackupDeps, pulse: Pulse): HeldRunner {
   const prune = pruning(() => runs.prune(settings.backupExecutionsKept));
   const backups = createHeldRunner<ClaimedBackup>(deps, pulse, {
     title: "Backups",
+    queue: "backup",
     concurrentMax: settings.concurrentBackupsMax,
     uuidOf: ({ execution_uuid }) => execution_uuid,
-    prepare: (serverIds) => runs.beginRequested(serverIds),
+    requests: { queue: "requested_backup", begin: (serverIds) => runs.beginRequested(serverIds) },
     claim: (serverIds, hold) => runs.claim(serverIds, hold),
     renew: (...args) => runs.renew(...args),
     run: (claimed, signal) => runBackup(deps, claimed, signal),
@@ -33,6 +34,7 @@ export function createBackupRunner(deps: BackupDeps, pulse: Pulse): HeldRunner {
   });
   const restorer = createHeldRunner<ClaimedRestore>(deps, pulse, {
     title: "Restores",
+    queue: "restore",
     concurrentMax: settings.concurrentBackupsMax,
     uuidOf: ({ uuid }) => uuid,
     claim: (serverIds, hold) => restores.claim(serverIds, hold),
