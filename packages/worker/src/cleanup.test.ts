@@ -61,13 +61,19 @@ describe("a cleanup of a server", () => {
     await until("it is kept", async () => (await world.system.releases.find(kept.id))?.role === "kept");
     await first.stop({ graceSeconds: 1 });
     const queued = await world.deploy(application);
+    const gone = await world.application();
+    await world.system.resources.delete(gone.id);
     const uuids = [kept.uuid, live.uuid, queued.uuid, "old"];
-    const own = cleaner([...uuids.map((uuid) => image(application.uuid, uuid)), image("elsewhere", "x")]);
+    const own = cleaner([
+      ...uuids.map((uuid) => image(application.uuid, uuid)),
+      image(gone.uuid, "x"),
+      image("elsewhere", "x"),
+    ]);
     world.cleaner = own;
     await request();
     world.worker().pause();
     expect(await ended()).toMatchObject({ status: "finished", error: null });
-    expect(own.removed.map(({ name }) => name)).toEqual([`berth/${application.uuid}:old`, "berth/elsewhere:x"]);
+    expect(own.removed.map(({ name }) => name)).toEqual([`berth/${application.uuid}:old`, `berth/${gone.uuid}:x`]);
   });
 
   test("of a build server leaves what is being built on it for another server", async () => {

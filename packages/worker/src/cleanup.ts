@@ -29,7 +29,8 @@ export async function planServerCleanup(
 async function planFor(stores: SystemStores, cleaner: ServerCleaner, server: ServerRecord) {
   // What is recorded later than it was seen is not among what was seen.
   const seen = await cleaner.observe();
-  const [active, building, releases, resources, removing, destinations] = await Promise.all([
+  const [own, active, building, releases, resources, removing, destinations] = await Promise.all([
+    stores.resources.everRecorded(new Set(seen.flatMap(({ resourceUuid }) => resourceUuid ?? []))),
     stores.deployments.listActive(server.id),
     stores.deployments.listBuilding([server.id]),
     stores.releases.listByServer(server.id),
@@ -39,6 +40,7 @@ async function planFor(stores: SystemStores, cleaner: ServerCleaner, server: Ser
   ]);
   const recorded = {
     instance: cleaner.instance,
+    own,
     resources: new Set([...resources, ...removing].map(({ uuid }) => uuid)),
     deployments: new Set([
       ...building.map(({ uuid }) => uuid),
@@ -75,10 +77,27 @@ export async function cleanServer(deps: CleanupDeps, lease: JobLease, serverId: 
   }
 }
 
+/** When a server's next cleanup is due. */
+type NextTimes = (server: ServerRecord, lastRequest: Date) => Date | undefined;
+
+/** Reckons the time of each server once, as long as it hangs on the same things: a frequency takes a while to read. */
+export function nextTimes(): NextTimes {
+  const known = new Map<number, { readonly reason: string; readonly due: Date | undefined }>();
+  return ({ id, settings: { docker_cleanup_frequency, server_timezone } }, lastRequest) => {
+    const reason = JSON.stringify([docker_cleanup_frequency, server_timezone, lastRequest]);
+    const before = known.get(id);
+    if (before?.reason === reason) return before.due;
+    const due = timesOf(docker_cleanup_frequency, server_timezone)(lastRequest);
+    known.set(id, { reason, due });
+    return due;
+  };
+}
+
 /** Asks for the cleanups that are due. What was missed while no control plane ran is done once. */
 export async function requestDueCleanups(
   deps: Pick<WorkerDeps, "stores" | "cleanerFor" | "clock" | "diskOf">,
   servers: readonly ServerRecord[],
+  times: NextTimes = nextTimes(),
 ): Promise<void> {
   const { stores, clock } = deps;
   const cleaned = servers.filter((server) => server.removing_at === null && deps.cleanerFor?.(server) !== undefined);
@@ -86,9 +105,7 @@ export async function requestDueCleanups(
   const ids = cleaned.map(({ id }) => id);
   const lastRequests = await stores.jobs.lastRequests("server.cleanup", ids);
   for (const server of cleaned) {
-    const { docker_cleanup_frequency, server_timezone } = server.settings;
-    const before = lastRequests.get(server.id) ?? server.created_at;
-    const due = timesOf(docker_cleanup_frequency, server_timezone)(before);
+    const due = times(server, lastRequests.get(server.id) ?? server.created_at);
     if (due === undefined || due > clock.now()) continue;
     const disk = await deps.diskOf(server).catch(() => undefined);
     if (!isCleanupNeeded(server.settings, disk)) continue;

@@ -9,6 +9,7 @@ import {
   type ReleaseRef,
   type ReleaseSpec,
   type ReleaseState,
+  type ResourceRemoval,
 } from "@berth/core";
 import { deploymentOf, type FakeRegistry, fakeImages } from "./fake-images.fixture.ts";
 import type { Life } from "./mortal.fixture.ts";
@@ -42,10 +43,10 @@ export interface FakeEngine {
   /** Deployments' uuids whose artifacts are there. */
   artifacts(): readonly string[];
   releases(): readonly ReleaseState[];
-  readonly removedResources: readonly { readonly uuid: string; readonly deleteVolumes: boolean }[];
+  readonly removedResources: readonly ({ readonly uuid: string } & ResourceRemoval)[];
   /** `resource/storage`. */
   readonly removedVolumes: readonly string[];
-  readonly executed: readonly { readonly deploymentUuid: string; readonly script: string }[];
+  readonly executed: readonly Executed[];
   /** Whether it tells of changes by itself; otherwise it has to be asked. */
   isWatched: boolean;
   /** As if nothing had been told of what it holds. */
@@ -70,6 +71,12 @@ export interface FakeEngine {
   close(): Promise<void>;
 }
 
+interface Executed {
+  readonly deploymentUuid: string;
+  readonly script: string;
+  readonly container: string | undefined;
+}
+
 interface Release {
   spec: ReleaseSpec;
   state: ReleaseState;
@@ -82,11 +89,13 @@ export function fakeEngine(points: Points): FakeEngine {
   const building = new Map<string, Life>();
   const starts = new Map<string, number>();
   const specs = new Map<string, ReleaseSpec>();
-  const removedResources: { uuid: string; deleteVolumes: boolean }[] = [];
+  const removedResources: ({ readonly uuid: string } & ResourceRemoval)[] = [];
   const removedVolumes: string[] = [];
+  /** By the deployment that has made them. */
+  const volumes = new Map<string, string>();
   const names = new Map<string, string>();
   const foreignNames = new Set<string>();
-  const executed: { deploymentUuid: string; script: string }[] = [];
+  const executed: Executed[] = [];
   const violations: string[] = [];
   const listeners = new Set<(state: ReleaseState) => void>();
 
@@ -155,6 +164,9 @@ export function fakeEngine(points: Points): FakeEngine {
       if (running?.server !== undefined) return running.state;
       starts.set(spec.deploymentUuid, (starts.get(spec.deploymentUuid) ?? 0) + 1);
       specs.set(spec.deploymentUuid, spec);
+      for (const { type, uuid } of spec.storages) {
+        if (type === "volume" && !volumes.has(uuid)) volumes.set(uuid, spec.deploymentUuid);
+      }
       const release: Release = { spec, state: stateOf(spec), server: undefined };
       releases.set(spec.deploymentUuid, release);
       await launch(release, fake.behave(spec), change);
@@ -194,8 +206,8 @@ export function fakeEngine(points: Points): FakeEngine {
       return [...releases.values()].flatMap((release) => seen(release) ?? []);
     },
     lastSeen: () => (fake.isWatched ? told.flatMap((release) => seen(release) ?? []) : undefined),
-    async exec({ deploymentUuid }, script, { signal, onLine }) {
-      executed.push({ deploymentUuid, script });
+    async exec({ deploymentUuid }, script, { signal, onLine, container }) {
+      executed.push({ deploymentUuid, script, container });
       for (const line of fake.exec(script).output.split("\n")) if (line !== "") onLine?.(line);
       await points.pass("exec", signal);
       if (signal?.aborted) throw new DomainError("deploy.cancelled", "Cancelled.");
@@ -211,11 +223,13 @@ export function fakeEngine(points: Points): FakeEngine {
       return { processes: 1, memoryBytes: 1000, cpuSeconds: performance.now() / 1000 };
     },
     listeningPorts: async (ref) => portsOf(releases.get(ref.deploymentUuid)),
-    async removeVolumes(resourceUuid, volumes) {
-      removedVolumes.push(...volumes.map(({ uuid }) => `${resourceUuid}/${uuid}`));
+    volumesOf: async ({ deploymentUuid }) => [...volumes].flatMap(([uuid, by]) => (by === deploymentUuid ? uuid : [])),
+    async removeVolumes(resourceUuid, mounts) {
+      removedVolumes.push(...mounts.map(({ uuid }) => `${resourceUuid}/${uuid}`));
+      for (const { uuid } of mounts) volumes.delete(uuid);
     },
-    async removeResource(uuid, { deleteVolumes }) {
-      removedResources.push({ uuid, deleteVolumes });
+    async removeResource(uuid, removal) {
+      removedResources.push({ uuid, ...removal });
     },
     onStateChange(listener) {
       const heard = (state: ReleaseState) => {

@@ -73,7 +73,7 @@ test("applications of one server that hang keep those of no other from being wat
     Array.from({ length: 50 }, (_none, number) => watched(`stuck-${number}`)),
   );
   watch.probe(other, [watched("other")]);
-  await until("it is healthy", () => watch.health().get("other") === "healthy");
+  await until("it is healthy", () => watch.health([{ deploymentUuid: "other" }]).get("other") === "healthy");
   expect(probed.length).toBeLessThan(20);
   gate.resolve();
   await watch.stop();

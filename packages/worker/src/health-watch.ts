@@ -7,7 +7,8 @@ import { probeRelease } from "./probe.ts";
 export interface HealthWatch {
   /** Begins the probes that are due. What is not among `live` any more is forgotten. */
   probe(hands: ServerHands, live: readonly Watched[]): void;
-  health(): ReadonlyMap<string, Health>;
+  /** Of these releases, as far as they were probed: by the deployment's uuid. */
+  health(releases: readonly Pick<ReleaseState, "deploymentUuid">[]): ReadonlyMap<string, Health>;
   /** A deployment has just seen it. */
   markHealthy(deploymentUuid: string): void;
   stop(): Promise<void>;
@@ -97,7 +98,14 @@ export function createHealthWatch({ logger, clock }: WatchDeps, onChange: () => 
           begin(hands, watched);
       }
     },
-    health: () => new Map([...watches].map(([uuid, { health }]) => [uuid, health])),
+    health(releases) {
+      const found = new Map<string, Health>();
+      for (const { deploymentUuid } of releases) {
+        const watch = watches.get(deploymentUuid);
+        if (watch !== undefined) found.set(deploymentUuid, watch.health);
+      }
+      return found;
+    },
     markHealthy(deploymentUuid) {
       watches.set(deploymentUuid, {
         health: "healthy",

@@ -1,13 +1,13 @@
-import { type ClaimHold, isDomainError } from "@berth/core";
+import { type ClaimHold, isDomainError, type QueueName, type RenewedRun } from "@berth/core";
 import type { Pulse } from "./pulse.ts";
 import type { ValidationDeps } from "./server-validation.ts";
 import { pause, within } from "./wait.ts";
 
 /**
- * Why a run is broken off. `gone`: what it is of is being deleted. `stopped`: the control plane stops. `lost`: it is not
- * this worker's any more, which writes nothing of it then.
+ * Why a run is broken off. `gone`: what it is of is being deleted. `cancelled`: a user wants it to end. `stopped`: the
+ * control plane stops. `lost`: it is not this worker's any more, which writes nothing of it then.
  */
-export type RunEnding = "gone" | "stopped" | "lost";
+export type RunEnding = "gone" | "cancelled" | "stopped" | "lost";
 
 // Whoever aborts gives one of them as the reason.
 export const endingOf = (signal: AbortSignal): RunEnding => signal.reason as RunEnding;
@@ -16,12 +16,13 @@ export const endingOf = (signal: AbortSignal): RunEnding => signal.reason as Run
 export interface HeldRunKind<Run> {
   /** For the log, in the plural. */
   readonly title: string;
+  readonly queue: QueueName;
   readonly concurrentMax: number;
   uuidOf(run: Run): string;
-  /** Before anything is taken: writes down what was asked for. */
-  prepare?(serverIds: readonly number[]): Promise<unknown>;
+  /** Before anything is taken from the queue: fills it with what was asked for. */
+  readonly requests?: { readonly queue: QueueName; begin(serverIds: readonly number[]): Promise<number> };
   claim(serverIds: readonly number[], hold: ClaimHold): Promise<Run | undefined>;
-  renew(owner: string, uuids: readonly string[], leaseSeconds: number): Promise<readonly string[]>;
+  renew(owner: string, uuids: readonly string[], leaseSeconds: number): Promise<readonly RenewedRun[]>;
   /** Never rejects. */
   run(run: Run, signal: AbortSignal): Promise<void>;
   /** Ends what others left. Answers how many. */
@@ -39,20 +40,25 @@ export interface HeldRunner {
 
 /**
  * Writes down how a run ended. While the database is away it is tried again, as long as the run is its owner's: hours of
- * work are not lost for a moment.
+ * work are not lost for a moment, nor what a cancelled one left. That one is cancelled whoever ends it, so not for ever.
  */
 export async function written<T>(signal: AbortSignal, write: () => Promise<T>): Promise<T> {
-  for (;;) {
+  for (let triesLeft = TRIES_WHEN_CANCELLED; ; ) {
     try {
       return await write();
     } catch (error) {
-      if (signal.aborted || !isDomainError(error, "database.unavailable")) throw error;
-      await pause(WRITE_AGAIN_SECONDS, signal);
+      if (!isDomainError(error, "database.unavailable")) throw error;
+      if (signal.aborted) {
+        triesLeft -= 1;
+        if (endingOf(signal) !== "cancelled" || triesLeft === 0) throw error;
+      }
+      await pause(WRITE_AGAIN_SECONDS, signal.aborted ? undefined : signal);
     }
   }
 }
 
 const WRITE_AGAIN_SECONDS = 0.5;
+const TRIES_WHEN_CANCELLED = 20;
 
 interface Running {
   readonly end: (ending: RunEnding) => void;
@@ -80,9 +86,12 @@ export function createHeldRunner<Run>(deps: ValidationDeps, pulse: Pulse, kind: 
   };
 
   const claimAll = async () => {
+    const busy = await stores.queues.busy();
+    const isRequested = kind.requests !== undefined && busy.has(kind.requests.queue);
+    if (!busy.has(kind.queue) && !isRequested) return;
     const ids = (await stores.servers.list()).filter(deps.ownsServer).map(({ id }) => id);
     if (ids.length === 0 || stopping.signal.aborted) return;
-    await kind.prepare?.(ids);
+    if (isRequested) await kind.requests.begin(ids);
     while (running.size < kind.concurrentMax && !stopping.signal.aborted) {
       const taken = await kind.claim(ids, { owner, leaseSeconds: settings.leaseSeconds, at: clock.now() });
       if (taken === undefined) return;
@@ -105,13 +114,18 @@ export function createHeldRunner<Run>(deps: ValidationDeps, pulse: Pulse, kind: 
     const uuids = [...running.keys()];
     if (uuids.length === 0) return;
     const askedMs = performance.now();
-    const held = new Set(await kind.renew(owner, uuids, settings.leaseSeconds));
+    const renewed = await kind.renew(owner, uuids, settings.leaseSeconds);
+    const held = new Map(renewed.map((run) => [run.uuid, run.is_cancel_requested]));
     heldUntil(askedMs + settings.leaseSeconds * 1000);
-    for (const uuid of uuids) if (!held.has(uuid)) running.get(uuid)?.end("gone");
+    for (const uuid of uuids) {
+      if (!held.has(uuid)) running.get(uuid)?.end("gone");
+      else if (held.get(uuid)) running.get(uuid)?.end("cancelled");
+    }
   };
 
   const tidy = async () => {
-    const count = await kind.endAbandoned(clock.now());
+    const isBusy = (await stores.queues.busy()).has(kind.queue);
+    const count = isBusy ? await kind.endAbandoned(clock.now()) : 0;
     if (count > 0) logger.warn(`${kind.title} were broken off.`, { count });
     await kind.tidy?.(stopping.signal);
   };
@@ -135,7 +149,8 @@ export function createHeldRunner<Run>(deps: ValidationDeps, pulse: Pulse, kind: 
     start() {
       loops.push(
         repeat(claimAll, settings.pollSeconds, stopping, true),
-        repeat(renewAll, settings.renewSeconds, closed),
+        // A cancel is heard of at once.
+        repeat(renewAll, settings.renewSeconds, closed, true),
         repeat(tidy, settings.reconcileSeconds, stopping),
       );
     },

@@ -1,5 +1,5 @@
 import { certificatesTold, isDomainError, type ServerRecord } from "@berth/core";
-import { cleanServer, requestDueCleanups } from "./cleanup.ts";
+import { cleanServer, nextTimes, requestDueCleanups } from "./cleanup.ts";
 import { ENGINE_JOB_SECONDS_MAX, installEngineOn, LEASE_SECONDS } from "./engine-installation.ts";
 import type { Pulse } from "./pulse.ts";
 import { removeOutOfReach } from "./removal.ts";
@@ -23,10 +23,12 @@ export function createJobs(deps: ValidationDeps, pulse: Pulse): Jobs {
   const stopping = new AbortController();
   const loops: Promise<void>[] = [];
   let prunedMs = Number.NEGATIVE_INFINITY;
+  const cleanupTimes = nextTimes();
   const sideBySide = () => serverJobs(deps, stopping.signal, () => pulse.beat());
   const [installations, cleanups, proxyChanges] = [sideBySide(), sideBySide(), sideBySide()];
 
   const validateAll = async (servers: readonly ServerRecord[]) => {
+    if (!(await stores.queues.busy()).has("server.validate")) return;
     // Another control plane's own machine is validated there.
     const ids = servers.filter((server) => deps.ownsServer(server) || server.engine !== "process").map(({ id }) => id);
     const hold = { owner, leaseSeconds: settings.validationSeconds + settings.leaseSeconds };
@@ -52,7 +54,7 @@ export function createJobs(deps: ValidationDeps, pulse: Pulse): Jobs {
 
   const cleanUpAll = async (servers: readonly ServerRecord[]) => {
     const own = servers.filter((server) => deps.ownsServer(server));
-    await requestDueCleanups(deps, own);
+    await requestDueCleanups(deps, own, cleanupTimes);
     await cleanups.claimAll({
       type: "server.cleanup",
       serverIds: own.map(({ id }) => id),
@@ -82,7 +84,8 @@ export function createJobs(deps: ValidationDeps, pulse: Pulse): Jobs {
   };
 
   const deleteServers = async () => {
-    for (const server of await stores.servers.listRemoving()) {
+    for (const server of await stores.servers.list()) {
+      if (server.removing_at === null) continue;
       await stores.jobs.begin({ type: "server.delete", subject_id: server.id });
       if (await stores.servers.deleteIfEmpty(server.id)) logger.info("Server deleted.", { server: server.name });
     }
@@ -95,6 +98,8 @@ export function createJobs(deps: ValidationDeps, pulse: Pulse): Jobs {
     if (told > 0) logger.warn("Certificates of databases end soon: start these databases again.", { count: told });
     const count = await stores.jobs.prune(settings.jobKeptDays);
     if (count > 0) logger.debug("Old jobs forgotten.", { count });
+    const removed = await stores.resources.pruneRemoved(settings.removedResourceKeptDays);
+    if (removed > 0) logger.debug("Resources that were removed long ago forgotten.", { count: removed });
   };
 
   /** Each by itself, so that what takes long holds up nothing else. */

@@ -34,10 +34,17 @@ test("what live releases use is sampled again and again, and old samples go", as
 
 test("an engine that does not answer keeps no other from being sampled", async () => {
   const world = await openWorld(database);
-  const { server: stuck } = await world.buildServer();
+  const { server: stuck, engine } = await world.buildServer();
   const { releases } = world.system;
-  const listByRole: typeof releases.listByRole = (role, serverId) =>
-    serverId === stuck.id ? new Promise(() => undefined) : releases.listByRole(role, serverId);
+  let asked = 0;
+  const usage = () => {
+    asked += 1;
+    return new Promise<undefined>(() => undefined);
+  };
+  const engineFor = engine.for;
+  engine.for = (owner) => ({ ...engineFor(owner), usage });
+  const listByRole: typeof releases.listByRole = async (role, serverIds) =>
+    (await releases.listByRole(role, serverIds)).flatMap((live) => [live, { ...live, server_id: stuck.id }]);
   const stores = { ...world.system, releases: { ...releases, listByRole } };
   world.worker({ settings: { metricsSeconds: 0.2 }, stores });
   const application = await world.application();
@@ -45,5 +52,6 @@ test("an engine that does not answer keeps no other from being sampled", async (
   await until("it is sampled", async () => {
     return (await world.stores.metrics.list(application.id, new Date(0))).items.length > 2;
   });
+  expect(asked).toBe(1);
   await world.close();
 });

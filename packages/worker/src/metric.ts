@@ -1,4 +1,11 @@
-import { isDomainError, METRICS_KEPT_HOURS, metricOf, type ServerRecord, type UsageReading } from "@berth/core";
+import {
+  isDomainError,
+  METRICS_KEPT_HOURS,
+  metricOf,
+  type ReleaseRecord,
+  type ServerRecord,
+  type UsageReading,
+} from "@berth/core";
 import type { ServerHands } from "./hands.ts";
 import type { WorkerDeps } from "./ports.ts";
 import type { WorkerSettings } from "./settings.ts";
@@ -25,10 +32,19 @@ export function createSampler({ stores, clock, logger, owner, ownsServer, settin
   const sample = async () => {
     const servers = (await stores.servers.list()).filter((server) => ownsServer(server));
     forgetOthers(servers);
-    const work = servers.filter(({ id }) => !busy.has(id)).map(sampleServer);
+    const own = await held(servers.filter((server) => !busy.has(server.id) && handsOf(server).engine.usage));
+    const live = own.length === 0 ? [] : await stores.releases.listByRole("live", own.map(idOf));
+    const releasesOf = Map.groupBy(live.filter(isOwnRelease), ({ server_id }) => server_id);
+    const work = own.map((server) => sampleServer(server, releasesOf.get(server.id) ?? []));
     // An engine that does not answer holds up no other.
     await within(settings.metricsSeconds, Promise.all(work));
     await stores.metrics.prune(new Date(clock.now().getTime() - METRICS_KEPT_HOURS * 3_600_000));
+  };
+
+  const held = async (servers: readonly ServerRecord[]): Promise<readonly ServerRecord[]> => {
+    if (servers.length === 0) return [];
+    const names = await stores.leases.acquireAll(servers.map(leaseName), owner, settings.metricsSeconds * 2);
+    return servers.filter((server) => names.has(leaseName(server)));
   };
 
   const forgetOthers = (servers: readonly ServerRecord[]) => {
@@ -36,7 +52,7 @@ export function createSampler({ stores, clock, logger, owner, ownsServer, settin
     for (const id of [...readings.keys()]) if (!ids.has(id)) readings.delete(id);
   };
 
-  const sampleServer = async (server: ServerRecord) => {
+  const sampleServer = async (server: ServerRecord, releases: readonly ReleaseRecord[]) => {
     busy.add(server.id);
     const before = readings.get(server.id);
     readings.delete(server.id);
@@ -44,9 +60,6 @@ export function createSampler({ stores, clock, logger, owner, ownsServer, settin
       const { engine } = handsOf(server);
       const usage = engine.usage?.bind(engine);
       if (usage === undefined) return;
-      if (!(await stores.leases.acquire(`metrics:${server.id}`, owner, settings.metricsSeconds * 2))) return;
-      const live = await stores.releases.listByRole("live", server.id);
-      const releases = live.filter(({ pull_request_id }) => pull_request_id === 0);
       const found = await inTurns(releases, async (release) => {
         const used = await usage({ resourceUuid: release.resource_uuid, deploymentUuid: release.deployment_uuid });
         return used && { release, reading: { at: clock.now(), deploymentUuid: release.deployment_uuid, usage: used } };
@@ -101,3 +114,7 @@ async function inTurns<Item, Result>(
 }
 
 const CONCURRENT_MAX = 4;
+const idOf = ({ id }: ServerRecord) => id;
+const leaseName = ({ id }: ServerRecord) => `metrics:${id}`;
+/** Not one of a preview. */
+const isOwnRelease = ({ pull_request_id }: ReleaseRecord) => pull_request_id === 0;

@@ -9,6 +9,8 @@ import {
   type WorkIO,
 } from "@berth/core";
 import { claimsOf } from "./claims.ts";
+import { requireOwnBelongings } from "./deploy/belongings.ts";
+import { variablesOf } from "./deploy/variables.ts";
 import { recordVolumes } from "./deploy/volume-record.ts";
 import type { ServerHands } from "./hands.ts";
 import { lostImages, regain } from "./lost-image.ts";
@@ -107,10 +109,11 @@ type Drift =
 
 async function startLive(
   deps: OperationDeps,
-  { engine }: ServerHands,
+  hands: ServerHands,
   { release, deploymentId, resourceId }: Extract<Operation, { type: "start" }>,
   signal: AbortSignal,
 ): Promise<void> {
+  const { engine } = hands;
   const { stores, onStart, logger } = deps;
   onStart(release.deploymentUuid);
   const [record, deployment, subject] = await Promise.all([
@@ -130,8 +133,8 @@ async function startLive(
     return logger.info("Started a release again that should run.", { ...release });
   }
   const isGone = (await engine.inspect(release)) === undefined;
-  const [envs, storages] = await Promise.all([team.envs.list(resourceId), team.storages.list(resourceId)]);
-  const input = { subject, deployment, domains, envs: envs.items, storages: storages.items };
+  const [{ envs }, storages] = await Promise.all([variablesOf(team, resourceId), team.storages.list(resourceId)]);
+  const input = { subject, deployment, domains, envs, storages: storages.items };
   const spec = deployedKind(subject).releaseSpec(input, record.artifact);
   // Somebody did it behind Berth's back.
   const tell = (drift: Drift) => {
@@ -139,6 +142,7 @@ async function startLive(
     const payload = { resource_kind: kind, resource_name: name, ...drift };
     return team.events.append({ type: "resource.drifted", resource_uuid: uuid, payload });
   };
+  await requireOwnBelongings({ stores, hands, teamId: subject.record.team_id }, spec);
   await regainImages(deps, engine, { artifact: record.artifact, release, tell, signal });
   const { upstream } = await engine.start(spec, quietIo(signal));
   await recordVolumes(stores, subject.record, spec);

@@ -136,9 +136,13 @@ describe("the status", () => {
 
 describe("a release that restarts more often than it may", () => {
   test("is stopped, which is told, and runs again when it is started", async () => {
+    world.engine.isWatched = false;
     world.worker();
     const { application, deployment } = await deployed({ max_restart_count: 3 });
     await hasStatus(application, "running:healthy");
+    // Restarts are counted from the first look on.
+    const looks = world.points.count("list");
+    await until("it was looked at", () => world.points.count("list") > looks + 1);
     await world.engine.crash(deployment.uuid, 1, 4);
     await hasStatus(application, "exited:unhealthy");
     const events = await world.stores.events.list({});
@@ -171,7 +175,9 @@ describe("removing an application", () => {
     expect(await world.proxy.request(application.uuid)).toBe("404");
     expect(world.engine.releases()).toEqual([]);
     expect(world.engine.artifacts()).toEqual([]);
-    expect(world.engine.removedResources).toEqual([{ uuid: application.uuid, deleteVolumes: deletesVolumes }]);
+    expect(world.engine.removedResources).toEqual([
+      { uuid: application.uuid, deleteVolumes: deletesVolumes, keepsImages: false, keepsNetworks: false },
+    ]);
     expect(world.source.removedResources).toEqual([application.uuid]);
   });
 

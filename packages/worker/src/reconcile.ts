@@ -48,6 +48,12 @@ interface Post {
   readonly unsubscribe: () => void;
 }
 
+/** A look, and what the proxy had been told before it. */
+interface Sighting {
+  readonly look: Look;
+  readonly sites: Observed["sites"];
+}
+
 interface Lane {
   readonly work: Promise<void>;
   /** A visit wanted more to be done here. */
@@ -159,20 +165,23 @@ export function createReconciler(deps: ReconcilerDeps, pulse: Pulse): Reconciler
     await syncProxy(hands, post);
     forwards.sync(hands);
     const glance = await seen(hands, observer.glance);
-    if (glance !== undefined && planOf(glance).length === 0) {
+    if (glance !== undefined && planOf(hands, glance).length === 0) {
       heed(hands, glance.look);
       // What has begun anew meanwhile is not known to be healthy any more.
-      if (planOf(glance).length === 0) return;
+      if (planOf(hands, glance).length === 0) return;
     }
     // What is done is done from a look at how things are now.
     const now = await seen(hands, observer.look);
     if (now === undefined) return;
     heed(hands, now.look);
-    for (const [name, operations] of Map.groupBy(planOf(now), laneOf)) begin(hands, name, operations);
+    for (const [name, operations] of Map.groupBy(planOf(hands, now), laneOf)) begin(hands, name, operations);
   };
 
   /** `undefined` when there is no such look. */
-  const seen = async (hands: ServerHands, read: (hands: ServerHands) => Promise<Look | undefined>) => {
+  const seen = async (
+    hands: ServerHands,
+    read: (hands: ServerHands) => Promise<Look | undefined>,
+  ): Promise<Sighting | undefined> => {
     // Before the look: a site that is newer than what was looked at would seem to belong to no resource.
     const sites = new Map(hands.router.sites());
     const look = await read(hands);
@@ -186,14 +195,14 @@ export function createReconciler(deps: ReconcilerDeps, pulse: Pulse): Reconciler
     watch.probe(hands, watchedOf(look));
   };
 
-  const planOf = ({ look, sites }: { readonly look: Look; readonly sites: Observed["sites"] }): readonly Operation[] =>
+  const planOf = ({ server }: ServerHands, { look, sites }: Sighting): readonly Operation[] =>
     plan(look.wanted, {
       releases: look.releases,
-      health: watch.health(),
+      health: watch.health(look.releases),
       sites,
       resting: resting.now(),
       unnamed: naming.now(),
-      restarts: restarts.now(),
+      restarts: restarts.now(server.id),
     });
 
   const syncProxy = async (hands: ServerHands, post: Post) => {
@@ -206,13 +215,13 @@ export function createReconciler(deps: ReconcilerDeps, pulse: Pulse): Reconciler
         return sitesOf(wanted, releases);
       });
       post.syncedMs = performance.now();
-      await noteProxyStatus(deps, hands.server, hands.proxy, null);
+      await noteProxyStatus(deps, hands.server, hands.proxy, { problem: null, recorded: hands.server });
       trouble.over(ofProxy(id), "The proxy knows its sites again.", { server: name });
     } catch (error) {
       // Releases are looked after even while their proxy is away.
       trouble.failed(ofProxy(id), "The proxy could not be told its sites.", { server: name, error });
       const problem = isDomainError(error) ? error.message : "Something failed inside of Berth: its log says what.";
-      await noteProxyStatus(deps, hands.server, hands.proxy, problem).catch(() => undefined);
+      await noteProxyStatus(deps, hands.server, hands.proxy, { problem }).catch(() => undefined);
     }
   };
 

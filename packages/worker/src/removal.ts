@@ -126,14 +126,16 @@ async function takeFromEngine(
     ...records.map((record) => record.deployment_uuid),
     ...seen.map((state) => state.deploymentUuid),
   ]);
+  const kept = { keepsImages: !resource.docker_cleanup, keepsNetworks: !resource.delete_connected_networks };
   const remove = (deploymentUuid: string) =>
-    engine.remove({ resourceUuid: resource.uuid, deploymentUuid }, { graceSeconds });
+    engine.remove({ resourceUuid: resource.uuid, deploymentUuid }, { graceSeconds, ...kept });
   await Promise.all([...uuids].map(remove));
-  await engine.removeResource(resource.uuid, { deleteVolumes: resource.delete_volumes });
+  await engine.removeResource(resource.uuid, { deleteVolumes: resource.delete_volumes, ...kept });
 }
 
 async function removeRecord({ stores, source, logger }: WorkerDeps, resource: ResourceRecord): Promise<void> {
   await source.removeResource(resource.uuid);
   await stores.resources.delete(resource.id);
-  logger.info("Resource removed.", { resource: resource.uuid, deletedVolumes: resource.delete_volumes });
+  const { uuid, delete_volumes, docker_cleanup, delete_connected_networks } = resource;
+  logger.info("Resource removed.", { resource: uuid, delete_volumes, docker_cleanup, delete_connected_networks });
 }

@@ -18,7 +18,7 @@ test("restarts are counted in a row: running for a while ends it", () => {
   const restarts = createRestarts({ now: () => new Date(nowMs) });
   const after = (...states: readonly ReleaseState[]) => {
     for (const state of states) restarts.seen(1, [state]);
-    return restarts.now().get("d1");
+    return restarts.now(1).get("d1");
   };
   expect(after(release(0))).toBe(0);
   expect(after(release(2), release(5))).toBe(5);
@@ -29,11 +29,11 @@ test("restarts are counted in a row: running for a while ends it", () => {
 test("what was counted before the first look, or before a stop, does not count", () => {
   const restarts = createRestarts({ now: () => new Date(nowMs) });
   restarts.seen(1, [release(40)]);
-  expect(restarts.now().get("d1")).toBe(0);
+  expect(restarts.now(1).get("d1")).toBe(0);
   restarts.seen(1, [release(43)]);
-  expect(restarts.now().get("d1")).toBe(3);
+  expect(restarts.now(1).get("d1")).toBe(3);
   restarts.seen(1, [release(0)]);
-  expect(restarts.now().get("d1")).toBe(0);
+  expect(restarts.now(1).get("d1")).toBe(0);
 });
 
 test("one that is forgiven is counted anew, and one that is gone is forgotten", () => {
@@ -43,9 +43,9 @@ test("one that is forgiven is counted anew, and one that is gone is forgotten", 
   restarts.seen(1, [release(12)]);
   restarts.forgive("d1");
   restarts.seen(1, [release(12)]);
-  expect(restarts.now().get("d1")).toBe(0);
+  expect(restarts.now(1).get("d1")).toBe(0);
   restarts.seen(2, []);
-  expect(restarts.now().has("d1")).toBe(true);
+  expect(restarts.now(1).has("d1")).toBe(true);
   restarts.seen(1, []);
-  expect(restarts.now().has("d1")).toBe(false);
+  expect(restarts.now(1).has("d1")).toBe(false);
 });

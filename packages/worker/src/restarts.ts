@@ -4,8 +4,8 @@ import type { Clock, ReleaseState } from "@berth/core";
 export interface Restarts {
   /** Of one server, all of them. */
   seen(serverId: number, releases: readonly ReleaseState[]): void;
-  /** By the deployment's uuid. */
-  now(): ReadonlyMap<string, number>;
+  /** Of one server, by the deployment's uuid. */
+  now(serverId: number): ReadonlyMap<string, number>;
   /** From here on it is counted anew. */
   forgive(deploymentUuid: string): void;
 }
@@ -38,10 +38,7 @@ export function createRestarts({ now }: Clock): Restarts {
       });
       servers.set(serverId, new Map(counted));
     },
-    now() {
-      const all = [...servers.values()].flatMap((server) => [...server]);
-      return new Map(all.map(([uuid, { from, to }]) => [uuid, to - from]));
-    },
+    now: (serverId) => new Map([...(servers.get(serverId) ?? [])].map(([uuid, { from, to }]) => [uuid, to - from])),
     forgive: (deploymentUuid) => void forgiven.add(deploymentUuid),
   };
 }

@@ -1,9 +1,11 @@
 import {
+  drainedUpstreams,
   isDomainError,
   type Operation,
-  type ReleaseRecord,
-  type ReleaseState,
+  type Site,
   type Proxy as SiteProxy,
+  siteIdOf,
+  sitePartOf,
   type Upstream,
 } from "@berth/core";
 import type { ServerHands } from "./hands.ts";
@@ -34,7 +36,13 @@ export async function retire(
   const journal = successorId === null ? undefined : await openJournal(deps, successorId);
 
   const startedMs = performance.now();
-  const upstreams = upstreamsOf(record, await engine.inspect(release));
+  const partId = siteIdOf(release.resourceUuid, pullRequestId);
+  const upstreams = drainedUpstreams({
+    upstream: record.upstream,
+    state: await engine.inspect(release),
+    sites: [...router.sites()].flatMap(([id, site]): readonly Site[] => (sitePartOf(id) === partId ? [site] : [])),
+    hasUpstreamPorts: proxy.capabilities.upstreamPorts,
+  });
   const inFlight = await drain(proxy, upstreams, settings.drainSecondsMax, signal);
   if (signal.aborted) return;
   if (inFlight > 0)
@@ -46,18 +54,6 @@ export async function retire(
   else await engine.remove(release, { graceSeconds });
   await journal?.done((performance.now() - startedMs) / 1000);
   await keeping.finish();
-}
-
-/** All that takes its requests: of several containers that are alike, each has an address of its own. */
-function upstreamsOf(
-  { upstream }: Pick<ReleaseRecord, "upstream">,
-  state: ReleaseState | undefined,
-): readonly Upstream[] {
-  const all = (state?.containers ?? []).flatMap(({ address, port }) =>
-    address === null || port === null ? [] : [{ host: address, port }],
-  );
-  const isNew = upstream !== null && !all.some(({ host, port }) => host === upstream.host && port === upstream.port);
-  return isNew ? [upstream, ...all] : all;
 }
 
 /** @returns What is still in flight when the time is over. */

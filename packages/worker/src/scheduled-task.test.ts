@@ -45,6 +45,13 @@ const ended = (task: Task) =>
     const execution = await newest(task);
     return execution === undefined || execution.status === "running" ? undefined : execution;
   });
+/** As if what runs had been made of a compose text. */
+const asStack = ({ id }: ApplicationRecord, compose = "{}") =>
+  database.database.kysely
+    .updateTable("release")
+    .set({ artifact: JSON.stringify({ type: "stack", compose, images: {}, files: [] }) })
+    .where("resource_id", "=", id)
+    .execute();
 const events = async () => (await world.stores.events.list({})).map(({ type }) => type);
 
 describe("a scheduled task", () => {
@@ -119,8 +126,35 @@ describe("a scheduled task", () => {
     const missing = () => {
       throw notFound("Container");
     };
+    await asStack(application);
     const sentence = "It has no container sidecar. Change the container of the task to one that it has.";
     expect(await outcome({ container: "sidecar" }, missing)).toEqual(["failed", null, sentence]);
+  });
+
+  test("runs in the one container there is, whatever name it was given, and in the one named of several", async () => {
+    world.worker();
+    const application = await running();
+    const task = await taskOf(application, { container: "web" });
+    const containers = async () => {
+      await run(application, task);
+      expect((await ended(task)).status).toBe("success");
+      return world.engine.executed.at(-1)?.container;
+    };
+    expect(await containers()).toBeUndefined();
+    await asStack(application);
+    expect(await containers()).toBe("web");
+    await world.stores.scheduledTasks.update(application.id, task.uuid, { container: "" });
+    expect(await containers()).toBeUndefined();
+  });
+
+  test("keeps nothing of what stands as a secret in the compose file", async () => {
+    world.worker();
+    const application = await running();
+    await asStack(application, "services: { web: { image: a, environment: { DB_PASSWORD: hunter2, MODE: quick } } }");
+    const task = await taskOf(application);
+    world.engine.exec = () => ({ exitCode: 0, output: "quick hunter2" });
+    await run(application, task);
+    expect(await ended(task)).toMatchObject({ status: "success", message: "quick [REDACTED]" });
   });
 
   test("of what does not run fails with a sentence", async () => {

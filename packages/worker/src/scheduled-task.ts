@@ -1,12 +1,15 @@
 import {
+  CANCELLED_BY_USER,
   type ClaimedTask,
   DomainError,
   deployedKind,
   type ExecResult,
+  inlineSecretsOf,
   isDomainError,
   type TaskExecutionStatus,
 } from "@berth/core";
-import { secretsOf } from "./deploy/secrets.ts";
+import { secretsOf, tellingOf, valuesByKey } from "./deploy/secrets.ts";
+import { variablesOf } from "./deploy/variables.ts";
 import type { ServerHands } from "./hands.ts";
 import { endingOf, type RunEnding, written } from "./held-runs.ts";
 import type { WorkerDeps } from "./ports.ts";
@@ -76,6 +79,7 @@ async function endOf(
 const failed = (sentence: string): TaskEnd => ({ status: "failed", exit_code: null, error_details: sentence });
 
 const ENDINGS: Readonly<Record<RunEnding, TaskEnd | undefined>> = {
+  cancelled: failed(CANCELLED_BY_USER),
   gone: failed("What it belongs to is being deleted."),
   stopped: failed("The control plane was stopped while it ran."),
   lost: undefined,
@@ -97,18 +101,20 @@ async function execute(
   if (server === undefined || release === undefined) throw new DomainError("resource.not_running", notRunning(task));
   const ref = { resourceUuid: release.resource_uuid, deploymentUuid: release.deployment_uuid };
   const { engine }: ServerHands = deps.handsOf(server);
+  // Where there is one alone, no name chooses it.
+  const container = release.artifact.type === "stack" && task.container ? task.container : undefined;
   try {
     return await engine.exec(ref, task.command, {
       timeoutSeconds: Math.min(task.timeout, TIMEOUT_SECONDS_MAX),
       signal,
       maxOutputBytes: settings.taskOutputBytesMax,
       onLine,
-      ...(task.container === null ? {} : { container: task.container }),
+      ...(container === undefined ? {} : { container }),
     });
   } catch (error) {
-    const isMissing = isDomainError(error, "resource.not_found") && task.container !== null;
+    const isMissing = isDomainError(error, "resource.not_found") && container !== undefined;
     if (!isMissing || (await engine.inspect(ref)) === undefined) throw error;
-    const sentence = `It has no container ${task.container}. Change the container of the task to one that it has.`;
+    const sentence = `It has no container ${container}. Change the container of the task to one that it has.`;
     throw new DomainError("resource.not_running", sentence, { cause: error });
   }
 }
@@ -116,12 +122,15 @@ async function execute(
 /** The same texts that must not stand in the log of a deployment. */
 async function secretsFor({ stores }: WorkerDeps, task: ClaimedTask): Promise<readonly string[]> {
   const team = stores.forTeam(task.team_id);
-  const [subject, domains, envs] = await Promise.all([
+  const [subject, domains, variables, live] = await Promise.all([
     stores.resources.subject(task.resource_id),
     stores.resources.domains(task.resource_id),
-    team.envs.list(task.resource_id),
+    variablesOf(team, task.resource_id),
+    stores.releases.live(task.resource_id, 0),
   ]);
-  return secretsOf(envs.items, subject === undefined ? [] : deployedKind(subject).secretTexts(subject), domains);
+  const own = subject === undefined ? [] : deployedKind(subject).secretTexts(subject);
+  const inline = tellingOf(inlineSecretsOf(live?.artifact, valuesByKey(variables.envs)));
+  return secretsOf(variables, [...own, ...inline], domains);
 }
 
 const linesOf = (output: string): readonly string[] => (output === "" ? [] : output.replace(/\n$/, "").split("\n"));

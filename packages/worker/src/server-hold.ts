@@ -15,25 +15,44 @@ export function serverHolds(
   { serverLeaseSeconds }: Pick<WorkerSettings, "serverLeaseSeconds">,
 ): ServerHolds {
   const heldUntilMs = new Map<number, number>();
+  const askedMs = new Map<number, number>();
+  const leaseMs = serverLeaseSeconds * 1000;
 
   const acquire = batched(async (serverIds: readonly number[]) => {
+    // Those that would be due in a moment are renewed with these, so that all of them come to be due at once.
+    const ids = [...new Set([...serverIds, ...lookedAfter()])];
     // A lease runs from when it was asked for at the latest.
-    const untilMs = performance.now() + serverLeaseSeconds * 1000;
-    const held = await leases.acquireAll(serverIds.map(leaseName), owner, serverLeaseSeconds);
-    return new Map(serverIds.map((id) => [id, held.has(leaseName(id)) ? untilMs : 0]));
+    const untilMs = performance.now() + leaseMs;
+    const held = await leases.acquireAll(ids.map(leaseName), owner, serverLeaseSeconds);
+    for (const id of ids) {
+      // One that was released meanwhile is not held any more, whatever was answered.
+      if (askedMs.has(id)) heldUntilMs.set(id, held.has(leaseName(id)) ? untilMs : 0);
+    }
+    return heldUntilMs;
   });
+
+  const lookedAfter = () => {
+    const nowMs = performance.now();
+    for (const [id, atMs] of askedMs) if (nowMs - atMs > leaseMs) forget(id);
+    return [...heldUntilMs].filter(([, untilMs]) => untilMs > nowMs).map(([id]) => id);
+  };
+
+  const forget = (serverId: number) => {
+    askedMs.delete(serverId);
+    heldUntilMs.delete(serverId);
+  };
 
   return {
     async hold(serverId) {
+      const nowMs = performance.now();
+      askedMs.set(serverId, nowMs);
       // Renewed in the middle of its time, since each renewal is a write.
-      const leftMs = (heldUntilMs.get(serverId) ?? 0) - performance.now();
-      if (leftMs > (serverLeaseSeconds * 1000) / 2) return true;
-      const untilMs = (await acquire(serverId)) ?? 0;
-      heldUntilMs.set(serverId, untilMs);
-      return untilMs > 0;
+      const leftMs = (heldUntilMs.get(serverId) ?? 0) - nowMs;
+      if (leftMs > leaseMs / 2) return true;
+      return ((await acquire(serverId)) ?? 0) > 0;
     },
     async release(serverId) {
-      heldUntilMs.delete(serverId);
+      forget(serverId);
       await leases.release(leaseName(serverId), owner);
     },
   };

@@ -41,6 +41,7 @@ export function serverJobs(
   return {
     async claimAll(job) {
       const { type, serverIds, leaseSeconds } = job;
+      if (!(await stores.queues.busy()).has(type)) return;
       while (running.size < AT_ONCE && !signal.aborted) {
         const ids = serverIds.filter((id) => !running.has(id));
         const claimed = ids.length === 0 ? undefined : await stores.jobs.claim(type, ids, { owner, leaseSeconds });

@@ -41,13 +41,22 @@ async function bringTo(deps: ValidationDeps, server: ServerRecord, isAnew: boole
   await noteProxyStatus(deps, server, { lifecycle });
 }
 
-/** Written, and told of, when it changed. @param problem What keeps going wrong with it; `null` when nothing does. */
+interface ProxyNote {
+  /** What keeps going wrong with it; `null` when nothing does. */
+  readonly problem?: string | null;
+  /** What was recorded a moment ago: nothing is asked of the database where that is what is seen. */
+  readonly recorded?: Pick<ServerRecord, "proxy_status" | "proxy_problem">;
+}
+
+/** Written, and told of, when it changed. */
 export async function noteProxyStatus(
   { stores }: Pick<ValidationDeps, "stores">,
   { id }: Pick<ServerRecord, "id">,
   { lifecycle }: Pick<ServerHands["proxy"], "lifecycle">,
-  problem?: string | null,
+  { problem, recorded }: ProxyNote = {},
 ): Promise<void> {
   if (lifecycle === undefined) return;
-  await stores.servers.recordProxyStatus(id, proxyStatusOf(await lifecycle.status()), problem);
+  const status = proxyStatusOf(await lifecycle.status());
+  if (status === recorded?.proxy_status && problem === recorded.proxy_problem) return;
+  await stores.servers.recordProxyStatus(id, status, problem);
 }

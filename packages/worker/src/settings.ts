@@ -43,6 +43,8 @@ export interface WorkerSettings {
   readonly giveUpServerSeconds: number;
   /** How long jobs that have ended can be read. */
   readonly jobKeptDays: number;
+  /** How long what is found on a server of a resource that was removed is known to be of this instance. */
+  readonly removedResourceKeptDays: number;
 
   /** Between two looks at what is due. */
   readonly scheduleSeconds: number;
@@ -95,6 +97,7 @@ export const DEFAULT_SETTINGS: WorkerSettings = {
   validationSeconds: 40,
   giveUpServerSeconds: 60,
   jobKeptDays: 30,
+  removedResourceKeptDays: 730, // A server may be away for months, and its cleanup wait for a full disk.
 
   scheduleSeconds: 5,
   schedulePeriodSeconds: 60,

@@ -10,10 +10,12 @@ export function createTaskRunner(deps: ValidationDeps, pulse: Pulse): HeldRunner
   const { scheduledTasks } = deps.stores;
   return createHeldRunner<ClaimedTask>(deps, pulse, {
     title: "Scheduled tasks",
+    queue: "scheduled_task",
     concurrentMax: settings.concurrentTasksMax,
     uuidOf: ({ execution_uuid }) => execution_uuid,
     claim: (serverIds, hold) => scheduledTasks.claim(serverIds, hold),
-    renew: (...args) => scheduledTasks.renew(...args),
+    renew: async (...args) =>
+      (await scheduledTasks.renew(...args)).map((uuid) => ({ uuid, is_cancel_requested: false })),
     run: (task, signal) => runTask(deps, task, signal),
     endAbandoned: (at) => scheduledTasks.endAbandoned(at),
     tidy: pruning(() => scheduledTasks.prune(settings.taskExecutionsKept)),

@@ -11,8 +11,8 @@ import { createReconciler } from "./reconcile.ts";
 import { SCHEDULED } from "./scheduled.ts";
 import { createScheduler } from "./scheduler.ts";
 import { serverHolds } from "./server-hold.ts";
-import { withSharedServers } from "./server-list.ts";
 import { DEFAULT_SETTINGS, type WorkerSettings } from "./settings.ts";
+import { withSharedReadings } from "./shared-readings.ts";
 import { createTaskRunner } from "./task-runner.ts";
 import { pause } from "./wait.ts";
 
@@ -38,7 +38,7 @@ export interface WorkerOptions extends WorkerDeps {
 export function worker(given: WorkerOptions): Worker {
   const settings: WorkerSettings = { ...DEFAULT_SETTINGS, ...given.settings };
   const beat = pulse();
-  const options = { ...given, stores: withSharedServers(given.stores, beat, settings.pollSeconds / 2) };
+  const options = { ...given, stores: withSharedReadings(given.stores, beat, settings.pollSeconds / 2) };
   const hands = allHands(options);
   const handsOf = hands.of;
   const holds = serverHolds(options.stores.leases, options.owner, settings);

@@ -42,7 +42,7 @@ export interface World {
   cleaner: ServerCleaner | undefined;
   application(settings?: Partial<ApplicationSettings>): Promise<ApplicationRecord>;
   /** Asks for a deployment, as a user does. */
-  deploy(application: ApplicationRecord, fields?: Partial<NewDeployment>): Promise<DeploymentRecord>;
+  deploy(resource: Parameters<typeof newDeployment>[0], fields?: Partial<NewDeployment>): Promise<DeploymentRecord>;
   /** A worker of its own, started. */
   worker(options?: TestWorkerOptions): TestWorker;
   find(deployment: Pick<DeploymentRecord, "id">): Promise<DeploymentRecord>;
@@ -157,8 +157,8 @@ export async function openWorld(database: TestDatabase, settings: Partial<Server
       await stores.resources.setDesiredState(application.id, "running");
       return (await stores.applications.find(application.uuid)) ?? application;
     },
-    async deploy(application, fields = {}) {
-      const [outcome] = await stores.deployments.enqueue([newDeployment(application, { commit: "HEAD", ...fields })]);
+    async deploy(resource, fields = {}) {
+      const [outcome] = await stores.deployments.enqueue([newDeployment(resource, { commit: "HEAD", ...fields })]);
       if (outcome?.outcome !== "queued") throw new Error(`The deployment was not queued: ${outcome?.outcome}`);
       return outcome.deployment;
     },

@@ -11,6 +11,8 @@ export const build: Step<StepContext, CheckedOut, Built> = {
   resumable: true,
   async run(ctx, { folder, commit, reused }) {
     if (reused !== null) {
+      // What it demands to be started with is told before anything is pulled for it.
+      ctx.kind.releaseSpec({ ...ctx, deployment: { ...ctx.deployment, commit } }, reused.artifact);
       await bringBack(ctx, reused.artifact);
       return reused;
     }

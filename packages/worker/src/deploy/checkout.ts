@@ -21,6 +21,7 @@ export const checkout: Step<StepContext, object, CheckedOut> = {
   name: "checkout",
   resumable: true,
   async run(ctx) {
+    tellUnknown(ctx);
     if (ctx.deployment.rollback_to !== null) return await findKept(ctx, ctx.deployment.rollback_to);
     if (ctx.deployment.restart_only) {
       const found = await findBuilt(ctx);
@@ -35,6 +36,22 @@ export const checkout: Step<StepContext, object, CheckedOut> = {
     await source.removeCheckout(deployment.uuid);
   },
 };
+
+/** Those reach the program as they stand, which hardly anybody means. */
+function tellUnknown({ variables, deployment, say }: StepContext): void {
+  const isPreview = deployment.pull_request_id !== 0;
+  for (const { key, is_preview, references } of variables.unknown) {
+    if (is_preview !== isPreview) continue;
+    const what =
+      references.length === 1
+        ? "no shared variable, and stays as it stands"
+        : "no shared variables, and stay as they stand";
+    say(
+      `The variable ${key} refers to ${references.join(", ")}: ${what}. Create what is missing, or correct ${key}, then deploy again.`,
+      "stderr",
+    );
+  }
+}
 
 async function findKept({ stores, deployment, say }: StepContext, builtBy: string): Promise<CheckedOut> {
   const kept = await stores.releases.findBuild(deployment.resource_id, builtBy);

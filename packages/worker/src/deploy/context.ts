@@ -6,6 +6,7 @@ import type {
   DeploySubject,
   Engine,
   ReleaseRef,
+  ResolvedEnvs,
   ServerRecord,
   SourceFetcher,
   SystemStores,
@@ -21,6 +22,8 @@ export interface DeployContext extends DeployInput {
   /** How the subject is deployed. */
   readonly kind: DeployedKind<DeploySubject>;
   readonly ref: ReleaseRef;
+  /** Of `envs`, what is shared and what leads to nothing. */
+  readonly variables: ResolvedEnvs;
   /** Of the server that it goes to. */
   readonly hands: ServerHands;
   /** Of a server that it may be built on. */
@@ -46,6 +49,8 @@ export interface StepContext extends DeployContext {
   say(text: string, stream?: "stdout" | "stderr"): void;
   /** The worker that ran this step went away in its middle. */
   readonly wasInterrupted: boolean;
+  /** Somebody cancelled the deployment, and it is being undone. */
+  readonly isCancelled: boolean;
   /** What the step had saved until then. */
   readonly saved: Readonly<Record<string, unknown>>;
   /** Keeps how far the step has come. */

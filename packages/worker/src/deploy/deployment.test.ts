@@ -1,5 +1,5 @@
 import { type DeploymentRecord, DomainError, newStorage } from "@berth/core";
-import { type TestDatabase, testDatabase, testUuid } from "@berth/testing";
+import { type TestDatabase, testDatabase, testDatabaseResource, testPlace, testUuid } from "@berth/testing";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { openWorld, until, type World } from "../world.fixture.ts";
 
@@ -224,7 +224,7 @@ describe("a deployment that fails", () => {
     const application = await world.application(CHECK);
     const deployment = await world.ended(await world.deploy(application));
     expect(deployment.error).toMatch(
-      /^The new release is not healthy after \d+ seconds: GET \/ answered 503 instead of 200\.$/,
+      /^The new release is not healthy after \d+ seconds?: GET \/ answered 503 instead of 200\.$/,
     );
     expect(world.engine.releases()).toEqual([]);
     await until("it is down", async () => (await world.status(application)) === "exited:unhealthy");
@@ -467,6 +467,32 @@ describe("a release that holds ports of the server", () => {
     await until("the old release is gone", () => !world.engine.artifacts().includes(first.uuid));
   });
 
+  test("runs the pre-deployment command before it is stopped", async () => {
+    world.engine.mapsPorts = true;
+    world.worker();
+    const { application, first } = await deployed({ ...SETTINGS, pre_deployment_command: "migrate" });
+    const states: (string | undefined)[] = [];
+    world.engine.exec = () => {
+      const old = world.engine.releases().find(({ deploymentUuid }) => deploymentUuid === first.uuid);
+      states.push(old?.state);
+      return { exitCode: 0, output: "" };
+    };
+    const second = await world.deploy(application);
+    expect((await world.ended(second)).status).toBe("finished");
+    expect(new Set(states)).toEqual(new Set(["running"]));
+    expect(world.engine.executed).toEqual([{ deploymentUuid: first.uuid, script: "migrate" }]);
+  });
+
+  test("runs on when its pre-deployment command fails", async () => {
+    world.engine.mapsPorts = true;
+    world.worker();
+    const { application, first } = await deployed({ ...SETTINGS, pre_deployment_command: "migrate" });
+    world.engine.exec = () => ({ exitCode: 7, output: "" });
+    const second = await world.ended(await world.deploy(application));
+    expect(second).toMatchObject({ status: "failed", error: "The pre-deployment command exited with code 7." });
+    expect(world.engine.starts.get(first.uuid)).toBe(1);
+  });
+
   test("comes back by itself when the next one fails", async () => {
     world.engine.mapsPorts = true;
     world.worker();
@@ -503,8 +529,18 @@ describe("a release with a health check of its own", () => {
     world.engine.behave = () => ({ health: () => "unhealthy" });
     const deployment = await world.ended(await world.deploy(await world.application()));
     expect(deployment.error).toMatch(
-      /^The new release is not healthy after \d+ seconds: its image's own HEALTHCHECK fails\.$/,
+      /^The new release is not healthy after \d+ seconds?: its image's own HEALTHCHECK fails\.$/,
     );
+  });
+
+  test("tells a database how it is given more time", async () => {
+    world.worker();
+    world.engine.behave = () => ({ health: () => "unhealthy" });
+    const { environment_id, server_id, destination_id } = await world.application();
+    const where = { environment_id, server_id, destination_id };
+    const slow = await testDatabaseResource(world.stores, await testPlace(world.stores), where);
+    const deployment = await world.ended(await world.deploy(slow));
+    expect(deployment.error).toMatch(/HEALTHCHECK fails\. If it only needs longer, .* raise health_check_retries\.$/);
   });
 });
 

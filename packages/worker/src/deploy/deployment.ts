@@ -2,6 +2,7 @@ import {
   type DeploymentRecord,
   type DeploymentStep,
   deployedKind,
+  inlineSecrets,
   isDomainError,
   type Lease,
   STEP_NAMES,
@@ -19,8 +20,9 @@ import { deploy } from "./index.ts";
 import { type DeploymentLog, deploymentLog } from "./log.ts";
 import type { DeployStep, Run, StepRow } from "./progress.ts";
 import { type DeploymentEnd, runToEnd } from "./run.ts";
-import { isUnmistakable, secretsOf } from "./secrets.ts";
+import { isUnmistakable, secretsOf, tellingOf, valuesByKey } from "./secrets.ts";
 import { endUnopened } from "./unopened.ts";
+import { variablesOf } from "./variables.ts";
 
 export interface Claim {
   readonly lease: Lease;
@@ -89,7 +91,7 @@ async function open(
     if (isExpected(hold, error)) throw error;
     const details = { deployment: claim.deployment.uuid, attempt, error: faultOf(error) };
     deps.logger.error("A deployment could not be prepared.", details);
-    return await endUnopened(deps, claim, hold, UNOPENED);
+    return await endUnopened(deps, claim, hold, isDomainError(error, "deploy.start_failed") ? error.message : UNOPENED);
   }
 }
 
@@ -101,11 +103,11 @@ async function readContext(deps: DeploymentDeps, claim: Claim, hold: Hold): Prom
   const { stores, source, clock, settings } = deps;
   const { deployment } = claim;
   const team = stores.forTeam(deployment.team_id);
-  const [subject, server, domains, envs, storages] = await Promise.all([
+  const [subject, server, domains, variables, storages] = await Promise.all([
     stores.resources.subject(deployment.resource_id),
     stores.servers.find(deployment.server_id),
     claimsOf(stores, deployment.resource_id, deployment.pull_request_id),
-    team.envs.list(deployment.resource_id),
+    variablesOf(team, deployment.resource_id),
     team.storages.list(deployment.resource_id),
   ]);
   if (subject === undefined || server === undefined || domains === undefined) return undefined;
@@ -116,7 +118,8 @@ async function readContext(deps: DeploymentDeps, claim: Claim, hold: Hold): Prom
     kind: deployedKind(subject),
     deployment,
     domains,
-    envs: envs.items,
+    envs: variables.envs,
+    variables,
     storages: storages.items,
     ref: { resourceUuid: deployment.resource_uuid, deploymentUuid: deployment.uuid },
     hands: deps.handsOf(server),
@@ -132,8 +135,12 @@ async function readContext(deps: DeploymentDeps, claim: Claim, hold: Hold): Prom
   };
 }
 
-function openLog(deps: DeploymentDeps, { deployment, envs, subject, kind, domains }: DeployContext): DeploymentLog {
-  const hidden = secretsOf(envs, kind.secretTexts(subject), domains);
+function openLog(
+  deps: DeploymentDeps,
+  { deployment, variables, subject, kind, domains }: DeployContext,
+): DeploymentLog {
+  const inline = tellingOf(inlineSecrets(kind.composeText(subject) ?? "", valuesByKey(variables.envs)));
+  const hidden = secretsOf(variables, [...kind.secretTexts(subject), ...inline], domains);
   return deploymentLog({
     deployments: deps.stores.deployments,
     deploymentId: deployment.id,

@@ -1,28 +1,37 @@
 import type { ReleaseSpec } from "@berth/core";
 import { STOP_GRACE_SECONDS } from "../settings.ts";
+import { runPreCommand } from "./command.ts";
 import type { StepContext } from "./context.ts";
+
+export interface Way {
+  /** What is to be started. */
+  readonly spec: ReleaseSpec;
+  /** The last moment for it was before this. */
+  readonly ranPreCommand: boolean;
+}
 
 /**
  * Makes room for a candidate: stops the live release where the candidate cannot run beside it. Of several containers
  * the engine decides for each, by what the candidate is told to replace. When the deployment fails, the reconciler
  * starts again what was stopped.
- * @returns What is to be started.
  */
-export async function giveWay(ctx: StepContext, spec: ReleaseSpec): Promise<ReleaseSpec> {
+export async function giveWay(ctx: StepContext, spec: ReleaseSpec): Promise<Way> {
   const { hands, stores, deployment, subject, kind, say } = ctx;
   const live = await stores.releases.live(deployment.resource_id, deployment.pull_request_id);
-  if (live === undefined || live.deployment_id === deployment.id) return spec;
+  if (live === undefined || live.deployment_id === deployment.id) return { spec, ranPreCommand: false };
   const { resource_uuid: resourceUuid, deployment_uuid: deploymentUuid } = live;
   if (spec.stack !== undefined) {
+    await runPreCommand(ctx, live);
     const keeps = deployment.force_rebuild || deployment.restart_only || spec.stack.isRecreated ? "none" : "unchanged";
     // A service is deployed by restarting it.
     const replaces = { deploymentUuid, keeps, isRestart: subject.kind === "service" } as const;
-    return { ...spec, stack: { ...spec.stack, replaces } };
+    return { spec: { ...spec, stack: { ...spec.stack, replaces } }, ranPreCommand: true };
   }
   const because = deployment.pull_request_id === 0 ? kind.aloneBecause(subject, hands.engine.capabilities) : undefined;
-  if (because === undefined) return spec;
+  if (because === undefined) return { spec, ranPreCommand: false };
+  await runPreCommand(ctx, live);
   say(`Stops the release before it, since ${because}.`);
   const graceSeconds = kind.stopGraceSeconds(subject) ?? STOP_GRACE_SECONDS;
   await hands.engine.stop({ resourceUuid, deploymentUuid }, { graceSeconds });
-  return spec;
+  return { spec, ranPreCommand: true };
 }

@@ -2,6 +2,7 @@ import {
   BUILT_IN_CHECK,
   crashOf,
   DomainError,
+  deafUrls,
   type ErrorCode,
   type HealthCheck,
   type HealthProgress,
@@ -10,12 +11,14 @@ import {
   NO_PROGRESS,
   OWN_CHECK,
   ownProblem,
+  portAdvice,
   portProblem,
   problemOf,
   type ReleaseState,
   type Step,
   stackCrash,
   stackProblem,
+  type Upstream,
 } from "@berth/core";
 import { probeRelease } from "../probe.ts";
 import { pause } from "../wait.ts";
@@ -50,7 +53,11 @@ export const health: Step<StepContext, Started, object> = {
       const problem = await problemNow(ctx, check, state, elapsedSeconds);
       ctx.io.signal.throwIfAborted();
       const verdict = judge(check, progress, { problem, elapsedSeconds });
-      if (verdict.verdict === "healthy") return {};
+      if (verdict.verdict === "healthy") {
+        // Each of several containers listens at ports of its own.
+        if (!isStack) await tellDeaf(ctx, state?.upstream ?? null);
+        return {};
+      }
       const wrongPort = await wrongPortOf(ctx, state, elapsedSeconds);
       // The engine has been as patient as the image asks for. Of what has ended, that is no news: it has crashed.
       const isUnhealthy = state?.state === "running" && state.health === "unhealthy";
@@ -95,17 +102,35 @@ async function wrongPortOf(
   return ports.length === 0 ? undefined : portProblem(ports, upstream.port);
 }
 
+/** Those URLs would answer with errors alone, and nothing else would say why. */
+async function tellDeaf({ hands, domains, ref, say }: StepContext, upstream: Upstream | null): Promise<void> {
+  if (upstream === null || !hands.proxy.capabilities.upstreamPorts) return;
+  // Most name no port of their own, and a look costs a program in the container.
+  if (deafUrls(domains, upstream, [upstream.port]).length === 0) return;
+  try {
+    const sentences = deafUrls(domains, upstream, await hands.engine.listeningPorts(ref));
+    for (const sentence of sentences) say(`Warning: ${sentence}`, "stderr");
+  } catch (error) {
+    if (!isDomainError(error)) throw error;
+  }
+}
+
 async function unhealthy(
   ctx: StepContext,
   state: ReleaseState | undefined,
   problem: string,
   elapsedSeconds: number,
 ): Promise<DomainError> {
-  const upstream = state?.upstream ?? null;
+  const ofKind = ctx.kind.unhealthyAdvice;
+  const upstream = ofKind === undefined ? (state?.upstream ?? null) : null;
   const ports = upstream && (await ctx.hands.engine.listeningPorts(ctx.ref));
-  const cause = (upstream && ports && portProblem(ports, upstream.port)) ?? problem;
-  const seconds = Math.round(elapsedSeconds);
-  return await failure(ctx, "deploy.unhealthy", `The new release is not healthy after ${seconds} seconds: ${cause}.`);
+  const elsewhere = upstream && ports && portProblem(ports, upstream.port);
+  const cause = elsewhere ?? problem;
+  const advice = ofKind ?? (elsewhere && ports ? portAdvice(ports, ctx.hands.server.engine) : undefined);
+  const whole = Math.round(elapsedSeconds);
+  const lasted = whole === 1 ? "1 second" : `${whole} seconds`;
+  const told = `The new release is not healthy after ${lasted}: ${cause}.`;
+  return await failure(ctx, "deploy.unhealthy", advice === undefined ? told : `${told} ${advice}`);
 }
 
 /** Puts the release's last words into the deployment's log: they say more than any sentence of ours. */

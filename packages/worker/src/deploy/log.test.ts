@@ -59,6 +59,15 @@ describe("the log of a deployment", () => {
     expect(log.redact("a hunter2\nb")).toBe("a [REDACTED]\nb");
   });
 
+  test("hides a plain word that is told to be a secret in what others write, not in our own sentences", async () => {
+    const { log, texts } = setUp();
+    log.hide(["release"]);
+    log.say("build", "Takes the release before it");
+    log.line("build", "the release is", "stdout");
+    await log.close();
+    expect(texts()).toEqual(["Takes the release before it", "the [REDACTED] is"]);
+  });
+
   test("hides what is told to be a secret later, beside what was one before", async () => {
     const { log, texts } = setUp({}, ["hunter2"]);
     log.hide(["-----BEGIN KEY-----\nc2VjcmV0IGtleQ\n-----END KEY-----"]);

@@ -2,6 +2,7 @@ import type { Clock, DeploymentLogLine, StepName, SystemDeploymentStore } from "
 import type { Logger } from "../ports.ts";
 import type { WorkerSettings } from "../settings.ts";
 import { lane, pause } from "../wait.ts";
+import { isUnmistakable } from "./secrets.ts";
 
 type Stream = "stdout" | "stderr";
 
@@ -35,6 +36,7 @@ export interface DeploymentLogOptions {
 export function deploymentLog(options: DeploymentLogOptions): DeploymentLog {
   const { deployments, deploymentId, clock, logger, settings } = options;
   const { redactor, secrets } = options;
+  const known = new Set(secrets);
   const redact = { own: options.redactOwn, stdout: redactor(secrets), stderr: redactor(secrets) };
   const inTurn = lane();
   let buffer: Omit<DeploymentLogLine, "seq">[] = [];
@@ -90,9 +92,12 @@ export function deploymentLog(options: DeploymentLogOptions): DeploymentLog {
       add(step, redact[stream](text), stream);
     },
     redact: (text) => text.split("\n").map(redact.own).join("\n"),
-    hide(more) {
+    hide(texts) {
+      const more = texts.filter((text) => !known.has(text));
+      if (more.length === 0) return;
+      for (const text of more) known.add(text);
       for (const stream of ["own", "stdout", "stderr"] as const) {
-        const [before, then] = [redact[stream], redactor(more)];
+        const [before, then] = [redact[stream], redactor(stream === "own" ? more.filter(isUnmistakable) : more)];
         redact[stream] = (line) => then(before(line));
       }
     },

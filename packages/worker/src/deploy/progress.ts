@@ -1,9 +1,20 @@
-import type { AnyStep, Checkout, DeploymentStep, GitCredentials, StepName, StepStatus, WorkIO } from "@berth/core";
+import {
+  type AnyStep,
+  type Artifact,
+  type Checkout,
+  type DeploymentStep,
+  type GitCredentials,
+  inlineSecretsOf,
+  type StepName,
+  type StepStatus,
+  type WorkIO,
+} from "@berth/core";
 import type { Logger } from "../ports.ts";
 import type { WorkerSettings } from "../settings.ts";
 import type { DeployContext, StepContext } from "./context.ts";
 import { fenced } from "./fence.ts";
 import type { DeploymentLog } from "./log.ts";
+import { tellingOf, valuesByKey } from "./secrets.ts";
 
 export type DeployStep = AnyStep<StepContext> & { readonly name: StepName };
 export type StepRow = Pick<DeploymentStep, "status" | "output" | "error">;
@@ -32,6 +43,14 @@ export async function saveStep(
   rows.set(name, { output: null, error: null, ...rows.get(name), ...shown });
 }
 
+/** What a step gave is there for those after it; no line from here on tells what a compose file of the source does. */
+export function gain(run: Run, gives: object): void {
+  run.state = { ...run.state, ...gives };
+  // Only the build gives something of this name.
+  const { artifact } = gives as { readonly artifact?: Artifact };
+  run.log.hide(tellingOf(inlineSecretsOf(artifact, valuesByKey(run.ctx.envs))));
+}
+
 export function stepContext(run: Run, name: StepName, wasInterrupted = false): StepContext {
   const { ctx, log, rows } = run;
   const io: WorkIO = { signal: ctx.hold.signal, onLine: (line, stream) => log.line(name, line, stream) };
@@ -41,6 +60,7 @@ export function stepContext(run: Run, name: StepName, wasInterrupted = false): S
     io,
     say: (text, stream) => log.say(name, text, stream),
     wasInterrupted,
+    isCancelled: [...rows.values()].some(({ status }) => status === "cancelled"),
     saved: rows.get(name)?.output ?? {},
     save: (output) => saveStep(run, name, { status: "running", output }),
   };

@@ -10,7 +10,7 @@ import {
   stoppedTooOften,
 } from "./failure.ts";
 import { isBackFromOutage } from "./outage.ts";
-import { type DeployStep, type Run, saveStep, stepContext } from "./progress.ts";
+import { type DeployStep, gain, type Run, saveStep, stepContext } from "./progress.ts";
 import { hasTraffic } from "./traffic.ts";
 import { unwind } from "./unwind.ts";
 
@@ -57,7 +57,7 @@ async function goForward(run: Run): Promise<Failure | undefined> {
   for (const step of run.steps) {
     const row = run.rows.get(step.name);
     if (row?.status === "done") {
-      run.state = { ...run.state, ...row.output };
+      gain(run, row.output ?? {});
       continue;
     }
     const failure = await runStep(run, step);
@@ -80,7 +80,7 @@ async function runStep(run: Run, step: DeployStep): Promise<Failure | undefined>
   const lasted = () => `${((performance.now() - startedMs) / 1000).toFixed(1)} s`;
   try {
     const gives = await runThroughOutages(run, step, wasInterrupted);
-    run.state = { ...run.state, ...gives };
+    gain(run, gives);
     await saveStep(run, name, { status: "done", output: { ...gives } });
     log.say(name, `${name} done in ${lasted()}`);
     return undefined;

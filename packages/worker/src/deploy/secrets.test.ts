@@ -3,7 +3,7 @@ import { isUnmistakable, secretsOf } from "./secrets.ts";
 
 const of = (...values: (string | null)[]) =>
   secretsOf(
-    values.map((value) => ({ value })),
+    { envs: values.map((value) => ({ value })), sharedValues: [] },
     [],
     [{ host: "shop.example.com", path: "/", url: "https://shop.example.com" }],
   );
@@ -19,12 +19,21 @@ describe("what a log must not show", () => {
     expect(of(value)).toEqual([value]);
   });
 
-  test.each([null, "", "abc", "true", "FALSE", "production", " info ", "3000", "65535", "127.0.0.1"])(
-    "shows %j, which says nothing",
-    (value) => {
-      expect(of(value)).toEqual([]);
-    },
-  );
+  test.each([
+    null,
+    "",
+    "abc",
+    "{{ team.NONE }}",
+    "true",
+    "FALSE",
+    "production",
+    " info ",
+    "3000",
+    "65535",
+    "127.0.0.1",
+  ])("shows %j, which says nothing", (value) => {
+    expect(of(value)).toEqual([]);
+  });
 
   test("shows the application's own address", () => {
     expect(of("https://shop.example.com", "shop.example.com", "https://other.example.com")).toEqual([
@@ -41,14 +50,12 @@ describe("what a log must not show", () => {
       "http://web.example.com/app?key=1",
     ];
     const envs = [...shown, ...hidden].map((value) => ({ value }));
-    expect(secretsOf(envs, [], [{ host: "web.example.com", path: "/app", url }])).toEqual(hidden);
+    expect(secretsOf({ envs, sharedValues: [] }, [], [{ host: "web.example.com", path: "/app", url }])).toEqual(hidden);
   });
 
   test("hides the application's other secrets, each once", () => {
-    expect(secretsOf([{ value: "open sesame" }], ["open sesame", null, "hook-123"], [])).toEqual([
-      "open sesame",
-      "hook-123",
-    ]);
+    const variables = { envs: [{ value: "open sesame" }], sharedValues: ["sesame", "true"] };
+    expect(secretsOf(variables, ["open sesame", null, "hook-123"], [])).toEqual(["open sesame", "sesame", "hook-123"]);
   });
 
   test("does not hide plain words in our own sentences", () => {

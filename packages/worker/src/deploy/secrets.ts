@@ -1,17 +1,33 @@
-import type { DomainClaim, EnvRecord } from "@berth/core";
+import { type DomainClaim, type EnvRecord, isShared, type ResolvedEnvs } from "@berth/core";
+
+/** Values of variables by their names, for what is put together of them. */
+export const valuesByKey = (
+  envs: readonly Pick<EnvRecord, "key" | "value">[],
+): Readonly<Record<string, string | null>> => Object.fromEntries(envs.map(({ key, value }) => [key, value]));
+
+/** Of those that were found in a compose text: what counts as a variable's value would. */
+export const tellingOf = (texts: readonly string[]): readonly string[] => texts.filter(isTelling);
+
+interface SecretVariables extends Pick<ResolvedEnvs, "sharedValues"> {
+  readonly envs: readonly Pick<EnvRecord, "value">[];
+}
 
 /**
  * The texts that must not stand in a log. A variable's value counts unless it is so short or so common that hiding it
  * would only make the log unreadable: `true`, `production`, a port, the application's own address.
  */
 export function secretsOf(
-  envs: readonly Pick<EnvRecord, "value">[],
+  { envs, sharedValues }: SecretVariables,
   ownTexts: readonly (string | null)[],
   domains: readonly DomainClaim[],
 ): readonly string[] {
   const addresses = new Set(domains.flatMap(({ host, url }) => [host, addressOf(url)]));
   const isPublic = (value: string) => addresses.has(addressOf(value));
-  const values = envs.flatMap(({ value }) => (value !== null && isTelling(value) && !isPublic(value) ? [value] : []));
+  // A shared value is a secret also where it is a part of another: a program may show that part alone.
+  const values = [...envs.map(({ value }) => value ?? ""), ...sharedValues].filter(
+    // A reference that leads to nothing is the name of a value, and none itself.
+    (value) => isTelling(value) && !isPublic(value) && !isShared(value),
+  );
   const own = ownTexts.filter((value) => value !== null && value.length >= LENGTH_MIN);
   return [...new Set([...values, ...own])].filter((value) => value !== null);
 }

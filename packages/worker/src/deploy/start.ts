@@ -1,13 +1,16 @@
 import { composeNames, type Step, type Upstream } from "@berth/core";
 import { STOP_GRACE_SECONDS } from "../settings.ts";
+import { requireOwnBelongings } from "./belongings.ts";
 import type { Built, CheckedOut } from "./checkout.ts";
 import type { StepContext } from "./context.ts";
 import { fenced } from "./fence.ts";
 import { giveWay } from "./give-way.ts";
-import { forgetVolumes, recordVolumes } from "./volume-record.ts";
+import { forgetMadeVolumes, forgetVolumes, recordVolumes } from "./volume-record.ts";
 
 export interface Started {
   readonly upstream: Upstream | null;
+  /** In the release before, as that had to make way. */
+  readonly ranPreCommand: boolean;
 }
 
 /** Starts the candidate beside what runs. */
@@ -21,17 +24,22 @@ export const start: Step<StepContext, Built & Pick<CheckedOut, "commit">, Starte
     fenced(hold, await stores.releases.saveCandidate(hold.lease, { ...record, upstream: null }));
     const spec = kind.releaseSpec({ ...ctx, deployment: { ...deployment, commit } }, artifact);
     // Before anything that runs is stopped for it.
+    await requireOwnBelongings({ stores, hands, teamId: ctx.subject.record.team_id }, spec);
     await hands.engine.requireName?.(spec);
     tellLost(ctx, artifact);
-    const { upstream } = await hands.engine.start(await giveWay(ctx, spec), ctx.io);
+    const { spec: wanted, ranPreCommand } = await giveWay(ctx, spec);
+    const { upstream } = await hands.engine.start(wanted, ctx.io);
     await recordVolumes(stores, ctx.subject.record, spec);
     fenced(hold, await stores.releases.saveCandidate(hold.lease, { ...record, upstream }));
-    return { upstream };
+    return { upstream, ranPreCommand };
   },
-  async undo({ stores, hands, ref, deployment, subject, kind, storages }) {
+  async undo(ctx) {
+    const { stores, hands, ref, deployment, subject, kind, storages } = ctx;
     const graceSeconds = kind.stopGraceSeconds(subject) ?? STOP_GRACE_SECONDS;
-    await hands.engine.remove(ref, { graceSeconds: Math.min(graceSeconds, UNDO_GRACE_SECONDS_MAX) });
+    const inTime = { graceSeconds: Math.min(graceSeconds, UNDO_GRACE_SECONDS_MAX), isAtOnce: true };
+    await hands.engine.remove(ref, inTime);
     if (kind.isFirstRun(subject)) await forgetVolumes({ stores, engine: hands.engine }, subject.record, storages);
+    else if (ctx.isCancelled) await forgetMadeVolumes(ctx);
     await stores.releases.delete(deployment.id);
   },
 };

@@ -1,5 +1,6 @@
-import { containerStatuses, DomainError, isDomainError, type ReleaseRef, type Step } from "@berth/core";
+import { containerStatuses, isDomainError, type Step } from "@berth/core";
 import { pause, within } from "../wait.ts";
+import { runPostCommand, runPreCommand } from "./command.ts";
 import type { StepContext } from "./context.ts";
 import { fenced } from "./fence.ts";
 import type { Started } from "./start.ts";
@@ -7,12 +8,6 @@ import type { Started } from "./start.ts";
 export interface Switched {
   /** Uuid of the deployment that was live before. */
   readonly previous: string | null;
-}
-
-/** How far a switch has come. What a user's command does is not known to be safe twice. */
-interface Progress {
-  readonly preCommand?: "running" | "done";
-  readonly postCommand?: "running" | "done";
 }
 
 /**
@@ -23,15 +18,11 @@ interface Progress {
 export const switchTraffic: Step<StepContext, Started, Switched> = {
   name: "switch",
   resumable: true,
-  async run(ctx) {
+  async run(ctx, { ranPreCommand }) {
     const { stores, hold } = ctx;
-    let progress: Progress = ctx.saved;
-    const keep = async (change: Progress) => {
-      progress = { ...progress, ...change };
-      await ctx.save({ ...progress });
-    };
+    const { resource_id, pull_request_id } = ctx.deployment;
     if (!hold.isCommitted) {
-      await runPreCommand(ctx, progress, keep);
+      if (!ranPreCommand) await runPreCommand(ctx, await stores.releases.live(resource_id, pull_request_id));
       // A cancel that came while it was healthy still counts; after the promotion none does.
       await hold.refresh();
       hold.signal.throwIfAborted();
@@ -41,7 +32,7 @@ export const switchTraffic: Step<StepContext, Started, Switched> = {
     hold.commit();
     await route(ctx);
     await takeName(ctx);
-    await runPostCommand(ctx, progress, keep);
+    await runPostCommand(ctx);
     await tellHealthy(ctx);
     return { previous: promoted?.previous?.deployment_uuid ?? null };
   },
@@ -77,58 +68,6 @@ async function tellHealthy({ stores, deployment, onHealthy, subject, kind, hands
   if (pull_request_id === 0) return await stores.resources.setStatus(resource_id, "running:healthy");
   const preview = await stores.previews.find(resource_id, pull_request_id);
   if (preview !== undefined) await stores.previews.setStatus(preview.id, "running:healthy");
-}
-
-type Keep = (change: Progress) => Promise<void>;
-
-async function runPreCommand(ctx: StepContext, progress: Progress, keep: Keep): Promise<void> {
-  const script = ctx.kind.commands(ctx.subject).pre;
-  if (!script || progress.preCommand === "done") return;
-  if (progress.preCommand === "running") {
-    throw new DomainError(
-      "deploy.interrupted",
-      "The control plane stopped while the pre-deployment command ran, and whether it took effect is not known. Check, then deploy again.",
-    );
-  }
-  const old = await ctx.stores.releases.live(ctx.deployment.resource_id, ctx.deployment.pull_request_id);
-  const ref = old && { resourceUuid: old.resource_uuid, deploymentUuid: old.deployment_uuid };
-  const isRunning = ref !== undefined && (await ctx.hands.engine.inspect(ref))?.state === "running";
-  if (!isRunning) return ctx.say("Nothing runs yet, so the pre-deployment command is skipped.");
-  await keep({ preCommand: "running" });
-  ctx.say("Runs the pre-deployment command in the running release");
-  const exitCode = await runCommand(ctx, ref, script, ctx.io.signal);
-  ctx.io.signal.throwIfAborted();
-  if (exitCode !== 0) {
-    throw new DomainError("deploy.command_failed", `The pre-deployment command exited with code ${exitCode}.`);
-  }
-  await keep({ preCommand: "done" });
-}
-
-/** Traffic flows already: what goes wrong here is told and changes nothing. */
-async function runPostCommand(ctx: StepContext, progress: Progress, keep: Keep): Promise<void> {
-  const script = ctx.kind.commands(ctx.subject).post;
-  if (!script || progress.postCommand === "done") return;
-  if (progress.postCommand === "running") {
-    return ctx.say("The control plane stopped while the post-deployment command ran; it is not run again.", "stderr");
-  }
-  await keep({ postCommand: "running" });
-  ctx.say("Runs the post-deployment command in the new release");
-  try {
-    const exitCode = await runCommand(ctx, ctx.ref, script, ctx.hold.leaving);
-    if (exitCode !== 0) ctx.say(`The post-deployment command exited with code ${exitCode}.`, "stderr");
-  } catch (error) {
-    if (!isDomainError(error)) throw error;
-    ctx.say(`The post-deployment command failed: ${error.message}`, "stderr");
-  }
-  await keep({ postCommand: "done" });
-}
-
-async function runCommand(ctx: StepContext, ref: ReleaseRef, script: string, signal: AbortSignal): Promise<number> {
-  const timeoutSeconds = ctx.hands.server.settings.dynamic_timeout;
-  const { exitCode, output, isTruncated } = await ctx.hands.engine.exec(ref, script, { timeoutSeconds, signal });
-  for (const line of output.split("\n")) if (line !== "") ctx.io.onLine(line, "stdout");
-  if (isTruncated) ctx.say("The rest of its output is left out.");
-  return exitCode;
 }
 
 /** Its routes are known to it, but nobody gets to them. */

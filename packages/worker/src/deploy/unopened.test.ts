@@ -1,5 +1,6 @@
+import { newEnv } from "@berth/core";
 import { redactor } from "@berth/engine";
-import { type TestDatabase, testDatabase } from "@berth/testing";
+import { type TestDatabase, testDatabase, testUuid } from "@berth/testing";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { openWorld, type TestWorker, until, type World } from "../world.fixture.ts";
 
@@ -30,6 +31,23 @@ describe("a deployment that cannot be prepared", () => {
     expect(world.warnings.join()).toContain("A deployment could not be prepared.");
     expect(world.warnings.join()).toContain("SyntaxError");
     expect(world.warnings.join()).not.toContain("hunter2");
+  });
+
+  test("says why where its variables refer to more than any program gets", async () => {
+    const app = await world.application();
+    const { sharedVariables, teams, envs } = world.stores;
+    const fields = { value: "x".repeat(131_000), is_multiline: false, is_shown_once: false, comment: null };
+    const owner = { scope: "team", id: (await teams.current())?.id ?? -1 } as const;
+    await sharedVariables.insert(owner, testUuid(), { key: "LONG", ...fields });
+    for (let n = 0; n < 130; n += 1) {
+      await envs.insert(app.id, testUuid(), newEnv({ key: `A${n}`, value: "{{ team.LONG }}" }));
+    }
+    world.worker();
+    const { status, error } = await world.ended(await world.deploy(app));
+    expect([status, error]).toEqual([
+      "failed",
+      expect.stringMatching(/^What the variables refer to comes to more than/),
+    ]);
   });
 
   test("obeys a cancel", async () => {

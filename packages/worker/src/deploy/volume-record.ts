@@ -1,4 +1,5 @@
 import type { Engine, ReleaseSpec, ResourceRecord, StorageRecord, SystemStores } from "@berth/core";
+import type { DeployContext } from "./context.ts";
 
 /** From here on a start without one of these volumes is refused: it holds data that an empty one would hide. */
 export async function recordVolumes(
@@ -6,11 +7,32 @@ export async function recordVolumes(
   { id, team_id }: Pick<ResourceRecord, "id" | "team_id">,
   { storages, stack }: ReleaseSpec,
 ): Promise<void> {
-  const mounts = [...storages, ...Object.values(stack?.containers ?? {}).flatMap((container) => container.storages)];
-  const uuids = mounts.flatMap((mount) =>
-    mount.type === "volume" && mount.isRecorded !== true ? (mount.storageUuid ?? mount.uuid) : [],
+  const uuids = volumesIn({ storages, stack }).flatMap((mount) =>
+    mount.isRecorded === true ? [] : (mount.storageUuid ?? mount.uuid),
   );
   if (uuids.length > 0) await stores.forTeam(team_id).storages.recordVolumes(id, uuids);
+}
+
+const volumesIn = ({ storages, stack }: Pick<ReleaseSpec, "storages" | "stack">) =>
+  [...storages, ...Object.values(stack?.containers ?? {}).flatMap((container) => container.storages)].filter(
+    (mount) => mount.type === "volume",
+  );
+
+/**
+ * Removes the volumes that a cancelled deployment has made: what it began in them is not whole, and what there was
+ * before is not in them. A failed one keeps them, since its next try may go on from there.
+ */
+export async function forgetMadeVolumes(ctx: DeployContext): Promise<void> {
+  const { stores, hands, ref, kind, subject, deployment } = ctx;
+  const candidate = await stores.releases.find(deployment.id);
+  const made = (await hands.engine.volumesOf?.(ref)) ?? [];
+  if (candidate === undefined || made.length === 0) return;
+  const volumes = volumesIn(kind.releaseSpec(ctx, candidate.artifact)).filter(({ uuid }) => made.includes(uuid));
+  const { id, team_id } = subject.record;
+  // First, since a start is refused that misses one which is recorded.
+  const recorded = volumes.map((mount) => mount.storageUuid ?? mount.uuid);
+  await stores.forTeam(team_id).storages.recordVolumes(id, recorded, false);
+  await hands.engine.removeVolumes(ref.resourceUuid, volumes);
 }
 
 /** Removes what a run has kept that never came to be live: the next one begins with nothing. */

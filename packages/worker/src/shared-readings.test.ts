@@ -1,7 +1,7 @@
 import type { ServerRecord, SystemStores } from "@berth/core";
 import { expect, test } from "vitest";
 import { pulse } from "./pulse.ts";
-import { withSharedServers } from "./server-list.ts";
+import { withSharedReadings } from "./shared-readings.ts";
 
 function counted(keptSeconds: number) {
   let reads = 0;
@@ -13,7 +13,7 @@ function counted(keptSeconds: number) {
     return [{ id: reads }] as ServerRecord[]; // Nothing else is read here.
   };
   const beat = pulse();
-  const stores = withSharedServers({ servers: { list } } as unknown as SystemStores, beat, keptSeconds); // as above
+  const stores = withSharedReadings({ servers: { list } } as unknown as SystemStores, beat, keptSeconds); // as above
   return { beat, failures, read: async () => (await stores.servers.list())[0]?.id };
 }
 

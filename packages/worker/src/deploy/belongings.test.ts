@@ -1,0 +1,30 @@
+import type { ObjectOwner, ReleaseSpec } from "@berth/core";
+import { type TestDatabase, testApplication, testDatabase, testPlace, testTeam } from "@berth/testing";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { requireOwnBelongings } from "./belongings.ts";
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await testDatabase();
+});
+afterAll(() => database.close());
+
+test("a release joins its team's networks and nobody else's", async () => {
+  const [own, others] = [await testTeam(database), await testTeam(database)];
+  const mine = await testPlace(own);
+  const { uuid } = await testApplication(own, mine);
+  const other = await testApplication(others, await testPlace(others));
+  const spec = { resourceUuid: uuid, network: "x", artifact: { type: "image", image: "x" } } as ReleaseSpec;
+  const start = (owner: ObjectOwner) => {
+    const hands = { server: mine.server, engine: { ownersOf: async () => [owner] } };
+    // Nothing else of them is asked.
+    const given = { stores: database.system, hands, teamId: mine.server.team_id } as unknown;
+    return requireOwnBelongings(given as Parameters<typeof requireOwnBelongings>[0], spec);
+  };
+  await start(undefined);
+  await start({ isOurs: true, resourceUuid: uuid });
+  const refused = { code: "deploy.start_failed", message: expect.stringContaining("The network x of server") };
+  await expect(start({ isOurs: true, resourceUuid: other.uuid })).rejects.toMatchObject(refused);
+  await expect(start({ isOurs: true, resourceUuid: "gone" })).rejects.toMatchObject(refused);
+  await expect(start({ isOurs: true, resourceUuid: null })).rejects.toMatchObject(refused);
+});

@@ -1,0 +1,31 @@
+import { DomainError, isForeign, namedBy, type ReleaseSpec, type SystemStores } from "@berth/core";
+import type { ServerHands } from "../hands.ts";
+
+/**
+ * Refuses a release that would join, mount or enter what is another's on its server.
+ * @throws DomainError `deploy.start_failed`
+ */
+export async function requireOwnBelongings(
+  { stores, hands, teamId }: { readonly stores: SystemStores; readonly hands: ServerHands; readonly teamId: number },
+  spec: ReleaseSpec,
+): Promise<void> {
+  const { engine, server } = hands;
+  const named = engine.ownersOf === undefined ? [] : namedBy(spec);
+  const owners = named.length === 0 ? [] : await engine.ownersOf?.(named);
+  if (owners === undefined || owners.every((owner) => owner === undefined)) return;
+  const team = stores.forTeam(teamId);
+  const uuids = new Set(owners.flatMap((owner) => owner?.resourceUuid ?? []));
+  const [resources, destinations] = await Promise.all([
+    team.resources.ownAmong(uuids),
+    team.destinations.list({ server_id: server.id }),
+  ]);
+  const own = {
+    // That of a drill is recorded nowhere else.
+    resources: new Set([...resources, spec.resourceUuid]),
+    networks: new Set(destinations.items.map(({ network }) => network)),
+  };
+  const foreign = named.find((object, at) => isForeign(object, owners[at], own));
+  if (foreign === undefined) return;
+  const sentence = `The ${foreign.type} ${foreign.name} of server ${server.name} was not made for anything of this team. Name another one, or leave it out.`;
+  throw new DomainError("deploy.start_failed", sentence);
+}

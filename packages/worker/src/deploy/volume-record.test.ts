@@ -1,0 +1,75 @@
+import { type DeploymentRecord, newStorage } from "@berth/core";
+import { type TestDatabase, testDatabase, testUuid } from "@berth/testing";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { openWorld, until, type World } from "../world.fixture.ts";
+
+let database: TestDatabase;
+let world: World;
+beforeAll(async () => {
+  database = await testDatabase();
+});
+afterAll(() => database.close());
+beforeEach(async () => {
+  world = await openWorld(database);
+  world.worker();
+});
+afterEach(() => world.close());
+
+type Application = Awaited<ReturnType<World["application"]>>;
+
+async function storageOf({ id, uuid: resourceUuid }: Application, name: string): Promise<string> {
+  const sent = { type: "persistent", name, mount_path: `/app/${name}` } as const;
+  const uuid = testUuid();
+  await world.stores.storages.insert(id, uuid, newStorage(sent, { resourceUuid, container: null }));
+  return uuid;
+}
+
+const recorded = async ({ id }: Application) => {
+  const { items } = await world.stores.storages.list(id);
+  return items.flatMap(({ uuid, has_volume }) => (has_volume ? uuid : []));
+};
+
+/** Its health check ends never. */
+async function begun(application: Application): Promise<DeploymentRecord> {
+  world.engine.behave = () => ({ statusCode: () => 503 });
+  const deployment = await world.deploy(application);
+  await until("it is being checked", async () => (await world.steps(deployment)).health === "running");
+  return deployment;
+}
+
+async function cancelled(deployment: DeploymentRecord): Promise<void> {
+  await world.stores.deployments.requestCancel(deployment.uuid);
+  expect((await world.ended(deployment)).status).toBe("cancelled-by-user");
+}
+
+describe("a cancelled deployment", () => {
+  test("leaves no volume that it made, and the next one begins with an empty one", async () => {
+    const application = await world.application();
+    const uuid = await storageOf(application, "data");
+    await cancelled(await begun(application));
+    expect(world.engine.removedVolumes).toEqual([`${application.uuid}/${uuid}`]);
+    expect(await recorded(application)).toEqual([]);
+    world.engine.behave = () => ({});
+    expect((await world.ended(await world.deploy(application))).status).toBe("finished");
+    expect(await recorded(application)).toEqual([uuid]);
+  });
+
+  test("leaves the volumes that were there before it", async () => {
+    const application = await world.application();
+    const data = await storageOf(application, "data");
+    await world.ended(await world.deploy(application));
+    const later = await storageOf(application, "later");
+    await cancelled(await begun(application));
+    expect(world.engine.removedVolumes).toEqual([`${application.uuid}/${later}`]);
+    expect(await recorded(application)).toEqual([data]);
+  });
+});
+
+test("a failed deployment leaves its volumes to its next try", async () => {
+  const application = await world.application();
+  const data = await storageOf(application, "data");
+  world.engine.behave = () => ({ health: () => "unhealthy" });
+  expect((await world.ended(await world.deploy(application))).status).toBe("failed");
+  expect(world.engine.removedVolumes).toEqual([]);
+  expect(await recorded(application)).toEqual([data]);
+});

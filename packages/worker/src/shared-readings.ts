@@ -1,0 +1,35 @@
+import type { SystemStores } from "@berth/core";
+import type { Pulse } from "./pulse.ts";
+
+/**
+ * The stores for loops that look every few seconds at the servers and at what waits: what one of them has read lately
+ * serves the others too, unless something was told of since.
+ */
+export function withSharedReadings(
+  stores: SystemStores,
+  pulse: Pick<Pulse, "beats">,
+  keptSeconds: number,
+): SystemStores {
+  const { servers, queues } = stores;
+  return {
+    ...stores,
+    servers: { ...servers, list: shared(() => servers.list(), pulse, keptSeconds) },
+    queues: { ...queues, busy: shared(() => queues.busy(), pulse, keptSeconds) },
+  };
+}
+
+function shared<T>(read: () => Promise<T>, pulse: Pick<Pulse, "beats">, keptSeconds: number): () => Promise<T> {
+  let last: { readonly answer: Promise<T>; readonly beats: number; readonly atMs: number } | undefined;
+
+  return () => {
+    const nowMs = performance.now();
+    if (last?.beats === pulse.beats && nowMs - last.atMs < keptSeconds * 1000) return last.answer;
+    const reading = { answer: read(), beats: pulse.beats, atMs: nowMs };
+    last = reading;
+    // One that failed is not kept for the others.
+    reading.answer.catch(() => {
+      if (last === reading) last = undefined;
+    });
+    return reading.answer;
+  };
+}
