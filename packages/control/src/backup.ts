@@ -4,8 +4,10 @@ import {
   type BackupCreate,
   type BackupExecutionSummary,
   type BackupPlan,
+  type BackupRunCancelled,
   type BackupScheduleDetails,
   type BackupScheduleFields,
+  type BackupScheduleRecord,
   type BackupUpdate,
   backupExecutionSummary,
   backupExecutionView,
@@ -21,6 +23,7 @@ import {
   requireAbility,
   type Stores,
 } from "@berth/core";
+import { cancelBackupRun } from "./backup-cancel.ts";
 import { requireRoom, type UseCaseContext } from "./context.ts";
 import { findDatabase, findDatabaseAlone } from "./database-answer.ts";
 import { tellOfResource } from "./event.ts";
@@ -32,7 +35,7 @@ const EXECUTIONS_SHOWN = 100;
 
 /** When databases are saved, and how that went. */
 export function backups(context: UseCaseContext) {
-  const { scope, stores, ids } = context;
+  const { scope, stores, ids, clock } = context;
   return {
     async list(databaseUuid: string, paging: Paging): Promise<Page<BackupScheduleDetails>> {
       requireAbility(scope, "read");
@@ -80,8 +83,7 @@ export function backups(context: UseCaseContext) {
       requireAbility(scope, "write");
       await stores.transaction(async (inside) => {
         const database = await findDatabaseAlone(inside, databaseUuid);
-        const schedule = await inside.backups.find(database.id, uuid);
-        if (schedule === undefined) throw notFound(THING);
+        const schedule = await findSchedule(inside, database, uuid);
         await requireNotRestored(inside, schedule.id);
         if (!(await inside.backups.delete(database.id, uuid, { deleteS3 }))) throw notFound(THING);
         await tellOfResource(inside, database, "resource.backups_changed", { deleted: uuid });
@@ -93,8 +95,7 @@ export function backups(context: UseCaseContext) {
     async executions(databaseUuid: string, uuid: string, paging: Paging): Promise<Page<BackupExecutionSummary>> {
       requireAbility(scope, "read");
       const database = await findDatabase(stores, databaseUuid);
-      const schedule = await stores.backups.find(database.id, uuid);
-      if (schedule === undefined) throw notFound(THING);
+      const schedule = await findSchedule(stores, database, uuid);
       return mapPage(await stores.backups.executions(schedule.id, paging), backupExecutionSummary);
     },
 
@@ -107,8 +108,7 @@ export function backups(context: UseCaseContext) {
       requireAbility(scope, "write");
       await stores.transaction(async (inside) => {
         const database = await findDatabaseAlone(inside, databaseUuid);
-        const schedule = await inside.backups.find(database.id, uuid);
-        if (schedule === undefined) throw notFound(THING);
+        const schedule = await findSchedule(inside, database, uuid);
         await requireNotRestored(inside, schedule.id, executionUuid);
         const isDeleted = await inside.backups.deleteExecution(schedule.id, executionUuid, { deleteS3 });
         if (!isDeleted) throw notFound("Backup execution");
@@ -116,10 +116,28 @@ export function backups(context: UseCaseContext) {
       });
       return { message: "Backup execution deleted." };
     },
+
+    /** @throws DomainError `backup.not_cancellable` */
+    async cancelExecution(databaseUuid: string, uuid: string, executionUuid: string): Promise<BackupRunCancelled> {
+      requireAbility(scope, "write");
+      const { id } = await findSchedule(stores, await findDatabase(stores, databaseUuid), uuid);
+      return cancelBackupRun({
+        title: "Backup execution",
+        find: () => stores.backups.findExecution(id, executionUuid),
+        requestCancel: () => stores.backups.requestCancel(id, executionUuid, clock.now()),
+        untilEnded: (secondsMax) => stores.backups.untilEnded(id, executionUuid, secondsMax),
+      });
+    },
   };
 }
 
 const THING = "Backup configuration";
+
+async function findSchedule(stores: Stores, database: DatabaseRecord, uuid: string): Promise<BackupScheduleRecord> {
+  const schedule = await stores.backups.find(database.id, uuid);
+  if (schedule === undefined) throw notFound(THING);
+  return schedule;
+}
 
 /** What is broken off may leave a database half restored. @throws DomainError `resource.in_use` */
 async function requireNotRestored(inside: Stores, scheduleId: number, executionUuid?: string): Promise<void> {

@@ -35,6 +35,8 @@ export interface ControlDeps {
   readonly engineFor: (server: ServerRecord) => ControlEngine | Promise<ControlEngine>;
   /** What a cleanup of a server would remove now; `undefined`: its engine keeps nothing that is cleaned up. */
   readonly planCleanup?: (server: ServerRecord) => Promise<readonly CleanupOperation[] | undefined>;
+  /** Whether there is anything that a cleanup of a server could remove, as far as is known without asking it. */
+  readonly hasCleanup?: (server: ServerRecord) => boolean;
   /** How a URL of a resource is reached: with the port of its server's proxy where it is not the usual one. */
   readonly publicUrl: (url: string, serverId: number) => string;
   /** The instance's own URL, which no resource can take; `null` when it has none. */

@@ -6,6 +6,8 @@ import {
   fieldValues,
   maySeeSecrets,
   notFound,
+  referencesIn,
+  resolveEnvs,
   type Stores,
 } from "@berth/core";
 import { findResourceAlone, type UseCaseContext } from "./context.ts";
@@ -39,11 +41,16 @@ async function secretsOf(stores: Stores, databases: readonly DatabaseRecord[]) {
   const keys = databases.flatMap(({ engine }) => engineFields(engine).flatMap(([, { variable }]) => variable ?? []));
   const ids = databases.map(({ id }) => id);
   const secrets = await stores.databases.secretsOf(ids);
-  const found = keys.length === 0 ? [] : await stores.envs.findByKeys(ids, [...new Set(keys)]);
+  const all = keys.length === 0 ? [] : await stores.envs.findByKeys(ids, [...new Set(keys)]);
+  // What is never shown again is not shown as a field or in a URL either.
+  const found = all.filter(({ is_shown_once }) => !is_shown_once);
+  const shared = await stores.sharedVariables.seenBy(ids, referencesIn(found.map(({ value }) => value)));
+  const open = shared.filter(({ is_shown_once }) => !is_shown_once);
+  const seen = Map.groupBy(open, ({ resource_id }) => resource_id);
   const variables = Map.groupBy(found, ({ resource_id }) => resource_id);
   return new Map(
     databases.map(({ id, engine }) => {
-      const own = variables.get(id) ?? [];
+      const own = resolveEnvs(variables.get(id) ?? [], seen.get(id) ?? []).envs;
       const kept = { ...secrets.get(id), ...Object.fromEntries(own.map(({ key, value }) => [key, value])) };
       return [id, fieldValues(engine, kept)];
     }),

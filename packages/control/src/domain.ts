@@ -11,6 +11,7 @@ import {
   type Stores,
 } from "@berth/core";
 import type { UseCaseContext } from "./context.ts";
+import { followLostUrls } from "./lost-url.ts";
 
 /** @throws DomainError `request.invalid` with a sentence for each wrong URL */
 export function readDomains(text: string | null | undefined): readonly DomainClaim[] {
@@ -95,5 +96,7 @@ export async function claimDomains(
 ): Promise<DomainConflict[]> {
   const holder = { resourceId, pullRequestId, containerIds };
   const { overridden } = await inside.domains.claim(holder, claims, { takeFromOwnTeam: isForced });
-  return overridden.map((holder) => holderConflict(holder, scope.teamId));
+  const lost = overridden.map((holder) => holderConflict(holder, scope.teamId));
+  await followLostUrls(inside, lost);
+  return lost;
 }

@@ -31,6 +31,7 @@ import { scheduledTasks } from "./scheduled-task.ts";
 import { servers } from "./server.ts";
 import { serverProxies } from "./server-proxy.ts";
 import { services } from "./service.ts";
+import { sharedVariables } from "./shared-variable.ts";
 import { storages } from "./storage.ts";
 import { tags } from "./tag.ts";
 import { teams } from "./team.ts";
@@ -69,6 +70,7 @@ export function control(deps: ControlDeps) {
       s3Storages: s3Storages(context),
       registries: registries(context),
       envs: envs(context),
+      sharedVariables: sharedVariables(context),
       storages: storages(context),
       metrics: metrics(context),
       scheduledTasks: scheduledTasks(context),
@@ -85,4 +87,5 @@ export function control(deps: ControlDeps) {
   };
 }
 
+export type { SharedOwnerRef } from "./shared-variable.ts";
 export type Control = ReturnType<ReturnType<typeof control>>;

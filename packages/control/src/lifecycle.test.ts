@@ -185,3 +185,27 @@ describe("a full queue", () => {
     expect(await at.own.deployments.get(deployment_uuid ?? "")).toMatchObject({ status: "queued", is_api: true });
   });
 });
+
+describe("a stop with docker_cleanup", () => {
+  test("asks for one cleanup of the server, where there is anything to clean up", async () => {
+    let canClean = true;
+    const own = await world({ hasCleanup: () => canClean });
+    try {
+      const stop = async (options?: { docker_cleanup: boolean }) => {
+        const { uuid } = await own.own.applications.createPublic(gitApplication(own));
+        const { id } = (await own.stores.applications.find(uuid)) ?? { id: 0 };
+        await own.stores.resources.setDesiredState(id, "running");
+        await own.own.lifecycle.stop({ kind: "application", uuid }, options);
+        return (await own.own.jobs.list({ type: "server.cleanup" })).items;
+      };
+      expect(await stop({ docker_cleanup: false })).toEqual([]);
+      canClean = false;
+      expect(await stop()).toEqual([]);
+      canClean = true;
+      expect(await stop()).toMatchObject([{ subject_uuid: own.place.server.uuid, status: "queued" }]);
+      expect(await stop({ docker_cleanup: true })).toHaveLength(1);
+    } finally {
+      await own.db.close();
+    }
+  });
+});

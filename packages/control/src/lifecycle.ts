@@ -9,6 +9,8 @@ import {
   type ResourceKind,
   type ResourceRecord,
   type ResourceRef,
+  type ResourceStop,
+  removalFlags,
   requireAbility,
   type Stores,
 } from "@berth/core";
@@ -16,6 +18,7 @@ import { findResource, type UseCaseContext } from "./context.ts";
 import { renewCertificateOf } from "./database-certificate.ts";
 import { applicationWish, DUPLICATE_MESSAGE, requestDeployment } from "./deployment-request.ts";
 import { tellOfResource } from "./event.ts";
+import { requestJob } from "./job.ts";
 import { requestRemoval } from "./removal.ts";
 
 export interface StartOptions {
@@ -64,7 +67,7 @@ export function lifecycle(context: UseCaseContext) {
     },
 
     /** The worker stops it. @throws DomainError `resource.already_stopped` */
-    async stop(ref: ResourceRef): Promise<{ message: string }> {
+    async stop(ref: ResourceRef, { docker_cleanup = true }: ResourceStop = {}): Promise<{ message: string }> {
       requireAbility(scope, "deploy");
       await stores.transaction(async (inside) => {
         const resource = await findResource(inside, ref);
@@ -73,20 +76,31 @@ export function lifecycle(context: UseCaseContext) {
         if (isDown) throw stateError("resource.already_stopped", resource);
         await inside.resources.setDesiredState(resource.id, "stopped");
         await tellOfResource(inside, resource, "resource.stop_requested");
+        if (docker_cleanup) await requestCleanup(context, inside, resource);
       });
       return { message: `${RESOURCE_KINDS[ref.kind].title} stopping request queued.` };
     },
 
     /** Marks it; the worker removes it within seconds. Asking again changes nothing. */
-    async delete(ref: ResourceRef, { delete_volumes = true }: ResourceDelete): Promise<JobStarted> {
+    async delete(ref: ResourceRef, asked: ResourceDelete): Promise<JobStarted> {
       requireAbility(scope, "write");
       const job = await stores.transaction(async (inside) => {
         const resource = await findResource(inside, ref);
-        return requestRemoval(context, inside, resource, { delete_volumes });
+        return requestRemoval(context, inside, resource, removalFlags(asked));
       });
       return { message: `${RESOURCE_KINDS[ref.kind].title} deletion request queued.`, job_uuid: job.uuid };
     },
   };
+}
+
+/**
+ * Of the server that it is on. What a stopped resource needs to be started again is recorded, and stays: so it does not
+ * matter which of the two comes first.
+ */
+async function requestCleanup(context: UseCaseContext, inside: Stores, { server_id }: ResourceRecord): Promise<void> {
+  const server = await inside.servers.findById(server_id);
+  if (server === undefined || server.removing_at !== null || context.hasCleanup?.(server) !== true) return;
+  await requestJob(context, inside, "server.cleanup", { ...server, type: "server" });
 }
 
 /** @throws DomainError `engine.unsupported` when the server's engine does not run resources of this kind. */

@@ -1,5 +1,6 @@
 import {
   DomainError,
+  isContainerOf,
   isDomainError,
   type LogQuery,
   notFound,
@@ -34,9 +35,8 @@ export function logs({ scope, stores, engineFor }: UseCaseContext) {
   async function requireContainer({ id, kind }: ResourceRecord, container: string | undefined): Promise<void> {
     if (container === undefined || kind !== "service") return;
     const containers = await stores.services.containers([id]);
-    // Of several that were made from one service of the text, one is chosen by its number.
-    const name = container.replace(/-\d+$/, "");
-    if (!containers.some((one) => one.name === container || one.name === name)) throw notFound("Container");
+    const names = containers.map(({ name }) => name);
+    if (!isContainerOf(names, container)) throw notFound("Container");
   }
 
   async function engineOf(resource: ResourceRecord): Promise<ControlEngine> {

@@ -1,10 +1,6 @@
-import type { DeploymentRecord, JobRecord, ResourceRecord, ServerRecord, Stores } from "@berth/core";
+import type { DeploymentRecord, JobRecord, RemovalFlags, ResourceRecord, ServerRecord, Stores } from "@berth/core";
 import type { UseCaseContext } from "./context.ts";
 import { requestJob } from "./job.ts";
-
-interface RemovalOptions {
-  readonly delete_volumes: boolean;
-}
 
 type Context = Pick<UseCaseContext, "ids">;
 
@@ -13,9 +9,9 @@ export async function requestRemoval(
   context: Context,
   inside: Stores,
   resource: ResourceRecord,
-  options: RemovalOptions,
+  flags: RemovalFlags,
 ): Promise<JobRecord> {
-  if (await inside.resources.markRemoving(resource.id, options)) {
+  if (await inside.resources.markRemoving(resource.id, flags)) {
     await cancelDeployments(inside, ({ resource_id }) => resource_id === resource.id);
   }
   return requestJob(context, inside, "resource.delete", { ...resource, type: resource.kind });
@@ -26,9 +22,9 @@ export async function requestRemovalOfAll(
   { ids }: Context,
   inside: Stores,
   server: ServerRecord,
-  options: RemovalOptions,
+  flags: RemovalFlags,
 ): Promise<void> {
-  const resources = await inside.resources.markRemovingOn(server.id, options);
+  const resources = await inside.resources.markRemovingOn(server.id, flags);
   await cancelDeployments(inside, ({ server_id }) => server_id === server.id);
   await inside.jobs.request(
     resources.map((resource) => ({

@@ -1,5 +1,6 @@
 import {
   type BackupExecutionRecord,
+  type BackupRunCancelled,
   type DatabaseRecord,
   DomainError,
   invalid,
@@ -16,6 +17,7 @@ import {
   restoreView,
   type Stores,
 } from "@berth/core";
+import { cancelBackupRun } from "./backup-cancel.ts";
 import type { UseCaseContext } from "./context.ts";
 import { findDatabase, findDatabaseAlone } from "./database-answer.ts";
 import { tellOfResource } from "./event.ts";
@@ -31,7 +33,7 @@ export interface BackupRef {
 
 /** Backups that are restored, or tried. */
 export function restores(context: UseCaseContext) {
-  const { scope, stores, ids } = context;
+  const { scope, stores, ids, clock } = context;
 
   async function request(
     inside: Stores,
@@ -80,6 +82,19 @@ export function restores(context: UseCaseContext) {
         });
       });
       return { uuid, message: "Restore request queued." };
+    },
+
+    /** Of a drill too. @throws DomainError `backup.not_cancellable` */
+    async cancel(databaseUuid: string, uuid: string): Promise<BackupRunCancelled> {
+      requireAbility(scope, "write");
+      const { id } = await findDatabase(stores, databaseUuid);
+      const restore = await stores.restores.find(id, uuid);
+      return cancelBackupRun({
+        title: restore?.kind === "drill" ? "Drill" : "Restore",
+        find: async () => restore,
+        requestCancel: () => stores.restores.requestCancel(id, uuid, clock.now()),
+        untilEnded: (secondsMax) => stores.restores.untilEnded(id, uuid, secondsMax),
+      });
     },
 
     /** @throws DomainError `resource.state`, `engine.unsupported` */

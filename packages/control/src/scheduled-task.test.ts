@@ -1,5 +1,5 @@
 import { KINDS_WITH_TASKS, SCHEDULED_TASKS_MAX, type TaskOwnerRef } from "@berth/core";
-import { testExecutions, testResource } from "@berth/testing";
+import { testApplication, testExecutions, testResource, testService } from "@berth/testing";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { outcomes, type World, world } from "./world.fixture.ts";
 
@@ -120,5 +120,47 @@ describe.each(KINDS_WITH_TASKS)("[S17] scheduled tasks of an owner of the kind %
     const events = (await at.stores.events.list({})).filter(({ resource_uuid }) => resource_uuid === ref.uuid);
     expect(events.at(-1)).toMatchObject({ type: "resource.scheduled_tasks_changed", payload: { created: uuid } });
     expect(JSON.stringify(events)).not.toContain("hush-hush");
+  });
+});
+
+describe("the container of a scheduled task", () => {
+  const refused = (texts: string) => ({ code: "request.invalid", fields: { container: [texts] } });
+
+  test("is one that its service has, or one of several of that name", async () => {
+    const { service } = await testService(at.stores, at.place, ["web", "worker", "db"]);
+    const ref = { kind: "service", uuid: service.uuid } as const;
+    const sentence = "The service has no container of this name. It has web, worker and db.";
+    await expect(at.own.scheduledTasks.create(ref, { ...task, container: "wbe" })).rejects.toMatchObject(
+      refused(sentence),
+    );
+    expect((await at.own.scheduledTasks.list(ref, {})).total).toBe(0);
+    const { uuid } = await at.own.scheduledTasks.create(ref, { ...task, container: "web-2" });
+    const changed = at.own.scheduledTasks.update(ref, uuid, { name: "Other", container: "cache" });
+    await expect(changed).rejects.toMatchObject(refused(sentence));
+    expect((await at.own.scheduledTasks.list(ref, {})).items).toMatchObject([{ name: task.name, container: "web-2" }]);
+    for (const container of ["db", "", null]) {
+      expect(await at.own.scheduledTasks.update(ref, uuid, { container })).toMatchObject({ container });
+    }
+  });
+
+  test("of an application is one of its compose file as soon as that is known", async () => {
+    const application = await testApplication(at.stores, at.place, { settings: { build_pack: "dockercompose" } });
+    const ref = { kind: "application", uuid: application.uuid } as const;
+    await at.own.scheduledTasks.create(ref, { ...task, container: "later" });
+    await at.own.deploy({ uuid: application.uuid, force: true });
+    const claim = await at.db.system.deployments.claimNext("test", 60);
+    if (claim === undefined) throw new Error("No deployment waits.");
+    const artifact = { type: "stack", compose: "services: { web: { image: a } }", images: {}, files: [] } as const;
+    await at.db.system.releases.saveCandidate(claim.lease, {
+      artifact,
+      upstream: null,
+      built_by: claim.deployment.uuid,
+    });
+    await at.db.system.releases.promote(claim.lease);
+    await at.db.system.deployments.finish(claim.lease, "finished", null);
+    await expect(at.own.scheduledTasks.create(ref, { ...task, container: "wbe" })).rejects.toMatchObject(
+      refused("The application has no container of this name. It has web."),
+    );
+    expect(await at.own.scheduledTasks.create(ref, { ...task, container: "web" })).toMatchObject({ container: "web" });
   });
 });

@@ -19,6 +19,7 @@ import {
 import { findResource, findResourceAlone, requireRoom, type UseCaseContext } from "./context.ts";
 import { tellOfResource } from "./event.ts";
 import { mapPage } from "./page.ts";
+import { requireTaskContainer } from "./task-container.ts";
 
 /** Commands that an application or a service runs by the clock. Commands may name secrets: events tell uuids only. */
 export function scheduledTasks({ scope, stores, ids, clock }: UseCaseContext) {
@@ -29,11 +30,13 @@ export function scheduledTasks({ scope, stores, ids, clock }: UseCaseContext) {
       return mapPage(await stores.scheduledTasks.list(owner.id, paging), scheduledTaskView);
     },
 
+    /** @throws DomainError `request.invalid`, also for a container that its owner does not have */
     async create(ref: TaskOwnerRef, sent: ScheduledTaskCreate): Promise<ScheduledTask> {
       requireAbility(scope, "write");
       return stores.transaction(async (inside) => {
         const owner = await findResourceAlone(inside, ref);
         requireRoom(await inside.scheduledTasks.list(owner.id, { take: 0 }), SCHEDULED_TASKS_MAX, "scheduled tasks");
+        await requireTaskContainer(inside, owner, sent.container);
         const made = await inside.scheduledTasks.insert(owner.id, ids.uuid(), newScheduledTask(sent));
         await tellOfResource(inside, owner, "resource.scheduled_tasks_changed", { created: made.uuid });
         return scheduledTaskView(made);
@@ -49,6 +52,7 @@ export function scheduledTasks({ scope, stores, ids, clock }: UseCaseContext) {
         const owner = await findResource(inside, ref);
         const changed = await inside.scheduledTasks.update(owner.id, taskUuid, sent);
         if (changed === undefined) throw notFound(THING);
+        await requireTaskContainer(inside, owner, sent.container);
         await tellOfResource(inside, owner, "resource.scheduled_tasks_changed", { updated: taskUuid });
         return scheduledTaskView(changed);
       });

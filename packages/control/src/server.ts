@@ -8,6 +8,7 @@ import {
   type Page,
   type Paging,
   type PrivateKeyRecord,
+  removalFlags,
   requireAbility,
   type Server,
   type ServerCreate,
@@ -170,7 +171,7 @@ export function servers(context: UseCaseContext) {
         // What is being removed already holds nothing up: the server goes after it.
         if (!force && (await inside.resources.hasStaying(server.id))) throw hasResources(server);
         if (await inside.servers.markRemoving(server.id)) {
-          await requestRemovalOfAll(context, inside, server, { delete_volumes: true });
+          await requestRemovalOfAll(context, inside, server, removalFlags({}));
         }
         return requestJob(context, inside, "server.delete", { ...server, type: "server" });
       });

@@ -15,7 +15,7 @@ import {
 import type { UseCaseContext } from "./context.ts";
 import { recordStarter } from "./lifecycle.ts";
 import { resolvePlace } from "./placement.ts";
-import { applyDefinition, requireHostAccess } from "./service-definition.ts";
+import { applyDefinition, requireHostAccess, requireOwnNames } from "./service-definition.ts";
 
 export function createService(context: UseCaseContext) {
   const { scope, templates } = context;
@@ -53,6 +53,7 @@ async function create(
   const requested = readServiceUrls(sent.urls, compose.containers, isForced);
   const { environment, server, destination } = await resolvePlace(stores, sent);
   await requireHostAccess(context, server, compose);
+  await requireOwnNames(stores, compose, sent);
   const uuid = ids.uuid();
   const { connect_to_docker_network, is_container_label_escape_enabled } = sent;
   const settings = ServiceSettings.parse({ connect_to_docker_network, is_container_label_escape_enabled });

@@ -4,9 +4,12 @@ import {
   composeStorages,
   containerPort,
   type DomainConflict,
+  foreignNames,
   hostPowers,
+  invalid,
   isLocalHost,
   isOwnMachine,
+  namedElsewhere,
   parseUrlList,
   planStorages,
   planUrls,
@@ -19,6 +22,7 @@ import {
   type StoragePlan,
   type StorageRecord,
   type Stores,
+  uuidIn,
 } from "@berth/core";
 import type { UseCaseContext } from "./context.ts";
 import { claimDomains, requireFreeDomains } from "./domain.ts";
@@ -188,4 +192,23 @@ export async function requireHostAccess(
   if (!isOwn || hostPowers(document, containers).length === 0) return;
   const { capabilities } = await engineFor(server);
   if (capabilities.privileged_mounts) requireOperator(scope);
+}
+
+/**
+ * Refuses a compose text that names networks, volumes or containers of resources that the team does not have.
+ * @throws DomainError `request.invalid` at the field that was sent
+ */
+export async function requireOwnNames(
+  stores: Stores,
+  { document }: Compose,
+  sent: { readonly docker_compose?: string | null | undefined },
+): Promise<void> {
+  const named = namedElsewhere(document);
+  const uuids = named.flatMap(({ name }) => uuidIn(name) ?? []);
+  if (uuids.length === 0) return;
+  const own = await stores.resources.ownAmong(uuids);
+  const problems = foreignNames(named, (uuid) => own.has(uuid)).map(
+    ({ type, name }) => `The ${type} ${name} is of no resource of this team. Name another one, or leave it out.`,
+  );
+  if (problems.length > 0) throw invalid({ [sent.docker_compose ? "docker_compose" : "docker_compose_raw"]: problems });
 }

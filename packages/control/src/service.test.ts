@@ -281,6 +281,26 @@ volumes: { data: , more: }
     expect((await at.own.applications.get(application)).fqdn).toBe(`http://${host}/kept`);
   });
 
+  test("tells a lost URL in none of its variables, whoever took it", async () => {
+    const docker_compose = "services: {web: {image: a, environment: [SERVICE_URL_WEB_3000, SERVICE_URL_ADMIN]}}";
+    const { uuid } = await at.own.services.create(serviceAt(at, { docker_compose }));
+    const values = async () => {
+      const { items } = await at.own.envs.list({ kind: "service", uuid }, {});
+      return Object.fromEntries(items.map(({ key, value }) => [key, value]));
+    };
+    const before = await values();
+    const taken = (before.SERVICE_URL_WEB ?? "").replace("http:", "https:");
+    await at.own.applications.createPublic(gitApplication(at, { domains: taken, force_domain_override: true }));
+    const kept = before.SERVICE_FQDN_ADMIN;
+    const after = await values();
+    expect(Object.values(after).filter((value) => value?.includes(before.SERVICE_FQDN_WEB ?? "?"))).toEqual([]);
+    expect(after).toMatchObject({ SERVICE_URL_ADMIN: before.SERVICE_URL_ADMIN, SERVICE_FQDN_ADMIN: kept });
+    expect(after.SERVICE_FQDN_WEB).toBe(kept);
+    const other = `https://${kept}`;
+    await at.own.applications.createPublic(gitApplication(at, { domains: other, force_domain_override: true }));
+    expect(new Set(Object.values(await values()))).toEqual(new Set([null]));
+  });
+
   test("is not changed at all when one part of it cannot be", async () => {
     const { uuid } = await at.own.services.create(serviceAt(at));
     const before = await contents(at.db.url);
@@ -474,6 +494,43 @@ describe("a change that is only rehearsed", () => {
     at = await world();
   });
   afterAll(() => at.db.close());
+
+  test("says that a network or a config that is defined anew replaces the containers that use it", async () => {
+    const text = (internal: boolean, content: string, more = "") => `
+services:
+  web: { image: "shop:1", networks: [back], command: a }
+  api: { image: "shop:1", configs: [{ source: main }], network_mode: none, command: b }
+  worker: { image: "shop:1", command: c }
+networks: { back: { internal: ${internal} } ${more} }
+configs: { main: { content: ${content} } }
+`;
+    const { docker_compose: _, ...rest } = serviceAt(at);
+    const { uuid } = await at.own.services.create({ ...rest, docker_compose: text(false, "one") });
+    const changesOf = async (docker_compose: string) => {
+      const { changes } = await at.own.services.update(uuid, { docker_compose, dry_run: true });
+      const moved = changes?.replacement.containers.filter(({ action }) => action !== "kept").map(({ name }) => name);
+      return [changes?.needs_deployment, moved];
+    };
+    expect(await changesOf(text(true, "one"))).toEqual([true, ["web"]]);
+    expect(await changesOf(text(false, "two"))).toEqual([true, ["api"]]);
+    // It names no network, so it is in the default one.
+    expect(await changesOf(text(false, "one", ", default: { internal: true }"))).toEqual([true, ["worker"]]);
+    expect((await changesOf(text(false, "one")))[0]).toBe(false);
+  });
+
+  test("says which variables must have a value before it can be deployed", async () => {
+    const { uuid } = await at.own.services.create(serviceAt(at));
+    const docker_compose =
+      'services: { web: { image: "shop:2", environment: ["A=${A:?of the mail server}", "B=${B:?}"] } }';
+    const warningsOf = async () =>
+      (await at.own.services.update(uuid, { docker_compose, dry_run: true })).changes?.warnings;
+    expect(await warningsOf()).toEqual([
+      "The variables A (of the mail server), B must have a value, which the compose file demands. Set them, then deploy again.",
+    ]);
+    await at.own.envs.create({ kind: "service", uuid }, { key: "A", value: "1" });
+    await at.own.envs.create({ kind: "service", uuid }, { key: "B", value: "1" });
+    expect(await warningsOf()).toEqual([]);
+  });
 
   test("says what would change, and changes nothing", async () => {
     const { uuid } = await at.own.services.create(serviceAt(at));

@@ -28,7 +28,13 @@ import { tellOfResource } from "./event.ts";
 import { recordStarter } from "./lifecycle.ts";
 import { serviceViews } from "./service-answer.ts";
 import { createService } from "./service-create.ts";
-import { type Applied, applyDefinition, nothingApplied, requireHostAccess } from "./service-definition.ts";
+import {
+  type Applied,
+  applyDefinition,
+  nothingApplied,
+  requireHostAccess,
+  requireOwnNames,
+} from "./service-definition.ts";
 
 /** @throws DomainError `resource.not_found` */
 export async function findService(stores: Stores, uuid: string): Promise<ServiceRecord> {
@@ -78,7 +84,10 @@ async function update(context: UseCaseContext, uuid: string, sent: ServiceUpdate
   const server = await stores.servers.findById(server_id);
   if (server === undefined) throw notFound("Server");
   const changed = changedCompose(sent);
-  if (changed !== undefined) await requireHostAccess(context, server, changed);
+  if (changed !== undefined) {
+    await requireHostAccess(context, server, changed);
+    await requireOwnNames(stores, changed, sent);
+  }
   const change = async (inside: Stores): Promise<SavedService> => {
     const before = sent.dry_run ? await storedCompose(inside, await findService(inside, uuid)) : undefined;
     // First, so that the next change of this service waits and reads what this one made.

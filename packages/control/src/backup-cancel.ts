@@ -1,0 +1,45 @@
+import {
+  type BackupExecutionRecord,
+  type BackupRunCancelled,
+  backupStates,
+  DomainError,
+  notFound,
+  type RestoreRecord,
+} from "@berth/core";
+
+/** The work of what is cancelled ends within five seconds; the answer waits a little longer for it. */
+const CANCEL_WAIT_SECONDS = 8;
+
+type Run = Pick<BackupExecutionRecord | RestoreRecord, "uuid" | "status" | "message">;
+
+/** One run of a database that may be cancelled. */
+export interface CancellableRun {
+  /** As people call it. */
+  readonly title: "Backup execution" | "Restore" | "Drill";
+  find(): Promise<Run | undefined>;
+  requestCancel(): Promise<Run | undefined>;
+  untilEnded(secondsMax: number): Promise<Run | undefined>;
+}
+
+/**
+ * Answers when the work has ended, so that the status tells the truth.
+ * @throws DomainError `backup.not_cancellable`
+ */
+export async function cancelBackupRun(run: CancellableRun): Promise<BackupRunCancelled> {
+  const before = known(run, await run.find());
+  if (backupStates.isTerminal(before.status)) throw notCancellable(run, before);
+  known(run, await run.requestCancel());
+  const { uuid, status, message: detail } = known(run, await run.untilEnded(CANCEL_WAIT_SECONDS));
+  if (status === "cancelled-by-user") return { message: `${run.title} cancelled successfully.`, uuid, status, detail };
+  // It was faster than the request.
+  if (backupStates.isTerminal(status)) throw notCancellable(run, { status });
+  return { message: `${run.title} cancellation requested.`, uuid, status, detail };
+}
+
+function known({ title }: CancellableRun, run: Run | undefined): Run {
+  if (run === undefined) throw notFound(title);
+  return run;
+}
+
+const notCancellable = ({ title }: CancellableRun, { status }: Pick<Run, "status">) =>
+  new DomainError("backup.not_cancellable", `${title} cannot be cancelled. Current status: ${status}`);

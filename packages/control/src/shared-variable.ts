@@ -1,0 +1,99 @@
+import {
+  invalid,
+  maySeeSecrets,
+  newSharedVariable,
+  notFound,
+  SHARED_VARIABLES_MAX,
+  type SharedVariable,
+  type SharedVariableCreate,
+  type SharedVariableOwner,
+  type SharedVariableRecord,
+  type Stores,
+  sharedVariableChange,
+  sharedVariableView,
+} from "@berth/core";
+import type { UseCaseContext } from "./context.ts";
+import { findEnvironment } from "./environment.ts";
+import { type KeyedVariables, keyedVariables } from "./keyed-variables.ts";
+import { findProject } from "./project.ts";
+import { findServer } from "./server.ts";
+
+/** Whose shared variables a request is about. `uuid` is the project's, also for one of its environments. */
+export type SharedOwnerRef =
+  | { readonly scope: "team" }
+  | { readonly scope: "project" | "server"; readonly uuid: string }
+  | { readonly scope: "environment"; readonly uuid: string; readonly environment_name_or_uuid: string };
+
+/** Variables of a team, project, environment or server, which environment variables refer to. */
+export const sharedVariables = (context: UseCaseContext) => keyedVariables(context, variablesOf(context));
+
+interface NamedOwner extends SharedVariableOwner {
+  readonly uuid: string | null;
+  readonly name: string;
+}
+
+const variablesOf = ({
+  scope: caller,
+  ids,
+}: UseCaseContext): KeyedVariables<
+  SharedOwnerRef,
+  NamedOwner,
+  SharedVariableCreate,
+  SharedVariableRecord,
+  SharedVariable
+> => ({
+  title: "Shared variable",
+  owner: findOwner,
+  async ownerAlone(inside, ref) {
+    const owner = await findOwner(inside, ref);
+    if (!(await inside.sharedVariables.alone(owner))) throw notFound("Owner");
+    return owner;
+  },
+  list: (stores, owner, paging) => stores.sharedVariables.list(owner, paging),
+  find: (inside, owner, { key }) => inside.sharedVariables.findByKey(owner, key),
+  insert: (inside, owner, sent) => inside.sharedVariables.insert(owner, ids.uuid(), newSharedVariable(sent)),
+  async change(inside, owner, current, sent) {
+    const changed = await inside.sharedVariables.update(owner, current.uuid, sharedVariableChange(sent));
+    if (changed === undefined) throw notFound("Shared variable");
+    return changed;
+  },
+  delete: (inside, owner, uuid) => inside.sharedVariables.delete(owner, uuid),
+
+  async changed(inside, owner, keys) {
+    const { total } = await inside.sharedVariables.list(owner, { take: 0 });
+    if (keys.length > 0 && total > SHARED_VARIABLES_MAX) throw full(owner);
+    const { scope, uuid, name } = owner;
+    const payload = { scope, name, keys };
+    await inside.events.append({ type: "shared_variables.changed", resource_uuid: uuid, payload });
+  },
+
+  views: (_stores, owner, rows) =>
+    Promise.resolve(rows.map((row) => sharedVariableView(owner.scope, row, maySeeSecrets(caller)))),
+});
+
+async function findOwner(stores: Stores, ref: SharedOwnerRef): Promise<NamedOwner> {
+  const { scope } = ref;
+  switch (ref.scope) {
+    case "team": {
+      const team = await stores.teams.current();
+      if (team === undefined) throw notFound("Team");
+      return { scope, id: team.id, uuid: null, name: team.name };
+    }
+    case "server":
+      return named(scope, await findServer(stores, ref.uuid));
+    case "project":
+      return named(scope, await findProject(stores, ref.uuid));
+    case "environment": {
+      const project = await findProject(stores, ref.uuid);
+      return named(scope, await findEnvironment(stores, project.id, ref.environment_name_or_uuid));
+    }
+  }
+}
+
+const named = (
+  scope: SharedVariableOwner["scope"],
+  { id, uuid, name }: { readonly id: number; readonly uuid: string; readonly name: string },
+): NamedOwner => ({ scope, id, uuid, name });
+
+const full = ({ scope, name }: NamedOwner) =>
+  invalid({ _: [`The ${scope} ${name} may have ${SHARED_VARIABLES_MAX} shared variables.`] });

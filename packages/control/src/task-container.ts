@@ -1,0 +1,26 @@
+import { composeNames, invalid, isContainerOf, type ResourceRecord, type Stores } from "@berth/core";
+
+/**
+ * A container that is named is one that there is, as far as that is known: an application of a compose file tells its
+ * containers with its first release.
+ * @throws DomainError `request.invalid` with the names there are
+ */
+export async function requireTaskContainer(
+  stores: Stores,
+  owner: ResourceRecord,
+  container: string | null | undefined,
+): Promise<void> {
+  if (!container) return;
+  const names = await namesOf(stores, owner);
+  if (names === undefined || isContainerOf(names, container)) return;
+  const known =
+    names.length === 1 ? `It has ${names[0]}` : `It has ${names.slice(0, -1).join(", ")} and ${names.at(-1)}`;
+  throw invalid({ container: [`The ${owner.kind} has no container of this name. ${known}.`] });
+}
+
+/** `undefined`: not known, or there is one alone, which no name chooses. */
+async function namesOf(stores: Stores, { id, kind }: ResourceRecord): Promise<readonly string[] | undefined> {
+  if (kind === "service") return (await stores.services.containers([id])).map(({ name }) => name);
+  const live = await stores.releases.live(id, 0);
+  return live && composeNames(live.artifact);
+}
