@@ -281,6 +281,49 @@ describe("restores", () => {
   });
 });
 
+describe("cancelling", () => {
+  test("a backup and a restore that wait ends them at once, says what is left, and is refused afterwards", async () => {
+    const { database, schedule, execution } = await testBackup(api.db, api.stores, api.place);
+    const path = `/databases/${database.uuid}`;
+    const uuid = testUuid();
+    await api.stores.restores.insert({
+      ...{ uuid, kind: "restore", database_name: "postgres", backup_execution_id: execution.id },
+      ...{ resource_id: database.id, target_resource_id: database.id },
+    });
+    const backup = `${path}/backups/${schedule.uuid}/executions/${execution.uuid}`;
+    for (const [at, title, detail] of [
+      [backup, "Backup execution", "Nothing is kept of it."],
+      [`${path}/restores/${uuid}`, "Restore", "Nothing had been restored: the database is as it was."],
+    ] as const) {
+      const answer = await api.ask("POST", `${at}/cancel`);
+      expect([answer.status, answer.json]).toEqual([
+        200,
+        {
+          ...{ message: `${title} cancelled successfully.`, uuid: at.split("/").at(-1), status: "cancelled-by-user" },
+          detail: `Cancelled by a user. ${detail}`,
+        },
+      ]);
+      const refused = await api.ask("POST", `${at}/cancel`);
+      expect([refused.status, refused.json]).toMatchObject([
+        400,
+        {
+          code: "backup.not_cancellable",
+          message: `${title} cannot be cancelled. Current status: cancelled-by-user`,
+        },
+      ]);
+    }
+    const [shown] = (await api.ask("GET", `${path}/backups`)).json;
+    expect(shown.executions).toMatchObject([
+      { status: "cancelled-by-user", cancel_requested_at: expect.any(String), finished_at: expect.any(String) },
+    ]);
+    const refused = await api.ask("POST", `${backup}/restore`, { body: {} });
+    expect([refused.status, refused.json.message]).toEqual([
+      400,
+      "The backup was cancelled: there is nothing to restore.",
+    ]);
+  });
+});
+
 describe("S3 storages", () => {
   test("are tried when asked, and are usable when that went well", async () => {
     const uuid = await createdBucket();

@@ -2,6 +2,7 @@ import {
   BackupCreate,
   BackupCreated,
   BackupExecutionSummary,
+  BackupRunCancelled,
   BackupScheduleDetails,
   BackupUpdate,
   lenient,
@@ -103,5 +104,22 @@ export const backups = {
         executionUuid: input.execution_uuid,
         deleteS3: input.delete_s3,
       }),
+    ),
+
+  cancelExecution: onResource("database", {
+    method: "POST",
+    path: "/backups/{scheduled_backup_uuid}/executions/{execution_uuid}/cancel",
+    operationId: "cancel-backup-execution-by-uuid",
+    summary: "Cancel a backup",
+    description:
+      "Answers when its work has ended, within seconds; nothing is kept of it. `status` is `running` in the answer " +
+      "when that takes longer; it is cancelled then as soon as the work has ended.",
+    ability: "write",
+    errors: ["backup.not_cancellable"],
+    input: z.strictObject({ scheduled_backup_uuid, execution_uuid }),
+  })
+    .output(BackupRunCancelled)
+    .mutation(({ ctx, input: { uuid, scheduled_backup_uuid, execution_uuid } }) =>
+      ctx.control.backups.cancelExecution(uuid, scheduled_backup_uuid, execution_uuid),
     ),
 };

@@ -90,7 +90,7 @@ const anyKind = perKind(["application", "service", "database"], (kind) => ({
     input: ResourceStop,
   })
     .output(Message)
-    .mutation(({ ctx, input: { uuid } }) => ctx.control.lifecycle.stop({ kind, uuid })),
+    .mutation(({ ctx, input: { uuid, ...options } }) => ctx.control.lifecycle.stop({ kind, uuid }, options)),
 
   delete: onResource(kind, {
     method: "DELETE",

@@ -1,4 +1,4 @@
-import { KINDS_WITH_TASKS, type ResourceKind } from "@berth/core";
+import { KINDS_WITH_TASKS, type ResourceKind, SHARED_SCOPES } from "@berth/core";
 import { testBackup, testGithubApp, testKey, testPrivateKey, testUuid } from "@berth/testing";
 import { COMPOSE, createdApplication, createdService, type Served } from "./berth.fixture.ts";
 import type { Operation, Route } from "./rest/routes.ts";
@@ -9,6 +9,9 @@ export type Objects = Readonly<Record<string, string>>;
 /** The same body for an operation of several kinds. */
 const ofKinds = (kinds: readonly ResourceKind[], operationId: string, body: object) =>
   Object.fromEntries(kinds.map((kind) => [operationId.replace("{kind}", kind), body]));
+
+const ofScopes = (operationId: string, body: object) =>
+  Object.fromEntries(SHARED_SCOPES.map((scope) => [operationId.replace("{scope}", scope), body]));
 
 const ALL_KINDS = ["application", "service", "database"] as const;
 
@@ -51,6 +54,9 @@ export const EXAMPLE_BODIES: Readonly<Record<string, object>> = {
   "create-env-by-database-uuid": { key: "MINE" },
   "update-env-by-database-uuid": { key: "THEIRS", value: "mine" },
   "update-envs-by-database-uuid": { data: [{ key: "MINE" }] },
+  ...ofScopes("create-shared-variable-by-{scope}", { key: "MINE" }),
+  ...ofScopes("update-shared-variable-by-{scope}", { key: "THEIRS", value: "mine" }),
+  ...ofScopes("update-shared-variables-by-{scope}", { data: [{ key: "MINE" }] }),
   ...ofKinds(ALL_KINDS, "create-storage-by-{kind}-uuid", { type: "persistent", name: "mine", mount_path: "/mine" }),
   "create-storage-by-service-uuid": { type: "persistent", name: "mine", mount_path: "/mine", resource_uuid: "x" },
   ...ofKinds(ALL_KINDS, "update-storage-by-{kind}-uuid", { uuid: "x", name: "mine" }),
@@ -139,6 +145,7 @@ export async function madeObjects(api: Served): Promise<Objects> {
   const registry = await api.stores.registries.insert(testUuid(), login);
   return {
     ...backup,
+    ...(await madeSharedVariables(api)),
     ...(await madeChildren(api, "applications", application)),
     ...(await madeChildren(api, "services", service)),
     ...(await madeChildren(api, "databases", backup["/databases/{uuid}"] ?? "")),
@@ -162,6 +169,18 @@ export async function madeObjects(api: Served): Promise<Objects> {
     "{owner}": "team",
     "{repo}": "hello",
     "{environment_name_or_uuid}": api.place.environment.uuid,
+  };
+}
+
+async function madeSharedVariables({ ask, where }: Served): Promise<Objects> {
+  const made = async (owner: string) => {
+    const { json } = await ask("POST", `${owner}/shared-variables`, { body: { key: "THEIRS", value: "1" } });
+    return json.uuid as string;
+  };
+  return {
+    "/teams/current/shared-variables/{variable_uuid}": await made("/teams/current"),
+    "projects{variable_uuid}": await made(`/projects/${where.project_uuid}`),
+    "servers{variable_uuid}": await made(`/servers/${where.server_uuid}`),
   };
 }
 

@@ -1,4 +1,4 @@
-import { Restore, RestoreCreate, RestoreRequested } from "@berth/core";
+import { BackupRunCancelled, Restore, RestoreCreate, RestoreRequested } from "@berth/core";
 import { z } from "zod";
 import { listed, paging } from "./list.ts";
 import { onResource } from "./per-kind.ts";
@@ -68,4 +68,19 @@ export const restores = {
   })
     .output(Restore)
     .query(({ ctx, input: { uuid, restore_uuid } }) => ctx.control.restores.get(uuid, restore_uuid)),
+
+  cancel: onResource("database", {
+    method: "POST",
+    path: "/restores/{restore_uuid}/cancel",
+    operationId: "cancel-database-restore",
+    summary: "Cancel a restore or drill",
+    description:
+      "Answers when its work has ended, within seconds. `status` is `running` in the answer when that takes longer; " +
+      "it is cancelled then as soon as the work has ended. `detail` says what the database holds.",
+    ability: "write",
+    errors: ["backup.not_cancellable"],
+    input: z.strictObject({ restore_uuid }),
+  })
+    .output(BackupRunCancelled)
+    .mutation(({ ctx, input: { uuid, restore_uuid } }) => ctx.control.restores.cancel(uuid, restore_uuid)),
 };

@@ -17,6 +17,7 @@ import { s3Storages } from "./s3-storage.ts";
 import { servers } from "./server.ts";
 import { serverProxies } from "./server-proxy.ts";
 import { services } from "./service.ts";
+import { sharedVariables } from "./shared-variable.ts";
 import { tags } from "./tag.ts";
 import { teams } from "./team.ts";
 import { tokens } from "./token.ts";
@@ -47,6 +48,7 @@ export const appRouter = router({
   deploy,
   deployments,
   tags,
+  sharedVariables,
   cloudTokens,
   hetzner,
 });

@@ -66,7 +66,7 @@ export function restPlugin(app: FastifyInstance, options: RestOptions, done: () 
     reply.header("allow", allowed.join(", "));
     throw new DomainError(
       "request.method_not_allowed",
-      `${request.method} is not served here, ${allowed.join(", ")} is.`,
+      `${request.method} is not served here. Allowed: ${allowed.join(", ")}.`,
     );
   });
   done();
