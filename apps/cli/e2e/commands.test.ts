@@ -45,11 +45,11 @@ describe("scheduled tasks", () => {
     ]);
     expect((await tasks("executions", "broken")).stdout).toMatch(/^failed +.*by hand +It exited with code 3\./m);
     expect((await tasks("logs", "nightly")).stdout).toMatch(/^first\nit's n+\n/);
-    await tasks("create", "long", "daily", "echo begun; sleep 600", "--timeout", "2");
+    await tasks("create", "long", "daily", "echo begun; sleep 600", "--timeout", "6");
     expect((await tasks("run", "long", "--detach")).stdout).toMatch(/^long runs as /);
     expect((await tasks("run", "long")).stderr).toContain("is running already");
     const followed = await tasks("logs", "-f", "long");
-    expect([followed.stdout, followed.stderr]).toEqual(["begun\n", expect.stringContaining("longer than 2 s")]);
+    expect([followed.stdout, followed.stderr]).toEqual(["begun\n", expect.stringContaining("longer than 6 s")]);
   });
 });
 
@@ -110,6 +110,57 @@ describe("looking at applications", () => {
 });
 
 describe("environment variables", () => {
+  test("of a service are set, listed and removed like those of an application", async () => {
+    web.write({ "stack/compose.yml": 'services: { shop: { image: busybox, environment: ["KEY=$API_KEY"] } }\n' });
+    const made = await run(web.path, "service", "up", "stack/compose.yml", "--no-start", "--server", "localhost");
+    expect([made.code, made.stdout]).toEqual([0, expect.stringMatching(/^Created service stack /)]);
+    const env = (...argv: readonly string[]) => run("/", "env", ...argv, "--service", "stack");
+    expect((await env("set", "API_KEY=open-sesame", "MORE=1")).stdout).toBe(
+      "stack: set API_KEY, MORE.\nIt holds from the next deployment on: berth service restart stack\n",
+    );
+    expect((await env("list", "--show")).stdout).toMatch(/^API_KEY +open-sesame /m);
+    expect((await env("rm", "MORE")).stdout).toBe("stack: removed MORE.\n");
+    const both = await env("list", "web");
+    expect([both.code, both.stderr]).toEqual([
+      2,
+      "Name one: an application, --service, --database, --team, --project or --server.\n",
+    ]);
+    const missing = await run("/", "env", "list", "--database", "nope");
+    expect([missing.code, missing.stderr]).toEqual([2, expect.stringContaining("nope")]);
+  });
+
+  test("that are shared belong to the team, a project, an environment or a server", async () => {
+    const [project = ""] = JSON.parse((await run("/", "projects", "--json")).stdout).map(
+      ({ name }: { name: string }) => name,
+    );
+    const owners = [
+      ["{{ team.KEY }}", "--team"],
+      ["{{ project.KEY }}", "--project", project],
+      ["{{ environment.KEY }}", "--project", project, "--environment", "production"],
+      ["{{ server.KEY }}", "--server", "localhost"],
+    ] as const;
+    for (const [reference, ...owner] of owners) {
+      const set = await run("/", "env", "set", "KEY=open-sesame", "MORE=1", ...owner);
+      expect(set.stdout).toMatch(
+        /: set KEY, MORE\.\nIt reaches what refers to it with the next deployment of each\.\n$/,
+      );
+      const hidden = (await run("/", "env", "list", ...owner)).stdout;
+      expect(hidden).toContain(reference);
+      expect(hidden).not.toContain("open-sesame");
+      expect((await run("/", "env", "list", "--show", ...owner)).stdout).toMatch(/^KEY +open-sesame /m);
+      expect((await run("/", "env", "rm", "KEY", "MORE", ...owner)).stdout).toContain("removed MORE.");
+      expect((await run("/", "env", "list", ...owner)).stdout).toMatch(/ has no shared variables\.$/m);
+    }
+    const refused = await run("/", "env", "set", "KEY=1", "--team", "--is-literal");
+    expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining("KEY (is_literal)")]);
+    const alone = await run("/", "env", "list", "--environment", "production");
+    expect([alone.code, alone.stderr]).toEqual([2, expect.stringContaining("--project NAME --environment NAME")]);
+    const two = await run("/", "env", "list", "--team", "--server", "localhost");
+    expect([two.code, two.stderr]).toEqual([2, expect.stringContaining("Name one")]);
+    const preview = await run("/", "env", "list", "--team", "--preview");
+    expect([preview.code, preview.stderr]).toEqual([2, expect.stringContaining("Leave out --preview")]);
+  });
+
   test("are set from a file with its comments, hidden unless asked for, and reach the application", async () => {
     web.write({ ".env": "GREETING=hello # said to everyone\nSECOND='two words'\n" });
     const set = await run(web.path, "env", "set", "--file", ".env");

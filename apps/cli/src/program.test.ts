@@ -15,7 +15,7 @@ async function told(...argv: readonly string[]) {
 describe("a group of commands", () => {
   test.each([
     ["db", "databases", ["url", "logs", "create", "envs"]],
-    ["backup", "backups", ["schedule", "run", "restore", "drill"]],
+    ["backup", "backups", ["schedule", "run", "restore", "drill", "cancel"]],
     ["service", "services", ["up", "diff", "create", "templates"]],
     ["task", "scheduled-tasks", ["run", "executions"]],
     ["server", "servers", ["list", "validate", "clean-up"]],
@@ -26,6 +26,13 @@ describe("a group of commands", () => {
     for (const verb of verbs) expect(text).toMatch(new RegExp(`^ {2}${verb}\\b`, "m"));
   });
 
+  test("says what each command does, also where it has commands below it", async () => {
+    const { text } = await told("db", "--help");
+    expect(text).toMatch(/^ {2}logs .* Show what a database printed\.$/m);
+    expect(text).toMatch(/^ {2}delete .* Delete a database\.$/m);
+    expect((await told("service", "--help")).text).toMatch(/^ {2}create .* Create a one-click service/m);
+  });
+
   test("has the fields of its schema as flags", async () => {
     const { text } = await told("db", "create", "postgresql", "--help");
     for (const flag of ["--postgres-db", "--public-port", "--image", "--project"]) expect(text).toContain(flag);
@@ -33,7 +40,21 @@ describe("a group of commands", () => {
     for (const flag of ["--project-uuid", "--name ", "--instant-deploy"]) expect(text).not.toContain(flag);
   });
 
-  test("says what is missing", async () => {
-    expect(await told("db", "url")).toMatchObject({ exitCode: 2, text: expect.stringContaining("'database'") });
+  test("says what is missing, and how to see what there is", async () => {
+    const { exitCode, text } = await told("db", "url");
+    expect(exitCode).toBe(2);
+    expect(text).toContain("'database'");
+    expect(text).toContain("add --help");
+  });
+
+  test.each([
+    [["db", "frob"], "error: db has no command 'frob'"],
+    [["env", "unset", "KEY"], "error: env has no command 'unset'"],
+    [["env", "list", "app", "KEY"], "error: too many arguments for 'list'"],
+    [["frob"], "error: unknown command 'frob'"],
+  ])("%j: says which word is unknown", async (argv, message) => {
+    const { exitCode, text } = await told(...argv);
+    expect(exitCode).toBe(2);
+    expect(text).toContain(message);
   });
 });

@@ -5,6 +5,7 @@ import { explain, failureLines } from "./explain.ts";
 import { EXIT, type ExitCode } from "./failure.ts";
 import type { Operation } from "./operations/index.ts";
 import { output } from "./output.ts";
+import { printable } from "./printable.ts";
 import { type Session, session } from "./session.ts";
 import type { System } from "./system.ts";
 
@@ -74,6 +75,12 @@ const COMMANDS: readonly Entry[] = [
   { name: "start", group: RUN, summary: "start an application", load: () => import("./commands/start.ts") },
   { name: "stop", group: RUN, summary: "stop an application", load: () => import("./commands/stop.ts") },
   { name: "restart", group: RUN, summary: "restart an application", load: () => import("./commands/restart.ts") },
+  {
+    name: "rollback",
+    group: RUN,
+    summary: "take an application back to what it was before",
+    load: () => import("./commands/rollback.ts"),
+  },
   { name: "delete", group: RUN, summary: "delete an application", load: () => import("./commands/delete.ts") },
   {
     name: "databases",
@@ -135,7 +142,7 @@ const COMMANDS: readonly Entry[] = [
 export async function run(argv: readonly string[], system: System): Promise<ExitCode> {
   let exitCode: ExitCode = EXIT.ok;
   let current: Session | undefined;
-  const program = root(system);
+  const program = root(system, argv);
   const bind: Bind =
     (action) =>
     async (...args) => {
@@ -208,7 +215,17 @@ function groupSummary(group: string, all: readonly Operation[]): string {
 }
 const SHOWN_VERBS_MAX = 6;
 
-function root(system: System): Command {
+/**
+ * A word that a group does not know reaches the command that it runs by default, which commander then finds too many
+ * words for.
+ */
+function commandError(text: string, argv: readonly string[]): string {
+  const [group, word] = argv.filter((each) => !each.startsWith("-"));
+  const isUnknown = text.startsWith("error: too many arguments for 'list'.") && word !== undefined && word !== "list";
+  return isUnknown ? `error: ${printable(`${group}`)} has no command '${printable(word)}'\n` : text;
+}
+
+function root(system: System, argv: readonly string[]): Command {
   return new Command("berth")
     .description("Deploys applications to servers of your own.")
     .version(VERSION, "-V, --version", "print the version of berth")
@@ -224,7 +241,9 @@ function root(system: System): Command {
       getErrHelpWidth: () => system.stderr.columns ?? 100,
       getOutHasColors: () => false,
       getErrHasColors: () => false,
+      outputError: (text, write) => write(commandError(text, argv)),
     })
+    .showHelpAfterError("(what there is, and what it takes: add --help)")
     .showSuggestionAfterError()
     .exitOverride()
     .helpCommand(true);

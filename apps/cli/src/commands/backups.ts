@@ -1,4 +1,10 @@
-import { BackupCreate, type BackupExecution, type BackupScheduleDetails, type Restore } from "@berth/core";
+import {
+  BackupCreate,
+  type BackupExecution,
+  type BackupScheduleDetails,
+  type BackupStatus,
+  type Restore,
+} from "@berth/core";
 import type { Command } from "commander";
 import { choose } from "../choose.ts";
 import type { Api } from "../connection/api.ts";
@@ -12,6 +18,9 @@ import type { Bind } from "../program.ts";
 import { ask } from "../prompt.ts";
 import { namedResource } from "../resource.ts";
 import type { Session } from "../session.ts";
+import { cancel } from "./backup-cancel.ts";
+import { isRestorable, keptAt, newProgress, progressText, savedName, type ToldProgress } from "./backup-execution.ts";
+import { executionsOf, type Listed, placeOf, type Saved, schedulesOf } from "./saved-backups.ts";
 
 const DATABASE = ["<database>", "name or uuid"] as const;
 const BACKUP = ["[backup]", "its uuid; default: the newest good one"] as const;
@@ -52,22 +61,13 @@ export function define(command: Command, bind: Bind): void {
     .argument(...DATABASE)
     .argument(...BACKUP)
     .action(bind(drill));
+  command
+    .command("cancel")
+    .description("Cancel a backup, restore or drill that runs, and say what is left of it.")
+    .argument(...DATABASE)
+    .argument("[run]", "its uuid; default: the only one that runs")
+    .action(bind(cancel));
 }
-
-async function schedulesOf(session: Session, wanted: string) {
-  const api = await session.connect();
-  const { uuid, name } = await namedResource(api, "database", wanted);
-  const schedules = await api.client.databases.backups.list.query({ uuid });
-  return { api, uuid, name: printable(name), schedules };
-}
-type Saved = Awaited<ReturnType<typeof schedulesOf>>;
-
-const executionsOf = (schedules: readonly BackupScheduleDetails[]) =>
-  schedules
-    .flatMap(({ uuid: scheduled_backup_uuid, executions }) =>
-      executions.map((execution) => ({ ...execution, scheduled_backup_uuid })),
-    )
-    .sort((one, other) => other.id - one.id);
 
 async function list(session: Session, wanted: string): Promise<void> {
   const { output } = session;
@@ -93,26 +93,25 @@ async function list(session: Session, wanted: string): Promise<void> {
 const notSaved = (name: string) =>
   `${name} is not backed up. Make a schedule with: berth backup schedule ${name} daily`;
 
-const row = (execution: BackupExecution, { colors }: Output, now: Date): readonly string[] => [
-  colors[STATUS_COLORS[execution.status]](execution.status),
+const row = (execution: Listed, { colors }: Output, now: Date): readonly string[] => [
+  colors[STATUS_COLORS[execution.status]](STATUS_TEXTS[execution.status] ?? execution.status),
   ago(execution.created_at, now),
-  cell(execution.database_name),
+  execution.database_name === null && execution.dump_all ? "all" : cell(execution.database_name),
   sizeOf(execution),
   execution.duration === null ? "-" : duration(execution.duration * 1000),
-  keptAt(execution),
+  placesOf(execution),
   cell(execution.message),
   execution.uuid,
 ];
 
-const STATUS_COLORS = { success: "green", failed: "red", running: "cyan" } as const;
-const sizeOf = ({ size }: BackupExecution): string => (size === null ? "-" : bytes(Number(size)));
+const STATUS_COLORS = { success: "green", failed: "red", running: "cyan", "cancelled-by-user": "yellow" } as const;
+const STATUS_TEXTS: Partial<Record<BackupStatus, string>> = { "cancelled-by-user": "cancelled" };
+const placesOf = (execution: BackupExecution): string => keptAt(execution).join(", ") || "-";
 
-function keptAt({ filename, local_storage_deleted, s3_uploaded, s3_storage_deleted, size }: BackupExecution): string {
-  const places = [
-    ...(filename !== null && size !== null && !local_storage_deleted ? ["server"] : []),
-    ...(s3_uploaded === true && !s3_storage_deleted ? ["S3"] : []),
-  ];
-  return places.join(", ") || "-";
+/** Of one that runs: so far. */
+function sizeOf({ status, size, written_bytes }: BackupExecution): string {
+  if (size !== null) return bytes(Number(size));
+  return status === "running" && written_bytes !== null ? bytes(written_bytes) : "-";
 }
 
 async function createSchedule(
@@ -154,14 +153,14 @@ async function run(session: Session, wanted: string, options: RunOptions): Promi
     output.show(answer, () => output.line(`Asked for. How it went: berth backup list ${name}`));
     return EXIT.ok;
   }
-  const told = new Map<string, string>();
+  const told = new Map<string, ToldProgress>();
   let looksAtEnd = 0;
   const ended = await untilOver(session, async () => {
     const schedules = await api.client.databases.backups.list.query({ uuid });
     const made = executionsOf(schedules).filter(
       (each) => each.scheduled_backup_uuid === schedule.uuid && !known.has(each.uuid),
     );
-    for (const execution of made) tellStep(output, told, execution.uuid, execution.database_name, execution.step);
+    for (const execution of made) tellProgress(output, told, execution);
     const isAtEnd = made.length > 0 && made.every(({ status }) => status !== "running");
     // Of several databases the next may be about to begin.
     looksAtEnd = isAtEnd ? looksAtEnd + 1 : 0;
@@ -169,6 +168,7 @@ async function run(session: Session, wanted: string, options: RunOptions): Promi
   });
   if (ended === undefined) {
     output.line(`\nIt goes on. How it went: berth backup list ${name}`);
+    output.line(`Cancel it with: berth backup cancel ${name}`);
     return EXIT.interrupted;
   }
   output.show(ended, () => {
@@ -190,29 +190,27 @@ function oneSchedule({ name, schedules }: Saved, wanted: string | undefined): Ba
 }
 const named = (schedule: BackupScheduleDetails) => ({ ...schedule, name: schedule.frequency });
 
-/** A line for each step that begins. */
-function tellStep(
-  output: Output,
-  told: Map<string, string>,
-  uuid: string,
-  name: string | null,
-  step: string | null,
-): void {
-  if (step === null || told.get(uuid) === step) return;
-  told.set(uuid, step);
-  output.line(output.colors.dim(`${name === null ? "" : `${printable(name)}: `}${step}`));
+function tellProgress(output: Output, told: Map<string, ToldProgress>, execution: BackupExecution): void {
+  const progress = newProgress(told.get(execution.uuid), execution);
+  if (progress === undefined) return;
+  told.set(execution.uuid, progress);
+  output.line(output.colors.dim(`${savedName(execution.database_name)}: ${progressText(progress)}`));
 }
 
 function sayBackup(output: Output, execution: BackupExecution): void {
   const { status, message, checksum, duration: seconds } = execution;
-  const name = printable(execution.database_name ?? "all databases");
+  const name = savedName(execution.database_name);
+  if (status === "cancelled-by-user") {
+    output.warn(`The backup of ${name} was cancelled.`);
+    return;
+  }
   if (status !== "success") {
     output.warn(`The backup of ${name} failed. ${printable(message ?? "")}`.trimEnd());
     return;
   }
   output.line(
     output.colors.green(
-      `Saved ${name}: ${sizeOf(execution)} in ${duration((seconds ?? 0) * 1000)}, ${keptAt(execution)}.`,
+      `Saved ${name}: ${sizeOf(execution)} in ${duration((seconds ?? 0) * 1000)}, ${placesOf(execution)}.`,
     ),
   );
   output.line(`  sha256  ${checksum ?? "-"}`);
@@ -245,9 +243,14 @@ async function restore(
   return followRestore(session, api, { uuid, restore_uuid: asked.uuid }, `Restored into ${into}`);
 }
 
-async function confirm({ system, output }: Session, { created_at }: Chosen, into: string): Promise<void> {
+async function confirm(
+  { system, output }: Session,
+  { created_at, database_name }: Listed,
+  into: string,
+): Promise<void> {
   if (!system.stdin.isTTY) throw usage(`This replaces what is in ${into}. Confirm it with --yes.`);
-  output.line(`This replaces what is in ${into} by the backup of ${ago(created_at, new Date())}.`);
+  const backup = `the backup of ${savedName(database_name)}, made ${ago(created_at, new Date())}`;
+  output.line(`This replaces what is in ${into} by ${backup}.`);
   const typed = await ask(system, "Go on? [y/N] ");
   if (!/^y(es)?$/i.test(typed)) throw new Failure("Nothing was done.");
 }
@@ -264,23 +267,15 @@ async function drill(session: Session, wanted: string, backup: string | undefine
   );
 }
 
-type Chosen = BackupExecution & { readonly scheduled_backup_uuid: string };
-
-function chosenBackup({ name, schedules }: Saved, wanted: string | undefined): Chosen {
+function chosenBackup({ name, schedules }: Saved, wanted: string | undefined): Listed {
   const executions = executionsOf(schedules);
-  const chosen = executions.find(({ uuid, status }) => (wanted === undefined ? status === "success" : uuid === wanted));
+  const chosen = executions.find((each) => (wanted === undefined ? isRestorable(each) : each.uuid === wanted));
   if (chosen !== undefined) return chosen;
   if (wanted !== undefined) {
     throw usage(`${name} has no backup ${printable(wanted)}.`, [`Its backups: berth backup list ${name}`]);
   }
   throw new Failure(`${name} has no good backup.`, { details: [`Make one with: berth backup run ${name}`] });
 }
-
-const placeOf = (uuid: string, { uuid: execution_uuid, scheduled_backup_uuid }: Chosen) => ({
-  uuid,
-  scheduled_backup_uuid,
-  execution_uuid,
-});
 
 async function followRestore(
   session: Session,
@@ -289,14 +284,16 @@ async function followRestore(
   done: string,
 ): Promise<ExitCode> {
   const { output } = session;
-  const told = new Map<string, string>();
+  let told: string | undefined;
   const ended = await untilOver(session, async () => {
     const found = await client.databases.restores.get.query(query);
-    tellStep(output, told, found.uuid, null, found.step);
+    if (found.step !== null && found.step !== told) output.line(output.colors.dim(found.step));
+    told = found.step ?? told;
     return found.status === "running" ? undefined : found;
   });
   if (ended === undefined) {
     output.line(`\nIt goes on. How it went: berth databases restores get ${query.uuid} ${query.restore_uuid}`);
+    output.line(`Cancel it with: berth backup cancel ${query.uuid} ${query.restore_uuid}`);
     return EXIT.interrupted;
   }
   output.show(ended, () => sayRestore(output, ended, done));
@@ -311,6 +308,10 @@ function sayRestore(output: Output, restored: Restore, done: string): void {
     expected_rows === null ? "-" : String(expected_rows),
   ]);
   if (rows.length > 0) output.table(["TABLE", "ROWS", "WHEN SAVED"], rows);
+  if (status === "cancelled-by-user") {
+    output.warn(printable(message ?? ""));
+    return;
+  }
   if (status !== "success") {
     output.warn(`Failed. ${printable(message ?? "")}`.trimEnd());
     return;

@@ -4,7 +4,7 @@ import type { Bind } from "../program.ts";
 import type { Session } from "../session.ts";
 
 export function define(command: Command, bind: Bind): void {
-  command.argument("<deployment>", "uuid of the deployment").action(bind(cancel));
+  command.argument("<deployment>", "uuid of the deployment, as `berth deployments` lists it").action(bind(cancel));
 }
 
 async function cancel(session: Session, uuid: string): Promise<ExitCode> {

@@ -90,7 +90,8 @@ async function create(
   const made = await creations(api)[engine].mutate(body);
   const where = `${printable(project.name)}/${printable(environment.name)} on ${printable(server.name)}`;
   output.json(made);
-  output.line(`Created ${databaseEngine(engine).title} ${printable(name ?? "")} (${made.uuid}) in ${where}`);
+  const called = [databaseEngine(engine).title, ...(name === undefined ? [] : [printable(name)])].join(" ");
+  output.line(`Created ${called} (${made.uuid}) in ${where}`);
   const isFollowed = options.start && options.detach !== true;
   const exitCode = isFollowed ? await followNewest(api, session, "database", made.uuid) : EXIT.ok;
   if (exitCode !== EXIT.ok) return exitCode;

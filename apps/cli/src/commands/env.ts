@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
-import { EnvCreate, type EnvironmentVariable, readEnvFile } from "@berth/core";
+import { EnvCreate, readEnvFile } from "@berth/core";
 import type { Command } from "commander";
 import { ProblemError, problemIn } from "../connection/problem.ts";
 import { Failure, usage } from "../failure.ts";
@@ -10,42 +10,34 @@ import { printable } from "../printable.ts";
 import type { Bind } from "../program.ts";
 import { ask, readInput } from "../prompt.ts";
 import type { Session } from "../session.ts";
-import { targetApplication } from "../target.ts";
+import { isNamed, ownerOf, type ShownVariable, type Whose, whose } from "./env-owner.ts";
 
-interface Options {
-  readonly app?: string;
+interface Options extends Whose {
   readonly preview?: boolean;
 }
 
-const APP = ["--app <app>", "name or uuid; default: the application of this folder"] as const;
 const PREVIEW = ["--preview", "those of preview deployments"] as const;
 
 const FLAGS = flagsFor(EnvCreate.omit({ key: true, value: true, is_preview: true }));
 
 export function define(command: Command, bind: Bind): void {
-  command
-    .command("list", { isDefault: true })
-    .description("List environment variables, without their values.")
+  whose(command.command("list", { isDefault: true }))
+    .description("List environment variables, or shared ones, without their values.")
     .argument("[app]", "name or uuid; default: the application of this folder")
-    .option(...APP)
     .option(...PREVIEW)
     .option("--show", "with their values")
     .action(bind(list));
-  const set = command
-    .command("set")
-    .description("Create or change environment variables: all of them or none.")
+  const set = whose(command.command("set"))
+    .description("Create or change environment variables, or shared ones: all of them or none.")
     .argument("[app]", "name or uuid; default: the application of this folder")
     .argument("[variables...]", "KEY=VALUE, or one KEY whose value is asked for or read from standard input")
-    .option(...APP)
     .option(...PREVIEW)
     .option("--file <file>", "read a file in env format, with its comments; - for standard input");
   addFlags(set, FLAGS, "For all of them:");
   set.action(bind(setVariables));
-  command
-    .command("rm")
+  whose(command.command("rm"))
     .description("Remove environment variables.")
     .argument("<keys...>", "their names")
-    .option(...APP)
     .option(...PREVIEW)
     .action(bind(remove));
 }
@@ -53,31 +45,41 @@ export function define(command: Command, bind: Bind): void {
 async function list(
   session: Session,
   wanted: string | undefined,
-  { app, preview = false, show = false }: Options & { readonly show?: boolean },
+  { preview = false, show = false, ...named }: Options & { readonly show?: boolean },
 ): Promise<void> {
-  const { output, system } = session;
-  const api = await session.connect();
-  const { uuid, name } = await targetApplication(api, system, wanted ?? app);
-  const all = await api.client.applications.envs.list.query({ uuid });
+  const { output } = session;
+  const { name, isShared, list: read } = await ownerOf(session, wanted, named);
+  requireNoPreview(isShared, preview);
+  const all = await read();
   output.show(show ? all : all.map(withoutValue), () => {
-    const envs = all.filter(({ is_preview }) => is_preview === preview);
-    if (envs.length === 0) return output.line(`${printable(name)} has no ${preview ? "preview " : ""}variables.`);
-    const rows = envs.map((env) => [cell(env.key), valueText(env, show, output), usedBy(env), cell(env.comment)]);
-    output.table(["KEY", "VALUE", "FOR", "COMMENT"], rows);
+    const envs = all.filter(({ is_preview = false }) => is_preview === preview);
+    const which = isShared ? "shared " : preview ? "preview " : "";
+    if (envs.length === 0) return output.line(`${printable(name)} has no ${which}variables.`);
+    const rows = envs.map((env) => [
+      cell(env.key),
+      valueText(env, show, output),
+      isShared ? cell(env.reference) : usedBy(env),
+      cell(env.comment),
+    ]);
+    output.table(["KEY", "VALUE", isShared ? "REFERENCE" : "FOR", "COMMENT"], rows);
   });
 }
 
-/** What a script prints ends in its log. */
-const withoutValue = ({ value: _value, real_value: _real, ...env }: EnvironmentVariable) => env;
+function requireNoPreview(isShared: boolean, preview = false): void {
+  if (isShared && preview) throw usage("Shared variables are the same for previews. Leave out --preview.");
+}
 
-function valueText({ value, is_shown_once }: EnvironmentVariable, isShown: boolean, { colors }: Output): string {
+/** What a script prints ends in its log. */
+const withoutValue = ({ value: _value, real_value: _real, ...env }: ShownVariable) => env;
+
+function valueText({ value, is_shown_once }: ShownVariable, isShown: boolean, { colors }: Output): string {
   if (!isShown) return colors.dim("hidden");
   if (value === undefined) return colors.dim(is_shown_once ? "shown once" : "not for this token");
   // As in an env file: what is no plain text is quoted, so that a table row stays one.
   return value === null ? "" : /^[^\s"'\\\p{C}][^"'\\\p{C}]*$/u.test(value) ? value : JSON.stringify(value);
 }
 
-function usedBy({ is_runtime, is_buildtime }: EnvironmentVariable): string {
+function usedBy({ is_runtime, is_buildtime }: ShownVariable): string {
   return [is_buildtime ? "build" : "", is_runtime ? "run" : ""].filter((text) => text !== "").join(", ") || "-";
 }
 
@@ -89,27 +91,26 @@ async function setVariables(
   others: readonly string[],
   options: SetOptions,
 ): Promise<void> {
-  const { output, system } = session;
-  const { app, file, preview } = options;
+  const { output } = session;
+  const { file, preview } = options;
   const { wanted, texts } = split(first, others, options);
   const variables = [
     ...(file === undefined ? [] : await fromFile(session, file)),
     ...(await Promise.all(texts.map((text) => variable(session, text, texts.length === 1 && file === undefined)))),
   ];
-  const named = wanted ?? app;
   if (variables.length === 0) {
     throw usage("There is nothing to set.", ["Write KEY=VALUE, or --file FILE with at least one variable in it."]);
   }
-  const api = await session.connect();
-  const { uuid, name } = await targetApplication(api, system, named);
-  const shared = valuesOf(FLAGS, options);
-  const data = variables.map((each) => ({ ...each, ...shared, ...(preview ? { is_preview: true } : {}) }));
-  const answer = await api.client.applications.envs.updateBulk.mutate({ uuid, data }).catch((error: unknown) => {
+  const { name, isShared, save, next } = await ownerOf(session, wanted, options);
+  requireNoPreview(isShared, preview);
+  const ofAll = valuesOf(FLAGS, options);
+  const data = variables.map((each) => ({ ...each, ...ofAll, ...(preview ? { is_preview: true } : {}) }));
+  const answer = await save(data).catch((error: unknown) => {
     throw byKey(error, data);
   });
   output.show(answer, () => {
     output.line(`${printable(name)}: set ${data.map(({ key }) => printable(key)).join(", ")}.`);
-    output.line(`It holds from the next deployment on: berth restart${named === undefined ? "" : ` ${named}`}`);
+    output.line(next);
   });
 }
 
@@ -126,10 +127,10 @@ function byKey(error: unknown, data: readonly Variable[]): unknown {
 }
 
 /** The first argument names the application when it is no variable and something else is to be set. */
-function split(first: string | undefined, others: readonly string[], { app, file }: SetOptions) {
+function split(first: string | undefined, others: readonly string[], options: SetOptions) {
   const all = first === undefined ? [] : [first, ...others];
-  const isApp = first !== undefined && !first.includes("=") && (others.length > 0 || file !== undefined);
-  if (isApp && app !== undefined) throw usage(`"${printable(first)}" is no variable. Write it as KEY=VALUE.`);
+  const isApp = first !== undefined && !first.includes("=") && (others.length > 0 || options.file !== undefined);
+  if (isApp && isNamed(options)) throw usage(`"${printable(first)}" is no variable. Write it as KEY=VALUE.`);
   return isApp ? { wanted: first, texts: others } : { wanted: undefined, texts: all };
 }
 
@@ -171,11 +172,15 @@ async function fromFile({ system }: Session, file: string): Promise<readonly Var
 
 const shaped = (each: Variable): Variable => (each.value.includes("\n") ? { ...each, is_multiline: true } : each);
 
-async function remove(session: Session, keys: readonly string[], { app, preview = false }: Options): Promise<void> {
-  const { output, system } = session;
-  const api = await session.connect();
-  const { uuid, name } = await targetApplication(api, system, app);
-  const envs = (await api.client.applications.envs.list.query({ uuid })).filter((env) => env.is_preview === preview);
+async function remove(
+  session: Session,
+  keys: readonly string[],
+  { preview = false, ...named }: Options,
+): Promise<void> {
+  const { output } = session;
+  const { name, isShared, list: read, remove: removeOne } = await ownerOf(session, undefined, named);
+  requireNoPreview(isShared, preview);
+  const envs = (await read()).filter(({ is_preview = false }) => is_preview === preview);
   // All are looked up before any is removed.
   const found = keys.map((key) => envs.find((env) => env.key === key) ?? key);
   const missing = found.filter((each) => typeof each === "string");
@@ -185,7 +190,7 @@ async function remove(session: Session, keys: readonly string[], { app, preview 
   }
   for (const env of found) {
     if (typeof env === "string") continue;
-    const answer = await api.client.applications.envs.delete.mutate({ uuid, env_uuid: env.uuid });
+    const answer = await removeOne(env.uuid);
     output.json(answer);
     output.line(`${printable(name)}: removed ${printable(env.key)}.`);
   }

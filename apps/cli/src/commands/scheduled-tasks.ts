@@ -74,14 +74,17 @@ async function list(session: Session, options: Options): Promise<void> {
   const all = await tasks.list.query({ uuid });
   output.show(all, () => {
     if (all.length === 0) return output.line("There are no scheduled tasks.");
+    const isOfService = options.service !== undefined;
     const rows = all.map((task) => [
       cell(task.name),
       cell(task.frequency),
       task.enabled ? "yes" : output.colors.dim("no"),
+      ...(isOfService ? [cell(task.container)] : []),
       cell(task.command),
       task.uuid,
     ]);
-    output.table(["NAME", "FREQUENCY", "ENABLED", "COMMAND", "UUID"], rows);
+    const container = isOfService ? ["CONTAINER"] : [];
+    output.table(["NAME", "FREQUENCY", "ENABLED", ...container, "COMMAND", "UUID"], rows);
   });
 }
 

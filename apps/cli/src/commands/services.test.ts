@@ -41,6 +41,26 @@ describe("what a compose file would change", () => {
     `);
   });
 
+  test("says of each container that stays how it is replaced, and why", () => {
+    const actions = [
+      ["web", "candidate_first", "The new container starts beside the old one."],
+      ["store", "stop_first", "The old one stops before the new one starts, since it is a database."],
+      ["mail", "kept", "Nothing of it has changed."],
+      ["jobs", "added", "It is new."],
+      ["old", "removed", "The text has it no more."],
+    ] as const;
+    const containers = actions.map(([name, action, reason]) => ({ name, action, reason }));
+    const replacement = { ...NONE.replacement, containers };
+    const variables = [{ key: "MODE", change: "added" as const }];
+    expect(shown({ ...NONE, variables, replacement, needs_deployment: true })).toMatchInlineSnapshot(`
+      "+ variable MODE
+      With the next deployment:
+        web    new one first  The new container starts beside the old one.
+        store  stops first    The old one stops before the new one starts, since it is a database.
+        mail   kept           Nothing of it has changed."
+    `);
+  });
+
   test("is nothing, or holds at once, where that is so", () => {
     expect(shown(NONE)).toBe("Nothing changes: shop is as the file says.");
     const urls = [{ container: "web", before: ["http://a.example"], after: [] }];

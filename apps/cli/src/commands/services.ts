@@ -5,7 +5,7 @@ import type { Command } from "commander";
 import type { Api } from "../connection/api.ts";
 import { problemIn } from "../connection/problem.ts";
 import { addPlaceFlags, choosePlace, type PlaceOptions } from "../deploy/place.ts";
-import { EXIT, type ExitCode, usage } from "../failure.ts";
+import { EXIT, type ExitCode, Failure, usage } from "../failure.ts";
 import { addFlags, flagsFor, valuesOf } from "../flags.ts";
 import { cell, type Output } from "../output.ts";
 import { printable } from "../printable.ts";
@@ -147,12 +147,16 @@ async function create(
 async function follow(
   api: Api,
   session: Session,
-  { uuid, domains }: { readonly uuid: string; readonly domains: readonly string[] },
+  { uuid }: Pick<SavedService, "uuid">,
   options: MakeOptions,
 ): Promise<ExitCode> {
+  const { output } = session;
   const isFollowed = options.start && options.detach !== true;
   const exitCode = isFollowed ? await followNewest(api, session, "service", uuid) : EXIT.ok;
-  if (exitCode === EXIT.ok) for (const url of domains) session.output.line(session.output.colors.bold(printable(url)));
+  if (exitCode !== EXIT.ok || output.isJson) return exitCode;
+  // Those of the answer name the ports of containers, which nobody reaches from outside.
+  const urls = urlsOf(await api.client.services.get.query({ uuid }));
+  for (const url of urls) output.line(output.colors.bold(printable(url)));
   return exitCode;
 }
 
@@ -201,14 +205,30 @@ export function showChanges(
     return;
   }
   for (const [sign, text] of lines) output.line(output.colors[SIGN_COLORS[sign]](`${sign} ${printable(text)}`));
-  output.line(howReplaced(changes));
+  for (const line of howReplaced(changes)) output.line(printable(line));
   for (const warning of changes.warnings) output.line(printable(warning));
 }
 
-const howReplaced = ({ needs_deployment, replacement }: ServiceChanges): string =>
-  needs_deployment
-    ? `With the next deployment: ${printable(replacement.reason)}`
-    : "It holds at once: nothing is started anew.";
+function howReplaced({ needs_deployment, replacement: { reason, containers } }: ServiceChanges): readonly string[] {
+  if (!needs_deployment) return ["It holds at once: nothing is started anew."];
+  const replaced = containers.filter(({ action }) => action !== "added" && action !== "removed");
+  if (replaced.length === 0) return [`With the next deployment: ${reason}`];
+  const width = (texts: readonly string[]) => Math.max(...texts.map(({ length }) => length));
+  const names = width(replaced.map(({ name }) => name));
+  const ways = width(replaced.map(({ action }) => WAYS[action]));
+  return [
+    "With the next deployment:",
+    ...replaced.map((one) => `  ${one.name.padEnd(names)}  ${WAYS[one.action].padEnd(ways)}  ${one.reason}`),
+  ];
+}
+
+const WAYS = {
+  kept: "kept",
+  candidate_first: "new one first",
+  stop_first: "stops first",
+  added: "new",
+  removed: "goes",
+} as const satisfies Record<ServiceChanges["replacement"]["containers"][number]["action"], string>;
 
 type Sign = "+" | "-" | "~";
 const SIGNS = { added: "+", changed: "~", removed: "-" } as const satisfies Record<string, Sign>;
@@ -248,8 +268,9 @@ async function logs(
 
 async function textOf({ system }: Session, file: string): Promise<string> {
   if (file === "-") return `${await readInput(system)}\n`;
-  return readFile(resolve(system.cwd, file), "utf8").catch((cause: unknown) => {
-    throw usage(`${file} cannot be read: ${cause instanceof Error ? printable(cause.message) : "no file"}.`);
+  const path = resolve(system.cwd, file);
+  return readFile(path, "utf8").catch((cause: unknown) => {
+    throw new Failure(`${path} cannot be read.`, { cause });
   });
 }
 

@@ -5,7 +5,7 @@ import { Failure, usage } from "../failure.ts";
 import { printable } from "../printable.ts";
 import type { Session } from "../session.ts";
 import { linkedApplication, namedApplication } from "../target.ts";
-import { type DeployFolder, hasOnlyDockerfile, nameOf } from "./folder.ts";
+import { type DeployFolder, dockerfileIn, nameOf } from "./folder.ts";
 import { choosePlace, type Place, type PlaceOptions } from "./place.ts";
 
 export interface DeployOptions extends PlaceOptions {
@@ -89,9 +89,9 @@ export async function createTarget(
   options: DeployOptions,
   settings: Readonly<Record<string, unknown>>,
 ): Promise<Target> {
-  const isImage =
-    options.git === undefined && settings.build_pack === undefined && (await hasOnlyDockerfile(folder.path));
-  const place = await choosePlace(api, options, isImage ? "image" : "application");
+  const isImage = await isBuiltByDockerfile(api, folder, options, settings);
+  const needsDocker = isImage || settings.build_pack === "dockerfile" || settings.build_pack === "dockercompose";
+  const place = await choosePlace(api, options, needsDocker ? "image" : "application");
   const name = options.name ?? (options.git === undefined ? await nameOf(folder.path) : repositoryName(options.git));
   await requireFreeName(api, name, place, options);
   const { output } = session;
@@ -107,6 +107,20 @@ export async function createTarget(
   const where = `${printable(place.project.name)}/${printable(place.environment.name)} on ${printable(place.server.name)}`;
   output.line(`Created application ${printable(name)} (${created.uuid}) in ${where}`);
   return { uuid: created.uuid, name, source: options.git === undefined ? "upload" : "git" };
+}
+
+async function isBuiltByDockerfile(
+  { client }: Api,
+  { path }: DeployFolder,
+  { git, server }: DeployOptions,
+  settings: Readonly<Record<string, unknown>>,
+): Promise<boolean> {
+  if (git !== undefined || settings.build_pack !== undefined) return false;
+  const found = await dockerfileIn(path);
+  if (found !== "with_page") return found === "alone";
+  const servers = await client.servers.list.query({});
+  const possible = servers.filter(({ name, uuid }) => server === undefined || server === name || server === uuid);
+  return possible.some(({ engine, settings: { is_build_server } }) => engine === "docker" && !is_build_server);
 }
 
 function create(

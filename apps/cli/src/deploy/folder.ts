@@ -29,13 +29,17 @@ export async function deployFolder(system: System, named: string | undefined): P
 async function existingFolder(path: string): Promise<string> {
   const stats = await stat(path).catch(() => undefined);
   if (stats?.isDirectory()) return realpath(path);
-  throw usage(`${path} is no folder.`);
+  throw usage(`${path} is no folder. An application that exists is deployed by its name: berth deploy --app NAME`);
 }
 
-/** Whether the folder has a Dockerfile and nothing that Berth starts of its own accord. */
-export async function hasOnlyDockerfile(folder: string): Promise<boolean> {
+/**
+ * Whether the folder has a Dockerfile and nothing that says how to start it. A page beside it, `with_page`, may be what
+ * the Dockerfile puts into its image, and can be served without Docker too.
+ */
+export async function dockerfileIn(folder: string): Promise<"alone" | "with_page" | "none"> {
   const names = new Set(await readdir(folder));
-  return names.has("Dockerfile") && !["package.json", "Procfile", "index.html"].some((name) => names.has(name));
+  if (!names.has("Dockerfile") || ["package.json", "Procfile"].some((name) => names.has(name))) return "none";
+  return names.has("index.html") ? "with_page" : "alone";
 }
 
 /** What an application made from the folder is called: as its package, else as the folder. */

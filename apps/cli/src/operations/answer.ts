@@ -23,8 +23,24 @@ function showObject(output: Output, answer: Readonly<Record<string, unknown>>): 
     output.line(printable(answer.message));
     return;
   }
-  output.details(entries.filter(([, value]) => !isEmpty(value)).map(([key, value]) => [key, textOf(value)]));
+  const tables = entries.flatMap(([key, value]) => (isTable(value) ? [[key, value] as const] : []));
+  const pairs = entries.filter(([, value]) => !isTable(value)).flatMap(([key, value]) => pairsOf(key, value));
+  if (pairs.length > 0) output.details(pairs);
+  for (const [key, rows] of tables) {
+    output.line(`${pairs.length > 0 || key !== tables[0]?.[0] ? "\n" : ""}${key.replaceAll("_", " ")}`);
+    showList(output, rows);
+  }
 }
+
+/** What is in an object stands below each other, under its own name and the object's. */
+function pairsOf(key: string, value: unknown): readonly (readonly [string, string])[] {
+  if (isEmpty(value)) return [];
+  if (!isObject(value)) return [[key, textOf(value)]];
+  return Object.entries(value).flatMap(([inner, each]) => pairsOf(`${key}.${inner}`, each));
+}
+
+const isTable = (value: unknown): value is readonly unknown[] =>
+  Array.isArray(value) && value.length > 0 && value.every(isObject);
 
 function showList(output: Output, items: readonly unknown[]): void {
   if (items.length === 0) {

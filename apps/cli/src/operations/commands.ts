@@ -20,17 +20,18 @@ export function addOperations(group: Command, operations: readonly Operation[], 
     }
     const parent = rest.slice(0, -1).reduce(subgroup, group);
     if (parent === undefined || childOf(parent, last) !== undefined) continue;
-    defineOperation(parent.command(last).summary(firstLower(operation.summary)), operation, bind);
+    defineOperation(parent.command(last).summary(`${operation.summary}.`), operation, bind);
   }
   summarise(group);
 }
 
-/** A group within the group is told by its verbs. */
+/** A group within the group is told by its verbs, unless it is a command of its own too. */
 function summarise(group: Command): void {
   for (const command of group.commands) {
     if (command.commands.length === 0) continue;
     summarise(command);
-    if (command.summary() === "") command.summary(command.commands.map((each) => each.name()).join(", "));
+    if (command.summary() === "" && command.description() === "")
+      command.summary(command.commands.map((each) => each.name()).join(", "));
   }
 }
 

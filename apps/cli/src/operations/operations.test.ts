@@ -60,6 +60,21 @@ describe("an answer as people read it", () => {
     return seen;
   };
 
+  test("of an object has what it holds below each other, and lists as tables under their names", () => {
+    const answer = { name: "docker", settings: { builds: 2, zone: null, more: { x: [1] } }, hosts: [{ uuid: "a" }] };
+    expect(shown(answer)).toEqual([
+      [
+        ["name", "docker"],
+        ["settings.builds", "2"],
+        ["settings.more.x", "[1]"],
+      ],
+      "\nhosts",
+      ["UUID"],
+      [["a"]],
+    ]);
+    expect(shown({ details: [{ uuid: "a" }] })).toEqual(["details", ["UUID"], [["a"]]]);
+  });
+
   test("is a table of what tells most for a list", () => {
     const items = [
       { id: 1, uuid: "a", name: "web", nested: { x: 1 }, note: null, status: "running" },

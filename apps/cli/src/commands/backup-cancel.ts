@@ -1,0 +1,56 @@
+import type { BackupRunCancelled, BackupStatus } from "@berth/core";
+import { EXIT, type ExitCode, Failure, usage } from "../failure.ts";
+import { printable } from "../printable.ts";
+import type { Session } from "../session.ts";
+import { executionsOf, placeOf, type Saved, schedulesOf } from "./saved-backups.ts";
+
+/** A backup, restore or drill of a database. */
+interface Run {
+  readonly uuid: string;
+  readonly what: string;
+  readonly status: BackupStatus;
+  readonly step: string | null;
+  cancel(): Promise<BackupRunCancelled>;
+}
+
+export async function cancel(session: Session, wanted: string, uuid: string | undefined): Promise<ExitCode> {
+  const { output } = session;
+  const saved = await schedulesOf(session, wanted);
+  const answer = await chosen(saved.name, await runsOf(saved), uuid).cancel();
+  output.show(answer, () => {
+    output.line(answer.message);
+    if (answer.detail !== null) output.line(printable(answer.detail));
+  });
+  return EXIT.ok;
+}
+
+async function runsOf({ api, uuid, schedules }: Saved): Promise<readonly Run[]> {
+  const { backups, restores } = api.client.databases;
+  const listed = await restores.list.query({ uuid });
+  return [
+    ...executionsOf(schedules).map((execution) => ({
+      ...execution,
+      what: "backup",
+      cancel: () => backups.cancelExecution.mutate(placeOf(uuid, execution)),
+    })),
+    ...listed.map((restore) => ({
+      ...restore,
+      what: restore.kind,
+      cancel: () => restores.cancel.mutate({ uuid, restore_uuid: restore.uuid }),
+    })),
+  ];
+}
+
+/** One that has ended is chosen by its uuid too: the API says how it ended. */
+function chosen(name: string, runs: readonly Run[], wanted: string | undefined): Run {
+  const fitting = runs.filter(({ uuid, status }) => (wanted === undefined ? status === "running" : uuid === wanted));
+  const [only, ...others] = fitting;
+  if (only !== undefined && others.length === 0) return only;
+  if (only !== undefined) {
+    throw usage(`${name} has ${fitting.length} that run. Choose one:`, [
+      ...fitting.map(({ uuid, what, step }) => `${uuid}  ${what}${step === null ? "" : `, ${step}`}`),
+    ]);
+  }
+  if (wanted === undefined) throw new Failure(`Neither a backup nor a restore or drill of ${name} runs.`);
+  throw usage(`${name} has no backup, restore or drill ${printable(wanted)}.`);
+}

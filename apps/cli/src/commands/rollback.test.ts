@@ -1,0 +1,37 @@
+import type { RollbackImage } from "@berth/core";
+import { describe, expect, test } from "vitest";
+import { chosenImage } from "./rollback.ts";
+
+const image = (tag: string, minute: number, is_current = false): RollbackImage => ({
+  tag,
+  created_at: `2026-01-01T00:0${minute}:00.000000Z`,
+  is_current,
+  deployment_uuid: `d-${tag}`,
+  commit_message: null,
+});
+const IMAGES = [image("bbb222", 2, true), image("ccc333", 3), image("bbb111", 1), image("aaa000", 0)];
+
+describe("a rollback", () => {
+  test("takes the newest that is older than what runs", () => {
+    expect(chosenImage(IMAGES, undefined, "app").tag).toBe("bbb111");
+  });
+
+  test.each([
+    ["ccc", "ccc333"],
+    ["d-aaa000", "aaa000"],
+  ])("to %s takes %s", (wanted, tag) => {
+    expect(chosenImage(IMAGES, wanted, "app").tag).toBe(tag);
+  });
+
+  test.each([
+    ["bbb", "2 of what is kept begin with bbb. Name one by its deployment."],
+    ["x", "Nothing that is kept is called x."],
+  ])("to %s says what is wrong", (wanted, message) => {
+    expect(() => chosenImage(IMAGES, wanted, "app")).toThrow(message);
+  });
+
+  test("says that nothing older is kept", () => {
+    expect(() => chosenImage([image("a", 1, true), image("b", 2)], undefined, "app")).toThrow("Nothing older than");
+    expect(() => chosenImage([], undefined, "app")).toThrow("Nothing older than");
+  });
+});

@@ -1,0 +1,92 @@
+import type { RollbackImage } from "@berth/core";
+import type { Command } from "commander";
+import { EXIT, type ExitCode, Failure, usage } from "../failure.ts";
+import { followDeployment } from "../follow/deployment.ts";
+import { ago } from "../format.ts";
+import { cell } from "../output.ts";
+import { printable } from "../printable.ts";
+import type { Bind } from "../program.ts";
+import type { Session } from "../session.ts";
+import { targetApplication } from "../target.ts";
+
+interface Options {
+  readonly to?: string;
+  readonly list?: boolean;
+  readonly detach?: boolean;
+}
+
+export function define(command: Command, bind: Bind): void {
+  command
+    .description("Take an application back to what it was before, without a build.")
+    .argument("[app]", "name or uuid; default: the application of this folder")
+    .option("--to <commit>", "the commit, its beginning, or the deployment that built it; default: the one before")
+    .option("--list", "show what it can be taken back to, and change nothing")
+    .option("--detach", "do not follow it")
+    .action(bind(rollback));
+}
+
+async function rollback(session: Session, wanted: string | undefined, options: Options): Promise<ExitCode> {
+  const { output, system } = session;
+  const api = await session.connect();
+  const { uuid, name } = await targetApplication(api, system, wanted);
+  const kept = await api.client.rollbacks.images.query({ uuid });
+  if (options.list) {
+    output.show(kept, () => showKept(session, printable(name), kept.images));
+    return EXIT.ok;
+  }
+  const { tag, commit_message } = chosenImage(kept.images, options.to, uuid);
+  const queued = await api.client.rollbacks.rollback.mutate({ uuid, commit: tag });
+  output.json(queued);
+  const title = commit_message === null ? "" : `: ${printable(commit_message)}`;
+  output.line(`Takes ${printable(name)} back to ${printable(tag.slice(0, SHOWN_LENGTH))}${title}`);
+  if (!options.detach) return followDeployment(api, session, queued.deployment_uuid);
+  output.line(`Follow it with: berth logs --deployment ${queued.deployment_uuid} -f`);
+  return EXIT.ok;
+}
+
+type Tagged = RollbackImage & { readonly tag: string };
+
+/**
+ * The one that is named, else the newest of those that are older than what runs.
+ * @throws Failure that says where to look
+ */
+export function chosenImage(images: readonly RollbackImage[], wanted: string | undefined, uuid: string): Tagged {
+  const details = [`What is kept: berth rollback ${uuid} --list`];
+  const tagged = images.flatMap((image): readonly Tagged[] =>
+    image.tag === null ? [] : [{ ...image, tag: image.tag }],
+  );
+  if (wanted === undefined) {
+    const current = tagged.find(({ is_current }) => is_current);
+    const [before] = tagged
+      .filter(({ created_at, is_current }) => !is_current && timeOf(created_at) < timeOf(current?.created_at))
+      .sort((a, b) => timeOf(b.created_at) - timeOf(a.created_at));
+    if (before !== undefined) return before;
+    throw new Failure("Nothing older than what runs is kept.", { details });
+  }
+  const found = tagged.filter(({ tag, deployment_uuid }) => deployment_uuid === wanted || tag.startsWith(wanted));
+  const [only, ...others] = found;
+  if (only !== undefined && others.length === 0) return only;
+  if (only === undefined) throw usage(`Nothing that is kept is called ${printable(wanted)}.`, details);
+  throw usage(`${found.length} of what is kept begin with ${printable(wanted)}. Name one by its deployment.`, details);
+}
+
+/** Without a time it is as new as can be: what runs, when nobody knows since when. */
+const timeOf = (time: string | null | undefined): number => (time ? new Date(time).getTime() : Number.MAX_VALUE);
+
+function showKept({ output }: Session, name: string, images: readonly RollbackImage[]): void {
+  if (images.length === 0) {
+    output.line(`Nothing is kept of ${name}.`);
+    return;
+  }
+  const now = new Date();
+  const rows = images.map(({ tag, created_at, is_current, deployment_uuid, commit_message }) => [
+    cell(tag?.slice(0, SHOWN_LENGTH)),
+    is_current ? "runs" : "-",
+    ago(created_at, now),
+    cell(commit_message),
+    cell(deployment_uuid),
+  ]);
+  output.table(["COMMIT", "NOW", "BUILT", "MESSAGE", "DEPLOYMENT"], rows);
+}
+
+const SHOWN_LENGTH = 10;

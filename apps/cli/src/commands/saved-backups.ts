@@ -1,0 +1,29 @@
+import type { BackupScheduleDetails } from "@berth/core";
+import { printable } from "../printable.ts";
+import { namedResource } from "../resource.ts";
+import type { Session } from "../session.ts";
+
+/** A database's schedules, with their newest executions. */
+export async function schedulesOf(session: Session, wanted: string) {
+  const api = await session.connect();
+  const { uuid, name } = await namedResource(api, "database", wanted);
+  const schedules = await api.client.databases.backups.list.query({ uuid });
+  return { api, uuid, name: printable(name), schedules };
+}
+export type Saved = Awaited<ReturnType<typeof schedulesOf>>;
+
+/** Newest first. */
+export const executionsOf = (schedules: readonly BackupScheduleDetails[]) =>
+  schedules
+    .flatMap(({ uuid: scheduled_backup_uuid, dump_all, executions }) =>
+      executions.map((execution) => ({ ...execution, scheduled_backup_uuid, dump_all })),
+    )
+    .sort((one, other) => other.id - one.id);
+export type Listed = ReturnType<typeof executionsOf>[number];
+
+/** By which operations name it. */
+export const placeOf = (uuid: string, { uuid: execution_uuid, scheduled_backup_uuid }: Listed) => ({
+  uuid,
+  scheduled_backup_uuid,
+  execution_uuid,
+});
