@@ -86,7 +86,7 @@ export async function createApplication(
   });
   if (status !== 201) throw new Error(`Not created: ${status} ${JSON.stringify(body)}`);
   const { uuid, fqdn } = body as { uuid: string; fqdn: string };
-  return { uuid, host: new URL(fqdn).hostname };
+  return { uuid, host: new URL(fqdn.split(",", 1)[0] ?? "").hostname };
 }
 
 export interface Outcome {
@@ -146,17 +146,18 @@ export async function deployFirst(server: TestServer, uuid: string): Promise<voi
 }
 
 /** One request through the proxy. */
-export function get(server: TestServer, host: string, path = "/"): Promise<Answer> {
+export const get = (server: TestServer, host: string, path = "/"): Promise<Answer> =>
+  visit({ host: "127.0.0.1", port: server.proxyPort, path }, host);
+
+/** One request through a proxy anywhere. */
+export function visit(proxy: { host: string; port: number; path?: string }, host: string): Promise<Answer> {
   return new Promise((resolve, reject) => {
-    const sent = request(
-      { host: "127.0.0.1", port: server.proxyPort, path, headers: { host }, agent: false },
-      (response) => {
-        let body = "";
-        response.setEncoding("utf8").on("data", (chunk) => (body += chunk));
-        response.on("end", () => resolve({ status: response.statusCode ?? 0, body }));
-        response.on("error", reject);
-      },
-    );
+    const sent = request({ ...proxy, headers: { host }, agent: false }, (response) => {
+      let body = "";
+      response.setEncoding("utf8").on("data", (chunk) => (body += chunk));
+      response.on("end", () => resolve({ status: response.statusCode ?? 0, body }));
+      response.on("error", reject);
+    });
     sent.on("error", reject);
     sent.end();
   });

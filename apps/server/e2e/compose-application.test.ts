@@ -85,7 +85,17 @@ describeDocker("an application of a compose file", ["busybox:stable", "caddy:2"]
 
   test("keeps its data through a deployment, and the release before it over one that fails", async () => {
     source.commit(files("2"));
-    await succeed();
+    const commands = {
+      pre_deployment_command: "echo before $(wc -l </data/starts) >>/data/commands",
+      pre_deployment_command_container: "store",
+      post_deployment_command: "true",
+    };
+    expect((await server.rest("PATCH", `/applications/${uuid}`, commands)).status).toBe(200);
+    const { log } = await succeed();
+    expect((await get(server, storeHost, "/commands")).body).toBe("before 1\n");
+    expect(log).toContain("say in post_deployment_command_container in which of web, store");
+    // Each of its URLs leads to another container.
+    expect(log).not.toContain("nothing listens");
     expect((await get(server, webHost, "/site/page.txt")).body).toBe("page 2");
     expect((await get(server, storeHost, "/starts")).body).toBe("1\n2\n");
     source.commit(files("3", 'command: ["sh", "-c", "exit 7"]'));

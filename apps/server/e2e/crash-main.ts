@@ -1,5 +1,6 @@
 // The server, killed by itself at a named moment of a named step: `BERTH_CRASH=build:middle:2`, once two deployments are
-// at it. Or held at the beginning of a step for as long as a file of its name stands in a folder: `BERTH_PAUSE=/folder`.
+// at it. Or held at the beginning of a step for as long as a file of its name stands in a folder, `BERTH_PAUSE=/folder`, or
+// at its end with the file `build-end`.
 // It is impatient, so that a test need not be patient; with `BERTH_PATIENCE=product` it is not.
 // `BERTH_OUTAGE=2` is for how many seconds a deployment waits for a server that is away.
 import { existsSync } from "node:fs";
@@ -46,7 +47,9 @@ const steps = (deploy.steps as readonly DeployStep[]).map((step): DeployStep => 
       ...step,
       run: async (context, state) => {
         await pauseAt(step.name, context.io.signal);
-        return await step.run(context, state);
+        const gives = await step.run(context, state);
+        await pauseAt(`${step.name}-end`, context.io.signal);
+        return gives;
       },
     };
   }

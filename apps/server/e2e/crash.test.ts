@@ -1,7 +1,7 @@
 import { describeDocker, SERVER_IMAGE } from "@berth/testing";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { outcomeOf, requestDeployment } from "./applications.fixture.ts";
-import { dockerPlace, type Place, processPlace, sshPlace, watching } from "./crash.fixture.ts";
+import { enginePlace, type Place, processPlace, watching } from "./crash.fixture.ts";
 import type { PlacedResource } from "./placed-resource.fixture.ts";
 import { type TestServer, until } from "./server.fixture.ts";
 
@@ -13,10 +13,10 @@ describe("kill -9 of the server in a step of a deployment", () => {
 });
 
 describeDocker(
-  "kill -9 of the server in a step of deployments to Docker: application, database, stack and service",
+  "kill -9 of the server in a step of deployments to Docker: one of each kind",
   ["busybox:stable", "postgres:17-alpine", "caddy:2"],
   (docker) => {
-    suite(() => dockerPlace(docker));
+    suite(() => enginePlace(docker, { here: ["application", "compose", "database", "stack", "service"] }));
   },
 );
 
@@ -24,7 +24,14 @@ describeDocker(
   "kill -9 of the server in a step of deployments to two servers over SSH",
   [SERVER_IMAGE, "busybox:stable", "caddy:2"],
   (docker) => {
-    suite(() => sshPlace(docker));
+    suite(() =>
+      enginePlace(docker, {
+        machines: [
+          ["application", "stack"],
+          ["application", "compose"],
+        ],
+      }),
+    );
   },
 );
 

@@ -5,6 +5,7 @@ import { type TestServer, testServer, until } from "./server.fixture.ts";
 
 const { image, write, read } = TEST_CLIENTS.postgresql;
 const PORT = 15_432;
+const CANCEL_MS_MAX = 5000;
 
 describeDocker("a database on a server over SSH", ["server:debian13", image, "nginx:alpine"], (docker) => {
   let server: TestServer;
@@ -61,5 +62,18 @@ describeDocker("a database on a server over SSH", ["server:debian13", image, "ng
     }, 60_000);
     expect(ended).toMatchObject({ status: "success", message: null });
     expect(await ask(read(url))).toEqual([0, "kept"]);
+
+    // Another one stands before the table, and is cancelled.
+    void client.exec(["psql", url, "-qc", "BEGIN", "-c", "LOCK TABLE t", "-c", "SELECT pg_sleep(3600)"]);
+    const count = (what: string) => ask(["psql", url, "-Atqc", `SELECT count(*) FROM ${what}`]);
+    await until(async () => (await count("pg_locks WHERE mode = 'AccessExclusiveLock'"))[1] === "1" || undefined);
+    const again = await done("POST", `${path}/${execution?.uuid}/restore`, {});
+    const going = "pg_stat_activity WHERE application_name LIKE 'berth-%'";
+    await until(async () => (await count(`${going} AND wait_event_type = 'Lock'`))[1] === "1" || undefined, 60_000);
+    const askedMs = Date.now();
+    const cancelled = await done("POST", `/databases/${uuid}/restores/${again.uuid}/cancel`);
+    expect(Date.now() - askedMs).toBeLessThanOrEqual(CANCEL_MS_MAX);
+    expect(cancelled).toMatchObject({ status: "cancelled-by-user", detail: expect.stringContaining("rolled back") });
+    expect(await count(going)).toEqual([0, "0"]);
   }, 300_000);
 });

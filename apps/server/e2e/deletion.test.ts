@@ -1,17 +1,22 @@
-import { type DockerFixture, describeDocker } from "@berth/testing";
+import { describeDocker } from "@berth/testing";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { deploy, type Outcome, placeOf } from "./applications.fixture.ts";
 import { type DockerServer, dockerServer } from "./docker.fixture.ts";
 import { until } from "./server.fixture.ts";
+import { isOf, sorted, type Thing, thingsOf } from "./thing.fixture.ts";
 
 const FLAGS = ["delete_volumes", "delete_connected_networks", "delete_configurations", "docker_cleanup"] as const;
 type Flags = Readonly<Record<(typeof FLAGS)[number], boolean>>;
-/** Each combination of all of them. */
-const COMBINATIONS = Array.from(
-  { length: 2 ** FLAGS.length },
-  // The names are those of the table.
-  (_, bits) => Object.fromEntries(FLAGS.map((flag, at) => [flag, ((bits >> at) & 1) === 1])) as Flags,
-);
+/** Each combination of those that decide on something, half of them with the one that does not. */
+const COMBINATIONS = Array.from({ length: 2 ** (FLAGS.length - 1) }, (_, bits): Flags => {
+  const isSet = (at: number) => ((bits >> at) & 1) === 1;
+  return {
+    delete_volumes: isSet(0),
+    delete_connected_networks: isSet(1),
+    docker_cleanup: isSet(2),
+    delete_configurations: isSet(0) !== isSet(2),
+  };
+});
 const DOCKERFILE = [
   "FROM busybox:stable",
   "RUN mkdir /www && echo ok >/www/index.html",
@@ -27,14 +32,6 @@ const COMPOSE = `services:
     volumes: ["data:/data"]
 volumes: { data: }
 `;
-
-interface Thing {
-  readonly what: "container" | "volume" | "network" | "image";
-  readonly id: string;
-  /** What would be different if somebody had touched it. */
-  readonly state: unknown;
-  readonly resource: string | undefined;
-}
 
 describeDocker("the deletion of an application", ["busybox:stable", "caddy:2"], (docker) => {
   const { client } = docker;
@@ -119,7 +116,7 @@ describeDocker("the deletion of an application", ["busybox:stable", "caddy:2"], 
       expect(answer.status).toBe(200);
       await until(async () => (await server.rest("GET", path)).status === 404, 60_000);
 
-      const stays = (thing: Thing) => !isOf(uuid)(thing) || (thing.what === "volume" && !flags.delete_volumes);
+      const stays = (thing: Thing) => !isOf(uuid)(thing) || isKept(flags, thing);
       expect(sorted(await things())).toEqual(sorted(before.filter(stays)));
     },
     90_000,
@@ -134,91 +131,78 @@ describeDocker("the deletion of an application", ["busybox:stable", "caddy:2"], 
   }, 90_000);
 });
 
+/** One of them alone, and none at all. */
+const SINGLE_FLAGS = [
+  ...(["delete_volumes", "delete_connected_networks", "docker_cleanup"] as const),
+  "delete_configurations",
+  undefined,
+] as const;
 const OTHER_KINDS = [
-  ["a database", "databases", "/databases/redis", { image: "redis:8-alpine", health_check_interval: 1 }],
-  ["a service", "services", "/services", { docker_compose: COMPOSE }],
+  {
+    what: "a database",
+    path: "/databases/redis",
+    fields: { image: "redis:8-alpine", health_check_interval: 1 },
+    has: ["image", "volume"],
+  },
+  { what: "a service", path: "/services", fields: { docker_compose: COMPOSE }, has: ["image", "network", "volume"] },
 ] as const;
 
 describeDocker("the deletion of", ["busybox:stable", "redis:8-alpine", "caddy:2"], (docker) => {
   let server: DockerServer;
-  const things = () => thingsOf(docker);
+  const made: string[] = [];
+  const things = () => thingsOf(docker, made);
   beforeAll(async () => {
     server = await dockerServer(docker);
   }, 120_000);
-  afterAll(() => server?.dispose());
+  afterAll(async () => {
+    await server?.dispose();
+    // Pulled images have no label of their own.
+    const names = (await things()).flatMap(({ what, id }) => (what === "image" && id.startsWith("berth/") ? id : []));
+    await Promise.all(names.map((name) => docker.client.getImage(name).remove()));
+  }, 60_000);
 
-  test.each(
-    OTHER_KINDS.flatMap(([what, ...kind]) => [
-      [`${what} with its volumes`, true, ...kind] as const,
-      [`${what} without its volumes`, false, ...kind] as const,
-    ]),
-  )(
-    "%s takes that and touches nothing else",
-    async (_what, delete_volumes, kind, path, fields) => {
-      const place = { ...(await placeOf(server)), server_uuid: server.dockerUuid };
-      const before = await things();
-      const created = await server.rest("POST", path, { ...place, ...fields });
-      expect(created.status, JSON.stringify(created.body)).toBe(201);
-      const { uuid } = created.body as { uuid: string };
-      const own = `/${kind}/${uuid}`;
-      expect((await server.rest("POST", `${own}/start`)).status).toBe(200);
-      await until(async () => {
-        const { status } = (await server.rest("GET", own)).body as { status: string };
-        return status.startsWith("running");
-      }, 60_000);
-      const volumes = (await things()).filter((thing) => isOf(uuid)(thing) && thing.what === "volume");
-      expect(volumes).toHaveLength(1);
-      expect((await server.rest("DELETE", `${own}?delete_volumes=${delete_volumes}`)).status).toBe(200);
-      await until(async () => (await server.rest("GET", own)).status === 404, 60_000);
-      // The network that all share is made with the first.
-      const isNew = ({ what, resource }: Thing) => what !== "network" || resource !== undefined;
-      const after = (await things()).filter((thing) => before.some(({ id }) => id === thing.id) || isNew(thing));
-      expect(sorted(after)).toEqual(sorted([...before, ...(delete_volumes ? [] : volumes)]));
+  async function running(path: string, fields: object): Promise<string> {
+    const place = { ...(await placeOf(server)), server_uuid: server.dockerUuid };
+    const created = await server.rest("POST", path, { ...place, ...fields });
+    expect(created.status, JSON.stringify(created.body)).toBe(201);
+    const { uuid } = created.body as { uuid: string };
+    made.push(uuid);
+    const own = `/${path.split("/")[1]}/${uuid}`;
+    expect((await server.rest("POST", `${own}/start`)).status).toBe(200);
+    await until(async () => {
+      const { status } = (await server.rest("GET", own)).body as { status: string };
+      return status.startsWith("running");
+    }, 120_000);
+    return uuid;
+  }
+
+  test.each(OTHER_KINDS)(
+    "$what takes what it is asked to take and touches nothing else",
+    async (kind) => {
+      const uuids = await Promise.all([...SINGLE_FLAGS, "all"].map(() => running(kind.path, kind.fields)));
+      let before = await things();
+      for (const [at, only] of [...SINGLE_FLAGS, "all"].entries()) {
+        const uuid = uuids[at] ?? "";
+        const own = before.filter(isOf(uuid));
+        expect([...new Set(own.map(({ what }) => what))].sort()).toEqual(["container", ...kind.has]);
+        const all = only === "all";
+        // The names are those of the table.
+        const flags = Object.fromEntries(FLAGS.map((flag) => [flag, all || flag === only])) as Flags;
+        const path = `/${kind.path.split("/")[1]}/${uuid}`;
+        // What is left out goes too.
+        expect((await server.rest("DELETE", path, all ? undefined : flags)).status).toBe(200);
+        await until(async () => (await server.rest("GET", path)).status === 404, 60_000);
+        const after = await things();
+        const stays = (thing: Thing) => !isOf(uuid)(thing) || isKept(flags, thing);
+        expect(sorted(after), `${only} alone`).toEqual(sorted(before.filter(stays)));
+        before = after;
+      }
     },
-    120_000,
+    180_000,
   );
 });
 
+const FLAG_OF = { volume: "delete_volumes", network: "delete_connected_networks", image: "docker_cleanup" } as const;
+const isKept = (flags: Flags, { what }: Thing): boolean => what !== "container" && !flags[FLAG_OF[what]];
+
 const namesOf = (flags: Flags): string => FLAGS.filter((flag) => flags[flag]).join(", ") || "nothing but itself";
-
-/** All of the instance's, and what this test made itself; others work with this engine at the same time. */
-async function thingsOf(docker: DockerFixture): Promise<readonly Thing[]> {
-  const own = [`berth.instance=${docker.instance}`];
-  const foreign = Object.entries(docker.labels).map(([key, value]) => `${key}=${value}`);
-  const found = await Promise.all([own, foreign].map((label) => thingsWith(docker, { label })));
-  const tagged = await docker.client.listImages({ filters: { reference: [`${docker.run}/*`] } });
-  return [
-    ...found.flat(),
-    ...tagged.map(({ Id }): Thing => ({ what: "image", id: Id, state: "tagged", resource: undefined })),
-  ];
-}
-
-async function thingsWith(
-  { client, instance }: DockerFixture,
-  filters: { readonly label: string[] },
-): Promise<readonly Thing[]> {
-  const [containers, volumes, networks, images] = await Promise.all([
-    client.listContainers({ all: true, filters }),
-    client.listVolumes({ filters }),
-    client.listNetworks({ filters }),
-    client.listImages({ filters }),
-  ]);
-  const resourceOf = (labels: Readonly<Record<string, string>> | null | undefined) =>
-    labels?.["berth.instance"] === instance ? labels["berth.resource"] : undefined;
-  return [
-    ...containers.map(({ Id, Names, State, Labels }): Thing => {
-      return { what: "container", id: Id, state: `${Names.join()} ${State}`, resource: resourceOf(Labels) };
-    }),
-    ...(volumes.Volumes ?? []).map(({ Name, Labels }): Thing => {
-      return { what: "volume", id: Name, state: Labels, resource: resourceOf(Labels) };
-    }),
-    ...networks.map(({ Id, Name, Labels }): Thing => {
-      return { what: "network", id: Id, state: Name, resource: resourceOf(Labels) };
-    }),
-    ...images.map(({ Id, RepoTags, Labels }): Thing => {
-      return { what: "image", id: Id, state: RepoTags, resource: resourceOf(Labels) };
-    }),
-  ];
-}
-const isOf = (uuid: string | undefined) => (thing: Thing) => thing.resource === uuid;
-const sorted = (all: readonly Thing[]) => [...all].sort((a, b) => (a.what + a.id < b.what + b.id ? -1 : 1));

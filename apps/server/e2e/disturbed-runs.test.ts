@@ -1,4 +1,4 @@
-import { readdirSync } from "node:fs";
+import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { describeDocker, type S3Server, startS3Server } from "@berth/testing";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -6,6 +6,7 @@ import { deployFirst, made, placeOf } from "./applications.fixture.ts";
 import { type DockerServer, dockerServer, execIn } from "./docker.fixture.ts";
 import { type Gate, gateBefore } from "./gate.fixture.ts";
 import { until } from "./server.fixture.ts";
+import { thingsOf } from "./thing.fixture.ts";
 
 interface Run {
   readonly uuid: string;
@@ -29,6 +30,9 @@ volumes: { data: }
 const ROWS = 1000;
 /** So much that neither an upload nor what a restore is fed has got through before it is noticed. */
 const BALLAST_ROWS = 200_000;
+const BREAK_OFF_MS_MAX = 5000;
+/** Shorter than what runs would go on for. */
+const DELETE_MS_MAX = 30_000;
 
 describeDocker("backups, restores and tasks that run", ["postgres:17-alpine", "busybox:stable"], (docker) => {
   let server: DockerServer;
@@ -37,6 +41,7 @@ describeDocker("backups, restores and tasks that run", ["postgres:17-alpine", "b
   let database: string;
   let service: string;
   let storage: string;
+  let good: { readonly schedule: string; readonly execution: string };
 
   const ask = async <T = { uuid: string }>(method: string, path: string, body?: unknown): Promise<T> => {
     const answer = await server.rest(method, path, body);
@@ -84,11 +89,17 @@ describeDocker("backups, restores and tasks that run", ["postgres:17-alpine", "b
   const waiting = () =>
     until(async () => (await sql("select count(*) from pg_locks where not granted")) !== "0", 60_000);
 
+  /** Once it is whole: then it is sent away. */
+  const fileOf = async (schedule: string) => {
+    const [run] = await executions(schedule);
+    return run?.filename != null && existsSync(run.filename) ? run.filename : undefined;
+  };
+
   /** Each in its middle: a backup that is sent away, a restore, a task. */
-  async function disturbable(good: { readonly schedule: string; readonly execution: string }) {
+  async function disturbable() {
     gate.close();
     const schedule = await scheduled({ save_s3: true, s3_storage_uuid: storage });
-    await until(() => gate.isAwaited(), 60_000);
+    await until(async () => (await fileOf(schedule)) !== undefined && gate.isAwaited(), 60_000);
     await locked();
     const { uuid: restore } = await ask(
       "POST",
@@ -129,6 +140,10 @@ describeDocker("backups, restores and tasks that run", ["postgres:17-alpine", "b
     const { bucket, key, secret } = s3;
     const login = { name: "Far away", region: "eu-central-1", bucket, endpoint: gate.endpoint, key, secret };
     ({ uuid: storage } = await ask("POST", "/s3-storages", login));
+    const schedule = await scheduled({});
+    const { uuid: execution, status } = await endedBackup(schedule);
+    expect(status).toBe("success");
+    good = { schedule, execution };
   }, 240_000);
   afterAll(async () => {
     gate?.open();
@@ -138,12 +153,10 @@ describeDocker("backups, restores and tasks that run", ["postgres:17-alpine", "b
   }, 60_000);
 
   test("when the control plane is killed end as failed, leave nothing half, and are not begun again", async () => {
-    const schedule = await scheduled({});
-    const { uuid: execution, status } = await endedBackup(schedule);
-    expect(status).toBe("success");
+    const { schedule, execution } = good;
     await sql("delete from orders where id > 10");
     const files = readdirSync(folder());
-    const running = await disturbable({ schedule, execution });
+    const running = await disturbable();
     const { uuid: drill } = await ask("POST", `${backups()}/${schedule}/executions/${execution}/drill`);
     await until(async () => (await containersOf(drill)).length > 0);
 
@@ -184,5 +197,53 @@ describeDocker("backups, restores and tasks that run", ["postgres:17-alpine", "b
     await ask("POST", `${backups()}/${schedule}/executions/${execution}/restore`, {});
     await until(async () => (await restores())[0]?.status === "success", 60_000);
     expect(await rows()).toBe(ROWS);
+  }, 240_000);
+
+  test("are broken off within 5 seconds when they are deleted, and with what they are of, and leave nothing", async () => {
+    await sql("delete from orders where id > 10");
+    const objects = s3.objects();
+    gate.close();
+    const deleted = await scheduled({ save_s3: true, s3_storage_uuid: storage });
+    const file = await until(() => fileOf(deleted), 60_000);
+    const running = await disturbable();
+    const { uuid: drill } = await ask("POST", `${backups()}/${good.schedule}/executions/${good.execution}/drill`);
+    await until(async () => (await containersOf(drill)).length > 0);
+    // Those of killed control planes live on, as the documentation tells.
+    const sleeping = async () =>
+      Number(await execIn(docker, service, ["sh", "-c", "ps | grep -c '[s]leep 27182' || true"]));
+    const lives = await sleeping();
+
+    const within = async (work: () => Promise<unknown>, isGone: () => Promise<boolean> | boolean) => {
+      const askedMs = Date.now();
+      await work();
+      await until(isGone);
+      expect(Date.now() - askedMs).toBeLessThanOrEqual(BREAK_OFF_MS_MAX);
+    };
+    await within(
+      () => ask("DELETE", `${backups()}/${deleted}?delete_s3=true`),
+      () => !existsSync(file),
+    );
+    await within(
+      () => ask("DELETE", `${tasks()}/${running.task}`),
+      async () => (await sleeping()) < lives,
+    );
+
+    const { uuid: task } = await ask("POST", tasks(), { name: "more", command: COMMAND, frequency: "yearly" });
+    await ask("POST", `${tasks()}/${task}/run`);
+    await until(async () => (await sleeping()) === lives);
+    const paths = [`/databases/${database}`, `/services/${service}`];
+    await Promise.all(
+      paths.map(async (path) => {
+        await ask("DELETE", `${path}?delete_volumes=${path === paths[0]}`);
+        await until(async () => (await server.rest("GET", path)).status === 404, DELETE_MS_MAX);
+      }),
+    );
+    await until(async () => (await containersOf(drill)).length === 0);
+    await until(() => !existsSync(folder()) || readdirSync(folder()).length === 0);
+    // What waits before the gate is of nobody any more.
+    gate.open();
+    await until(() => s3.objects().length === objects.length);
+    const left = (await thingsOf(docker)).filter(({ what, resource }) => what !== "image" && resource !== undefined);
+    expect(left).toEqual([expect.objectContaining({ what: "volume", resource: service })]);
   }, 240_000);
 });

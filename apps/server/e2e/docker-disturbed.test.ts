@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { describeDocker, SERVER_IMAGE, type ServerContainer } from "@berth/testing";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { type Outcome, outcomeOf, requestDeployment } from "./applications.fixture.ts";
-import { disturbedPlace, dockerfile, type Place, setDockerfile, watching } from "./crash.fixture.ts";
-import type { PlacedResource } from "./placed-resource.fixture.ts";
+import { enginePlace, type Place, watching } from "./crash.fixture.ts";
+import { dockerfile, type PlacedResource, setDockerfile } from "./placed-resource.fixture.ts";
 import { until } from "./server.fixture.ts";
 
 const STEPS = ["checkout", "build", "start", "health", "switch"] as const;
@@ -21,7 +21,8 @@ describeDocker("a deployment to Docker, here and over SSH,", [SERVER_IMAGE, "bus
   let place: Place;
   let version = 0;
   beforeAll(async () => {
-    place = await disturbedPlace(docker, { BERTH_PAUSE: folder });
+    const one = ["application"] as const;
+    place = await enginePlace(docker, { here: one, machines: [one, one], env: { BERTH_PAUSE: folder } });
   }, 300_000);
   afterEach(() => release());
   afterAll(async () => {

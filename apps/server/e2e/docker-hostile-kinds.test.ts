@@ -1,81 +1,128 @@
-import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { describeDocker, hostileValues } from "@berth/testing";
-import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
-import { placeOf } from "./applications.fixture.ts";
-import { type DockerServer, dockerServer } from "./docker.fixture.ts";
-import { beyondLimits, type Json, type Tenant, tenantOf } from "./hostile.fixture.ts";
-import { COMPOSE_PLACES } from "./hostile-compose.fixture.ts";
+import { readdirSync } from "node:fs";
+import { describeDocker } from "@berth/testing";
+import { expect, test } from "vitest";
+import { dockerServer, execIn } from "./docker.fixture.ts";
+import { beyondLimits } from "./hostile.fixture.ts";
+import { COMPOSE_PLACES, composeOfTexts, composeText } from "./hostile-compose.fixture.ts";
+import { hostileGround, shuffled, someAtOnce } from "./hostile-ground.fixture.ts";
+import { endedTask, type TaskRun, tasksOf } from "./hostile-task.fixture.ts";
 
-const IMAGES = ["busybox:stable", "caddy:2"];
 /** Each place of a compose text meets so many values, and each value the next places. */
-const PLACES_EACH = 8;
+const PLACES_EACH = 4;
+/** Of the values: all are sent, and the kinds stand together in the corpus. */
+const RUN_EVERY = 12;
+const AT_ONCE = 4;
+/** Places that no value gets through: they are for words of the format, or reach out of the container. */
+const CLOSED = [
+  "a service's name",
+  "a volume's option",
+  "network_mode",
+  "pid",
+  "a network's driver",
+  "a security option",
+  "a capability",
+  "privileged",
+  "a device",
+];
 
-describeDocker("hostile values in databases and services", IMAGES, (docker) => {
-  const folder = mkdtempSync(join(tmpdir(), "berth-hostile-"));
-  const markers = join(folder, "markers");
-  const values = hostileValues(join(markers, "marker")).map(({ value }) => value);
-  const known = new Set<string>();
-  let server: DockerServer;
-  let tenant: Tenant;
-  let place: Json;
-
-  beforeAll(async () => {
-    mkdirSync(markers);
-    chmodSync(markers, 0o777);
-    server = await dockerServer(docker);
-    tenant = await tenantOf(server);
-    place = { ...(await placeOf(server)), server_uuid: server.dockerUuid };
-  }, 120_000);
-  afterEach(async () => {
-    expect(readdirSync(markers)).toEqual([]);
-    expect(await beyondLimits(docker, known)).toEqual([]);
+describeDocker("hostile values in services", ["busybox:stable", "caddy:2"], (docker) => {
+  const ground = hostileGround(async () => {
+    const server = await dockerServer(docker);
+    await server.rest("PATCH", `/servers/${server.dockerUuid}`, { concurrent_builds: AT_ONCE });
+    const breaches = (known: ReadonlySet<string>) => beyondLimits(docker, known);
+    return { server, serverUuid: server.dockerUuid, breaches };
   });
-  afterAll(async () => {
-    await server?.dispose();
-    rmSync(folder, { recursive: true, force: true });
-  });
+  const { values, texts, markers, tenant, create, created, deployed } = ground;
 
-  async function created(path: string, fields: Json): Promise<string> {
-    const { status, body } = await tenant.ask("POST", path, { ...place, ...fields });
-    expect(status, JSON.stringify(body)).toBe(201);
-    known.add(String(body.uuid));
-    return String(body.uuid);
-  }
-
-  async function inParallel<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
-    const left = [...items];
-    const next = async () => {
-      for (let item = left.shift(); item !== undefined; item = left.shift()) await work(item);
-    };
-    await Promise.all([next(), next(), next()]);
-  }
-
-  test("in every field of a database are refused or mere text", async () => {
-    const fields = await tenant.textFields("/databases/{uuid}");
-    expect(fields.length).toBeGreaterThan(20);
-    const uuid = await created("/databases/postgresql", {});
-    await inParallel(values, async (value) => {
-      await tenant.patchWhatIsTaken(`/databases/${uuid}`, Object.fromEntries(fields.map((name) => [name, value])));
+  test("at each place of a compose text are refused or mere text", async () => {
+    const uuid = await created("/services", { docker_compose: composeText("image", "busybox:stable") });
+    const places = Object.keys(COMPOSE_PLACES);
+    await someAtOnce([...values.entries()], async ([at, value]) => {
+      for (let n = 0; n < PLACES_EACH; n += 1) {
+        const name = places[(at * PLACES_EACH + n) % places.length] ?? "";
+        await tenant().ask("PATCH", `/services/${uuid}`, { docker_compose: composeText(name, value) });
+      }
+      const text = `services:\n  worker:\n    image: busybox:stable\n    command: ["sleep", "600"]\n    hostname: ${value}\n`;
+      await tenant().ask("PATCH", `/services/${uuid}`, { docker_compose: text });
+      const urls = [{ name: value, url: `http://${value}` }];
+      await tenant().ask("PATCH", `/services/${uuid}`, { urls });
     });
   }, 300_000);
 
-  test("at each place of a compose text are refused or mere text", async () => {
-    const uuid = await created("/services", { docker_compose: textOf("image", "busybox:stable") });
-    const places = Object.keys(COMPOSE_PLACES);
-    await inParallel([...values.entries()], async ([at, value]) => {
-      for (let n = 0; n < PLACES_EACH; n += 1) {
-        const name = places[(at * PLACES_EACH + n) % places.length] ?? "";
-        await tenant.ask("PATCH", `/services/${uuid}`, { docker_compose: textOf(name, value) });
-      }
-      const text = `services:\n  worker:\n    image: busybox:stable\n    command: ["sleep", "600"]\n    hostname: ${value}\n`;
-      await tenant.ask("PATCH", `/services/${uuid}`, { docker_compose: text });
-      const urls = [{ name: value, url: `http://${value}` }];
-      await tenant.ask("PATCH", `/services/${uuid}`, { urls });
-    });
-  }, 600_000);
-});
+  test("at places of a compose text that take them start it within its limits or fail it", async () => {
+    const closed: string[] = [];
+    const ended: string[] = [];
+    await someAtOnce(
+      [...Object.keys(COMPOSE_PLACES).entries()],
+      async ([at, name]) => {
+        // Another kind of value for each place, and the first that is taken.
+        for (const value of shuffled(values, at)) {
+          const uuid = await create("/services", { docker_compose: composeText(name, value) });
+          if (uuid === undefined) continue;
+          ended.push((await deployed(uuid)).status);
+          // What its volumes are is looked at while others run.
+          await tenant().ask("DELETE", `/services/${uuid}?delete_volumes=false`);
+          return;
+        }
+        closed.push(name);
+      },
+      AT_ONCE,
+    );
+    expect(closed.sort()).toEqual(CLOSED.toSorted());
+    // Many places are for text that the container alone reads.
+    expect(ended.filter((status) => status === "finished").length).toBeGreaterThan(ended.length / 3);
+  }, 300_000);
 
-/** JSON is YAML: the value stays the value, whatever is in it. */
-const textOf = (place: string, value: string): string => JSON.stringify(COMPOSE_PLACES[place]?.(value));
+  test("reach a container byte for byte wherever a compose text has room for text", async () => {
+    const uuid = await created("/services", { docker_compose: composeOfTexts(texts, markers) });
+    const data = texts.map((value, at) => ({ key: `NOTE_${at}`, value }));
+    expect((await tenant().ask("PATCH", `/services/${uuid}/envs/bulk`, { data })).status).toBe(201);
+    const outcome = await deployed(uuid);
+    expect(outcome, outcome.log).toMatchObject({ status: "finished" });
+    const filters = { label: [`berth.resource=${uuid}`, "berth.role=release"] };
+    const [found] = await docker.client.listContainers({ filters });
+    const { Config } = await docker.client.getContainer(found?.Id ?? "").inspect();
+    expect(Config.Cmd?.slice(3)).toEqual(texts);
+    expect(Config.Healthcheck?.Test?.slice(2)).toEqual(texts);
+    expect(Config.Labels).toMatchObject(Object.fromEntries(texts.map((value, at) => [`note.${at}`, value])));
+    expect(Config.Env).toEqual(expect.arrayContaining(texts.map((value, at) => `TEXT_${at}=${value}`)));
+    expect(Config.Env).toEqual(expect.arrayContaining(texts.map((value, at) => `NOTE_${at}=${value}`)));
+  }, 120_000);
+
+  test("in storages of a service are refused, or mounted from volumes of its own", async () => {
+    const uuid = await created("/services", { docker_compose: composeText("image", "busybox:stable") });
+    const { body } = await tenant().ask("GET", `/services/${uuid}`);
+    const [container] = body.applications as { uuid: string }[];
+    const path = `/services/${uuid}/storages`;
+    for (const [at, value] of values.entries()) {
+      const add = (storage: object) => tenant().ask("POST", path, { resource_uuid: container?.uuid, ...storage });
+      await add({ type: "persistent", name: value, mount_path: `/named/${at}` });
+      await add({ type: "persistent", name: `mounted-${at}`, mount_path: `/mounted/${value.slice(0, 100)}` });
+      await add({ type: "persistent", name: `host-${at}`, mount_path: `/host/${at}`, host_path: value });
+      await add({ type: "file", mount_path: `/content/${at}`, content: value });
+      await add({ type: "file", mount_path: `/folder/${at}`, is_directory: true, fs_path: value });
+    }
+    const outcome = await deployed(uuid);
+    expect(outcome, outcome.log).toMatchObject({ status: "finished" });
+  }, 120_000);
+
+  test("in tasks of a service run in its container and nowhere else", async () => {
+    const uuid = await created("/services", { docker_compose: composeOfTexts([], markers) });
+    expect(await deployed(uuid)).toMatchObject({ status: "finished" });
+    const runs: TaskRun[] = [];
+    await someAtOnce([...values.entries()], async ([at, value]) => {
+      for (const task of tasksOf(value)) {
+        const path = `/services/${uuid}/scheduled-tasks`;
+        const { status, body } = await tenant().ask("POST", path, task);
+        if (status !== 201) continue;
+        if (at % RUN_EVERY === 0) runs.push(...(await endedTask(tenant(), `${path}/${body.uuid}`)));
+        await tenant().ask("DELETE", `${path}/${body.uuid}`);
+      }
+    });
+    // A name that is refused, or a container that there is not, makes no task.
+    expect(runs.length).toBeGreaterThan(values.length / RUN_EVERY / 2);
+    // They do what they were made for where nothing else is harmed.
+    expect(await execIn(docker, uuid, ["ls", markers])).toContain("marker");
+    expect(readdirSync(markers)).toEqual([]);
+  }, 120_000);
+});

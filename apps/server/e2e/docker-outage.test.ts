@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { describeDocker, SERVER_IMAGE } from "@berth/testing";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { deploy, outcomeOf, requestDeployment } from "./applications.fixture.ts";
-import { type Place, sshPlace, watching } from "./crash.fixture.ts";
+import { enginePlace, type Place, watching } from "./crash.fixture.ts";
 import { until } from "./server.fixture.ts";
 
 const PATIENCE_SECONDS = "2";
@@ -17,7 +17,7 @@ describeDocker(
     let place: Place;
     beforeAll(async () => {
       const env = { BERTH_PAUSE: folder, BERTH_OUTAGE: PATIENCE_SECONDS };
-      place = await sshPlace(docker, { machines: 1, env });
+      place = await enginePlace(docker, { machines: [["application"]], env });
     }, 300_000);
     afterEach(() => release());
     afterAll(async () => {

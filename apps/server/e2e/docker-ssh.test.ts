@@ -92,16 +92,28 @@ describeDocker("a server over SSH", ["server:debian13", "node:24-alpine", "caddy
     expect(await visit()).toBe("1 200");
   }, 180_000);
 
-  test("runs the containers of a service, which find each other, behind its own proxy", async () => {
-    const api = 'require("http").createServer((q, r) => r.end("from api")).listen(4000)';
+  test("runs the containers of a service, which find each other and their files, behind its own proxy", async () => {
+    const api = `const { readFileSync } = require("fs");
+      const texts = ["/file/greeting", "/config", "/folder/there"].map((path) => readFileSync(path, "utf8"));
+      require("http").createServer((q, r) => r.end(texts.join(" "))).listen(4000)`;
+    await machine.exec(["sh", "-c", "mkdir -p /srv/shared && printf folder >/srv/shared/there"]);
     const web = `require("http").createServer(async (q, r) => r.end(await (await fetch("http://api:4000")).text())).listen(3000)`;
     const service = (program: string) => ({ image: "node:24-alpine", command: ["node", "-e", program] });
     const docker_compose = JSON.stringify({
       services: {
         web: { ...service(web), environment: ["SERVICE_URL_WEB_3000"], depends_on: ["api"] },
-        api: { ...service(api), volumes: ["data:/data"] },
+        api: {
+          ...service(api),
+          volumes: [
+            "data:/data",
+            { type: "bind", source: "./greeting", target: "/file/greeting", content: "file" },
+            "/srv/shared:/folder:ro",
+          ],
+          configs: [{ source: "told", target: "/config" }],
+        },
       },
       volumes: { data: {} },
+      configs: { told: { content: "config" } },
     });
     const where = { ...(await placeOf(server)), server_uuid: serverUuid };
     const made = await server.rest("POST", "/services", { ...where, docker_compose, instant_deploy: true });
@@ -111,7 +123,7 @@ describeDocker("a server over SSH", ["server:debian13", "node:24-alpine", "caddy
     const [deployment] = (body as { deployments: { deployment_uuid: string }[] }).deployments;
     const outcome = await outcomeOf(server, deployment?.deployment_uuid ?? "");
     expect(outcome, outcome.log).toMatchObject({ status: "finished" });
-    expect(await visit("/", new URL(domains[0] ?? "").hostname)).toBe("from api 200");
+    expect(await visit("/", new URL(domains[0] ?? "").hostname)).toBe("file config folder 200");
   }, 180_000);
 
   test("is empty again after it was deleted with force", async () => {

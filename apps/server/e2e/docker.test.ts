@@ -51,6 +51,14 @@ describeDocker("this machine's Docker engine", ["node:24-alpine", "caddy:2"], (d
     expect(await statusOf(app.uuid)).toBe("running:healthy");
   });
 
+  test("tells of a URL that leads to a port where nothing listens", async () => {
+    const { uuid } = await create({ name: "deaf", domains: "http://deaf.test:9999,http://deaf.test:3000/heard" });
+    const outcome = await deploy(server, uuid);
+    expect(outcome, outcome.log).toMatchObject({ status: "finished" });
+    expect(outcome.log.split("nothing listens")).toHaveLength(2);
+    expect(outcome.log).toContain("http://deaf.test:9999 leads to port 9999 of the container, where nothing listens.");
+  }, 120_000);
+
   test("fails no request through deployments under load", async () => {
     const agent = new Agent({ keepAlive: true, maxSockets: 8 });
     const failures: string[] = [];

@@ -53,13 +53,45 @@ describeDocker("variables on a real engine", ["busybox:stable", "redis:8-alpine"
   }, 120_000);
   afterAll(() => server?.dispose());
 
+  /** Gives a resource these variables: by their values, or by references to what each scope in turn shares. */
+  async function give(envs: string, wanted: Readonly<Record<string, string>>, isShared: boolean) {
+    const { project_uuid, environment_name } = await placeOf(server);
+    const owners = [
+      ["team", "/teams/current"],
+      ["project", `/projects/${project_uuid}`],
+      ["environment", `/projects/${project_uuid}/environments/${environment_name}`],
+      ["server", `/servers/${server.dockerUuid}`],
+    ] as const;
+    const of = Object.entries(wanted).map(([key, value], at) => ({ key, value, at: at % owners.length }));
+    const save = async (path: string, data: readonly object[]) => {
+      const { status, body } = await server.rest("PATCH", `${path}/bulk`, { data });
+      expect(status, JSON.stringify(body)).toBeLessThan(300);
+    };
+    if (!isShared)
+      return await save(
+        envs,
+        of.map(({ key, value }) => ({ key, value })),
+      );
+    for (const [index, [, path]] of owners.entries()) {
+      const own = of.filter(({ at }) => at === index);
+      await save(
+        `${path}/shared-variables`,
+        own.map(({ key, value }) => ({ key, value })),
+      );
+    }
+    await save(
+      envs,
+      of.map(({ key, at }) => ({ key, value: `{{ ${owners[at]?.[0]}.${key} }}` })),
+    );
+  }
+
   test.each([
-    ["values that have broken something before", KNOWN],
-    ["any values", fc.sample(anyValue, { numRuns: 60, seed: SEED })],
-    ["any values, once more", fc.sample(anyValue, { numRuns: 60, seed: SEED + 1 })],
+    ["values that have broken something before", KNOWN, false],
+    ["any values", fc.sample(anyValue, { numRuns: 60, seed: SEED }), false],
+    ["any values that are shared", [...KNOWN, ...fc.sample(anyValue, { numRuns: 60, seed: SEED + 1 })], true],
   ])(
     "reach a build and a container byte for byte: %s",
-    async (_what, values) => {
+    async (_what, values, isShared) => {
       const wanted = Object.fromEntries(values.map((value, at) => [`VALUE_${at}`, value]));
       const { status, body } = await server.rest("POST", "/applications/dockerfile", {
         ...(await placeOf(server)),
@@ -69,9 +101,7 @@ describeDocker("variables on a real engine", ["busybox:stable", "redis:8-alpine"
       });
       expect(status, JSON.stringify(body)).toBe(201);
       const { uuid } = body as { uuid: string };
-      const data = Object.entries(wanted).map(([key, value]) => ({ key, value }));
-      const sent = await server.rest("PATCH", `/applications/${uuid}/envs/bulk`, { data });
-      expect(sent.status, JSON.stringify(sent.body)).toBe(201);
+      await give(`/applications/${uuid}/envs`, wanted, isShared);
 
       const outcome = await deploy(server, uuid);
       expect(outcome.status, `${outcome.log}\nseed ${SEED}`).toBe("finished");
@@ -98,18 +128,18 @@ ${names.map((name) => `      ${name}: "\${${name}}"`).join("\n")}
 `;
 
   test.each([
-    ["a database", "databases", "/databases/redis", { image: "redis:8-alpine" }],
-    ["a service", "services", "/services", { docker_compose: compose }],
+    ["a database", "databases", "/databases/redis", { image: "redis:8-alpine" }, false],
+    ["a service", "services", "/services", { docker_compose: compose }, false],
+    ["a database that refers to shared ones", "databases", "/databases/redis", { image: "redis:8-alpine" }, true],
+    ["a service that refers to shared ones", "services", "/services", { docker_compose: compose }, true],
   ])(
     "reach %s byte for byte",
-    async (_what, kind, path, fields) => {
+    async (_what, kind, path, fields, isShared) => {
       const place = { ...(await placeOf(server)), server_uuid: server.dockerUuid };
       const created = await server.rest("POST", path, { ...place, ...fields });
       expect(created.status, JSON.stringify(created.body)).toBe(201);
       const { uuid } = created.body as { uuid: string };
-      const data = Object.entries(WANTED).map(([key, value]) => ({ key, value }));
-      const sent = await server.rest("PATCH", `/${kind}/${uuid}/envs/bulk`, { data });
-      expect(sent.status, JSON.stringify(sent.body)).toBe(201);
+      await give(`/${kind}/${uuid}/envs`, WANTED, isShared);
       const started = await server.rest("POST", `/${kind}/${uuid}/start`);
       expect(started.status, JSON.stringify(started.body)).toBe(200);
 
@@ -120,6 +150,39 @@ ${names.map((name) => `      ${name}: "\${${name}}"`).join("\n")}
     },
     120_000,
   );
+
+  test("of what is shared tell of what is not there, stand in no log, and change with the next deployment", async () => {
+    const secret = `part-of-a-url-${SEED}`; // Another one each time, so that the build is not taken from the cache.
+    const share = (value: string) =>
+      server.rest("PATCH", "/teams/current/shared-variables/bulk", { data: [{ key: "PART", value }] });
+    await share(secret);
+    const { body } = await server.rest("POST", "/applications/dockerfile", {
+      ...(await placeOf(server)),
+      server_uuid: server.dockerUuid,
+      dockerfile: Buffer.from(`${dockerfile(["URL"])}RUN echo "the part is ${secret}"\n`).toString("base64"),
+      ports_exposes: "80",
+    });
+    const { uuid } = body as { uuid: string };
+    await server.rest("PATCH", `/applications/${uuid}/envs/bulk`, {
+      data: [
+        { key: "VALUE_1", value: "postgres://u:{{ team.PART }}@db" },
+        { key: "VALUE_2", value: "{{ server.NONE }}" },
+      ],
+    });
+    const first = await deploy(server, uuid);
+    expect(first, first.log).toMatchObject({ status: "finished" });
+    expect(first.log).toContain("The variable VALUE_2 refers to {{ server.NONE }}: no shared variable");
+    expect(first.log).toContain("the part is");
+    expect(first.log).not.toContain(secret);
+    const { fqdn } = (await server.rest("GET", `/applications/${uuid}`)).body as { fqdn: string };
+    const seen = async () => valuesIn((await get(server, new URL(fqdn).hostname, "/")).body);
+    expect(await seen()).toEqual({ VALUE_1: `postgres://u:${secret}@db`, VALUE_2: "{{ server.NONE }}" });
+    await share("another-part");
+    expect((await seen()).VALUE_1).toContain(secret);
+    const second = await deploy(server, uuid);
+    expect(second, second.log).toMatchObject({ status: "finished" });
+    expect((await seen()).VALUE_1).toBe("postgres://u:another-part@db");
+  }, 120_000);
 
   async function outputOf(stream: NodeJS.ReadableStream): Promise<string> {
     const output = new PassThrough();

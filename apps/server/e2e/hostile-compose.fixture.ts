@@ -1,5 +1,29 @@
 type Part = Readonly<Record<string, unknown>>;
 
+/** JSON is YAML: the value stays the value, whatever is in it. */
+export const composeText = (place: string, value: string): string => JSON.stringify(COMPOSE_PLACES[place]?.(value));
+
+/**
+ * All values at once at each place that is for free text, and references to variables `NOTE_0` and so on of the service.
+ * @param markers Made in the container.
+ */
+export function composeOfTexts(values: readonly string[], markers: string): string {
+  const texts = values.map((value) => value.replaceAll("$", "$$$$"));
+  const numbered = <T>(name: string, textOf: (text: string, at: number) => T) =>
+    Object.fromEntries(texts.map((text, at) => [`${name}${at}`, textOf(text, at)]));
+  const worker = {
+    ...WORKER,
+    command: ["sh", "-c", `mkdir -p ${markers} && sleep 600`, ...texts],
+    environment: { ...numbered("TEXT_", (text) => text), ...numbered("NOTE_", (_, at) => `\${NOTE_${at}}`) },
+    // Whose `$` are text by themselves.
+    labels: Object.fromEntries(values.map((value, at) => [`note.${at}`, value])),
+    healthcheck: { test: ["CMD", "true", ...texts], interval: "1s", retries: 2 },
+    configs: texts.map((_, at) => ({ source: `text-${at}`, target: `/texts/${at}` })),
+    "x-note": texts,
+  };
+  return JSON.stringify({ services: { worker }, configs: numbered("text-", (text) => ({ content: text })) });
+}
+
 /** A compose text with a value at each of the places that a user may write into, as data of the text. */
 export const COMPOSE_PLACES: Readonly<Record<string, (value: string) => Part>> = {
   "a service's name": (value) => ({ services: { [value]: WORKER } }),
@@ -70,7 +94,14 @@ export const COMPOSE_PLACES: Readonly<Record<string, (value: string) => Part>> =
   "the text's name": (name) => ({ name, services: { worker: WORKER } }),
 };
 
-const WORKER: Part = { image: "busybox:stable", init: true, command: ["sleep", "600"], stop_grace_period: "1s" };
+// Its check says soon that it runs; without one it is watched for a while.
+const WORKER: Part = {
+  image: "busybox:stable",
+  init: true,
+  command: ["sleep", "600"],
+  stop_grace_period: "1s",
+  healthcheck: { test: ["CMD", "true"], interval: "1s", retries: 2 },
+};
 
 function worker(part: (value: string) => Part): (value: string) => Part {
   return (value) => ({ services: { worker: { ...WORKER, ...part(value) } } });

@@ -1,4 +1,4 @@
-import type { DockerFixture } from "@berth/testing";
+import type { DockerFixture, ServerContainer } from "@berth/testing";
 import { expect } from "vitest";
 import type { TestServer } from "./server.fixture.ts";
 
@@ -85,12 +85,29 @@ export async function tenantOf(server: TestServer, abilities: readonly string[] 
   return { ask, patchWhatIsTaken, textFields };
 }
 
+type Inspected = Awaited<ReturnType<ReturnType<DockerFixture["client"]["getContainer"]>["inspect"]>>;
+interface Volume {
+  readonly Name: string;
+  readonly Labels: Readonly<Record<string, string>> | null;
+}
+
+/** What an engine has of Berth's. */
+interface Holdings {
+  readonly releases: readonly Inspected[];
+  readonly isOwnNetwork: (name: string) => boolean;
+  readonly volumes: readonly Volume[];
+}
+
 /**
  * Everything that this instance runs and that is not its proxy, against what a tenant may have.
  * @param known Uuids of what the tenant has made.
  */
 export async function beyondLimits(docker: DockerFixture, known: ReadonlySet<string>): Promise<readonly string[]> {
   const filters = { label: [`berth.instance=${docker.instance}`, "berth.role=release"] };
+  const own = { label: [`berth.instance=${docker.instance}`] };
+  const ownNetworks = async () => (await docker.client.listNetworks({ filters: own })).map(({ Name }) => Name);
+  // Others come and go meanwhile, each with its network.
+  const before = await ownNetworks();
   const containers = await docker.client.listContainers({ all: true, filters });
   const all = await Promise.all(
     containers.map(({ Id }) =>
@@ -100,16 +117,54 @@ export async function beyondLimits(docker: DockerFixture, known: ReadonlySet<str
         .catch(() => undefined),
     ),
   );
-  const own = { label: [`berth.instance=${docker.instance}`] };
-  const networks = new Set((await docker.client.listNetworks({ filters: own })).map(({ Name }) => Name));
+  const networks = new Set([...before, ...(await ownNetworks())]);
   const { Volumes } = await docker.client.listVolumes({ filters: own });
-  const ownerOf = new Map((Volumes ?? []).map(({ Name, Labels }) => [Name, Labels?.["berth.resource"]]));
-  const foreignNetworks = (names: readonly string[]) =>
-    names.filter((name) => name !== "none" && !name.startsWith(docker.run) && !networks.has(name));
-  return all.flatMap((container) => {
-    if (container === undefined) return [];
+  return limitsLeft(known, {
+    releases: all.filter((container) => container !== undefined),
+    isOwnNetwork: (name) => name.startsWith(docker.run) || networks.has(name),
+    volumes: Volumes ?? [],
+  });
+}
+
+/**
+ * The same of a server on which nobody else's containers run.
+ * @param withRights Uuids of what was given folders or rights of the server: it is the team's own machine, which its
+ *   members may give.
+ */
+export async function beyondLimitsOn(
+  machine: ServerContainer,
+  known: ReadonlySet<string>,
+  withRights: ReadonlySet<string>,
+): Promise<readonly string[]> {
+  const lines = async (...argv: string[]): Promise<readonly string[]> =>
+    (await machine.exec(["docker", ...argv])).output.split("\n").filter((line) => line !== "");
+  const inspected = async <T>(type: string, names: readonly string[]): Promise<readonly T[]> => {
+    const answers = await Promise.all(
+      names.map((name) => machine.exec(["docker", "inspect", "--type", type, "--format", "{{json .}}", name])),
+    );
+    // What was removed in between is told as an error.
+    return answers.filter(({ exitCode }) => exitCode === 0).map(({ output }) => JSON.parse(output));
+  };
+  const ownNetworks = () => lines("network", "ls", "--filter", "label=berth.instance", "--format", "{{.Name}}");
+  const before = await ownNetworks();
+  const releases = await inspected<Inspected>(
+    "container",
+    await lines("ps", "-aq", "--filter", "label=berth.role=release"),
+  );
+  const networks = new Set([...before, ...(await ownNetworks())]);
+  return limitsLeft(known, {
+    releases: releases.filter(({ Config }) => !withRights.has(Config.Labels["berth.resource"] ?? "")),
+    isOwnNetwork: (name) => name === "berth" || networks.has(name),
+    volumes: await inspected("volume", await lines("volume", "ls", "-q", "--filter", "label=berth.instance")),
+  });
+}
+
+function limitsLeft(known: ReadonlySet<string>, { releases, isOwnNetwork, volumes }: Holdings): readonly string[] {
+  const ownerOf = new Map(volumes.map(({ Name, Labels }) => [Name, Labels?.["berth.resource"]]));
+  return releases.flatMap((container) => {
     const { HostConfig, Mounts, NetworkSettings, Config } = container;
     const owner = Config.Labels["berth.resource"] ?? "";
+    const foreign = Object.keys(NetworkSettings.Networks).filter((name) => name !== "none" && !isOwnNetwork(name));
     const wrong = {
       privileged: HostConfig.Privileged,
       capabilities: (HostConfig.CapAdd ?? []).length > 0,
@@ -118,8 +173,7 @@ export async function beyondLimits(docker: DockerFixture, known: ReadonlySet<str
       processes: !["", "private"].includes(HostConfig.PidMode ?? ""),
       memory: !["", "private", "shareable"].includes(HostConfig.IpcMode ?? ""),
       host: [HostConfig.NetworkMode, HostConfig.UTSMode, HostConfig.UsernsMode].includes("host"),
-      [`network ${foreignNetworks(Object.keys(NetworkSettings.Networks))}`]:
-        foreignNetworks(Object.keys(NetworkSettings.Networks)).length > 0,
+      [`network ${foreign}`]: foreign.length > 0,
       mounts: Mounts.some(({ Type, Name = "" }) => Type !== "volume" || ownerOf.get(Name) !== owner),
       foreign: !known.has(owner),
     };

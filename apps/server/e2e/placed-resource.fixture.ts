@@ -1,6 +1,16 @@
-import type { DockerFixture } from "@berth/testing";
-import { type Answer, deployFirst, get, made, placeOf } from "./applications.fixture.ts";
-import { type DockerServer, execIn } from "./docker.fixture.ts";
+import { type Answer, deployFirst, made, placeOf } from "./applications.fixture.ts";
+import { execIn } from "./docker.fixture.ts";
+import type { SeenServer } from "./seen-server.fixture.ts";
+import type { TestServer } from "./server.fixture.ts";
+
+export type HungStep = "build" | "start" | "health";
+
+/** Where nothing is ever answered, as a server reaches it. */
+export interface Nowhere {
+  /** One that its registry seems to have, so that its pull ends never. */
+  readonly image: string;
+  readonly url: string;
+}
 
 /** What is deployed again and again while Berth dies. */
 export interface PlacedResource {
@@ -11,6 +21,8 @@ export interface PlacedResource {
   readonly isSeamless: boolean;
   /** Sets what the next deployment shall serve. */
   change(version: string): Promise<void>;
+  /** Sets that the next deployment comes to no end of this step. */
+  hang?(step: HungStep, nowhere: Nowhere): Promise<void>;
   visit(): Promise<Answer>;
   /** How many of its releases run. What a rollback may need is kept beside, stopped, for applications only. */
   releases(): Promise<number>;
@@ -18,22 +30,54 @@ export interface PlacedResource {
   readonly kept?: { add(text: string): Promise<unknown>; all(): Promise<readonly string[]> };
   /** How many containers and images of a deployment there are, running or not. Processes leave none of either. */
   traces(deploymentUuid: string): Promise<number>;
+  /** Of what it has on this machine. */
+  dispose?(): Promise<void>;
 }
 
+export async function placedApplication(seen: SeenServer): Promise<PlacedResource> {
+  const { server } = seen;
+  const fields = { dockerfile: dockerfile("0"), ports_exposes: "80" };
+  const uuid = await deployedOnce(seen, "/applications/dockerfile", fields);
+  const { fqdn } = (await server.rest("GET", `/applications/${uuid}`)).body as { fqdn: string };
+  const { hostname } = new URL(fqdn);
+  return {
+    ...placed(seen, { kind: "applications", uuid, size: 1 }),
+    isSeamless: true,
+    change: (version) => setDockerfile(server, uuid, dockerfile(version)),
+    visit: () => seen.visit(hostname),
+  };
+}
+
+export const setDockerfile = (server: TestServer, uuid: string, text: string): Promise<void> =>
+  changed(server, `/applications/${uuid}`, { dockerfile: text });
+
+/** @param lines Between the base and the program, as something that takes its time. */
+export const dockerfile = (version: string, ...lines: string[]): string =>
+  [
+    "FROM busybox:stable",
+    `RUN mkdir /www && printf %s ${version} >/www/index.html`,
+    ...lines,
+    'CMD ["httpd", "-f", "-p", "80", "-h", "/www"]',
+    "",
+  ].join("\n");
+
 /** Says which version it is by a setting of its configuration. */
-export async function placedDatabase(docker: DockerFixture, server: DockerServer): Promise<PlacedResource> {
-  const configuration = (version: string) => ({ postgres_conf: `cluster_name = '${version}'` });
-  const uuid = await make(server, "/databases/postgresql", {
-    ...{ image: "postgres:17-alpine", health_check_interval: 1, health_check_retries: 60 },
+export async function placedDatabase(seen: SeenServer): Promise<PlacedResource> {
+  const { server } = seen;
+  const image = DATABASE_IMAGE;
+  const configuration = (version: string) => ({ image, postgres_conf: `cluster_name = '${version}'` });
+  const uuid = await deployedOnce(seen, "/databases/postgresql", {
+    ...{ health_check_interval: 1, health_check_retries: 60 },
     ...configuration("0"),
   });
   const login = ["--username=postgres", "--quiet", "--no-align", "--tuples-only"];
-  const sql = (statement: string) => execIn(docker, uuid, ["psql", ...login, `--command=${statement}`]);
+  const sql = (statement: string) => execIn(seen, uuid, ["psql", ...login, `--command=${statement}`]);
   await sql("create table kept (at serial, what text)");
   return {
-    ...placed(docker, { kind: "databases", uuid, size: 1 }),
+    ...placed(seen, { kind: "databases", uuid, size: 1 }),
     isSeamless: false,
     change: (version) => changed(server, `/databases/${uuid}`, configuration(version)),
+    hang: (step, nowhere) => changed(server, `/databases/${uuid}`, { image, ...HUNG_DATABASE[step](nowhere) }),
     visit: async () => ({ status: 200, body: await sql("show cluster_name") }),
     kept: {
       add: (text) => sql(`insert into kept (what) values ('${text}')`),
@@ -42,89 +86,46 @@ export async function placedDatabase(docker: DockerFixture, server: DockerServer
   };
 }
 
-/** Several containers, of which one keeps something. */
-export async function placedStack(docker: DockerFixture, server: DockerServer): Promise<PlacedResource> {
-  const store = `
-  store:
-    image: busybox:stable
-    init: true
-    command: ["httpd", "-f", "-p", "8000", "-h", "/data"]
-    volumes: ["data:/data"]
-    healthcheck: { test: ["CMD", "test", "-d", "/data"], interval: 500ms, retries: 40 }
-volumes: { data: }
-`;
-  const { uuid, resource } = await composed(docker, server, { text: (version) => web(version) + store, size: 2 });
-  const shell = (script: string) => execIn(docker, uuid, ["sh", "-c", script], "berth.container=store");
-  return {
-    ...resource,
-    isSeamless: false,
-    kept: {
-      add: (text) => shell(`echo ${text} >>/data/kept; sync`),
-      all: async () => linesOf(await shell("cat /data/kept")),
-    },
-  };
-}
+export const DATABASE_IMAGE = "postgres:17-alpine";
 
-/** One container, of which two may run. */
-export async function placedService(docker: DockerFixture, server: DockerServer): Promise<PlacedResource> {
-  const { resource } = await composed(docker, server, { text: web, size: 1 });
-  return { ...resource, isSeamless: true };
-}
-
-const web = (version: string): string => `
-services:
-  web:
-    image: busybox:stable
-    init: true
-    command: ["sh", "-c", "mkdir /www; printf %s $$VERSION >/www/index.html; exec httpd -f -p 8080 -h /www"]
-    environment: { SERVICE_URL_WEB_8080: /, VERSION: "${version}" }
-    healthcheck: { test: ["CMD", "wget", "-qO", "/dev/null", "http://127.0.0.1:8080/"], interval: 500ms, retries: 40 }
-`;
-
-async function composed(
-  docker: DockerFixture,
-  server: DockerServer,
-  { text, size }: { readonly text: (version: string) => string; readonly size: number },
-) {
-  const uuid = await make(server, "/services", { docker_compose: text("0") });
-  const { body } = await server.rest("GET", `/services/${uuid}`);
-  const [{ fqdn } = { fqdn: "" }] = (body as { applications: { fqdn: string }[] }).applications;
-  const { hostname } = new URL(fqdn);
-  const resource = {
-    ...placed(docker, { kind: "services", uuid, size }),
-    change: (version: string) => changed(server, `/services/${uuid}`, { docker_compose: text(version) }),
-    visit: (): Promise<Answer> => get(server, hostname),
-  };
-  return { uuid, resource };
-}
+const HUNG_DATABASE: Readonly<Record<HungStep, (nowhere: Nowhere) => object>> = {
+  build: ({ image }) => ({ image }),
+  // Its container starts at once.
+  start: () => ({ postgres_conf: "work_mem = '8MB'" }),
+  // It listens where nobody asks.
+  health: () => ({ postgres_conf: "port = 5433" }),
+};
 
 /** Makes it and deploys it once. */
-async function make(server: DockerServer, path: string, fields: object): Promise<string> {
-  const where = { ...(await placeOf(server)), server_uuid: server.dockerUuid };
-  const uuid = await made(server, path, { ...where, ...fields });
+export async function deployedOnce({ server, serverUuid }: SeenServer, path: string, fields: object): Promise<string> {
+  const uuid = await made(server, path, { ...(await placeOf(server)), server_uuid: serverUuid, ...fields });
   await deployFirst(server, uuid);
   return uuid;
 }
 
-async function changed(server: DockerServer, path: string, fields: object): Promise<void> {
+export async function changed(server: TestServer, path: string, fields: object): Promise<void> {
   const { status, body } = await server.rest("PATCH", path, fields);
-  if (status !== 200) throw new Error(`Not changed: ${path} ${status} ${JSON.stringify(body)}`);
+  if (status >= 300) throw new Error(`Not changed: ${path} ${status} ${JSON.stringify(body)}`);
 }
 
 /** @param size Of a release, in containers. */
-function placed(
-  { client }: DockerFixture,
+export function placed(
+  { client }: SeenServer,
   { kind, uuid, size }: Pick<PlacedResource, "kind" | "uuid"> & { readonly size: number },
 ) {
-  const containers = async (label: string) =>
-    (await client.listContainers({ all: true, filters: { label: [label] } })).length;
+  const containers = async (all: boolean, ...label: string[]) =>
+    (await client.listContainers({ all, filters: { label } })).length;
   return {
     kind,
     uuid,
-    // Nothing of what was replaced stays beside it.
-    releases: async () => (await containers(`berth.resource=${uuid}`)) / size,
-    traces: (deploymentUuid: string) => containers(`berth.deployment=${deploymentUuid}`),
+    releases: async () =>
+      (await containers(kind !== "applications", `berth.resource=${uuid}`, "berth.role=release")) / size,
+    async traces(deploymentUuid: string) {
+      const reference = [`berth/*:${deploymentUuid}`, `berth/*:${deploymentUuid}.*`];
+      const images = await client.listImages({ filters: { reference } });
+      return (await containers(true, `berth.deployment=${deploymentUuid}`)) + images.length;
+    },
   };
 }
 
-const linesOf = (text: string): readonly string[] => text.split("\n").filter((line) => line !== "");
+export const linesOf = (text: string): readonly string[] => text.split("\n").filter((line) => line !== "");

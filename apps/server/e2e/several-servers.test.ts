@@ -11,7 +11,7 @@ import {
 } from "@berth/testing";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { deployFirst, made, placeOf } from "./applications.fixture.ts";
-import { sshServer } from "./crash.fixture.ts";
+import { sshServer } from "./seen-server.fixture.ts";
 import { type TestServer, testServer, until } from "./server.fixture.ts";
 
 interface Run {

@@ -48,6 +48,8 @@ export function fleet(make: (server: ServerRecord) => Member | undefined): Fleet
     if (isClosed) return undefined;
     const known = members.get(server.id);
     const record = records.get(server.id);
+    // All loops ask with the same records again and again.
+    if (known !== undefined && record === server) return known;
     // Who asks with what was read a moment ago does not undo what has changed since.
     if (known !== undefined && record !== undefined && server.updated_at < record.updated_at) return known;
     if (known !== undefined) {

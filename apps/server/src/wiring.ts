@@ -134,6 +134,7 @@ export async function wire(
       stores: storesFor,
       source,
       engineFor,
+      hasCleanup: (server) => cleanerFor(server) !== undefined,
       planCleanup: (server) => planServerCleanup({ stores: system, cleanerFor }, server),
       publicUrl: (url, serverId) => members.known(serverId)?.proxy.publicUrl(url) ?? url,
       instanceUrl: config.publicUrl ?? null,

@@ -7,7 +7,7 @@ export interface SecretTaker {
   changed(path: string, body: object): Promise<unknown>;
   /** Makes the application that bears an application's secrets; `fields` among what it is made with. */
   application(fields: object, canary: (field: string) => string): Promise<string>;
-  readonly where: object;
+  readonly where: { readonly project_uuid: string; readonly environment_name: string; readonly server_uuid: string };
   /** One that the API takes. Its second line is what is looked for. */
   readonly privateKey: string;
 }
@@ -57,6 +57,19 @@ export async function plantCanaries({ made, changed, application, where, private
 
   await made(`/applications/${uuid}/envs`, { key: "SECRET", value: canary("EnvironmentVariable.value") });
   sameAs.add("EnvironmentVariable.real_value");
+  const project = `/projects/${where.project_uuid}`;
+  const owners = {
+    team: "/teams/current",
+    project,
+    environment: `${project}/environments/${where.environment_name}`,
+    server: `/servers/${where.server_uuid}`,
+  };
+  for (const [scope, owner] of Object.entries(owners)) {
+    const name = scope === "team" ? "SharedVariable.value" : `SharedVariable.value of a ${scope}`;
+    await made(`${owner}/shared-variables`, { key: "CANARY", value: canary(name) });
+  }
+  const value = Object.keys(owners).map((scope) => `{{ ${scope}.CANARY }}`);
+  await made(`/applications/${uuid}/envs`, { key: "REFERS", value: value.join(" ") });
   await made(`/applications/${uuid}/storages`, {
     type: "file",
     mount_path: "/app/f",

@@ -1,8 +1,10 @@
 import { readFileSync } from "node:fs";
 import { connect } from "node:net";
+import type Docker from "dockerode";
 import type { DockerFixture } from "./docker.ts";
 import { type ExecResult, type TestContainer, until } from "./docker-container.ts";
 import { type SshKeyPair, sshKeyPair } from "./git-ssh-server.ts";
+import { serverEngine } from "./server-engine.ts";
 
 /** What a server in a container is made of. */
 export const SERVER_IMAGE = "server:debian13";
@@ -15,6 +17,8 @@ export interface ServerContainer {
   readonly user: "root";
   readonly keys: SshKeyPair;
   readonly container: TestContainer;
+  /** Its engine, not over SSH. */
+  readonly client: Docker;
   /** Runs a program on the server, not over SSH. */
   exec(argv: readonly string[]): Promise<ExecResult>;
   /** Copies images from this machine's engine. */
@@ -79,8 +83,10 @@ function serverOf(
     if (result.exitCode !== 0) throw new Error(`${argv.join(" ")} on ${name} ended with ${result.output}`);
     return result;
   };
+  // sshd is asked last and so only until it listens: it counts each connection that logs nobody in against the
+  // address it came from, and above 15 of them it drops whatever else comes from there (PerSourcePenalties).
   const isReady = async () =>
-    (await isListening(address)) && (!hasDocker || (await container.exec(["docker", "version"])).exitCode === 0);
+    (!hasDocker || (await container.exec(["docker", "version"])).exitCode === 0) && (await isListening(address));
   return {
     name,
     address,
@@ -88,6 +94,7 @@ function serverOf(
     user: "root",
     keys,
     container,
+    client: serverEngine(docker.client, container.container),
     exec: (argv) => container.exec(argv),
     async loadImages(...images) {
       const load = async () => {

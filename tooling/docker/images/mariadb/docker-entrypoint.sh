@@ -1,6 +1,6 @@
 #!/bin/bash
 # The settings of the image that users know, as MARIADB_* or MYSQL_*, also as *_FILE: ROOT_PASSWORD, DATABASE, USER,
-# PASSWORD, ALLOW_EMPTY_ROOT_PASSWORD, RANDOM_ROOT_PASSWORD; /docker-entrypoint-initdb.d/*.sql
+# PASSWORD, ALLOW_EMPTY_ROOT_PASSWORD, RANDOM_ROOT_PASSWORD; /docker-entrypoint-initdb.d/*.{sh,sql}
 set -eo pipefail
 DATA=/var/lib/mysql
 [ "${1:0:1}" = - ] && set -- mariadbd "$@"
@@ -45,7 +45,7 @@ statements() {
 }
 
 initialise() {
-  local root log=/tmp/initialise.log file
+  local root log=/tmp/initialise.log
   root=$(setting ROOT_PASSWORD)
   if [ -n "$(setting RANDOM_ROOT_PASSWORD)" ]; then
     root=$(head -c 18 /dev/urandom | base64)
@@ -58,11 +58,28 @@ initialise() {
   mariadb-install-db --datadir=$DATA --skip-test-db --auth-root-authentication-method=normal --skip-name-resolve >/dev/null
   local bootstrap=(mariadbd --bootstrap --datadir=$DATA --skip-networking)
   statements "$root" | "${bootstrap[@]}" >$log 2>&1 || { cat $log && exit 1; }
-  for file in /docker-entrypoint-initdb.d/*.sql; do
-    [ -e "$file" ] || continue
-    { echo "USE \`$(setting DATABASE)\`;" && cat "$file"; } | "${bootstrap[@]}" >$log 2>&1 || { cat $log && exit 1; }
-  done
+  if compgen -G '/docker-entrypoint-initdb.d/*' >/dev/null; then run_scripts "$root"; fi
   echo "MariaDB init process done. Ready for start up."
+}
+
+# run_scripts PASSWORD: by a server that nobody takes for ready, since it has no address.
+run_scripts() {
+  local file server database client=(mariadb --user=root --password="$1")
+  mariadbd --datadir=$DATA --skip-networking &
+  server=$!
+  until "${client[@]}" --execute="DO 1" 2>/dev/null; do
+    kill -0 $server || exit 1
+    sleep 0.1
+  done
+  database=$(setting DATABASE)
+  for file in /docker-entrypoint-initdb.d/*; do
+    case $file in
+      *.sh) if [ -x "$file" ]; then "$file"; else . "$file"; fi ;;
+      *.sql) "${client[@]}" ${database:+--database="$database"} <"$file" ;;
+    esac
+  done
+  "${client[@]}" --execute=SHUTDOWN
+  wait $server
 }
 
 [ -d $DATA/mysql ] || initialise

@@ -1,0 +1,59 @@
+import { describeDocker } from "@berth/testing";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { outcomeOf, placeOf } from "./applications.fixture.ts";
+import { type DockerServer, dockerServer } from "./docker.fixture.ts";
+
+describeDocker("what a compose text names of its server", ["busybox:stable", "caddy:2"], (docker) => {
+  let server: DockerServer;
+  beforeAll(async () => {
+    server = await dockerServer(docker);
+  }, 120_000);
+  afterAll(() => server?.dispose());
+
+  const compose = (network: string) => `services:
+  web:
+    image: busybox:stable
+    command: ["sleep", "600"]
+    init: true
+    networks: [elsewhere]
+networks: { elsewhere: { external: true, name: "${network}" } }
+`;
+  const create = async (network: string) =>
+    server.rest("POST", "/services", {
+      ...(await placeOf(server)),
+      server_uuid: server.dockerUuid,
+      docker_compose: compose(network),
+    });
+  async function start(network: string) {
+    const { body } = await create(network);
+    const { uuid } = body as { uuid: string };
+    const started = await server.rest("POST", `/services/${uuid}/start`);
+    return { uuid, outcome: await outcomeOf(server, (started.body as { deployment_uuid: string }).deployment_uuid) };
+  }
+
+  test("is never the network of another team's resource, whatever way it is named", async () => {
+    // As a resource has it that no team of this test does.
+    const theirs = "z9y8x7w6v5u4t3s2r1q0p9o8";
+    const labels = { ...docker.labels, "berth.instance": docker.instance, "berth.resource": theirs };
+    const network = await docker.client.createNetwork({ Name: theirs, Labels: labels });
+    const refused = await create(theirs);
+    expect([refused.status, JSON.stringify(refused.body)]).toEqual([422, expect.stringContaining("docker_compose")]);
+    for (const name of [`\${NET:-${theirs}}`, network.id]) {
+      const { outcome } = await start(name);
+      expect(outcome.status, outcome.log).toBe("failed");
+      expect(outcome.log).toContain("was not made for anything of this team");
+    }
+    expect((await network.inspect()).Containers).toEqual({});
+  }, 180_000);
+
+  test("may be the network of another resource of its team", async () => {
+    const name = docker.name("shared");
+    await docker.client.createNetwork({ Name: name, Labels: { ...docker.labels } });
+    const first = await start(name);
+    expect(first.outcome.status, first.outcome.log).toBe("finished");
+    const second = await start(first.uuid);
+    expect(second.outcome.status, second.outcome.log).toBe("finished");
+    const { Containers } = await docker.client.getNetwork(first.uuid).inspect();
+    expect(Object.values(Containers ?? {})).toHaveLength(2);
+  }, 180_000);
+});

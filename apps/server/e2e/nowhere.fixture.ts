@@ -1,0 +1,84 @@
+import { createHash } from "node:crypto";
+import { createServer, type ServerResponse } from "node:http";
+import type { DockerFixture } from "@berth/testing";
+import type { Nowhere } from "./placed-resource.fixture.ts";
+import { freePorts } from "./server.fixture.ts";
+
+/** A registry whose images come to no end: it says what they are made of, and then gives nothing of it. */
+export interface EndlessRegistry {
+  /** As this machine's engine reaches it, which asks in plain HTTP on loopback alone. An image of its own each time. */
+  here(): Nowhere;
+  /** As machines in the suite's network reach it. */
+  overSsh(): Nowhere;
+  /** How many wait for what does not come. */
+  waiting(): number;
+  close(): void;
+}
+
+export async function endlessRegistry(docker: DockerFixture): Promise<EndlessRegistry> {
+  const [port = 0] = await freePorts(1);
+  const manifests: { readonly tag: string; readonly text: string; readonly digest: string }[] = [];
+  const waiting = new Set<ServerResponse>();
+  const server = createServer((request, response) => {
+    if (request.url === "/v2/") return void response.end();
+    const [, wanted = ""] = /^\/v2\/endless\/\w+\/(.+)$/.exec(request.url ?? "") ?? [];
+    if (wanted === CONFIG.digest) return void response.end(CONFIG.text);
+    const manifest = manifests.find(({ tag, digest }) => [tag, digest].includes(wanted));
+    if (manifest !== undefined) {
+      const { text, digest } = manifest;
+      const headers = { "content-type": MANIFEST, "content-length": text.length, "docker-content-digest": digest };
+      return void response.writeHead(200, headers).end(request.method === "HEAD" ? "" : text);
+    }
+    response.writeHead(200, { "content-length": LENGTH });
+    // An engine breaks off a pull when it has progress to tell and nobody listens: so there is some, a hundredth each.
+    const trickle = setInterval(() => response.write(Buffer.alloc(LENGTH / 100)), 1000);
+    waiting.add(response);
+    response.once("close", () => {
+      clearInterval(trickle);
+      waiting.delete(response);
+    });
+  });
+  // Who begins with TLS is to try without.
+  server.on("clientError", (_cause, socket) => socket.destroy());
+  await new Promise<void>((resolve) => server.listen(port, "0.0.0.0", resolve));
+  const { IPAM } = await docker.client.getNetwork(await docker.network()).inspect();
+  // This machine has the first address of the network.
+  const address = `${IPAM?.Config?.[0]?.Subnet?.replace(/0\/\d+$/, "1")}:${port}`;
+  const nowhere = (registry: string): Nowhere => {
+    const tag = String(manifests.length);
+    manifests.push({ tag, ...described(manifestOf(tag)) });
+    return { image: `${registry}/endless:${tag}`, url: `http://${address}/` };
+  };
+  return {
+    here: () => nowhere(`127.0.0.1:${port}`),
+    overSsh: () => nowhere(address),
+    waiting: () => waiting.size,
+    close() {
+      server.close();
+      server.closeAllConnections();
+    },
+  };
+}
+
+const described = (value: unknown) => {
+  const text = JSON.stringify(value);
+  return { text, digest: `sha256:${createHash("sha256").update(text).digest("hex")}` };
+};
+
+const LENGTH = 1_000_000;
+const MANIFEST = "application/vnd.docker.distribution.manifest.v2+json";
+const CONFIG = described({ os: "linux", config: {}, rootfs: { type: "layers", diff_ids: [described("").digest] } });
+
+/** An engine asks for a layer once, whatever number of images wait for it: so each has its own. */
+const manifestOf = (tag: string) => ({
+  schemaVersion: 2,
+  mediaType: MANIFEST,
+  config: {
+    mediaType: "application/vnd.docker.container.image.v1+json",
+    size: CONFIG.text.length,
+    digest: CONFIG.digest,
+  },
+  layers: [
+    { mediaType: "application/vnd.docker.image.rootfs.diff.tar.gzip", size: LENGTH, digest: described(tag).digest },
+  ],
+});

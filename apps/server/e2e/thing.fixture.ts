@@ -1,0 +1,81 @@
+import type { DockerFixture, ServerContainer } from "@berth/testing";
+
+/** Something on the engine. */
+export interface Thing {
+  readonly what: "container" | "volume" | "network" | "image";
+  readonly id: string;
+  /** What would be different if somebody had touched it. */
+  readonly state: unknown;
+  readonly resource: string | undefined;
+}
+
+/**
+ * All of the instance's, and what this test made itself; others work with this engine at the same time.
+ * @param uuids Of resources whose images were pulled: those have no labels.
+ */
+export async function thingsOf(docker: DockerFixture, uuids: readonly string[] = []): Promise<readonly Thing[]> {
+  const own = [`berth.instance=${docker.instance}`];
+  const foreign = Object.entries(docker.labels).map(([key, value]) => `${key}=${value}`);
+  const found = await Promise.all([own, foreign].map((label) => thingsWith(docker, { label })));
+  const tagged = await docker.client.listImages({ filters: { reference: [`${docker.run}/*`] } });
+  const named = uuids.length === 0 ? [] : await docker.client.listImages({ filters: { reference: ["berth/*"] } });
+  const pulled = named.flatMap(({ Id, RepoTags }) => (RepoTags ?? []).map((name) => ({ id: name, state: Id })));
+  return [
+    ...found.flat(),
+    ...tagged.map(({ Id }): Thing => ({ what: "image", id: Id, state: "tagged", resource: undefined })),
+    ...pulled.flatMap((image): readonly Thing[] => {
+      const resource = uuids.find((uuid) => image.id.startsWith(`berth/${uuid}:`));
+      return resource === undefined ? [] : [{ what: "image", ...image, resource }];
+    }),
+  ];
+}
+
+/** All on the engine of a machine of the suite's own. */
+export async function thingsOn(docker: DockerFixture, { client }: ServerContainer): Promise<readonly Thing[]> {
+  const [found, tagged] = await Promise.all([thingsWith({ client, instance: docker.instance }, {}), tagsOn(client)]);
+  return [...found.filter(({ what }) => what !== "image"), ...tagged];
+}
+
+/** All files and folders of a machine of the suite's own, without those that its own programs come and go with. */
+export async function filesOn({ exec }: ServerContainer): Promise<readonly string[]> {
+  const theirs = String.raw`/\(usr\|run\|proc\|sys\|dev\|tmp/runc-process[0-9]+\)`;
+  const { output } = await exec(["find", "/", "-xdev", "-regex", theirs, "-prune", "-o", "-print"]);
+  return output.split("\n").sort();
+}
+
+/** Names of images. */
+export async function tagsOn(client: DockerFixture["client"], reference?: string): Promise<readonly Thing[]> {
+  const images = await client.listImages(reference === undefined ? {} : { filters: { reference: [reference] } });
+  const names = images.flatMap(({ Id, RepoTags }) => (RepoTags?.length ? RepoTags : [Id]));
+  return names.map((id): Thing => ({ what: "image", id, state: "tagged", resource: undefined }));
+}
+
+async function thingsWith(
+  { client, instance }: Pick<DockerFixture, "client" | "instance">,
+  filters: { readonly label?: string[] },
+): Promise<readonly Thing[]> {
+  const [containers, volumes, networks, images] = await Promise.all([
+    client.listContainers({ all: true, filters }),
+    client.listVolumes({ filters }),
+    client.listNetworks({ filters }),
+    client.listImages({ filters }),
+  ]);
+  const resourceOf = (labels: Readonly<Record<string, string>> | null | undefined) =>
+    labels?.["berth.instance"] === instance ? labels["berth.resource"] : undefined;
+  return [
+    ...containers.map(({ Id, Names, State, Labels }): Thing => {
+      return { what: "container", id: Id, state: `${Names.join()} ${State}`, resource: resourceOf(Labels) };
+    }),
+    ...(volumes.Volumes ?? []).map(({ Name, Labels }): Thing => {
+      return { what: "volume", id: Name, state: Labels, resource: resourceOf(Labels) };
+    }),
+    ...networks.map(({ Id, Name, Labels }): Thing => {
+      return { what: "network", id: Id, state: Name, resource: resourceOf(Labels) };
+    }),
+    ...images.map(({ Id, RepoTags, Labels }): Thing => {
+      return { what: "image", id: Id, state: RepoTags, resource: resourceOf(Labels) };
+    }),
+  ];
+}
+export const isOf = (uuid: string | undefined) => (thing: Thing) => thing.resource === uuid;
+export const sorted = (all: readonly Thing[]) => [...all].sort((a, b) => (a.what + a.id < b.what + b.id ? -1 : 1));

@@ -1,0 +1,38 @@
+import { Agent } from "node:http";
+import { Duplex, PassThrough } from "node:stream";
+import { inspect } from "node:util";
+import Docker from "dockerode";
+
+/** The engine within a server in a container, asked through that container: it answers while its network is cut. */
+export function serverEngine({ modem }: Docker, container: Docker.Container): Docker {
+  const agent = new Agent({ keepAlive: true, maxSockets: CONNECTIONS_MAX });
+  Object.assign(agent, {
+    createConnection(_options: unknown, done: (error: Error | null, socket?: Duplex) => void): void {
+      connected(modem, container).then((socket) => done(null, socket), done);
+    },
+    // The library prints it for each request, with all that it holds.
+    [inspect.custom]: () => "[Agent]",
+  });
+  // The library hands all of its options on, and its types leave this one out.
+  const options: Docker.DockerOptions & { readonly agent: Agent } = { protocol: "http", host: "server", agent };
+  return new Docker(options);
+}
+
+async function connected(modem: Docker["modem"], container: Docker.Container): Promise<Duplex> {
+  const Cmd = ["docker", "system", "dial-stdio"];
+  const exec = await container.exec({ Cmd, AttachStdin: true, AttachStdout: true, AttachStderr: true });
+  const stream = await exec.start({ hijack: true, stdin: true });
+  const [answers, problems] = [new PassThrough(), new PassThrough()];
+  modem.demuxStream(stream, answers, problems);
+  problems.resume();
+  const end = () => answers.end();
+  stream.once("end", end).once("close", end).once("error", end);
+  const socket: Duplex = Duplex.from({ readable: answers, writable: stream });
+  socket.on("error", () => stream.destroy());
+  socket.once("close", () => stream.destroy());
+  // What an agent asks of a socket beyond a stream.
+  return Object.assign(socket, Object.fromEntries(SOCKET_METHODS.map((name) => [name, () => socket])));
+}
+
+const SOCKET_METHODS = ["setKeepAlive", "setNoDelay", "setTimeout", "ref", "unref"];
+const CONNECTIONS_MAX = 4; // Each is a program on the server.
