@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import { cpus } from "node:os";
 import { benchDeploy } from "./deploy.ts";
 import { benchDockerDeploy } from "./docker-deploy.ts";
+import { benchDockerSwitch } from "./docker-switch.ts";
 import { benchFleet } from "./fleet.ts";
 import { benchLists } from "./lists.ts";
 import { benchRead } from "./read.ts";
@@ -17,6 +18,7 @@ const BENCHES = {
   deploy: benchDeploy,
   "docker-deploy": benchDockerDeploy,
   switch: benchSwitch,
+  "docker-switch": benchDockerSwitch,
   fleet: benchFleet,
 } as const;
 type Name = keyof typeof BENCHES;
