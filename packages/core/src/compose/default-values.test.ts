@@ -43,3 +43,14 @@ test("is refused when defaults that name each other come to too much", () => {
   expect(() => started([...chain(6, 50), `X=\${A6:-${"x".repeat(1000)}}`])).toThrow(/comes? to more than/);
   expect(performance.now() - begun).toBeLessThan(10_000);
 });
+
+test.each([
+  ["name a long value again and again", "${B}".repeat(100), 900],
+  ["are long and come to nothing", `\${C:+${"x".repeat(100_000)}}`, 1],
+])("is refused when defaults %s", (_, text, count) => {
+  const entries = Array.from({ length: count }, (_each, at) => `X${at}=\${A${at}:-${text}}`);
+  const all = `X=\${Z:-${"$A0".repeat(15_000)}}`;
+  const begun = performance.now();
+  expect(() => started([...entries, all], { B: "x".repeat(100_000) })).toThrow(/comes to more than/);
+  expect(performance.now() - begun).toBeLessThan(5000);
+});

@@ -1,5 +1,5 @@
 import { DomainError } from "../errors.ts";
-import { interpolateCompose } from "./reference.ts";
+import { boundedLength, interpolateCompose } from "./reference.ts";
 import type { ComposeVariable } from "./variables.ts";
 
 type Values = Readonly<Record<string, string>>;
@@ -19,6 +19,7 @@ export function readDefaults(variables: readonly Pick<ComposeVariable, "key" | "
   );
   if (fallbacks.size === 0) return values;
   let steps = 0;
+  const add = boundedLength();
   const valueFor = (key: string, above: ReadonlySet<string>): string | undefined => {
     const fallback = fallbacks.get(key);
     if (fallback === undefined) return Object.hasOwn(values, key) ? values[key] : undefined;
@@ -28,7 +29,8 @@ export function readDefaults(variables: readonly Pick<ComposeVariable, "key" | "
     steps += 1;
     if (steps > STEPS_MAX) throw new DomainError("deploy.start_failed", TOO_MANY);
     const path = new Set([...above, key]);
-    return interpolateCompose(fallback, (name) => valueFor(name, path));
+    // What is read counts as well as what comes of it: a long text may come to nothing, again and again.
+    return add(interpolateCompose(add(fallback), (name) => valueFor(name, path)));
   };
   const read = [...fallbacks.keys()].map((key) => [key, valueFor(key, new Set()) ?? ""] as const);
   return { ...values, ...Object.fromEntries(read) };

@@ -31,6 +31,21 @@ test("are not the names of containers", () => {
   expect(found({ environment: { DB_PASSWORD: "web" } })).toEqual([]);
 });
 
+test.each([
+  ["a long word", "a".repeat(500_000)],
+  ["the beginnings of URLs", "a://a:".repeat(90_000)],
+  ["many schemes", "a+".repeat(250_000)],
+])("are found in a moment: in %s", (_, A) => {
+  const begun = performance.now();
+  expect(found({ environment: { A } })).toEqual([]);
+  expect(performance.now() - begun).toBeLessThan(5000);
+});
+
+test("are refused before they fill the memory", () => {
+  const environment = Array.from({ length: 2000 }, (_, at) => `A${at}_TOKEN=${"${B}".repeat(100)}${at}`);
+  expect(() => found({ environment }, { B: "x".repeat(100_000) })).toThrow(/comes to more than/);
+});
+
 test("are none of a text that cannot be read", () => {
   expect(inlineSecrets("][", {})).toEqual([]);
 });

@@ -1,6 +1,6 @@
 import type { Artifact } from "../deploy/artifact.ts";
 import { parseCompose } from "./parse.ts";
-import { interpolateCompose } from "./reference.ts";
+import { interpolated } from "./reference.ts";
 
 type Values = Readonly<Record<string, string | null>>;
 
@@ -8,15 +8,18 @@ type Values = Readonly<Record<string, string | null>>;
  * Secrets that a compose text holds itself, where a variable would have been safer: values whose name says that they are
  * secret, wherever they stand, words behind an option of such a name, and passwords of URLs.
  * @param values Of variables, for values that are put together of both.
+ * @throws DomainError `deploy.start_failed` when they come to more than anybody can use
  */
 export function inlineSecrets(text: string, values: Values): readonly string[] {
   const compose = parseCompose(text);
   if ("problems" in compose) return [];
-  const read = (part: string) =>
-    interpolateCompose(part, (key) => (Object.hasOwn(values, key) ? (values[key] ?? "") : undefined)).trim();
+  const variables = Object.fromEntries(Object.entries(values).map(([key, value]) => [key, value ?? ""]));
+  const parts = [...new Set(secretParts(compose.document, undefined))];
+  // Of texts, it makes texts.
+  const read = interpolated(parts, variables) as readonly string[];
   // The name of a container stands in every other line.
   const isTelling = (secret: string) => secret !== "" && !Object.hasOwn(compose.document.services, secret);
-  return [...new Set(secretParts(compose.document, undefined).map(read))].filter(isTelling);
+  return [...new Set(read.map((secret) => secret.trim()))].filter(isTelling);
 }
 
 /** Those of what was built; none where it is no stack. */
@@ -75,5 +78,6 @@ function saysSecret(name: string): boolean {
 
 const WORDS: ReadonlySet<string> = new Set(["pass", "pwd", "pw", "key", "salt", "pat", "dsn", "credentials"]);
 const PARTS = /passw|passphrase|requirepass|masterauth|secret|token|credential|apikey|privatekey/;
-const URL_PASSWORD = /[a-z][a-z0-9+.-]*:\/\/[^\s:/?#@]*:([^\s/?#@]+)@/gi;
+// Of the scheme only its end: a long word would be read again from each of its letters.
+const URL_PASSWORD = /(?<=[a-z0-9+.-]):\/\/[^\s:/?#@]*:([^\s/?#@]+)@/gi;
 const ASSIGNMENT = /^([A-Za-z_-][\w.-]*)=([\s\S]+)$/;

@@ -43,7 +43,7 @@ export function interpolateCompose(text: string, lookUp: (key: string) => string
     if (isThere) return part.operator === "+" ? interpolateCompose(part.rest, lookUp, depth + 1) : value;
     return part.operator === "-" ? interpolateCompose(part.rest, lookUp, depth + 1) : "";
   };
-  const add = bounded();
+  const add = boundedLength();
   // Counted as it grows: some characters that name a long value many times would else fill the memory.
   const all = partsOf(text).map((part) => add(typeof part === "string" ? part : read(part)));
   return all.join("");
@@ -55,7 +55,7 @@ export function interpolateCompose(text: string, lookUp: (key: string) => string
  */
 export function interpolated(value: unknown, variables: Readonly<Record<string, string>>): unknown {
   const lookUp = (key: string) => (Object.hasOwn(variables, key) ? variables[key] : undefined);
-  const add = bounded();
+  const add = boundedLength();
   const replaced = (item: unknown): unknown => {
     if (typeof item === "string") return add(interpolateCompose(item, lookUp));
     if (Array.isArray(item)) return item.map(replaced);
@@ -65,7 +65,8 @@ export function interpolated(value: unknown, variables: Readonly<Record<string, 
   return replaced(value);
 }
 
-function bounded(): (text: string) => string {
+/** Counts what it is given, and is refused more than anybody can use. @throws DomainError `deploy.start_failed` */
+export function boundedLength(): (text: string) => string {
   let length = 0;
   return (text) => {
     length += text.length;
