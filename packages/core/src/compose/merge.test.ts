@@ -43,6 +43,20 @@ describe("several compose files as one", () => {
     });
   });
 
+  test("pass on from outside what a later one only names", () => {
+    const base = "services: { a: { environment: { A: 1, B: 1 }, build: { args: [C=1] } } }";
+    expect(whole(base, "services: { a: { environment: [A], build: { args: { C: } } } }")).toEqual({
+      services: { a: { environment: { A: null, B: "1" }, build: { args: { C: null } } } },
+    });
+  });
+
+  test("take away and replace by what aliases stand for", () => {
+    const base = "services: { a: { ports: ['1:1'], dns: [a], user: x } }";
+    const later = "x-a: &a { dns: !override [b] }\nx-n: &n !reset null\nservices: { a: { <<: *a, ports: *n } }";
+    expect(whole(base, later)).toMatchObject({ services: { a: { dns: ["b"], user: "x" } } });
+    expect(whole(base, later)).not.toHaveProperty("services.a.ports");
+  });
+
   test.each([
     [["services: {}", "a: ["], "1.yaml: Not valid YAML"],
     [["services: {}", "- a"], "1.yaml: Must be a map"],

@@ -93,10 +93,11 @@ function joinMaps(before: Fields, said: Fields, path: Path): Fields {
 }
 
 function join(before: unknown, said: unknown, path: Path): unknown {
+  const rule = RULES.get(patternOf(path));
+  // Also by nothing: a command is the image's own again.
+  if (rule === "replace") return plain(said);
   if (said === null) return before;
   if (before === null) return plain(said);
-  const rule = RULES.get(patternOf(path));
-  if (rule === "replace") return plain(said);
   if (typeof rule === "object") return rule.join(before, said, path);
   const form = rule ?? ((value: unknown) => value);
   const [first, second] = [form(before), form(said)];
@@ -122,6 +123,16 @@ function pairOf(text: string): readonly [string, string | null] {
   const equals = text.indexOf("=");
   return equals === -1 ? [text.trim(), null] : [text.slice(0, equals).trim(), text.slice(equals + 1)];
 }
+
+/** A name alone is said too: what stands for it is no more the value of a file before, but comes from outside. */
+const PAIRS: Rule = {
+  join(before, said, path) {
+    const [first, second] = [asPairs(before), asPairs(said)];
+    if (!isMap(first) || !isMap(second)) throw new Unlike(path);
+    const names = Object.entries(second).filter(([, value]) => value === null);
+    return { ...joinMaps(first, second, path), ...Object.fromEntries(names) };
+  },
+};
 
 /** Names alone mean each with `value`. */
 const asNames =
@@ -182,9 +193,9 @@ const ofService = (keys: string) => keys.split(" ").map((key) => `services.*.${k
 const RULES: ReadonlyMap<string, Rule> = new Map<string, Rule>([
   ...each("replace", ...ofService("command entrypoint healthcheck.test")),
   ...each(asList, ...ofService("dns dns_opt dns_search env_file label_file tmpfs")),
-  ...each(asPairs, ...ofService("annotations environment labels sysctls deploy.labels")),
-  ...each(asPairs, ...ofService("build.args build.additional_contexts build.labels")),
-  ...each(asPairs, "networks.*.labels", "volumes.*.labels"),
+  ...each(PAIRS, ...ofService("annotations environment labels sysctls deploy.labels")),
+  ...each(PAIRS, ...ofService("build.args build.additional_contexts build.labels")),
+  ...each(PAIRS, "networks.*.labels", "volumes.*.labels"),
   ...each(asHosts, ...ofService("extra_hosts build.extra_hosts")),
   ...each(asMapOf("context"), ...ofService("build")),
   ...each(asMapOf("service"), ...ofService("extends")),

@@ -78,7 +78,7 @@ const TOO_DEEP = `Nested deeper than ${DEPTH_MAX} levels.`;
 interface Reading {
   readonly lines: LineCounter;
   /** What has an anchor and is read to its end. */
-  readonly anchors: Map<string, { readonly value: unknown; readonly size: number }>;
+  readonly anchors: Map<string, { readonly value: unknown; readonly size: number; readonly tag: EntryTag | undefined }>;
   readonly notes: WeakMap<object, ReadonlyMap<string | number, EntryNote>>;
   readonly tags: WeakMap<object, ReadonlyMap<string, EntryTag>>;
   /** Values so far, with those of aliases. */
@@ -96,7 +96,9 @@ function readNode(node: unknown, reading: Reading, depth: number): unknown {
       ? listOf(node.items, reading, depth)
       : scalarOf(node, reading);
   const hasAnchor = (isMap(node) || isSeq(node) || isScalar(node)) && node.anchor !== undefined;
-  if (hasAnchor) reading.anchors.set(node.anchor ?? "", { value, size: reading.size - before });
+  if (hasAnchor) {
+    reading.anchors.set(node.anchor ?? "", { value, size: reading.size - before, tag: tagOf(node, reading) });
+  }
   return value;
 }
 
@@ -132,31 +134,41 @@ function mapOf(pairs: readonly Pair[], reading: Reading, depth: number): Record<
     if (name === "<<") merged.push(...(Array.isArray(read) ? read : [read]));
     else entries.set(name, read);
     for (const [, note] of entryNote(name, value)) notes.set(name, note);
-    const tag = tagOf(value);
+    const tag = tagOf(value, reading);
     if (tag !== undefined) tags.set(name, tag);
   }
-  for (const map of merged) mergeInto(entries, notes, map, reading);
+  for (const map of merged) mergeInto({ entries, notes, tags }, map, reading);
   const object = Object.fromEntries(entries);
   if (notes.size > 0) reading.notes.set(object, notes);
   if (tags.size > 0) reading.tags.set(object, tags);
   return object;
 }
 
+interface ReadMap {
+  readonly entries: Map<string, unknown>;
+  readonly notes: Map<string | number, EntryNote>;
+  readonly tags: Map<string, EntryTag>;
+}
+
 /** What a map says itself goes before what it merges, and an earlier map before a later one. */
-function mergeInto(entries: Map<string, unknown>, notes: Map<string | number, EntryNote>, map: unknown, from: Reading) {
+function mergeInto({ entries, notes, tags }: ReadMap, map: unknown, from: Reading) {
   if (typeof map !== "object" || map === null || Array.isArray(map)) {
     throw new Problem("Only maps can be merged with <<.");
   }
-  const theirNotes = from.notes.get(map);
+  const [theirNotes, theirTags] = [from.notes.get(map), from.tags.get(map)];
   for (const [key, value] of Object.entries(map)) {
     if (entries.has(key)) continue;
     entries.set(key, value);
     const note = theirNotes?.get(key);
     if (note !== undefined) notes.set(key, note);
+    const tag = theirTags?.get(key);
+    // As the compose tool does: what a merged map takes away is taken away there and nowhere else.
+    if (tag === "!override") tags.set(key, tag);
   }
 }
 
-function tagOf(node: unknown): EntryTag | undefined {
+function tagOf(node: unknown, { anchors }: Reading): EntryTag | undefined {
+  if (isAlias(node)) return anchors.get(node.source)?.tag;
   const tag = isScalar(node) || isMap(node) || isSeq(node) ? node.tag : undefined;
   return tag === "!reset" || tag === "!override" ? tag : undefined;
 }

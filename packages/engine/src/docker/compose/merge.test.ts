@@ -53,8 +53,11 @@ const LATER: readonly (readonly [string, string])[] = [
   ["nothing", "services: { web: { image: , ports: } }\nvolumes:\n"],
   ["another container", "services: { other: { image: other:1, depends_on: [web] } }"],
   ["commands", "services: { web: { command: [c], entrypoint: x y, healthcheck: { test: [CMD, b] } } }"],
+  ["no command", "services: { web: { command: , entrypoint: } }"],
   ["a variable in a list", "services: { web: { environment: ['A=2', 'B=3', 'P'] } }"],
   ["a variable in a map", "services: { web: { environment: { A: '2', M: 25, P: x } } }"],
+  ["names alone", "services: { web: { environment: [A, Q], labels: { l: } } }"],
+  ["names alone in a map", "services: { web: { environment: { A: , Q: }, sysctls: { net.core.somaxconn: 1 } } }"],
   ["labels in a map", "services: { web: { labels: { l: '2', n: '3' }, deploy: { labels: ['d=2', 'e=1'] } } }"],
   ["ports", "services: { web: { ports: ['8080:80/tcp', '8081:80', { target: 7000, published: '7001' }] } }"],
   ["a port of an address", "services: { web: { ports: ['127.0.0.1:9000:9000/udp', '[::1]:9000:9000/udp'] } }"],
@@ -101,6 +104,10 @@ const LATER: readonly (readonly [string, string])[] = [
   [
     "a reset",
     "services: { web: { ports: !reset [], command: !reset null, environment: { GONE: !reset null, A: '3' } } }",
+  ],
+  [
+    "resets and replacements by aliases",
+    "x-none: &none !reset null\nx-own: &own { dns: !override [10.0.0.3] }\nservices: { web: { <<: *own, command: *none } }",
   ],
   [
     "a replacement",
