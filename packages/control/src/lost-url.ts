@@ -1,4 +1,5 @@
 import { changedUrlValues, type DomainConflict, parseCompose, parseUrlList, planUrls, type Stores } from "@berth/core";
+import { tellOfResource } from "./event.ts";
 
 /**
  * The variables of services that lost a URL to another resource follow, as they do when a service's URLs are changed: a
@@ -31,8 +32,12 @@ async function follow(inside: Stores, uuid: string, losing: ReadonlySet<string>)
     urls,
     envs.map(({ key }) => key),
   );
+  const keys: string[] = [];
   for (const { uuid: env, key, value: before } of envs) {
     const value = values.get(key);
-    if (value !== undefined && value !== before) await inside.envs.update(service.id, env, { value });
+    if (value === undefined || value === before) continue;
+    await inside.envs.update(service.id, env, { value });
+    keys.push(key);
   }
+  if (keys.length > 0) await tellOfResource(inside, service, "resource.variables_changed", { keys });
 }

@@ -103,8 +103,11 @@ export const currentClaims = (containers: readonly ServiceContainerRecord[]): Co
 
 const NO_CHANGE = { insert: [], update: [], delete: [] } as const;
 
-/** Where neither the compose text nor URLs change. */
-export const nothingApplied = (containers: readonly ServiceContainerRecord[]): Applied => ({
+/** Where neither the compose text nor URLs change. @param variables Those that there are, for what is told of them. */
+export const nothingApplied = (
+  containers: readonly ServiceContainerRecord[],
+  variables: ServicePlan["existing"]["variables"],
+): Applied => ({
   containers,
   overridden: [],
   plan: {
@@ -112,7 +115,7 @@ export const nothingApplied = (containers: readonly ServiceContainerRecord[]): A
     currentUrls: currentClaims(containers),
     variables: NO_CHANGE,
     storages: NO_CHANGE,
-    existing: { variables: [], storages: [] },
+    existing: { variables, storages: [] },
   },
 });
 

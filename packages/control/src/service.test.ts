@@ -296,6 +296,11 @@ volumes: { data: , more: }
     expect(Object.values(after).filter((value) => value?.includes(before.SERVICE_FQDN_WEB ?? "?"))).toEqual([]);
     expect(after).toMatchObject({ SERVICE_URL_ADMIN: before.SERVICE_URL_ADMIN, SERVICE_FQDN_ADMIN: kept });
     expect(after.SERVICE_FQDN_WEB).toBe(kept);
+    const told = (await at.stores.events.list({})).filter(({ resource_uuid }) => resource_uuid === uuid).at(-1);
+    expect([told?.type, told?.payload.keys]).toEqual([
+      "resource.variables_changed",
+      expect.arrayContaining(["SERVICE_URL_WEB", "SERVICE_FQDN_WEB"]),
+    ]);
     const other = `https://${kept}`;
     await at.own.applications.createPublic(gitApplication(at, { domains: other, force_domain_override: true }));
     expect(new Set(Object.values(await values()))).toEqual(new Set([null]));
@@ -530,6 +535,9 @@ configs: { main: { content: ${content} } }
     await at.own.envs.create({ kind: "service", uuid }, { key: "A", value: "1" });
     await at.own.envs.create({ kind: "service", uuid }, { key: "B", value: "1" });
     expect(await warningsOf()).toEqual([]);
+    await at.own.services.update(uuid, { docker_compose });
+    const renamed = await at.own.services.update(uuid, { name: "renamed", dry_run: true });
+    expect(renamed.changes?.warnings).toEqual([]);
   });
 
   test("says what would change, and changes nothing", async () => {

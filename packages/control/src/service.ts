@@ -133,7 +133,10 @@ async function redefine(
 ): Promise<Applied> {
   const hasUrls = (sent.urls ?? []).length > 0;
   const isRendered = changed !== undefined || Object.keys(changeOf(sent).settings).length > 0;
-  if (!hasUrls && !isRendered) return nothingApplied(await inside.services.containers([service.id]));
+  if (!hasUrls && !isRendered) {
+    const existing = sent.dry_run ? (await inside.envs.list(service.id)).items : [];
+    return nothingApplied(await inside.services.containers([service.id]), existing);
+  }
   const compose = changed ?? (await storedCompose(inside, service));
   if (isRendered) await inside.services.update(service.id, { secrets: composeTexts(service, compose, changed?.text) });
   const isForced = sent.force_domain_override ?? false;
