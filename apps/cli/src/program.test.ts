@@ -50,6 +50,7 @@ describe("a group of commands", () => {
   test.each([
     [["db", "frob"], "error: db has no command 'frob'"],
     [["env", "unset", "KEY"], "error: env has no command 'unset'"],
+    [["--context", "prod", "env", "unset", "KEY"], "error: env has no command 'unset'"],
     [["env", "list", "app", "KEY"], "error: too many arguments for 'list'"],
     [["frob"], "error: unknown command 'frob'"],
   ])("%j: says which word is unknown", async (argv, message) => {

@@ -220,7 +220,7 @@ const SHOWN_VERBS_MAX = 6;
  * words for.
  */
 function commandError(text: string, argv: readonly string[]): string {
-  const [group, word] = argv.filter((each) => !each.startsWith("-"));
+  const [group, word] = wordsOf(argv);
   const isUnknown = text.startsWith("error: too many arguments for 'list'.") && word !== undefined && word !== "list";
   return isUnknown ? `error: ${printable(`${group}`)} has no command '${printable(word)}'\n` : text;
 }
@@ -254,9 +254,13 @@ function outputOf(program: Command, system: System) {
   return output(system, { json, verbose, color });
 }
 
-/** The command's name: the first word that is no option and no value of the one option that takes one. */
+/** What is no option and no value of the one option before a command that takes one. */
+const wordsOf = (argv: readonly string[]) =>
+  argv.filter((text, index) => !text.startsWith("-") && argv[index - 1] !== "--context");
+
+/** The command's name: the first word. */
 function commandIn(argv: readonly string[]): string | undefined {
-  const words = argv.filter((text, index) => !text.startsWith("-") && argv[index - 1] !== "--context");
+  const words = wordsOf(argv);
   // `berth help deploy` needs its flags too.
   const word = words[0] === "help" ? words[1] : words[0];
   return COMMANDS.find(({ aliases = [] }) => aliases.includes(word ?? ""))?.name ?? word;

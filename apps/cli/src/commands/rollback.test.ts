@@ -23,6 +23,12 @@ describe("a rollback", () => {
     expect(chosenImage(IMAGES, wanted, "app").tag).toBe(tag);
   });
 
+  test("takes an older build of the same commit too", () => {
+    const builds = [image("aaa", 2, true), { ...image("aaa", 1), deployment_uuid: "older" }];
+    expect(chosenImage(builds, undefined, "app").deployment_uuid).toBe("older");
+    expect(chosenImage(builds, "older", "app").deployment_uuid).toBe("older");
+  });
+
   test.each([
     ["bbb", "2 of what is kept begin with bbb. Name one by its deployment."],
     ["x", "Nothing that is kept is called x."],

@@ -34,8 +34,9 @@ async function rollback(session: Session, wanted: string | undefined, options: O
     output.show(kept, () => showKept(session, printable(name), kept.images));
     return EXIT.ok;
   }
-  const { tag, commit_message } = chosenImage(kept.images, options.to, uuid);
-  const queued = await api.client.rollbacks.rollback.mutate({ uuid, commit: tag });
+  const { tag, commit_message, deployment_uuid } = chosenImage(kept.images, options.to, uuid);
+  // Of one commit several builds may be kept, and what runs may be one of them.
+  const queued = await api.client.rollbacks.rollback.mutate({ uuid, commit: deployment_uuid });
   output.json(queued);
   const title = commit_message === null ? "" : `: ${printable(commit_message)}`;
   output.line(`Takes ${printable(name)} back to ${printable(tag.slice(0, SHOWN_LENGTH))}${title}`);
