@@ -44,6 +44,8 @@ describe("parseGitUrl", () => {
     ],
     ["git@example.com:a/b.git", { scheme: "ssh", username: "git", path: "a/b.git" }],
     ["git@[::1]:/a/b.git", { scheme: "ssh", username: "git", host: "[::1]" }],
+    ["git@example.com:/a/é%20b.git", { scheme: "ssh", username: "git", path: "/a/%C3%A9%2520b.git" }],
+    ["git@example.com:a/é%20b.git", { scheme: "ssh", username: "git", path: "a/é%20b.git" }],
     ["file:///srv/a%20b.git", { scheme: "file", host: "", path: "/srv/a%20b.git" }],
     ["https://example.com/a/../../b.git", { path: "/b.git" }],
   ])("reads %s", (text, fields) => {
@@ -122,7 +124,7 @@ describe("parseGitUrl", () => {
         const isHttp = parsed.scheme === "https" || parsed.scheme === "http";
         expect(parseGitUrl(formatted)).toEqual(isHttp ? { ...parsed, username: null, password: null } : parsed);
       }),
-      { numRuns: 5000 },
+      { numRuns: 5000, examples: [["git@host:/é"], ["git@host:/./%2e"]] },
     );
   });
 });

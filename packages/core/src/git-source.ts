@@ -126,7 +126,16 @@ function parseScp(text: string): GitUrl {
   checkLogin(username);
   const host = tryUrl(`http://${name}`)?.hostname;
   if (host === undefined) throw badUrl("names no valid host");
-  return { scheme: "ssh", username, password: null, host: checkHost(host), port: null, path };
+  return { scheme: "ssh", username, password: null, host: checkHost(host), port: null, path: scpPath(path) };
+}
+
+/** What begins at the root is written as an `ssh://` address, of which git decodes the path: here nothing is encoded. */
+function scpPath(path: string): string {
+  if (!path.startsWith("/")) return path;
+  checkPath(path);
+  const encoded = tryUrl(`http://host${encodeURI(path)}`)?.pathname;
+  if (encoded === undefined) throw badUrl("is not a valid address");
+  return encoded;
 }
 
 const URL_LENGTH_MAX = 2048;
