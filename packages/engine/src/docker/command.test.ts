@@ -2,16 +2,43 @@ import { createHash, randomBytes } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { PassThrough } from "node:stream";
 import { DomainError } from "@berth/core";
 import { describeDocker } from "@berth/testing";
+import type Docker from "dockerode";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { sshHost } from "../host/ssh-host.ts";
 import { hasSshd, makeSshd } from "../host/sshd.fixture.ts";
 import { dockerClient } from "./client.ts";
+import { commandIn } from "./command.ts";
 import { type DockerWorld, dockerWorld, IMAGES, io, specOf } from "./docker.fixture.ts";
 
 const WAIT = { timeout: 10_000, interval: 50 };
 const signal = () => new AbortController().signal;
+
+test("a program that is aborted while the engine is asked to begin it is killed, and not waited for", async () => {
+  const stop = new AbortController();
+  const asked: (readonly string[])[] = [];
+  const program = new PassThrough();
+  const begin = async () => {
+    stop.abort();
+    program.write(Buffer.concat([Buffer.from([2, 0, 0, 0, 0, 0, 0, 5]), Buffer.from("4711\n")]));
+    return program;
+  };
+  const container = {
+    inspect: async () => ({ State: { StartedAt: "once" } }),
+    exec: async ({ Cmd }: { readonly Cmd: readonly string[] }) => {
+      asked.push(Cmd);
+      const start = asked.length === 1 ? begin : async () => new PassThrough().end();
+      return { start, inspect: async () => ({ Running: true, ExitCode: null }) };
+    },
+  };
+  // What is asked of an engine here.
+  const docker = { getContainer: () => container } as unknown as Docker;
+  const running = commandIn(docker, "x", { argv: ["sleep", "600"], variables: {} }, { signal: stop.signal });
+  await expect(running).rejects.toMatchObject({ code: "deploy.cancelled" });
+  expect(asked.map((argv) => argv.includes("4711"))).toEqual([false, true]);
+});
 
 describeDocker("a program in a container", IMAGES, (fixture) => {
   let world: DockerWorld;

@@ -54,6 +54,8 @@ export async function commandIn(
   const aborted = Promise.withResolvers<never>();
   const onAbort = () => aborted.reject(cancelled());
   signal.addEventListener("abort", onAbort, { once: true });
+  // While the engine was asked, nobody listened yet.
+  if (signal.aborted) onAbort();
   const read = output(streams.output).then(() => streams.rest());
   const fed = input === undefined ? Promise.resolve() : feed(stream, input);
   try {
