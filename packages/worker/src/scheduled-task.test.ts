@@ -1,4 +1,4 @@
-import { type ApplicationRecord, DomainError, notFound, type ScheduledTaskExecutionRecord } from "@berth/core";
+import { type ApplicationRecord, DomainError, newEnv, notFound, type ScheduledTaskExecutionRecord } from "@berth/core";
 import { type TestDatabase, testDatabase, testUuid } from "@berth/testing";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { testClock } from "./clock.fixture.ts";
@@ -155,6 +155,23 @@ describe("a scheduled task", () => {
     world.engine.exec = () => ({ exitCode: 0, output: "quick hunter2" });
     await run(application, task);
     expect(await ended(task)).toMatchObject({ status: "success", message: "quick [REDACTED]" });
+  });
+
+  test("fails at once, and says why, where its variables come to more than any program gets", async () => {
+    world.worker();
+    const application = await running();
+    const { sharedVariables, teams, envs } = world.stores;
+    const fields = { value: "x".repeat(131_000), is_multiline: false, is_shown_once: false, comment: null };
+    const owner = { scope: "team", id: (await teams.current())?.id ?? -1 } as const;
+    await sharedVariables.insert(owner, testUuid(), { key: "LONG", ...fields });
+    for (let n = 0; n < 130; n += 1) {
+      await envs.insert(application.id, testUuid(), newEnv({ key: `A${n}`, value: "{{ team.LONG }}" }));
+    }
+    const task = await taskOf(application);
+    await run(application, task);
+    const error_details = expect.stringMatching(/^What the variables refer to comes to more than/);
+    expect(await ended(task)).toMatchObject({ status: "failed", exit_code: null, error_details });
+    expect(world.engine.executed).toEqual([]);
   });
 
   test("of what does not run fails with a sentence", async () => {

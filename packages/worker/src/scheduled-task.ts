@@ -34,9 +34,15 @@ export async function runTask(deps: ValidationDeps, task: ClaimedTask, signal: A
   const hold = { uuid: task.execution_uuid, owner };
   const details = { task: task.task_uuid, execution: task.execution_uuid };
   try {
-    const redact = deps.redactor(await secretsFor(deps, task));
+    const secrets = await secretsFor(deps, task).catch((cause: unknown) => {
+      // What variables come to is the task's own failure, and is told of as one.
+      if (isDomainError(cause, "deploy.start_failed")) return cause;
+      throw cause;
+    });
+    const redact = deps.redactor(isDomainError(secrets) ? [] : secrets);
     const output = taskOutput({ tasks: stores.scheduledTasks, hold, redact, logger, settings });
     const end = await endOf(task, signal, logger, async () => {
+      if (isDomainError(secrets)) throw secrets;
       const result = await execute(deps, task, signal, (line) => output.line(line));
       if (output.isEmpty) for (const line of linesOf(result.output)) output.line(line);
       return result;
