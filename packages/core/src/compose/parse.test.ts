@@ -142,6 +142,7 @@ describe("the work for a compose text is bounded", () => {
     ["nested dashes", "- ".repeat(100_000)],
     ["nested keys", "? ".repeat(100_000)],
     ["aliases of aliases", bomb],
+    ["aliases of a long text", web(`volumes: [&long "${"a:".repeat(100_000)}"${", *long".repeat(5000)}]`)],
     ["merges of large maps", `a: &a {${"k: 1,".repeat(2)}}\n${"b: {<<: *a}\n".repeat(20_000)}`],
     ["very many keys", Array.from({ length: 100_000 }, (_, index) => `k${index}:`).join("\n")],
     ["very many documents", "---\n".repeat(100_000)],

@@ -6,6 +6,8 @@ const DEPTH_MAX = 32;
 const TOKENS_MAX = 40_000;
 /** Of values, once every alias is replaced by what it stands for. */
 const EXPANDED_MAX = 60_000;
+/** Characters of all their texts: whoever walks them reads each, and an alias of five may stand for a million. */
+const EXPANDED_LENGTH_MAX = 2 * 1_048_576; // Twice the longest text that is read.
 
 export interface YamlValue {
   /** Plain objects, lists, texts, numbers, flags and null. What an alias stands for is there as one shared object. */
@@ -34,7 +36,14 @@ export function readYaml(text: string): YamlValue | { readonly problem: string }
   const lines = new LineCounter();
   try {
     const { contents } = oneDocument(text, lines);
-    const reading: Reading = { lines, anchors: new Map(), size: 0, notes: new WeakMap(), tags: new WeakMap() };
+    const reading: Reading = {
+      lines,
+      anchors: new Map(),
+      size: 0,
+      length: 0,
+      notes: new WeakMap(),
+      tags: new WeakMap(),
+    };
     return { value: readNode(contents, reading, 0), notes: reading.notes, tags: reading.tags };
   } catch (refusal) {
     if (refusal instanceof Problem) return { problem: refusal.message };
@@ -75,20 +84,29 @@ function tokensOf(text: string, lines: LineCounter) {
 
 const TOO_DEEP = `Nested deeper than ${DEPTH_MAX} levels.`;
 
+interface Anchor {
+  readonly value: unknown;
+  readonly size: number;
+  readonly length: number;
+  readonly tag: EntryTag | undefined;
+}
+
 interface Reading {
   readonly lines: LineCounter;
   /** What has an anchor and is read to its end. */
-  readonly anchors: Map<string, { readonly value: unknown; readonly size: number; readonly tag: EntryTag | undefined }>;
+  readonly anchors: Map<string, Anchor>;
   readonly notes: WeakMap<object, ReadonlyMap<string | number, EntryNote>>;
   readonly tags: WeakMap<object, ReadonlyMap<string, EntryTag>>;
   /** Values so far, with those of aliases. */
   size: number;
+  /** Characters of their texts. */
+  length: number;
 }
 
 function readNode(node: unknown, reading: Reading, depth: number): unknown {
   if (depth > DEPTH_MAX) throw new Problem(TOO_DEEP);
-  const before = reading.size;
-  grow(reading, 1);
+  const { size, length } = reading;
+  grow(reading, 1, 0);
   if (isAlias(node)) return aliasOf(node, reading);
   const value = isMap(node)
     ? mapOf(node.items, reading, depth)
@@ -97,7 +115,8 @@ function readNode(node: unknown, reading: Reading, depth: number): unknown {
       : scalarOf(node, reading);
   const hasAnchor = (isMap(node) || isSeq(node) || isScalar(node)) && node.anchor !== undefined;
   if (hasAnchor) {
-    reading.anchors.set(node.anchor ?? "", { value, size: reading.size - before, tag: tagOf(node, reading) });
+    const [ownSize, ownLength] = [reading.size - size, reading.length - length];
+    reading.anchors.set(node.anchor ?? "", { value, size: ownSize, length: ownLength, tag: tagOf(node, reading) });
   }
   return value;
 }
@@ -106,13 +125,16 @@ function aliasOf(node: { readonly source: string }, reading: Reading): unknown {
   const anchor = reading.anchors.get(node.source);
   if (anchor === undefined)
     throw new Problem(`The alias *${node.source} stands for nothing${at(reading.lines, node)}.`);
-  grow(reading, anchor.size);
+  grow(reading, anchor.size, anchor.length);
   return anchor.value;
 }
 
-function grow(reading: Reading, by: number): void {
+function grow(reading: Reading, by: number, length: number): void {
   reading.size += by;
+  reading.length += length;
   if (reading.size > EXPANDED_MAX) throw new Problem(`Comes to more than ${EXPANDED_MAX} values with its aliases.`);
+  if (reading.length > EXPANDED_LENGTH_MAX)
+    throw new Problem(`Comes to more than ${EXPANDED_LENGTH_MAX} characters with its aliases.`);
 }
 
 function listOf(items: readonly unknown[], reading: Reading, depth: number): unknown[] {
@@ -177,6 +199,7 @@ function keyOf(key: unknown, reading: Reading): string {
   if (!isScalar(key)) throw new Problem(`A key must be plain text${at(reading.lines, key)}.`);
   const name = String(key.value);
   requireText(name, key, reading);
+  grow(reading, 0, name.length);
   // It would become the prototype of an object.
   if (name === "__proto__") throw new Problem(`The key ${name} is not allowed${at(reading.lines, key)}.`);
   return name;
@@ -185,7 +208,10 @@ function keyOf(key: unknown, reading: Reading): string {
 function scalarOf(node: unknown, reading: Reading): unknown {
   if (!isScalar(node)) return null;
   const { value } = node;
-  if (typeof value === "string") requireText(value, node, reading);
+  if (typeof value === "string") {
+    requireText(value, node, reading);
+    grow(reading, 0, value.length);
+  }
   // As the compose tool reads it: `mode: 0644` is octal.
   if (typeof value === "number" && /^0[0-7]+$/.test(node.source ?? "")) return Number.parseInt(node.source ?? "", 8);
   return value ?? null;
