@@ -23,14 +23,19 @@ const CANDIDATES_SHOWN = 10;
  * @throws Failure that lists what could have been meant
  */
 export function choose<T extends Candidate>(wanted: string, candidates: readonly T[], options: ChooseOptions<T>): T {
-  const byUuid = candidates.find(({ uuid }) => uuid === wanted);
-  if (byUuid) return byUuid;
-  const exact = candidates.filter(({ name }) => name === wanted);
-  const found = exact.length > 0 ? exact : candidates.filter(({ name }) => sameName(name, wanted));
+  const found = meant(wanted, candidates);
   const [only, ...others] = found;
   if (only && others.length === 0) return only;
   if (only) throw ambiguous(wanted, found, options);
   throw unknown(wanted, candidates, options);
+}
+
+/** Those that a uuid or a name may mean. */
+export function meant<T extends Candidate>(wanted: string, candidates: readonly T[]): readonly T[] {
+  const byUuid = candidates.find(({ uuid }) => uuid === wanted);
+  if (byUuid) return [byUuid];
+  const exact = candidates.filter(({ name }) => name === wanted);
+  return exact.length > 0 ? exact : candidates.filter(({ name }) => sameName(name, wanted));
 }
 
 const sameName = (one: string, other: string) => one.toLowerCase() === other.toLowerCase();

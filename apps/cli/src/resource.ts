@@ -1,6 +1,8 @@
 import type { Database, Service } from "@berth/core";
-import { choose } from "./choose.ts";
+import { choose, meant } from "./choose.ts";
 import type { Api } from "./connection/api.ts";
+import { usage } from "./failure.ts";
+import { printable } from "./printable.ts";
 
 /** What has commands of its own, besides applications. */
 export interface NamedKinds {
@@ -11,12 +13,32 @@ export type NamedKind = keyof NamedKinds;
 
 /** The one that a name or uuid means. */
 export async function namedResource<Kind extends NamedKind>(
-  { client }: Api,
+  api: Api,
   kind: Kind,
   wanted: string,
 ): Promise<NamedKinds[Kind]> {
-  const all: readonly (Database | Service)[] =
-    kind === "database" ? await client.databases.list.query({}) : await client.services.list.query({});
   // Each list has its own kind only.
-  return choose(wanted, all, { thing: kind, describe: ({ status }) => status }) as NamedKinds[Kind];
+  return choose(wanted, await listOf(api, kind), {
+    thing: kind,
+    describe: ({ status }) => status,
+  }) as NamedKinds[Kind];
+}
+
+const listOf = ({ client }: Api, kind: NamedKind): Promise<readonly (Database | Service)[]> =>
+  kind === "database" ? client.databases.list.query({}) : client.services.list.query({});
+
+const COMMANDS: Readonly<Record<NamedKind, string>> = { database: "berth db", service: "berth service" };
+
+/**
+ * Of what is no application.
+ * @throws Failure that says which commands are for it, when it is of another kind
+ */
+export async function requireNoOtherKind(api: Api, wanted: string): Promise<void> {
+  for (const kind of ["database", "service"] as const) {
+    const [other] = meant(wanted, await listOf(api, kind));
+    if (other === undefined) continue;
+    throw usage(`${printable(other.name)} is a ${kind}, not an application.`, [
+      `Use ${COMMANDS[kind]}, or --${kind} where a command has that option.`,
+    ]);
+  }
 }

@@ -34,6 +34,9 @@ describeDocker("a database, from the command line", [image], (docker) => {
     expect(await ask(write(url, "kept"))).toEqual([0, expect.anything()]);
 
     expect(await run("backup", "run", "orders")).toMatchObject({ code: 1, stderr: expect.stringContaining("daily") });
+    expect(await run("restart", "ORDERS")).toMatchObject({
+      ...{ code: 2, stderr: expect.stringContaining("orders is a database, not an application.\n") },
+    });
     expect((await run("backup", "schedule", "orders", "daily")).code).toBe(0);
     expect(await run("backup", "restore", "orders", "--yes")).toMatchObject({
       code: 1,

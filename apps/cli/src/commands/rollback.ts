@@ -34,6 +34,7 @@ async function rollback(session: Session, wanted: string | undefined, options: O
     output.show(kept, () => showKept(session, printable(name), kept.images));
     return EXIT.ok;
   }
+  if (kept.images.length === 0) throw nothingKept(name);
   const { tag, commit_message, deployment_uuid } = chosenImage(kept.images, options.to, uuid);
   // Of one commit several builds may be kept, and what runs may be one of them.
   const queued = await api.client.rollbacks.rollback.mutate({ uuid, commit: deployment_uuid });
@@ -44,6 +45,13 @@ async function rollback(session: Session, wanted: string | undefined, options: O
   output.line(`Follow it with: berth logs --deployment ${queued.deployment_uuid} -f`);
   return EXIT.ok;
 }
+
+const nothingKept = (name: string): Failure =>
+  new Failure(`Nothing is kept of ${printable(name)}.`, {
+    details: [
+      "Servers with Docker keep the images of the last deployments. Elsewhere, deploy what it was before again.",
+    ],
+  });
 
 type Tagged = RollbackImage & { readonly tag: string };
 
