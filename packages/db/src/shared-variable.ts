@@ -12,7 +12,7 @@ import { type RawBuilder, type Selectable, sql } from "kysely";
 import { type Context, idsOf, type TeamContext } from "./context.ts";
 import { countRows, ofOwner, page, within } from "./page.ts";
 import { pick } from "./pick.ts";
-import type { SharedVariableTable } from "./schema.ts";
+import type { SharedVariableTable } from "./schema/resource.ts";
 
 const COLUMNS = [
   "id",

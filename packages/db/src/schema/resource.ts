@@ -1,0 +1,192 @@
+import type {
+  ApplicationSettings,
+  ApplicationSource,
+  DatabaseEngine,
+  DesiredState,
+  ResourceKind,
+  ServiceContainerKind,
+} from "@berth/core";
+import type { ColumnType, Generated } from "kysely";
+import type { Json, Sealed, Timestamps } from "./column.ts";
+
+export interface ResourceTable extends Timestamps {
+  id: Generated<number>;
+  uuid: string;
+  kind: ResourceKind;
+  team_id: number;
+  environment_id: number;
+  server_id: number;
+  destination_id: number;
+  name: string;
+  description: string | null;
+  status: Generated<string>;
+  desired_state: Generated<DesiredState>;
+  removing_at: Date | null;
+  delete_volumes: Generated<boolean>;
+  docker_cleanup: Generated<boolean>;
+  delete_connected_networks: Generated<boolean>;
+}
+
+/** Written by a trigger: what is found of it on a server was this instance's. */
+export interface RemovedResourceTable {
+  uuid: string;
+  removed_at: Generated<Date>;
+}
+
+/** Kept by triggers, so that the total of a list costs one row whatever its length. */
+export interface ResourceCountTable {
+  team_id: number;
+  kind: ResourceKind;
+  environment_id: number;
+  server_id: number;
+  total: number;
+}
+
+export interface ApplicationTable {
+  resource_id: number;
+  source: ApplicationSource;
+  github_app_id: number | null;
+  /** Of the repository, at its GitHub app. */
+  repository_project_id: number | null;
+  /** Made from the settings by the database. */
+  repository_key: ColumnType<string | null, never, never>;
+  fqdn: string | null;
+  private_key_id: number | null;
+  settings: Json<Partial<ApplicationSettings>>;
+  secrets: Sealed;
+  restart_count: Generated<number>;
+  last_restart_at: Date | null;
+  last_online_at: Date | null;
+}
+
+/** What the tables of all kinds have. Settings and secrets are typed by their stores. */
+interface KindTable {
+  resource_id: number;
+  settings: Json<Readonly<Record<string, unknown>>>;
+  secrets: Sealed;
+  restart_count: Generated<number>;
+  last_restart_at: Date | null;
+  last_online_at: Date | null;
+}
+
+export interface DatabaseTable extends KindTable {
+  /** As in `resource`. */
+  server_id: number;
+  engine: DatabaseEngine;
+  is_public: Generated<boolean>;
+  public_port: number | null;
+  public_port_problem: Generated<string | null>;
+  started_at: Date | null;
+  certificate_expires_at: Date | null;
+  /** When its coming end was told of. */
+  certificate_told_at: Date | null;
+}
+
+export interface ServiceTable extends KindTable {
+  /** Of a one-click service: the key of its template. */
+  service_type: string | null;
+}
+
+export interface ServiceContainerTable extends Timestamps {
+  id: Generated<number>;
+  uuid: string;
+  resource_id: number;
+  kind: ServiceContainerKind;
+  name: string;
+  human_name: string | null;
+  description: string | null;
+  image: string | null;
+  fqdn: string | null;
+  ports: string | null;
+  exposes: string | null;
+  status: Generated<string>;
+  exclude_from_status: boolean;
+  port: number | null;
+  /** In the compose text. */
+  position: number;
+  last_online_at: Date | null;
+}
+
+/** Of an application whose container has the same name after every deployment. */
+export interface ContainerNameTable {
+  resource_id: number;
+  server_id: number;
+  name: string;
+}
+
+export interface DomainTable {
+  id: Generated<number>;
+  resource_id: number;
+  /** Of a service: which of its containers. */
+  service_container_id: number | null;
+  /** Of an application with several containers: the name of one. */
+  container: string | null;
+  host: string;
+  path: string;
+  url: string;
+  /** Order in which the owner named them. */
+  position: number;
+  /** Of the preview that claims it; 0: the resource itself. */
+  pull_request_id: Generated<number>;
+}
+
+export interface ApplicationPreviewTable extends Timestamps {
+  id: Generated<number>;
+  uuid: string;
+  resource_id: number;
+  pull_request_id: number;
+  pull_request_html_url: Generated<string>;
+  fqdn: string | null;
+  status: Generated<string>;
+  git_type: string | null;
+  docker_registry_image_tag: string | null;
+  last_online_at: Date | null;
+  removing_at: Date | null;
+}
+
+export interface EnvTable extends Timestamps {
+  id: Generated<number>;
+  uuid: string;
+  resource_id: number;
+  key: string;
+  value: Sealed;
+  is_preview: boolean;
+  is_literal: boolean;
+  is_multiline: boolean;
+  is_shown_once: boolean;
+  is_runtime: boolean;
+  is_buildtime: boolean;
+  is_required: boolean;
+  comment: string | null;
+  order: number | null;
+}
+
+/** Of a team, project, environment or server alike. */
+export interface SharedVariableTable extends Timestamps {
+  id: Generated<number>;
+  uuid: string;
+  owner_id: number;
+  key: string;
+  value: Sealed;
+  is_multiline: boolean;
+  is_shown_once: boolean;
+  comment: string | null;
+}
+
+export interface StorageTable extends Timestamps {
+  id: Generated<number>;
+  uuid: string;
+  resource_id: number;
+  type: "persistent" | "file";
+  name: string | null;
+  mount_path: string;
+  host_path: string | null;
+  content: Sealed;
+  fs_path: string | null;
+  is_directory: boolean;
+  is_preview_suffix_enabled: boolean;
+  container: string | null;
+  is_managed: Generated<boolean>;
+  is_read_only: Generated<boolean>;
+  has_volume: Generated<boolean>;
+}

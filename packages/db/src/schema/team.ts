@@ -1,0 +1,104 @@
+import type { Ability, Role, WebhookAnswer, WebhookProvider } from "@berth/core";
+import type { Generated } from "kysely";
+import type { Json, NullableJson, Timestamps } from "./column.ts";
+
+export interface TeamTable extends Timestamps {
+  id: Generated<number>;
+  name: string;
+  description: string | null;
+  personal_team: Generated<boolean>;
+  show_boarding: Generated<boolean>;
+}
+
+export interface UserTable extends Timestamps {
+  id: Generated<number>;
+  name: string;
+  email: string;
+}
+
+export interface TeamMemberTable {
+  team_id: number;
+  user_id: number;
+  role: Role;
+  created_at: Generated<Date>;
+}
+
+export interface TokenTable {
+  id: Generated<number>;
+  team_id: number;
+  user_id: number;
+  name: string;
+  abilities: Json<readonly Ability[]>;
+  /** SHA-256 (hex) of the secret part. */
+  hash: string;
+  expires_at: Date | null;
+  last_used_at: Date | null;
+  created_at: Generated<Date>;
+}
+
+export interface PrivateKeyTable extends Timestamps {
+  id: Generated<number>;
+  uuid: string;
+  team_id: number;
+  name: string;
+  description: string | null;
+  public_key: string;
+  fingerprint: string;
+  is_http_basic_auth_enabled: boolean;
+  http_basic_auth_username: string | null;
+  secrets: Uint8Array;
+}
+
+export interface GithubAppTable extends Timestamps {
+  id: Generated<number>;
+  uuid: string;
+  team_id: number;
+  name: string;
+  organization: string | null;
+  api_url: string;
+  html_url: string;
+  custom_user: string;
+  custom_port: number;
+  app_id: number;
+  installation_id: number;
+  client_id: string;
+  is_system_wide: boolean;
+  private_key_id: number;
+  secrets: Uint8Array;
+}
+
+export interface WebhookDeliveryTable {
+  provider: WebhookProvider;
+  owner: string;
+  delivery_id: string;
+  answer: NullableJson<WebhookAnswer>;
+  created_at: Generated<Date>;
+}
+
+export interface ProjectTable extends Timestamps {
+  id: Generated<number>;
+  uuid: string;
+  team_id: number;
+  name: string;
+  description: string | null;
+}
+
+export interface EnvironmentTable extends Timestamps {
+  id: Generated<number>;
+  uuid: string;
+  project_id: number;
+  name: string;
+  description: string | null;
+}
+
+export interface TagTable extends Timestamps {
+  id: Generated<number>;
+  uuid: string;
+  team_id: number;
+  name: string;
+}
+
+export interface ResourceTagTable {
+  resource_id: number;
+  tag_id: number;
+}
