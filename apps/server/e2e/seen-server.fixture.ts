@@ -40,7 +40,15 @@ export async function sshServer(server: TestServer, machine: ServerContainer, na
   });
   await until(async () => {
     const { body } = await server.rest("GET", `/servers/${serverUuid}`);
-    return (body as { is_usable: boolean }).is_usable;
+    const { is_usable, is_validating, validation_logs } = body as Validated;
+    if (is_usable || is_validating) return is_usable;
+    throw new Error(`${name} cannot be used: ${validation_logs}\n${server.output()}`);
   }, 90_000);
   return serverUuid;
+}
+
+interface Validated {
+  readonly is_usable: boolean;
+  readonly is_validating: boolean;
+  readonly validation_logs: string | null;
 }

@@ -2,14 +2,17 @@ import type { Engine, ServerRecord, Proxy as SiteProxy } from "@berth/core";
 import { describe, expect, test } from "vitest";
 import { type Fleet, fleet, type Member } from "./fleet.ts";
 
-const server = (id: number, name = `web-${id}`) => ({ id, name }) as ServerRecord; // Nothing else is read here.
+const server = (id: number, { name = `web-${id}`, revision = 0 } = {}) => ({ id, name, revision }) as ServerRecord; // Nothing else is read here.
 
 interface Made extends Member {
   readonly names: string[];
   isClosed: boolean;
 }
 
-function fleetOf(reach: (server: ServerRecord) => boolean = () => true): { fleet: Fleet; made: Made[] } {
+function fleetOf(
+  reach: (server: ServerRecord) => boolean = () => true,
+  recorded: ReadonlySet<number> = new Set(),
+): { fleet: Fleet; made: Made[] } {
   const made: Made[] = [];
   const make = (record: ServerRecord): Member | undefined => {
     if (!reach(record)) return undefined;
@@ -27,23 +30,22 @@ function fleetOf(reach: (server: ServerRecord) => boolean = () => true): { fleet
     made.push(member);
     return member;
   };
-  return { fleet: fleet(make), made };
+  return { fleet: fleet(make, async (id) => recorded.has(id)), made };
 }
 
 describe("a fleet", () => {
   test("has one member for a server, told of each new record", () => {
     const { fleet: own, made } = fleetOf();
-    expect(own.member(server(1))).toBe(own.member(server(1, "renamed")));
+    expect(own.member(server(1))).toBe(own.member(server(1, { name: "renamed", revision: 1 })));
     expect(made.map(({ names }) => names)).toEqual([["web-1", "renamed"]]);
   });
 
   test("does not go back to an older record", () => {
     const { fleet: own, made } = fleetOf();
-    const at = (seconds: number) => ({ updated_at: new Date(seconds * 1000) });
-    own.member({ ...server(1), ...at(1) });
-    own.member({ ...server(1, "renamed"), ...at(2) });
-    own.member({ ...server(1), ...at(1) });
-    own.member({ ...server(1, "at once"), ...at(2) });
+    own.member(server(1));
+    own.member(server(1, { name: "renamed", revision: 1 }));
+    own.member(server(1));
+    own.member(server(1, { name: "at once", revision: 2 }));
     expect(made.map(({ names }) => names)).toEqual([["web-1", "renamed", "at once"]]);
   });
 
@@ -53,10 +55,17 @@ describe("a fleet", () => {
     expect(() => own.member(server(2))).toThrow(expect.objectContaining({ code: "engine.unreachable" }));
   });
 
+  test("keeps what a list lacks that was read before it was recorded", async () => {
+    const { fleet: own, made } = fleetOf(undefined, new Set([2]));
+    for (const id of [1, 2]) own.member(server(id));
+    await own.keepOnly([]);
+    expect(made.map(({ isClosed }) => isClosed)).toEqual([true, false]);
+  });
+
   test("lets go of servers that are gone, and of all at its end", async () => {
     const { fleet: own, made } = fleetOf();
     for (const id of [1, 2]) own.member(server(id));
-    own.keepOnly([server(2)]);
+    await own.keepOnly([server(2)]);
     expect(made.map(({ isClosed }) => isClosed)).toEqual([true, false]);
     own.member(server(1));
     await own.close();

@@ -32,13 +32,19 @@ export interface Fleet {
   isWithinReach(server: ServerRecord): boolean;
   /** The member of a server that was asked for before. */
   known(serverId: number): Member | undefined;
-  /** Lets go of servers that are no longer recorded. */
-  keepOnly(servers: readonly ServerRecord[]): void;
+  /** Lets go of servers that are not among these, and not recorded either: one may be newer than the list. */
+  keepOnly(servers: readonly ServerRecord[]): Promise<void>;
   close(): Promise<void>;
 }
 
-/** @param make Begins nothing by itself; `undefined` for a server that cannot be reached from here. */
-export function fleet(make: (server: ServerRecord) => Member | undefined): Fleet {
+/**
+ * @param make Begins nothing by itself; `undefined` for a server that cannot be reached from here.
+ * @param isRecorded Asked of servers that a list lacks.
+ */
+export function fleet(
+  make: (server: ServerRecord) => Member | undefined,
+  isRecorded: (serverId: number) => Promise<boolean>,
+): Fleet {
   const members = new Map<number, Member>();
   const records = new Map<number, ServerRecord>();
   const closing = new Set<Promise<void>>();
@@ -48,10 +54,8 @@ export function fleet(make: (server: ServerRecord) => Member | undefined): Fleet
     if (isClosed) return undefined;
     const known = members.get(server.id);
     const record = records.get(server.id);
-    // All loops ask with the same records again and again.
-    if (known !== undefined && record === server) return known;
-    // Who asks with what was read a moment ago does not undo what has changed since.
-    if (known !== undefined && record !== undefined && server.updated_at < record.updated_at) return known;
+    // Loops ask with the same record again and again, and with one that was read before the last change.
+    if (known !== undefined && record !== undefined && server.revision <= record.revision) return known;
     if (known !== undefined) {
       records.set(server.id, server);
       known.update(server);
@@ -84,9 +88,12 @@ export function fleet(make: (server: ServerRecord) => Member | undefined): Fleet
     },
     known: (serverId) => members.get(serverId),
     isWithinReach: (server) => find(server) !== undefined,
-    keepOnly(servers) {
+    async keepOnly(servers) {
       const ids = new Set(servers.map(({ id }) => id));
-      for (const [id, member] of members) if (!ids.has(id)) letGo(id, member);
+      const absent = [...members].filter(([id]) => !ids.has(id));
+      for (const [id, member] of absent) {
+        if (!(await isRecorded(id)) && members.get(id) === member) letGo(id, member);
+      }
     },
     async close() {
       isClosed = true;

@@ -113,7 +113,7 @@ export async function wire(
       log,
     });
   };
-  const members = fleet(makeMember);
+  const members = fleet(makeMember, async (id) => (await system.servers.find(id)) !== undefined);
   const engineFor = (server: ServerRecord) => (isLocal(server) ? engine : members.member(server).engine);
   const proxyFor = (server: ServerRecord) => members.member(server).proxy;
   const cleanerFor = (server: ServerRecord) =>

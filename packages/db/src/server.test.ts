@@ -30,13 +30,26 @@ onEachBackend((database) => {
     expect(await stores.servers.update(server.uuid, { settings })).toMatchObject({ name: "web-1", settings });
   });
 
+  it("tells the newer of two records by their revision, whatever changed and however long it waited", async () => {
+    const stores = await testTeam(database());
+    const { server } = await testPlace(stores);
+    const { kysely } = database().database;
+    const named = await stores.servers.update(server.uuid, { name: "web-1" });
+    expect(named?.revision).toBe(server.revision + 1);
+    expect(await database().system.servers.recordHostKey(server, "SHA256:one")).toBe("SHA256:one");
+    const keyed = await stores.servers.find(server.uuid);
+    expect(keyed).toMatchObject({ host_key: "SHA256:one", revision: server.revision + 2 });
+    await sql`update server set revision = 0 where id = ${server.id}`.execute(kysely);
+    expect((await stores.servers.find(server.uuid))?.revision).toBe(server.revision + 3);
+  });
+
   it("reads a setting that was added later as its default", async () => {
     const stores = await testTeam(database());
     const { server } = await testPlace(stores);
     await sql`update server set settings = settings - 'connection_timeout' where id = ${server.id}`.execute(
       database().database.kysely,
     );
-    expect(await stores.servers.find(server.uuid)).toEqual(server);
+    expect(await stores.servers.find(server.uuid)).toEqual({ ...server, revision: server.revision + 1 });
   });
 
   it("refuses a destination on another team's server", async () => {

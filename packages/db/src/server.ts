@@ -44,6 +44,7 @@ const COLUMNS = [
   "probes",
   "is_disk_usage_high",
   "server_metadata",
+  "revision",
   "created_at",
   "updated_at",
 ] as const;

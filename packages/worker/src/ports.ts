@@ -45,7 +45,7 @@ export interface WorkerDeps {
   /** Whether this instance can work on a server: its engine is here or within reach. */
   ownsServer(server: ServerRecord): boolean;
   /** Told which servers there are now, now and then: what is kept for others may go. */
-  keepOnly?(servers: readonly ServerRecord[]): void;
+  keepOnly?(servers: readonly ServerRecord[]): Promise<void>;
   /** Looks after what lies on a server's engine; `undefined`: it keeps nothing that is cleaned up. */
   cleanerFor?(server: ServerRecord): ServerCleaner | undefined;
   /** What backups are kept with; without it none are made. */

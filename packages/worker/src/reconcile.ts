@@ -86,7 +86,7 @@ export function createReconciler(deps: ReconcilerDeps, pulse: Pulse): Reconciler
     while (!stopping.signal.aborted) {
       try {
         const all = await stores.servers.list();
-        deps.keepOnly?.(all);
+        await deps.keepOnly?.(all);
         const servers = all.filter(deps.ownsServer);
         forgetOthers(servers);
         for (const server of servers) visit(server);

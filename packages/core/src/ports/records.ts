@@ -109,6 +109,8 @@ export interface ServerRecord extends Timestamps {
   readonly server_metadata: ServerFacts | null;
   /** Set once deletion was asked for; the row goes when the last resource on it is gone. */
   readonly removing_at: Date | null;
+  /** Grows with each change of the record: of two that were read, it tells the newer one. */
+  readonly revision: number;
 }
 
 /** What a machine with containers is made of. */

@@ -32,6 +32,7 @@ import { removals } from "./0043-removals.ts";
 import { sharedVariables } from "./0048-shared-variables.ts";
 import { backupCancels } from "./0049-backup-cancels.ts";
 import { removedResources } from "./0051-removed-resources.ts";
+import { serverRevisions } from "./0052-server-revisions.ts";
 
 /** In the order of their names, which never change once released. */
 export const MIGRATIONS: Readonly<Record<string, Migration>> = {
@@ -68,4 +69,5 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   "0048-shared-variables": sharedVariables,
   "0049-backup-cancels": backupCancels,
   "0051-removed-resources": removedResources,
+  "0052-server-revisions": serverRevisions,
 };

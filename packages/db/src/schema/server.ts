@@ -1,5 +1,5 @@
 import type { CloudProviderKind, EngineKind, ProxyStatus, ServerFacts, ServerSettings } from "@berth/core";
-import type { ColumnType, Generated } from "kysely";
+import type { ColumnType, Generated, GeneratedAlways } from "kysely";
 import type { Json, Timestamps } from "./column.ts";
 
 export interface ServerTable extends Timestamps {
@@ -30,6 +30,8 @@ export interface ServerTable extends Timestamps {
   probes: Generated<number>;
   is_disk_usage_high: Generated<boolean>;
   server_metadata: ColumnType<ServerFacts | null, string | null | undefined, string | null>;
+  /** Grows by itself with each update. */
+  revision: GeneratedAlways<number>;
 }
 
 export interface CloudTokenTable extends Timestamps {
