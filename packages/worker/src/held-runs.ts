@@ -93,16 +93,17 @@ export function createHeldRunner<Run>(deps: ValidationDeps, pulse: Pulse, kind: 
     if (ids.length === 0 || stopping.signal.aborted) return;
     if (isRequested) await kind.requests.begin(ids);
     while (running.size < kind.concurrentMax && !stopping.signal.aborted) {
+      const askedMs = performance.now();
       const taken = await kind.claim(ids, { owner, leaseSeconds: settings.leaseSeconds, at: clock.now() });
       if (taken === undefined) return;
-      run(taken);
+      run(taken, askedMs);
     }
   };
 
-  const run = (taken: Run) => {
+  const run = (taken: Run, askedMs: number) => {
     const aborter = new AbortController();
     const uuid = kind.uuidOf(taken);
-    if (running.size === 0) heldUntil(performance.now() + settings.leaseSeconds * 1000);
+    if (running.size === 0) heldUntil(askedMs + settings.leaseSeconds * 1000);
     const ended = kind.run(taken, aborter.signal).finally(() => {
       running.delete(uuid);
       pulse.beat();
