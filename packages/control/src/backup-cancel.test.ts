@@ -96,6 +96,8 @@ describe.each([
     const run = await waiting();
     await run.claim();
     expect(await run.isCancelRequested()).toBe(false);
+    // Neither has to wait for a connection: the run is over soon.
+    await Promise.all([told(), told(), told()]);
     const cancelling = Promise.all([run.cancel(), run.cancel()]);
     await asked(run);
     expect((await told()).filter((type) => type === `${run.event}.cancel_requested`)).not.toEqual([]);

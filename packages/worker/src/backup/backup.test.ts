@@ -7,7 +7,7 @@ import { until } from "../world.fixture.ts";
 import { type BackupWorld, backupWorld, type RunningDatabase } from "./backup.fixture.ts";
 
 const MANY =
-  "create table many as select i, md5(random()::text) as a, md5(random()::text) as b from generate_series(1, 600000) i";
+  "create table if not exists many as select i, md5(random()::text) as a, md5(random()::text) as b from generate_series(1, 600000) i";
 
 describeDocker("backups of PostgreSQL", ["postgres:17-alpine"], (fixture) => {
   let world: BackupWorld;

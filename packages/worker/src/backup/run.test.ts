@@ -9,11 +9,11 @@ const at = backupRuns();
 test("tells how far it is, and ends when it takes longer than it may", async () => {
   at.program = endless;
   at.start();
-  const backup = await at.scheduled({ timeout: 1 });
+  const backup = await at.scheduled({ timeout: 3 });
   await backup.dumping();
   expect(await backup.newest()).toMatchObject({ status: "running", step: "dumping", finished_at: null });
   expect(await backup.ended()).toMatchObject({
-    ...{ status: "failed", message: "It took longer than 1 s and was ended.", step: null },
+    ...{ status: "failed", message: "It took longer than 3 s and was ended.", step: null },
     local_storage_deleted: true,
   });
   expect(backup.files()).toEqual([]);

@@ -41,7 +41,7 @@ describe("a deployment", () => {
   });
 
   test("replaces the release before it, which is drained and removed afterwards", async () => {
-    world.worker();
+    world.worker({ settings: { drainSecondsMax: 60 } });
     const { application, first } = await deployed();
     const old = world.engine.releases()[0]?.upstream;
     world.proxy.busy.set(old?.port ?? 0, 3);

@@ -38,11 +38,13 @@ describe("a deployment that cannot be prepared", () => {
     const { sharedVariables, teams, envs } = world.stores;
     const fields = { value: "x".repeat(131_000), is_multiline: false, is_shown_once: false, comment: null };
     const owner = { scope: "team", id: (await teams.current())?.id ?? -1 } as const;
-    await sharedVariables.insert(owner, testUuid(), { key: "LONG", ...fields });
+    // The team is that of every test here, also of a first try of this one.
+    const long = `LONG_${testUuid()}`;
+    await sharedVariables.insert(owner, testUuid(), { key: long, ...fields });
     for (let n = 0; n < 130; n += 1) {
-      await envs.insert(app.id, testUuid(), newEnv({ key: `A${n}`, value: "{{ team.LONG }}" }));
+      await envs.insert(app.id, testUuid(), newEnv({ key: `A${n}`, value: `{{ team.${long} }}` }));
     }
-    world.worker();
+    world.worker({ settings: { leaseSeconds: 10 } });
     const { status, error } = await world.ended(await world.deploy(app));
     expect([status, error]).toEqual([
       "failed",
