@@ -70,9 +70,20 @@ async function exec(
   stream.once("end", end).once("close", end).once("error", end);
   stdin?.pipe(stream);
   const bytes = await buffer(output);
-  const { ExitCode } = await created.inspect();
-  return { exitCode: ExitCode ?? -1, output: bytes.toString() };
+  return { exitCode: await exitCodeOf(created), output: bytes.toString() };
 }
+
+/** A busy engine may end the output a moment before it knows how the program ended. */
+async function exitCodeOf(exec: Docker.Exec): Promise<number> {
+  for (let attempt = 0; attempt < EXIT_ATTEMPTS; attempt += 1) {
+    const { Running, ExitCode } = await exec.inspect();
+    if (!Running && ExitCode !== null) return ExitCode;
+    await delay(50);
+  }
+  return -1;
+}
+
+const EXIT_ATTEMPTS = 100;
 
 /** Asks again until it is so. @throws Error that names what did not come. */
 export async function until(what: string, seconds: number, isSo: () => Promise<boolean>): Promise<void> {

@@ -75,8 +75,8 @@ describeDocker("a forward", ["node:24-alpine", "nginx:alpine"], (fixture) => {
     const forward = await forwardTo(name, { idleSeconds: 1 });
     await forwards().open(forward);
     await pidAt(forward.publicPort);
-    const socket = await connected(forward.publicPort);
     const startedMs = performance.now();
+    const socket = await connected(forward.publicPort);
     await once(socket.resume(), "close");
     expect(performance.now() - startedMs).toBeGreaterThan(900);
   }, 60_000);

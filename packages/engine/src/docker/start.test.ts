@@ -153,7 +153,7 @@ describeDocker("a container of a release", IMAGES, (fixture) => {
   });
 
   test("sees its image's HEALTHCHECK, unless the application has another check", async () => {
-    const image = await world.image("HEALTHCHECK --interval=1s --retries=1 CMD test -e /tmp/well");
+    const image = await world.image("HEALTHCHECK --interval=3s --retries=1 CMD test -e /tmp/well");
     const own = specOf(image);
     expect((await engine.start(own, io())).health).toBe("starting");
     await vi.waitFor(async () => expect((await engine.inspect(own))?.health).toBe("unhealthy"), WAIT);

@@ -2,7 +2,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { isDomainError } from "@berth/core";
 import { describeDocker } from "@berth/testing";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { localHost } from "../../host/local-host.ts";
 import { type DockerWorld, dockerWorld, io } from "../docker.fixture.ts";
 import type { DockerEngine } from "../engine.ts";
@@ -27,6 +27,8 @@ services:
 volumes: { data: }
 `;
 
+const WAIT = { timeout: 10_000, interval: 50 };
+
 describeDocker("a release of several containers", ["busybox:stable"], (fixture) => {
   let world: DockerWorld;
   let engine: DockerEngine;
@@ -38,6 +40,9 @@ describeDocker("a release of several containers", ["busybox:stable"], (fixture) 
   afterAll(() => world.close());
 
   const containers = { web: { ports: [8080], networkAliases: ["web-alias"] } };
+  /** What started a moment ago may not listen yet. */
+  const pageAt = (host: string | null | undefined, port: number | null | undefined) =>
+    vi.waitFor(async () => await (await fetch(`http://${host}:${port}/`)).text(), WAIT);
   const linesOf = async (spec: ReturnType<typeof stackSpec>, container?: string) => {
     const lines: string[] = [];
     for await (const { line } of engine.logs(spec, { ...(container === undefined ? {} : { container }) }))
@@ -57,8 +62,7 @@ describeDocker("a release of several containers", ["busybox:stable"], (fixture) 
       ["db", "running", null, false],
       ["job", "exited", 0, true],
     ]);
-    const page = await fetch(`http://${state.upstream?.host}:8080/`);
-    expect(await page.text()).toBe("hello");
+    expect(await pageAt(state.upstream?.host, 8080)).toBe("hello");
     expect(await engine.exec(spec, 'printf %s "$GREETING"', { timeoutSeconds: 5 })).toMatchObject({ output: value });
     const job = await engine.exec(spec, "cat /data/job", { timeoutSeconds: 5, container: "db" });
     expect(job.output).toBe("done\n");
@@ -100,7 +104,7 @@ describeDocker("a release of several containers", ["busybox:stable"], (fixture) 
     const script = "for host in db data db db data db-one db-two; do wget -qO- http://$host/n | tr '\\n' ' '; done";
     const asked = async (spec: typeof one) =>
       (await engine.exec(spec, script, { timeoutSeconds: 20, container: "web" })).output.trim();
-    expect(await asked(one)).toBe("one one one one one one two");
+    await vi.waitFor(async () => expect(await asked(one)).toBe("one one one one one one two"), WAIT);
     expect(await asked(two)).toBe("two two two two two one two");
     // What joined is what was made: a start of what runs makes nothing anew.
     const before = (await world.containersOf(two)).map(({ Id }) => Id).sort();
@@ -123,7 +127,7 @@ networks: { back: { internal: true }, aaa: }
     const containers = { web: { ports: [8080], networkAliases: ["web-alias"] }, gate: { ports: [8080] } };
     const spec = stackSpec(text, { containers });
     const { containers: started = [] } = await engine.start(spec, io());
-    const pages = started.map(async ({ address, port }) => await (await fetch(`http://${address}:${port}/`)).text());
+    const pages = started.map(({ address, port }) => pageAt(address, port));
     expect(await Promise.all(pages)).toEqual(["web\n", "gate\n"]);
     const printed = async (container: string, command: string) =>
       (await engine.exec(spec, command, { timeoutSeconds: 10, container })).output.trim();
@@ -210,9 +214,11 @@ networks: { back: ${network} }
       ["web", 3],
     ]);
     expect(new Set(state.containers?.map(({ address }) => address)).size).toBe(3);
-    const names = await Promise.all(["web", "web-1", "web-2", "web-3"].map((name) => linesOf(spec, name)));
-    expect(names[0]).toEqual(names[1]);
-    expect(new Set(names.flat()).size).toBe(3);
+    await vi.waitFor(async () => {
+      const names = await Promise.all(["web", "web-1", "web-2", "web-3"].map((name) => linesOf(spec, name)));
+      expect(names[0]).toEqual(names[1]);
+      expect(new Set(names.flat()).size).toBe(3);
+    }, WAIT);
     await expect(engine.exec(spec, "true", { timeoutSeconds: 5, container: "web-4" })).rejects.toThrow("not found");
     const [one] = await world.containersOf(spec);
     await world.docker.getContainer(one?.Id ?? "").remove({ force: true });
@@ -241,7 +247,7 @@ volumes: { data: , other: }
     };
     const pageOf = async (spec: ReturnType<typeof stackSpec>) => {
       const { host, port } = (await engine.inspect(spec))?.upstream ?? {};
-      return (await (await fetch(`http://${host}:${port}/`)).text()).trim();
+      return (await pageAt(host, port)).trim();
     };
 
     test("leaves running what nothing changes, and starts beside it what may run twice", async () => {
