@@ -77,13 +77,15 @@ export async function enginePlace(docker: DockerFixture, placement: Placement): 
   const { here, machines: remote = [], env = {} } = placement;
   const own = { BERTH_INSTANCE_ID: docker.instance, BERTH_ALLOWED_PRIVATE_HOSTS: "127.0.0.1" };
   const options = { main: CRASHING, env: { ...own, ...env } };
-  const [{ server, local }, ...machines] = await Promise.all([
+  const starting =
     here === undefined
       ? testServer(options).then((server) => ({ server, local: [] }))
-      : dockerServer(docker, options).then((server) => ({ server, local: [seenHere(docker, server)] })),
-    ...remote.map(() => startServerContainer(docker)),
-  ]);
+      : dockerServer(docker, options).then((server) => ({ server, local: [seenHere(docker, server)] }));
   try {
+    const [{ server, local }, ...machines] = await Promise.all([
+      starting,
+      ...remote.map(() => startServerContainer(docker)),
+    ]);
     const others = machines.map(async (machine, at) => {
       if (remote[at]?.includes("database")) await machine.loadImages(DATABASE_IMAGE);
       return await seenOverSsh(server, machine, `web-${at}`);
@@ -99,7 +101,7 @@ export async function enginePlace(docker: DockerFixture, placement: Placement): 
     return { server, machines, resources, dispose };
   } catch (cause) {
     // What it is deploying would come after the suite's objects were removed.
-    await server.dispose();
+    await starting.then(({ server }) => server.dispose()).catch(() => undefined);
     throw cause;
   }
 }

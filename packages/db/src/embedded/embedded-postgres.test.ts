@@ -156,7 +156,7 @@ describe("the embedded PostgreSQL", () => {
     expect(child.lines[1]).toBe("open pglite");
     await child.ended;
     expect(await readdir(folder)).toContain("pglite");
-  });
+  }, 120_000);
 
   it.runIf(isRootUser)("says in one sentence that a folder cannot be written", async () => {
     const folder = await newFolder({ uid: 0 });
