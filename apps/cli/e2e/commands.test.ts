@@ -35,7 +35,7 @@ describe("scheduled tasks", () => {
     expect((await tasks("create", "nightly", "@daily", command, "--timeout", "30")).stdout).toMatch(/^Created nightly/);
     expect((await tasks()).stdout).toMatch(/^nightly +@daily +yes +echo first/m);
     const done = await tasks("run", "nightly");
-    expect([done.code, done.stdout]).toEqual([0, expect.stringMatching(/^first\nit's n+\nDone in 1\.\d s\.\n$/)]);
+    expect([done.code, done.stdout]).toEqual([0, expect.stringMatching(/^first\nit's n+\nDone in \d+\.\d s\.\n$/)]);
     expect((await tasks("create", "broken", "daily", "echo no; exit 3")).code).toBe(0);
     const broken = await tasks("run", "broken");
     expect([broken.code, broken.stdout, broken.stderr]).toEqual([
@@ -50,7 +50,7 @@ describe("scheduled tasks", () => {
     expect((await tasks("run", "long")).stderr).toContain("is running already");
     const followed = await tasks("logs", "-f", "long");
     expect([followed.stdout, followed.stderr]).toEqual(["begun\n", expect.stringContaining("longer than 6 s")]);
-  });
+  }, 90_000);
 });
 
 describe("looking at applications", () => {
@@ -159,7 +159,7 @@ describe("environment variables", () => {
     expect([two.code, two.stderr]).toEqual([2, expect.stringContaining("Name one")]);
     const preview = await run("/", "env", "list", "--team", "--preview");
     expect([preview.code, preview.stderr]).toEqual([2, expect.stringContaining("Leave out --preview")]);
-  });
+  }, 90_000);
 
   test("are set from a file with its comments, hidden unless asked for, and reach the application", async () => {
     web.write({ ".env": "GREETING=hello # said to everyone\nSECOND='two words'\n" });

@@ -4,13 +4,14 @@ import { databaseCalls } from "./database.fixture.ts";
 import { type TestServer, testServer, until } from "./server.fixture.ts";
 
 const { image, write, read } = TEST_CLIENTS.postgresql;
-const PORT = 15_432;
 const CANCEL_MS_MAX = 5000;
 
 describeDocker("a database on a server over SSH", ["server:debian13", image, "nginx:alpine"], (docker) => {
   let server: TestServer;
   let machine: ServerContainer;
   let dockerUuid: string;
+  /** Another one for each try: it is the database's as long as that is there. */
+  let port = 15_432;
   beforeAll(async () => {
     [server, machine] = await Promise.all([testServer(), startServerContainer(docker)]);
     await machine.loadImages(image, "nginx:alpine");
@@ -30,10 +31,11 @@ describeDocker("a database on a server over SSH", ["server:debian13", image, "ng
 
   test("is reached by its public URL, keeps what was written, and is saved and restored", async () => {
     const { done, create, shows, run } = databaseCalls(() => ({ ...server, dockerUuid }));
-    const uuid = await create("postgresql", image, { is_public: true, public_port: PORT, enable_ssl: true });
+    port += 1;
+    const uuid = await create("postgresql", image, { is_public: true, public_port: port, enable_ssl: true });
     const { external_db_url } = await shows(uuid, "running:healthy");
     const url = external_db_url ?? "";
-    expect(new URL(url).host).toBe(`${machine.address}:${PORT}`);
+    expect(new URL(url).host).toBe(`${machine.address}:${port}`);
     const client = await docker.container({ image, raw: { Entrypoint: ["sleep", "600"] } });
     const ask = async (argv: readonly string[]) => {
       const { exitCode, output } = await client.exec(argv);
@@ -64,7 +66,9 @@ describeDocker("a database on a server over SSH", ["server:debian13", image, "ng
     expect(await ask(read(url))).toEqual([0, "kept"]);
 
     // Another one stands before the table, and is cancelled.
-    void client.exec(["psql", url, "-qc", "BEGIN", "-c", "LOCK TABLE t", "-c", "SELECT pg_sleep(3600)"]);
+    const holding = ["psql", url, "-qc", "BEGIN", "-c", "LOCK TABLE t", "-c", "SELECT pg_sleep(3600)"];
+    // It goes on until the containers go.
+    void client.exec(holding).catch(() => undefined);
     const count = (what: string) => ask(["psql", url, "-Atqc", `SELECT count(*) FROM ${what}`]);
     await until(async () => (await count("pg_locks WHERE mode = 'AccessExclusiveLock'"))[1] === "1" || undefined);
     const again = await done("POST", `${path}/${execution?.uuid}/restore`, {});

@@ -6,7 +6,7 @@ import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { outcomeOf, requestDeployment } from "./applications.fixture.ts";
 import { enginePlace, type Place, watching } from "./crash.fixture.ts";
 import { type EndlessRegistry, endlessRegistry } from "./nowhere.fixture.ts";
-import { DATABASE_IMAGE, type HungStep, type PlacedResource } from "./placed-resource.fixture.ts";
+import { DATABASE_IMAGE, endDeployments, type HungStep, type PlacedResource } from "./placed-resource.fixture.ts";
 import { until } from "./server.fixture.ts";
 import { filesOn, isOf, sorted, type Thing, tagsOn, thingsOf, thingsOn } from "./thing.fixture.ts";
 
@@ -33,7 +33,10 @@ describeDocker("a deployment of each other kind, here and over SSH,", IMAGES, (d
   const release = () => {
     for (const name of readdirSync(folder)) rmSync(join(folder, name));
   };
-  afterEach(release);
+  afterEach(async () => {
+    release();
+    if (place !== undefined) await endDeployments(place.server, place.resources);
+  });
   afterAll(async () => {
     await place?.dispose();
     registry?.close();

@@ -5,7 +5,7 @@ import { describeDocker, SERVER_IMAGE, type ServerContainer } from "@berth/testi
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { type Outcome, outcomeOf, requestDeployment } from "./applications.fixture.ts";
 import { enginePlace, type Place, watching } from "./crash.fixture.ts";
-import { dockerfile, type PlacedResource, setDockerfile } from "./placed-resource.fixture.ts";
+import { dockerfile, endDeployments, type PlacedResource, setDockerfile } from "./placed-resource.fixture.ts";
 import { until } from "./server.fixture.ts";
 
 const STEPS = ["checkout", "build", "start", "health", "switch"] as const;
@@ -24,7 +24,10 @@ describeDocker("a deployment to Docker, here and over SSH,", [SERVER_IMAGE, "bus
     const one = ["application"] as const;
     place = await enginePlace(docker, { here: one, machines: [one, one], env: { BERTH_PAUSE: folder } });
   }, 300_000);
-  afterEach(() => release());
+  afterEach(async () => {
+    release();
+    if (place !== undefined) await endDeployments(place.server, place.resources);
+  });
   afterAll(async () => {
     await place?.dispose();
     rmSync(folder, { recursive: true, force: true });
@@ -155,14 +158,17 @@ describeDocker("a deployment to Docker, here and over SSH,", [SERVER_IMAGE, "bus
   test("is finished when sshd is killed in the middle of a build, with one release", async () => {
     const { server, machine, application } = remote();
     const watch = watching(application);
-    await setDockerfile(server, application.uuid, dockerfile("slow", `RUN sleep ${SLOW_SECONDS}`));
+    version += 1;
+    // What was built once is not built again.
+    const wanted = `slow-${version}`;
+    await setDockerfile(server, application.uuid, dockerfile(wanted, `RUN sleep ${SLOW_SECONDS}`));
     const deployment = await requestDeployment(server, application.uuid);
     await until(() => sleepers(SLOW_SECONDS).length > 0, 60_000);
     await machine.killSshd();
     await new Promise((resolve) => setTimeout(resolve, OUTAGE_MS));
     await machine.startSshd();
     const outcome = await outcomeOf(server, deployment);
-    await settled(application, outcome, "slow");
+    await settled(application, outcome, wanted);
     expect(await watch.end()).toEqual([]);
   }, 160_000);
 

@@ -6,7 +6,7 @@ import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { made, type Outcome, outcomeOf, requestDeployment } from "./applications.fixture.ts";
 import { enginePlace, type Place } from "./crash.fixture.ts";
 import { execIn } from "./docker.fixture.ts";
-import { DATABASE_IMAGE, type PlacedResource } from "./placed-resource.fixture.ts";
+import { DATABASE_IMAGE, endDeployments, type PlacedResource } from "./placed-resource.fixture.ts";
 import { until } from "./server.fixture.ts";
 import { filesOn, sorted, type Thing, thingsOn } from "./thing.fixture.ts";
 
@@ -40,6 +40,7 @@ describeDocker(
       release();
       // It runs already, unless the test failed on the way.
       await place?.machines[0]?.startSshd().catch(() => undefined);
+      if (place !== undefined) await endDeployments(place.server, place.resources);
     });
     afterAll(async () => {
       await place?.dispose();

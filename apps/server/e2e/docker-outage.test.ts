@@ -5,6 +5,7 @@ import { describeDocker, SERVER_IMAGE } from "@berth/testing";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { deploy, outcomeOf, requestDeployment } from "./applications.fixture.ts";
 import { enginePlace, type Place, watching } from "./crash.fixture.ts";
+import { endDeployments } from "./placed-resource.fixture.ts";
 import { until } from "./server.fixture.ts";
 
 const PATIENCE_SECONDS = "2";
@@ -19,7 +20,12 @@ describeDocker(
       const env = { BERTH_PAUSE: folder, BERTH_OUTAGE: PATIENCE_SECONDS };
       place = await enginePlace(docker, { machines: [["application"]], env });
     }, 300_000);
-    afterEach(() => release());
+    afterEach(async () => {
+      release();
+      // It runs already, unless the test failed on the way.
+      await place?.machines[0]?.startSshd().catch(() => undefined);
+      if (place !== undefined) await endDeployments(place.server, place.resources);
+    });
     afterAll(async () => {
       await place?.dispose();
       rmSync(folder, { recursive: true, force: true });

@@ -123,7 +123,9 @@ describeDocker("a server over SSH", ["server:debian13", "node:24-alpine", "caddy
     const [deployment] = (body as { deployments: { deployment_uuid: string }[] }).deployments;
     const outcome = await outcomeOf(server, deployment?.deployment_uuid ?? "");
     expect(outcome, outcome.log).toMatchObject({ status: "finished" });
-    expect(await visit("/", new URL(domains[0] ?? "").hostname)).toBe("file config folder 200");
+    // It runs when its program has begun, which may not listen yet.
+    const host = new URL(domains[0] ?? "").hostname;
+    await expect.poll(() => visit("/", host), { timeout: 30_000 }).toBe("file config folder 200");
   }, 180_000);
 
   test("is empty again after it was deleted with force", async () => {

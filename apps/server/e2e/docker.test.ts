@@ -52,16 +52,18 @@ describeDocker("this machine's Docker engine", ["node:24-alpine", "caddy:2"], (d
   });
 
   test("tells of a URL that leads to a port where nothing listens", async () => {
-    const { uuid } = await create({ name: "deaf", domains: "http://deaf.test:9999,http://deaf.test:3000/heard" });
+    const deaf = `http://${docker.name("deaf")}.test`;
+    const { uuid } = await create({ name: "deaf", domains: `${deaf}:9999,${deaf}:3000/heard` });
     const outcome = await deploy(server, uuid);
     expect(outcome, outcome.log).toMatchObject({ status: "finished" });
     expect(outcome.log.split("nothing listens")).toHaveLength(2);
-    expect(outcome.log).toContain("http://deaf.test:9999 leads to port 9999 of the container, where nothing listens.");
+    expect(outcome.log).toContain(`${deaf}:9999 leads to port 9999 of the container, where nothing listens.`);
   }, 120_000);
 
   test("fails no request through deployments under load", async () => {
     const agent = new Agent({ keepAlive: true, maxSockets: 8 });
     const failures: string[] = [];
+    const { body: before } = await get(server, app.host);
     const seen = new Set<string>();
     let isDeploying = true;
     let sent = 0;
@@ -85,7 +87,7 @@ describeDocker("this machine's Docker engine", ["node:24-alpine", "caddy:2"], (d
     await Promise.all(clients);
     agent.destroy();
     expect(failures).toEqual([]);
-    expect([...seen].sort()).toEqual(["0", "1", "2", "3"]);
+    expect(seen).toEqual(new Set([before, "1", "2", "3"]));
     await until(async () => ((await containersOf(app.uuid)).length === 1 ? true : undefined), 60_000);
   }, 240_000);
 

@@ -152,7 +152,8 @@ ${names.map((name) => `      ${name}: "\${${name}}"`).join("\n")}
   );
 
   test("of what is shared tell of what is not there, stand in no log, and change with the next deployment", async () => {
-    const secret = `part-of-a-url-${SEED}`; // Another one each time, so that the build is not taken from the cache.
+    // Another one for each try, so that the build is not taken from the cache.
+    const secret = `part-of-a-url-${Date.now()}`;
     const share = (value: string) =>
       server.rest("PATCH", "/teams/current/shared-variables/bulk", { data: [{ key: "PART", value }] });
     await share(secret);

@@ -5,8 +5,12 @@ import { type DockerServer, dockerServer } from "./docker.fixture.ts";
 
 describeDocker("what a compose text names of its server", ["busybox:stable", "caddy:2"], (docker) => {
   let server: DockerServer;
+  /** As a resource has it that no team of this test does. */
+  const theirs = "z9y8x7w6v5u4t3s2r1q0p9o8";
   beforeAll(async () => {
     server = await dockerServer(docker);
+    const labels = { ...docker.labels, "berth.instance": docker.instance, "berth.resource": theirs };
+    await docker.client.createNetwork({ Name: theirs, Labels: labels });
   }, 120_000);
   afterAll(() => server?.dispose());
 
@@ -32,13 +36,11 @@ networks: { elsewhere: { external: true, name: "${network}" } }
   }
 
   test("is never the network of another team's resource, whatever way it is named", async () => {
-    // As a resource has it that no team of this test does.
-    const theirs = "z9y8x7w6v5u4t3s2r1q0p9o8";
-    const labels = { ...docker.labels, "berth.instance": docker.instance, "berth.resource": theirs };
-    const network = await docker.client.createNetwork({ Name: theirs, Labels: labels });
+    const network = docker.client.getNetwork(theirs);
+    const { Id: id } = await network.inspect();
     const refused = await create(theirs);
     expect([refused.status, JSON.stringify(refused.body)]).toEqual([422, expect.stringContaining("docker_compose")]);
-    for (const name of [`\${NET:-${theirs}}`, network.id]) {
+    for (const name of [`\${NET:-${theirs}}`, id]) {
       const { outcome } = await start(name);
       expect(outcome.status, outcome.log).toBe("failed");
       expect(outcome.log).toContain("was not made for anything of this team");

@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import { createServer, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
 import type { DockerFixture } from "@berth/testing";
 import type { Nowhere } from "./placed-resource.fixture.ts";
-import { freePorts } from "./server.fixture.ts";
 
 /** A registry whose images come to no end: it says what they are made of, and then gives nothing of it. */
 export interface EndlessRegistry {
@@ -16,7 +16,6 @@ export interface EndlessRegistry {
 }
 
 export async function endlessRegistry(docker: DockerFixture): Promise<EndlessRegistry> {
-  const [port = 0] = await freePorts(1);
   const manifests: { readonly tag: string; readonly text: string; readonly digest: string }[] = [];
   const waiting = new Set<ServerResponse>();
   const server = createServer((request, response) => {
@@ -40,7 +39,8 @@ export async function endlessRegistry(docker: DockerFixture): Promise<EndlessReg
   });
   // Who begins with TLS is to try without.
   server.on("clientError", (_cause, socket) => socket.destroy());
-  await new Promise<void>((resolve) => server.listen(port, "0.0.0.0", resolve));
+  await new Promise<void>((resolve) => server.listen(0, "0.0.0.0", resolve));
+  const { port } = server.address() as AddressInfo; // It listens on TCP.
   const { IPAM } = await docker.client.getNetwork(await docker.network()).inspect();
   // This machine has the first address of the network.
   const address = `${IPAM?.Config?.[0]?.Subnet?.replace(/0\/\d+$/, "1")}:${port}`;

@@ -1,7 +1,7 @@
 import { type Answer, deployFirst, made, placeOf } from "./applications.fixture.ts";
 import { execIn } from "./docker.fixture.ts";
 import type { SeenServer } from "./seen-server.fixture.ts";
-import type { TestServer } from "./server.fixture.ts";
+import { type TestServer, until } from "./server.fixture.ts";
 
 export type HungStep = "build" | "start" | "health";
 
@@ -106,6 +106,20 @@ export async function deployedOnce({ server, serverUuid }: SeenServer, path: str
 export async function changed(server: TestServer, path: string, fields: object): Promise<void> {
   const { status, body } = await server.rest("PATCH", path, fields);
   if (status >= 300) throw new Error(`Not changed: ${path} ${status} ${JSON.stringify(body)}`);
+}
+
+/** Of what a try that failed left: the next deployments of these would wait for it. */
+export async function endDeployments(server: TestServer, resources: readonly PlacedResource[]): Promise<void> {
+  for (const { kind, uuid } of resources) {
+    await until(async () => {
+      const { body } = await server.rest("GET", `/deployments/${kind}/${uuid}?take=5`);
+      // One that was deleted has none.
+      const { deployments = [] } = body as { deployments?: readonly { deployment_uuid: string; status: string }[] };
+      const left = deployments.filter(({ status }) => status === "queued" || status === "in_progress");
+      for (const { deployment_uuid } of left) await server.rest("POST", `/deployments/${deployment_uuid}/cancel`);
+      return left.length === 0;
+    });
+  }
 }
 
 /** @param size Of a release, in containers. */
