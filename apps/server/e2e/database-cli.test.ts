@@ -23,59 +23,63 @@ describeDocker("a database, from the command line", [image], (docker) => {
       env: { PATH: process.env.PATH ?? "", HOME: server.dataFolder, BERTH_DATA: server.dataFolder },
     });
   const ask = (argv: Argv) => askClient(docker, { image, networkMode: network }, argv);
+  /** A try that failed leaves its database. */
+  let tries = 0;
 
   test("is created, saved, proven, and restored after its rows were deleted", async () => {
+    tries += 1;
+    const name = `orders${tries}`;
     const flags = ["--postgres-db", "shop", "--image", image, "--health-check-interval", "1"];
     const patience = ["--health-check-retries", "60"];
-    const created = await run("db", "create", "postgresql", "orders", ...flags, ...patience);
+    const created = await run("db", "create", "postgresql", name, ...flags, ...patience);
     expect(created, created.stderr).toMatchObject({ code: 0, stdout: expect.stringContaining("Deployed in ") });
-    const url = (await run("db", "url", "orders")).stdout.trim();
+    const url = (await run("db", "url", name)).stdout.trim();
     expect(created.stdout).toContain(`In its network:  ${url}`);
     expect(await ask(write(url, "kept"))).toEqual([0, expect.anything()]);
 
-    expect(await run("backup", "run", "orders")).toMatchObject({ code: 1, stderr: expect.stringContaining("daily") });
-    expect(await run("restart", "ORDERS")).toMatchObject({
-      ...{ code: 2, stderr: expect.stringContaining("orders is a database, not an application.\n") },
+    expect(await run("backup", "run", name)).toMatchObject({ code: 1, stderr: expect.stringContaining("daily") });
+    expect(await run("restart", name.toUpperCase())).toMatchObject({
+      ...{ code: 2, stderr: expect.stringContaining(`${name} is a database, not an application.\n`) },
     });
-    expect((await run("backup", "schedule", "orders", "daily")).code).toBe(0);
-    expect(await run("backup", "restore", "orders", "--yes")).toMatchObject({
+    expect((await run("backup", "schedule", name, "daily")).code).toBe(0);
+    expect(await run("backup", "restore", name, "--yes")).toMatchObject({
       code: 1,
-      stderr: expect.stringContaining("orders has no good backup."),
+      stderr: expect.stringContaining(`${name} has no good backup.`),
     });
-    const saved = await run("backup", "run", "orders");
+    const saved = await run("backup", "run", name);
     expect(saved, saved.stderr).toMatchObject({
       code: 0,
       stdout: expect.stringMatching(/^Saved shop: .*, server\.$/m),
     });
     const backup = /^ {2}backup {2}(\w+)$/m.exec(saved.stdout)?.[1] ?? "";
-    expect((await run("backup", "list", "orders")).stdout).toMatch(new RegExp(`^success .* shop .* ${backup}`, "m"));
+    expect((await run("backup", "list", name)).stdout).toMatch(new RegExp(`^success .* shop .* ${backup}`, "m"));
 
-    const drilled = await run("backup", "drill", "orders");
+    const drilled = await run("backup", "drill", name);
     expect(drilled, drilled.stderr).toMatchObject({ code: 0, stdout: expect.stringContaining("The backup is good") });
     expect(drilled.stdout).toMatch(/^public\.t +1 +1$/m);
 
     expect((await ask(["psql", url, ...EMPTIED]))[0]).toBe(0);
-    const unconfirmed = await run("backup", "restore", "orders", backup);
+    const unconfirmed = await run("backup", "restore", name, backup);
     expect(unconfirmed).toMatchObject({ code: 2, stderr: expect.stringContaining("--yes") });
     expect(await ask(read(url))).toEqual([0, ""]);
-    const restored = await run("backup", "restore", "orders", backup, "--yes");
+    const restored = await run("backup", "restore", name, backup, "--yes");
     expect(restored, restored.stderr).toMatchObject({
       code: 0,
-      stdout: expect.stringContaining("Restored into orders"),
+      stdout: expect.stringContaining(`Restored into ${name}`),
     });
     expect(await ask(read(url))).toEqual([0, "kept"]);
 
-    expect(await run("backup", "cancel", "orders")).toMatchObject({
-      ...{ code: 1, stderr: expect.stringContaining("Neither a backup nor a restore or drill of orders runs.") },
+    expect(await run("backup", "cancel", name)).toMatchObject({
+      ...{ code: 1, stderr: expect.stringContaining(`Neither a backup nor a restore or drill of ${name} runs.`) },
     });
-    const held = ask(["psql", url, "--command=BEGIN; LOCK TABLE t; SELECT pg_sleep(3600)"]);
+    const held = ask(["psql", url, "--command=BEGIN; LOCK TABLE t; SELECT pg_sleep(3600)"]).catch(() => undefined);
     const isHeld = ["psql", url, "-Atc", "SELECT 1 FROM pg_locks WHERE mode = 'AccessExclusiveLock'"] as const;
     await until(async () => (await ask(isHeld))[1] === "1");
-    const restoring = run("backup", "restore", "orders", backup, "--yes");
-    const cancelled = await until(async () => {
-      const tried = await run("backup", "cancel", "orders");
-      return tried.code === 0 ? tried : undefined;
-    });
+    const restoring = run("backup", "restore", name, backup, "--yes");
+    const isWaiting = ["psql", url, "-Atc", "SELECT count(*) > 0 FROM pg_locks WHERE NOT granted"] as const;
+    await until(async () => (await ask(isWaiting))[1] === "t", 60_000);
+    const cancelled = await run("backup", "cancel", name);
+    expect(cancelled, cancelled.stderr).toMatchObject({ code: 0 });
     expect(cancelled.stdout).toMatch(/^Restore cancelled successfully\.\nCancelled by a user\. .* is as it was\.$/m);
     expect(await restoring).toMatchObject({ code: 1, stderr: expect.stringContaining("Cancelled by a user.") });
     const others = "query LIKE '%pg_sleep%' AND pid <> pg_backend_pid()";
