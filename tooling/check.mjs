@@ -15,20 +15,7 @@ const CHECKS = [
   { name: "boundaries", argv: ["node", "tooling/boundaries/check.mjs"] },
   { name: "unused", argv: ["knip"] },
   { name: "API description", argv: ["node", "tooling/openapi/write.ts", "--check"] },
-  {
-    name: "tests",
-    // A test of real processes that a busy machine disturbed gets a second try, and is named for it at the end.
-    argv: [
-      "vitest",
-      "run",
-      "--retry=1",
-      "--reporter=default",
-      "--reporter=json",
-      `--outputFile.json=${REPORT}`,
-      "--reporter=./tooling/vitest/flaky-reporter.ts",
-      "--reporter=./tooling/vitest/skipped-reporter.ts",
-    ],
-  },
+  { name: "tests", argv: ["node", "tooling/vitest/run.mjs"] },
 ];
 
 rmSync(join(root, "reports"), { recursive: true, force: true });

@@ -1,0 +1,61 @@
+// All tests, as `npm test` runs them. What a busy machine disturbed gets a second try, and is named for it at the end: each
+// of these is a defect, of the test or of the product. A test has its try at once; vitest has none for what stands around
+// the tests of a file, so such a file is run once more.
+import { spawnSync } from "node:child_process";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { relative } from "node:path";
+
+const REPORT = "reports/vitest.json";
+const SECOND_REPORT = "reports/vitest-second.json";
+/** Of more than these it is not the machine's mood. */
+const FILES_MAX = 3;
+
+process.exitCode = runTests();
+
+function runTests() {
+  const status = vitest(REPORT);
+  const report = read(REPORT);
+  const files = status === 0 || report === undefined ? [] : disturbedFiles(report);
+  if (files.length === 0 || files.length > FILES_MAX) return status;
+  const names = files.map((file) => relative(process.cwd(), file));
+  console.log(`\nWhat stands around the tests failed; a second try of ${names.join(", ")}`);
+  const again = vitest(SECOND_REPORT, names);
+  const second = read(SECOND_REPORT);
+  if (second !== undefined) writeFileSync(REPORT, JSON.stringify(merged(report, second)));
+  if (again === 0) for (const name of names) console.log(`Passed only on a second try: ${name}, as a whole`);
+  return again;
+}
+
+function vitest(outputFile, files = []) {
+  const reporters = ["default", "json", "./tooling/vitest/flaky-reporter.ts", "./tooling/vitest/skipped-reporter.ts"];
+  const flags = ["--retry=1", ...reporters.map((name) => `--reporter=${name}`), `--outputFile.json=${outputFile}`];
+  return spawnSync("vitest", ["run", ...flags, ...files], { stdio: "inherit" }).status ?? 1;
+}
+
+function read(path) {
+  return existsSync(path) ? JSON.parse(readFileSync(path, "utf8")) : undefined;
+}
+
+/** Those that failed without a failed test; none when a test failed anywhere, which has had its second try. */
+function disturbedFiles({ testResults }) {
+  const failed = testResults.filter(({ status }) => status === "failed");
+  const isTests = failed.some(({ assertionResults }) => assertionResults.some(({ status }) => status === "failed"));
+  return isTests ? [] : failed.map(({ name }) => name);
+}
+
+/** What was tried twice counts as it was the second time. */
+function merged(first, second) {
+  const again = new Set(second.testResults.map(({ name }) => name));
+  const testResults = [...first.testResults.filter(({ name }) => !again.has(name)), ...second.testResults];
+  const all = testResults.flatMap(({ assertionResults }) => assertionResults.map(({ status }) => status));
+  const count = (...wanted) => all.filter((status) => wanted.includes(status)).length;
+  return {
+    ...first,
+    testResults,
+    success: second.success,
+    numTotalTests: all.length,
+    numPassedTests: count("passed"),
+    numFailedTests: count("failed"),
+    numPendingTests: count("skipped", "pending", "disabled"),
+  };
+}
