@@ -21,8 +21,11 @@ export interface SshKeyPair {
 }
 
 export function sshKeyPair(): SshKeyPair {
-  const { private: privateKey, public: publicKey } = ssh2.utils.generateKeyPairSync("ed25519");
-  return { privateKey, publicKey };
+  for (;;) {
+    const { private: privateKey, public: publicKey } = ssh2.utils.generateKeyPairSync("ed25519");
+    // It leaves out a zero byte that a public key begins with, as one of 256 does, and nobody can read that key.
+    if (!(ssh2.utils.parseKey(privateKey) instanceof Error)) return { privateKey, publicKey };
+  }
 }
 
 /** @param options.root Holds the repositories: `root/app` is `url/app`. Only who has the key of `publicKey` gets in. */
