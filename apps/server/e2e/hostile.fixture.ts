@@ -106,8 +106,9 @@ export async function beyondLimits(docker: DockerFixture, known: ReadonlySet<str
   const filters = { label: [`berth.instance=${docker.instance}`, "berth.role=release"] };
   const own = { label: [`berth.instance=${docker.instance}`] };
   const ownNetworks = async () => (await docker.client.listNetworks({ filters: own })).map(({ Name }) => Name);
-  // Others come and go meanwhile, each with its network.
-  const before = await ownNetworks();
+  const ownVolumes = async () => (await docker.client.listVolumes({ filters: own })).Volumes ?? [];
+  // Others come and go meanwhile, each with its network and volumes.
+  const before = { networks: await ownNetworks(), volumes: await ownVolumes() };
   const containers = await docker.client.listContainers({ all: true, filters });
   const all = await Promise.all(
     containers.map(({ Id }) =>
@@ -117,12 +118,11 @@ export async function beyondLimits(docker: DockerFixture, known: ReadonlySet<str
         .catch(() => undefined),
     ),
   );
-  const networks = new Set([...before, ...(await ownNetworks())]);
-  const { Volumes } = await docker.client.listVolumes({ filters: own });
+  const networks = new Set([...before.networks, ...(await ownNetworks())]);
   return limitsLeft(known, {
     releases: all.filter((container) => container !== undefined),
     isOwnNetwork: (name) => name.startsWith(docker.run) || networks.has(name),
-    volumes: Volumes ?? [],
+    volumes: [...before.volumes, ...(await ownVolumes())],
   });
 }
 
@@ -146,16 +146,18 @@ export async function beyondLimitsOn(
     return answers.filter(({ exitCode }) => exitCode === 0).map(({ output }) => JSON.parse(output));
   };
   const ownNetworks = () => lines("network", "ls", "--filter", "label=berth.instance", "--format", "{{.Name}}");
-  const before = await ownNetworks();
+  const ownVolumes = async () =>
+    await inspected<Volume>("volume", await lines("volume", "ls", "-q", "--filter", "label=berth.instance"));
+  const before = { networks: await ownNetworks(), volumes: await ownVolumes() };
   const releases = await inspected<Inspected>(
     "container",
     await lines("ps", "-aq", "--filter", "label=berth.role=release"),
   );
-  const networks = new Set([...before, ...(await ownNetworks())]);
+  const networks = new Set([...before.networks, ...(await ownNetworks())]);
   return limitsLeft(known, {
     releases: releases.filter(({ Config }) => !withRights.has(Config.Labels["berth.resource"] ?? "")),
     isOwnNetwork: (name) => name === "berth" || networks.has(name),
-    volumes: await inspected("volume", await lines("volume", "ls", "-q", "--filter", "label=berth.instance")),
+    volumes: [...before.volumes, ...(await ownVolumes())],
   });
 }
 
