@@ -27,16 +27,13 @@ export function interruptible(command: Command, { dumps, values }: KnownDatabase
       program.catch(() => undefined).finally(() => over.abort());
       // Of what is lost another one is about to say that it has ended.
       if (endingOf(signal) === "lost") killed.abort();
-      const grace = setTimeout(() => {
-        killed.abort();
-        late.abort();
-      }, GRACE_MS);
+      const timers = [setTimeout(() => killed.abort(), GRACE_MS), setTimeout(() => late.abort(), LATE_MS)];
       do {
         await command(ref, interrupted, { signal: late.signal }).catch(() => undefined);
         await pause(INTERRUPT_SECONDS, over.signal);
         // It may have stood between two statements, and be at the next one now.
       } while (!over.signal.aborted && !killed.signal.aborted);
-      clearTimeout(grace);
+      for (const timer of timers) clearTimeout(timer);
     };
     let ending: Promise<void> | undefined;
     const onAbort = () => {
@@ -56,6 +53,8 @@ export function interruptible(command: Command, { dumps, values }: KnownDatabase
 const INTERRUPT_SECONDS = 0.2;
 /** A cancelled run is over within 5 seconds, of which it may take 3 until its worker hears of that. */
 const GRACE_MS = 1200;
+/** The server would go on for as long as it likes: an engine that is slow has until then to end the statement. */
+const LATE_MS = 2000;
 
 /** The program is told that this was all. */
 async function* endedBy(chunks: AsyncIterable<Uint8Array>, signal: AbortSignal): AsyncGenerator<Uint8Array> {
