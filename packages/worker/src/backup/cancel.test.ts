@@ -67,6 +67,27 @@ describe("a backup that is cancelled while it dumps", () => {
     await until("its file goes", () => backup.files().length === 0);
   });
 
+  test("has its statement ended also by an engine that is slower than its program is waited for", async () => {
+    const killed = Promise.withResolvers<void>();
+    const interruptions: boolean[] = [];
+    at.program = async (command, io) => {
+      if (isDump(command)) return await endless(command, io).finally(() => killed.resolve());
+      if (!isInterruption(command)) return DONE;
+      await killed.promise;
+      // All that the end of the grace time brings has happened.
+      await new Promise(setImmediate);
+      interruptions.push(!io.signal.aborted);
+      return DONE;
+    };
+    at.start({ settings: { renewSeconds: 0.2 } });
+    const backup = await at.scheduled();
+    await backup.dumping();
+    const { uuid = "" } = (await backup.newest()) ?? {};
+    await backup.stores.backups.requestCancel(backup.schedule.id, uuid, new Date());
+    expect((await backup.ended())?.status).toBe("cancelled-by-user");
+    expect(interruptions).toEqual([true]);
+  });
+
   test("says what is kept of it, also when the database is away just then", async () => {
     at.program = endless;
     const { backups } = at.database.system;
