@@ -35,6 +35,9 @@ function namedClients(pool: pg.Pool): () => Promise<PostgresPoolClient> {
     const client = await pool.connect();
     const known = wrapped.get(client);
     if (known !== undefined) return known;
+    // The pool listens only to idle clients. A connection that breaks between two statements of a transaction would
+    // otherwise end the process; the next statement of the transaction reports it.
+    client.on("error", () => undefined);
     const query = (text: string, values: readonly unknown[] = []) => {
       const name = values.length > 0 ? nameOf(text) : undefined;
       return name === undefined ? client.query(text, [...values]) : client.query({ name, text, values: [...values] });
