@@ -4,6 +4,7 @@ import { spawn, spawnSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { delimiter, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { freshBuild } from "./build/fresh.mjs";
 import { SERVER_FLAGS } from "./server-flags.mjs";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
@@ -18,8 +19,9 @@ const env = {
 };
 
 const TASKS = {
-  start: () => hand("node", [...SERVER_FLAGS, "apps/server/src/main.ts", ...args]),
-  berth: () => hand("node", [join(root, "apps/cli/src/main.ts"), ...args], process.env.INIT_CWD),
+  start: () => hand("node", [...SERVER_FLAGS, join(freshBuild("server"), "main.js"), ...args]),
+  berth: () => hand("node", [join(freshBuild("cli"), "main.js"), ...args], process.env.INIT_CWD),
+  build: () => hand("node", ["tooling/build/main.mjs", ...args]),
   bench: () => hand("node", ["bench/main.ts", ...args]),
   test: () => (args.length > 0 ? hand("vitest", ["run", ...args]) : hand("node", ["tooling/check.mjs"])),
   check: () => hand("node", ["tooling/check.mjs"]),

@@ -1,3 +1,3 @@
 import { project } from "../../tooling/vitest/project.ts";
 
-export default project("cli", { include: ["src/**/*.test.ts", "e2e/**/*.test.ts"] });
+export default project("cli", { include: ["src/**/*.test.ts", "e2e/**/*.test.ts"], usesPrograms: true });

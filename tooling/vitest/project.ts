@@ -1,16 +1,24 @@
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
 
+const PROGRAMS_SETUP = fileURLToPath(new URL("./programs-setup.ts", import.meta.url));
 const DATABASE_SETUP = fileURLToPath(new URL("../../packages/testing/src/database-setup.ts", import.meta.url));
+
+interface ProjectOptions {
+  readonly include?: string[];
+  readonly usesDatabase?: boolean;
+  readonly usesPrograms?: boolean;
+}
 
 /**
  * The configuration of every package's tests. `isolate: false` must stand in each project's own config: the root's
  * value is not inherited. Tests then keep no state in module scope.
  *
  * With `usesDatabase`, `testDatabase()` of `@berth/testing` works: one PostgreSQL for the whole run is started before
- * the first such project and stopped after the last.
+ * the first such project and stopped after the last. With `usesPrograms`, the built server and command line are up to
+ * date.
  */
-export function project(name: string, options: { readonly include?: string[]; readonly usesDatabase?: boolean } = {}) {
+export function project(name: string, options: ProjectOptions = {}) {
   return defineConfig({
     test: {
       name,
@@ -18,7 +26,10 @@ export function project(name: string, options: { readonly include?: string[]; re
       include: options.include ?? ["src/**/*.test.ts"],
       testTimeout: 30_000,
       hookTimeout: 60_000,
-      globalSetup: options.usesDatabase === true ? [DATABASE_SETUP] : [],
+      globalSetup: [
+        ...(options.usesPrograms === true ? [PROGRAMS_SETUP] : []),
+        ...(options.usesDatabase === true ? [DATABASE_SETUP] : []),
+      ],
     },
   });
 }

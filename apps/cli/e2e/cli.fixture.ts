@@ -1,7 +1,8 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { fileURLToPath } from "node:url";
+import { join } from "node:path";
+import { freshBuild } from "../../../tooling/build/fresh.mjs";
 
-export const MAIN = fileURLToPath(new URL("../src/main.ts", import.meta.url));
+const MAIN = join(freshBuild("cli"), "main.js");
 
 export interface Ran {
   readonly code: number | null;

@@ -1,7 +1,8 @@
 import { readdirSync, readFileSync } from "node:fs";
-import { fileURLToPath } from "node:url";
+import { join } from "node:path";
 import { type DockerFixture, type ServerContainer, startServerContainer } from "@berth/testing";
 import { onTestFinished } from "vitest";
+import { freshBuild } from "../../../tooling/build/fresh.mjs";
 import { createApplication, deployFirst, get, plainServer, temporaryRepository } from "./applications.fixture.ts";
 import { dockerServer } from "./docker.fixture.ts";
 import { placedComposeApplication, placedService, placedStack } from "./placed-compose.fixture.ts";
@@ -16,7 +17,7 @@ import { type SeenServer, seenHere, seenOverSsh } from "./seen-server.fixture.ts
 import { type TestServer, testServer } from "./server.fixture.ts";
 
 /** A server that kills itself when `BERTH_CRASH` names a moment of a step. */
-const CRASHING = fileURLToPath(new URL("./crash-main.ts", import.meta.url));
+const CRASHING = join(freshBuild("test-server"), "crash-main.js");
 
 /** Where resources run that were deployed once: their version is `0`. */
 export interface Place {

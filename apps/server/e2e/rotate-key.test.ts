@@ -2,12 +2,9 @@ import { spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { SERVER_FLAGS } from "../../../tooling/server-flags.mjs";
-import { type TestServer, testServer } from "./server.fixture.ts";
-
-const MAIN = fileURLToPath(new URL("../src/main.ts", import.meta.url));
+import { MAIN, type TestServer, testServer } from "./server.fixture.ts";
 
 describe("the command rotate-key", () => {
   let server: TestServer;

@@ -6,14 +6,18 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { createClient } from "@berth/client";
 import { type AnswerCheck, answerCheckOf } from "@berth/testing";
+import { freshBuild } from "../../../tooling/build/fresh.mjs";
 import { SERVER_FLAGS } from "../../../tooling/server-flags.mjs";
 
-const MAIN = fileURLToPath(new URL("../src/main.ts", import.meta.url));
+/** The program that ships. */
+export const MAIN = join(freshBuild("server"), "main.js");
+/** Hundreds of servers start in a run: what the first has compiled serves the others. */
+const COMPILE_CACHE = fileURLToPath(new URL("../../../node_modules/.cache/berth-compile", import.meta.url));
 const START_DEADLINE_MS = 60_000;
 
 export interface ServerOptions {
   readonly env?: Readonly<Record<string, string>>;
-  /** Program to run instead of `src/main.ts`, for a server that is broken on purpose. */
+  /** Program to run instead of `MAIN`, for a server that is broken on purpose. */
   readonly main?: string;
   readonly dataFolder?: string;
 }
@@ -49,6 +53,7 @@ export async function testServer(options: ServerOptions = {}): Promise<TestServe
   const base = {
     PATH: process.env.PATH ?? "",
     HOME: process.env.HOME ?? dataFolder,
+    NODE_COMPILE_CACHE: COMPILE_CACHE,
     BERTH_DATA: dataFolder,
     BERTH_HOST: "127.0.0.1",
     BERTH_PORT: String(apiPort),

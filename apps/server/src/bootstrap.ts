@@ -13,13 +13,14 @@ import {
   secretOf,
 } from "@berth/core";
 import { create as createArchive } from "tar";
+import { ASSETS } from "#assets";
 import { writePrivateFile } from "./private-file.ts";
 
 const LOCAL_SERVER = "localhost";
 const DOCKER_SERVER = "docker";
 /** How containers name the machine that they run on: no other address may be given to a server of its own. */
 const DOCKER_ADDRESS = "host.docker.internal";
-const EXAMPLE_FOLDER = fileURLToPath(new URL("../../../examples/hello", import.meta.url));
+const EXAMPLE_FOLDER = fileURLToPath(new URL("examples/hello", ASSETS));
 
 /** The scope of what the instance does for itself. */
 export const ROOT_SCOPE: Scope = {

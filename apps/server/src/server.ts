@@ -3,6 +3,7 @@ import { type ServerRecord, type Stores, VERSION } from "@berth/core";
 import { openDatabase } from "@berth/db";
 import { dockerVersion } from "@berth/engine";
 import type { WorkerOptions } from "@berth/worker";
+import { PROGRAM } from "#assets";
 import { deployExample, ensureCliFile, ensureDockerServer, ensureLocalServer, ROOT_SCOPE } from "./bootstrap.ts";
 import type { Config } from "./config.ts";
 import { dataFolder } from "./data-folder.ts";
@@ -164,7 +165,7 @@ function introduce(progress: Progress, url: string, token: string | undefined, c
 
 const SHOWN_APPLICATIONS_MAX = 10;
 
-const BERTH_PROGRAM = fileURLToPath(new URL("../../../bin/berth", import.meta.url));
+const BERTH_PROGRAM = fileURLToPath(PROGRAM);
 
 const DATABASE_NAMES = {
   postgres: "PostgreSQL",

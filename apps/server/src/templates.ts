@@ -2,9 +2,9 @@ import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseTemplate, type TemplateRecord } from "@berth/core";
+import { ASSETS } from "#assets";
 
-/** Of the repository, and of what is made from it. */
-export const TEMPLATES_FOLDER = fileURLToPath(new URL("../../../templates/", import.meta.url));
+export const TEMPLATES_FOLDER = fileURLToPath(new URL("templates/", ASSETS));
 
 const ENDING = ".yaml";
 

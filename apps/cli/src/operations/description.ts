@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import { ASSETS } from "#assets";
 import { type Flag, flagOf } from "../flags.ts";
 
 /** One operation of the API, as a command needs it. */
@@ -20,7 +21,7 @@ export interface Operation {
   readonly isStream: boolean;
 }
 
-const DESCRIPTION = new URL("../../../../openapi.json", import.meta.url);
+const DESCRIPTION = new URL("openapi.json", ASSETS);
 
 /** What is read of the API's description. */
 interface Description {

@@ -58,6 +58,9 @@ export async function pruneRuntimes(root: string, keep: ReadonlySet<string>): Pr
 /** A runtime, or one whose installation broke off. */
 const RUNTIME_NAME = /^([0-9a-f]{16}|\.[0-9a-f]{16}-[0-9a-f-]{36})$/;
 
+const isSource = import.meta.url.endsWith(".ts");
+const STATIC_SERVER = new URL(isSource ? "./static-server.ts" : "./static-server.js", import.meta.url);
+
 interface PackageParts {
   /** What of the package is needed: files or folders. */
   readonly needs: readonly string[];
@@ -79,7 +82,7 @@ const PACKAGES = {
 interface Parts {
   readonly key: string;
   readonly packages: readonly (PackageParts & { readonly name: string; readonly folder: string })[];
-  /** As it is written, in TypeScript. */
+  /** Its code as it was found: TypeScript in the repository, JavaScript in a build. */
   readonly staticServer: string;
 }
 
@@ -93,7 +96,7 @@ async function findParts(): Promise<Parts> {
     hash.update(await readFile(manifest));
     packages.push({ name, folder: dirname(manifest), ...parts });
   }
-  const staticServer = await readFile(new URL("./static-server.ts", import.meta.url), "utf8");
+  const staticServer = await readFile(STATIC_SERVER, "utf8");
   return { key: hash.update(staticServer).digest("hex").slice(0, 16), packages, staticServer };
 }
 
@@ -118,7 +121,7 @@ async function install(folder: string, parts: Parts): Promise<void> {
         await symlink(relative(bin, join(target, file)), join(bin, command));
       }
     }
-    await writeFile(staticServer, await withoutTypes(parts.staticServer));
+    await writeFile(staticServer, await javaScriptOf(parts.staticServer));
     await chmod(staticServer, 0o644);
     await rename(temporary, folder);
   } catch (cause) {
@@ -166,8 +169,12 @@ async function linked(source: string, target: string): Promise<boolean> {
 // Another file system; a file of someone else's; a file system without links; too many links.
 const CANNOT_LINK: ReadonlySet<unknown> = new Set(["EXDEV", "EPERM", "ENOTSUP", "EMLINK"]);
 
-/** Without types it starts faster and needs half the memory. In a process of its own: Node warns of it as new. */
-async function withoutTypes(source: string): Promise<string> {
+/**
+ * Without types it starts faster and needs half the memory. A build has none already. In a process of its own, since
+ * Node warns that the function is new.
+ */
+async function javaScriptOf(source: string): Promise<string> {
+  if (!isSource) return source;
   const script =
     'process.stdout.write(require("node:module").stripTypeScriptTypes(require("node:fs").readFileSync(0, "utf8")))';
   const argv = [process.execPath, "--disable-warning=ExperimentalWarning", "--eval", script] as const;

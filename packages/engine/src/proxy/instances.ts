@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { closeSync, openSync, readdirSync, readFileSync } from "node:fs";
 import { readdir, readFile, rm, stat, truncate } from "node:fs/promises";
 import { request } from "node:http";
-import { dirname, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { DomainError } from "@berth/core";
@@ -54,18 +54,20 @@ export interface ProxyProgram {
 }
 
 export function proxyProgram(nodePath: string): ProxyProgram {
-  const { pathname } = new URL(import.meta.url);
-  const main = fileURLToPath(
-    new URL(pathname.endsWith(".ts") ? "embedded-main.ts" : "embedded-main.js", import.meta.url),
-  );
+  const isSource = import.meta.url.endsWith(".ts");
+  const main = fileURLToPath(new URL(isSource ? "embedded-main.ts" : "embedded-main.js", import.meta.url));
   const command: Argv = [nodePath, ...NODE_FLAGS, main];
-  const hash = createHash("sha256").update(JSON.stringify([command, process.version]));
-  const folder = dirname(main);
-  for (const name of readdirSync(folder).sort()) {
-    if (/(?<!\.(?:test|fixture))\.[jt]s$/.test(name)) hash.update(name).update(readFileSync(join(folder, name)));
-  }
+  const hash = createHash("sha256").update(JSON.stringify([nodePath, NODE_FLAGS, process.version]));
+  for (const file of isSource ? sourcesBeside(main) : [main]) hash.update(basename(file)).update(readFileSync(file));
   return { command, version: hash.digest("hex").slice(0, 16) };
 }
+
+/** The program is every source of its folder; a build has it in one file. */
+const sourcesBeside = (main: string): readonly string[] =>
+  readdirSync(dirname(main))
+    .filter((name) => /(?<!\.(?:test|fixture))\.ts$/.test(name))
+    .toSorted()
+    .map((name) => join(dirname(main), name));
 
 /**
  * A young generation of 4 MiB costs no more memory at rest than one of 1 MiB and a fifth less CPU under load. The heap

@@ -1,0 +1,129 @@
+// Makes one build of a program: what is imported becomes a few files of plain JavaScript beside the program's assets.
+import { createHash, randomUUID } from "node:crypto";
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
+import { basename, join, relative } from "node:path";
+import { build } from "esbuild";
+import { distOf, MANIFEST, ROOT, settingsOf, stampOf } from "./fresh.mjs";
+import { licensesOf } from "./licenses.mjs";
+
+/** A server that still runs loads chunks of the build that it was started from. */
+const BUILDS_KEPT = 4;
+
+/** What CommonJS packages expect around their code, and a module does not have. */
+const COMMON_JS = [
+  'import{createRequire as berthRequire}from"node:module";',
+  "const require=berthRequire(import.meta.url),__dirname=import.meta.dirname,__filename=import.meta.filename;",
+].join("");
+
+/**
+ * @param {import("./programs.mjs").Program} program
+ * @returns {Promise<string>} The folder of the build.
+ */
+export async function buildProgram(program) {
+  const dist = distOf(program);
+  const temporary = join(dist, `.${randomUUID()}`);
+  mkdirSync(temporary, { recursive: true });
+  try {
+    const inputs = await bundle(program, temporary);
+    for (const [name, source] of Object.entries(program.assets ?? {})) {
+      cpSync(join(ROOT, source), join(temporary, name), { recursive: true });
+      inputs.push(...filesBelow(source));
+    }
+    const own = inputs.filter((path) => !path.includes("node_modules/"));
+    writeFileSync(join(temporary, "LICENSES.txt"), licensesOf(inputs));
+    const key = contentKey(temporary);
+    const folder = join(dist, key);
+    // The same content may have been built before, or by another process just now.
+    if (existsSync(folder)) rmSync(temporary, { recursive: true });
+    else renameSync(temporary, folder);
+    const stamps = [...new Set([...own, "pnpm-lock.yaml"])].sort().map((path) => [path, stampOf(path)]);
+    writeManifest(dist, { key, settings: settingsOf(program), inputs: Object.fromEntries(stamps) });
+    removeOldBuilds(dist, key);
+    return folder;
+  } finally {
+    rmSync(temporary, { recursive: true, force: true });
+  }
+}
+
+/** @returns Paths of the bundled files, relative to the repository. */
+async function bundle({ entries, standalone = {}, external = [] }, outdir) {
+  const options = {
+    absWorkingDir: ROOT,
+    outdir,
+    bundle: true,
+    format: "esm",
+    platform: "node",
+    target: "node24",
+    conditions: ["berth-built"],
+    external: [...external, "*.node", "cpu-features"],
+    banner: { js: COMMON_JS },
+    inject: [join(ROOT, "tooling/build/stack-trace.mjs")],
+    // Names stay, so that stack traces and names of classes read as in the sources.
+    minifyWhitespace: true,
+    minifySyntax: true,
+    legalComments: "none",
+    sourcemap: "linked",
+    sourcesContent: false,
+    metafile: true,
+    logLevel: "warning",
+    plugins: [ownMapsOnly],
+  };
+  const builds = [
+    build({ ...options, entryPoints: entries, splitting: true, chunkNames: "[name]-[hash]" }),
+    ...Object.entries(standalone).map(([name, source]) => build({ ...options, entryPoints: { [name]: source } })),
+  ];
+  const results = await Promise.all(builds);
+  return [...new Set(results.flatMap(({ metafile }) => Object.keys(metafile.inputs)))];
+}
+
+/** Positions in packages would be four fifths of the maps, which are held in memory. A trace names the file alone. */
+const ownMapsOnly = {
+  name: "own-maps-only",
+  setup: ({ onLoad }) => {
+    onLoad({ filter: /\/node_modules\/.*\.[cm]?js$/ }, ({ path }) => {
+      const map = JSON.stringify({ version: 3, sources: [basename(path)], mappings: "AAAA" });
+      const comment = `//# sourceMappingURL=data:application/json;base64,${Buffer.from(map).toString("base64")}`;
+      return { contents: `${readFileSync(path, "utf8")}\n${comment}`, loader: "default" };
+    });
+  },
+};
+
+/** A folder is listed too, so that a file that is added or removed is a change. */
+function filesBelow(path) {
+  if (!statSync(join(ROOT, path)).isDirectory()) return [path];
+  return [path, ...readdirSync(join(ROOT, path)).flatMap((name) => filesBelow(join(path, name)))];
+}
+
+function contentKey(folder) {
+  const hash = createHash("sha256");
+  for (const name of readdirSync(folder, { recursive: true }).sort()) {
+    const path = join(folder, name);
+    if (statSync(path).isFile()) hash.update(relative(folder, path)).update(readFileSync(path));
+  }
+  return hash.digest("hex").slice(0, 16);
+}
+
+/** Read by other processes at any moment, so it appears whole. */
+function writeManifest(dist, manifest) {
+  const temporary = join(dist, `.${randomUUID()}.json`);
+  writeFileSync(temporary, JSON.stringify(manifest));
+  renameSync(temporary, join(dist, MANIFEST));
+}
+
+function removeOldBuilds(dist, newest) {
+  const builds = readdirSync(dist)
+    .filter((name) => /^[0-9a-f]{16}$/.test(name) && name !== newest)
+    .map((name) => ({ name, madeAt: statSync(join(dist, name)).mtimeMs }))
+    .sort((a, b) => b.madeAt - a.madeAt);
+  for (const { name } of builds.slice(BUILDS_KEPT - 1)) rmSync(join(dist, name), { recursive: true, force: true });
+}

@@ -1,0 +1,44 @@
+// The programs that are built, each into `dist/` of its own folder. Paths are relative to the repository.
+
+/**
+ * @typedef {object} Program
+ * @property {string} folder Its package.
+ * @property {string} [dist] Folder of the builds, below `folder`. Default: `dist`.
+ * @property {Record<string, string>} entries Name of the built file to its source. They share chunks.
+ * @property {Record<string, string>} [standalone] The same, each without chunks: programs that run as processes of
+ *   their own, whose version is the content of one file.
+ * @property {Record<string, string>} [assets] Files and folders that the program reads, by their place in the build.
+ * @property {readonly string[]} [external] Packages that are found at run time: native ones, and those whose files are
+ *   read or executed.
+ */
+
+/** What every server needs beside its entry. */
+const SERVER = {
+  folder: "apps/server",
+  standalone: {
+    "embedded-main": "packages/engine/src/proxy/embedded-main.ts",
+    "static-server": "packages/engine/src/process/static-server.ts",
+  },
+  assets: {
+    "buildkit.proto": "packages/engine/src/docker/buildkit/buildkit.proto",
+    templates: "templates",
+    "examples/hello": "examples/hello",
+  },
+  external: ["@electric-sql/pglite", "swagger-ui-dist"],
+};
+
+/** @type {Record<string, Program>} */
+export const PROGRAMS = {
+  server: { ...SERVER, entries: { main: "apps/server/src/main.ts" } },
+  /** Started by tests: a server that can be stopped at a named moment. */
+  "test-server": { ...SERVER, dist: "dist/test", entries: { "crash-main": "apps/server/e2e/crash-main.ts" } },
+  cli: {
+    folder: "apps/cli",
+    entries: { main: "apps/cli/src/main.ts" },
+    assets: { "openapi.json": "openapi.json" },
+  },
+  client: {
+    folder: "packages/client",
+    entries: { index: "packages/client/src/index.ts" },
+  },
+};
