@@ -40,9 +40,19 @@ module.exports = {
     {
       name: "only-through-the-index",
       severity: "error",
-      comment: "A package is what its index exports.",
+      comment: "A package is what its index exports; core has one for each subject.",
       from: { path: "^(packages|apps)/([^/]+)/" },
-      to: { path: "^packages/([^/]+)/src/", pathNot: "^packages/([^/]+)/src/index\\.ts$|^(packages|apps)/$2/" },
+      to: {
+        path: "^packages/([^/]+)/src/",
+        pathNot: "^packages/([^/]+)/src/index\\.ts$|^packages/core/src/[^/]+/index\\.ts$|^(packages|apps)/$2/",
+      },
+    },
+    {
+      name: "core-knows-no-door-of-its-own",
+      severity: "error",
+      comment: "Inside core a file imports the file that it needs: a door imports all of its subject.",
+      from: { path: "^packages/core/src/" },
+      to: { path: ["^packages/core/src/index\\.ts$", "^packages/core/src/[^/]+/index\\.ts$"] },
     },
     {
       name: "core-is-pure",

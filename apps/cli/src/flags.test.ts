@@ -1,4 +1,6 @@
-import { ApplicationCreateUpload, EnvCreate, TokenCreate } from "@berth/core";
+import { ApplicationCreateUpload } from "@berth/core/application";
+import { EnvCreate } from "@berth/core/env";
+import { TokenCreate } from "@berth/core/team";
 import { Command } from "commander";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";

@@ -1,4 +1,5 @@
-import type { Database, Service } from "@berth/core";
+import type { Database } from "@berth/core/database";
+import type { Service } from "@berth/core/service";
 import { choose, meant } from "./choose.ts";
 import type { Api } from "./connection/api.ts";
 import { usage } from "./failure.ts";

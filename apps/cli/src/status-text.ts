@@ -1,4 +1,4 @@
-import type { DeploymentStatus } from "@berth/core";
+import type { DeploymentStatus } from "@berth/core/deploy";
 import type { Colors } from "./output.ts";
 import { printable } from "./printable.ts";
 

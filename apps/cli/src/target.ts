@@ -1,4 +1,4 @@
-import type { Application } from "@berth/core";
+import type { Application } from "@berth/core/application";
 import { findLinks, type Link } from "./application-link.ts";
 import { choose, meant } from "./choose.ts";
 import type { Api } from "./connection/api.ts";

@@ -1,4 +1,5 @@
-import { type Argv, DATABASE_ENGINES } from "@berth/core";
+import type { Argv } from "@berth/core";
+import { DATABASE_ENGINES } from "@berth/core/database";
 import { describeDocker, mysqlLogin, TEST_CLIENTS, type TestContainer } from "@berth/testing";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { clientContainer, databaseCalls, type ShownDatabase } from "./database.fixture.ts";

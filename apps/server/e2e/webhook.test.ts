@@ -1,4 +1,4 @@
-import type { WebhookResult } from "@berth/core";
+import type { WebhookResult } from "@berth/core/webhook";
 import { type TestEvent, WEBHOOK_PAYLOADS, webhookDelivery } from "@berth/testing";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import {

@@ -2,16 +2,9 @@ import { existsSync, readFileSync } from "node:fs";
 import { hostname } from "node:os";
 import { fileURLToPath } from "node:url";
 import type { Control } from "@berth/control";
-import {
-  type Authenticator,
-  type Ids,
-  ROOT_TEAM_ID,
-  type Scope,
-  type ServerRecord,
-  ServerSettings,
-  type Stores,
-  secretOf,
-} from "@berth/core";
+import type { Authenticator, Ids, ServerRecord, Stores } from "@berth/core/ports";
+import { ServerSettings } from "@berth/core/server";
+import { ROOT_TEAM_ID, type Scope, secretOf } from "@berth/core/team";
 import { create as createArchive } from "tar";
 import { ASSETS } from "#assets";
 import { writePrivateFile } from "./private-file.ts";

@@ -1,7 +1,8 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { DomainError, type ServerRecord, type SystemStores } from "@berth/core";
+import { DomainError } from "@berth/core";
+import type { ServerRecord, SystemStores } from "@berth/core/ports";
 import { localHost } from "@berth/engine";
 import { expect, test } from "vitest";
 import { dataFolder } from "./data-folder.ts";

@@ -1,6 +1,9 @@
 import { homedir } from "node:os";
 import { join } from "node:path";
-import { DomainError, isOwnMachine, notFound, ROOT_TEAM_ID, type ServerRecord, type SystemStores } from "@berth/core";
+import { DomainError, notFound } from "@berth/core";
+import type { ServerRecord, SystemStores } from "@berth/core/ports";
+import { isOwnMachine } from "@berth/core/server";
+import { ROOT_TEAM_ID } from "@berth/core/team";
 import {
   composeTool,
   dockerCleaner,

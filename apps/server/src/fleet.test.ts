@@ -1,4 +1,4 @@
-import type { Engine, ServerRecord, Proxy as SiteProxy } from "@berth/core";
+import type { Engine, ServerRecord, Proxy as SiteProxy } from "@berth/core/ports";
 import { describe, expect, test } from "vitest";
 import { type Fleet, fleet, type Member } from "./fleet.ts";
 

@@ -1,11 +1,6 @@
-import {
-  DomainError,
-  type Engine,
-  type ServerCleaner,
-  type ServerMachine,
-  type ServerRecord,
-  type Proxy as SiteProxy,
-} from "@berth/core";
+import { DomainError } from "@berth/core";
+import type { Engine, ServerMachine, ServerRecord, Proxy as SiteProxy } from "@berth/core/ports";
+import type { ServerCleaner } from "@berth/core/server";
 import type { Connect } from "@berth/worker";
 
 /** What works on one server. */

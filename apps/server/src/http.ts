@@ -8,7 +8,9 @@ import {
   type WebhookOptions,
   webhookPlugin,
 } from "@berth/api";
-import { type Authenticator, DomainError, type Scope } from "@berth/core";
+import { DomainError } from "@berth/core";
+import type { Authenticator } from "@berth/core/ports";
+import type { Scope } from "@berth/core/team";
 import fastifyCors from "@fastify/cors";
 import Fastify, { type FastifyInstance, type FastifyReply } from "fastify";
 import { descriptionPlugin } from "./http/description.ts";

@@ -1,5 +1,5 @@
 import { randomInt } from "node:crypto";
-import type { Ids } from "@berth/core";
+import type { Ids } from "@berth/core/ports";
 
 const LETTERS = "abcdefghijklmnopqrstuvwxyz";
 const DIGITS = "0123456789";

@@ -1,5 +1,5 @@
 import { createHmac, randomBytes } from "node:crypto";
-import type { MagicSource } from "@berth/core";
+import type { MagicSource } from "@berth/core/compose";
 
 export const magic: Omit<MagicSource, "secret"> = {
   bytes: (length) => randomBytes(length),

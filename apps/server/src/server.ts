@@ -1,5 +1,6 @@
 import { fileURLToPath } from "node:url";
-import { type ServerRecord, type Stores, VERSION } from "@berth/core";
+import { VERSION } from "@berth/core";
+import type { ServerRecord, Stores } from "@berth/core/ports";
 import { openDatabase } from "@berth/db";
 import { dockerVersion } from "@berth/engine";
 import type { WorkerOptions } from "@berth/worker";

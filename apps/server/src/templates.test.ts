@@ -4,17 +4,9 @@ import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import {
-  hostPowers,
-  interpolateCompose,
-  parseCompose,
-  planUrls,
-  planVariables,
-  renderCompose,
-  ServerSettings,
-  ServiceSettings,
-  withDefaults,
-} from "@berth/core";
+import { hostPowers, interpolateCompose, parseCompose, renderCompose, withDefaults } from "@berth/core/compose";
+import { ServerSettings } from "@berth/core/server";
+import { planUrls, planVariables, ServiceSettings } from "@berth/core/service";
 import { Ajv } from "ajv";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";

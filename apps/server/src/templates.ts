@@ -1,7 +1,7 @@
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { parseTemplate, type TemplateRecord } from "@berth/core";
+import { parseTemplate, type TemplateRecord } from "@berth/core/service";
 import { ASSETS } from "#assets";
 
 export const TEMPLATES_FOLDER = fileURLToPath(new URL("templates/", ASSETS));

@@ -2,15 +2,9 @@ import { createHash } from "node:crypto";
 import { hostname } from "node:os";
 import { setTimeout } from "node:timers/promises";
 import { type Control, control, type Webhooks, webhooks } from "@berth/control";
-import {
-  type Clock,
-  isOwnMachine,
-  type S3Credentials,
-  type S3StorageRecord,
-  type Scope,
-  type ServerRecord,
-  type Stores,
-} from "@berth/core";
+import type { Clock, S3Credentials, S3StorageRecord, ServerRecord, Stores } from "@berth/core/ports";
+import { isOwnMachine } from "@berth/core/server";
+import type { Scope } from "@berth/core/team";
 import { authenticator, cipher, type Database, loadKeyFile, requireKey, stores, systemStores } from "@berth/db";
 import {
   addressBook,

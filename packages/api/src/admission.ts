@@ -1,4 +1,5 @@
-import { type Authenticator, DomainError } from "@berth/core";
+import { DomainError } from "@berth/core";
+import type { Authenticator } from "@berth/core/ports";
 import { credentialsOf, type Identity, identify } from "./auth.ts";
 import { type Quota, rateLimiter } from "./rate-limit.ts";
 

@@ -1,3 +1,4 @@
+import type { ErrorCode } from "@berth/core";
 import {
   Application,
   ApplicationCreateCompose,
@@ -10,9 +11,8 @@ import {
   ApplicationUpdate,
   ChangedApplication,
   CreatedApplication,
-  type ErrorCode,
   UploadedSource,
-} from "@berth/core";
+} from "@berth/core/application";
 import { z } from "zod";
 import { creation } from "./creation.ts";
 import { envs } from "./env.ts";

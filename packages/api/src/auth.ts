@@ -1,5 +1,6 @@
 import { hash } from "node:crypto";
-import type { Authenticator, Scope } from "@berth/core";
+import type { Authenticator } from "@berth/core/ports";
+import type { Scope } from "@berth/core/team";
 
 /** What is stored of a token: SHA-256 (hex) of its secret part. */
 export const hashOfSecret = (secret: string): string => hash("sha256", secret, "hex");

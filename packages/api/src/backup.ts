@@ -1,3 +1,4 @@
+import { lenient, Message } from "@berth/core";
 import {
   BackupCreate,
   BackupCreated,
@@ -5,9 +6,7 @@ import {
   BackupRunCancelled,
   BackupScheduleDetails,
   BackupUpdate,
-  lenient,
-  Message,
-} from "@berth/core";
+} from "@berth/core/backup";
 import { z } from "zod";
 import { listed, paging } from "./list.ts";
 import { onResource } from "./per-kind.ts";

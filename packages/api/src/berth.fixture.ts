@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { type ControlDeps, control, webhooks } from "@berth/control";
-import { type Ability, ROOT_USER_ID, type Stores, tokenText } from "@berth/core";
+import type { Stores } from "@berth/core/ports";
+import { type Ability, ROOT_USER_ID, tokenText } from "@berth/core/team";
 import {
   type PrintingEngine,
   printingEngine,

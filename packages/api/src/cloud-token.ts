@@ -1,4 +1,5 @@
-import { CloudToken, CloudTokenCreate, CloudTokenUpdate, CloudTokenValidity, CreatedUuid, Message } from "@berth/core";
+import { CreatedUuid, Message } from "@berth/core";
+import { CloudToken, CloudTokenCreate, CloudTokenUpdate, CloudTokenValidity } from "@berth/core/server";
 import { z } from "zod";
 import { listed, paging } from "./list.ts";
 import { operation } from "./operation.ts";

@@ -1,4 +1,4 @@
-import { ABILITIES, type Ability } from "@berth/core";
+import { ABILITIES, type Ability } from "@berth/core/team";
 import Fastify, { type FastifyInstance } from "fastify";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { admission } from "./admission.ts";

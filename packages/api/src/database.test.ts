@@ -1,4 +1,4 @@
-import { DATABASE_ENGINE_NAMES } from "@berth/core";
+import { DATABASE_ENGINE_NAMES } from "@berth/core/database";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createdDatabase, type Served, served } from "./berth.fixture.ts";
 

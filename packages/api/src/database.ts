@@ -1,3 +1,4 @@
+import { type ErrorCode, Message } from "@berth/core";
 import {
   CreatedDatabase,
   DATABASE_CREATES,
@@ -7,9 +8,7 @@ import {
   type DatabaseEngine,
   DatabaseUpdate,
   databaseEngine,
-  type ErrorCode,
-  Message,
-} from "@berth/core";
+} from "@berth/core/database";
 import { z } from "zod";
 import { backups } from "./backup.ts";
 import { creation } from "./creation.ts";

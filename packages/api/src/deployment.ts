@@ -7,9 +7,8 @@ import {
   DeploymentPage,
   DeploymentStepView,
   DeployRequestResult,
-  RESOURCE_KINDS,
-  type ResourceKind,
-} from "@berth/core";
+} from "@berth/core/deploy";
+import { RESOURCE_KINDS, type ResourceKind } from "@berth/core/resource";
 import { tracked } from "@trpc/server";
 import { z } from "zod";
 import { listed, pagingOf } from "./list.ts";

@@ -1,4 +1,5 @@
-import { Destination, DestinationCreate, DestinationUpdate, Message } from "@berth/core";
+import { Message } from "@berth/core";
+import { Destination, DestinationCreate, DestinationUpdate } from "@berth/core/server";
 import { z } from "zod";
 import { listed, paging } from "./list.ts";
 import { operation } from "./operation.ts";

@@ -1,4 +1,5 @@
-import { CreatedUuid, EnvBulk, EnvCreate, EnvironmentVariable, EnvUpdate, Message } from "@berth/core";
+import { CreatedUuid, Message } from "@berth/core";
+import { EnvBulk, EnvCreate, EnvironmentVariable, EnvUpdate } from "@berth/core/env";
 import { z } from "zod";
 import { listed, paging } from "./list.ts";
 import { onResource, perKind } from "./per-kind.ts";

@@ -1,13 +1,8 @@
-import {
-  Application,
-  CreatedUuid,
-  DatabaseCollections,
-  Environment,
-  EnvironmentCreate,
-  EnvironmentSummary,
-  Message,
-  Service,
-} from "@berth/core";
+import { CreatedUuid, Message } from "@berth/core";
+import { Application } from "@berth/core/application";
+import { DatabaseCollections } from "@berth/core/database";
+import { Service } from "@berth/core/service";
+import { Environment, EnvironmentCreate, EnvironmentSummary } from "@berth/core/team";
 import { z } from "zod";
 import { listed, paging } from "./list.ts";
 import { operation } from "./operation.ts";

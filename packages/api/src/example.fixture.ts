@@ -1,4 +1,6 @@
-import { type Authenticator, DomainError, notFound, type Scope } from "@berth/core";
+import { DomainError, notFound } from "@berth/core";
+import type { Authenticator } from "@berth/core/ports";
+import type { Scope } from "@berth/core/team";
 import { tracked } from "@trpc/server";
 import Fastify, { type FastifyInstance } from "fastify";
 import { z } from "zod";

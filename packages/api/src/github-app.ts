@@ -1,3 +1,4 @@
+import { Message } from "@berth/core";
 import {
   GithubApp,
   GithubAppChanged,
@@ -5,9 +6,8 @@ import {
   GithubAppUpdate,
   HostedBranches,
   HostedRepositories,
-  Message,
   RepositoryNamePart,
-} from "@berth/core";
+} from "@berth/core/source";
 import { z } from "zod";
 import { listed, paging } from "./list.ts";
 import { operation } from "./operation.ts";

@@ -6,7 +6,7 @@ import {
   CloudSshKey,
   HetznerServerCreate,
   HetznerServerCreated,
-} from "@berth/core";
+} from "@berth/core/server";
 import { z } from "zod";
 import { listed, paging } from "./list.ts";
 import { type OperationOptions, operation } from "./operation.ts";

@@ -1,4 +1,4 @@
-import { Job, JobQuery } from "@berth/core";
+import { Job, JobQuery } from "@berth/core/server";
 import { z } from "zod";
 import { listed, paging } from "./list.ts";
 import { operation } from "./operation.ts";

@@ -1,12 +1,6 @@
-import {
-  DeploymentQueued,
-  DeploymentStart,
-  JobStarted,
-  Message,
-  ResourceDelete,
-  ResourceRestart,
-  ResourceStop,
-} from "@berth/core";
+import { Message } from "@berth/core";
+import { DeploymentQueued, DeploymentStart, ResourceDelete, ResourceRestart, ResourceStop } from "@berth/core/deploy";
+import { JobStarted } from "@berth/core/server";
 import { z } from "zod";
 import { article, onResource, perKind } from "./per-kind.ts";
 

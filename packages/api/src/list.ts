@@ -1,4 +1,4 @@
-import type { Page, Paging } from "@berth/core";
+import type { Page, Paging } from "@berth/core/ports";
 import { z } from "zod";
 import type { Context } from "./trpc.ts";
 

@@ -1,4 +1,4 @@
-import type { Ability, Role } from "@berth/core";
+import type { Ability, Role } from "@berth/core/team";
 import { testUuid } from "@berth/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type Served, served } from "./berth.fixture.ts";

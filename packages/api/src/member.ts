@@ -1,4 +1,5 @@
-import { MemberAdd, MemberUpdate, Message, User } from "@berth/core";
+import { Message } from "@berth/core";
+import { MemberAdd, MemberUpdate, User } from "@berth/core/team";
 import { z } from "zod";
 import { listed, paging } from "./list.ts";
 import { operation } from "./operation.ts";

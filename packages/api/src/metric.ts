@@ -1,4 +1,4 @@
-import { Metric, MetricQuery } from "@berth/core";
+import { Metric, MetricQuery } from "@berth/core/schedule";
 import { z } from "zod";
 import { listed, paging } from "./list.ts";
 import { onResource, perKind } from "./per-kind.ts";

@@ -1,4 +1,6 @@
-import { KINDS_WITH_TASKS, type ResourceKind, SHARED_SCOPES } from "@berth/core";
+import { SHARED_SCOPES } from "@berth/core/env";
+import type { ResourceKind } from "@berth/core/resource";
+import { KINDS_WITH_TASKS } from "@berth/core/schedule";
 import { testBackup, testGithubApp, testKey, testPrivateKey, testUuid } from "@berth/testing";
 import { COMPOSE, createdApplication, createdService, type Served } from "./berth.fixture.ts";
 import type { Operation, Route } from "./rest/routes.ts";

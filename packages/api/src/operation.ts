@@ -1,4 +1,5 @@
-import { type Ability, DomainError, type ErrorCode, requireAbility, type Scope } from "@berth/core";
+import { DomainError, type ErrorCode } from "@berth/core";
+import { type Ability, requireAbility, type Scope } from "@berth/core/team";
 import type { ZodType } from "zod";
 import { asTrpcError } from "./errors.ts";
 import { assertStorable } from "./storable.ts";

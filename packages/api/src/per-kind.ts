@@ -1,4 +1,5 @@
-import { type Ability, RESOURCE_KINDS, type ResourceKind } from "@berth/core";
+import { RESOURCE_KINDS, type ResourceKind } from "@berth/core/resource";
+import type { Ability } from "@berth/core/team";
 import type { TRPCRouterRecord } from "@trpc/server";
 import { z } from "zod";
 import { type OperationOptions, operation, type Path } from "./operation.ts";

@@ -1,4 +1,5 @@
-import { ApplicationPreview, JobStarted } from "@berth/core";
+import { ApplicationPreview } from "@berth/core/application";
+import { JobStarted } from "@berth/core/server";
 import { z } from "zod";
 import { listed, paging } from "./list.ts";
 import { operation } from "./operation.ts";

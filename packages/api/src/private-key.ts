@@ -1,4 +1,5 @@
-import { CreatedUuid, Message, PrivateKey, PrivateKeyCreate, PrivateKeyUpdate } from "@berth/core";
+import { CreatedUuid, Message } from "@berth/core";
+import { PrivateKey, PrivateKeyCreate, PrivateKeyUpdate } from "@berth/core/source";
 import { z } from "zod";
 import { listed, paging } from "./list.ts";
 import { operation } from "./operation.ts";

@@ -1,12 +1,5 @@
-import {
-  CreatedUuid,
-  Message,
-  Project,
-  ProjectChanged,
-  ProjectCreate,
-  ProjectSummary,
-  ProjectUpdate,
-} from "@berth/core";
+import { CreatedUuid, Message } from "@berth/core";
+import { Project, ProjectChanged, ProjectCreate, ProjectSummary, ProjectUpdate } from "@berth/core/team";
 import { z } from "zod";
 import { environments } from "./environment.ts";
 import { listed, paging } from "./list.ts";

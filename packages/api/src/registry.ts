@@ -1,4 +1,5 @@
-import { CreatedUuid, Message, Registry, RegistryCreate, RegistryUpdate } from "@berth/core";
+import { CreatedUuid, Message } from "@berth/core";
+import { Registry, RegistryCreate, RegistryUpdate } from "@berth/core/server";
 import { z } from "zod";
 import { listed, paging } from "./list.ts";
 import { operation } from "./operation.ts";

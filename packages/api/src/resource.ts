@@ -1,4 +1,4 @@
-import { Resource } from "@berth/core";
+import { Resource } from "@berth/core/resource";
 import { z } from "zod";
 import { listed, paging } from "./list.ts";
 import { operation } from "./operation.ts";

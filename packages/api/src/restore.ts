@@ -1,4 +1,4 @@
-import { BackupRunCancelled, Restore, RestoreCreate, RestoreRequested } from "@berth/core";
+import { BackupRunCancelled, Restore, RestoreCreate, RestoreRequested } from "@berth/core/backup";
 import { z } from "zod";
 import { listed, paging } from "./list.ts";
 import { onResource } from "./per-kind.ts";

@@ -1,4 +1,4 @@
-import { ApplicationRollback, RollbackImages } from "@berth/core";
+import { ApplicationRollback, RollbackImages } from "@berth/core/deploy";
 import { z } from "zod";
 import { operation } from "./operation.ts";
 

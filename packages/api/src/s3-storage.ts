@@ -1,4 +1,5 @@
-import { CreatedUuid, Message, S3Storage, S3StorageCreate, S3StorageUpdate, S3StorageValidity } from "@berth/core";
+import { CreatedUuid, Message } from "@berth/core";
+import { S3Storage, S3StorageCreate, S3StorageUpdate, S3StorageValidity } from "@berth/core/backup";
 import { z } from "zod";
 import { listed, paging } from "./list.ts";
 import { operation } from "./operation.ts";

@@ -1,4 +1,5 @@
-import { KINDS_WITH_TASKS, RESOURCE_KINDS } from "@berth/core";
+import { RESOURCE_KINDS } from "@berth/core/resource";
+import { KINDS_WITH_TASKS } from "@berth/core/schedule";
 import { testExecutions, testResource } from "@berth/testing";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { type Served, served } from "./berth.fixture.ts";

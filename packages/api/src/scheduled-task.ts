@@ -1,12 +1,12 @@
+import { Message } from "@berth/core";
 import {
   KINDS_WITH_TASKS,
-  Message,
   ScheduledTask,
   ScheduledTaskCreate,
   ScheduledTaskExecution,
   ScheduledTaskRun,
   ScheduledTaskUpdate,
-} from "@berth/core";
+} from "@berth/core/schedule";
 import { z } from "zod";
 import { listed, paging } from "./list.ts";
 import { onResource, perKind } from "./per-kind.ts";

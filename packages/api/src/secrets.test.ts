@@ -1,4 +1,4 @@
-import type { CloudProviders } from "@berth/core";
+import type { CloudProviders } from "@berth/core/ports";
 import { type Canaries, plantCanaries, printingEngine, refusingCloud, type SecretTaker, testKey } from "@berth/testing";
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";

@@ -1,4 +1,4 @@
-import { JobStarted, ServerProxyDetails, ServerProxyUpdate } from "@berth/core";
+import { JobStarted, ServerProxyDetails, ServerProxyUpdate } from "@berth/core/server";
 import { z } from "zod";
 import { operation } from "./operation.ts";
 

@@ -1,6 +1,6 @@
+import { CreatedUuid } from "@berth/core";
 import {
   CleanupStarted,
-  CreatedUuid,
   JobStarted,
   Server,
   ServerCleanup,
@@ -9,7 +9,7 @@ import {
   ServerResource,
   ServerUpdate,
   ServerValidate,
-} from "@berth/core";
+} from "@berth/core/server";
 import { z } from "zod";
 import { listed, paging } from "./list.ts";
 import { operation } from "./operation.ts";

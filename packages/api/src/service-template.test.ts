@@ -1,5 +1,6 @@
 import { readdir, readFile } from "node:fs/promises";
-import { type EnvironmentVariable, parseTemplate, type ServiceTemplate, type TemplateRecord } from "@berth/core";
+import type { EnvironmentVariable } from "@berth/core/env";
+import { parseTemplate, type ServiceTemplate, type TemplateRecord } from "@berth/core/service";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type Served, served } from "./berth.fixture.ts";
 

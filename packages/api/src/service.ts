@@ -1,5 +1,5 @@
+import type { ErrorCode } from "@berth/core";
 import {
-  type ErrorCode,
   SavedService,
   Service,
   ServiceCreate,
@@ -7,7 +7,7 @@ import {
   ServiceTemplate,
   ServiceTemplateFilter,
   ServiceUpdate,
-} from "@berth/core";
+} from "@berth/core/service";
 import { z } from "zod";
 import { creation } from "./creation.ts";
 import { envs } from "./env.ts";

@@ -1,5 +1,7 @@
 import type { SharedOwnerRef } from "@berth/control";
-import { Message, type Paging, SharedVariable, SharedVariableBulk, SharedVariableCreate } from "@berth/core";
+import { Message } from "@berth/core";
+import { SharedVariable, SharedVariableBulk, SharedVariableCreate } from "@berth/core/env";
+import type { Paging } from "@berth/core/ports";
 import { z } from "zod";
 import { listed, paging } from "./list.ts";
 import { type OperationOptions, operation, type Path, type Tag } from "./operation.ts";

@@ -1,4 +1,6 @@
-import { newStorage, RESOURCE_KINDS, type ResourceKind, type ResourceRecord } from "@berth/core";
+import type { ResourceRecord } from "@berth/core/ports";
+import { RESOURCE_KINDS, type ResourceKind } from "@berth/core/resource";
+import { newStorage } from "@berth/core/storage";
 import { testResource, testUuid } from "@berth/testing";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { type Served, served } from "./berth.fixture.ts";

@@ -1,14 +1,13 @@
+import { type ErrorCode, Message } from "@berth/core";
+import type { ResourceKind } from "@berth/core/resource";
 import {
   ContainerStorageCreate,
-  type ErrorCode,
-  Message,
-  type ResourceKind,
   Storage,
   StorageCreate,
   StorageList,
   StorageUpdate,
   storageList,
-} from "@berth/core";
+} from "@berth/core/storage";
 import { z } from "zod";
 import { listed, paging } from "./list.ts";
 import { onResource, perKind } from "./per-kind.ts";

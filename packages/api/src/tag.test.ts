@@ -1,4 +1,4 @@
-import { RESOURCE_KINDS, type ResourceKind } from "@berth/core";
+import { RESOURCE_KINDS, type ResourceKind } from "@berth/core/resource";
 import { testResource } from "@berth/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createdApplication, type Served, served } from "./berth.fixture.ts";

@@ -1,4 +1,5 @@
-import { Message, Tag, TagAttach } from "@berth/core";
+import { Message } from "@berth/core";
+import { Tag, TagAttach } from "@berth/core/resource";
 import { z } from "zod";
 import { listed, paging } from "./list.ts";
 import { operation } from "./operation.ts";

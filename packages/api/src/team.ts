@@ -1,4 +1,4 @@
-import { Team, TeamCreate } from "@berth/core";
+import { Team, TeamCreate } from "@berth/core/team";
 import { z } from "zod";
 import { listed, paging } from "./list.ts";
 import { members } from "./member.ts";

@@ -1,4 +1,5 @@
-import { CreatedToken, Message, Token, TokenCreate } from "@berth/core";
+import { Message } from "@berth/core";
+import { CreatedToken, Token, TokenCreate } from "@berth/core/team";
 import { z } from "zod";
 import { listed, paging } from "./list.ts";
 import { operation } from "./operation.ts";

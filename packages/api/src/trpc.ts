@@ -1,5 +1,5 @@
 import type { Control } from "@berth/control";
-import type { Scope } from "@berth/core";
+import type { Scope } from "@berth/core/team";
 import { initTRPC } from "@trpc/server";
 import { problemOf } from "./errors.ts";
 import type { OperationOptions } from "./operation.ts";

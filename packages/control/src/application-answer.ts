@@ -1,4 +1,6 @@
-import { type Application, type ApplicationRecord, applicationView, maySeeSecrets } from "@berth/core";
+import { type Application, applicationView } from "@berth/core/application";
+import type { ApplicationRecord } from "@berth/core/ports";
+import { maySeeSecrets } from "@berth/core/team";
 import type { UseCaseContext } from "./context.ts";
 
 type AnswerContext = Pick<UseCaseContext, "scope" | "stores" | "publicUrl">;

@@ -1,4 +1,4 @@
-import type { ApplicationCreateCompose, CreatedApplication } from "@berth/core";
+import type { ApplicationCreateCompose, CreatedApplication } from "@berth/core/application";
 import type { UseCaseContext } from "./context.ts";
 import { createService } from "./service-create.ts";
 

@@ -1,3 +1,4 @@
+import { invalid, isDomainError } from "@berth/core";
 import {
   type ApplicationCreate,
   type ApplicationCreateDeployKey,
@@ -13,15 +14,12 @@ import {
   type BuildPack,
   basicAuthProblems,
   type CreatedApplication,
-  type DomainClaim,
-  type GithubSource,
   generatedName,
   generatedUrls,
-  invalid,
-  isDomainError,
   parseUrlList,
-  requireAbility,
-} from "@berth/core";
+} from "@berth/core/application";
+import type { DomainClaim, GithubSource } from "@berth/core/ports";
+import { requireAbility } from "@berth/core/team";
 import { requireBuildPack, requireContainerPowers, requireReachableSource } from "./application-support.ts";
 import type { UseCaseContext } from "./context.ts";
 import { applicationWish, requestDeployment } from "./deployment-request.ts";

@@ -1,11 +1,7 @@
-import {
-  type ApplicationRecord,
-  type ApplicationUpdate,
-  composeNames,
-  type DomainClaim,
-  hasProxy,
-  type Stores,
-} from "@berth/core";
+import type { ApplicationUpdate } from "@berth/core/application";
+import { composeNames } from "@berth/core/deploy";
+import type { ApplicationRecord, DomainClaim, Stores } from "@berth/core/ports";
+import { hasProxy } from "@berth/core/server";
 import { requestedDomains } from "./domain.ts";
 
 /** What a change says of URLs, as far as it can be kept. */

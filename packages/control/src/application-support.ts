@@ -1,18 +1,9 @@
-import {
-  type ApplicationSource,
-  type BuildPack,
-  DomainError,
-  type EngineCapabilities,
-  invalid,
-  isLocalHost,
-  isOwnMachine,
-  notFound,
-  parseGitUrl,
-  readRunOptions,
-  requireOperator,
-  type Scope,
-  type ServerRecord,
-} from "@berth/core";
+import { DomainError, invalid, notFound } from "@berth/core";
+import { type ApplicationSource, type BuildPack, isLocalHost, readRunOptions } from "@berth/core/application";
+import type { EngineCapabilities, ServerRecord } from "@berth/core/ports";
+import { isOwnMachine } from "@berth/core/server";
+import { parseGitUrl } from "@berth/core/source";
+import { requireOperator, type Scope } from "@berth/core/team";
 import type { UseCaseContext } from "./context.ts";
 
 /** Build packs that fit a source that is no repository and no upload. */

@@ -1,4 +1,5 @@
-import { type DomainError, isDomainError, ROOT_TEAM_ID } from "@berth/core";
+import { type DomainError, isDomainError } from "@berth/core";
+import { ROOT_TEAM_ID } from "@berth/core/team";
 import { testApplication, testPlace, testServer } from "@berth/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { gitApplication, secondDestination, type World, world } from "./world.fixture.ts";

@@ -1,21 +1,16 @@
+import { DomainError, invalid, notFound } from "@berth/core";
 import {
   type Application,
   type ApplicationCreateCompose,
-  type ApplicationRecord,
   type ApplicationUpdate,
   applicationChange,
   basicAuthProblems,
   type ChangedApplication,
-  DomainError,
-  invalid,
-  notFound,
-  type Page,
-  type Paging,
-  requireAbility,
   resetsOf,
-  type Stores,
   settingView,
-} from "@berth/core";
+} from "@berth/core/application";
+import type { ApplicationRecord, Page, Paging, Stores } from "@berth/core/ports";
+import { requireAbility } from "@berth/core/team";
 import { applicationViews } from "./application-answer.ts";
 import { createCompose } from "./application-compose.ts";
 import { createApplication } from "./application-create.ts";

@@ -1,4 +1,4 @@
-import type { BackupOutcome } from "@berth/core";
+import type { BackupOutcome } from "@berth/core/backup";
 import { endTestBackup, testBackup, testUuid } from "@berth/testing";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import type { Control } from "./index.ts";

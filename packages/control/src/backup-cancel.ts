@@ -1,11 +1,6 @@
-import {
-  type BackupExecutionRecord,
-  type BackupRunCancelled,
-  backupStates,
-  DomainError,
-  notFound,
-  type RestoreRecord,
-} from "@berth/core";
+import { DomainError, notFound } from "@berth/core";
+import { type BackupRunCancelled, backupStates } from "@berth/core/backup";
+import type { BackupExecutionRecord, RestoreRecord } from "@berth/core/ports";
 
 /** The work of what is cancelled ends within five seconds; the answer waits a little longer for it. */
 const CANCEL_WAIT_SECONDS = 8;

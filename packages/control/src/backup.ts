@@ -1,3 +1,4 @@
+import { DomainError, invalid, notFound } from "@berth/core";
 import {
   BACKUPS_MAX,
   type BackupConfiguration,
@@ -6,23 +7,22 @@ import {
   type BackupPlan,
   type BackupRunCancelled,
   type BackupScheduleDetails,
-  type BackupScheduleFields,
-  type BackupScheduleRecord,
   type BackupUpdate,
   backupExecutionSummary,
   backupExecutionView,
   backupPlan,
   backupScheduleView,
-  type DatabaseRecord,
-  DomainError,
-  invalid,
   newBackup,
-  notFound,
-  type Page,
-  type Paging,
-  requireAbility,
-  type Stores,
-} from "@berth/core";
+} from "@berth/core/backup";
+import type {
+  BackupScheduleFields,
+  BackupScheduleRecord,
+  DatabaseRecord,
+  Page,
+  Paging,
+  Stores,
+} from "@berth/core/ports";
+import { requireAbility } from "@berth/core/team";
 import { cancelBackupRun } from "./backup-cancel.ts";
 import { requireRoom, type UseCaseContext } from "./context.ts";
 import { findDatabase, findDatabaseAlone } from "./database-answer.ts";

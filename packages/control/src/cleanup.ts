@@ -1,4 +1,7 @@
-import { type CleanupStarted, DomainError, requireAbility, type ServerCleanup, type ServerRecord } from "@berth/core";
+import { DomainError } from "@berth/core";
+import type { ServerRecord } from "@berth/core/ports";
+import type { CleanupStarted, ServerCleanup } from "@berth/core/server";
+import { requireAbility } from "@berth/core/team";
 import type { UseCaseContext } from "./context.ts";
 import { requestJob } from "./job.ts";
 import { findServer, requireStaying } from "./server.ts";

@@ -1,4 +1,5 @@
-import { CLOUD_RETRY_AFTER_SECONDS, DomainError, isDomainError, nextCloudWait } from "@berth/core";
+import { DomainError, isDomainError } from "@berth/core";
+import { CLOUD_RETRY_AFTER_SECONDS, nextCloudWait } from "@berth/core/server";
 
 /**
  * A call to a cloud provider, with its failure told as what could not be done.

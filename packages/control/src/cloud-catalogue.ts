@@ -1,18 +1,7 @@
-import {
-  type CloudCatalogueQuery,
-  type CloudImage,
-  type CloudLocation,
-  type CloudServerType,
-  type CloudSshKey,
-  type CloudTokenRecord,
-  invalid,
-  type MachineProvider,
-  notFound,
-  type Page,
-  type Paging,
-  requireAbility,
-  type Stores,
-} from "@berth/core";
+import { invalid, notFound } from "@berth/core";
+import type { CloudTokenRecord, MachineProvider, Page, Paging, Stores } from "@berth/core/ports";
+import type { CloudCatalogueQuery, CloudImage, CloudLocation, CloudServerType, CloudSshKey } from "@berth/core/server";
+import { requireAbility } from "@berth/core/team";
 import { cloudCall } from "./cloud-call.ts";
 import { cloudTokenSecret } from "./cloud-token.ts";
 import type { UseCaseContext } from "./context.ts";

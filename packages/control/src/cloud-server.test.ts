@@ -1,4 +1,5 @@
-import type { HetznerServerCreate, MachineProvider } from "@berth/core";
+import type { MachineProvider } from "@berth/core/ports";
+import type { HetznerServerCreate } from "@berth/core/server";
 import { cloudProviders } from "@berth/engine";
 import { type CloudFault, type HetznerServer, startHetzner, testPrivateKey, testUuid } from "@berth/testing";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";

@@ -1,16 +1,13 @@
+import { DomainError, isDomainError } from "@berth/core";
+import type { CloudTokenRecord, Machine, PrivateKeyRecord } from "@berth/core/ports";
 import {
   addressesWanted,
-  type CloudTokenRecord,
   cloudInitText,
-  DomainError,
   type HetznerServerCreate,
   type HetznerServerCreated,
-  isDomainError,
-  type Machine,
   machineAddress,
-  type PrivateKeyRecord,
-  requireAbility,
-} from "@berth/core";
+} from "@berth/core/server";
+import { requireAbility } from "@berth/core/team";
 import { cloudCall, patience } from "./cloud-call.ts";
 import { cloudTokenUuidOf, findHetznerToken } from "./cloud-catalogue.ts";
 import { cloudTokenSecret } from "./cloud-token.ts";

@@ -1,18 +1,13 @@
+import { DomainError, notFound } from "@berth/core";
+import { CLOUD_PROVIDERS, type CloudTokenRecord, type Page, type Paging, type Stores } from "@berth/core/ports";
 import {
-  CLOUD_PROVIDERS,
   type CloudToken,
   type CloudTokenCreate,
-  type CloudTokenRecord,
   type CloudTokenUpdate,
   type CloudTokenValidity,
   cloudTokenView,
-  DomainError,
-  notFound,
-  type Page,
-  type Paging,
-  requireAbility,
-  type Stores,
-} from "@berth/core";
+} from "@berth/core/server";
+import { requireAbility } from "@berth/core/team";
 import { cloudCall } from "./cloud-call.ts";
 import type { UseCaseContext } from "./context.ts";
 import { mapPage } from "./page.ts";

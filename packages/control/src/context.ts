@@ -1,28 +1,26 @@
-import {
-  type AddressBook,
-  type CertificateIssuer,
-  type CleanupOperation,
-  type Clock,
-  type CloudProviders,
-  type Engine,
-  type GitHost,
-  type Ids,
-  invalid,
-  type KeyReader,
-  type MagicSource,
-  notFound,
-  type ObjectStorage,
-  RESOURCE_KINDS,
-  type ResourceRecord,
-  type ResourceRef,
-  type S3Credentials,
-  type S3StorageRecord,
-  type Scope,
-  type ServerRecord,
-  type SourceFetcher,
-  type Stores,
-  type TemplateRecord,
-} from "@berth/core";
+import { invalid, notFound } from "@berth/core";
+import type { MagicSource } from "@berth/core/compose";
+import type {
+  AddressBook,
+  CertificateIssuer,
+  Clock,
+  CloudProviders,
+  Engine,
+  GitHost,
+  Ids,
+  KeyReader,
+  ObjectStorage,
+  ResourceRecord,
+  S3Credentials,
+  S3StorageRecord,
+  ServerRecord,
+  SourceFetcher,
+  Stores,
+} from "@berth/core/ports";
+import { RESOURCE_KINDS, type ResourceRef } from "@berth/core/resource";
+import type { CleanupOperation } from "@berth/core/server";
+import type { TemplateRecord } from "@berth/core/service";
+import type { Scope } from "@berth/core/team";
 
 /** What the use cases ask of a server's engine; the worker does the rest. */
 export type ControlEngine = Pick<Engine, "kind" | "capabilities" | "logs">;

@@ -1,15 +1,8 @@
-import {
-  type Database,
-  type DatabaseRecord,
-  databaseView,
-  engineFields,
-  fieldValues,
-  maySeeSecrets,
-  notFound,
-  referencesIn,
-  resolveEnvs,
-  type Stores,
-} from "@berth/core";
+import { notFound } from "@berth/core";
+import { type Database, databaseView, engineFields, fieldValues } from "@berth/core/database";
+import { referencesIn, resolveEnvs } from "@berth/core/env";
+import type { DatabaseRecord, Stores } from "@berth/core/ports";
+import { maySeeSecrets } from "@berth/core/team";
 import { findResourceAlone, type UseCaseContext } from "./context.ts";
 
 /** @throws DomainError `resource.not_found` */

@@ -1,11 +1,5 @@
-import {
-  certificateChange,
-  type DatabaseRecord,
-  databaseCertificate,
-  type ResourceRecord,
-  type Stores,
-  wantedCertificate,
-} from "@berth/core";
+import { certificateChange, databaseCertificate, wantedCertificate } from "@berth/core/database";
+import type { DatabaseRecord, ResourceRecord, Stores } from "@berth/core/ports";
 import type { UseCaseContext } from "./context.ts";
 import { findDatabase } from "./database-answer.ts";
 

@@ -1,4 +1,4 @@
-import { DATABASE_ENGINE_NAMES } from "@berth/core";
+import { DATABASE_ENGINE_NAMES } from "@berth/core/database";
 import { BACKENDS, printingEngine } from "@berth/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { gitApplication, outcomes, secondDestination, type World, world } from "./world.fixture.ts";

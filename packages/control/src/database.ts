@@ -1,25 +1,20 @@
+import { invalid, notFound } from "@berth/core";
 import {
   type CreatedDatabase,
   type Database,
   type DatabaseCreate,
   type DatabaseEngine,
-  type DatabaseRecord,
   type DatabaseUpdate,
   databaseAccess,
   databaseChange,
   databaseEngine,
   databaseUrls,
   fieldValues,
-  invalid,
   newDatabase,
-  newEnv,
-  notFound,
-  type Page,
-  type Paging,
-  requireAbility,
-  type StorageFields,
-  type Stores,
-} from "@berth/core";
+} from "@berth/core/database";
+import { newEnv } from "@berth/core/env";
+import type { DatabaseRecord, Page, Paging, StorageFields, Stores } from "@berth/core/ports";
+import { requireAbility } from "@berth/core/team";
 import { backupConfigurations } from "./backup.ts";
 import type { UseCaseContext } from "./context.ts";
 import { databaseViews, findDatabase, findDatabaseAlone } from "./database-answer.ts";

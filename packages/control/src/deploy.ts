@@ -1,15 +1,9 @@
-import {
-  type ApplicationRecord,
-  type DeployRequestEntry,
-  type DeployRequestResult,
-  DomainError,
-  previewRefusal,
-  RESOURCE_KINDS,
-  type ResourceKind,
-  type ResourceRecord,
-  requireAbility,
-  type Stores,
-} from "@berth/core";
+import { DomainError } from "@berth/core";
+import { previewRefusal } from "@berth/core/application";
+import type { DeployRequestEntry, DeployRequestResult } from "@berth/core/deploy";
+import type { ApplicationRecord, ResourceRecord, Stores } from "@berth/core/ports";
+import { RESOURCE_KINDS, type ResourceKind } from "@berth/core/resource";
+import { requireAbility } from "@berth/core/team";
 import type { UseCaseContext } from "./context.ts";
 import { renewCertificateOf } from "./database-certificate.ts";
 import {

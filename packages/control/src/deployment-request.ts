@@ -1,15 +1,15 @@
-import {
-  type ApplicationRecord,
-  type DeploymentRecord,
-  DomainError,
-  type KeptBuild,
-  type NewDeployment,
-  type PreviewRecord,
-  queueFull,
-  RESOURCE_KINDS,
-  type ResourceRecord,
-  type Stores,
-} from "@berth/core";
+import { DomainError } from "@berth/core";
+import { queueFull } from "@berth/core/deploy";
+import type {
+  ApplicationRecord,
+  DeploymentRecord,
+  KeptBuild,
+  NewDeployment,
+  PreviewRecord,
+  ResourceRecord,
+  Stores,
+} from "@berth/core/ports";
+import { RESOURCE_KINDS } from "@berth/core/resource";
 import type { UseCaseContext } from "./context.ts";
 
 /** What is asked of one deployment. */

@@ -1,4 +1,5 @@
-import type { DeploymentEvent, Lease } from "@berth/core";
+import type { DeploymentEvent } from "@berth/core/deploy";
+import type { Lease } from "@berth/core/ports";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { gitApplication, outcomes, type World, world } from "./world.fixture.ts";
 

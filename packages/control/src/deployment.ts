@@ -1,26 +1,20 @@
+import { DomainError, notFound } from "@berth/core";
 import {
   type Deployment,
   type DeploymentCancelled,
   type DeploymentEvent,
   type DeploymentLogPage,
-  type DeploymentRecord,
   type DeploymentStepView,
-  DomainError,
   deploymentView,
   isTerminal,
   LOG_FIELD_LINES_MAX,
   logEntryView,
   logsText,
-  maySeeSecrets,
-  notFound,
-  type Page,
-  type Paging,
-  type ResourceRef,
-  requireAbility,
-  type Scope,
-  type Stores,
   stepView,
-} from "@berth/core";
+} from "@berth/core/deploy";
+import type { DeploymentRecord, Page, Paging, Stores } from "@berth/core/ports";
+import type { ResourceRef } from "@berth/core/resource";
+import { maySeeSecrets, requireAbility, type Scope } from "@berth/core/team";
 import { findResource, type UseCaseContext } from "./context.ts";
 import { mapPage } from "./page.ts";
 import { whileTokenWorks } from "./token-watch.ts";

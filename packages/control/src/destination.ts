@@ -1,19 +1,14 @@
+import { DomainError, invalid, notFound } from "@berth/core";
+import type { DestinationRecord, Page, Paging, Stores } from "@berth/core/ports";
+import { RESOURCE_KINDS } from "@berth/core/resource";
 import {
   type Destination,
   type DestinationCreate,
-  type DestinationRecord,
   type DestinationUpdate,
-  DomainError,
   destinationType,
   destinationView,
-  invalid,
-  notFound,
-  type Page,
-  type Paging,
-  RESOURCE_KINDS,
-  requireAbility,
-  type Stores,
-} from "@berth/core";
+} from "@berth/core/server";
+import { requireAbility } from "@berth/core/team";
 import type { UseCaseContext } from "./context.ts";
 import { mapPage } from "./page.ts";
 import { findServer, requireStaying } from "./server.ts";

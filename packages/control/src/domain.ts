@@ -1,15 +1,14 @@
+import { invalid } from "@berth/core";
 import {
   type ApplicationSettings,
-  type DomainClaim,
   type DomainConflict,
   domainConflictError,
   domainConflicts,
   holderConflict,
-  invalid,
   parseUrlList,
-  type Scope,
-  type Stores,
-} from "@berth/core";
+} from "@berth/core/application";
+import type { DomainClaim, Stores } from "@berth/core/ports";
+import type { Scope } from "@berth/core/team";
 import type { UseCaseContext } from "./context.ts";
 import { followLostUrls } from "./lost-url.ts";
 

@@ -1,4 +1,4 @@
-import type { ResourceRef } from "@berth/core";
+import type { ResourceRef } from "@berth/core/resource";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { gitApplication, outcomes, type World, world } from "./world.fixture.ts";
 

@@ -1,20 +1,18 @@
+import { notFound } from "@berth/core";
 import {
   type EnvCreate,
   type EnvironmentVariable,
-  type EnvRecord,
   envChange,
   envViews,
   followsTwin,
-  maySeeSecrets,
   newEnv,
-  notFound,
   previewTwin,
-  type ResourceKind,
-  type ResourceRecord,
-  type ResourceRef,
   referencesIn,
   sharedVariables,
-} from "@berth/core";
+} from "@berth/core/env";
+import type { EnvRecord, ResourceRecord } from "@berth/core/ports";
+import type { ResourceKind, ResourceRef } from "@berth/core/resource";
+import { maySeeSecrets } from "@berth/core/team";
 import { findResource, findResourceAlone, type UseCaseContext } from "./context.ts";
 import { tellOfResource } from "./event.ts";
 import { type KeyedVariables, keyedVariables } from "./keyed-variables.ts";

@@ -1,20 +1,9 @@
-import {
-  type Application,
-  type DatabaseCollections,
-  DomainError,
-  databaseCollections,
-  type Environment,
-  type EnvironmentCreate,
-  type EnvironmentRecord,
-  environmentView,
-  isDomainError,
-  notFound,
-  type Page,
-  type Paging,
-  requireAbility,
-  type Service,
-  type Stores,
-} from "@berth/core";
+import { DomainError, isDomainError, notFound } from "@berth/core";
+import type { Application } from "@berth/core/application";
+import { type DatabaseCollections, databaseCollections } from "@berth/core/database";
+import type { EnvironmentRecord, Page, Paging, Stores } from "@berth/core/ports";
+import type { Service } from "@berth/core/service";
+import { type Environment, type EnvironmentCreate, environmentView, requireAbility } from "@berth/core/team";
 import { applicationViews } from "./application-answer.ts";
 import type { UseCaseContext } from "./context.ts";
 import { databaseViews } from "./database-answer.ts";

@@ -1,4 +1,4 @@
-import type { ResourceRecord, Stores } from "@berth/core";
+import type { ResourceRecord, Stores } from "@berth/core/ports";
 
 /** Changes of a resource that a use case makes; its stores tell of its life by themselves. */
 type ResourceChange =

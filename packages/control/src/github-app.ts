@@ -1,26 +1,19 @@
+import { DomainError, invalid, notFound } from "@berth/core";
+import type { GitHostLogin, GithubAppRecord, Page, Paging, PrivateKeyRecord, Stores } from "@berth/core/ports";
 import {
-  DomainError,
-  type GitHostLogin,
   type GithubApp,
   type GithubAppChanged,
   type GithubAppCreate,
-  type GithubAppRecord,
   type GithubAppUpdate,
   githubAppChange,
   githubAppView,
   githubLogin,
   type HostedBranch,
   type HostedRepository,
-  invalid,
   newGithubApp,
-  notFound,
-  type Page,
-  type Paging,
-  type PrivateKeyRecord,
   type RepositoryName,
-  requireAbility,
-  type Stores,
-} from "@berth/core";
+} from "@berth/core/source";
+import { requireAbility } from "@berth/core/team";
 import type { UseCaseContext } from "./context.ts";
 import { mapPage } from "./page.ts";
 

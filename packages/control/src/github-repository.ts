@@ -1,16 +1,7 @@
-import {
-  type ApplicationRecord,
-  type ApplicationSettings,
-  DomainError,
-  type GithubAppRecord,
-  type GithubSource,
-  invalid,
-  isDomainError,
-  notFound,
-  parseRepositoryName,
-  type RepositoryName,
-  repositoryText,
-} from "@berth/core";
+import { DomainError, invalid, isDomainError, notFound } from "@berth/core";
+import type { ApplicationSettings } from "@berth/core/application";
+import type { ApplicationRecord, GithubAppRecord, GithubSource } from "@berth/core/ports";
+import { parseRepositoryName, type RepositoryName, repositoryText } from "@berth/core/source";
 import type { UseCaseContext } from "./context.ts";
 import { loginOf } from "./github-app.ts";
 

@@ -1,4 +1,4 @@
-import type { Scope } from "@berth/core";
+import type { Scope } from "@berth/core/team";
 import { applications } from "./application.ts";
 import { backups } from "./backup.ts";
 import { cleanups } from "./cleanup.ts";

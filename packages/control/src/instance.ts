@@ -1,4 +1,5 @@
-import { DomainError, ROOT_TEAM_ID, requireAbility } from "@berth/core";
+import { DomainError } from "@berth/core";
+import { ROOT_TEAM_ID, requireAbility } from "@berth/core/team";
 import type { UseCaseContext } from "./context.ts";
 
 /** The instance itself. */

@@ -1,15 +1,7 @@
-import {
-  type Job,
-  type JobQuery,
-  type JobRecord,
-  jobView,
-  type NewJob,
-  notFound,
-  type Page,
-  type Paging,
-  requireAbility,
-  type Stores,
-} from "@berth/core";
+import { notFound } from "@berth/core";
+import type { JobRecord, NewJob, Page, Paging, Stores } from "@berth/core/ports";
+import { type Job, type JobQuery, jobView } from "@berth/core/server";
+import { requireAbility } from "@berth/core/team";
 import type { UseCaseContext } from "./context.ts";
 import { mapPage } from "./page.ts";
 

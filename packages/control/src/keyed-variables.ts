@@ -1,16 +1,7 @@
-import {
-  DomainError,
-  entryProblems,
-  type FieldErrors,
-  invalid,
-  isDomainError,
-  notFound,
-  type Page,
-  type Paging,
-  requireAbility,
-  type Scope,
-  type Stores,
-} from "@berth/core";
+import { DomainError, type FieldErrors, invalid, isDomainError, notFound } from "@berth/core";
+import { entryProblems } from "@berth/core/env";
+import type { Page, Paging, Stores } from "@berth/core/ports";
+import { requireAbility, type Scope } from "@berth/core/team";
 
 /** A request about one variable. */
 interface Sent {

@@ -1,19 +1,9 @@
-import {
-  DomainError,
-  isRunning,
-  isStopped,
-  type JobStarted,
-  notFound,
-  RESOURCE_KINDS,
-  type ResourceDelete,
-  type ResourceKind,
-  type ResourceRecord,
-  type ResourceRef,
-  type ResourceStop,
-  removalFlags,
-  requireAbility,
-  type Stores,
-} from "@berth/core";
+import { DomainError, notFound } from "@berth/core";
+import { isRunning, isStopped, type ResourceDelete, type ResourceStop, removalFlags } from "@berth/core/deploy";
+import type { ResourceRecord, Stores } from "@berth/core/ports";
+import { RESOURCE_KINDS, type ResourceKind, type ResourceRef } from "@berth/core/resource";
+import type { JobStarted } from "@berth/core/server";
+import { requireAbility } from "@berth/core/team";
 import { findResource, type UseCaseContext } from "./context.ts";
 import { renewCertificateOf } from "./database-certificate.ts";
 import { applicationWish, DUPLICATE_MESSAGE, requestDeployment } from "./deployment-request.ts";

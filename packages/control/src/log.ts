@@ -1,15 +1,8 @@
-import {
-  DomainError,
-  isContainerOf,
-  isDomainError,
-  type LogQuery,
-  notFound,
-  RESOURCE_KINDS,
-  type ReleaseRecord,
-  type ResourceRecord,
-  type ResourceRef,
-  requireAbility,
-} from "@berth/core";
+import { DomainError, isDomainError, notFound } from "@berth/core";
+import { isContainerOf } from "@berth/core/compose";
+import type { LogQuery, ReleaseRecord, ResourceRecord } from "@berth/core/ports";
+import { RESOURCE_KINDS, type ResourceRef } from "@berth/core/resource";
+import { requireAbility } from "@berth/core/team";
 import { type ControlEngine, findResource, type UseCaseContext } from "./context.ts";
 import { whileTokenWorks } from "./token-watch.ts";
 

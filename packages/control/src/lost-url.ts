@@ -1,4 +1,7 @@
-import { changedUrlValues, type DomainConflict, parseCompose, parseUrlList, planUrls, type Stores } from "@berth/core";
+import { type DomainConflict, parseUrlList } from "@berth/core/application";
+import { parseCompose } from "@berth/core/compose";
+import type { Stores } from "@berth/core/ports";
+import { changedUrlValues, planUrls } from "@berth/core/service";
 import { tellOfResource } from "./event.ts";
 
 /**

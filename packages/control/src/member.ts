@@ -1,26 +1,22 @@
+import { DomainError, notFound } from "@berth/core";
+import type { MemberRecord, Page, Paging, Stores } from "@berth/core/ports";
 import {
   can,
   covers,
-  DomainError,
   type MemberAdd,
-  type MemberRecord,
   type MemberUpdate,
   mayManage,
   missingRole,
   nameFromEmail,
-  notFound,
-  type Page,
-  type Paging,
   ROOT_TEAM_ID,
   type Role,
   requireAbility,
   requireDispensable,
   roleOf,
   type Scope,
-  type Stores,
   type User,
   userView,
-} from "@berth/core";
+} from "@berth/core/team";
 import type { UseCaseContext } from "./context.ts";
 import { mapPage } from "./page.ts";
 

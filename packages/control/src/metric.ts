@@ -1,4 +1,7 @@
-import { type Metric, metricView, type Page, type Paging, type ResourceRef, requireAbility } from "@berth/core";
+import type { Page, Paging } from "@berth/core/ports";
+import type { ResourceRef } from "@berth/core/resource";
+import { type Metric, metricView } from "@berth/core/schedule";
+import { requireAbility } from "@berth/core/team";
 import { findResource, type UseCaseContext } from "./context.ts";
 import { mapPage } from "./page.ts";
 

@@ -1,4 +1,4 @@
-import type { Page, Paging } from "@berth/core";
+import type { Page, Paging } from "@berth/core/ports";
 
 export const mapPage = <From, To>({ items, total }: Page<From>, view: (item: From) => To): Page<To> => ({
   items: items.map(view),

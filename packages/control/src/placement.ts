@@ -1,12 +1,5 @@
-import {
-  type DestinationRecord,
-  DomainError,
-  type EnvironmentRecord,
-  invalid,
-  notFound,
-  type ServerRecord,
-  type Stores,
-} from "@berth/core";
+import { DomainError, invalid, notFound } from "@berth/core";
+import type { DestinationRecord, EnvironmentRecord, ServerRecord, Stores } from "@berth/core/ports";
 import { findProject } from "./project.ts";
 import { findServer, requireStaying } from "./server.ts";
 

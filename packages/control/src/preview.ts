@@ -1,22 +1,17 @@
-import {
-  type ApplicationPreview,
-  type ApplicationRecord,
-  type DomainClaim,
-  DomainError,
-  isDomainError,
-  type JobRecord,
-  type JobStarted,
-  notFound,
-  type Page,
-  type Paging,
-  type PreviewFields,
-  type PreviewRecord,
-  previewClaim,
-  previewView,
-  requireAbility,
-  type Scope,
-  type Stores,
-} from "@berth/core";
+import { DomainError, isDomainError, notFound } from "@berth/core";
+import { type ApplicationPreview, previewClaim, previewView } from "@berth/core/application";
+import type {
+  ApplicationRecord,
+  DomainClaim,
+  JobRecord,
+  Page,
+  Paging,
+  PreviewFields,
+  PreviewRecord,
+  Stores,
+} from "@berth/core/ports";
+import type { JobStarted } from "@berth/core/server";
+import { requireAbility, type Scope } from "@berth/core/team";
 import { findApplication } from "./application.ts";
 import type { UseCaseContext } from "./context.ts";
 import { claimDomains, requireFreeDomains } from "./domain.ts";

@@ -1,22 +1,16 @@
+import { invalid, notFound } from "@berth/core";
+import { basicAuthProblems } from "@berth/core/application";
+import type { Page, Paging, PrivateKeyFields, PrivateKeyRecord, Stores } from "@berth/core/ports";
 import {
-  basicAuthProblems,
-  invalid,
   keyInUse,
-  maySeeSecrets,
-  notFound,
-  type Page,
-  type Paging,
   type PrivateKey,
   type PrivateKeyCreate,
-  type PrivateKeyFields,
-  type PrivateKeyRecord,
   type PrivateKeySecrets,
   type PrivateKeyUpdate,
   privateKeyText,
   privateKeyView,
-  requireAbility,
-  type Stores,
-} from "@berth/core";
+} from "@berth/core/source";
+import { maySeeSecrets, requireAbility } from "@berth/core/team";
 import type { UseCaseContext } from "./context.ts";
 
 /** @throws DomainError `resource.not_found` */

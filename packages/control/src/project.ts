@@ -1,19 +1,15 @@
+import { DomainError, notFound } from "@berth/core";
+import type { Page, Paging, ProjectRecord, Stores } from "@berth/core/ports";
 import {
-  DomainError,
   FIRST_ENVIRONMENT,
-  notFound,
-  type Page,
-  type Paging,
   type Project,
   type ProjectCreate,
-  type ProjectRecord,
   type ProjectSummary,
   type ProjectUpdate,
   projectSummary,
   projectView,
   requireAbility,
-  type Stores,
-} from "@berth/core";
+} from "@berth/core/team";
 import type { UseCaseContext } from "./context.ts";
 import { mapPage } from "./page.ts";
 

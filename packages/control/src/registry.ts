@@ -1,18 +1,7 @@
-import {
-  DomainError,
-  isDomainError,
-  maySeeSecrets,
-  notFound,
-  type Page,
-  type Paging,
-  type Registry,
-  type RegistryCreate,
-  type RegistryRecord,
-  type RegistryUpdate,
-  registryView,
-  requireAbility,
-  type Stores,
-} from "@berth/core";
+import { DomainError, isDomainError, notFound } from "@berth/core";
+import type { Page, Paging, RegistryRecord, Stores } from "@berth/core/ports";
+import { type Registry, type RegistryCreate, type RegistryUpdate, registryView } from "@berth/core/server";
+import { maySeeSecrets, requireAbility } from "@berth/core/team";
 import type { UseCaseContext } from "./context.ts";
 
 /** @throws DomainError `resource.not_found` */

@@ -1,4 +1,5 @@
-import type { DeploymentRecord, JobRecord, RemovalFlags, ResourceRecord, ServerRecord, Stores } from "@berth/core";
+import type { RemovalFlags } from "@berth/core/deploy";
+import type { DeploymentRecord, JobRecord, ResourceRecord, ServerRecord, Stores } from "@berth/core/ports";
 import type { UseCaseContext } from "./context.ts";
 import { requestJob } from "./job.ts";
 

@@ -1,4 +1,6 @@
-import { type Page, type Paging, RESOURCE_KINDS, type Resource, type ResourceKind, requireAbility } from "@berth/core";
+import type { Page, Paging } from "@berth/core/ports";
+import { RESOURCE_KINDS, type Resource, type ResourceKind } from "@berth/core/resource";
+import { requireAbility } from "@berth/core/team";
 import { applicationViews } from "./application-answer.ts";
 import type { UseCaseContext } from "./context.ts";
 import { databaseViews } from "./database-answer.ts";

@@ -1,22 +1,15 @@
+import { DomainError, invalid, notFound } from "@berth/core";
 import {
-  type BackupExecutionRecord,
   type BackupRunCancelled,
-  type DatabaseRecord,
-  DomainError,
-  invalid,
   isDumpName,
   mainDatabase,
-  notFound,
-  type Page,
-  type Paging,
   type Restore,
   type RestoreCreate,
-  type RestoreKind,
-  requireAbility,
   restoreProblem,
   restoreView,
-  type Stores,
-} from "@berth/core";
+} from "@berth/core/backup";
+import type { BackupExecutionRecord, DatabaseRecord, Page, Paging, RestoreKind, Stores } from "@berth/core/ports";
+import { requireAbility } from "@berth/core/team";
 import { cancelBackupRun } from "./backup-cancel.ts";
 import type { UseCaseContext } from "./context.ts";
 import { findDatabase, findDatabaseAlone } from "./database-answer.ts";

@@ -1,17 +1,13 @@
+import { DomainError, invalid, notFound } from "@berth/core";
 import {
-  type ApplicationRecord,
   type ApplicationRollback,
   buildTag,
-  DomainError,
   findBuild,
-  invalid,
-  type KeptBuild,
-  notFound,
   type RollbackImages,
-  requireAbility,
   rollbackImagesView,
-  type Stores,
-} from "@berth/core";
+} from "@berth/core/deploy";
+import type { ApplicationRecord, KeptBuild, Stores } from "@berth/core/ports";
+import { requireAbility } from "@berth/core/team";
 import { findApplication } from "./application.ts";
 import type { UseCaseContext } from "./context.ts";
 import { applicationWish, requestDeployment } from "./deployment-request.ts";

@@ -1,19 +1,14 @@
+import { DomainError, notFound } from "@berth/core";
 import {
   bucketProblem,
-  DomainError,
-  maySeeSecrets,
-  notFound,
-  type Page,
-  type Paging,
-  requireAbility,
   type S3Storage,
   type S3StorageCreate,
-  type S3StorageRecord,
   type S3StorageUpdate,
   type S3StorageValidity,
-  type Stores,
   s3StorageView,
-} from "@berth/core";
+} from "@berth/core/backup";
+import type { Page, Paging, S3StorageRecord, Stores } from "@berth/core/ports";
+import { maySeeSecrets, requireAbility } from "@berth/core/team";
 import type { UseCaseContext } from "./context.ts";
 
 /** @throws DomainError `resource.not_found` */

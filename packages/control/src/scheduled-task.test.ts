@@ -1,4 +1,4 @@
-import { KINDS_WITH_TASKS, SCHEDULED_TASKS_MAX, type TaskOwnerRef } from "@berth/core";
+import { KINDS_WITH_TASKS, SCHEDULED_TASKS_MAX, type TaskOwnerRef } from "@berth/core/schedule";
 import { testApplication, testExecutions, testResource, testService } from "@berth/testing";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { outcomes, type World, world } from "./world.fixture.ts";

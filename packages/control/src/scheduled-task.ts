@@ -1,11 +1,7 @@
+import { DomainError, invalid, notFound } from "@berth/core";
+import type { Page, Paging } from "@berth/core/ports";
 import {
-  DomainError,
-  invalid,
   newScheduledTask,
-  notFound,
-  type Page,
-  type Paging,
-  requireAbility,
   SCHEDULED_TASKS_MAX,
   type ScheduledTask,
   type ScheduledTaskCreate,
@@ -15,7 +11,8 @@ import {
   scheduledTaskExecutionView,
   scheduledTaskView,
   type TaskOwnerRef,
-} from "@berth/core";
+} from "@berth/core/schedule";
+import { requireAbility } from "@berth/core/team";
 import { findResource, findResourceAlone, requireRoom, type UseCaseContext } from "./context.ts";
 import { tellOfResource } from "./event.ts";
 import { mapPage } from "./page.ts";

@@ -1,14 +1,7 @@
-import {
-  DomainError,
-  FIRST_NETWORK,
-  isOwnMachine,
-  type JobRecord,
-  type NewServer,
-  requireOperator,
-  type ServerRecord,
-  ServerSettings,
-  type Stores,
-} from "@berth/core";
+import { DomainError } from "@berth/core";
+import type { JobRecord, NewServer, ServerRecord, Stores } from "@berth/core/ports";
+import { FIRST_NETWORK, isOwnMachine, ServerSettings } from "@berth/core/server";
+import { requireOperator } from "@berth/core/team";
 import type { UseCaseContext } from "./context.ts";
 import { requestJob } from "./job.ts";
 

@@ -1,13 +1,13 @@
+import { DomainError } from "@berth/core";
+import type { ServerRecord } from "@berth/core/ports";
 import {
-  DomainError,
   type JobStarted,
   type JobType,
-  requireAbility,
   type ServerProxyDetails,
   type ServerProxyUpdate,
-  type ServerRecord,
   serverProxyView,
-} from "@berth/core";
+} from "@berth/core/server";
+import { requireAbility } from "@berth/core/team";
 import type { UseCaseContext } from "./context.ts";
 import { requestJob } from "./job.ts";
 import { findServer, requireStaying, servers } from "./server.ts";

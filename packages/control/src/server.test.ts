@@ -1,4 +1,6 @@
-import { isDomainError, ROOT_TEAM_ID, type ServerCreate } from "@berth/core";
+import { isDomainError } from "@berth/core";
+import type { ServerCreate } from "@berth/core/server";
+import { ROOT_TEAM_ID } from "@berth/core/team";
 import { testPrivateKey, testUuid } from "@berth/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { gitApplication, outcomes, type World, world } from "./world.fixture.ts";

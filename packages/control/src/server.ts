@@ -1,28 +1,22 @@
+import { DomainError, invalid, notFound } from "@berth/core";
+import { splitUrls } from "@berth/core/application";
+import { removalFlags } from "@berth/core/deploy";
+import type { Page, Paging, PrivateKeyRecord, ServerRecord, Stores } from "@berth/core/ports";
 import {
-  DomainError,
   hostKeyAfter,
-  invalid,
   isOwnMachine,
   type JobStarted,
-  notFound,
-  type Page,
-  type Paging,
-  type PrivateKeyRecord,
-  removalFlags,
-  requireAbility,
   type Server,
   type ServerCreate,
   type ServerDomains,
-  type ServerRecord,
   type ServerResource,
   type ServerUpdate,
   type ServerValidate,
-  type Stores,
   serverResourceView,
   serverSettingsChange,
   serverView,
-  splitUrls,
-} from "@berth/core";
+} from "@berth/core/server";
+import { requireAbility } from "@berth/core/team";
 import type { UseCaseContext } from "./context.ts";
 import { requestJob } from "./job.ts";
 import { mapPage, pageOf } from "./page.ts";

@@ -1,4 +1,6 @@
-import { maySeeSecrets, type Service, type ServiceRecord, serviceView } from "@berth/core";
+import type { ServiceRecord } from "@berth/core/ports";
+import { type Service, serviceView } from "@berth/core/service";
+import { maySeeSecrets } from "@berth/core/team";
 import type { UseCaseContext } from "./context.ts";
 
 type AnswerContext = Pick<UseCaseContext, "scope" | "stores" | "publicUrl">;

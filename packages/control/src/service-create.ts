@@ -1,17 +1,17 @@
+import { renderCompose } from "@berth/core/compose";
 import {
   type ComposeText,
   chosenTemplate,
   generatedServiceName,
   readServiceUrls,
-  renderCompose,
-  requireAbility,
   type SavedService,
   type ServiceCreate,
   type ServiceCreateOneClick,
   ServiceSettings,
   serviceSource,
   serviceUrls,
-} from "@berth/core";
+} from "@berth/core/service";
+import { requireAbility } from "@berth/core/team";
 import type { UseCaseContext } from "./context.ts";
 import { recordStarter } from "./lifecycle.ts";
 import { resolvePlace } from "./placement.ts";

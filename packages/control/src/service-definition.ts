@@ -1,29 +1,18 @@
+import { invalid } from "@berth/core";
+import { type DomainConflict, isLocalHost, parseUrlList } from "@berth/core/application";
+import { type Compose, composeStorages, containerPort, hostPowers, namedElsewhere } from "@berth/core/compose";
+import { foreignNames, uuidIn } from "@berth/core/deploy";
+import type { ServerRecord, ServiceContainerRecord, ServiceRecord, StorageRecord, Stores } from "@berth/core/ports";
+import { isOwnMachine } from "@berth/core/server";
 import {
-  type Compose,
   type ContainerClaims,
-  composeStorages,
-  containerPort,
-  type DomainConflict,
-  foreignNames,
-  hostPowers,
-  invalid,
-  isLocalHost,
-  isOwnMachine,
-  namedElsewhere,
-  parseUrlList,
   planStorages,
   planUrls,
   planVariables,
-  requireOperator,
-  type ServerRecord,
-  type ServiceContainerRecord,
   type ServicePlan,
-  type ServiceRecord,
   type StoragePlan,
-  type StorageRecord,
-  type Stores,
-  uuidIn,
-} from "@berth/core";
+} from "@berth/core/service";
+import { requireOperator } from "@berth/core/team";
 import type { UseCaseContext } from "./context.ts";
 import { claimDomains, requireFreeDomains } from "./domain.ts";
 

@@ -1,4 +1,6 @@
-import { isDomainError, ROOT_TEAM_ID, type ServiceCreate } from "@berth/core";
+import { isDomainError } from "@berth/core";
+import type { ServiceCreate } from "@berth/core/service";
+import { ROOT_TEAM_ID } from "@berth/core/team";
 import { BACKENDS, contents, printingEngine, testPlace, testUuid } from "@berth/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { gitApplication, outcomes, type World, world } from "./world.fixture.ts";

@@ -1,28 +1,21 @@
+import { DomainError, notFound } from "@berth/core";
+import { type Compose, parseCompose, renderCompose } from "@berth/core/compose";
+import type { Page, Paging, ServerRecord, ServiceRecord, Stores } from "@berth/core/ports";
 import {
-  type Compose,
   type ComposeText,
   changedCompose,
-  DomainError,
   filterTemplates,
-  notFound,
-  type Page,
-  type Paging,
-  parseCompose,
   readServiceUrls,
-  renderCompose,
-  requireAbility,
   type SavedService,
-  type ServerRecord,
   type Service,
-  type ServiceRecord,
   type ServiceTemplate,
   type ServiceTemplateFilter,
   type ServiceUpdate,
-  type Stores,
   serviceChanges,
   serviceUrls,
   templateView,
-} from "@berth/core";
+} from "@berth/core/service";
+import { requireAbility } from "@berth/core/team";
 import type { UseCaseContext } from "./context.ts";
 import { tellOfResource } from "./event.ts";
 import { recordStarter } from "./lifecycle.ts";

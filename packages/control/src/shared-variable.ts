@@ -1,17 +1,14 @@
+import { invalid, notFound } from "@berth/core";
 import {
-  invalid,
-  maySeeSecrets,
   newSharedVariable,
-  notFound,
   SHARED_VARIABLES_MAX,
   type SharedVariable,
   type SharedVariableCreate,
-  type SharedVariableOwner,
-  type SharedVariableRecord,
-  type Stores,
   sharedVariableChange,
   sharedVariableView,
-} from "@berth/core";
+} from "@berth/core/env";
+import type { SharedVariableOwner, SharedVariableRecord, Stores } from "@berth/core/ports";
+import { maySeeSecrets } from "@berth/core/team";
 import type { UseCaseContext } from "./context.ts";
 import { findEnvironment } from "./environment.ts";
 import { type KeyedVariables, keyedVariables } from "./keyed-variables.ts";

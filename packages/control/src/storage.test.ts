@@ -1,16 +1,8 @@
-import {
-  isDomainError,
-  newStorage,
-  RESOURCE_KINDS,
-  type ResourceKind,
-  type ResourceRecord,
-  type ResourceRef,
-  ROOT_TEAM_ID,
-  STORAGES_MAX,
-  type Storage,
-  type StorageCreate,
-  type StorageFields,
-} from "@berth/core";
+import { isDomainError } from "@berth/core";
+import type { ResourceRecord, StorageFields } from "@berth/core/ports";
+import { RESOURCE_KINDS, type ResourceKind, type ResourceRef } from "@berth/core/resource";
+import { newStorage, STORAGES_MAX, type Storage, type StorageCreate } from "@berth/core/storage";
+import { ROOT_TEAM_ID } from "@berth/core/team";
 import { printingEngine, testApplication, testPlace, testResource, testUuid } from "@berth/testing";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { outcomes, type World, world } from "./world.fixture.ts";

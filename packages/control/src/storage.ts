@@ -1,31 +1,20 @@
+import { DomainError, invalid, isDomainError, notFound } from "@berth/core";
+import { isLocalHost } from "@berth/core/application";
+import type { Page, Paging, ResourceRecord, StorageFields, StorageRecord, Stores } from "@berth/core/ports";
+import type { ResourceKind, ResourceRef } from "@berth/core/resource";
+import { isOwnMachine } from "@berth/core/server";
 import {
-  DomainError,
-  invalid,
-  isDomainError,
-  isLocalHost,
-  isOwnMachine,
-  maySeeSecrets,
   newStorage,
-  notFound,
-  type Page,
-  type Paging,
-  type ResourceKind,
-  type ResourceRecord,
-  type ResourceRef,
-  requireAbility,
   requireDeletable,
-  requireOperator,
   STORAGES_MAX,
   type Storage,
   type StorageContainer,
   type StorageCreate,
-  type StorageFields,
-  type StorageRecord,
   type StorageUpdate,
-  type Stores,
   storageChange,
   storageView,
-} from "@berth/core";
+} from "@berth/core/storage";
+import { maySeeSecrets, requireAbility, requireOperator } from "@berth/core/team";
 import { findResource, findResourceAlone, requireRoom, type UseCaseContext } from "./context.ts";
 import { tellOfResource } from "./event.ts";
 import { mapPage } from "./page.ts";

@@ -1,4 +1,4 @@
-import { RESOURCE_KINDS, type ResourceKind, type ResourceRef } from "@berth/core";
+import { RESOURCE_KINDS, type ResourceKind, type ResourceRef } from "@berth/core/resource";
 import { testResource } from "@berth/testing";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { outcomes, type World, world } from "./world.fixture.ts";

@@ -1,14 +1,7 @@
-import {
-  notFound,
-  type Page,
-  type Paging,
-  type ResourceRef,
-  requireAbility,
-  type Tag,
-  type TagAttach,
-  tagNames,
-  tagView,
-} from "@berth/core";
+import { notFound } from "@berth/core";
+import type { Page, Paging } from "@berth/core/ports";
+import { type ResourceRef, type Tag, type TagAttach, tagNames, tagView } from "@berth/core/resource";
+import { requireAbility } from "@berth/core/team";
 import { findResource, type UseCaseContext } from "./context.ts";
 import { tellOfResource } from "./event.ts";
 import { mapPage } from "./page.ts";

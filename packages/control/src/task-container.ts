@@ -1,4 +1,7 @@
-import { composeNames, invalid, isContainerOf, type ResourceRecord, type Stores } from "@berth/core";
+import { invalid } from "@berth/core";
+import { isContainerOf } from "@berth/core/compose";
+import { composeNames } from "@berth/core/deploy";
+import type { ResourceRecord, Stores } from "@berth/core/ports";
 
 /**
  * A container that is named is one that there is, as far as that is known: an application of a compose file tells its

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { secretOf } from "@berth/core";
+import { secretOf } from "@berth/core/team";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type World, world } from "./world.fixture.ts";
 

@@ -1,16 +1,6 @@
-import {
-  can,
-  DomainError,
-  notFound,
-  type Page,
-  type Paging,
-  ROOT_TEAM_ID,
-  requireAbility,
-  type Team,
-  type TeamCreate,
-  teamView,
-  userIdOf,
-} from "@berth/core";
+import { DomainError, notFound } from "@berth/core";
+import type { Page, Paging } from "@berth/core/ports";
+import { can, ROOT_TEAM_ID, requireAbility, type Team, type TeamCreate, teamView, userIdOf } from "@berth/core/team";
 import type { UseCaseContext } from "./context.ts";
 import { mapPage } from "./page.ts";
 

@@ -1,24 +1,20 @@
+import { DomainError, invalid, notFound } from "@berth/core";
+import type { Page, Paging, Stores } from "@berth/core/ports";
 import {
   type Ability,
   type CreatedToken,
   covers,
-  DomainError,
   excessOf,
-  invalid,
   missingRole,
-  notFound,
-  type Page,
-  type Paging,
   ROOT_TEAM_ID,
   requireAbility,
-  type Stores,
   type Token,
   type TokenCreate,
   tokenSecret,
   tokenText,
   tokenView,
   userIdOf,
-} from "@berth/core";
+} from "@berth/core/team";
 import type { UseCaseContext } from "./context.ts";
 import { requireManaging } from "./member.ts";
 import { mapPage } from "./page.ts";

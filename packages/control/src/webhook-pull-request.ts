@@ -1,11 +1,6 @@
-import {
-  type ApplicationRecord,
-  isDomainError,
-  type PreviewRecord,
-  type PullRequestChange,
-  type Stores,
-  type WebhookProvider,
-} from "@berth/core";
+import { isDomainError } from "@berth/core";
+import type { ApplicationRecord, PreviewRecord, Stores } from "@berth/core/ports";
+import type { PullRequestChange, WebhookProvider } from "@berth/core/webhook";
 import { openPreview, type PreviewContext } from "./preview.ts";
 
 /** Inside the transaction that queues its deployment. Answers what stands in the way, with nothing written. */

@@ -1,18 +1,14 @@
+import type { ApplicationRecord, Ids, PreviewRecord, Stores, SystemStores } from "@berth/core/ports";
 import {
-  type ApplicationRecord,
-  type Ids,
-  type PreviewRecord,
   pullRequestDecision,
   pushDecision,
-  type Stores,
-  type SystemStores,
   type WatchEffort,
   type WebhookDecision,
   type WebhookIntent,
   type WebhookProvider,
   type WebhookResult,
   watchEffort,
-} from "@berth/core";
+} from "@berth/core/webhook";
 import { applicationWish, DUPLICATE_MESSAGE, type Requested, requestDeployments } from "./deployment-request.ts";
 import { closePreview, type PreviewContext } from "./preview.ts";
 import { isDeployed, openPullRequest } from "./webhook-pull-request.ts";

@@ -1,20 +1,17 @@
+import { DomainError } from "@berth/core";
+import type { ApplicationRecord, Ids, SystemStores, WebhookDelivery } from "@berth/core/ports";
 import {
-  type ApplicationRecord,
-  DomainError,
   followsBranch,
-  type Ids,
   type PushedRepository,
-  type SystemStores,
   WEBHOOK_PROVIDERS,
   type WebhookAnswer,
-  type WebhookDelivery,
   type WebhookIntent,
   type WebhookProvider,
   type WebhookResult,
   webhookEvent,
   webhookIntents,
   webhookRepository,
-} from "@berth/core";
+} from "@berth/core/webhook";
 import { carryOut, type WebhookTask } from "./webhook-task.ts";
 
 export interface WebhookDeps {

@@ -1,5 +1,7 @@
 import { createHash } from "node:crypto";
-import type { Ability, ApplicationCreatePublic, Role, Scope, ServerRecord, Stores, Token } from "@berth/core";
+import type { ApplicationCreatePublic } from "@berth/core/application";
+import type { ServerRecord, Stores } from "@berth/core/ports";
+import type { Ability, Role, Scope, Token } from "@berth/core/team";
 import {
   type Backend,
   type PrintingEngine,

@@ -1,4 +1,4 @@
-import { ApplicationSecrets, type ApplicationSettings } from "@berth/core";
+import { ApplicationSecrets, type ApplicationSettings } from "@berth/core/application";
 import { testApplication, testPlace, testServer, testTeam, testUuid } from "@berth/testing";
 import { sql } from "kysely";
 import { expect, it } from "vitest";

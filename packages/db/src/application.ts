@@ -1,12 +1,7 @@
-import {
-  type ApplicationRecord,
-  ApplicationSecrets,
-  ApplicationSettings,
-  type ApplicationStore,
-  type GithubSource,
-  notFound,
-  type SubjectOf,
-} from "@berth/core";
+import { notFound } from "@berth/core";
+import { ApplicationSecrets, ApplicationSettings } from "@berth/core/application";
+import type { SubjectOf } from "@berth/core/deploy";
+import type { ApplicationRecord, ApplicationStore, GithubSource } from "@berth/core/ports";
 import { type Kysely, sql } from "kysely";
 import { claimContainerName } from "./container-name.ts";
 import { type Context, inTransaction, type TeamContext } from "./context.ts";

@@ -1,16 +1,12 @@
 import {
   BACKUP_DEFAULTS,
-  type BackupEnd,
   type BackupPlace,
-  type BackupRemoval,
   type BackupSettings,
   CANCELLED_BACKUP,
-  type ClaimedBackup,
-  type ClaimHold,
-  type DatabaseEngine,
   dumpTargets,
-  type SystemBackupStore,
-} from "@berth/core";
+} from "@berth/core/backup";
+import type { DatabaseEngine } from "@berth/core/database";
+import type { BackupEnd, BackupRemoval, ClaimedBackup, ClaimHold, SystemBackupStore } from "@berth/core/ports";
 import { type RawBuilder, sql } from "kysely";
 import { type Context, idsOf, inTransaction, notifyRunEnd, tell, wakeWorkers } from "./context.ts";
 import { ABANDONED, cancelRun, END_EVENTS, isHeldBy, mayBecome, renewRuns, takenBy } from "./held-run.ts";

@@ -1,4 +1,4 @@
-import { BACKUP_DEFAULTS } from "@berth/core";
+import { BACKUP_DEFAULTS } from "@berth/core/backup";
 import {
   endTestBackup,
   testBackup,

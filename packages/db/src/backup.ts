@@ -1,11 +1,6 @@
-import {
-  BACKUP_DEFAULTS,
-  type BackupScheduleFields,
-  type BackupScheduleRecord,
-  type BackupSettings,
-  type BackupStore,
-  notFound,
-} from "@berth/core";
+import { notFound } from "@berth/core";
+import { BACKUP_DEFAULTS, type BackupSettings } from "@berth/core/backup";
+import type { BackupScheduleFields, BackupScheduleRecord, BackupStore } from "@berth/core/ports";
 import { type Kysely, sql, type UpdateQueryBuilder, type UpdateResult } from "kysely";
 import { cancelExecution } from "./backup-queue.ts";
 import { idsOf, inTransaction, type TeamContext, wakeWorkers } from "./context.ts";

@@ -1,4 +1,5 @@
-import { isDomainError, type Stores } from "@berth/core";
+import { isDomainError } from "@berth/core";
+import type { Stores } from "@berth/core/ports";
 import { testServer, testTeam, testUuid } from "@berth/testing";
 import { sql } from "kysely";
 import { expect, it } from "vitest";

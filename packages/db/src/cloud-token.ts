@@ -1,4 +1,4 @@
-import type { CloudTokenStore } from "@berth/core";
+import type { CloudTokenStore } from "@berth/core/ports";
 import { sql } from "kysely";
 import { type TeamContext, undefinedOn } from "./context.ts";
 import { isForeignKeyViolation } from "./errors.ts";

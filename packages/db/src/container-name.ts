@@ -1,4 +1,6 @@
-import { type ApplicationRecord, DomainError, lastingContainerName } from "@berth/core";
+import { DomainError } from "@berth/core";
+import { lastingContainerName } from "@berth/core/application";
+import type { ApplicationRecord } from "@berth/core/ports";
 import type { TeamContext } from "./context.ts";
 import { violates } from "./errors.ts";
 

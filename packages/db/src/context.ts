@@ -1,4 +1,5 @@
-import { DomainError, ROOT_TEAM_ID } from "@berth/core";
+import { DomainError } from "@berth/core";
+import { ROOT_TEAM_ID } from "@berth/core/team";
 import { AbortedTransactionError, type Kysely, sql } from "kysely";
 import { DEPLOYMENT_CHANNEL, QUEUE_CHANNEL, RUN_CHANNEL } from "./changes.ts";
 import type { Cipher } from "./cipher.ts";

@@ -1,4 +1,4 @@
-import { databaseDefaults } from "@berth/core";
+import { databaseDefaults } from "@berth/core/database";
 import { testDatabaseResource, testPlace, testServer, testTeam } from "@berth/testing";
 import { sql } from "kysely";
 import { expect, it } from "vitest";

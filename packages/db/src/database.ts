@@ -1,12 +1,7 @@
-import {
-  type DatabaseRecord,
-  type DatabaseSecrets,
-  type DatabaseStore,
-  DomainError,
-  databaseDefaults,
-  type SubjectOf,
-  type SystemDatabaseStore,
-} from "@berth/core";
+import { DomainError } from "@berth/core";
+import { databaseDefaults } from "@berth/core/database";
+import type { SubjectOf } from "@berth/core/deploy";
+import type { DatabaseRecord, DatabaseSecrets, DatabaseStore, SystemDatabaseStore } from "@berth/core/ports";
 import { type Kysely, sql } from "kysely";
 import { type Context, idsOf, inTransaction, type TeamContext, tell } from "./context.ts";
 import { violates } from "./errors.ts";

@@ -1,4 +1,5 @@
-import type { DeploymentLogLine, Stores } from "@berth/core";
+import type { DeploymentLogLine } from "@berth/core/deploy";
+import type { Stores } from "@berth/core/ports";
 import { newDeployment, type TestDatabase, testApplication, testPlace, testTeam } from "@berth/testing";
 import { expect, it } from "vitest";
 import { onEachBackend } from "./backends.fixture.ts";

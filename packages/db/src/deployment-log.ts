@@ -1,4 +1,5 @@
-import type { DeploymentLogLine, DeploymentStore, SystemDeploymentStore } from "@berth/core";
+import type { DeploymentLogLine } from "@berth/core/deploy";
+import type { DeploymentStore, SystemDeploymentStore } from "@berth/core/ports";
 import { sql } from "kysely";
 import { DEPLOYMENT_CHANNEL } from "./changes.ts";
 import type { Context, TeamContext } from "./context.ts";

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { ApplicationRecord, DeploymentRecord, Lease, Stores } from "@berth/core";
+import type { ApplicationRecord, DeploymentRecord, Lease, Stores } from "@berth/core/ports";
 import { newDeployment, type TestDatabase, testApplication, testPlace, testServer, testTeam } from "@berth/testing";
 import { sql } from "kysely";
 import { expect, it } from "vitest";

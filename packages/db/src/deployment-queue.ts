@@ -1,11 +1,6 @@
-import {
-  type DeploymentRecord,
-  type Lease,
-  ServerSettings,
-  type StepChange,
-  type SystemDeploymentStore,
-  sourcesOf,
-} from "@berth/core";
+import { sourcesOf } from "@berth/core/deploy";
+import type { DeploymentRecord, Lease, StepChange, SystemDeploymentStore } from "@berth/core/ports";
+import { ServerSettings } from "@berth/core/server";
 import { sql } from "kysely";
 import { QUEUE_TOPIC } from "./changes.ts";
 import { type Context, idsOf, inTransaction, notifyDeployment, undefinedOn, wakeWorkers } from "./context.ts";

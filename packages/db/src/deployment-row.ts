@@ -1,5 +1,6 @@
-import type { DeploymentRecord, DeploymentStep } from "@berth/core";
-import { STEP_NAMES } from "@berth/core";
+import type { DeploymentStep } from "@berth/core/deploy";
+import { STEP_NAMES } from "@berth/core/deploy";
+import type { DeploymentRecord } from "@berth/core/ports";
 import { sql } from "kysely";
 import { type Context, type NewEvent, notifyDeployment, tell } from "./context.ts";
 import { openStacks } from "./sealed-stack.ts";

@@ -1,4 +1,5 @@
-import { type ApplicationRecord, type DeploymentStatus, isTerminal, type Stores } from "@berth/core";
+import { type DeploymentStatus, isTerminal } from "@berth/core/deploy";
+import type { ApplicationRecord, Stores } from "@berth/core/ports";
 import { newDeployment, type TestDatabase, testApplication, testPlace, testTeam } from "@berth/testing";
 import { expect, it } from "vitest";
 import { onEachBackend } from "./backends.fixture.ts";

@@ -1,4 +1,5 @@
-import { type DeploymentRecord, type DeploymentStore, isTerminal } from "@berth/core";
+import { isTerminal } from "@berth/core/deploy";
+import type { DeploymentRecord, DeploymentStore } from "@berth/core/ports";
 import { sql } from "kysely";
 import { deploymentTopic } from "./changes.ts";
 import { inTransaction, type TeamContext, wakeWorkers } from "./context.ts";

@@ -1,4 +1,5 @@
-import { type DestinationStore, DomainError, notFound } from "@berth/core";
+import { DomainError, notFound } from "@berth/core";
+import type { DestinationStore } from "@berth/core/ports";
 import { sql } from "kysely";
 import { type TeamContext, undefinedOn } from "./context.ts";
 import { isForeignKeyViolation } from "./errors.ts";

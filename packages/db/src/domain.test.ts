@@ -1,4 +1,5 @@
-import { type ApplicationRecord, type DomainClaim, isDomainError, type Stores } from "@berth/core";
+import { isDomainError } from "@berth/core";
+import type { ApplicationRecord, DomainClaim, Stores } from "@berth/core/ports";
 import { testApplication, testPlace, testTeam, testUuid } from "@berth/testing";
 import { expect, it } from "vitest";
 import { onEachBackend } from "./backends.fixture.ts";

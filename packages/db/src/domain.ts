@@ -1,12 +1,6 @@
-import {
-  type ClaimHolder,
-  DomainError,
-  type DomainHolder,
-  type DomainStore,
-  domainConflictError,
-  domainConflicts,
-  notFound,
-} from "@berth/core";
+import { DomainError, notFound } from "@berth/core";
+import { domainConflictError, domainConflicts } from "@berth/core/application";
+import type { ClaimHolder, DomainHolder, DomainStore } from "@berth/core/ports";
 import { type RawBuilder, sql } from "kysely";
 import { type Context, idsOf, inTransaction, type TeamContext } from "./context.ts";
 import { violates } from "./errors.ts";

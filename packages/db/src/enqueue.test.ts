@@ -1,4 +1,5 @@
-import { type EnqueueOutcome, type NewDeployment, ServerSettings, type Stores } from "@berth/core";
+import type { EnqueueOutcome, NewDeployment, Stores } from "@berth/core/ports";
+import { ServerSettings } from "@berth/core/server";
 import { newDeployment, testApplication, testPlace, testServer, testTeam, testUuid } from "@berth/testing";
 import { describe, expect, it } from "vitest";
 import { onEachBackend } from "./backends.fixture.ts";

@@ -1,12 +1,7 @@
-import {
-  type DeploymentRecord,
-  DomainError,
-  type EnqueueOutcome,
-  isQueueFull,
-  type NewDeployment,
-  notFound,
-  ServerSettings,
-} from "@berth/core";
+import { DomainError, notFound } from "@berth/core";
+import { isQueueFull } from "@berth/core/deploy";
+import type { DeploymentRecord, EnqueueOutcome, NewDeployment } from "@berth/core/ports";
+import { ServerSettings } from "@berth/core/server";
 import { sql } from "kysely";
 import { idsOf, inTransaction, type TeamContext, wakeWorkers } from "./context.ts";
 import { DEPLOYMENT_COLUMNS, isActive, tellOfDeployment } from "./deployment-row.ts";

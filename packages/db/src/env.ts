@@ -1,4 +1,5 @@
-import { DomainError, type EnvRecord, type EnvStore, notFound } from "@berth/core";
+import { DomainError, notFound } from "@berth/core";
+import type { EnvRecord, EnvStore } from "@berth/core/ports";
 import { type Selectable, sql } from "kysely";
 import { type Context, idsOf, type TeamContext } from "./context.ts";
 import { violates } from "./errors.ts";

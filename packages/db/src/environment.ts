@@ -1,4 +1,5 @@
-import { DomainError, type EnvironmentStore, notFound } from "@berth/core";
+import { DomainError, notFound } from "@berth/core";
+import type { EnvironmentStore } from "@berth/core/ports";
 import { sql } from "kysely";
 import { type TeamContext, undefinedOn } from "./context.ts";
 import { isForeignKeyViolation } from "./errors.ts";

@@ -1,4 +1,4 @@
-import type { EventStore } from "@berth/core";
+import type { EventStore } from "@berth/core/ports";
 import { inTransaction, type TeamContext, tell } from "./context.ts";
 import { ofOwner } from "./page.ts";
 

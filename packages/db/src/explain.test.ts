@@ -1,4 +1,5 @@
-import { SHARED_SCOPES, type Stores, type SystemStores } from "@berth/core";
+import { SHARED_SCOPES } from "@berth/core/env";
+import type { Stores, SystemStores } from "@berth/core/ports";
 import { type TestDatabase, testCipher, testDatabase } from "@berth/testing";
 import { type CompiledQuery, Kysely, sql } from "kysely";
 import pg from "pg";

@@ -1,4 +1,5 @@
-import { repositoryKey, type Stores } from "@berth/core";
+import type { Stores } from "@berth/core/ports";
+import { repositoryKey } from "@berth/core/webhook";
 import {
   type TestPlace,
   testApplication,

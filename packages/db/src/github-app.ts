@@ -1,10 +1,5 @@
-import {
-  type GithubAppFields,
-  type GithubAppRecord,
-  type GithubAppSecrets,
-  type GithubAppStore,
-  notFound,
-} from "@berth/core";
+import { notFound } from "@berth/core";
+import type { GithubAppFields, GithubAppRecord, GithubAppSecrets, GithubAppStore } from "@berth/core/ports";
 import { sql } from "kysely";
 import { type Context, inTransaction, isId, type TeamContext, undefinedOn } from "./context.ts";
 import { isForeignKeyViolation } from "./errors.ts";

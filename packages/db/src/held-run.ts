@@ -1,4 +1,5 @@
-import { type BackupOutcome, type BackupStatus, backupStates, CANCELLED_BY_USER, type RenewedRun } from "@berth/core";
+import { type BackupOutcome, type BackupStatus, backupStates, CANCELLED_BY_USER } from "@berth/core/backup";
+import type { RenewedRun } from "@berth/core/ports";
 import { type Kysely, type RawBuilder, sql } from "kysely";
 import { runTopic } from "./changes.ts";
 import type { Context } from "./context.ts";

@@ -1,17 +1,17 @@
-import {
-  BACKUP_DEFAULTS,
-  type BackupScheduleFields,
-  type EnvFields,
-  type NewJob,
-  type NewRestore,
-  type PreviewRecord,
-  type ScheduledTaskFields,
-  type ServerRecord,
-  SHARED_SCOPES,
-  type SharedVariableOwner,
-  type StorageFields,
-  type Stores,
-} from "@berth/core";
+import { BACKUP_DEFAULTS } from "@berth/core/backup";
+import { SHARED_SCOPES } from "@berth/core/env";
+import type {
+  BackupScheduleFields,
+  EnvFields,
+  NewJob,
+  NewRestore,
+  PreviewRecord,
+  ScheduledTaskFields,
+  ServerRecord,
+  SharedVariableOwner,
+  StorageFields,
+  Stores,
+} from "@berth/core/ports";
 import {
   newDeployment,
   type TestDatabase,

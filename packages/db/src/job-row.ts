@@ -1,5 +1,6 @@
-import type { JobRecord, JobStatus, JobType } from "@berth/core";
-import { jobSourcesOf } from "@berth/core";
+import type { JobRecord } from "@berth/core/ports";
+import type { JobStatus, JobType } from "@berth/core/server";
+import { jobSourcesOf } from "@berth/core/server";
 import { type RawBuilder, sql } from "kysely";
 import { type Context, tell } from "./context.ts";
 import { storable } from "./storable.ts";

@@ -1,4 +1,4 @@
-import type { JobRecord, NewJob, ResourceRecord, ServerRecord } from "@berth/core";
+import type { JobRecord, NewJob, ResourceRecord, ServerRecord } from "@berth/core/ports";
 import { testApplication, testPlace, testTeam, testUuid } from "@berth/testing";
 import { sql } from "kysely";
 import { expect, it } from "vitest";

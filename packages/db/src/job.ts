@@ -1,12 +1,5 @@
-import {
-  DomainError,
-  type JobFilter,
-  type JobRecord,
-  type JobStore,
-  type NewJob,
-  notFound,
-  type SystemJobStore,
-} from "@berth/core";
+import { DomainError, notFound } from "@berth/core";
+import type { JobFilter, JobRecord, JobStore, NewJob, SystemJobStore } from "@berth/core/ports";
 import { sql } from "kysely";
 import { type Context, idsOf, inTransaction, type TeamContext, wakeWorkers } from "./context.ts";
 import { endJobs, isAbout, isActiveJob, JOB_COLUMNS, type JobSubject, tellOfJob } from "./job-row.ts";

@@ -1,15 +1,15 @@
-import {
-  type KindFilter,
-  type KindStore,
-  type NewResource,
-  notFound,
-  type Page,
-  type Paging,
-  type Placement,
-  type ResourceChange,
-  type ResourceKind,
-  type ResourceRecord,
-} from "@berth/core";
+import { notFound } from "@berth/core";
+import type {
+  KindFilter,
+  KindStore,
+  NewResource,
+  Page,
+  Paging,
+  Placement,
+  ResourceChange,
+  ResourceRecord,
+} from "@berth/core/ports";
+import type { ResourceKind } from "@berth/core/resource";
 import { type Kysely, type SelectQueryBuilder, sql } from "kysely";
 import { type Context, idsOf, type TeamContext } from "./context.ts";
 import { countRows, ofOwner, page, within } from "./page.ts";

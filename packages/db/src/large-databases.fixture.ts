@@ -1,4 +1,4 @@
-import type { ResourceRecord } from "@berth/core";
+import type { ResourceRecord } from "@berth/core/ports";
 import type { TestDatabase } from "@berth/testing";
 import { sql } from "kysely";
 

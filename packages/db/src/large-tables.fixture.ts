@@ -1,4 +1,5 @@
-import { ApplicationSettings, type ResourceRecord, type Stores } from "@berth/core";
+import { ApplicationSettings } from "@berth/core/application";
+import type { ResourceRecord, Stores } from "@berth/core/ports";
 import { type TestDatabase, testApplication, testGithubApp, testPlace, testServer, testTeam } from "@berth/testing";
 import { sql } from "kysely";
 import { fillDatabases, type LargeDatabases } from "./large-databases.fixture.ts";

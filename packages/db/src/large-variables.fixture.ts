@@ -1,4 +1,5 @@
-import { type ResourceRecord, SHARED_SCOPES } from "@berth/core";
+import { SHARED_SCOPES } from "@berth/core/env";
+import type { ResourceRecord } from "@berth/core/ports";
 import type { TestDatabase } from "@berth/testing";
 import { sql } from "kysely";
 

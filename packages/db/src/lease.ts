@@ -1,4 +1,4 @@
-import type { LeaseStore } from "@berth/core";
+import type { LeaseStore } from "@berth/core/ports";
 import { sql } from "kysely";
 import type { Context } from "./context.ts";
 

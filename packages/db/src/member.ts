@@ -1,4 +1,6 @@
-import { DomainError, type MemberStore, notFound, ROOT_USER_ID } from "@berth/core";
+import { DomainError, notFound } from "@berth/core";
+import type { MemberStore } from "@berth/core/ports";
+import { ROOT_USER_ID } from "@berth/core/team";
 import { sql } from "kysely";
 import { inTransaction, isId, isRoot, type TeamContext } from "./context.ts";
 import { countRows, ofOwner, page, within } from "./page.ts";

@@ -1,4 +1,4 @@
-import type { MetricStore, SystemMetricStore } from "@berth/core";
+import type { MetricStore, SystemMetricStore } from "@berth/core/ports";
 import { sql } from "kysely";
 import type { Context, TeamContext } from "./context.ts";
 import { countRows, page, within } from "./page.ts";

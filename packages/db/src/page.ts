@@ -1,4 +1,4 @@
-import type { Page, Paging } from "@berth/core";
+import type { Page, Paging } from "@berth/core/ports";
 import { type RawBuilder, type SelectQueryBuilder, type StringReference, sql } from "kysely";
 import type { DB } from "./schema.ts";
 

@@ -1,4 +1,4 @@
-import type { ApplicationRecord, DomainClaim, Stores } from "@berth/core";
+import type { ApplicationRecord, DomainClaim, Stores } from "@berth/core/ports";
 import { testApplication, testPlace, testTeam, testUuid } from "@berth/testing";
 import { expect, it } from "vitest";
 import { onEachBackend } from "./backends.fixture.ts";

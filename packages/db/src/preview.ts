@@ -1,11 +1,5 @@
-import {
-  type DomainClaim,
-  notFound,
-  type PreviewFields,
-  type PreviewRecord,
-  type PreviewStore,
-  type SystemPreviewStore,
-} from "@berth/core";
+import { notFound } from "@berth/core";
+import type { DomainClaim, PreviewFields, PreviewRecord, PreviewStore, SystemPreviewStore } from "@berth/core/ports";
 import { type Kysely, sql } from "kysely";
 import { type Context, inTransaction, type TeamContext, tell, wakeWorkers } from "./context.ts";
 import { endJobs, isAbout } from "./job-row.ts";

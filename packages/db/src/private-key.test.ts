@@ -1,4 +1,5 @@
-import { isDomainError, type PrivateKeyFields, type Stores } from "@berth/core";
+import { isDomainError } from "@berth/core";
+import type { PrivateKeyFields, Stores } from "@berth/core/ports";
 import { testApplication, testPlace, testPrivateKey, testTeam, testUuid } from "@berth/testing";
 import { sql } from "kysely";
 import { expect, it } from "vitest";

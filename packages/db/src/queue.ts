@@ -1,4 +1,4 @@
-import type { QueueName, SystemQueueStore } from "@berth/core";
+import type { QueueName, SystemQueueStore } from "@berth/core/ports";
 import { sql } from "kysely";
 import type { Context } from "./context.ts";
 import { isActiveJob } from "./job-row.ts";

@@ -1,4 +1,4 @@
-import type { RegistryStore } from "@berth/core";
+import type { RegistryStore } from "@berth/core/ports";
 import { sql } from "kysely";
 import { idsOf, type TeamContext } from "./context.ts";
 import { countRows, ofOwner, page, within } from "./page.ts";

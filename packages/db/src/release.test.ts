@@ -1,4 +1,5 @@
-import type { Artifact, ResourceRecord, Stores } from "@berth/core";
+import type { Artifact } from "@berth/core/deploy";
+import type { ResourceRecord, Stores } from "@berth/core/ports";
 import {
   newDeployment,
   type TestDatabase,

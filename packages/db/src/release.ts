@@ -1,4 +1,4 @@
-import type { Lease, ReleaseRecord, ReleaseStore, SystemReleaseStore } from "@berth/core";
+import type { Lease, ReleaseRecord, ReleaseStore, SystemReleaseStore } from "@berth/core/ports";
 import { sql } from "kysely";
 import type { Context, TeamContext } from "./context.ts";
 import { fenced } from "./deployment-queue.ts";

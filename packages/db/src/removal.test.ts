@@ -1,4 +1,4 @@
-import type { ApplicationRecord, Stores } from "@berth/core";
+import type { ApplicationRecord, Stores } from "@berth/core/ports";
 import {
   newDeployment,
   type TestDatabase,

@@ -1,4 +1,4 @@
-import type { ResourceRecord, ResourceStore } from "@berth/core";
+import type { ResourceRecord, ResourceStore } from "@berth/core/ports";
 import { sql } from "kysely";
 import { type Context, inTransaction, type TeamContext, tell } from "./context.ts";
 

@@ -1,14 +1,7 @@
-import {
-  type DatabaseEngine,
-  type DeploySubject,
-  type DomainClaim,
-  type RemovalFlags,
-  type ResourceKind,
-  type ResourceRecord,
-  type ResourceStore,
-  removalFlags,
-  type SystemResourceStore,
-} from "@berth/core";
+import type { DatabaseEngine } from "@berth/core/database";
+import { type DeploySubject, type RemovalFlags, removalFlags } from "@berth/core/deploy";
+import type { DomainClaim, ResourceRecord, ResourceStore, SystemResourceStore } from "@berth/core/ports";
+import type { ResourceKind } from "@berth/core/resource";
 import { type RawBuilder, sql } from "kysely";
 import { applicationSubject } from "./application.ts";
 import { type Context, idsOf, inTransaction, type TeamContext, wakeWorkers } from "./context.ts";

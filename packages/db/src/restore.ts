@@ -1,11 +1,5 @@
-import {
-  type ClaimedRestore,
-  type ClaimHold,
-  cancelledRestore,
-  type RestoreEnd,
-  type RestoreStore,
-  type SystemRestoreStore,
-} from "@berth/core";
+import { cancelledRestore } from "@berth/core/backup";
+import type { ClaimedRestore, ClaimHold, RestoreEnd, RestoreStore, SystemRestoreStore } from "@berth/core/ports";
 import { type Kysely, type RawBuilder, sql } from "kysely";
 import { type Context, idsOf, inTransaction, notifyRunEnd, type TeamContext, tell, wakeWorkers } from "./context.ts";
 import { ABANDONED, cancelRun, END_EVENTS, isHeldBy, mayBecome, renewRuns, runEnd, takenBy } from "./held-run.ts";

@@ -1,4 +1,4 @@
-import type { S3Credentials, S3StorageStore } from "@berth/core";
+import type { S3Credentials, S3StorageStore } from "@berth/core/ports";
 import { sql } from "kysely";
 import { type Context, idsOf, inTransaction, type TeamContext, undefinedOn } from "./context.ts";
 import { isForeignKeyViolation } from "./errors.ts";

@@ -1,4 +1,4 @@
-import type { ScheduledTaskFields, ScheduleRecord, SystemScheduleStore } from "@berth/core";
+import type { ScheduledTaskFields, ScheduleRecord, SystemScheduleStore } from "@berth/core/ports";
 import { type TestDatabase, testApplication, testPlace, testTeam, testUuid } from "@berth/testing";
 import { sql } from "kysely";
 import { expect, it } from "vitest";

@@ -1,4 +1,4 @@
-import type { SystemScheduleStore } from "@berth/core";
+import type { SystemScheduleStore } from "@berth/core/ports";
 import { sql } from "kysely";
 import { type Context, inTransaction } from "./context.ts";
 

@@ -1,4 +1,4 @@
-import type { ClaimedTask, ScheduledTaskExecutionRecord, SystemScheduledTaskStore } from "@berth/core";
+import type { ClaimedTask, ScheduledTaskExecutionRecord, SystemScheduledTaskStore } from "@berth/core/ports";
 import { sql } from "kysely";
 import { type Context, idsOf, inTransaction, tell, wakeWorkers } from "./context.ts";
 import { isUnreached, UNREACHED } from "./held-run.ts";

@@ -1,4 +1,4 @@
-import type { ScheduledTaskFields } from "@berth/core";
+import type { ScheduledTaskFields } from "@berth/core/ports";
 import { testApplication, testExecutions, testPlace, testTeam, testUuid } from "@berth/testing";
 import { sql } from "kysely";
 import { expect, it } from "vitest";

@@ -1,4 +1,5 @@
-import { notFound, type ScheduledTaskExecutionRecord, type ScheduledTaskStore } from "@berth/core";
+import { notFound } from "@berth/core";
+import type { ScheduledTaskExecutionRecord, ScheduledTaskStore } from "@berth/core/ports";
 import { sql } from "kysely";
 import { inTransaction, type TeamContext, wakeWorkers } from "./context.ts";
 import { countRows, ofOwner, page, within } from "./page.ts";

@@ -1,4 +1,5 @@
-import type { Scope, Stores, SystemStores } from "@berth/core";
+import type { Stores, SystemStores } from "@berth/core/ports";
+import type { Scope } from "@berth/core/team";
 import { applicationStore } from "./application.ts";
 import { backupStore } from "./backup.ts";
 import { systemBackupStore } from "./backup-queue.ts";

@@ -1,4 +1,4 @@
-import type { StackArtifact } from "@berth/core";
+import type { StackArtifact } from "@berth/core/deploy";
 import type { Cipher } from "./cipher.ts";
 
 // The compose text of a stack is a secret, and so are the files that its containers get. Wherever one stands in a value

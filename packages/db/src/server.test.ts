@@ -1,4 +1,4 @@
-import { ServerSettings } from "@berth/core";
+import { ServerSettings } from "@berth/core/server";
 import { testPlace, testTeam, testUuid } from "@berth/testing";
 import { sql } from "kysely";
 import { expect, it } from "vitest";

@@ -1,12 +1,7 @@
-import {
-  DomainError,
-  type EventType,
-  type JobType,
-  type ServerRecord,
-  ServerSettings,
-  type ServerStore,
-  type SystemServerStore,
-} from "@berth/core";
+import { DomainError } from "@berth/core";
+import type { ServerRecord, ServerStore, SystemServerStore } from "@berth/core/ports";
+import { type JobType, ServerSettings } from "@berth/core/server";
+import type { EventType } from "@berth/core/team";
 import { type Selectable, sql } from "kysely";
 import { type Context, inTransaction, isId, type TeamContext, tell, undefinedOn, wakeWorkers } from "./context.ts";
 import { isForeignKeyViolation, violates } from "./errors.ts";

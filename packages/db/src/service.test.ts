@@ -1,4 +1,5 @@
-import { isDomainError, type ServiceContainerFields } from "@berth/core";
+import { isDomainError } from "@berth/core";
+import type { ServiceContainerFields } from "@berth/core/ports";
 import { testPlace, testService, testTeam, testUuid } from "@berth/testing";
 import { expect, it } from "vitest";
 import { onEachBackend } from "./backends.fixture.ts";

@@ -1,13 +1,7 @@
-import {
-  notFound,
-  type ServiceContainerRecord,
-  type ServiceRecord,
-  ServiceSecrets,
-  ServiceSettings,
-  type ServiceStore,
-  type SubjectOf,
-  type SystemServiceStore,
-} from "@berth/core";
+import { notFound } from "@berth/core";
+import type { SubjectOf } from "@berth/core/deploy";
+import type { ServiceContainerRecord, ServiceRecord, ServiceStore, SystemServiceStore } from "@berth/core/ports";
+import { ServiceSecrets, ServiceSettings } from "@berth/core/service";
 import { type Kysely, type SelectQueryBuilder, sql } from "kysely";
 import { type Context, idsOf, inTransaction, type TeamContext } from "./context.ts";
 import {

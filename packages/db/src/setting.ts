@@ -1,4 +1,4 @@
-import type { InstanceSettingStore } from "@berth/core";
+import type { InstanceSettingStore } from "@berth/core/ports";
 import type { Context } from "./context.ts";
 
 /** Key of the setting that turns the API off for everyone. On unless set (D12). */

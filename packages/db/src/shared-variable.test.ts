@@ -1,4 +1,6 @@
-import { isDomainError, SHARED_SCOPES, type SharedVariableFields, type SharedVariableOwner } from "@berth/core";
+import { isDomainError } from "@berth/core";
+import { SHARED_SCOPES } from "@berth/core/env";
+import type { SharedVariableFields, SharedVariableOwner } from "@berth/core/ports";
 import { testApplication, testPlace, testTeam, testUuid } from "@berth/testing";
 import { sql } from "kysely";
 import { expect, it } from "vitest";

@@ -1,13 +1,6 @@
-import {
-  DomainError,
-  notFound,
-  type SeenVariable,
-  type SharedReference,
-  type SharedScope,
-  type SharedVariableOwner,
-  type SharedVariableRecord,
-  type SharedVariableStore,
-} from "@berth/core";
+import { DomainError, notFound } from "@berth/core";
+import type { SharedReference, SharedScope } from "@berth/core/env";
+import type { SeenVariable, SharedVariableOwner, SharedVariableRecord, SharedVariableStore } from "@berth/core/ports";
 import { type RawBuilder, type Selectable, sql } from "kysely";
 import { type Context, idsOf, type TeamContext } from "./context.ts";
 import { countRows, ofOwner, page, within } from "./page.ts";

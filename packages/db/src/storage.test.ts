@@ -1,4 +1,5 @@
-import { isDomainError, type StorageFields } from "@berth/core";
+import { isDomainError } from "@berth/core";
+import type { StorageFields } from "@berth/core/ports";
 import { testApplication, testPlace, testTeam, testUuid } from "@berth/testing";
 import { sql } from "kysely";
 import { expect, it } from "vitest";

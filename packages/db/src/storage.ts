@@ -1,4 +1,5 @@
-import { DomainError, notFound, type StorageKey, type StorageRecord, type StorageStore } from "@berth/core";
+import { DomainError, notFound } from "@berth/core";
+import type { StorageKey, StorageRecord, StorageStore } from "@berth/core/ports";
 import { type Selectable, sql } from "kysely";
 import { type Context, isId, type TeamContext } from "./context.ts";
 import { violates } from "./errors.ts";

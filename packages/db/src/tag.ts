@@ -1,4 +1,5 @@
-import { notFound, type TagStore } from "@berth/core";
+import { notFound } from "@berth/core";
+import type { TagStore } from "@berth/core/ports";
 import { sql } from "kysely";
 import type { TeamContext } from "./context.ts";
 import { countRows, page, within } from "./page.ts";

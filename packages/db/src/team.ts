@@ -1,4 +1,6 @@
-import { DomainError, ROOT_USER_ID, type TeamStore } from "@berth/core";
+import { DomainError } from "@berth/core";
+import type { TeamStore } from "@berth/core/ports";
+import { ROOT_USER_ID } from "@berth/core/team";
 import { inTransaction, isId, isRoot, type TeamContext } from "./context.ts";
 import { countRows, page, within } from "./page.ts";
 

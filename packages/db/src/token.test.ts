@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
-import { isDomainError, type Stores } from "@berth/core";
+import { isDomainError } from "@berth/core";
+import type { Stores } from "@berth/core/ports";
 import { testTeam } from "@berth/testing";
 import { expect, it } from "vitest";
 import { onEachBackend } from "./backends.fixture.ts";

@@ -1,4 +1,5 @@
-import { type Authenticator, notFound, type TokenStore } from "@berth/core";
+import { notFound } from "@berth/core";
+import type { Authenticator, TokenStore } from "@berth/core/ports";
 import { type ExpressionBuilder, sql } from "kysely";
 import type { Database } from "./client.ts";
 import { isId, isRoot, type TeamContext, undefinedOn } from "./context.ts";

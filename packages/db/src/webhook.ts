@@ -1,4 +1,4 @@
-import type { SystemWebhookStore, WebhookDelivery } from "@berth/core";
+import type { SystemWebhookStore, WebhookDelivery } from "@berth/core/ports";
 import { type Kysely, sql } from "kysely";
 import { applicationRecord, openApplicationSecrets, selectApplications } from "./application.ts";
 import { type Context, idsOf, isId } from "./context.ts";

@@ -1,13 +1,5 @@
-import type {
-  Artifact,
-  Engine,
-  LogLine,
-  LogQuery,
-  ReleaseRef,
-  ReleaseSpec,
-  ReleaseState,
-  StorageMount,
-} from "@berth/core";
+import type { Artifact, ReleaseRef, ReleaseSpec, ReleaseState, StorageMount } from "@berth/core/deploy";
+import type { Engine, LogLine, LogQuery } from "@berth/core/ports";
 import { afterAll, beforeAll, describe, expect, type TestContext, test, vi } from "vitest";
 
 /** One engine on one machine, as the conformance suite needs it. */

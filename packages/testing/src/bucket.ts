@@ -1,4 +1,5 @@
-import { notFound, type ObjectStorage } from "@berth/core";
+import { notFound } from "@berth/core";
+import type { ObjectStorage } from "@berth/core/ports";
 
 /** A bucket in memory. */
 export function testBucket(): ObjectStorage {

@@ -1,4 +1,4 @@
-import type { CertificateIssuer } from "@berth/core";
+import type { CertificateIssuer } from "@berth/core/ports";
 
 /** Texts that say what they would be, and no certificates. The real one is the engine's. */
 export const testCertificates: CertificateIssuer = {

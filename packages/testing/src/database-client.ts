@@ -1,4 +1,5 @@
-import type { Argv, DatabaseEngine } from "@berth/core";
+import type { Argv } from "@berth/core";
+import type { DatabaseEngine } from "@berth/core/database";
 
 /** How a client of the engine writes and reads one value, knowing its URL only. */
 export interface TestClient {

@@ -1,16 +1,16 @@
-import {
-  BACKUP_DEFAULTS,
-  type BackupEnd,
-  type BackupExecutionRecord,
-  type BackupPlaces,
-  type BackupScheduleRecord,
-  type DatabaseRecord,
-  databaseDefaults,
-  notFound,
-  type S3StorageRecord,
-  type Stores,
-  type SystemStores,
-} from "@berth/core";
+import { notFound } from "@berth/core";
+import { BACKUP_DEFAULTS } from "@berth/core/backup";
+import { databaseDefaults } from "@berth/core/database";
+import type {
+  BackupEnd,
+  BackupExecutionRecord,
+  BackupPlaces,
+  BackupScheduleRecord,
+  DatabaseRecord,
+  S3StorageRecord,
+  Stores,
+  SystemStores,
+} from "@berth/core/ports";
 import type { TestDatabase } from "./database.ts";
 import { type TestPlace, testUuid } from "./records.ts";
 

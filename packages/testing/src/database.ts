@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { cp, mkdtemp, rename, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Authenticator, Stores, SystemStores } from "@berth/core";
+import type { Authenticator, Stores, SystemStores } from "@berth/core/ports";
 import {
   authenticator,
   type Cipher,

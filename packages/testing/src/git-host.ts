@@ -1,4 +1,6 @@
-import { DomainError, type GitHost, type GitHostLogin, type HostedRepository, repositoryText } from "@berth/core";
+import { DomainError } from "@berth/core";
+import type { GitHost, GitHostLogin } from "@berth/core/ports";
+import { type HostedRepository, repositoryText } from "@berth/core/source";
 
 /** A git host without a network, for tests of what is decided about it. The real one is the engine's. */
 export interface TestGitHost extends GitHost {

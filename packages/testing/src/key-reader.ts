@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
-import { invalidKey, type KeyReader } from "@berth/core";
+import type { KeyReader } from "@berth/core/ports";
+import { invalidKey } from "@berth/core/source";
 
 /** Reads texts that only look like keys: the public key is made from the text. The real one is the engine's. */
 export const testKeyReader: KeyReader = {

@@ -1,4 +1,6 @@
-import { DomainError, type Engine, type LogLine, type LogQuery, type ReleaseRef } from "@berth/core";
+import { DomainError } from "@berth/core";
+import type { ReleaseRef } from "@berth/core/deploy";
+import type { Engine, LogLine, LogQuery } from "@berth/core/ports";
 
 /** An engine of which only the use cases' part works: what it can do, and what its releases print. */
 export interface PrintingEngine extends Pick<Engine, "kind" | "capabilities" | "logs"> {

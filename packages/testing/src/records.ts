@@ -1,23 +1,20 @@
 import { randomBytes } from "node:crypto";
-import {
-  type ApplicationRecord,
-  ApplicationSecrets,
-  ApplicationSettings,
-  type ApplicationSource,
-  type DestinationRecord,
-  type EnvironmentRecord,
-  type GithubAppFields,
-  type GithubAppRecord,
-  type GithubAppSecrets,
-  type NewDeployment,
-  type PrivateKeyRecord,
-  type ProjectRecord,
-  type ServerRecord,
-  ServerSettings,
-  ServiceSecrets,
-  ServiceSettings,
-  type Stores,
-} from "@berth/core";
+import { ApplicationSecrets, ApplicationSettings, type ApplicationSource } from "@berth/core/application";
+import type {
+  ApplicationRecord,
+  DestinationRecord,
+  EnvironmentRecord,
+  GithubAppFields,
+  GithubAppRecord,
+  GithubAppSecrets,
+  NewDeployment,
+  PrivateKeyRecord,
+  ProjectRecord,
+  ServerRecord,
+  Stores,
+} from "@berth/core/ports";
+import { ServerSettings } from "@berth/core/server";
+import { ServiceSecrets, ServiceSettings } from "@berth/core/service";
 import type { TestDatabase } from "./database.ts";
 import { testKey, testKeyReader } from "./key-reader.ts";
 

@@ -1,4 +1,5 @@
-import { type CloudProviders, DomainError } from "@berth/core";
+import { DomainError } from "@berth/core";
+import type { CloudProviders } from "@berth/core/ports";
 
 const refuse = (): Promise<never> =>
   Promise.reject(new DomainError("cloud.refused", "There is no cloud in this test."));

@@ -1,4 +1,5 @@
-import type { ResourceKind, ResourceRecord, Stores } from "@berth/core";
+import type { ResourceRecord, Stores } from "@berth/core/ports";
+import type { ResourceKind } from "@berth/core/resource";
 import { testDatabaseResource } from "./database-records.ts";
 import { type TestPlace, testApplication, testService } from "./records.ts";
 

@@ -1,4 +1,4 @@
-import type { SystemStores } from "@berth/core";
+import type { SystemStores } from "@berth/core/ports";
 
 /** Executions of a task that have ended, as a worker leaves them; the oldest first. Answers their uuids. */
 export async function testExecutions(

@@ -1,5 +1,6 @@
 import { createHmac, randomBytes } from "node:crypto";
-import { type MagicSource, parseTemplate, type TemplateRecord } from "@berth/core";
+import type { MagicSource } from "@berth/core/compose";
+import { parseTemplate, type TemplateRecord } from "@berth/core/service";
 
 export const testMagic: Omit<MagicSource, "secret"> = {
   bytes: (length) => randomBytes(length),

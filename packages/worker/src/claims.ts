@@ -1,4 +1,4 @@
-import type { DomainClaim, SystemStores } from "@berth/core";
+import type { DomainClaim, SystemStores } from "@berth/core/ports";
 
 /** The URLs of an application, or of one of its previews; `undefined` for a preview that is gone or going. */
 export async function claimsOf(

@@ -1,4 +1,5 @@
-import type { CleanupOperation, JobRecord, SeenObject, ServerCleaner } from "@berth/core";
+import type { JobRecord } from "@berth/core/ports";
+import type { CleanupOperation, SeenObject, ServerCleaner } from "@berth/core/server";
 import { type TestDatabase, testDatabase, testUuid } from "@berth/testing";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { planServerCleanup, requestDueCleanups } from "./cleanup.ts";

@@ -1,15 +1,8 @@
 import { randomBytes } from "node:crypto";
-import {
-  type CleanupOperation,
-  isCleanupNeeded,
-  isDomainError,
-  type JobLease,
-  planCleanup,
-  type ServerCleaner,
-  type ServerRecord,
-  type SystemStores,
-  timesOf,
-} from "@berth/core";
+import { isDomainError } from "@berth/core";
+import type { JobLease, ServerRecord, SystemStores } from "@berth/core/ports";
+import { timesOf } from "@berth/core/schedule";
+import { type CleanupOperation, isCleanupNeeded, planCleanup, type ServerCleaner } from "@berth/core/server";
 import type { WorkerDeps } from "./ports.ts";
 import type { WorkerSettings } from "./settings.ts";
 

@@ -1,4 +1,4 @@
-import type { Clock } from "@berth/core";
+import type { Clock } from "@berth/core/ports";
 
 export interface TestClock extends Clock {
   set(time: Date | string): void;

@@ -1,4 +1,5 @@
-import { isDomainError, type JobLease, type ServerRecord } from "@berth/core";
+import { isDomainError } from "@berth/core";
+import type { JobLease, ServerRecord } from "@berth/core/ports";
 import { inspected, type ValidationDeps } from "./server-validation.ts";
 import { within } from "./wait.ts";
 

@@ -1,16 +1,7 @@
 import { createServer, type Server } from "node:http";
-import {
-  type Artifact,
-  DomainError,
-  type Engine,
-  type EngineCapabilities,
-  type FolderArtifact,
-  type LogLine,
-  type ReleaseRef,
-  type ReleaseSpec,
-  type ReleaseState,
-  type ResourceRemoval,
-} from "@berth/core";
+import { DomainError } from "@berth/core";
+import type { Artifact, FolderArtifact, ReleaseRef, ReleaseSpec, ReleaseState } from "@berth/core/deploy";
+import type { Engine, EngineCapabilities, LogLine, ResourceRemoval } from "@berth/core/ports";
 import { deploymentOf, type FakeRegistry, fakeImages } from "./fake-images.fixture.ts";
 import type { Life } from "./mortal.fixture.ts";
 import type { Points } from "./points.fixture.ts";

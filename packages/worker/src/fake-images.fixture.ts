@@ -1,4 +1,5 @@
-import { DomainError, type EngineImage, type EngineImages } from "@berth/core";
+import { DomainError } from "@berth/core";
+import type { EngineImage, EngineImages } from "@berth/core/ports";
 import type { Points } from "./points.fixture.ts";
 
 /** A registry in memory: which image lies under which name. */

@@ -1,4 +1,4 @@
-import type { ServerInspection, ServerMachine } from "@berth/core";
+import type { ServerInspection, ServerMachine } from "@berth/core/ports";
 
 const GIB = 1024 ** 3;
 

@@ -1,5 +1,6 @@
 import { get } from "node:http";
-import type { Site, Proxy as SiteProxy, Upstream } from "@berth/core";
+import type { Upstream } from "@berth/core/deploy";
+import type { Site, Proxy as SiteProxy } from "@berth/core/ports";
 import type { Points } from "./points.fixture.ts";
 
 /** A proxy in memory that really forwards. It outlives the workers that use it. */

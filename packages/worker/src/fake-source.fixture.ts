@@ -1,4 +1,5 @@
-import { DomainError, type GitCredentials, type SourceFetcher } from "@berth/core";
+import { DomainError } from "@berth/core";
+import type { GitCredentials, SourceFetcher } from "@berth/core/ports";
 import type { Points } from "./points.fixture.ts";
 
 export interface FakeSource extends SourceFetcher {

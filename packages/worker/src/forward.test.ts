@@ -1,11 +1,6 @@
-import {
-  type DatabaseRecord,
-  DomainError,
-  databaseView,
-  type Forward,
-  type Forwarder,
-  type PresentForward,
-} from "@berth/core";
+import { DomainError } from "@berth/core";
+import { databaseView } from "@berth/core/database";
+import type { DatabaseRecord, Forward, Forwarder, PresentForward } from "@berth/core/ports";
 import { type TestDatabase, testDatabase, testDatabaseResource, testPlace } from "@berth/testing";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { createForwards, type Forwards } from "./forward.ts";

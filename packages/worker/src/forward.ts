@@ -1,4 +1,6 @@
-import { type DatabaseRecord, type Forward, forwardOf, isDomainError, planForwards } from "@berth/core";
+import { isDomainError } from "@berth/core";
+import type { DatabaseRecord, Forward } from "@berth/core/ports";
+import { forwardOf, planForwards } from "@berth/core/server";
 import { batched } from "./batch.ts";
 import type { ServerHands } from "./hands.ts";
 import type { WorkerDeps } from "./ports.ts";

@@ -1,13 +1,6 @@
-import {
-  type ApplicationRecord,
-  credentialsFor,
-  DomainError,
-  type GitCredentials,
-  type GitHost,
-  githubLogin,
-  isDomainError,
-  type SystemStores,
-} from "@berth/core";
+import { DomainError, isDomainError } from "@berth/core";
+import type { ApplicationRecord, GitCredentials, GitHost, SystemStores } from "@berth/core/ports";
+import { credentialsFor, githubLogin } from "@berth/core/source";
 
 type Credentials = (application: ApplicationRecord) => Promise<GitCredentials | undefined>;
 

@@ -3,7 +3,8 @@ import { readdirSync, readFileSync, statSync } from "node:fs";
 import { chmod, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type DeploymentRecord, isTerminal, type Stores } from "@berth/core";
+import { isTerminal } from "@berth/core/deploy";
+import type { DeploymentRecord, Stores } from "@berth/core/ports";
 import { embeddedProxy, githubHost, processBuilder, processEngine, redactor, sourceFetcher } from "@berth/engine";
 import {
   createRepository,

@@ -1,4 +1,4 @@
-import type { Engine, ServerMachine, ServerRecord, Proxy as SiteProxy } from "@berth/core";
+import type { Engine, ServerMachine, ServerRecord, Proxy as SiteProxy } from "@berth/core/ports";
 import type { Connect, WorkerDeps } from "./ports.ts";
 import { createRouter, type Router } from "./router.ts";
 

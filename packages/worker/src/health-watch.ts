@@ -1,4 +1,5 @@
-import { type Health, type HealthCheck, problemOf, type ReleaseState, watchOf } from "@berth/core";
+import { type HealthCheck, problemOf, watchOf } from "@berth/core/application";
+import type { Health, ReleaseState } from "@berth/core/deploy";
 import type { ServerHands } from "./hands.ts";
 import type { WorkerDeps } from "./ports.ts";
 import { probeRelease } from "./probe.ts";

@@ -1,4 +1,5 @@
-import { type ClaimHold, isDomainError, type QueueName, type RenewedRun } from "@berth/core";
+import { isDomainError } from "@berth/core";
+import type { ClaimHold, QueueName, RenewedRun } from "@berth/core/ports";
 import type { Pulse } from "./pulse.ts";
 import type { ValidationDeps } from "./server-validation.ts";
 import { pause, within } from "./wait.ts";

@@ -2,14 +2,9 @@ import { chmod, mkdtemp, rm } from "node:fs/promises";
 import { Agent, request } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import {
-  type ApplicationRecord,
-  type ApplicationSettings,
-  type DeploymentRecord,
-  isTerminal,
-  type NewDeployment,
-  type Stores,
-} from "@berth/core";
+import type { ApplicationSettings } from "@berth/core/application";
+import { isTerminal } from "@berth/core/deploy";
+import type { ApplicationRecord, DeploymentRecord, NewDeployment, Stores } from "@berth/core/ports";
 import {
   type EmbeddedProxy,
   embeddedProxy,

@@ -1,4 +1,5 @@
-import { type ApplicationRecord, type DeploymentRecord, isTerminal } from "@berth/core";
+import { isTerminal } from "@berth/core/deploy";
+import type { ApplicationRecord, DeploymentRecord } from "@berth/core/ports";
 import { type TestDatabase, testDatabase } from "@berth/testing";
 import fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";

@@ -1,12 +1,6 @@
-import {
-  type ApplicationRecord,
-  DomainError,
-  type JobRecord,
-  type JobType,
-  type NewJob,
-  type ServerRecord,
-  type Stores,
-} from "@berth/core";
+import { DomainError } from "@berth/core";
+import type { ApplicationRecord, JobRecord, NewJob, ServerRecord, Stores } from "@berth/core/ports";
+import type { JobType } from "@berth/core/server";
 import { type TestDatabase, testApplication, testDatabase, testPlace, testUuid } from "@berth/testing";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { keptTail } from "./engine-installation.ts";

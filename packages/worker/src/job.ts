@@ -1,4 +1,6 @@
-import { certificatesTold, isDomainError, type ServerRecord } from "@berth/core";
+import { isDomainError } from "@berth/core";
+import { certificatesTold } from "@berth/core/database";
+import type { ServerRecord } from "@berth/core/ports";
 import { cleanServer, nextTimes, requestDueCleanups } from "./cleanup.ts";
 import { ENGINE_JOB_SECONDS_MAX, installEngineOn, LEASE_SECONDS } from "./engine-installation.ts";
 import type { Pulse } from "./pulse.ts";

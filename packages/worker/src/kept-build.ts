@@ -1,4 +1,5 @@
-import { deployedKind, type Engine, type ReleaseRecord, type SystemStores } from "@berth/core";
+import { deployedKind } from "@berth/core/deploy";
+import type { Engine, ReleaseRecord, SystemStores } from "@berth/core/ports";
 
 /** What becomes of a release's build when it retires: some stay on the server, to be rolled back to. */
 export interface BuildKeeping {

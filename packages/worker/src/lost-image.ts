@@ -1,4 +1,6 @@
-import { type Artifact, DomainError, type Engine, isDomainError, type StackImage, type WorkIO } from "@berth/core";
+import { DomainError, isDomainError } from "@berth/core";
+import type { Artifact, StackImage } from "@berth/core/deploy";
+import type { Engine, WorkIO } from "@berth/core/ports";
 
 /** What an artifact is started from; nothing of one that has no images. */
 export function imagesOf(artifact: Artifact): readonly StackImage[] {

@@ -1,11 +1,6 @@
-import {
-  isDomainError,
-  METRICS_KEPT_HOURS,
-  metricOf,
-  type ReleaseRecord,
-  type ServerRecord,
-  type UsageReading,
-} from "@berth/core";
+import { isDomainError } from "@berth/core";
+import type { ReleaseRecord, ServerRecord } from "@berth/core/ports";
+import { METRICS_KEPT_HOURS, metricOf, type UsageReading } from "@berth/core/schedule";
 import type { ServerHands } from "./hands.ts";
 import type { WorkerDeps } from "./ports.ts";
 import type { WorkerSettings } from "./settings.ts";

@@ -1,21 +1,23 @@
 import {
-  type DeploymentRecord,
   type DeploySubject,
   deployedKind,
   type Observed,
-  type ReleaseRecord,
-  type ResourceRecord,
-  type RoutedPreview,
-  type ServiceContainerRecord,
   type SiteSubject,
-  type SystemStores,
   siteSubjects,
   type Wanted,
   type WantedContainer,
   type WantedPreview,
   type WantedRelease,
   type WantedResource,
-} from "@berth/core";
+} from "@berth/core/deploy";
+import type {
+  DeploymentRecord,
+  ReleaseRecord,
+  ResourceRecord,
+  RoutedPreview,
+  ServiceContainerRecord,
+  SystemStores,
+} from "@berth/core/ports";
 import type { ServerHands } from "./hands.ts";
 import { serverRecords } from "./server-records.ts";
 

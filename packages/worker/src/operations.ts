@@ -1,13 +1,6 @@
-import {
-  type Artifact,
-  deployedKind,
-  isDomainError,
-  isTerminal,
-  type Operation,
-  type ReleaseRef,
-  type SystemStores,
-  type WorkIO,
-} from "@berth/core";
+import { isDomainError } from "@berth/core";
+import { type Artifact, deployedKind, isTerminal, type Operation, type ReleaseRef } from "@berth/core/deploy";
+import type { SystemStores, WorkIO } from "@berth/core/ports";
 import { claimsOf } from "./claims.ts";
 import { requireOwnBelongings } from "./deploy/belongings.ts";
 import { variablesOf } from "./deploy/variables.ts";

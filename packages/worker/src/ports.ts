@@ -1,18 +1,17 @@
 import type { Duplex } from "node:stream";
+import type { Upstream } from "@berth/core/deploy";
 import type {
   ApplicationRecord,
   Clock,
-  DiskSpace,
   Engine,
   GitCredentials,
-  ServerCleaner,
   ServerMachine,
   ServerRecord,
   Proxy as SiteProxy,
   SourceFetcher,
   SystemStores,
-  Upstream,
-} from "@berth/core";
+} from "@berth/core/ports";
+import type { DiskSpace, ServerCleaner } from "@berth/core/server";
 import type { BackupTools } from "./backup/tools.ts";
 
 /** What a worker is given. */

@@ -1,4 +1,6 @@
-import { isOwnOfPreview, mountsOf, type ResourceRecord } from "@berth/core";
+import { isOwnOfPreview } from "@berth/core/application";
+import { mountsOf } from "@berth/core/deploy";
+import type { ResourceRecord } from "@berth/core/ports";
 import type { ServerHands } from "./hands.ts";
 import type { WorkerDeps } from "./ports.ts";
 import { attempt, cancelDeployments } from "./removal.ts";

@@ -1,6 +1,8 @@
 import { createServer, type RequestListener } from "node:http";
 import { createConnection, createServer as createTcpServer, type Server } from "node:net";
-import { BUILT_IN_CHECK, DomainError, type Engine, type HealthCheck, type HttpProbe } from "@berth/core";
+import { DomainError } from "@berth/core";
+import { BUILT_IN_CHECK, type HealthCheck, type HttpProbe } from "@berth/core/application";
+import type { Engine } from "@berth/core/ports";
 import { afterEach, describe, expect, test } from "vitest";
 import type { Connect } from "./ports.ts";
 import { probeHttp, probeRelease } from "./probe.ts";

@@ -2,14 +2,9 @@ import { request as httpRequest, type IncomingMessage, type RequestOptions } fro
 import { request as httpsRequest } from "node:https";
 import type { Duplex } from "node:stream";
 import { connect as connectTls } from "node:tls";
-import {
-  type HealthCheck,
-  type HttpProbe,
-  isDomainError,
-  type ProbeOutcome,
-  type ReleaseState,
-  type Upstream,
-} from "@berth/core";
+import { isDomainError } from "@berth/core";
+import type { HealthCheck, HttpProbe, ProbeOutcome } from "@berth/core/application";
+import type { ReleaseState, Upstream } from "@berth/core/deploy";
 import type { ServerHands } from "./hands.ts";
 import type { Connect } from "./ports.ts";
 

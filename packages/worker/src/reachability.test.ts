@@ -1,4 +1,5 @@
-import { DomainError, type ServerRecord } from "@berth/core";
+import { DomainError } from "@berth/core";
+import type { ServerRecord } from "@berth/core/ports";
 import { type TestDatabase, testDatabase, testUuid } from "@berth/testing";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { fakeMachine } from "./fake-machine.fixture.ts";

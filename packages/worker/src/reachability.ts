@@ -1,11 +1,6 @@
-import {
-  diskUsage,
-  isDiskCheckDue,
-  isDomainError,
-  reachabilityAfter,
-  type ServerMachine,
-  type ServerRecord,
-} from "@berth/core";
+import { isDomainError } from "@berth/core";
+import type { ServerMachine, ServerRecord } from "@berth/core/ports";
+import { diskUsage, isDiskCheckDue, reachabilityAfter } from "@berth/core/server";
 import type { WorkerDeps } from "./ports.ts";
 import type { ServerHolds } from "./server-hold.ts";
 import type { WorkerSettings } from "./settings.ts";

@@ -1,4 +1,5 @@
-import { type ApplicationRecord, DomainError } from "@berth/core";
+import { DomainError } from "@berth/core";
+import type { ApplicationRecord } from "@berth/core/ports";
 import { type TestDatabase, testDatabase } from "@berth/testing";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { openWorld, until, type World } from "./world.fixture.ts";

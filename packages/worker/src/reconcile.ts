@@ -1,12 +1,6 @@
-import {
-  deployedKind,
-  isDomainError,
-  type Observed,
-  type Operation,
-  plan,
-  type ServerRecord,
-  sitesOf,
-} from "@berth/core";
+import { isDomainError } from "@berth/core";
+import { deployedKind, type Observed, type Operation, plan, sitesOf } from "@berth/core/deploy";
+import type { ServerRecord } from "@berth/core/ports";
 import { createForwards } from "./forward.ts";
 import type { ServerHands } from "./hands.ts";
 import { createHealthWatch, type HealthWatch } from "./health-watch.ts";

@@ -1,4 +1,5 @@
-import { DomainError, isDomainError, type ResourceRecord, type ServerRecord, type SystemStores } from "@berth/core";
+import { DomainError, isDomainError } from "@berth/core";
+import type { ResourceRecord, ServerRecord, SystemStores } from "@berth/core/ports";
 import type { ServerHands } from "./hands.ts";
 import type { WorkerDeps } from "./ports.ts";
 import type { WorkerSettings } from "./settings.ts";

@@ -1,4 +1,4 @@
-import type { ReleaseState } from "@berth/core";
+import type { ReleaseState } from "@berth/core/deploy";
 import { expect, test } from "vitest";
 import { createRestarts } from "./restarts.ts";
 

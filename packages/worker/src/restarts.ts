@@ -1,4 +1,5 @@
-import type { Clock, ReleaseState } from "@berth/core";
+import type { ReleaseState } from "@berth/core/deploy";
+import type { Clock } from "@berth/core/ports";
 
 /** How often releases restarted by themselves in a row: those since one last ran for a while. */
 export interface Restarts {

@@ -1,4 +1,4 @@
-import type { ReleaseState } from "@berth/core";
+import type { ReleaseState } from "@berth/core/deploy";
 import type { WorkerSettings } from "./settings.ts";
 
 /** Live releases that were started lately and must wait before they are started again. */

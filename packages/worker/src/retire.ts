@@ -1,13 +1,6 @@
-import {
-  drainedUpstreams,
-  isDomainError,
-  type Operation,
-  type Site,
-  type Proxy as SiteProxy,
-  siteIdOf,
-  sitePartOf,
-  type Upstream,
-} from "@berth/core";
+import { isDomainError } from "@berth/core";
+import { drainedUpstreams, type Operation, siteIdOf, sitePartOf, type Upstream } from "@berth/core/deploy";
+import type { Site, Proxy as SiteProxy } from "@berth/core/ports";
 import type { ServerHands } from "./hands.ts";
 import { keepBuild } from "./kept-build.ts";
 import type { WorkerDeps } from "./ports.ts";

@@ -1,4 +1,4 @@
-import type { ApplicationRecord, DeploymentRecord } from "@berth/core";
+import type { ApplicationRecord, DeploymentRecord } from "@berth/core/ports";
 import { type TestDatabase, testDatabase } from "@berth/testing";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { openWorld, until, type World } from "./world.fixture.ts";

@@ -1,5 +1,6 @@
-import type { Engine, ReleaseRef, Site, Proxy as SiteProxy, SiteSubject, SystemStores } from "@berth/core";
-import { deployedKind, siteIdOf, siteOf, sitePartOf, siteSubjects, upstreamsOf } from "@berth/core";
+import type { ReleaseRef, SiteSubject } from "@berth/core/deploy";
+import { deployedKind, siteIdOf, siteOf, sitePartOf, siteSubjects, upstreamsOf } from "@berth/core/deploy";
+import type { Engine, Site, Proxy as SiteProxy, SystemStores } from "@berth/core/ports";
 import { claimsOf } from "./claims.ts";
 import { lane } from "./wait.ts";
 

@@ -1,4 +1,6 @@
-import { type ApplicationRecord, DomainError, newEnv, notFound, type ScheduledTaskExecutionRecord } from "@berth/core";
+import { DomainError, notFound } from "@berth/core";
+import { newEnv } from "@berth/core/env";
+import type { ApplicationRecord, ScheduledTaskExecutionRecord } from "@berth/core/ports";
 import { type TestDatabase, testDatabase, testUuid } from "@berth/testing";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { testClock } from "./clock.fixture.ts";

@@ -1,13 +1,8 @@
-import {
-  CANCELLED_BY_USER,
-  type ClaimedTask,
-  DomainError,
-  deployedKind,
-  type ExecResult,
-  inlineSecretsOf,
-  isDomainError,
-  type TaskExecutionStatus,
-} from "@berth/core";
+import { DomainError, isDomainError } from "@berth/core";
+import { CANCELLED_BY_USER } from "@berth/core/backup";
+import { inlineSecretsOf } from "@berth/core/compose";
+import { deployedKind } from "@berth/core/deploy";
+import type { ClaimedTask, ExecResult, TaskExecutionStatus } from "@berth/core/ports";
 import { secretsOf, tellingOf, valuesByKey } from "./deploy/secrets.ts";
 import { variablesOf } from "./deploy/variables.ts";
 import type { ServerHands } from "./hands.ts";

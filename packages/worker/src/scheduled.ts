@@ -1,4 +1,4 @@
-import type { ScheduleKind } from "@berth/core";
+import type { ScheduleKind } from "@berth/core/ports";
 import { scheduledBackup } from "./backup/runner.ts";
 import { scheduledTask } from "./scheduled-task.ts";
 import type { ScheduledKind } from "./scheduler.ts";

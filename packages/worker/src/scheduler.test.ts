@@ -1,4 +1,6 @@
-import { type ApplicationRecord, DomainError, ROOT_TEAM_ID, type Stores } from "@berth/core";
+import { DomainError } from "@berth/core";
+import type { ApplicationRecord, Stores } from "@berth/core/ports";
+import { ROOT_TEAM_ID } from "@berth/core/team";
 import { type TestDatabase, testApplication, testDatabase, testPlace, testTeam, testUuid } from "@berth/testing";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { type TestClock, testClock } from "./clock.fixture.ts";

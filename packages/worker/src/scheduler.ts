@@ -1,11 +1,7 @@
-import {
-  isDomainError,
-  ROOT_TEAM_ID,
-  type ScheduleKind,
-  type ScheduleRecord,
-  type SystemStores,
-  scheduleStep,
-} from "@berth/core";
+import { isDomainError } from "@berth/core";
+import type { ScheduleKind, ScheduleRecord, SystemStores } from "@berth/core/ports";
+import { scheduleStep } from "@berth/core/schedule";
+import { ROOT_TEAM_ID } from "@berth/core/team";
 import type { WorkerDeps } from "./ports.ts";
 import type { WorkerSettings } from "./settings.ts";
 import { pause, within } from "./wait.ts";

@@ -1,4 +1,4 @@
-import type { LeaseStore } from "@berth/core";
+import type { LeaseStore } from "@berth/core/ports";
 import { expect, test, vi } from "vitest";
 import { serverHolds } from "./server-hold.ts";
 

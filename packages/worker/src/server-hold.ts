@@ -1,4 +1,4 @@
-import type { LeaseStore } from "@berth/core";
+import type { LeaseStore } from "@berth/core/ports";
 import { batched } from "./batch.ts";
 import type { WorkerSettings } from "./settings.ts";
 

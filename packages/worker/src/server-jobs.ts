@@ -1,4 +1,5 @@
-import type { JobLease, JobType } from "@berth/core";
+import type { JobLease } from "@berth/core/ports";
+import type { JobType } from "@berth/core/server";
 import type { WorkerDeps } from "./ports.ts";
 import { within } from "./wait.ts";
 

@@ -1,4 +1,6 @@
-import { DomainError, type JobRecord, type JobType, type ManagedProxyStatus, type ProxyLifecycle } from "@berth/core";
+import { DomainError } from "@berth/core";
+import type { JobRecord, ManagedProxyStatus, ProxyLifecycle } from "@berth/core/ports";
+import type { JobType } from "@berth/core/server";
 import { type TestDatabase, testDatabase, testUuid } from "@berth/testing";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { openWorld, until, type World } from "./world.fixture.ts";

@@ -1,4 +1,6 @@
-import { isDomainError, type JobLease, type JobType, proxyStatusOf, type ServerRecord } from "@berth/core";
+import { isDomainError } from "@berth/core";
+import type { JobLease, ServerRecord } from "@berth/core/ports";
+import { type JobType, proxyStatusOf } from "@berth/core/server";
 import type { ServerHands } from "./hands.ts";
 import type { ValidationDeps } from "./server-validation.ts";
 

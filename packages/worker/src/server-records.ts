@@ -1,4 +1,4 @@
-import type { DeploymentRecord, ReleaseRecord, RoutedPreview, RoutedResource, SystemStores } from "@berth/core";
+import type { DeploymentRecord, ReleaseRecord, RoutedPreview, RoutedResource, SystemStores } from "@berth/core/ports";
 import { batched } from "./batch.ts";
 
 /** What is recorded of a server. */

@@ -1,13 +1,12 @@
+import { isDomainError } from "@berth/core";
+import type { JobLease, ServerRecord } from "@berth/core/ports";
 import {
   dockerValidationOf,
-  isDomainError,
-  type JobLease,
   type ServerFindings,
-  type ServerRecord,
   undrivenValidation,
   type ValidationResult,
   validationOf,
-} from "@berth/core";
+} from "@berth/core/server";
 import type { ServerHands } from "./hands.ts";
 import type { WorkerDeps } from "./ports.ts";
 import type { WorkerSettings } from "./settings.ts";

@@ -1,4 +1,4 @@
-import type { ServerRecord, SystemStores } from "@berth/core";
+import type { ServerRecord, SystemStores } from "@berth/core/ports";
 import { expect, test } from "vitest";
 import { pulse } from "./pulse.ts";
 import { withSharedReadings } from "./shared-readings.ts";

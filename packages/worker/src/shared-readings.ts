@@ -1,4 +1,4 @@
-import type { SystemStores } from "@berth/core";
+import type { SystemStores } from "@berth/core/ports";
 import type { Pulse } from "./pulse.ts";
 
 /**

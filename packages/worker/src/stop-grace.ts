@@ -1,4 +1,5 @@
-import { deployedKind, type SystemStores } from "@berth/core";
+import { deployedKind } from "@berth/core/deploy";
+import type { SystemStores } from "@berth/core/ports";
 import { STOP_GRACE_SECONDS } from "./settings.ts";
 
 /** How long what runs of a resource may take to end, before it is killed. */

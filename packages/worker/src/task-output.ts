@@ -1,4 +1,4 @@
-import type { ExecutionHold, SystemScheduledTaskStore } from "@berth/core";
+import type { ExecutionHold, SystemScheduledTaskStore } from "@berth/core/ports";
 import type { Logger } from "./ports.ts";
 import type { WorkerSettings } from "./settings.ts";
 import { lane } from "./wait.ts";

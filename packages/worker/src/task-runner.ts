@@ -1,4 +1,4 @@
-import type { ClaimedTask } from "@berth/core";
+import type { ClaimedTask } from "@berth/core/ports";
 import { createHeldRunner, type HeldRunner, pruning } from "./held-runs.ts";
 import type { Pulse } from "./pulse.ts";
 import { runTask } from "./scheduled-task.ts";

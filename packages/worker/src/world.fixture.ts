@@ -1,18 +1,15 @@
-import {
-  type ApplicationRecord,
-  type ApplicationSettings,
-  type DeploymentRecord,
-  type DeploymentStep,
-  type DiskSpace,
-  isTerminal,
-  type NewDeployment,
-  type ServerCleaner,
-  type ServerMachine,
-  type ServerRecord,
-  ServerSettings,
-  type Stores,
-  type SystemStores,
-} from "@berth/core";
+import type { ApplicationSettings } from "@berth/core/application";
+import { type DeploymentStep, isTerminal } from "@berth/core/deploy";
+import type {
+  ApplicationRecord,
+  DeploymentRecord,
+  NewDeployment,
+  ServerMachine,
+  ServerRecord,
+  Stores,
+  SystemStores,
+} from "@berth/core/ports";
+import { type DiskSpace, type ServerCleaner, ServerSettings } from "@berth/core/server";
 import { newDeployment, type TestDatabase, testApplication, testPlace, testUuid } from "@berth/testing";
 import { type FakeEngine, fakeEngine } from "./fake-engine.fixture.ts";
 import { type FakeProxy, fakeProxy } from "./fake-proxy.fixture.ts";

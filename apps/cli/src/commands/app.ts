@@ -1,4 +1,4 @@
-import type { Application } from "@berth/core";
+import type { Application } from "@berth/core/application";
 import type { Command } from "commander";
 import { ago } from "../format.ts";
 import { cell, type Output } from "../output.ts";

@@ -1,4 +1,4 @@
-import type { Application } from "@berth/core";
+import type { Application } from "@berth/core/application";
 import type { Command } from "commander";
 import { choose } from "../choose.ts";
 import type { Api } from "../connection/api.ts";

@@ -1,4 +1,4 @@
-import type { BackupRunCancelled, BackupStatus } from "@berth/core";
+import type { BackupRunCancelled, BackupStatus } from "@berth/core/backup";
 import { EXIT, type ExitCode, Failure, usage } from "../failure.ts";
 import { printable } from "../printable.ts";
 import type { Session } from "../session.ts";

@@ -1,4 +1,4 @@
-import type { BackupExecution } from "@berth/core";
+import type { BackupExecution } from "@berth/core/backup";
 import { bytes } from "../format.ts";
 import { printable } from "../printable.ts";
 

@@ -4,7 +4,7 @@ import {
   type BackupScheduleDetails,
   type BackupStatus,
   type Restore,
-} from "@berth/core";
+} from "@berth/core/backup";
 import type { Command } from "commander";
 import { choose } from "../choose.ts";
 import type { Api } from "../connection/api.ts";

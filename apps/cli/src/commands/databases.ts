@@ -5,7 +5,7 @@ import {
   type Database,
   type DatabaseEngine,
   databaseEngine,
-} from "@berth/core";
+} from "@berth/core/database";
 import type { Command } from "commander";
 import type { z } from "zod";
 import type { Api } from "../connection/api.ts";

@@ -1,4 +1,4 @@
-import { ResourceDelete } from "@berth/core";
+import { ResourceDelete } from "@berth/core/deploy";
 import type { Command } from "commander";
 import { findLinks, forget } from "../application-link.ts";
 import { EXIT, Failure, usage } from "../failure.ts";

@@ -1,4 +1,4 @@
-import type { Deployment } from "@berth/core";
+import type { Deployment } from "@berth/core/deploy";
 import { type Command, InvalidArgumentError } from "commander";
 import { findLinks } from "../application-link.ts";
 import { ago, duration } from "../format.ts";

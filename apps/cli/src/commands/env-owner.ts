@@ -1,4 +1,4 @@
-import type { EnvCreate, EnvironmentVariable, SharedVariable, SharedVariableCreate } from "@berth/core";
+import type { EnvCreate, EnvironmentVariable, SharedVariable, SharedVariableCreate } from "@berth/core/env";
 import type { Command } from "commander";
 import { choose } from "../choose.ts";
 import type { Api } from "../connection/api.ts";

@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
-import { EnvCreate, readEnvFile } from "@berth/core";
+import { EnvCreate, readEnvFile } from "@berth/core/env";
 import type { Command } from "commander";
 import { ProblemError, problemIn } from "../connection/problem.ts";
 import { Failure, usage } from "../failure.ts";

@@ -1,4 +1,4 @@
-import { ProjectCreate } from "@berth/core";
+import { ProjectCreate } from "@berth/core/team";
 import type { Command } from "commander";
 import { addFlags, flagsFor, valuesOf } from "../flags.ts";
 import { cell } from "../output.ts";

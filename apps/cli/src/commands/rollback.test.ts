@@ -1,4 +1,4 @@
-import type { RollbackImage } from "@berth/core";
+import type { RollbackImage } from "@berth/core/deploy";
 import { describe, expect, test } from "vitest";
 import { chosenImage } from "./rollback.ts";
 

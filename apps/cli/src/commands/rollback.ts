@@ -1,4 +1,4 @@
-import type { RollbackImage } from "@berth/core";
+import type { RollbackImage } from "@berth/core/deploy";
 import type { Command } from "commander";
 import { EXIT, type ExitCode, Failure, usage } from "../failure.ts";
 import { followDeployment } from "../follow/deployment.ts";

@@ -1,4 +1,4 @@
-import type { BackupScheduleDetails } from "@berth/core";
+import type { BackupScheduleDetails } from "@berth/core/backup";
 import { printable } from "../printable.ts";
 import { namedResource } from "../resource.ts";
 import type { Session } from "../session.ts";

@@ -1,4 +1,4 @@
-import { type ScheduledTask, ScheduledTaskCreate, type ScheduledTaskExecution } from "@berth/core";
+import { type ScheduledTask, ScheduledTaskCreate, type ScheduledTaskExecution } from "@berth/core/schedule";
 import type { Command } from "commander";
 import { choose } from "../choose.ts";
 import type { Api } from "../connection/api.ts";

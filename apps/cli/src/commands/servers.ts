@@ -1,4 +1,4 @@
-import { isJobOver, ServerValidate } from "@berth/core";
+import { isJobOver, ServerValidate } from "@berth/core/server";
 import type { Command } from "commander";
 import { choose } from "../choose.ts";
 import { EXIT, type ExitCode, Failure } from "../failure.ts";

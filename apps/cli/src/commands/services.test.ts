@@ -1,4 +1,4 @@
-import type { ServiceChanges } from "@berth/core";
+import type { ServiceChanges } from "@berth/core/service";
 import pico from "picocolors";
 import { describe, expect, test } from "vitest";
 import { showChanges } from "./services.ts";

@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { basename, dirname, resolve } from "node:path";
-import { type SavedService, type Service, type ServiceChanges, ServiceCreate } from "@berth/core";
+import { type SavedService, type Service, type ServiceChanges, ServiceCreate } from "@berth/core/service";
 import type { Command } from "commander";
 import type { Api } from "../connection/api.ts";
 import { problemIn } from "../connection/problem.ts";

@@ -1,4 +1,4 @@
-import { TokenCreate } from "@berth/core";
+import { TokenCreate } from "@berth/core/team";
 import type { Command } from "commander";
 import { usage } from "../failure.ts";
 import { addFlags, flagsFor, valuesOf } from "../flags.ts";

@@ -1,4 +1,4 @@
-import type { Application, CreatedApplication } from "@berth/core";
+import type { Application, CreatedApplication } from "@berth/core/application";
 import { linkPath, remember } from "../application-link.ts";
 import type { Api } from "../connection/api.ts";
 import { Failure, usage } from "../failure.ts";

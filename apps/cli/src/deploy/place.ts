@@ -1,4 +1,4 @@
-import type { Server } from "@berth/core";
+import type { Server } from "@berth/core/server";
 import type { Command } from "commander";
 import { choose } from "../choose.ts";
 import type { Api } from "../connection/api.ts";

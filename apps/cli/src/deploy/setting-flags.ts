@@ -1,4 +1,4 @@
-import { ApplicationCreateUpload, ApplicationSecrets } from "@berth/core";
+import { ApplicationCreateUpload, ApplicationSecrets } from "@berth/core/application";
 import type { Command } from "commander";
 import { addFlags, type Flag, flagsFor } from "../flags.ts";
 

@@ -1,4 +1,4 @@
-import type { DeploymentEvent } from "@berth/core";
+import type { DeploymentEvent } from "@berth/core/deploy";
 import type { Api } from "../connection/api.ts";
 import { EXIT, type ExitCode } from "../failure.ts";
 import { duration } from "../format.ts";

@@ -1,4 +1,4 @@
-import type { DeploymentEvent, StepName, StepStatus } from "@berth/core";
+import type { DeploymentEvent, StepName, StepStatus } from "@berth/core/deploy";
 
 type StateEvent = Extract<DeploymentEvent, { type: "state" }>;
 

@@ -1,4 +1,4 @@
-import type { DeploymentEvent } from "@berth/core";
+import type { DeploymentEvent } from "@berth/core/deploy";
 import pico from "picocolors";
 import { describe, expect, test } from "vitest";
 import { Failure } from "../failure.ts";

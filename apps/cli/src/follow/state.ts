@@ -1,4 +1,4 @@
-import type { DeploymentEvent, DeploymentStatus, StepName } from "@berth/core";
+import type { DeploymentEvent, DeploymentStatus, StepName } from "@berth/core/deploy";
 
 type StateEvent = Extract<DeploymentEvent, { type: "state" }>;
 export type StepView = StateEvent["steps"][number];

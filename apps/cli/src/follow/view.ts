@@ -1,4 +1,4 @@
-import type { DeploymentEvent } from "@berth/core";
+import type { DeploymentEvent } from "@berth/core/deploy";
 import { createLogUpdate } from "log-update";
 import type { Output } from "../output.ts";
 import { printableLine } from "../printable.ts";

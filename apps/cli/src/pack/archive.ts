@@ -1,7 +1,7 @@
 import { Readable, Transform } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { createGzip } from "node:zlib";
-import { UPLOAD_LIMITS } from "@berth/core";
+import { UPLOAD_LIMITS } from "@berth/core/source";
 import { Pack } from "tar";
 import { Failure, usage } from "../failure.ts";
 import { bytes, plural } from "../format.ts";

@@ -1,5 +1,5 @@
-import type { Scope } from "@berth/core";
 import { DomainError } from "@berth/core";
+import type { Scope } from "@berth/core/team";
 import type { AnyRouter } from "@trpc/server";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Admission } from "../admission.ts";

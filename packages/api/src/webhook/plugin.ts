@@ -1,6 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 import { unsigned, type Webhooks } from "@berth/control";
-import { type SignatureScheme, WEBHOOK_PROVIDERS, type WebhookProvider } from "@berth/core";
+import { type SignatureScheme, WEBHOOK_PROVIDERS, type WebhookProvider } from "@berth/core/webhook";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Admission } from "../admission.ts";
 import { problemOf } from "../errors.ts";

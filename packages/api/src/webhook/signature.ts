@@ -1,5 +1,5 @@
 import { createHash, createHmac, timingSafeEqual } from "node:crypto";
-import type { SignatureScheme } from "@berth/core";
+import type { SignatureScheme } from "@berth/core/webhook";
 
 /**
  * Whether what a host presented proves that it knows the secret. Compared in constant time, whatever is wrong.

@@ -1,4 +1,4 @@
-import type { WebhookProvider } from "@berth/core";
+import type { WebhookProvider } from "@berth/core/webhook";
 import {
   contents,
   emptyTables,

@@ -1,4 +1,4 @@
-import { splitWords } from "../run-options.ts";
+import { splitWords } from "../application/run-options.ts";
 
 const COMMANDS = { build: "build", start: "up" } as const;
 type Step = keyof typeof COMMANDS;

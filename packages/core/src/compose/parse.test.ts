@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { isDomainError } from "../errors.ts";
-import { serviceSource } from "../service-source.ts";
+import { serviceSource } from "../service/service-source.ts";
 import { type Compose, parseCompose } from "./parse.ts";
 
 function parsed(text: string): Compose {

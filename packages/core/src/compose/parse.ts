@@ -1,4 +1,4 @@
-import { ENV_VALUE_LENGTH_MAX } from "../env.ts";
+import { ENV_VALUE_LENGTH_MAX } from "../env/env.ts";
 import { isDatabaseImage } from "./database-image.ts";
 import { type EnvironmentEntry, environmentOf } from "./environment.ts";
 import { foreignFiles } from "./host-access.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
-import { ServiceSettings } from "../service.ts";
-import { planStorages } from "../service-storage.ts";
+import { ServiceSettings } from "../service/service.ts";
+import { planStorages } from "../service/service-storage.ts";
 import { hostPowers } from "./host-access.ts";
 import { type Compose, parseCompose } from "./parse.ts";
 import { renderCompose } from "./render.ts";

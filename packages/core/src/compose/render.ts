@@ -1,5 +1,5 @@
 import { stringify } from "yaml";
-import type { ServiceSettings } from "../service.ts";
+import type { ServiceSettings } from "../service/service.ts";
 import { containerPort } from "./container-port.ts";
 import type { EnvironmentEntry } from "./environment.ts";
 import { isCutOff, saidNetworks } from "./joined-networks.ts";

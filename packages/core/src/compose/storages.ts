@@ -1,6 +1,6 @@
 import type { StorageFields } from "../ports/storage.ts";
 import { slug } from "../slug.ts";
-import { normalPath } from "../storage-input.ts";
+import { normalPath } from "../storage/storage-input.ts";
 import type { ComposeContainer } from "./parse.ts";
 import type { ComposeDocument } from "./schema.ts";
 import type { ComposeVolume } from "./volume.ts";

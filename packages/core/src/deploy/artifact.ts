@@ -1,4 +1,4 @@
-import type { BuildPack } from "../build-pack.ts";
+import type { BuildPack } from "../application/build-pack.ts";
 import type { StackArtifact } from "./stack.ts";
 
 /** What a build is made from. All paths are on the control plane's machine. */

@@ -1,15 +1,15 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import type { DatabaseSettings } from "../database.ts";
-import { newDatabase } from "../database-change.ts";
-import { DATABASE_ENGINE_NAMES, type DatabaseEngine, databaseEngine } from "../database-engine.ts";
-import type { DatabaseCreate } from "../database-input.ts";
-import { databaseUrls } from "../database-view.ts";
-import { newEnv } from "../env.ts";
+import { NO_RUN_OPTIONS } from "../application/run-options.ts";
+import type { DatabaseSettings } from "../database/database.ts";
+import { newDatabase } from "../database/database-change.ts";
+import { DATABASE_ENGINE_NAMES, type DatabaseEngine, databaseEngine } from "../database/database-engine.ts";
+import type { DatabaseCreate } from "../database/database-input.ts";
+import { databaseUrls } from "../database/database-view.ts";
+import { newEnv } from "../env/env.ts";
 import type { DatabaseRecord } from "../ports/database.ts";
 import type { EnvRecord } from "../ports/records.ts";
 import type { StorageRecord } from "../ports/storage.ts";
-import { NO_RUN_OPTIONS } from "../run-options.ts";
 import { databaseSpec } from "./database-release.ts";
 
 const UUID = "d00000000000000000000000";

@@ -1,12 +1,12 @@
-import { ApplicationSettings } from "../application.ts";
+import { ApplicationSettings } from "../application/application.ts";
+import { type HealthCheck, healthCheckOf, STEADY_CHECK } from "../application/health-check.ts";
+import { initScripts } from "../application/init-script.ts";
 import { type Compose, parseCompose } from "../compose/parse.ts";
-import { type HealthCheck, healthCheckOf, STEADY_CHECK } from "../health-check.ts";
-import { initScripts } from "../init-script.ts";
 import type { EngineCapabilities } from "../ports/engine.ts";
 import type { DeploymentRecord } from "../ports/records.ts";
 import type { GitCredentials, SourceSpec } from "../ports/source.ts";
-import type { ResourceKind } from "../resource.ts";
-import type { ServiceSecrets } from "../service.ts";
+import type { ResourceKind } from "../resource/resource.ts";
+import type { ServiceSecrets } from "../service/service.ts";
 import type { Artifact, BuildRequest } from "./artifact.ts";
 import { type DeploymentCommand, deploymentCommand } from "./command.ts";
 import { DATABASE_STOP_GRACE_SECONDS, databaseSpec } from "./database-release.ts";

@@ -1,4 +1,4 @@
-import { readLabels } from "../container-label.ts";
+import { readLabels } from "../application/container-label.ts";
 
 /** Headers that a site's requests and answers get; an empty value takes one away. */
 export interface LabelHeaders {

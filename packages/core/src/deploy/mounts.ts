@@ -1,5 +1,5 @@
+import { storageOf } from "../application/preview.ts";
 import type { StorageRecord } from "../ports/storage.ts";
-import { storageOf } from "../preview.ts";
 import type { StorageMount } from "./release.ts";
 
 /** Outer paths first. A preview has its own of those that it does not share. */

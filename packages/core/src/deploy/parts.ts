@@ -1,5 +1,7 @@
 import type { Site } from "../ports/proxy.ts";
-import type { DesiredState } from "../resource.ts";
+import type { DesiredState } from "../resource/resource.ts";
+import type { ReleaseState } from "./release.ts";
+import { type SiteSubject, siteOf, upstreamsOf } from "./site.ts";
 import {
   aggregateStatus,
   type ContainerStatus,
@@ -7,9 +9,7 @@ import {
   REMOVING_STATUS,
   STARTING_STATUS,
   STOPPED_STATUS,
-} from "../status.ts";
-import type { ReleaseState } from "./release.ts";
-import { type SiteSubject, siteOf, upstreamsOf } from "./site.ts";
+} from "./status.ts";
 import type { Observed, Wanted, WantedRelease, WantedResource } from "./wanted.ts";
 
 /** Releases as they are seen, by their deployment's uuid. */

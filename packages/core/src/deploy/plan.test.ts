@@ -1,6 +1,5 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import type { Health } from "../status.ts";
 import { sitesOf } from "./parts.ts";
 import {
   observed,
@@ -19,6 +18,7 @@ import { type Operation, plan } from "./plan.ts";
 import { carryOut, worlds } from "./plan-world.fixture.ts";
 import type { ReleaseState } from "./release.ts";
 import { siteOf } from "./site.ts";
+import type { Health } from "./status.ts";
 import type { WantedResource } from "./wanted.ts";
 
 describe("a server that is as recorded", () => {

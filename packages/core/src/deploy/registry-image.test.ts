@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { ApplicationSettings } from "../application.ts";
+import { ApplicationSettings } from "../application/application.ts";
 import { registryImages } from "./registry-image.ts";
 
 const COMMIT = "4be0b4ec92d2c93d09aba0cb1bd3d35f4d4a4a4a";

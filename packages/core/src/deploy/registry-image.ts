@@ -1,6 +1,6 @@
-import type { ApplicationSettings } from "../application.ts";
-import { DEFAULT_IMAGE_TAG, readDockerImage } from "../docker-image.ts";
+import type { ApplicationSettings } from "../application/application.ts";
 import type { RegistryImage } from "../ports/engine-images.ts";
+import { DEFAULT_IMAGE_TAG, readDockerImage } from "../server/docker-image.ts";
 
 /**
  * Under which names what was built goes into the registry that the application is set to: its commit, by which it can

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { ApplicationSettings } from "../application.ts";
-import { NO_RUN_OPTIONS } from "../run-options.ts";
+import { ApplicationSettings } from "../application/application.ts";
+import { NO_RUN_OPTIONS } from "../application/run-options.ts";
 import { containerOptions } from "./release-container.ts";
 
 const of = (fields: object, pullRequestId = 0, custom_labels: string | null = null) =>

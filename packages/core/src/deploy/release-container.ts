@@ -1,7 +1,7 @@
-import type { ApplicationSecrets, ApplicationSettings } from "../application.ts";
-import { interpolateLabel, readLabels } from "../container-label.ts";
-import { gpusOf } from "../gpu.ts";
-import { readRunOptions } from "../run-options.ts";
+import type { ApplicationSecrets, ApplicationSettings } from "../application/application.ts";
+import { interpolateLabel, readLabels } from "../application/container-label.ts";
+import { gpusOf } from "../application/gpu.ts";
+import { readRunOptions } from "../application/run-options.ts";
 import type { ContainerLimits, ContainerOptions, PortMapping } from "./container.ts";
 import { memoryBytes } from "./memory.ts";
 

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { ApplicationSettings } from "../application.ts";
+import { ApplicationSettings } from "../application/application.ts";
 import type { EnvRecord } from "../ports/records.ts";
 import { buildtimeEnv, type EnvSubject, runtimeEnv } from "./release-env.ts";
 

@@ -1,8 +1,8 @@
-import { lastingContainerName } from "../container-name.ts";
-import { requireStartable } from "../env-size.ts";
-import { repositoryUrl } from "../hosted-repository.ts";
+import { lastingContainerName } from "../application/container-name.ts";
+import { pullRequestRef } from "../application/preview.ts";
+import { requireStartable } from "../env/env-size.ts";
 import type { ApplicationRecord, DeploymentRecord, DomainClaim, EnvRecord } from "../ports/records.ts";
-import { pullRequestRef } from "../preview.ts";
+import { repositoryUrl } from "../source/hosted-repository.ts";
 
 export interface EnvSubject {
   readonly application: Pick<ApplicationRecord, "uuid" | "name" | "github_app" | "settings">;

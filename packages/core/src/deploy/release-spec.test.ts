@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
-import { ApplicationSettings } from "../application.ts";
+import { ApplicationSettings } from "../application/application.ts";
 import type { StorageRecord } from "../ports/storage.ts";
-import { newStorage } from "../storage.ts";
-import type { StorageCreate } from "../storage-input.ts";
+import { newStorage } from "../storage/storage.ts";
+import type { StorageCreate } from "../storage/storage-input.ts";
 import { memoryBytes } from "./memory.ts";
 import { mountsOf } from "./mounts.ts";
 import {

@@ -1,8 +1,8 @@
-import type { ResourceKind } from "../resource.ts";
-import type { Health } from "../status.ts";
+import type { ResourceKind } from "../resource/resource.ts";
 import type { Artifact } from "./artifact.ts";
 import type { ContainerOptions } from "./container.ts";
 import type { StackOptions } from "./stack.ts";
+import type { Health } from "./status.ts";
 
 /** Names a release for ever: the deployment that made it. */
 export interface ReleaseRef {

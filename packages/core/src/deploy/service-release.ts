@@ -4,7 +4,7 @@ import { DomainError } from "../errors.ts";
 import type { DeploymentRecord, DomainClaim, EnvRecord } from "../ports/records.ts";
 import type { ServiceRecord } from "../ports/service.ts";
 import type { StorageRecord } from "../ports/storage.ts";
-import type { ServiceSecrets } from "../service.ts";
+import type { ServiceSecrets } from "../service/service.ts";
 import type { Artifact } from "./artifact.ts";
 import type { ReleaseSpec } from "./release.ts";
 import { valuesOf } from "./release-env.ts";

@@ -1,6 +1,6 @@
-import { aggregateServiceStatus, type ContainerStatus, REMOVING_STATUS } from "../status.ts";
 import { liveOf, type Seen } from "./parts.ts";
 import type { ReleaseContainer, ReleaseState } from "./release.ts";
+import { aggregateServiceStatus, type ContainerStatus, REMOVING_STATUS } from "./status.ts";
 import type { Wanted, WantedContainer, WantedResource } from "./wanted.ts";
 
 export interface ServiceStatus {

@@ -1,8 +1,8 @@
-import type { ApplicationSecrets, ApplicationSettings } from "../application.ts";
+import type { ApplicationSecrets, ApplicationSettings } from "../application/application.ts";
+import { previewName } from "../application/preview.ts";
 import type { Site, SiteRoute } from "../ports/proxy.ts";
 import type { ApplicationRecord, DomainClaim } from "../ports/records.ts";
-import { previewName } from "../preview.ts";
-import type { DesiredState } from "../resource.ts";
+import type { DesiredState } from "../resource/resource.ts";
 import { labelHeaders } from "./label-headers.ts";
 import type { ReleaseState, Upstream } from "./release.ts";
 import { mainContainer } from "./stack.ts";

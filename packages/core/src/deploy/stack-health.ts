@@ -1,5 +1,5 @@
+import { crashOf } from "../application/health-check.ts";
 import { containerTitle } from "../compose/replicas.ts";
-import { crashOf } from "../health-check.ts";
 import type { ReleaseContainer, ReleaseState } from "./release.ts";
 
 /** Why a stack that was just started need not be waited for any longer; `undefined` while it may become healthy. */

@@ -1,9 +1,9 @@
+import { previewName } from "../application/preview.ts";
 import type { Compose } from "../compose/parse.ts";
 import { interpolateCompose } from "../compose/reference.ts";
 import { composeStorages } from "../compose/storages.ts";
 import { folderName } from "../compose/volume.ts";
 import type { StorageFields, StorageRecord } from "../ports/storage.ts";
-import { previewName } from "../preview.ts";
 import { mountsOf } from "./mounts.ts";
 import type { StorageMount } from "./release.ts";
 

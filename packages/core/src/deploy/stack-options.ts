@@ -1,10 +1,10 @@
+import { readLabels } from "../application/container-label.ts";
+import { previewName } from "../application/preview.ts";
 import { containerPort } from "../compose/container-port.ts";
 import { readMagic } from "../compose/magic-key.ts";
 import type { Compose, ComposeContainer } from "../compose/parse.ts";
 import { containerNameVariables } from "../compose/render.ts";
-import { readLabels } from "../container-label.ts";
 import type { DomainClaim } from "../ports/records.ts";
-import { previewName } from "../preview.ts";
 import { HTTP_PORT } from "./site.ts";
 import type { StackContainer, StackOptions } from "./stack.ts";
 import { type StackMountsSubject, stackMounts } from "./stack-mounts.ts";

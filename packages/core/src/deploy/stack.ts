@@ -1,5 +1,5 @@
-import type { Health } from "../status.ts";
 import type { ReleaseContainer, ReleaseState, StorageMount } from "./release.ts";
+import type { Health } from "./status.ts";
 
 // A stack is one release of several containers: what a compose text describes.
 

@@ -1,10 +1,10 @@
-import type { ApplicationSecrets } from "../application.ts";
+import type { ApplicationSecrets } from "../application/application.ts";
 import type { DatabaseRecord, DatabaseSecrets } from "../ports/database.ts";
 import type { ApplicationRecord, DeploymentRecord, DomainClaim, EnvRecord } from "../ports/records.ts";
 import type { ServiceContainerRecord, ServiceRecord } from "../ports/service.ts";
 import type { StorageRecord } from "../ports/storage.ts";
-import type { ResourceKind } from "../resource.ts";
-import type { ServiceSecrets } from "../service.ts";
+import type { ResourceKind } from "../resource/resource.ts";
+import type { ServiceSecrets } from "../service/service.ts";
 
 /** What can be deployed, with what only its kind has. */
 export type DeploySubject = DeployedApplication | DeployedDatabase | DeployedService;

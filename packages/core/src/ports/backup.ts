@@ -1,7 +1,7 @@
-import type { BackupSettings } from "../backup.ts";
-import type { BackupCopy, BackupPlace } from "../backup-retention.ts";
-import type { BackupOutcome, BackupStatus } from "../backup-status.ts";
-import type { DumpTarget } from "../database-engine/row.ts";
+import type { BackupSettings } from "../backup/backup.ts";
+import type { BackupCopy, BackupPlace } from "../backup/backup-retention.ts";
+import type { BackupOutcome, BackupStatus } from "../backup/backup-status.ts";
+import type { DumpTarget } from "../database/engine/row.ts";
 import type { Page, Paging, Timestamps } from "./records.ts";
 
 /** When and how a database is saved. */

@@ -1,4 +1,4 @@
-import type { CloudImage, CloudLocation, CloudServerType, CloudSshKey } from "../cloud-catalogue.ts";
+import type { CloudImage, CloudLocation, CloudServerType, CloudSshKey } from "../server/cloud-catalogue.ts";
 
 /** Where machines are rented. */
 export const CLOUD_PROVIDERS = {

@@ -1,5 +1,5 @@
-import type { DatabaseSettings } from "../database.ts";
-import type { DatabaseEngine } from "../database-engine.ts";
+import type { DatabaseSettings } from "../database/database.ts";
+import type { DatabaseEngine } from "../database/database-engine.ts";
 import type { KindStore, NewResource, ResourceChange } from "./kind-store.ts";
 import type { Placement, ResourceRecord } from "./records.ts";
 

@@ -1,9 +1,9 @@
 import type { ServerObject } from "../compose/elsewhere.ts";
-import type { DatabaseCommand } from "../database-engine/row.ts";
+import type { DatabaseCommand } from "../database/engine/row.ts";
 import type { Artifact, BuildRequest } from "../deploy/artifact.ts";
 import type { ObjectOwner } from "../deploy/belonging.ts";
 import type { ReleaseRef, ReleaseSpec, ReleaseState, StorageMount } from "../deploy/release.ts";
-import type { ResourceKind } from "../resource.ts";
+import type { ResourceKind } from "../resource/resource.ts";
 import type { EngineImages } from "./engine-images.ts";
 import type { Forwarder } from "./forward.ts";
 

@@ -1,4 +1,4 @@
-import type { HostedBranch, HostedRepository, RepositoryName } from "../hosted-repository.ts";
+import type { HostedBranch, HostedRepository, RepositoryName } from "../source/hosted-repository.ts";
 
 /** How an app signs in at a git host: it proves who it is with its key, and acts through one of its installations. */
 export interface GitHostLogin {

@@ -1,4 +1,4 @@
-import type { Role } from "../permission.ts";
+import type { Role } from "../team/permission.ts";
 import type { Page, Paging, Timestamps, TokenRecord } from "./records.ts";
 
 /** A user of the instance, as what they are in one team. */

@@ -1,4 +1,4 @@
-import type { PrivateKeySecrets } from "../private-key.ts";
+import type { PrivateKeySecrets } from "../source/private-key.ts";
 import type { Page, Paging, Timestamps } from "./records.ts";
 
 /** A key of SSH, without what is secret of it. */

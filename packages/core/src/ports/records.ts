@@ -1,13 +1,13 @@
-import type { ApplicationSettings, ApplicationSource } from "../application.ts";
-import type { DatabaseEngine } from "../database-engine.ts";
+import type { ApplicationSettings, ApplicationSource } from "../application/application.ts";
+import type { DatabaseEngine } from "../database/database-engine.ts";
 import type { Artifact } from "../deploy/artifact.ts";
+import type { DeploymentStatus } from "../deploy/deployment.ts";
+import type { RemovalFlags } from "../deploy/lifecycle.ts";
 import type { Upstream } from "../deploy/release.ts";
-import type { DeploymentStatus } from "../deployment.ts";
-import type { RemovalFlags } from "../lifecycle.ts";
-import type { Ability } from "../permission.ts";
-import type { DesiredState, ResourceKind } from "../resource.ts";
-import type { EngineKind, ServerSettings } from "../server.ts";
-import type { ProxyStatus } from "../server-proxy.ts";
+import type { DesiredState, ResourceKind } from "../resource/resource.ts";
+import type { EngineKind, ServerSettings } from "../server/server.ts";
+import type { ProxyStatus } from "../server/server-proxy.ts";
+import type { Ability } from "../team/permission.ts";
 
 /** A page of a list: `skip` rows are passed over, at most `take` are answered; no `take` answers all. */
 export interface Paging {

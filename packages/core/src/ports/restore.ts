@@ -1,5 +1,5 @@
-import type { BackupOutcome, BackupStatus } from "../backup-status.ts";
-import type { DumpTarget } from "../database-engine/row.ts";
+import type { BackupOutcome, BackupStatus } from "../backup/backup-status.ts";
+import type { DumpTarget } from "../database/engine/row.ts";
 import type { BackupHold, ClaimHold, RenewedRun, TableRows } from "./backup.ts";
 import type { Page, Paging, Timestamps } from "./records.ts";
 

@@ -1,4 +1,4 @@
-import type { ResourceKind } from "../resource.ts";
+import type { ResourceKind } from "../resource/resource.ts";
 import type { Page, Paging, Timestamps } from "./records.ts";
 
 export interface ScheduledTaskRecord extends Timestamps {

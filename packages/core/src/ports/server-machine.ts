@@ -1,4 +1,4 @@
-import type { DiskSpace } from "../server-validation.ts";
+import type { DiskSpace } from "../server/server-validation.ts";
 import type { ServerFacts } from "./records.ts";
 
 /** What a look at a server with containers found, as far as it came. */

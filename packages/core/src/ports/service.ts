@@ -1,4 +1,4 @@
-import type { ServiceContainerKind, ServiceSecrets, ServiceSettings } from "../service.ts";
+import type { ServiceContainerKind, ServiceSecrets, ServiceSettings } from "../service/service.ts";
 import type { KindStore, NewResource, ResourceChange } from "./kind-store.ts";
 import type { Placement, ResourceRecord, Timestamps } from "./records.ts";
 

@@ -1,4 +1,4 @@
-import type { SharedReference, SharedScope } from "../env-value.ts";
+import type { SharedReference, SharedScope } from "../env/env-value.ts";
 import type { Page, Paging, Timestamps } from "./records.ts";
 
 /** A variable that others refer to as `{{ scope.KEY }}`. */

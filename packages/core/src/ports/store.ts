@@ -1,9 +1,9 @@
-import type { ApplicationSecrets, ApplicationSettings, ApplicationSource } from "../application.ts";
-import type { DeploymentLogLine, DeploymentStep } from "../deployment.ts";
-import type { RemovalFlags } from "../lifecycle.ts";
-import type { Ability } from "../permission.ts";
-import type { DesiredState, ResourceKind, ResourceRef } from "../resource.ts";
-import type { ServerSettings } from "../server.ts";
+import type { ApplicationSecrets, ApplicationSettings, ApplicationSource } from "../application/application.ts";
+import type { DeploymentLogLine, DeploymentStep } from "../deploy/deployment.ts";
+import type { RemovalFlags } from "../deploy/lifecycle.ts";
+import type { DesiredState, ResourceKind, ResourceRef } from "../resource/resource.ts";
+import type { ServerSettings } from "../server/server.ts";
+import type { Ability } from "../team/permission.ts";
 import type { BackupStore } from "./backup.ts";
 import type { CloudTokenStore } from "./cloud-token.ts";
 import type { DatabaseStore } from "./database.ts";

@@ -1,12 +1,12 @@
 import type { Artifact } from "../deploy/artifact.ts";
+import type { DeploymentLogLine, DeploymentStep, StepName, StepStatus } from "../deploy/deployment.ts";
 import type { Upstream } from "../deploy/release.ts";
 import type { DeploySubject } from "../deploy/subject.ts";
-import type { DeploymentLogLine, DeploymentStep, StepName, StepStatus } from "../deployment.ts";
-import type { DiskUsage } from "../disk-usage.ts";
-import type { Role } from "../permission.ts";
-import type { Reachability } from "../reachability.ts";
-import type { ProxyStatus } from "../server-proxy.ts";
-import type { ValidationResult } from "../server-validation.ts";
+import type { DiskUsage } from "../server/disk-usage.ts";
+import type { Reachability } from "../server/reachability.ts";
+import type { ProxyStatus } from "../server/server-proxy.ts";
+import type { ValidationResult } from "../server/server-validation.ts";
+import type { Role } from "../team/permission.ts";
 import type { SystemBackupStore } from "./backup.ts";
 import type { SystemDatabaseStore } from "./database.ts";
 import type { JobLease, SystemJobStore } from "./job.ts";

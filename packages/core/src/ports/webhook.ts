@@ -1,4 +1,4 @@
-import type { ApplicationSecrets } from "../application.ts";
+import type { ApplicationSecrets } from "../application/application.ts";
 import type { WebhookAnswer } from "../webhook/answer.ts";
 import type { WebhookProvider } from "../webhook/provider.ts";
 import type { ApplicationRecord } from "./records.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { ApplicationSettings } from "../application.ts";
+import { ApplicationSettings } from "../application/application.ts";
 import { followsBranch, pullRequestDecision, pushDecision } from "./decision.ts";
 import { type PullRequestChange, type Push, repositoryKey } from "./intent.ts";
 

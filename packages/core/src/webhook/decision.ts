@@ -1,4 +1,4 @@
-import type { ApplicationSettings } from "../application.ts";
+import type { ApplicationSettings } from "../application/application.ts";
 import type { PullRequestChange, Push, PushedRepository } from "./intent.ts";
 import { isWatched, type WatchEffort } from "./watch-paths.ts";
 

@@ -1,5 +1,5 @@
 import type { z } from "zod";
-import type { ApplicationSecrets } from "../application.ts";
+import type { ApplicationSecrets } from "../application/application.ts";
 import { DomainError } from "../errors.ts";
 import { BitbucketPush, BitbucketRepositoryEvent, bitbucketPullRequest } from "./bitbucket-payload.ts";
 import { GiteaPullRequest, GithubPullRequest, GithubPush, GithubRepositoryEvent } from "./github-payload.ts";

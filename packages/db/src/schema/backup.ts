@@ -1,13 +1,6 @@
-import type {
-  BackupSettings,
-  BackupStatus,
-  BackupStep,
-  DumpTarget,
-  RestoredTable,
-  RestoreKind,
-  RestoreStep,
-  TableRows,
-} from "@berth/core";
+import type { BackupSettings, BackupStatus } from "@berth/core/backup";
+import type { DumpTarget } from "@berth/core/database";
+import type { BackupStep, RestoredTable, RestoreKind, RestoreStep, TableRows } from "@berth/core/ports";
 import type { Generated } from "kysely";
 import type { Json, NullableJson, Timestamps } from "./column.ts";
 

@@ -1,14 +1,6 @@
-import type {
-  Artifact,
-  DeploymentStatus,
-  JobStatus,
-  JobSubjectType,
-  JobType,
-  ReleaseRole,
-  StepName,
-  StepStatus,
-  Upstream,
-} from "@berth/core";
+import type { Artifact, DeploymentStatus, StepName, StepStatus, Upstream } from "@berth/core/deploy";
+import type { ReleaseRole } from "@berth/core/ports";
+import type { JobStatus, JobSubjectType, JobType } from "@berth/core/server";
 import type { Generated } from "kysely";
 import type { Json, NullableJson, Timestamps } from "./column.ts";
 

@@ -1,11 +1,7 @@
-import type {
-  ApplicationSettings,
-  ApplicationSource,
-  DatabaseEngine,
-  DesiredState,
-  ResourceKind,
-  ServiceContainerKind,
-} from "@berth/core";
+import type { ApplicationSettings, ApplicationSource } from "@berth/core/application";
+import type { DatabaseEngine } from "@berth/core/database";
+import type { DesiredState, ResourceKind } from "@berth/core/resource";
+import type { ServiceContainerKind } from "@berth/core/service";
 import type { ColumnType, Generated } from "kysely";
 import type { Json, Sealed, Timestamps } from "./column.ts";
 

@@ -1,4 +1,4 @@
-import type { ScheduleKind, TaskExecutionStatus } from "@berth/core";
+import type { ScheduleKind, TaskExecutionStatus } from "@berth/core/ports";
 import type { Generated } from "kysely";
 import type { Timestamps } from "./column.ts";
 

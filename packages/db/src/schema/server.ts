@@ -1,4 +1,5 @@
-import type { CloudProviderKind, EngineKind, ProxyStatus, ServerFacts, ServerSettings } from "@berth/core";
+import type { CloudProviderKind, ServerFacts } from "@berth/core/ports";
+import type { EngineKind, ProxyStatus, ServerSettings } from "@berth/core/server";
 import type { ColumnType, Generated, GeneratedAlways } from "kysely";
 import type { Json, Timestamps } from "./column.ts";
 

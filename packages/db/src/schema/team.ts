@@ -1,4 +1,5 @@
-import type { Ability, Role, WebhookAnswer, WebhookProvider } from "@berth/core";
+import type { Ability, Role } from "@berth/core/team";
+import type { WebhookAnswer, WebhookProvider } from "@berth/core/webhook";
 import type { Generated } from "kysely";
 import type { Json, NullableJson, Timestamps } from "./column.ts";
 

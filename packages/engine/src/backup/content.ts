@@ -1,7 +1,8 @@
 import { createHash } from "node:crypto";
 import { Readable } from "node:stream";
 import { createGunzip } from "node:zlib";
-import { type Decompress, type Digest, DomainError } from "@berth/core";
+import { DomainError } from "@berth/core";
+import type { Decompress, Digest } from "@berth/core/ports";
 
 export const digest: Digest = async (content) => {
   const hash = createHash("sha256");

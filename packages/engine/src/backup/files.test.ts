@@ -3,7 +3,8 @@ import { mkdtempSync, readdirSync, renameSync, rmSync, statSync } from "node:fs"
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { gunzipSync } from "node:zlib";
-import { DomainError, type Sink } from "@berth/core";
+import { DomainError } from "@berth/core";
+import type { Sink } from "@berth/core/ports";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { decompress, digest } from "./content.ts";
 import { backupFiles } from "./files.ts";

@@ -4,7 +4,8 @@ import { type FileHandle, mkdir, open, readFile, rename, rm, writeFile } from "n
 import { basename, dirname, join, resolve, sep } from "node:path";
 import { Readable } from "node:stream";
 import { createGzip } from "node:zlib";
-import { type BackupFiles, DomainError, isDomainError, notFound, type Sink, type StoredContent } from "@berth/core";
+import { DomainError, isDomainError, notFound } from "@berth/core";
+import type { BackupFiles, Sink, StoredContent } from "@berth/core/ports";
 
 /** Backups in a folder of this machine. Files have mode 0600, folders 0700. */
 export function backupFiles(root: string): BackupFiles {

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { createServer, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
-import { bucketProblem } from "@berth/core";
+import { bucketProblem } from "@berth/core/backup";
 import { type S3Server, startS3Server } from "@berth/testing";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { digest } from "./content.ts";

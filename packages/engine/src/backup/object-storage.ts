@@ -10,14 +10,8 @@ import {
   S3Client,
 } from "@aws-sdk/client-s3";
 import { Upload } from "@aws-sdk/lib-storage";
-import {
-  DomainError,
-  isDomainError,
-  notFound,
-  type ObjectStorage,
-  type S3Credentials,
-  type S3StorageRecord,
-} from "@berth/core";
+import { DomainError, isDomainError, notFound } from "@berth/core";
+import type { ObjectStorage, S3Credentials, S3StorageRecord } from "@berth/core/ports";
 import { guardedLookup } from "../http/guarded-lookup.ts";
 import { mayConnect, type PrivateHosts } from "../http/private-hosts.ts";
 

@@ -1,4 +1,5 @@
-import { type BuildConfig, DomainError } from "@berth/core";
+import { DomainError } from "@berth/core";
+import type { BuildConfig } from "@berth/core/deploy";
 import { listNames } from "./listing.ts";
 import {
   buildScript,

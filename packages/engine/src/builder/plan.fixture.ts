@@ -1,5 +1,5 @@
-import type { BuildConfig } from "@berth/core";
 import { DomainError } from "@berth/core";
+import type { BuildConfig } from "@berth/core/deploy";
 import { detectPlan } from "./detect.ts";
 import { parsePackageJson } from "./package-json.ts";
 import type { BuildPlan, SourceFacts, WorkspaceFacts } from "./plan.ts";

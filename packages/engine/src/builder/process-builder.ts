@@ -1,6 +1,8 @@
 import { realpath } from "node:fs/promises";
 import { join, relative } from "node:path";
-import { type BuildRequest, DomainError, type FolderArtifact, isDomainError, type WorkIO } from "@berth/core";
+import { DomainError, isDomainError } from "@berth/core";
+import type { BuildRequest, FolderArtifact } from "@berth/core/deploy";
+import type { WorkIO } from "@berth/core/ports";
 import semver from "semver";
 import type { Argv } from "../host/argv.ts";
 import { run } from "../host/local.ts";

@@ -1,7 +1,8 @@
 import { chmodSync, chownSync, existsSync, lstatSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { type BuildConfig, type BuildRequest, isDomainError } from "@berth/core";
+import { isDomainError } from "@berth/core";
+import type { BuildConfig, BuildRequest } from "@berth/core/deploy";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { pidsWithEnv } from "../host/procfs.ts";
 import { isRoot } from "../host/user.ts";

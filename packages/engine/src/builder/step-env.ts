@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import type { BuildRequest } from "@berth/core";
+import type { BuildRequest } from "@berth/core/deploy";
 import type { BuildPlace } from "../process/builder.ts";
 import type { BuildStep } from "./plan.ts";
 

@@ -1,4 +1,4 @@
-import { CloudImage, CloudLocation, CloudServerType, CloudSshKey } from "@berth/core";
+import { CloudImage, CloudLocation, CloudServerType, CloudSshKey } from "@berth/core/server";
 import type { CloudFault } from "@berth/testing";
 import { afterEach, describe, expect, test } from "vitest";
 import { z } from "zod";

@@ -1,4 +1,6 @@
-import { CLOUD_PROVIDERS, type CloudProviderKind, cloudRetryAfterSeconds, DomainError } from "@berth/core";
+import { DomainError } from "@berth/core";
+import { CLOUD_PROVIDERS, type CloudProviderKind } from "@berth/core/ports";
+import { cloudRetryAfterSeconds } from "@berth/core/server";
 import { guardedFetch, HttpFault } from "../http/guarded-fetch.ts";
 import type { PrivateHosts } from "../http/private-hosts.ts";
 

@@ -1,4 +1,5 @@
-import { type CloudProviders, DomainError } from "@berth/core";
+import { DomainError } from "@berth/core";
+import type { CloudProviders } from "@berth/core/ports";
 import {
   type CloudServer,
   type HetznerOptions,

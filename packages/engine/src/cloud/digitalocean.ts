@@ -1,4 +1,5 @@
-import { type CloudProvider, DomainError } from "@berth/core";
+import { DomainError } from "@berth/core";
+import type { CloudProvider } from "@berth/core/ports";
 import { answered, type CloudHttpOptions, cloudHttp } from "./cloud-http.ts";
 
 export const DIGITALOCEAN_URL = "https://api.digitalocean.com/v2";

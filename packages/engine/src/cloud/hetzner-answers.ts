@@ -1,4 +1,5 @@
-import { CloudImage, CloudLocation, CloudServerType, CloudSshKey, DomainError, type FieldErrors } from "@berth/core";
+import { DomainError, type FieldErrors } from "@berth/core";
+import { CloudImage, CloudLocation, CloudServerType, CloudSshKey } from "@berth/core/server";
 import { z } from "zod";
 
 // What is read of Hetzner's answers, in its documented shapes. Further keys are nobody's business here.

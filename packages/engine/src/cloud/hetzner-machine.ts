@@ -1,4 +1,5 @@
-import { DomainError, invalid, type Machine, type NewMachine } from "@berth/core";
+import { DomainError, invalid } from "@berth/core";
+import type { Machine, NewMachine } from "@berth/core/ports";
 import type { CloudQuestion } from "./cloud-http.ts";
 import { CreatedServer, FoundServers, type HetznerRefusal, type HetznerServer, read } from "./hetzner-answers.ts";
 import { type HetznerClient, refusalIn, refused } from "./hetzner-client.ts";

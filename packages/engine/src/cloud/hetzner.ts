@@ -1,4 +1,4 @@
-import type { MachineProvider } from "@berth/core";
+import type { MachineProvider } from "@berth/core/ports";
 import { answered, type CloudHttpOptions } from "./cloud-http.ts";
 import { Image, Location, ServerType, SshKey } from "./hetzner-answers.ts";
 import { hetznerClient, refusalIn, refused } from "./hetzner-client.ts";

@@ -1,4 +1,4 @@
-import type { NewMachine } from "@berth/core";
+import type { NewMachine } from "@berth/core/ports";
 import type { CloudFault } from "@berth/testing";
 import { afterEach, describe, expect, test } from "vitest";
 import { type CloudBench, cloudBench, refusalOf, TOKEN } from "./cloud.fixture.ts";

@@ -1,4 +1,4 @@
-import type { CloudProviders } from "@berth/core";
+import type { CloudProviders } from "@berth/core/ports";
 import type { CloudHttpOptions } from "./cloud-http.ts";
 import { DIGITALOCEAN_URL, digitalocean } from "./digitalocean.ts";
 import { HETZNER_URL, hetzner } from "./hetzner.ts";

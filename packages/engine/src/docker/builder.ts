@@ -1,4 +1,5 @@
-import type { BuildRequest, ImageArtifact, StackArtifact, WorkIO } from "@berth/core";
+import type { BuildRequest, ImageArtifact, StackArtifact } from "@berth/core/deploy";
+import type { WorkIO } from "@berth/core/ports";
 
 /** Makes the images that one server's Docker engine starts. The engine asks; how they come about is the builder's matter. */
 export interface ImageBuilder {

@@ -1,4 +1,4 @@
-import { planCleanup, type SeenObject } from "@berth/core";
+import { planCleanup, type SeenObject } from "@berth/core/server";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { hasEngine, type ImageSuite, imageSuite } from "./builder/image.fixture.ts";
 import { dockerCleaner } from "./cleanup.ts";

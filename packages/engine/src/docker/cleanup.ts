@@ -1,4 +1,4 @@
-import type { CleanupOperation, SeenObject, ServerCleaner } from "@berth/core";
+import type { CleanupOperation, SeenObject, ServerCleaner } from "@berth/core/server";
 import type Docker from "dockerode";
 import { builtBy, refIn } from "./builder/names.ts";
 import { engineError, statusCodeOf } from "./client.ts";

@@ -2,7 +2,9 @@ import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import type { Duplex } from "node:stream";
 import { setTimeout as delay } from "node:timers/promises";
-import { type CommandIO, type CommandResult, type DatabaseCommand, isDomainError } from "@berth/core";
+import { isDomainError } from "@berth/core";
+import type { DatabaseCommand } from "@berth/core/database";
+import type { CommandIO, CommandResult } from "@berth/core/ports";
 import type Docker from "dockerode";
 import { splitLines } from "../host/lines.ts";
 import {

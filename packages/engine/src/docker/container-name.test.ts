@@ -1,5 +1,5 @@
-import type { ReleaseSpec } from "@berth/core";
-import { containerName } from "@berth/core";
+import type { ReleaseSpec } from "@berth/core/deploy";
+import { containerName } from "@berth/core/deploy";
 import { describeDocker } from "@berth/testing";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { type DockerWorld, dockerWorld, IMAGES, io, specOf } from "./docker.fixture.ts";

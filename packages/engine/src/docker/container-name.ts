@@ -1,4 +1,5 @@
-import { containerName, DomainError, type ReleaseRef } from "@berth/core";
+import { DomainError } from "@berth/core";
+import { containerName, type ReleaseRef } from "@berth/core/deploy";
 import type Docker from "dockerode";
 import type { ContainerInspectInfo } from "dockerode";
 import { statusCodeOf } from "./client.ts";

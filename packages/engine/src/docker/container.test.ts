@@ -1,4 +1,4 @@
-import { readRunOptions } from "@berth/core";
+import { readRunOptions } from "@berth/core/application";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { createOptions, NO_CONTAINER_OPTIONS } from "./container.ts";

@@ -1,13 +1,13 @@
 import { createHash } from "node:crypto";
+import { NO_RUN_OPTIONS } from "@berth/core/application";
 import {
   type ContainerOptions,
   containerName,
   type Gpus,
-  NO_RUN_OPTIONS,
   type ReleaseSpec,
   type RunOptions,
   type StorageMount,
-} from "@berth/core";
+} from "@berth/core/deploy";
 import type { ContainerCreateOptions, DeviceRequest, HostConfig, MountConfig, PortMap } from "dockerode";
 import { LABELS, releaseLabels, uninherited } from "./labels.ts";
 import { volumeName } from "./volumes.ts";

@@ -2,16 +2,14 @@ import { randomBytes } from "node:crypto";
 import {
   type DatabaseCreate,
   type DatabaseEngine,
-  type DatabaseRecord,
   databaseEngine,
-  databaseSpec,
   databaseUrls,
   fieldValues,
   newDatabase,
-  newEnv,
-  type ReleaseSpec,
-  type StorageRecord,
-} from "@berth/core";
+} from "@berth/core/database";
+import { databaseSpec, type ReleaseSpec } from "@berth/core/deploy";
+import { newEnv } from "@berth/core/env";
+import type { DatabaseRecord, StorageRecord } from "@berth/core/ports";
 
 const uuid = () => randomBytes(8).toString("hex");
 const TIMES = { created_at: new Date(0), updated_at: new Date(0) };

@@ -1,4 +1,4 @@
-import type { ReleaseSpec } from "@berth/core";
+import type { ReleaseSpec } from "@berth/core/deploy";
 import { describeDocker, TEST_CLIENTS, type TestClient } from "@berth/testing";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { databaseReleases, script } from "./database.fixture.ts";

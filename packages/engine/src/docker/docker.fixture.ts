@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { Readable } from "node:stream";
-import type { ImageArtifact, ReleaseRef, ReleaseSpec } from "@berth/core";
+import type { ImageArtifact, ReleaseRef, ReleaseSpec } from "@berth/core/deploy";
 import type { DockerFixture } from "@berth/testing";
 import type Docker from "dockerode";
 import { CONFORMANCE_APP } from "../conformance-app.ts";

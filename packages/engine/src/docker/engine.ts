@@ -1,16 +1,7 @@
-import {
-  containersNamed,
-  DomainError,
-  type Engine,
-  type EngineCapabilities,
-  type EngineImages,
-  isDomainError,
-  notFound,
-  type ReleaseRef,
-  type ReleaseSpec,
-  type ReleaseUsage,
-  type WorkIO,
-} from "@berth/core";
+import { DomainError, isDomainError, notFound } from "@berth/core";
+import { containersNamed } from "@berth/core/compose";
+import type { ReleaseRef, ReleaseSpec } from "@berth/core/deploy";
+import type { Engine, EngineCapabilities, EngineImages, ReleaseUsage, WorkIO } from "@berth/core/ports";
 import type Docker from "dockerode";
 import type { Host } from "../host/host.ts";
 import type { ImageBuilder } from "./builder.ts";

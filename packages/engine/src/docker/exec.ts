@@ -1,6 +1,7 @@
 import { finished } from "node:stream/promises";
 import { setTimeout as delay } from "node:timers/promises";
-import { DomainError, type ExecResult, isDomainError } from "@berth/core";
+import { DomainError, isDomainError } from "@berth/core";
+import type { ExecResult } from "@berth/core/ports";
 import type Docker from "dockerode";
 import { splitLines } from "../host/lines.ts";
 import { statusCodeOf } from "./client.ts";

@@ -1,5 +1,5 @@
 import { posix } from "node:path";
-import type { FileMount } from "@berth/core";
+import type { FileMount } from "@berth/core/deploy";
 import type Docker from "dockerode";
 import { Header, Parser, Pax } from "tar";
 import { statusCodeOf } from "./client.ts";

@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { createServer, connect as dial, type Socket } from "node:net";
-import type { Forward } from "@berth/core";
+import type { Forward } from "@berth/core/ports";
 import { describeDocker } from "@berth/testing";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { freePort } from "../host/sshd.fixture.ts";

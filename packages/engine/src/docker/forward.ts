@@ -1,5 +1,6 @@
-import type { FileMount, Forward, Forwarder, PresentForward } from "@berth/core";
 import { DomainError, isDomainError } from "@berth/core";
+import type { FileMount } from "@berth/core/deploy";
+import type { Forward, Forwarder, PresentForward } from "@berth/core/ports";
 import type Docker from "dockerode";
 import type { ContainerCreateOptions } from "dockerode";
 import { z } from "zod";

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Readable } from "node:stream";
-import type { EngineImages } from "@berth/core";
+import type { EngineImages } from "@berth/core/ports";
 import {
   describeDocker,
   registryLogins,

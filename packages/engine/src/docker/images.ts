@@ -1,13 +1,7 @@
 import { Readable } from "node:stream";
-import {
-  DomainError,
-  type EngineImage,
-  type EngineImages,
-  isDomainError,
-  type RegistryImage,
-  registryOf,
-  type WorkIO,
-} from "@berth/core";
+import { DomainError, isDomainError } from "@berth/core";
+import type { EngineImage, EngineImages, RegistryImage, WorkIO } from "@berth/core/ports";
+import { registryOf } from "@berth/core/server";
 import type Docker from "dockerode";
 import { withoutFiles } from "./archive-filter.ts";
 import { isOwnName } from "./builder/names.ts";

@@ -1,4 +1,6 @@
-import { type DiskSpace, isDomainError, type ServerFacts, type ServerInspection } from "@berth/core";
+import { isDomainError } from "@berth/core";
+import type { ServerFacts, ServerInspection } from "@berth/core/ports";
+import type { DiskSpace } from "@berth/core/server";
 import { z } from "zod";
 import type { Host } from "../host/host.ts";
 import { engineJson } from "./engine-json.ts";

@@ -1,4 +1,4 @@
-import type { ReleaseRef, ReleaseSpec } from "@berth/core";
+import type { ReleaseRef, ReleaseSpec } from "@berth/core/deploy";
 
 /** What every object that Berth makes on a server carries. It changes and removes nothing that does not. */
 export const LABELS = {

@@ -1,4 +1,4 @@
-import type { LogLine, LogQuery } from "@berth/core";
+import type { LogLine, LogQuery } from "@berth/core/ports";
 import type Docker from "dockerode";
 import { statusCodeOf } from "./client.ts";
 import { type Frame, readFrames } from "./frames.ts";

@@ -1,4 +1,6 @@
-import { DomainError, type ObjectOwner, type ServerObject } from "@berth/core";
+import { DomainError } from "@berth/core";
+import type { ServerObject } from "@berth/core/compose";
+import type { ObjectOwner } from "@berth/core/deploy";
 import type Docker from "dockerode";
 import { statusCodeOf } from "./client.ts";
 import { LABELS, type Labels, labelOf } from "./labels.ts";

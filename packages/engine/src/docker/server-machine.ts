@@ -1,4 +1,4 @@
-import type { ServerMachine } from "@berth/core";
+import type { ServerMachine } from "@berth/core/ports";
 import type { Host } from "../host/host.ts";
 import { inspectServer, pingServer, serverDisk } from "./inspect-server.ts";
 import { installEngine } from "./install-engine.ts";

@@ -1,5 +1,7 @@
 import { posix } from "node:path";
-import { DomainError, type ReleaseSpec, type WorkIO } from "@berth/core";
+import { DomainError } from "@berth/core";
+import type { ReleaseSpec } from "@berth/core/deploy";
+import type { WorkIO } from "@berth/core/ports";
 import type Docker from "dockerode";
 import type { ContainerCreateOptions } from "dockerode";
 import type { Host } from "../host/host.ts";

@@ -5,7 +5,7 @@ import {
   type ReleaseRef,
   type ReleaseState,
   stackState,
-} from "@berth/core";
+} from "@berth/core/deploy";
 import type { ContainerInspectInfo } from "dockerode";
 import { LABELS, type Labels, labelOf } from "./labels.ts";
 

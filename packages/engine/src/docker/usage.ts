@@ -1,4 +1,4 @@
-import type { ReleaseUsage, TransferredBytes } from "@berth/core";
+import type { ReleaseUsage, TransferredBytes } from "@berth/core/ports";
 import type Docker from "dockerode";
 import type { ContainerStats } from "dockerode";
 import { statusCodeOf } from "./client.ts";

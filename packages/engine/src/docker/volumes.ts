@@ -1,4 +1,5 @@
-import { DomainError, type StorageMount, type VolumeMount } from "@berth/core";
+import { DomainError } from "@berth/core";
+import type { StorageMount, VolumeMount } from "@berth/core/deploy";
 import type Docker from "dockerode";
 import { statusCodeOf } from "./client.ts";
 import { LABELS, type Labels, labelFilter, ownedLabels } from "./labels.ts";

@@ -1,4 +1,4 @@
-import type { ReleaseState } from "@berth/core";
+import type { ReleaseState } from "@berth/core/deploy";
 import { describeDocker } from "@berth/testing";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import type { Host } from "../host/host.ts";

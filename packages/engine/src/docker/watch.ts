@@ -1,4 +1,4 @@
-import type { ReleaseContainer, ReleaseRef, ReleaseState } from "@berth/core";
+import type { ReleaseContainer, ReleaseRef, ReleaseState } from "@berth/core/deploy";
 import type Docker from "dockerode";
 import type { ContainerInspectInfo } from "dockerode";
 import { statusCodeOf } from "./client.ts";

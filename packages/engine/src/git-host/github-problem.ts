@@ -1,4 +1,5 @@
-import { DomainError, type GitHostLogin } from "@berth/core";
+import { DomainError } from "@berth/core";
+import type { GitHostLogin } from "@berth/core/ports";
 import { HttpFault } from "../http/guarded-fetch.ts";
 
 interface Circumstances {

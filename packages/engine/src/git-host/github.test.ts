@@ -1,5 +1,7 @@
 import { generateKeyPairSync } from "node:crypto";
-import { DomainError, type GitHostLogin, LISTED_MAX } from "@berth/core";
+import { DomainError } from "@berth/core";
+import type { GitHostLogin } from "@berth/core/ports";
+import { LISTED_MAX } from "@berth/core/source";
 import { type GithubServer, startGithubServer } from "@berth/testing";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { githubHost } from "./github.ts";

@@ -1,14 +1,13 @@
 import { isIP } from "node:net";
+import type { GitHost, GitHostLogin } from "@berth/core/ports";
 import {
   BranchPage,
-  type GitHost,
-  type GitHostLogin,
   HostedRepository,
   InstallationToken,
   LISTED_MAX,
   type RepositoryName,
   RepositoryPage,
-} from "@berth/core";
+} from "@berth/core/source";
 import { createAppAuth } from "@octokit/auth-app";
 import { request as octokitRequest } from "@octokit/request";
 import { type GuardedFetch, guardedFetch } from "../http/guarded-fetch.ts";

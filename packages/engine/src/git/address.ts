@@ -1,6 +1,7 @@
 import { lookup } from "node:dns/promises";
 import { connect, isIP } from "node:net";
-import { DomainError, defaultGitPort, type GitUrl } from "@berth/core";
+import { DomainError } from "@berth/core";
+import { defaultGitPort, type GitUrl } from "@berth/core/source";
 import { mayConnect, type PrivateHosts } from "../http/private-hosts.ts";
 
 /** One address of a host, proven to take connections. What connects later must use this one, not the name again. */

@@ -1,7 +1,9 @@
 import { readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { DomainError, formatGitUrl, type GitCredentials, type GitUrl, isDomainError } from "@berth/core";
+import { DomainError, isDomainError } from "@berth/core";
+import type { GitCredentials } from "@berth/core/ports";
+import { formatGitUrl, type GitUrl } from "@berth/core/source";
 import { run } from "../host/local.ts";
 import { type ReachedAddress, reach } from "./address.ts";
 import { collector, GIT_GRACE_SECONDS, type GitContext } from "./git-context.ts";

@@ -1,19 +1,15 @@
 import { mkdir, realpath, rm } from "node:fs/promises";
 import { join, relative } from "node:path";
+import { DomainError } from "@berth/core";
+import type { Checkout, GitCredentials, SourceFetcher, SourceSpec, WorkIO } from "@berth/core/ports";
 import {
-  type Checkout,
-  DomainError,
   formatGitUrl,
-  type GitCredentials,
   type GitUrl,
   parseGitRef,
   parseGitRevision,
   parseGitUrl,
-  type SourceFetcher,
-  type SourceSpec,
   UPLOAD_LIMITS,
-  type WorkIO,
-} from "@berth/core";
+} from "@berth/core/source";
 import type { PrivateHosts } from "../http/private-hosts.ts";
 import type { ArchiveContent } from "./archive-entries.ts";
 import { MirrorDamaged, type Remote } from "./fetch.ts";

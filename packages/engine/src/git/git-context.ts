@@ -1,5 +1,5 @@
 import { Writable } from "node:stream";
-import type { WorkIO } from "@berth/core";
+import type { WorkIO } from "@berth/core/ports";
 import { type RunResult, run } from "../host/local.ts";
 import type { PrivateHosts } from "../http/private-hosts.ts";
 import type { ArchiveLimits } from "./archive-entries.ts";

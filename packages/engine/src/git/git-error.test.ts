@@ -1,4 +1,4 @@
-import { parseGitUrl } from "@berth/core";
+import { parseGitUrl } from "@berth/core/source";
 import { describe, expect, test } from "vitest";
 import { gitFailure } from "./git-error.ts";
 

@@ -1,4 +1,5 @@
-import { DomainError, type ErrorCode, formatGitUrl, type GitUrl } from "@berth/core";
+import { DomainError, type ErrorCode } from "@berth/core";
+import { formatGitUrl, type GitUrl } from "@berth/core/source";
 
 /** What a failed exchange with a repository's server means. */
 export type GitFailure =

@@ -1,6 +1,8 @@
 import { chmod, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { DomainError, formatGitUrl, type GitCredentials, type GitUrl } from "@berth/core";
+import { DomainError } from "@berth/core";
+import type { GitCredentials } from "@berth/core/ports";
+import { formatGitUrl, type GitUrl } from "@berth/core/source";
 import type { ReachedAddress } from "./address.ts";
 import { removeLeftovers } from "./leftovers.ts";
 

@@ -1,7 +1,8 @@
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { isDomainError, type SourceSpec } from "@berth/core";
+import { isDomainError } from "@berth/core";
+import type { SourceSpec } from "@berth/core/ports";
 import { createRepository, hostileValues, startGitServer, type TestRepository } from "@berth/testing";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { sourceFetcher } from "./fetcher.ts";

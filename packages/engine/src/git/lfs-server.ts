@@ -1,4 +1,5 @@
-import { DomainError, formatGitUrl, type GitUrl, isDomainError } from "@berth/core";
+import { DomainError, isDomainError } from "@berth/core";
+import { formatGitUrl, type GitUrl } from "@berth/core/source";
 import { toShell } from "../host/argv.ts";
 import { run } from "../host/local.ts";
 import { reach } from "./address.ts";

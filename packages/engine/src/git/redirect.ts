@@ -1,4 +1,5 @@
-import { DomainError, formatGitUrl, type GitUrl, parseGitUrl } from "@berth/core";
+import { DomainError } from "@berth/core";
+import { formatGitUrl, type GitUrl, parseGitUrl } from "@berth/core/source";
 import type { GuardedHttp } from "./guarded-http.ts";
 
 const SUFFIX = "/info/refs?service=git-upload-pack";

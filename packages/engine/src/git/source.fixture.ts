@@ -1,7 +1,8 @@
 import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { isDomainError, type SourceFetcher, type SourceSpec, type WorkIO } from "@berth/core";
+import { isDomainError } from "@berth/core";
+import type { SourceFetcher, SourceSpec, WorkIO } from "@berth/core/ports";
 import {
   createRepository,
   type GitServer,

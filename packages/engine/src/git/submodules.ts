@@ -1,6 +1,7 @@
 import { lstat } from "node:fs/promises";
 import { join } from "node:path";
-import { DomainError, formatGitUrl, type GitUrl, resolveGitUrl } from "@berth/core";
+import { DomainError } from "@berth/core";
+import { formatGitUrl, type GitUrl, resolveGitUrl } from "@berth/core/source";
 import { type GitContext, localGit } from "./git-context.ts";
 import { mirrorFolder } from "./mirror.ts";
 

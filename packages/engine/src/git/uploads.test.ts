@@ -13,7 +13,8 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
-import { isDomainError, type SourceFetcher } from "@berth/core";
+import { isDomainError } from "@berth/core";
+import type { SourceFetcher } from "@berth/core/ports";
 import { create } from "tar";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { type SourceFetcherOptions, sourceFetcher } from "./fetcher.ts";

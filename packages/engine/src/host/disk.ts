@@ -1,5 +1,5 @@
 import { statfs } from "node:fs/promises";
-import type { DiskSpace } from "@berth/core";
+import type { DiskSpace } from "@berth/core/server";
 
 /** Of the disk that holds the folder, as its own user may use it; `undefined` when it cannot be read. */
 export async function diskSpace(folder: string): Promise<DiskSpace | undefined> {

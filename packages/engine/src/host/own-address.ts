@@ -1,7 +1,7 @@
 import { lookup } from "node:dns/promises";
 import { BlockList, isIP } from "node:net";
 import { hostname, networkInterfaces } from "node:os";
-import type { AddressBook } from "@berth/core";
+import type { AddressBook } from "@berth/core/ports";
 
 interface Machine {
   readonly hostName: () => string;

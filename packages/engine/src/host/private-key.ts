@@ -1,5 +1,7 @@
 import { createHash, createPrivateKey, createPublicKey, type KeyObject } from "node:crypto";
-import { type DomainError, invalidKey, type KeyReader, type ReadKey } from "@berth/core";
+import type { DomainError } from "@berth/core";
+import type { KeyReader, ReadKey } from "@berth/core/ports";
+import { invalidKey } from "@berth/core/source";
 import ssh2, { type ParsedKey } from "ssh2";
 
 /** Reads keys of SSH, in this process. */

@@ -1,4 +1,6 @@
-import { type BuildRequest, DomainError, type FolderArtifact, isDomainError, type WorkIO } from "@berth/core";
+import { DomainError, isDomainError } from "@berth/core";
+import type { BuildRequest, FolderArtifact } from "@berth/core/deploy";
+import type { WorkIO } from "@berth/core/ports";
 import { endGroup } from "../host/group.ts";
 import type { BuildGroup, ProcessBuilder } from "./builder.ts";
 import { pathOf } from "./environment.ts";

@@ -1,4 +1,5 @@
-import type { BuildRequest, FolderArtifact, WorkIO } from "@berth/core";
+import type { BuildRequest, FolderArtifact } from "@berth/core/deploy";
+import type { WorkIO } from "@berth/core/ports";
 import type { HostUser } from "../host/user.ts";
 
 /** Turns a checkout into a folder that can be run, without containers. */

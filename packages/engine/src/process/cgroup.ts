@@ -1,7 +1,8 @@
 import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { DomainError, type ReleaseLimits } from "@berth/core";
+import { DomainError } from "@berth/core";
+import type { ReleaseLimits } from "@berth/core/deploy";
 
 export interface CgroupLimits extends ReleaseLimits {
   readonly processesMax: number;

@@ -1,6 +1,6 @@
 // A control plane to be killed: opens an engine, starts what it is given, and tells on standard output what it did.
 import { readFileSync } from "node:fs";
-import type { ReleaseSpec } from "@berth/core";
+import type { ReleaseSpec } from "@berth/core/deploy";
 import { processEngine } from "./engine.ts";
 import { FAST_SETTINGS, fileBuilder, io } from "./process.fixture.ts";
 

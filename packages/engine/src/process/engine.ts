@@ -1,14 +1,7 @@
 import { dirname, join } from "node:path";
-import {
-  DomainError,
-  type Engine,
-  type EngineCapabilities,
-  isDomainError,
-  notFound,
-  type ReleaseRef,
-  type ReleaseState,
-  type ReleaseUsage,
-} from "@berth/core";
+import { DomainError, isDomainError, notFound } from "@berth/core";
+import type { ReleaseRef, ReleaseState } from "@berth/core/deploy";
+import type { Engine, EngineCapabilities, ReleaseUsage } from "@berth/core/ports";
 import { buildRelease } from "./build.ts";
 import type { ProcessBuilder } from "./builder.ts";
 import { type Cgroups, findCgroups } from "./cgroup.ts";

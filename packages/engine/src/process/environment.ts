@@ -1,4 +1,4 @@
-import type { ReleaseRef, ReleaseSpec } from "@berth/core";
+import type { ReleaseRef, ReleaseSpec } from "@berth/core/deploy";
 import { mountedAt, type ResourcePaths } from "./paths.ts";
 import type { Runtime } from "./runtime.ts";
 

@@ -1,4 +1,5 @@
-import { DomainError, type ExecResult } from "@berth/core";
+import { DomainError } from "@berth/core";
+import type { ExecResult } from "@berth/core/ports";
 import { run } from "../host/local.ts";
 import { releaseEnv } from "./environment.ts";
 import { resourcePaths } from "./paths.ts";

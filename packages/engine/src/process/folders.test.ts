@@ -1,6 +1,7 @@
 import { existsSync, lstatSync, readdirSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { type BuildRequest, DomainError, type ReleaseSpec, type StorageMount } from "@berth/core";
+import { DomainError } from "@berth/core";
+import type { BuildRequest, ReleaseSpec, StorageMount } from "@berth/core/deploy";
 import { describe, expect, test } from "vitest";
 import { CONFIG } from "../builder/plan.fixture.ts";
 import { resourcePaths } from "./paths.ts";

@@ -1,6 +1,6 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import type { ReleaseSpec, StorageMount } from "@berth/core";
+import type { ReleaseSpec, StorageMount } from "@berth/core/deploy";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { spawnDetached } from "../host/detached.ts";
 import { pidsOfUser, pidsWithEnv } from "../host/procfs.ts";

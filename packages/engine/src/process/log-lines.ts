@@ -1,5 +1,6 @@
 import { type FSWatcher, watch } from "node:fs";
-import { invalid, type LogLine, type LogQuery } from "@berth/core";
+import { invalid } from "@berth/core";
+import type { LogLine, LogQuery } from "@berth/core/ports";
 import type { LogFile } from "./log-file.ts";
 
 export interface LogSource {

@@ -1,6 +1,7 @@
 import { chmod, mkdir, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { DomainError, type ReleaseRef, type ReleaseState } from "@berth/core";
+import { DomainError } from "@berth/core";
+import type { ReleaseRef, ReleaseState } from "@berth/core/deploy";
 import { isRoot } from "../host/user.ts";
 import type { Cgroups } from "./cgroup.ts";
 import { lockFolder } from "./folder-lock.ts";

@@ -1,6 +1,7 @@
 import { chmod, chown, mkdir } from "node:fs/promises";
 import { basename, isAbsolute, join, relative } from "node:path";
-import { DomainError, type ReleaseRef, type StorageMount } from "@berth/core";
+import { DomainError } from "@berth/core";
+import type { ReleaseRef, StorageMount } from "@berth/core/deploy";
 import type { HostUser } from "../host/user.ts";
 
 /** The folders of one resource. */

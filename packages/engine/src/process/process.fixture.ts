@@ -1,7 +1,8 @@
 import { chmodSync, chownSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import type { FolderArtifact, ReleaseRef, ReleaseSpec, RunCommand, WorkIO } from "@berth/core";
+import type { FolderArtifact, ReleaseRef, ReleaseSpec, RunCommand } from "@berth/core/deploy";
+import type { WorkIO } from "@berth/core/ports";
 import { CONFIG } from "../builder/plan.fixture.ts";
 import type { ProcessBuilder } from "./builder.ts";
 import { type ProcessEngine, type ProcessEngineOptions, processEngine } from "./engine.ts";

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { readFile, rename, writeFile } from "node:fs/promises";
-import type { DesiredState, ReleaseSpec } from "@berth/core";
+import type { ReleaseSpec } from "@berth/core/deploy";
+import type { DesiredState } from "@berth/core/resource";
 import type { ProcessIdentity } from "../host/identity.ts";
 import type { RunPaths } from "./paths.ts";
 

@@ -1,6 +1,6 @@
 import { lstat, readdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import type { ReleaseRef, ReleaseSpec } from "@berth/core";
+import type { ReleaseRef, ReleaseSpec } from "@berth/core/deploy";
 import { endGroup } from "../host/group.ts";
 import { pidsOfUser } from "../host/procfs.ts";
 import { removeFolder } from "./folder-removal.ts";

@@ -1,6 +1,7 @@
 import { stat } from "node:fs/promises";
 import { setTimeout as delay } from "node:timers/promises";
-import { DomainError, type FolderArtifact, type ReleaseRef, type ReleaseSpec } from "@berth/core";
+import { DomainError } from "@berth/core";
+import type { FolderArtifact, ReleaseRef, ReleaseSpec } from "@berth/core/deploy";
 import { spawnDetached } from "../host/detached.ts";
 import { endGroup, type ProcessGroup } from "../host/group.ts";
 import { identify, isLiving, type ProcessIdentity } from "../host/identity.ts";

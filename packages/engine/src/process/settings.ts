@@ -1,4 +1,4 @@
-import type { ReleaseState } from "@berth/core";
+import type { ReleaseState } from "@berth/core/deploy";
 import { type HostUser, isRoot } from "../host/user.ts";
 import type { Cgroups } from "./cgroup.ts";
 import { LOG_LIMITS, type LogLimits } from "./log-file.ts";

@@ -1,6 +1,7 @@
 import { closeSync, existsSync, openSync, readSync } from "node:fs";
 import { resolve } from "node:path";
-import { DomainError, type FolderArtifact } from "@berth/core";
+import { DomainError } from "@berth/core";
+import type { FolderArtifact } from "@berth/core/deploy";
 import type { Argv } from "../host/argv.ts";
 import type { Runtime } from "./runtime.ts";
 

@@ -1,6 +1,6 @@
 import { chmodSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { ReleaseSpec, StorageMount } from "@berth/core";
+import type { ReleaseSpec, StorageMount } from "@berth/core/deploy";
 import { describe, expect, test } from "vitest";
 import { isRoot } from "../host/user.ts";
 import { resourcePaths, storageFolder } from "./paths.ts";

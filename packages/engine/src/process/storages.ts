@@ -1,6 +1,7 @@
 import { lstat, readdir, readlink } from "node:fs/promises";
 import { dirname, join, posix, relative, resolve } from "node:path";
-import { DomainError, type FileMount, type FolderArtifact, type ReleaseSpec, type StorageMount } from "@berth/core";
+import { DomainError } from "@berth/core";
+import type { FileMount, FolderArtifact, ReleaseSpec, StorageMount } from "@berth/core/deploy";
 import type { Argv } from "../host/argv.ts";
 import { run } from "../host/local.ts";
 import type { HostUser } from "../host/user.ts";

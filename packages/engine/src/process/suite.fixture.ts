@@ -1,5 +1,5 @@
 import { rmSync } from "node:fs";
-import type { ReleaseRef, ReleaseSpec, ReleaseState } from "@berth/core";
+import type { ReleaseRef, ReleaseSpec, ReleaseState } from "@berth/core/deploy";
 import { afterAll, afterEach, beforeAll, beforeEach, vi } from "vitest";
 import { CONFORMANCE_APP } from "../conformance-app.ts";
 import type { ProcessEngine, ProcessEngineOptions } from "./engine.ts";

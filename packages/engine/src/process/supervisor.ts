@@ -1,12 +1,7 @@
 import type { FSWatcher } from "node:fs";
-import {
-  type ContainerState,
-  type DesiredState,
-  DomainError,
-  isDomainError,
-  type ReleaseSpec,
-  type ReleaseState,
-} from "@berth/core";
+import { DomainError, isDomainError } from "@berth/core";
+import type { ContainerState, ReleaseSpec, ReleaseState } from "@berth/core/deploy";
+import type { DesiredState } from "@berth/core/resource";
 import { isLiving } from "../host/identity.ts";
 import { type LogFile, logFile } from "./log-file.ts";
 import { tryWatch } from "./log-lines.ts";

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readFileSync, rmdirSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import type { ReleaseRef, ReleaseSpec } from "@berth/core";
+import type { ReleaseRef, ReleaseSpec } from "@berth/core/deploy";
 import { describe, expect, test, vi } from "vitest";
 import { spawnDetached } from "../host/detached.ts";
 import { pidsWithEnv } from "../host/procfs.ts";

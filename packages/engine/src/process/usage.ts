@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import type { ReleaseUsage } from "@berth/core";
+import type { ReleaseUsage } from "@berth/core/ports";
 import { processStat } from "../host/procfs.ts";
 
 const TICKS_PER_SECOND = 100; // What every Linux tells programs, whatever the kernel itself counts in.

@@ -1,4 +1,4 @@
-import type { Site } from "@berth/core";
+import type { Site } from "@berth/core/ports";
 import { fs } from "./builtins.ts";
 import { createControlServer } from "./control.ts";
 import { createListener } from "./listener.ts";

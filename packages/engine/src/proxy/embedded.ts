@@ -1,7 +1,8 @@
 import { createHash } from "node:crypto";
 import { chmod, mkdir } from "node:fs/promises";
 import { join } from "node:path";
-import { DomainError, type Proxy as ProxyPort, type Site } from "@berth/core";
+import { DomainError } from "@berth/core";
+import type { Proxy as ProxyPort, Site } from "@berth/core/ports";
 import { type HostUser, isRoot } from "../host/user.ts";
 import { readJson, writeJson } from "../process/record.ts";
 import { openInstances, proxyProgram } from "./instances.ts";

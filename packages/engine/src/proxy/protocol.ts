@@ -1,4 +1,4 @@
-import type { Site } from "@berth/core";
+import type { Site } from "@berth/core/ports";
 import type { InFlight } from "./upstream.ts";
 
 /** What the control plane and the proxy's process know of each other: its argument, its files, its requests. */

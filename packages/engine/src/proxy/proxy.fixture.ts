@@ -4,7 +4,8 @@ import { type AddressInfo, connect, type Server as NetServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import type { Site, Upstream } from "@berth/core";
+import type { Upstream } from "@berth/core/deploy";
+import type { Site } from "@berth/core/ports";
 import { type EmbeddedProxy, type EmbeddedProxyOptions, embeddedProxy } from "./embedded.ts";
 
 export const HOST = "127.0.0.1";

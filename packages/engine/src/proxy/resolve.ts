@@ -1,5 +1,5 @@
 import type { IncomingMessage } from "node:http";
-import type { Site } from "@berth/core";
+import type { Site } from "@berth/core/ports";
 import { countHeader, isFramedPlainly } from "./headers.ts";
 import { ambiguousPath, badRequest, type Page, redirect, signIn, unknownCoding, unknownHost } from "./pages.ts";
 import type { ProxyState } from "./state.ts";

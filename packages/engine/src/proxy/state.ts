@@ -1,5 +1,5 @@
 import type { IncomingMessage } from "node:http";
-import type { Site } from "@berth/core";
+import type { Site } from "@berth/core/ports";
 import { givenRequestId } from "./headers.ts";
 import { buildTable, type RouteTable } from "./table.ts";
 import { type Trust, trustIn } from "./trusted.ts";

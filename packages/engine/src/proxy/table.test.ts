@@ -1,5 +1,5 @@
 import { posix } from "node:path";
-import type { Site, SiteRoute } from "@berth/core";
+import type { Site, SiteRoute } from "@berth/core/ports";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { buildTable, findRoute, hostName, hostPort, type RouteEntry } from "./table.ts";

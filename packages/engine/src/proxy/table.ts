@@ -1,4 +1,4 @@
-import type { Site } from "@berth/core";
+import type { Site } from "@berth/core/ports";
 
 /** A site of the table and whose turn it is among its upstreams. */
 export interface SiteEntry {

@@ -1,6 +1,6 @@
 import type { ClientRequest, IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
-import type { Upstream } from "@berth/core";
+import type { Upstream } from "@berth/core/deploy";
 import { http } from "./builtins.ts";
 import { hasBody, upgradeHeaders, upstreamHeaders } from "./headers.ts";
 import { badRequest, brokenAnswer, type Page, sendPage, siteDown } from "./pages.ts";

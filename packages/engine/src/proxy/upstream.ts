@@ -1,6 +1,6 @@
 import type { Agent, ClientRequestArgs } from "node:http";
 import type { Duplex } from "node:stream";
-import type { Upstream } from "@berth/core";
+import type { Upstream } from "@berth/core/deploy";
 import { http } from "./builtins.ts";
 import type { SiteEntry } from "./table.ts";
 

@@ -1,6 +1,6 @@
 import { webcrypto } from "node:crypto";
 import { isIP } from "node:net";
-import type { Authority, CertificateIssuer, CertificateRequest, IssuedCertificate } from "@berth/core";
+import type { Authority, CertificateIssuer, CertificateRequest, IssuedCertificate } from "@berth/core/ports";
 
 /** Short, fast, and taken by every client of the databases. */
 const ALGORITHM = { name: "ECDSA", namedCurve: "P-256", hash: "SHA-256" } as const;

@@ -1,5 +1,5 @@
 import { createHmac, randomUUID } from "node:crypto";
-import type { WebhookProvider } from "@berth/core";
+import type { WebhookProvider } from "@berth/core/webhook";
 import { bitbucketPullRequest, bitbucketPush } from "./bitbucket.ts";
 import type { TestEvent, TestPullRequest, TestPush } from "./facts.ts";
 import { giteaPullRequest, giteaPush } from "./gitea.ts";

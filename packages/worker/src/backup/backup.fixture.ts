@@ -1,20 +1,17 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import {
-  BACKUP_DEFAULTS,
-  type BackupExecutionRecord,
-  type BackupScheduleRecord,
-  type BackupSettings,
-  type DatabaseEngine,
-  type DatabaseRecord,
-  databaseEngine,
-  databaseSpec,
-  engineValues,
-  type ReleaseRecord,
-  type RestoreKind,
-  type RestoreRecord,
-} from "@berth/core";
+import { BACKUP_DEFAULTS, type BackupSettings } from "@berth/core/backup";
+import { type DatabaseEngine, databaseEngine, engineValues } from "@berth/core/database";
+import { databaseSpec } from "@berth/core/deploy";
+import type {
+  BackupExecutionRecord,
+  BackupScheduleRecord,
+  DatabaseRecord,
+  ReleaseRecord,
+  RestoreKind,
+  RestoreRecord,
+} from "@berth/core/ports";
 import {
   backupFiles,
   type DockerEngine,

@@ -1,4 +1,6 @@
-import { type CommandIO, type DatabaseEngine, DomainError, type SystemStores } from "@berth/core";
+import { DomainError } from "@berth/core";
+import type { DatabaseEngine } from "@berth/core/database";
+import type { CommandIO, SystemStores } from "@berth/core/ports";
 import { describe, expect, test } from "vitest";
 import { until } from "../world.fixture.ts";
 import { backupRuns, DONE, endless, isDump, type Program, quick, text, untilKilled } from "./run.fixture.ts";

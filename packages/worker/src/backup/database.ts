@@ -1,19 +1,14 @@
+import { DomainError, notFound } from "@berth/core";
+import { isDumpName } from "@berth/core/backup";
 import {
   type DatabaseCommand,
-  type DatabaseRecord,
-  type DatabaseSecrets,
-  DomainError,
   databaseEngine,
-  type Engine,
   type EngineRow,
   type EngineValues,
   engineValues,
-  isDumpName,
-  notFound,
-  type ReleaseRef,
-  type SystemStores,
-  type TableRows,
-} from "@berth/core";
+} from "@berth/core/database";
+import type { ReleaseRef } from "@berth/core/deploy";
+import type { DatabaseRecord, DatabaseSecrets, Engine, SystemStores, TableRows } from "@berth/core/ports";
 import { type Command, interruptible } from "./program.ts";
 
 export interface KnownDatabase {

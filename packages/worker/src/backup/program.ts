@@ -1,4 +1,5 @@
-import { DomainError, type Engine } from "@berth/core";
+import { DomainError } from "@berth/core";
+import type { Engine } from "@berth/core/ports";
 import { endingOf } from "../held-runs.ts";
 import { pause } from "../wait.ts";
 import type { KnownDatabase } from "./database.ts";

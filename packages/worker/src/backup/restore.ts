@@ -1,19 +1,17 @@
-import {
-  type ClaimedRestore,
-  cancelledRestore,
-  DomainError,
-  databaseEngine,
-  databaseSpec,
-  isDomainError,
-  type ReleaseRecord,
-  type RestoredTable,
-  type RestoreEnd,
-  type RestoreReach,
-  type RestoreStep,
-  type ServerRecord,
-  type TableRows,
-  withoutScripts,
-} from "@berth/core";
+import { DomainError, isDomainError } from "@berth/core";
+import { withoutScripts } from "@berth/core/application";
+import { cancelledRestore, type RestoreReach } from "@berth/core/backup";
+import { databaseEngine } from "@berth/core/database";
+import { databaseSpec } from "@berth/core/deploy";
+import type {
+  ClaimedRestore,
+  ReleaseRecord,
+  RestoredTable,
+  RestoreEnd,
+  RestoreStep,
+  ServerRecord,
+  TableRows,
+} from "@berth/core/ports";
 import { written } from "../held-runs.ts";
 import { pause } from "../wait.ts";
 import {

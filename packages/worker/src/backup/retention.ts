@@ -1,4 +1,5 @@
-import { BACKUP_PLACES, type ClaimedBackup, expiredCopies, retentionRule } from "@berth/core";
+import { BACKUP_PLACES, expiredCopies, retentionRule } from "@berth/core/backup";
+import type { ClaimedBackup } from "@berth/core/ports";
 import { type BackupDeps, openStorage } from "./tools.ts";
 
 /** Gives up the copies that the rules of a schedule do not keep, as they are now: they may have changed since the claim. */

@@ -1,4 +1,5 @@
-import { CANCELLED_BY_USER, isDomainError } from "@berth/core";
+import { isDomainError } from "@berth/core";
+import { CANCELLED_BY_USER } from "@berth/core/backup";
 import { endingOf, type RunEnding } from "../held-runs.ts";
 
 /** How long a run may go on, and why it ended. */

@@ -1,18 +1,10 @@
 import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import {
-  BACKUP_DEFAULTS,
-  type BackupSettings,
-  type CommandIO,
-  type CommandResult,
-  type DatabaseCommand,
-  type DatabaseEngine,
-  DomainError,
-  type Engine,
-  type ReleaseRecord,
-  type RestoreKind,
-} from "@berth/core";
+import { DomainError } from "@berth/core";
+import { BACKUP_DEFAULTS, type BackupSettings } from "@berth/core/backup";
+import type { DatabaseCommand, DatabaseEngine } from "@berth/core/database";
+import type { CommandIO, CommandResult, Engine, ReleaseRecord, RestoreKind } from "@berth/core/ports";
 import { backupFiles, decompress, digest, objectStorage } from "@berth/engine";
 import {
   type TestDatabase,

@@ -1,4 +1,5 @@
-import { DomainError, type ObjectStorage, type SystemStores } from "@berth/core";
+import { DomainError } from "@berth/core";
+import type { ObjectStorage, SystemStores } from "@berth/core/ports";
 import { testUuid } from "@berth/testing";
 import { expect, test } from "vitest";
 import { until } from "../world.fixture.ts";

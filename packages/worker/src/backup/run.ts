@@ -1,15 +1,14 @@
-import {
-  type BackupEnd,
-  type BackupHold,
-  type BackupPlaces,
-  type BackupStep,
-  CANCELLED_BACKUP,
-  type ClaimedBackup,
-  DomainError,
-  isDomainError,
-  type StoredContent,
-  type TableRows,
-} from "@berth/core";
+import { DomainError, isDomainError } from "@berth/core";
+import { CANCELLED_BACKUP } from "@berth/core/backup";
+import type {
+  BackupEnd,
+  BackupHold,
+  BackupPlaces,
+  BackupStep,
+  ClaimedBackup,
+  StoredContent,
+  TableRows,
+} from "@berth/core/ports";
 import { written } from "../held-runs.ts";
 import {
   countRows,

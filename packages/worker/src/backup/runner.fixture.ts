@@ -1,4 +1,4 @@
-import type { Engine, ReleaseRecord, ServerRecord, SystemStores } from "@berth/core";
+import type { Engine, ReleaseRecord, ServerRecord, SystemStores } from "@berth/core/ports";
 import { redactor } from "@berth/engine";
 import { testUuid } from "@berth/testing";
 import type { HeldRunner } from "../held-runs.ts";

@@ -1,4 +1,5 @@
-import { type ClaimedBackup, type ClaimedRestore, isDomainError } from "@berth/core";
+import { isDomainError } from "@berth/core";
+import type { ClaimedBackup, ClaimedRestore } from "@berth/core/ports";
 import { createHeldRunner, type HeldRunner, pruning } from "../held-runs.ts";
 import type { Pulse } from "../pulse.ts";
 import type { ScheduledKind } from "../scheduler.ts";

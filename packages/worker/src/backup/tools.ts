@@ -1,3 +1,4 @@
+import { DomainError } from "@berth/core";
 import type {
   BackupFiles,
   Decompress,
@@ -6,8 +7,7 @@ import type {
   S3Credentials,
   S3StorageRecord,
   SystemStores,
-} from "@berth/core";
-import { DomainError } from "@berth/core";
+} from "@berth/core/ports";
 import type { ValidationDeps } from "../server-validation.ts";
 
 /** What backups are kept with. */

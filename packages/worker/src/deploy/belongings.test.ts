@@ -1,4 +1,4 @@
-import type { ObjectOwner, ReleaseSpec } from "@berth/core";
+import type { ObjectOwner, ReleaseSpec } from "@berth/core/deploy";
 import { type TestDatabase, testApplication, testDatabase, testPlace, testTeam } from "@berth/testing";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { requireOwnBelongings } from "./belongings.ts";

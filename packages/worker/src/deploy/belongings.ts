@@ -1,4 +1,6 @@
-import { DomainError, isForeign, namedBy, type ReleaseSpec, type SystemStores } from "@berth/core";
+import { DomainError } from "@berth/core";
+import { isForeign, namedBy, type ReleaseSpec } from "@berth/core/deploy";
+import type { SystemStores } from "@berth/core/ports";
 import type { ServerHands } from "../hands.ts";
 
 /**

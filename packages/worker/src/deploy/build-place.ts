@@ -1,4 +1,5 @@
-import { chooseBuildServer, type Engine, type ServerRecord } from "@berth/core";
+import type { Engine, ServerRecord } from "@berth/core/ports";
+import { chooseBuildServer } from "@berth/core/server";
 import { pause } from "../wait.ts";
 import type { StepContext } from "./context.ts";
 import { fenced } from "./fence.ts";

@@ -1,4 +1,6 @@
-import { type ApplicationRecord, type ApplicationSettings, DomainError } from "@berth/core";
+import { DomainError } from "@berth/core";
+import type { ApplicationSettings } from "@berth/core/application";
+import type { ApplicationRecord } from "@berth/core/ports";
 import { type TestDatabase, testDatabase } from "@berth/testing";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { life } from "../mortal.fixture.ts";

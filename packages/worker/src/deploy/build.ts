@@ -1,4 +1,7 @@
-import { DomainError, isLocalHost, isOwnMachine, type Step } from "@berth/core";
+import { DomainError } from "@berth/core";
+import { isLocalHost } from "@berth/core/application";
+import type { Step } from "@berth/core/deploy";
+import { isOwnMachine } from "@berth/core/server";
 import { chooseBuildPlace, otherBuildPlace } from "./build-place.ts";
 import type { Built, CheckedOut } from "./checkout.ts";
 import type { StepContext } from "./context.ts";

@@ -1,4 +1,5 @@
-import { type Artifact, DomainError, type Step } from "@berth/core";
+import { DomainError } from "@berth/core";
+import type { Artifact, Step } from "@berth/core/deploy";
 import type { StepContext } from "./context.ts";
 import { fenced } from "./fence.ts";
 

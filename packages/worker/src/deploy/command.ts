@@ -1,12 +1,7 @@
-import {
-  commandContainer,
-  containersNamed,
-  DomainError,
-  isDomainError,
-  type ReleaseContainer,
-  type ReleaseRecord,
-  type ReleaseRef,
-} from "@berth/core";
+import { DomainError, isDomainError } from "@berth/core";
+import { containersNamed } from "@berth/core/compose";
+import { commandContainer, type ReleaseContainer, type ReleaseRef } from "@berth/core/deploy";
+import type { ReleaseRecord } from "@berth/core/ports";
 import type { StepContext } from "./context.ts";
 
 /** What a user's command does is not known to be safe twice, so each is recorded before and after it. */

@@ -1,17 +1,6 @@
-import type {
-  Checkout,
-  Clock,
-  DeployedKind,
-  DeployInput,
-  DeploySubject,
-  Engine,
-  ReleaseRef,
-  ResolvedEnvs,
-  ServerRecord,
-  SourceFetcher,
-  SystemStores,
-  WorkIO,
-} from "@berth/core";
+import type { DeployedKind, DeployInput, DeploySubject, ReleaseRef } from "@berth/core/deploy";
+import type { ResolvedEnvs } from "@berth/core/env";
+import type { Checkout, Clock, Engine, ServerRecord, SourceFetcher, SystemStores, WorkIO } from "@berth/core/ports";
 import type { ServerHands } from "../hands.ts";
 import type { WorkerDeps } from "../ports.ts";
 import type { WorkerSettings } from "../settings.ts";

@@ -1,4 +1,4 @@
-import type { StackArtifact } from "@berth/core";
+import type { StackArtifact } from "@berth/core/deploy";
 import { type TestDatabase, testDatabase } from "@berth/testing";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { life } from "../mortal.fixture.ts";

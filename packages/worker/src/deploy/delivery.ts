@@ -1,12 +1,6 @@
-import {
-  type Artifact,
-  type EngineImages,
-  type ImageArtifact,
-  isDomainError,
-  type RegistryImage,
-  registryImages,
-  type StackImage,
-} from "@berth/core";
+import { isDomainError } from "@berth/core";
+import { type Artifact, type ImageArtifact, registryImages, type StackImage } from "@berth/core/deploy";
+import type { EngineImages, RegistryImage } from "@berth/core/ports";
 import type { ServerHands } from "../hands.ts";
 import { imagesOf, lostImages } from "../lost-image.ts";
 import type { BuildPlace } from "./build-place.ts";

@@ -1,4 +1,6 @@
-import { type DeploymentRecord, DomainError, newStorage } from "@berth/core";
+import { DomainError } from "@berth/core";
+import type { DeploymentRecord } from "@berth/core/ports";
+import { newStorage } from "@berth/core/storage";
 import { type TestDatabase, testDatabase, testDatabaseResource, testPlace, testUuid } from "@berth/testing";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { openWorld, until, type World } from "../world.fixture.ts";

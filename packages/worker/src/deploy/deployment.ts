@@ -1,13 +1,7 @@
-import {
-  type DeploymentRecord,
-  type DeploymentStep,
-  deployedKind,
-  inlineSecrets,
-  isDomainError,
-  type Lease,
-  STEP_NAMES,
-  type StepName,
-} from "@berth/core";
+import { isDomainError } from "@berth/core";
+import { inlineSecrets } from "@berth/core/compose";
+import { type DeploymentStep, deployedKind, STEP_NAMES, type StepName } from "@berth/core/deploy";
+import type { DeploymentRecord, Lease } from "@berth/core/ports";
 import { claimsOf } from "../claims.ts";
 import type { ServerHands } from "../hands.ts";
 import type { WorkerDeps } from "../ports.ts";

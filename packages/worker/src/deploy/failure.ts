@@ -1,4 +1,5 @@
-import { DomainError, isDomainError, type StepName } from "@berth/core";
+import { DomainError, isDomainError } from "@berth/core";
+import type { StepName } from "@berth/core/deploy";
 import { faultOf } from "./fault.ts";
 import type { Run } from "./progress.ts";
 

@@ -1,4 +1,4 @@
-import type { ReleaseSpec } from "@berth/core";
+import type { ReleaseSpec } from "@berth/core/deploy";
 import { STOP_GRACE_SECONDS } from "../settings.ts";
 import { runPreCommand } from "./command.ts";
 import type { StepContext } from "./context.ts";

@@ -1,12 +1,9 @@
+import { DomainError, type ErrorCode, isDomainError } from "@berth/core";
 import {
   BUILT_IN_CHECK,
   crashOf,
-  DomainError,
-  deafUrls,
-  type ErrorCode,
   type HealthCheck,
   type HealthProgress,
-  isDomainError,
   judge,
   NO_PROGRESS,
   OWN_CHECK,
@@ -14,12 +11,8 @@ import {
   portAdvice,
   portProblem,
   problemOf,
-  type ReleaseState,
-  type Step,
-  stackCrash,
-  stackProblem,
-  type Upstream,
-} from "@berth/core";
+} from "@berth/core/application";
+import { deafUrls, type ReleaseState, type Step, stackCrash, stackProblem, type Upstream } from "@berth/core/deploy";
 import { probeRelease } from "../probe.ts";
 import { pause } from "../wait.ts";
 import type { StepContext } from "./context.ts";

@@ -1,4 +1,4 @@
-import type { SystemDeploymentStore } from "@berth/core";
+import type { SystemDeploymentStore } from "@berth/core/ports";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { pulse } from "../pulse.ts";
 import { until } from "../world.fixture.ts";

@@ -1,4 +1,4 @@
-import type { Lease, SystemDeploymentStore } from "@berth/core";
+import type { Lease, SystemDeploymentStore } from "@berth/core/ports";
 import type { Logger } from "../ports.ts";
 import type { Pulse } from "../pulse.ts";
 import type { WorkerSettings } from "../settings.ts";

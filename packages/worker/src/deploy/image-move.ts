@@ -1,4 +1,5 @@
-import { DomainError, type EngineImage, type EngineImages, isDomainError, type WorkIO } from "@berth/core";
+import { DomainError, isDomainError } from "@berth/core";
+import type { EngineImage, EngineImages, WorkIO } from "@berth/core/ports";
 import { pause } from "../wait.ts";
 
 export interface ImagePlace {

@@ -1,4 +1,4 @@
-import { pipeline } from "@berth/core";
+import { pipeline } from "@berth/core/deploy";
 import { build } from "./build.ts";
 import { checkout } from "./checkout.ts";
 import type { StepContext } from "./context.ts";

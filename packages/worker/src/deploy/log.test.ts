@@ -1,4 +1,4 @@
-import type { DeploymentLogLine } from "@berth/core";
+import type { DeploymentLogLine } from "@berth/core/deploy";
 import { redactor } from "@berth/engine";
 import { describe, expect, test } from "vitest";
 import { until } from "../world.fixture.ts";

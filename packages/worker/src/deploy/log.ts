@@ -1,4 +1,5 @@
-import type { Clock, DeploymentLogLine, StepName, SystemDeploymentStore } from "@berth/core";
+import type { DeploymentLogLine, StepName } from "@berth/core/deploy";
+import type { Clock, SystemDeploymentStore } from "@berth/core/ports";
 import type { Logger } from "../ports.ts";
 import type { WorkerSettings } from "../settings.ts";
 import { lane, pause } from "../wait.ts";

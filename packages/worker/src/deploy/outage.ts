@@ -1,4 +1,5 @@
-import { isDomainError, type ServerMachine } from "@berth/core";
+import { isDomainError } from "@berth/core";
+import type { ServerMachine } from "@berth/core/ports";
 import type { ServerHands } from "../hands.ts";
 import type { WorkerSettings } from "../settings.ts";
 import { pause, within } from "../wait.ts";

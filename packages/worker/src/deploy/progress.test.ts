@@ -1,4 +1,4 @@
-import type { StackArtifact } from "@berth/core";
+import type { StackArtifact } from "@berth/core/deploy";
 import { expect, test } from "vitest";
 import { gain, type Run } from "./progress.ts";
 

@@ -1,14 +1,6 @@
-import {
-  type AnyStep,
-  type Artifact,
-  type Checkout,
-  type DeploymentStep,
-  type GitCredentials,
-  inlineSecretsOf,
-  type StepName,
-  type StepStatus,
-  type WorkIO,
-} from "@berth/core";
+import { inlineSecretsOf } from "@berth/core/compose";
+import type { AnyStep, Artifact, DeploymentStep, StepName, StepStatus } from "@berth/core/deploy";
+import type { Checkout, GitCredentials, WorkIO } from "@berth/core/ports";
 import type { Logger } from "../ports.ts";
 import type { WorkerSettings } from "../settings.ts";
 import type { DeployContext, StepContext } from "./context.ts";

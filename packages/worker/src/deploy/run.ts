@@ -1,4 +1,5 @@
-import { DomainError, type SystemStores } from "@berth/core";
+import { DomainError } from "@berth/core";
+import type { SystemStores } from "@berth/core/ports";
 import { within } from "../wait.ts";
 import {
   earlierFailure,

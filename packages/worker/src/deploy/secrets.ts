@@ -1,4 +1,5 @@
-import { type DomainClaim, type EnvRecord, isShared, type ResolvedEnvs } from "@berth/core";
+import { isShared, type ResolvedEnvs } from "@berth/core/env";
+import type { DomainClaim, EnvRecord } from "@berth/core/ports";
 
 /** Values of variables by their names, for what is put together of them. */
 export const valuesByKey = (

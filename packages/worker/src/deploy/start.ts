@@ -1,4 +1,4 @@
-import { composeNames, type Step, type Upstream } from "@berth/core";
+import { composeNames, type Step, type Upstream } from "@berth/core/deploy";
 import { STOP_GRACE_SECONDS } from "../settings.ts";
 import { requireOwnBelongings } from "./belongings.ts";
 import type { Built, CheckedOut } from "./checkout.ts";

@@ -1,4 +1,5 @@
-import { containerStatuses, isDomainError, type Step } from "@berth/core";
+import { isDomainError } from "@berth/core";
+import { containerStatuses, type Step } from "@berth/core/deploy";
 import { pause, within } from "../wait.ts";
 import { runPostCommand, runPreCommand } from "./command.ts";
 import type { StepContext } from "./context.ts";

@@ -1,4 +1,4 @@
-import type { ReleaseRecord } from "@berth/core";
+import type { ReleaseRecord } from "@berth/core/ports";
 
 /** Whether a deployment's release has become the live one, now or before. */
 export const hasTraffic = (release: ReleaseRecord | undefined): boolean =>

@@ -1,4 +1,4 @@
-import { newEnv } from "@berth/core";
+import { newEnv } from "@berth/core/env";
 import { redactor } from "@berth/engine";
 import { type TestDatabase, testDatabase, testUuid } from "@berth/testing";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";

@@ -1,4 +1,4 @@
-import type { StepStatus } from "@berth/core";
+import type { StepStatus } from "@berth/core/deploy";
 import type { Claim, DeploymentDeps, DeploymentOutcome } from "./deployment.ts";
 import { faultOf } from "./fault.ts";
 import type { Hold } from "./hold.ts";

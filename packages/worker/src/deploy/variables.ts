@@ -1,4 +1,5 @@
-import { type ResolvedEnvs, referencesIn, resolveEnvs, type Stores } from "@berth/core";
+import { type ResolvedEnvs, referencesIn, resolveEnvs } from "@berth/core/env";
+import type { Stores } from "@berth/core/ports";
 
 /** The variables of a resource as its containers get them: with what is shared in the place of its references. */
 export async function variablesOf(

@@ -1,4 +1,5 @@
-import { type DeploymentRecord, newStorage } from "@berth/core";
+import type { DeploymentRecord } from "@berth/core/ports";
+import { newStorage } from "@berth/core/storage";
 import { type TestDatabase, testDatabase, testUuid } from "@berth/testing";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { openWorld, until, type World } from "../world.fixture.ts";

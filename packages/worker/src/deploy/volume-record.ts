@@ -1,4 +1,5 @@
-import type { Engine, ReleaseSpec, ResourceRecord, StorageRecord, SystemStores } from "@berth/core";
+import type { ReleaseSpec } from "@berth/core/deploy";
+import type { Engine, ResourceRecord, StorageRecord, SystemStores } from "@berth/core/ports";
 import type { DeployContext } from "./context.ts";
 
 /** From here on a start without one of these volumes is refused: it holds data that an empty one would hide. */

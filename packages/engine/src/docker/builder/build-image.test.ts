@@ -1,6 +1,6 @@
 import { createServer } from "node:net";
 import { join } from "node:path";
-import type { BuildRequest } from "@berth/core";
+import type { BuildRequest } from "@berth/core/deploy";
 import { describeDocker } from "@berth/testing";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { localHost } from "../../host/local-host.ts";

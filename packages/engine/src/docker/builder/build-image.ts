@@ -1,5 +1,6 @@
 import { readFile } from "node:fs/promises";
-import { DomainError, isDomainError, type WorkIO } from "@berth/core";
+import { DomainError, isDomainError } from "@berth/core";
+import type { WorkIO } from "@berth/core/ports";
 import { BrokenOff, GrpcError } from "../buildkit/grpc.ts";
 import { hostGateway, solve } from "../buildkit/solve.ts";
 import type { EnginePlace } from "../buildkit/upgrade.ts";

@@ -1,5 +1,6 @@
 import { basename, dirname, isAbsolute } from "node:path";
-import { DomainError, memoryBytes } from "@berth/core";
+import { DomainError } from "@berth/core";
+import { memoryBytes } from "@berth/core/deploy";
 import type { SharedFolder } from "../buildkit/file-sync.ts";
 
 /** An image that is to be made from a Dockerfile. Paths are absolute and on Berth's own machine. */

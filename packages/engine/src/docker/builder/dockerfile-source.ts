@@ -1,7 +1,8 @@
 import { constants } from "node:fs";
 import { lstat, open, readdir, realpath } from "node:fs/promises";
 import { basename, dirname, join, relative } from "node:path";
-import { type BuildConfig, DomainError } from "@berth/core";
+import { DomainError } from "@berth/core";
+import type { BuildConfig } from "@berth/core/deploy";
 import { isWithin } from "../../builder/facts.ts";
 import { listNames } from "../../builder/listing.ts";
 

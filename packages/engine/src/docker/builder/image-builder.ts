@@ -1,13 +1,8 @@
 import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import { join } from "node:path";
-import {
-  type BuildRequest,
-  DomainError,
-  type ImageArtifact,
-  isDomainError,
-  type StackArtifact,
-  type WorkIO,
-} from "@berth/core";
+import { DomainError, isDomainError } from "@berth/core";
+import type { BuildRequest, ImageArtifact, StackArtifact } from "@berth/core/deploy";
+import type { WorkIO } from "@berth/core/ports";
 import type Docker from "dockerode";
 import type { Host } from "../../host/host.ts";
 import type { ImageBuilder } from "../builder.ts";

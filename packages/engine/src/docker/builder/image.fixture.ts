@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node
 import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import type { BuildConfig, BuildRequest, ImageArtifact } from "@berth/core";
+import type { BuildConfig, BuildRequest, ImageArtifact } from "@berth/core/deploy";
 import type Docker from "dockerode";
 import { expect } from "vitest";
 import { CONFIG } from "../../builder/plan.fixture.ts";

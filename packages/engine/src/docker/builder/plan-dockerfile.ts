@@ -1,4 +1,5 @@
-import { type BuildConfig, DomainError } from "@berth/core";
+import { DomainError } from "@berth/core";
+import type { BuildConfig } from "@berth/core/deploy";
 import semver from "semver";
 import { nodeBins } from "../../builder/detect.ts";
 import type { BuildPlan, BuildStep, PlannedRun, SourceFacts } from "../../builder/plan.ts";

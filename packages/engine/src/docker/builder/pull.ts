@@ -1,13 +1,7 @@
-import {
-  type BuildConfig,
-  DEFAULT_IMAGE_TAG,
-  DomainError,
-  imageReference,
-  isDomainError,
-  readDockerImage,
-  registryOf,
-  type WorkIO,
-} from "@berth/core";
+import { DomainError, isDomainError } from "@berth/core";
+import type { BuildConfig } from "@berth/core/deploy";
+import type { WorkIO } from "@berth/core/ports";
+import { DEFAULT_IMAGE_TAG, imageReference, readDockerImage, registryOf } from "@berth/core/server";
 import type Docker from "dockerode";
 import { z } from "zod";
 import { engineError, reasonOf, statusCodeOf } from "../client.ts";

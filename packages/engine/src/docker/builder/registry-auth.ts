@@ -1,7 +1,8 @@
 import { readFile } from "node:fs/promises";
 import { homedir } from "node:os";
 import { join } from "node:path";
-import { DOCKER_HUB, type RegistryLogin, registryAddress } from "@berth/core";
+import type { RegistryLogin } from "@berth/core/ports";
+import { DOCKER_HUB, registryAddress } from "@berth/core/server";
 import { z } from "zod";
 
 /** What one registry asks for, as the engine's API takes it. */

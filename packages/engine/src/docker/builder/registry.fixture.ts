@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { RegistryLogin } from "@berth/core";
+import type { RegistryLogin } from "@berth/core/ports";
 import type Docker from "dockerode";
 import { vi } from "vitest";
 import { statusCodeOf } from "../client.ts";

@@ -1,7 +1,9 @@
 import { createHmac, randomBytes } from "node:crypto";
 import { readFile, writeFile } from "node:fs/promises";
 import { join, relative } from "node:path";
-import { type BuildConfig, type BuildRequest, DomainError, isDomainError, type WorkIO } from "@berth/core";
+import { DomainError, isDomainError } from "@berth/core";
+import type { BuildConfig, BuildRequest } from "@berth/core/deploy";
+import type { WorkIO } from "@berth/core/ports";
 import { detectPlan } from "../../builder/detect.ts";
 import { folderInside, readFacts } from "../../builder/facts.ts";
 import type { BuildPlan, SourceFacts } from "../../builder/plan.ts";

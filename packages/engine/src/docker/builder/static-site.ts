@@ -1,4 +1,4 @@
-import { type BuildConfig, portsOf } from "@berth/core";
+import { type BuildConfig, portsOf } from "@berth/core/deploy";
 
 /** What nginx serves a static application with: the user's own text, or ours. */
 export function nginxConfiguration(config: BuildConfig, isSpa: boolean): string {

@@ -1,5 +1,7 @@
 import { join } from "node:path";
-import { type BuildConfig, DomainError, type WorkIO } from "@berth/core";
+import { DomainError } from "@berth/core";
+import type { BuildConfig } from "@berth/core/deploy";
+import type { WorkIO } from "@berth/core/ports";
 import { isProgram } from "../../builder/facts.ts";
 import { shown } from "../../builder/step-failure.ts";
 import type { Argv } from "../../host/argv.ts";

@@ -1,5 +1,5 @@
 import { performServerHandshake, type ServerHttp2Session } from "node:http2";
-import { registryAddress } from "@berth/core";
+import { registryAddress } from "@berth/core/server";
 import type { RegistryLogins } from "../builder/registry-auth.ts";
 import { type SharedFolder, sendFiles } from "./file-sync.ts";
 import { GRPC_CODES, GrpcError, type Handler, handler, refuse, unary } from "./grpc.ts";

@@ -1,19 +1,9 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import {
-  type BuildRequest,
-  type Compose,
-  composeWarnings,
-  DomainError,
-  hostPowers,
-  interpolated,
-  isActive,
-  parseCompose,
-  requireBuildable,
-  type StackArtifact,
-  type StackImage,
-  type WorkIO,
-} from "@berth/core";
+import { DomainError } from "@berth/core";
+import { type Compose, composeWarnings, hostPowers, interpolated, isActive, parseCompose } from "@berth/core/compose";
+import { type BuildRequest, requireBuildable, type StackArtifact, type StackImage } from "@berth/core/deploy";
+import type { WorkIO } from "@berth/core/ports";
 import type Docker from "dockerode";
 import { type BuildPlace, buildImage } from "../builder/build-image.ts";
 import { type BuildTarget, isElsewhere } from "../builder/build-target.ts";

@@ -1,4 +1,5 @@
-import { isDomainError, parseCompose } from "@berth/core";
+import { isDomainError } from "@berth/core";
+import { parseCompose } from "@berth/core/compose";
 import { describe, expect, test } from "vitest";
 import { planStack } from "./document.ts";
 import { stopOrder } from "./order.ts";

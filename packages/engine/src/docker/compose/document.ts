@@ -1,17 +1,15 @@
+import { DomainError } from "@berth/core";
 import {
   type Compose,
   type ComposeContainer,
   type ComposeDocument,
   type ComposeService,
-  DomainError,
-  type FileMount,
   interpolated,
   isActive,
   replicasOf,
-  requireStartable,
-  type StackContainer,
-  type VolumeMount,
-} from "@berth/core";
+} from "@berth/core/compose";
+import type { FileMount, StackContainer, VolumeMount } from "@berth/core/deploy";
+import { requireStartable } from "@berth/core/env";
 import type { FileEntry } from "../files.ts";
 import { LABELS, type Labels, releaseLabels, uninherited } from "../labels.ts";
 import { fingerprint } from "./keep.ts";

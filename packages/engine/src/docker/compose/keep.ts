@@ -1,12 +1,6 @@
 import { createHash } from "node:crypto";
-import {
-  type Compose,
-  type ComposeDocument,
-  containerAloneBecause,
-  containerTitle,
-  type StackPredecessor,
-  withCoupled,
-} from "@berth/core";
+import { type Compose, type ComposeDocument, containerTitle } from "@berth/core/compose";
+import { containerAloneBecause, type StackPredecessor, withCoupled } from "@berth/core/deploy";
 import type { LABELS } from "../labels.ts";
 import type { SeenContainer } from "../watch.ts";
 import type { StackDocument } from "./document.ts";

@@ -7,7 +7,7 @@ import {
   composeWarnings,
   type KeyFate,
   parseCompose,
-} from "@berth/core";
+} from "@berth/core/compose";
 import { Ajv } from "ajv";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";

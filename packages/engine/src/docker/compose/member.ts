@@ -1,4 +1,4 @@
-import type { ReleaseRef } from "@berth/core";
+import type { ReleaseRef } from "@berth/core/deploy";
 import type Docker from "dockerode";
 import { statusCodeOf } from "../client.ts";
 import { LABELS, type Labels, labelOf, refOf } from "../labels.ts";

@@ -2,7 +2,7 @@ import { execFile } from "node:child_process";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { mergeCompose } from "@berth/core";
+import { mergeCompose } from "@berth/core/compose";
 import { describeDocker } from "@berth/testing";
 import { expect, test } from "vitest";
 import { withFolder } from "./stack.fixture.ts";

@@ -1,11 +1,6 @@
-import {
-  type ComposeDocument,
-  DomainError,
-  folderName,
-  type ReleaseSpec,
-  type StorageMount,
-  volumesOf,
-} from "@berth/core";
+import { DomainError } from "@berth/core";
+import { type ComposeDocument, folderName, volumesOf } from "@berth/core/compose";
+import type { ReleaseSpec, StorageMount } from "@berth/core/deploy";
 import { volumeName } from "../volumes.ts";
 import { recordOf } from "./values.ts";
 

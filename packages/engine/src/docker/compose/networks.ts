@@ -5,9 +5,9 @@ import {
   isCutOff,
   isOn,
   type JoinedNetworks,
-  type StackContainer,
   saidNetworks,
-} from "@berth/core";
+} from "@berth/core/compose";
+import type { StackContainer } from "@berth/core/deploy";
 import type Docker from "dockerode";
 import { LABELS, labelOf } from "../labels.ts";
 import { sorted } from "./keep.ts";

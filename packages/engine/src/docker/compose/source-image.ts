@@ -1,7 +1,8 @@
 import { chmod, constants, copyFile, mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { Readable } from "node:stream";
-import type { BuildRequest, StackImage, WorkIO } from "@berth/core";
+import type { BuildRequest, StackImage } from "@berth/core/deploy";
+import type { WorkIO } from "@berth/core/ports";
 import type Docker from "dockerode";
 import { buildImage } from "../builder/build-image.ts";
 import { containerImageName } from "../builder/names.ts";

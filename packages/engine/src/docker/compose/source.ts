@@ -1,6 +1,9 @@
 import { lstat, readdir, readFile, realpath } from "node:fs/promises";
 import { join, posix } from "node:path";
-import { type Compose, composeEnvFile, DomainError, interpolated, type StackFile } from "@berth/core";
+import { DomainError } from "@berth/core";
+import { type Compose, interpolated } from "@berth/core/compose";
+import type { StackFile } from "@berth/core/deploy";
+import { composeEnvFile } from "@berth/core/env";
 import { isWithin } from "../../builder/facts.ts";
 import { sharedPath } from "./document.ts";
 import type { MountedFile } from "./source-image.ts";

@@ -1,4 +1,4 @@
-import type { ReleaseSpec, StackArtifact, StackOptions } from "@berth/core";
+import type { ReleaseSpec, StackArtifact, StackOptions } from "@berth/core/deploy";
 
 /** A release of several containers. */
 export interface StackSpec extends ReleaseSpec {

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { StackContainer, StackOptions } from "@berth/core";
+import type { StackContainer, StackOptions } from "@berth/core/deploy";
 import { NO_STACK_CONTAINER } from "./document.ts";
 import type { StackSpec } from "./spec.ts";
 

@@ -1,4 +1,7 @@
-import { type Compose, DomainError, parseCompose, type ReleaseRef, type ReleaseSpec, type WorkIO } from "@berth/core";
+import { DomainError } from "@berth/core";
+import { type Compose, parseCompose } from "@berth/core/compose";
+import type { ReleaseRef, ReleaseSpec } from "@berth/core/deploy";
+import type { WorkIO } from "@berth/core/ports";
 import type Docker from "dockerode";
 import { statusCodeOf } from "../client.ts";
 import { putEntries, putFiles } from "../files.ts";

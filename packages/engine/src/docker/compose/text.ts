@@ -1,12 +1,8 @@
 import { join } from "node:path";
-import {
-  type BuildRequest,
-  COMPOSE_LENGTH_MAX,
-  composeEnvFile,
-  DomainError,
-  interpolateCompose,
-  mergeCompose,
-} from "@berth/core";
+import { DomainError } from "@berth/core";
+import { COMPOSE_LENGTH_MAX, interpolateCompose, mergeCompose } from "@berth/core/compose";
+import type { BuildRequest } from "@berth/core/deploy";
+import { composeEnvFile } from "@berth/core/env";
 import { folderInside } from "../../builder/facts.ts";
 import { insideSource, readText, type StackSource } from "./source.ts";
 

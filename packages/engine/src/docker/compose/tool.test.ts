@@ -3,7 +3,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { type Compose, parseCompose } from "@berth/core";
+import { type Compose, parseCompose } from "@berth/core/compose";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { planStack } from "./document.ts";

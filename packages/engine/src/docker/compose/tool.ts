@@ -1,6 +1,7 @@
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { DomainError, isDomainError, type WorkIO } from "@berth/core";
+import { DomainError, isDomainError } from "@berth/core";
+import type { WorkIO } from "@berth/core/ports";
 import type { Argv } from "../../host/argv.ts";
 import { endGroup } from "../../host/group.ts";
 import type { Host } from "../../host/host.ts";

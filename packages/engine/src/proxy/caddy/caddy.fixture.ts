@@ -2,7 +2,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { createServer as createTcpServer } from "node:net";
 import { join } from "node:path";
-import type { ManagedProxy } from "@berth/core";
+import type { ManagedProxy } from "@berth/core/ports";
 import type { DockerFixture } from "@berth/testing";
 import { afterAll, afterEach, beforeAll } from "vitest";
 import { WebSocket, WebSocketServer } from "ws";

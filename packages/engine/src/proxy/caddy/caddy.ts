@@ -1,14 +1,9 @@
 import { createHash } from "node:crypto";
 import { join } from "node:path/posix";
 import { setTimeout as delay } from "node:timers/promises";
-import {
-  DomainError,
-  isDomainError,
-  type ManagedProxy,
-  type ProxyCapabilities,
-  type Site,
-  type Upstream,
-} from "@berth/core";
+import { DomainError, isDomainError } from "@berth/core";
+import type { Upstream } from "@berth/core/deploy";
+import type { ManagedProxy, ProxyCapabilities, Site } from "@berth/core/ports";
 import { serial } from "../../process/serial.ts";
 import { eachInBatches } from "../server/batches.ts";
 import { proxyContainer } from "../server/container.ts";

@@ -1,6 +1,6 @@
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { Site } from "@berth/core";
+import type { Site } from "@berth/core/ports";
 import { describeDocker } from "@berth/testing";
 import { expect, it } from "vitest";
 import { ask, site } from "../proxy.fixture.ts";

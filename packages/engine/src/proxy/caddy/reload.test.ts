@@ -6,7 +6,7 @@ import { request as requestHttps } from "node:https";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import type { TLSSocket } from "node:tls";
-import type { Upstream } from "@berth/core";
+import type { Upstream } from "@berth/core/deploy";
 import { describeDocker } from "@berth/testing";
 import { expect, it } from "vitest";
 import type { Host } from "../../host/host.ts";

@@ -1,4 +1,5 @@
-import type { ManagedProxy, Upstream } from "@berth/core";
+import type { Upstream } from "@berth/core/deploy";
+import type { ManagedProxy } from "@berth/core/ports";
 import type Docker from "dockerode";
 import { until } from "../proxy.fixture.ts";
 import { LOAD_HOST, LOAD_SERVER, startClients } from "./load-clients.fixture.ts";

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { Readable } from "node:stream";
-import { DomainError, type ManagedProxyStatus, type ProxyType } from "@berth/core";
+import { DomainError } from "@berth/core";
+import type { ManagedProxyStatus, ProxyType } from "@berth/core/ports";
 import type Docker from "dockerode";
 import { engineError, statusCodeOf } from "../../docker/client.ts";
 import { readFrames } from "../../docker/frames.ts";

@@ -1,4 +1,4 @@
-import type { ManagedProxy, ProxyCapabilities } from "@berth/core";
+import type { ManagedProxy, ProxyCapabilities } from "@berth/core/ports";
 import { proxyContainer } from "./container.ts";
 import type { ServerProxyOptions } from "./settings.ts";
 

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { Site } from "@berth/core";
+import type { Site } from "@berth/core/ports";
 import bcrypt from "bcryptjs";
 import type { RoutedSite } from "./routed-site.ts";
 

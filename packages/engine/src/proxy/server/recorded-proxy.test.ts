@@ -1,4 +1,5 @@
-import { DomainError, type ManagedProxy, type ManagedProxyStatus, type ProxyType, type Site } from "@berth/core";
+import { DomainError } from "@berth/core";
+import type { ManagedProxy, ManagedProxyStatus, ProxyType, Site } from "@berth/core/ports";
 import { beforeEach, describe, expect, test, vi } from "vitest";
 import { recordedProxy } from "./recorded-proxy.ts";
 

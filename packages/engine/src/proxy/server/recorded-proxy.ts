@@ -1,4 +1,11 @@
-import type { ManagedProxy, ProxyLifecycle, ProxyType, ServerRecord, Site, Proxy as SiteProxy } from "@berth/core";
+import type {
+  ManagedProxy,
+  ProxyLifecycle,
+  ProxyType,
+  ServerRecord,
+  Site,
+  Proxy as SiteProxy,
+} from "@berth/core/ports";
 
 type ProxyRecord = Pick<ServerRecord, "proxy_type" | "is_proxy_stopped" | "user">;
 

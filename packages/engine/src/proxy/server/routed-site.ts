@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
-import type { Site, SiteRoute, Upstream } from "@berth/core";
+import type { Upstream } from "@berth/core/deploy";
+import type { Site, SiteRoute } from "@berth/core/ports";
 import { z } from "zod";
 
 /** A site as it is written on a server: with the hash of its password instead of the password. */

@@ -1,4 +1,4 @@
-import type { ManagedProxy, ProxyType } from "@berth/core";
+import type { ManagedProxy, ProxyType } from "@berth/core/ports";
 import { caddyProxy } from "../caddy/caddy.ts";
 import { traefikProxy } from "../traefik/traefik.ts";
 import { noProxy } from "./none.ts";

@@ -1,4 +1,4 @@
-import type { Upstream } from "@berth/core";
+import type { Upstream } from "@berth/core/deploy";
 
 /** Traefik counts requests by the way they came in, not by where they went: all there is to go by is time. */
 export interface DrainClock {

@@ -1,0 +1,332 @@
+import { z } from "zod";
+import { shownStatus } from "../deploy/shown-status.ts";
+import { LIMIT_FIELDS } from "../limits.ts";
+import type { ApplicationRecord } from "../ports/records.ts";
+import { repositoryUrl } from "../source/hosted-repository.ts";
+import { PlainTimestamp, plainTimestamp, Timestamp, timestamp, timestampOrNull } from "../timestamp.ts";
+import type { ApplicationSecrets, ApplicationSettings } from "./application.ts";
+import { BUILD_PACKS } from "./build-pack.ts";
+import { DomainConflict, splitUrls } from "./domain.ts";
+
+const text = z.string();
+const textOrNull = z.string().nullable();
+const flag = z.boolean();
+const integer = z.int();
+const secretText = z.string().nullable().optional().describe("Absent without read:sensitive.");
+
+export const ApplicationSetting = z
+  .object({
+    is_static: flag,
+    is_spa: flag,
+    is_auto_deploy_enabled: flag,
+    is_force_https_enabled: flag,
+    is_debug_enabled: flag,
+    is_preview_deployments_enabled: flag,
+    is_pr_deployments_public_enabled: flag,
+    is_preserve_repository_enabled: flag,
+    is_git_submodules_enabled: flag,
+    is_git_lfs_enabled: flag,
+    is_git_shallow_clone_enabled: flag,
+    is_build_server_enabled: flag,
+    is_log_drain_enabled: flag,
+    is_include_timestamps: flag,
+    is_gpu_enabled: flag,
+    gpu_driver: text,
+    gpu_count: textOrNull,
+    gpu_device_ids: textOrNull,
+    gpu_options: textOrNull,
+    is_swarm_only_worker_nodes: flag,
+    is_raw_compose_deployment_enabled: flag,
+    is_consistent_container_name_enabled: flag,
+    is_gzip_enabled: flag,
+    is_stripprefix_enabled: flag,
+    connect_to_docker_network: flag,
+    custom_internal_name: textOrNull,
+    is_container_label_escape_enabled: flag,
+    is_container_label_readonly_enabled: flag,
+    is_env_sorting_enabled: flag,
+    disable_build_cache: flag,
+    use_build_secrets: flag,
+    inject_build_args_to_dockerfile: flag,
+    include_source_commit_in_build: flag,
+    docker_images_to_keep: integer,
+    stop_grace_period: integer.nullable(),
+    max_restart_count: integer,
+  })
+  .meta({ id: "ApplicationSetting", description: "Switches of an application." });
+export type ApplicationSetting = z.infer<typeof ApplicationSetting>;
+
+export const ApplicationDestination = z
+  .object({
+    uuid: text,
+    name: text,
+    network: text,
+    server: z.object({ uuid: text, name: text, ip: text }),
+  })
+  .meta({ id: "ApplicationDestination", description: "Where an application runs." });
+
+export const Application = z
+  .object({
+    uuid: text,
+    name: text,
+    description: textOrNull,
+    status: text.describe("`state:health`, e.g. `running:healthy` or `exited:unhealthy`."),
+    fqdn: textOrNull.describe("Its URLs, separated by commas."),
+    urls: z
+      .array(text)
+      .describe("Its URLs as they are reached, with the port of the proxy where it is not the usual one."),
+    source: z.enum(["git", "upload", "dockerfile", "image"]).describe("Where its code comes from."),
+    project_uuid: text,
+    environment_id: integer,
+    environment_uuid: text,
+    environment_name: text,
+    server_uuid: text,
+    server_status: flag.describe("Its server can be used."),
+    destination_type: textOrNull,
+    destination_id: integer.nullable(),
+    destination: ApplicationDestination,
+    additional_servers: z.array(z.record(text, z.unknown())),
+    additional_servers_count: integer,
+    additional_networks_count: integer,
+    repository_project_id: integer.nullable(),
+    git_repository: text,
+    git_branch: text,
+    git_commit_sha: text,
+    git_full_url: textOrNull,
+    source_type: textOrNull,
+    source_id: integer.nullable(),
+    private_key_id: integer.nullable().optional().describe("Absent without read:sensitive."),
+    build_pack: z.enum(BUILD_PACKS),
+    static_image: text,
+    install_command: textOrNull,
+    build_command: textOrNull,
+    start_command: textOrNull,
+    ports_exposes: textOrNull,
+    ports_mappings: textOrNull,
+    base_directory: text,
+    publish_directory: textOrNull,
+    health_check_enabled: flag,
+    health_check_type: z.enum(["http", "cmd"]),
+    health_check_command: textOrNull,
+    health_check_path: text,
+    health_check_port: textOrNull.describe("A number, as text."),
+    health_check_host: text,
+    health_check_method: z.enum(["GET", "HEAD", "POST", "OPTIONS"]),
+    health_check_return_code: integer,
+    health_check_scheme: z.enum(["http", "https"]),
+    health_check_response_text: textOrNull,
+    health_check_interval: integer.describe("Seconds."),
+    health_check_timeout: integer.describe("Seconds."),
+    health_check_retries: integer,
+    health_check_start_period: integer.describe("Seconds."),
+    custom_healthcheck_found: flag,
+    ...LIMIT_FIELDS,
+    redirect: z.enum(["both", "www", "non-www"]),
+    preview_url_template: text,
+    watch_paths: textOrNull,
+    custom_docker_run_options: textOrNull,
+    custom_network_aliases: textOrNull,
+    custom_nginx_configuration: textOrNull,
+    custom_labels: secretText,
+    docker_registry_image_name: textOrNull,
+    docker_registry_image_tag: textOrNull,
+    dockerfile: secretText,
+    dockerfile_location: textOrNull,
+    dockerfile_target_build: textOrNull,
+    docker_compose: secretText,
+    docker_compose_raw: secretText,
+    docker_compose_location: textOrNull,
+    docker_compose_domains: textOrNull.describe("JSON text."),
+    docker_compose_custom_start_command: textOrNull,
+    docker_compose_custom_build_command: textOrNull,
+    compose_parsing_version: text,
+    pre_deployment_command: textOrNull,
+    pre_deployment_command_container: textOrNull,
+    post_deployment_command: textOrNull,
+    post_deployment_command_container: textOrNull,
+    swarm_replicas: integer,
+    swarm_placement_constraints: textOrNull,
+    is_http_basic_auth_enabled: flag,
+    http_basic_auth_username: textOrNull,
+    http_basic_auth_password: secretText,
+    manual_webhook_secret_github: secretText,
+    manual_webhook_secret_gitlab: secretText,
+    manual_webhook_secret_bitbucket: secretText,
+    manual_webhook_secret_gitea: secretText,
+    config_hash: textOrNull,
+    restart_count: integer,
+    last_restart_at: Timestamp.nullable(),
+    last_restart_type: textOrNull,
+    last_online_at: PlainTimestamp,
+    created_at: Timestamp.nullable(),
+    updated_at: Timestamp.nullable(),
+    deleted_at: Timestamp.nullable(),
+    settings: ApplicationSetting.optional().describe("When one application is read."),
+  })
+  .meta({ id: "Application", description: "Code that is built, started, checked and routed." });
+export type Application = z.infer<typeof Application>;
+
+export const CreatedApplication = z
+  .object({
+    uuid: text,
+    fqdn: textOrNull.describe("Its URLs, separated by commas."),
+    deployment_uuid: text.optional().describe("With instant_deploy: the deployment that was queued."),
+    overridden: z.array(DomainConflict).optional().describe("With force_domain_override: what lost its URL to it."),
+  })
+  .meta({ id: "CreatedApplication", description: "A new application." });
+export type CreatedApplication = z.infer<typeof CreatedApplication>;
+
+export const ChangedApplication = z
+  .object({
+    uuid: text,
+    message: text
+      .optional()
+      .describe("What was left out of the change, or that a deployment of the same commit waits already."),
+    deployment_uuid: text.optional().describe("With instant_deploy: the deployment that is queued."),
+    overridden: z.array(DomainConflict).optional().describe("With force_domain_override: what lost its URL to it."),
+  })
+  .meta({ id: "ChangedApplication", description: "A changed application." });
+export type ChangedApplication = z.infer<typeof ChangedApplication>;
+
+export const UploadedSource = z
+  .object({
+    commit: text.describe("SHA-256 of the archive: what the next deployment builds."),
+    size: integer.describe("Bytes that were received."),
+  })
+  .meta({ id: "UploadedSource", description: "Source code that was uploaded." });
+
+export interface ApplicationViewOptions {
+  /** `undefined` for those who may not read secrets. */
+  readonly secrets: ApplicationSecrets | undefined;
+  /** How a URL is reached: with the port of the server's proxy. */
+  readonly publicUrl: (url: string) => string;
+}
+
+export function applicationView(application: ApplicationRecord, options: ApplicationViewOptions): Application {
+  const { settings, placement, fqdn } = application;
+  return {
+    uuid: application.uuid,
+    name: application.name,
+    description: application.description,
+    status: shownStatus(application),
+    fqdn,
+    urls: splitUrls(fqdn).map(options.publicUrl),
+    source: application.source,
+    project_uuid: placement.project_uuid,
+    environment_id: application.environment_id,
+    environment_uuid: placement.environment_uuid,
+    environment_name: placement.environment_name,
+    server_uuid: placement.server_uuid,
+    server_status: placement.is_server_functional,
+    destination_id: application.destination_id,
+    destination: destinationView(application),
+    ...settingsView(settings),
+    ...(options.secrets === undefined ? {} : secretsView(application, options.secrets)),
+    ...githubView(application),
+    ...WITHOUT_MEANING_YET,
+    restart_count: application.restart_count,
+    last_restart_at: timestampOrNull(application.last_restart_at),
+    last_restart_type: application.last_restart_at === null ? null : "crash",
+    last_online_at: plainTimestamp(application.last_online_at ?? application.created_at),
+    created_at: timestamp(application.created_at),
+    updated_at: timestamp(application.updated_at),
+    deleted_at: timestampOrNull(application.removing_at),
+  };
+}
+
+function githubView(application: ApplicationRecord) {
+  const { github_app } = application;
+  return {
+    repository_project_id: github_app?.repository_id ?? null,
+    git_full_url: github_app === null ? null : repositoryUrl(application),
+    source_type: github_app === null ? null : "github_app",
+    source_id: github_app?.id ?? null,
+  };
+}
+
+function destinationView({ placement }: ApplicationRecord): Application["destination"] {
+  return {
+    uuid: placement.destination_uuid,
+    name: placement.destination_name,
+    network: placement.destination_network,
+    server: { uuid: placement.server_uuid, name: placement.server_name, ip: placement.server_ip },
+  };
+}
+
+function settingsView(settings: ApplicationSettings) {
+  const port = settings.health_check_port;
+  return {
+    // Some belong to the object `settings`; the answer's schema leaves them out.
+    ...settings,
+    health_check_port: port === null ? null : String(port),
+    docker_compose_domains: composeDomainsText(settings.docker_compose_domains),
+  };
+}
+
+function composeDomainsText(domains: ApplicationSettings["docker_compose_domains"]): string | null {
+  if (domains === null) return null;
+  return JSON.stringify(Object.fromEntries(domains.map(({ name, ...rest }) => [name, rest])));
+}
+
+const secretsView = ({ private_key_id }: ApplicationRecord, secrets: ApplicationSecrets) => ({
+  ...secrets,
+  docker_compose: null,
+  private_key_id,
+});
+
+/** Of one application: the switches that a list leaves out. */
+export const settingView = (settings: ApplicationSettings): ApplicationSetting => ({
+  ...SWITCHES_WITHOUT_MEANING_YET,
+  is_static: settings.is_static,
+  is_spa: settings.is_spa,
+  is_auto_deploy_enabled: settings.is_auto_deploy_enabled,
+  is_force_https_enabled: settings.is_force_https_enabled,
+  is_gzip_enabled: settings.is_gzip_enabled,
+  is_stripprefix_enabled: settings.is_stripprefix_enabled,
+  is_preview_deployments_enabled: settings.is_preview_deployments_enabled,
+  is_pr_deployments_public_enabled: settings.is_pr_deployments_public_enabled,
+  is_preserve_repository_enabled: settings.is_preserve_repository_enabled,
+  is_build_server_enabled: settings.use_build_server,
+  docker_images_to_keep: settings.docker_images_to_keep,
+  connect_to_docker_network: settings.connect_to_docker_network,
+  is_container_label_escape_enabled: settings.is_container_label_escape_enabled,
+  stop_grace_period: settings.stop_grace_period,
+  max_restart_count: settings.max_restart_count,
+  is_gpu_enabled: settings.is_gpu_enabled,
+  gpu_driver: settings.gpu_driver,
+  gpu_count: settings.gpu_count,
+  gpu_device_ids: settings.gpu_device_ids,
+  gpu_options: settings.gpu_options,
+  is_consistent_container_name_enabled: settings.is_consistent_container_name_enabled,
+  custom_internal_name: settings.custom_internal_name,
+});
+
+/** Fields that clients of this API family read. */
+const WITHOUT_MEANING_YET = {
+  destination_type: "standalone",
+  additional_servers: [],
+  additional_servers_count: 0,
+  additional_networks_count: 0,
+  custom_healthcheck_found: false,
+  compose_parsing_version: "5",
+  swarm_replicas: 1,
+  swarm_placement_constraints: null,
+  config_hash: null,
+} satisfies Partial<Application>;
+
+const SWITCHES_WITHOUT_MEANING_YET = {
+  is_debug_enabled: false,
+  is_git_submodules_enabled: true,
+  is_git_lfs_enabled: true,
+  is_git_shallow_clone_enabled: true,
+  is_log_drain_enabled: false,
+  is_include_timestamps: false,
+  is_swarm_only_worker_nodes: true,
+  is_raw_compose_deployment_enabled: false,
+  is_container_label_readonly_enabled: true,
+  is_env_sorting_enabled: false,
+  disable_build_cache: false,
+  use_build_secrets: false,
+  inject_build_args_to_dockerfile: true,
+  include_source_commit_in_build: false,
+} as const;

@@ -1,0 +1,55 @@
+import { z } from "zod";
+import type { Gpus } from "../deploy/container.ts";
+
+/** Graphics processors that an application's container gets. */
+export const GPU_SETTINGS = {
+  is_gpu_enabled: z
+    .boolean()
+    .default(false)
+    .describe("Give its container graphics processors, on a server with Docker."),
+  gpu_driver: z
+    .string()
+    .regex(/^[\w.-]{1,64}$/, "Must be the name of a driver, such as nvidia.")
+    .default("nvidia"),
+  gpu_count: z
+    .string()
+    .regex(/^(all|[1-9]\d?)$/, "Must be a number or all.")
+    .nullable()
+    .default(null)
+    .describe("How many; default all."),
+  gpu_device_ids: z
+    .string()
+    .max(1000)
+    .regex(/^[\w-]{1,64}(,[\w-]{1,64})*$/, "Must be identifiers with commas between them.")
+    .nullable()
+    .default(null)
+    .describe("Which ones, instead of how many: `0,GPU-1a`."),
+  gpu_options: z
+    .string()
+    .max(1000)
+    .regex(/^[\w.-]+=[^,\s]*(,[\w.-]+=[^,\s]*)*$/, "Must be NAME=VALUE with commas between them.")
+    .nullable()
+    .default(null)
+    .describe("Of the driver: `NAME=VALUE`, with commas between them."),
+};
+
+const GpuSettings = z.object(GPU_SETTINGS);
+type GpuSettings = z.infer<typeof GpuSettings>;
+
+/** `null`: none are asked for by these settings. */
+export function gpusOf(settings: GpuSettings): Gpus | null {
+  const { is_gpu_enabled, gpu_driver, gpu_count, gpu_device_ids, gpu_options } = settings;
+  if (!is_gpu_enabled) return null;
+  const ids = gpu_device_ids?.split(",") ?? [];
+  const isAll = gpu_count === null || gpu_count === "all";
+  const options = (gpu_options?.split(",") ?? []).map((pair) => [
+    pair.slice(0, pair.indexOf("=")),
+    pair.slice(pair.indexOf("=") + 1),
+  ]);
+  return {
+    driver: gpu_driver,
+    count: ids.length > 0 ? 0 : isAll ? "all" : Number(gpu_count),
+    ids,
+    options: Object.fromEntries(options),
+  };
+}

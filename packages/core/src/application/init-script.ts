@@ -1,0 +1,82 @@
+import { z } from "zod";
+import type { DatabaseFile, EngineField } from "../database/engine/row.ts";
+
+const SCRIPTS_MAX = 50;
+const CHARACTERS_MAX = 262_144;
+const ALL_CHARACTERS_MAX = 1_048_576;
+const FILENAME = /^[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}$/;
+
+/** A script that a new database runs. */
+export const InitScript = z
+  .object({
+    index: z.int().describe("Its place among them, from 0."),
+    filename: z.string(),
+    content: z.string(),
+  })
+  .meta({ id: "InitScript", description: "A script that a database runs when it starts for the first time." });
+export type InitScript = z.infer<typeof InitScript>;
+
+/** What a caller sends. */
+export const InitScriptsInput = z
+  .array(
+    z.strictObject({
+      filename: z
+        .string()
+        .regex(FILENAME, "A name such as schema.sql: letters, digits, _, . and -, beginning with a letter or digit.")
+        .describe("Its extension says how it is run."),
+      content: z
+        .string()
+        .max(CHARACTERS_MAX, `At most ${CHARACTERS_MAX} characters.`)
+        .refine((text) => !text.includes("\0"), "Must have no NUL.")
+        .describe("Plain text."),
+      index: z.int().min(0).max(9999).optional().describe("Its place among them. Default: as they are sent."),
+    }),
+  )
+  .max(SCRIPTS_MAX, `At most ${SCRIPTS_MAX} scripts.`)
+  .refine(
+    (scripts) => new Set(scripts.map(({ filename }) => filename)).size === scripts.length,
+    "Each needs a name of its own.",
+  )
+  .refine(
+    (scripts) => scripts.reduce((sum, { content }) => sum + content.length, 0) <= ALL_CHARACTERS_MAX,
+    `At most ${ALL_CHARACTERS_MAX} characters in all.`,
+  );
+type InitScriptsInput = z.infer<typeof InitScriptsInput>;
+
+/** What is wrong with the names, for an engine that runs files with these extensions. */
+export function scriptProblems({ options = [] }: EngineField, scripts: InitScriptsInput): readonly string[] {
+  const isRun = (filename: string) => options.some((extension) => filename.endsWith(extension));
+  return scripts
+    .filter(({ filename }) => !isRun(filename))
+    .map(({ filename }) => `${filename} would not be run: its name must end with ${options.join(" or ")}.`);
+}
+
+/** As they are kept, in the order in which they run. */
+export const keptScripts = (scripts: InitScriptsInput): string =>
+  JSON.stringify(
+    scripts
+      .map((script, at) => ({ ...script, place: script.index ?? at }))
+      .sort((a, b) => a.place - b.place)
+      .map(({ filename, content }, index): InitScript => ({ index, filename, content })),
+  );
+
+/** @param kept By `keptScripts`. */
+export const initScripts = (kept: string | null | undefined): readonly InitScript[] =>
+  // Written by `keptScripts` alone.
+  kept ? (JSON.parse(kept) as readonly InitScript[]) : [];
+
+/** For a database that is not begun anew. */
+export function withoutScripts<Secrets extends Readonly<Record<string, string>>>({
+  init_scripts: _scripts,
+  ...secrets
+}: Secrets) {
+  return secrets;
+}
+
+/** Images run what is there in the order of the names. */
+export const scriptFiles = (kept: string | null | undefined): readonly DatabaseFile[] =>
+  initScripts(kept).map(({ index, filename, content }) => ({
+    path: `/docker-entrypoint-initdb.d/${String(index).padStart(4, "0")}-${filename}`,
+    text: content,
+    isSecret: true,
+  }));

@@ -1,0 +1,153 @@
+import { z } from "zod";
+import { type DatabaseEngine, databaseEngine, engineValues } from "../database/database-engine.ts";
+import type { DumpTarget } from "../database/engine/row.ts";
+import type { FieldErrors } from "../errors.ts";
+import { inputShape, lenient, sentFields } from "../input.ts";
+import { Frequency } from "../schedule/cron.ts";
+
+/** Of one database. */
+export const BACKUPS_MAX = 100;
+
+const count = (about: string) => z.int().min(0).default(0).describe(`${about} 0 keeps all.`);
+const gigabytes = (about: string) => z.number().min(0).default(0).describe(`${about} 0 keeps all.`);
+
+/** What a user may set on a schedule and nobody searches for. */
+export const BackupSettings = z.object({
+  save_s3: z.boolean().default(false).describe("Send them to the S3 storage."),
+  disable_local_backup: z.boolean().default(false).describe("Keep them in the S3 storage only."),
+  dump_all: z.boolean().default(false).describe("Save all databases instead of those that are named."),
+  databases_to_backup: z
+    .string()
+    .max(10_000, "At most 10000 characters.")
+    .nullable()
+    .default(null)
+    .describe(
+      "Names with commas between them; for MongoDB `db:collection,collection|db` with collections to leave out.",
+    ),
+  database_backup_retention_amount_locally: count("Backups kept on the server."),
+  database_backup_retention_days_locally: count("Days they are kept on the server."),
+  database_backup_retention_max_storage_locally: gigabytes("Gigabytes they may take on the server."),
+  database_backup_retention_amount_s3: count("Backups kept in the S3 storage."),
+  database_backup_retention_days_s3: count("Days they are kept in the S3 storage."),
+  database_backup_retention_max_storage_s3: gigabytes("Gigabytes they may take in the S3 storage."),
+  timeout: z.int().min(60).max(36_000).default(3600).describe("Seconds after which one is ended."),
+});
+export type BackupSettings = z.infer<typeof BackupSettings>;
+
+export const BACKUP_DEFAULTS = BackupSettings.parse({});
+
+const { save_s3: _saveS3, ...SETTINGS } = BackupSettings.shape;
+
+const OPTIONAL = {
+  enabled: lenient(z.boolean()).optional().describe("Whether it runs at all. Default true."),
+  save_s3: lenient(z.boolean())
+    .optional()
+    .describe("Send them to the S3 storage, which must be named then. A new one does when a storage is named."),
+  s3_storage_uuid: lenient(z.string().max(255).nullable()).optional().describe("S3 storage of the team."),
+  backup_now: lenient(z.boolean().nullable())
+    .optional()
+    .describe("Save it at once too. When its server runs no databases, nothing is created or changed."),
+};
+
+export const BackupCreate = z.strictObject({
+  frequency: Frequency,
+  ...OPTIONAL,
+  ...inputShape(SETTINGS, BACKUP_DEFAULTS),
+});
+export type BackupCreate = z.infer<typeof BackupCreate>;
+
+/** What is not sent stays as it is. */
+export const BackupUpdate = z.strictObject({ frequency: Frequency.optional(), ...OPTIONAL, ...inputShape(SETTINGS) });
+export type BackupUpdate = z.infer<typeof BackupUpdate>;
+
+/** Each is a run of its own. */
+const TARGETS_MAX = 100;
+
+/** What is saved of a database of this engine, each once; `undefined` for a text that names nothing that could be saved. */
+export function dumpTargets(engine: DatabaseEngine, text: string): readonly DumpTarget[] | undefined {
+  const { dumps } = databaseEngine(engine);
+  if (dumps === null) return undefined;
+  const targets = new Map<string, DumpTarget>();
+  for (const entry of text.split(dumps.separator)) {
+    const target = dumpTarget(entry, dumps.hasCollections);
+    if (target === undefined) return undefined;
+    targets.set(JSON.stringify(target), target);
+  }
+  return [...targets.values()];
+}
+
+// Of what a program takes as a name in its arguments: no option, no address of a server.
+const NAME = /^[A-Za-z0-9_][A-Za-z0-9_.$-]{0,127}$/;
+
+/** Whether a database of this name can be saved. */
+export const isDumpName = (name: string): boolean => NAME.test(name);
+
+function dumpTarget(entry: string, hasCollections: boolean): DumpTarget | undefined {
+  const [database = "", excluded, ...rest] = entry.split(":").map((part) => part.trim());
+  if (excluded !== undefined && !hasCollections) return undefined;
+  const excludedCollections = excluded === undefined ? [] : excluded.split(",").map((name) => name.trim());
+  const isSound = rest.length === 0 && [database, ...excludedCollections].every(isDumpName);
+  return isSound ? { database, excludedCollections } : undefined;
+}
+
+/** A schedule as it shall be. */
+export interface BackupPlan {
+  readonly enabled: boolean;
+  readonly frequency: string;
+  readonly settings: BackupSettings;
+}
+
+/** What a schedule is made for. */
+export interface BackupSubject {
+  readonly engine: DatabaseEngine;
+  /** The database's own fields, of which one names its first database. */
+  readonly fields: Readonly<Record<string, string | null>>;
+  /** An S3 storage is named now, or was before. */
+  readonly hasStorage: boolean;
+}
+
+/** A new schedule, before what else was sent for it. */
+export const newBackup = ({ frequency, s3_storage_uuid }: BackupCreate): BackupPlan => ({
+  enabled: true,
+  frequency,
+  settings: { ...BACKUP_DEFAULTS, save_s3: typeof s3_storage_uuid === "string" },
+});
+
+/** A schedule with what was sent for it. No name of a database means the first one. */
+export function backupPlan(
+  subject: BackupSubject,
+  current: BackupPlan,
+  sent: BackupUpdate,
+): BackupPlan & { readonly problems: FieldErrors } {
+  const settings = { ...current.settings, ...sentFields(sent, BACKUP_DEFAULTS) };
+  const databases_to_backup = settings.databases_to_backup ?? mainDatabase(subject.engine, subject.fields);
+  return {
+    enabled: sent.enabled ?? current.enabled,
+    frequency: sent.frequency ?? current.frequency,
+    settings: { ...settings, databases_to_backup },
+    problems: {
+      ...(settings.save_s3 && !subject.hasStorage ? { s3_storage_uuid: [STORAGE_NEEDED] } : {}),
+      ...(settings.disable_local_backup && !settings.save_s3 ? { disable_local_backup: [S3_NEEDED] } : {}),
+      ...targetProblems(subject.engine, databases_to_backup),
+    },
+  };
+}
+
+const S3_NEEDED = "They would be kept nowhere: set save_s3 too.";
+const STORAGE_NEEDED = "This field is required when save_s3 is true.";
+
+/** The one that is made first. */
+export function mainDatabase(engine: DatabaseEngine, fields: Readonly<Record<string, string | null>>): string | null {
+  const { dumps } = databaseEngine(engine);
+  return dumps === null ? null : (engineValues(engine, fields)[dumps.mainField] ?? null);
+}
+
+function targetProblems(engine: DatabaseEngine, names: string | null): FieldErrors {
+  const { dumps } = databaseEngine(engine);
+  if (dumps === null) return { _: ["Scheduled backups are not supported for this database type."] };
+  const targets = names === null ? [] : dumpTargets(engine, names);
+  if (targets !== undefined && targets.length <= TARGETS_MAX) return {};
+  if (targets !== undefined) return { databases_to_backup: [`At most ${TARGETS_MAX} databases.`] };
+  const form = dumps.hasCollections ? "db:collection,collection|db" : "names with commas between them";
+  return { databases_to_backup: [`Must be ${form}, of letters, digits and _ . $ - only.`] };
+}

@@ -1,0 +1,125 @@
+import { z } from "zod";
+import type { BackupExecutionRecord } from "../ports/backup.ts";
+import { RESTORE_KINDS, RESTORE_STEPS, type RestoreKind, type RestoreRecord } from "../ports/restore.ts";
+import { Timestamp, timestamp, timestampOrNull } from "../timestamp.ts";
+import { BACKUP_STATUSES, type BackupOutcome } from "./backup-status.ts";
+
+export const RestoreCreate = z.strictObject({
+  target_database_uuid: z
+    .string()
+    .max(255)
+    .optional()
+    .describe("The database it goes into, of the same engine. The one that was saved when left out."),
+  database_name: z
+    .string()
+    .max(128, "At most 128 characters.")
+    .optional()
+    .describe(
+      "Database inside of it, which must be there. When left out, the one of the same name in the database that was saved, and the first one in another. Not for a backup of all databases.",
+    ),
+});
+export type RestoreCreate = z.infer<typeof RestoreCreate>;
+
+export const Restore = z
+  .object({
+    uuid: z.string(),
+    kind: z.enum(RESTORE_KINDS).describe("A drill restores into a database that exists for that only."),
+    scheduled_backup_uuid: z.string(),
+    execution_uuid: z.string().describe("What is restored."),
+    target_database_uuid: z.string().nullable().describe("What it goes into. Null for a drill."),
+    database_name: z.string().nullable().describe("Inside of it. Null for all that was saved."),
+    status: z.enum(BACKUP_STATUSES),
+    step: z.enum(RESTORE_STEPS).nullable().describe("What is done just now. Null once it has ended."),
+    message: z
+      .string()
+      .nullable()
+      .describe("What went wrong, which copy is damaged, or what the database holds after a cancel."),
+    tables: z
+      .array(
+        z.object({
+          name: z.string(),
+          rows: z.int().nullable().describe("Counted after the restore. Null: the table is missing."),
+          expected_rows: z.int().nullable().describe("When it was saved. Null where that is not known."),
+        }),
+      )
+      .nullable()
+      .describe("Null until they are counted."),
+    started_at: Timestamp.nullable(),
+    finished_at: Timestamp.nullable(),
+    cancel_requested_at: Timestamp.nullable(),
+    created_at: Timestamp.nullable(),
+    updated_at: Timestamp.nullable(),
+  })
+  .meta({ id: "Restore", description: "A backup that is restored, or tried." });
+export type Restore = z.infer<typeof Restore>;
+
+export const RestoreRequested = z
+  .object({ uuid: z.string(), message: z.string() })
+  .meta({ id: "RestoreRequested", description: "A restore that was asked for." });
+
+export const restoreView = ({ kind, target_database_uuid, ...restore }: RestoreRecord): Restore => ({
+  uuid: restore.uuid,
+  kind,
+  scheduled_backup_uuid: restore.scheduled_backup_uuid,
+  execution_uuid: restore.execution_uuid,
+  target_database_uuid: kind === "drill" ? null : target_database_uuid,
+  database_name: restore.database_name,
+  status: restore.status,
+  step: restore.step,
+  message: restore.message,
+  tables: restore.tables === null ? null : [...restore.tables],
+  started_at: timestampOrNull(restore.started_at),
+  finished_at: timestampOrNull(restore.finished_at),
+  cancel_requested_at: timestampOrNull(restore.cancel_requested_at),
+  created_at: timestamp(restore.created_at),
+  updated_at: timestamp(restore.updated_at),
+});
+
+type Copies = Pick<
+  BackupExecutionRecord,
+  "status" | "sha256" | "filename" | "local_storage_deleted" | "s3_uploaded" | "s3_storage_deleted"
+>;
+
+/** Why a backup cannot be restored; `undefined` when it can. One whose upload failed still has its file. */
+export function restoreProblem(execution: Copies): string | undefined {
+  if (execution.status === "running") return "The backup has not ended yet.";
+  const hasFile = execution.filename !== null && !execution.local_storage_deleted;
+  const hasObject = execution.s3_uploaded === true && !execution.s3_storage_deleted;
+  if (execution.sha256 !== null && (hasFile || hasObject)) return undefined;
+  return NOTHING_LEFT[execution.status];
+}
+
+const NOTHING_LEFT: Readonly<Record<BackupOutcome, string>> = {
+  success: "No copy of the backup is left.",
+  failed: "The backup failed: there is nothing to restore.",
+  "cancelled-by-user": "The backup was cancelled: there is nothing to restore.",
+};
+
+/**
+ * What the database has of a restore that was broken off:
+ * - `untouched`: nothing was begun
+ * - `undone`: its transaction was rolled back
+ * - `either`: its one transaction was broken off without a word about how it ended
+ * - `partial`: it has no one transaction, and had begun
+ * - `whole`: only the count was left
+ */
+export type RestoreReach = "untouched" | "undone" | "either" | "partial" | "whole";
+
+/** For people. */
+export const cancelledRestore = (kind: RestoreKind, reach: RestoreReach): string =>
+  `${CANCELLED_BY_USER} ${kind === "drill" ? DRILL_CANCELLED : RESTORE_CANCELLED[reach]}`;
+
+export const CANCELLED_BY_USER = "Cancelled by a user.";
+/** Of a backup. */
+export const CANCELLED_BACKUP = `${CANCELLED_BY_USER} Nothing is kept of it.`;
+
+const DRILL_CANCELLED = "The database that was saved was not touched.";
+const RESTORE_CANCELLED: Readonly<Record<RestoreReach, string>> = {
+  untouched: "Nothing had been restored: the database is as it was.",
+  undone: "It is restored in one transaction, which was rolled back: the database is as it was.",
+  either:
+    "It is restored in one transaction, whose end is not known: the database is as it was, or holds all of the backup.",
+  partial:
+    "The database holds some of the backup and some of what was there before. Restore a backup before you use it.",
+  whole: "All of the backup had been restored, and stays. Only its rows were not counted.",
+};

@@ -1,0 +1,16 @@
+export * from "./container-port.ts";
+export * from "./elsewhere.ts";
+export * from "./host-access.ts";
+export * from "./inline-secrets.ts";
+export * from "./joined-networks.ts";
+export * from "./keys.ts";
+export * from "./magic.ts";
+export * from "./merge.ts";
+export * from "./parse.ts";
+export * from "./profiles.ts";
+export * from "./reference.ts";
+export * from "./render.ts";
+export * from "./replicas.ts";
+export type { ComposeDocument, ComposeService } from "./schema.ts";
+export * from "./storages.ts";
+export { type ComposeVolume, folderName, volumesOf } from "./volume.ts";

@@ -1,0 +1,114 @@
+import { z } from "zod";
+import { InitScriptsInput } from "../application/init-script.ts";
+import { inputShape, lenient } from "../input.ts";
+import { ResourceDescription, ResourceName } from "../name.ts";
+import { PLACE_INPUT } from "../server/place-input.ts";
+import { DatabaseSettings, databaseDefaults } from "./database.ts";
+import {
+  DATABASE_ENGINE_NAMES,
+  type DATABASE_ENGINES,
+  type DatabaseEngine,
+  engineFields,
+  type SettableFieldName,
+} from "./database-engine.ts";
+import type { EngineField } from "./engine/row.ts";
+
+const IDENTIFIER = /^[A-Za-z_][A-Za-z0-9_]{0,62}$/;
+const IDENTIFIER_PROBLEM = "At most 63 letters, digits and _, beginning with no digit.";
+const PASSWORD = /^[A-Za-z0-9!@#%^*()_+\-=[\]{}:,.?/~]+$/;
+const PASSWORD_PROBLEM = "Only letters, digits and ! @ # % ^ * ( ) _ + - = [ ] { } : , . ? / ~ are allowed.";
+const PORT_PROBLEM = "Must be a port from 1024 to 65535.";
+
+/** What a caller may send for a field of an engine, by its type; of `fixed` and `issued` nothing. */
+const FIELD_INPUTS = {
+  identifier: z.string().regex(IDENTIFIER, IDENTIFIER_PROBLEM).nullable(),
+  password: z.string().max(128, "At most 128 characters.").regex(PASSWORD, PASSWORD_PROBLEM).nullable(),
+  text: z.string().max(1000, "At most 1000 characters.").nullable(),
+  configuration: z.string().max(262_144, "At most 262144 characters.").nullable(),
+  flag: z.boolean().nullable(),
+  // Of which engine is known in `databaseChange`.
+  choice: z.string().max(100, "At most 100 characters.").nullable(),
+  scripts: InitScriptsInput.nullable(),
+} as const satisfies Record<Exclude<EngineField["type"], "fixed" | "issued">, z.ZodType>;
+
+/** What is used for a field that is not sent. */
+const defaultOf = ({ type, default: byDefault }: EngineField): string => {
+  if (type === "password") return "Default: 64 random letters and digits.";
+  return byDefault === null ? "" : `Default \`${byDefault}\`.`;
+};
+
+const optionsOf = ({ type, options = [] }: EngineField): string =>
+  type === "choice" ? `One of ${options.map((option) => `\`${option}\``).join(", ")}.` : "";
+
+type FieldInput<Field> = Field extends { readonly type: infer Type extends keyof typeof FIELD_INPUTS }
+  ? z.ZodOptional<(typeof FIELD_INPUTS)[Type]>
+  : never;
+
+/** By name; a name that several engines have is of one type in all of them. */
+type FieldsInput<E extends DatabaseEngine> = {
+  [Name in SettableFieldName<E>]: FieldInput<FieldNamed<E, Name>>;
+};
+type FieldNamed<E extends DatabaseEngine, Name> = {
+  [Engine in E]: Name extends keyof Fields<Engine> ? Fields<Engine>[Name] : never;
+}[E];
+type Fields<E extends DatabaseEngine> = (typeof DATABASE_ENGINES)[E]["fields"];
+
+/** @param isNew Tells the defaults too. */
+function fieldsInput<E extends DatabaseEngine>(engine: E, { isNew }: { isNew: boolean }): FieldsInput<E> {
+  const inputs = engineFields(engine).flatMap(([name, field]) => {
+    if (field.type === "fixed" || field.type === "issued") return [];
+    const about = [field.about, ...(isNew ? [optionsOf(field), defaultOf(field)] : [])].filter(Boolean).join(" ");
+    return [[name, lenient(FIELD_INPUTS[field.type]).optional().describe(about)]];
+  });
+  // One for each field that can be set, as the type says.
+  return Object.fromEntries(inputs) as FieldsInput<E>;
+}
+
+const flag = (about: string) => lenient(z.boolean()).optional().describe(about);
+
+const COMMON = {
+  description: ResourceDescription.optional().describe("For people."),
+  is_public: flag("Reachable from outside its server at public_port; without that port it is not. Default false."),
+  public_port: lenient(z.int().min(1024, PORT_PROBLEM).max(65_535, PORT_PROBLEM).nullable())
+    .optional()
+    .describe("Port of the server, 1024 to 65535, that no other public database there uses."),
+};
+
+const databaseCreate = <E extends DatabaseEngine>(engine: E) =>
+  z.strictObject({
+    ...PLACE_INPUT,
+    ...COMMON,
+    name: ResourceName.optional().describe("Default: made from its engine."),
+    instant_deploy: flag("Start it at once. When its server runs no databases, nothing is created."),
+    ...inputShape(DatabaseSettings.shape, databaseDefaults(engine)),
+    ...fieldsInput(engine, { isNew: true }),
+  });
+
+type DatabaseCreates = { readonly [E in DatabaseEngine]: ReturnType<typeof databaseCreate<E>> };
+
+/** What a creation takes, by engine. */
+export const DATABASE_CREATES = Object.fromEntries(
+  DATABASE_ENGINE_NAMES.map((engine) => [engine, databaseCreate(engine)]),
+  // One for each engine, as the type says; `map` gives all of them one type.
+) as unknown as DatabaseCreates;
+
+type SentFields = { readonly [Name in SettableFieldName]?: z.infer<FieldsInput<DatabaseEngine>[Name]> };
+
+/** A new database of any engine. */
+export type DatabaseCreate = Omit<z.infer<DatabaseCreates["dragonfly"]>, SettableFieldName> & SentFields;
+
+const ALL_FIELDS = Object.assign(
+  {},
+  ...DATABASE_ENGINE_NAMES.map((engine) => fieldsInput(engine, { isNew: false })),
+  // The fields of all engines: those of one name take the same.
+) as FieldsInput<DatabaseEngine>;
+
+/** Of one engine's own fields, a database takes those of its own only: see `databaseChange`. */
+export const DatabaseUpdate = z.strictObject({
+  ...COMMON,
+  name: ResourceName.nullable().optional().describe("Null keeps the name."),
+  instant_deploy: flag("Accepted and ignored: changes hold from the next start on."),
+  ...inputShape(DatabaseSettings.shape),
+  ...ALL_FIELDS,
+});
+export type DatabaseUpdate = z.infer<typeof DatabaseUpdate>;

@@ -1,0 +1,185 @@
+import type { Argv } from "../../argv.ts";
+import {
+  configuration,
+  type DatabaseCommand,
+  type DatabaseStart,
+  type DumpCommands,
+  type DumpFormat,
+  type EngineField,
+  type EngineValues,
+  engineRow,
+  given,
+  identifier,
+  password,
+  scripts,
+  type TlsCertificate,
+} from "./row.ts";
+import { isTls, sslMode, TLS_FIELDS, TLS_PATHS, tlsFiles } from "./tls.ts";
+
+const CONFIGURATION_PATH = "/etc/mysql/conf.d/berth.cnf";
+const DATA_PATH = "/var/lib/mysql";
+const PORT = 3306;
+// A snapshot without locks, row by row, with what is stored as code too.
+const DUMP_FLAGS = ["--single-transaction", "--quick", "--routines", "--events"];
+
+const literal = (text: string): string => `'${text.replaceAll("\\", "\\\\").replaceAll("'", "''")}'`;
+
+const SQL: DumpFormat = { extension: "sql", isCompressed: false };
+const PRINT_FLAGS = ["--batch", "--skip-column-names"];
+const DATABASES = `select schema_name from information_schema.schemata
+  where schema_name not in ('information_schema', 'mysql', 'performance_schema', 'sys') order by 1`;
+
+/** Exact counts of all tables by one statement that is made of their names. @param database A name that needs no quotes. */
+const counts = (database: string): string => `set session group_concat_max_len = 4294967295;
+  select coalesce(group_concat(concat('select ', quote(table_name), ', count(*) from \`', replace(table_schema, '\`', '\`\`'),
+    '\`.\`', replace(table_name, '\`', '\`\`'), '\`') order by table_name separator ' union all '), 'do 0') into @counts
+    from information_schema.tables where table_type = 'BASE TABLE' and table_schema = '${database}';
+  prepare counts from @counts; execute counts`;
+
+/** MariaDB reads and writes what MySQL does; its programs have names of their own. */
+function dumpsWith<const Name extends string>(
+  programs: { readonly dump: string; readonly client: string },
+  names: Readonly<Record<"rootPassword" | "mainDatabase" | "user" | "password", Name>>,
+): DumpCommands<Record<Name, EngineField>> {
+  type Values = EngineValues<Record<Name, EngineField>>;
+  const command = (values: Values, program: string, ...args: string[]): DatabaseCommand => ({
+    argv: [program, "--user=root", ...args],
+    variables: given({ MYSQL_PWD: values[names.rootPassword] }),
+  });
+  return {
+    formats: { one: SQL, all: SQL },
+    separator: ",",
+    hasCollections: false,
+    mainField: names.mainDatabase,
+    isRestoreAtomic: false,
+    dump: (values, { database }) => command(values, programs.dump, ...DUMP_FLAGS, database),
+    dumpAll: (values) => command(values, programs.dump, ...DUMP_FLAGS, "--all-databases"),
+    restore: (values, { into }) => command(values, programs.client, into),
+    restoreAll: (values) => command(values, programs.client),
+    keepLogin: (values) => {
+      const root = values[names.rootPassword];
+      const logins = [
+        ["root", "localhost", root],
+        ["root", "%", root],
+        [values[names.user], "%", values[names.password]],
+      ] as const;
+      const statements = logins.flatMap(([user, host, secret]) =>
+        user === null || secret === null
+          ? []
+          : [`alter user if exists ${literal(user)}@${literal(host)} identified by ${literal(secret)};\n`],
+      );
+      return { ...command(values, programs.client), input: [...statements, "flush privileges;\n"].join("") };
+    },
+    databases: (values) => command(values, programs.client, ...PRINT_FLAGS, `--execute=${DATABASES}`),
+    countRows: (values, database) => command(values, programs.client, ...PRINT_FLAGS, `--execute=${counts(database)}`),
+  };
+}
+
+const ACCOUNTS = ["mysql"];
+const SCRIPTS = scripts(".sql", ".sh");
+
+interface Start {
+  readonly program: string;
+  readonly conf: string | null;
+  /** Clients without TLS are refused. */
+  readonly isTlsOnly: boolean;
+}
+
+function startWith({ program, conf, isTlsOnly }: Start, certificate: TlsCertificate | null): DatabaseStart {
+  const files = conf === null ? [] : [{ path: CONFIGURATION_PATH, text: conf }];
+  if (certificate === null) return { files };
+  const { authority, certificate: own, key } = TLS_PATHS;
+  const argv: Argv = [program, `--ssl-ca=${authority}`, `--ssl-cert=${own}`, `--ssl-key=${key}`];
+  return {
+    argv: isTlsOnly ? [...argv, "--require-secure-transport=ON"] : argv,
+    files: [...files, ...tlsFiles(certificate)],
+  };
+}
+
+export const mysql = engineRow({
+  title: "MySQL",
+  collection: "mysqls",
+  image: "mysql:8",
+  port: PORT,
+  accounts: ACCOUNTS,
+  dataPath: DATA_PATH,
+  fields: {
+    mysql_root_password: password("Of root."),
+    mysql_user: identifier("mysql", "A user with all rights on the first database."),
+    mysql_password: password("Of that user."),
+    mysql_database: identifier("default", "Database that is made first."),
+    mysql_conf: configuration("Text of a my.cnf."),
+    init_scripts: SCRIPTS,
+    ...TLS_FIELDS,
+    ssl_mode: sslMode(["PREFERRED", "REQUIRED", "VERIFY_CA", "VERIFY_IDENTITY"], "REQUIRED"),
+  },
+  address: ({ mysql_user, mysql_password, mysql_database, ...values }) => ({
+    scheme: "mysql",
+    user: mysql_user,
+    password: mysql_password,
+    path: `/${mysql_database}${isTls(values) ? `?ssl-mode=${values.ssl_mode}` : ""}`,
+  }),
+  variables: (values) =>
+    given({
+      MYSQL_ROOT_PASSWORD: values.mysql_root_password,
+      MYSQL_USER: values.mysql_user,
+      MYSQL_PASSWORD: values.mysql_password,
+      MYSQL_DATABASE: values.mysql_database,
+    }),
+  start: ({ mysql_conf: conf, ssl_mode }, certificate) =>
+    startWith({ program: "mysqld", conf, isTlsOnly: ssl_mode !== "PREFERRED" }, certificate),
+  // By address: the server that the image runs while it is made has a socket only.
+  health: () => ["mysqladmin", "ping", "--host=127.0.0.1", "--silent"],
+  dumps: dumpsWith(
+    { dump: "mysqldump", client: "mysql" },
+    {
+      rootPassword: "mysql_root_password",
+      mainDatabase: "mysql_database",
+      user: "mysql_user",
+      password: "mysql_password",
+    },
+  ),
+});
+
+export const mariadb = engineRow({
+  title: "MariaDB",
+  collection: "mariadbs",
+  image: "mariadb:11",
+  port: PORT,
+  accounts: ACCOUNTS,
+  dataPath: DATA_PATH,
+  fields: {
+    mariadb_root_password: password("Of root."),
+    mariadb_user: identifier("mariadb", "A user with all rights on the first database."),
+    mariadb_password: password("Of that user."),
+    mariadb_database: identifier("default", "Database that is made first."),
+    mariadb_conf: configuration("Text of a my.cnf."),
+    init_scripts: SCRIPTS,
+    ...TLS_FIELDS,
+  },
+  address: ({ mariadb_user, mariadb_password, mariadb_database }) => ({
+    scheme: "mysql",
+    user: mariadb_user,
+    password: mariadb_password,
+    path: `/${mariadb_database}`,
+  }),
+  variables: (values) =>
+    given({
+      MARIADB_ROOT_PASSWORD: values.mariadb_root_password,
+      MARIADB_USER: values.mariadb_user,
+      MARIADB_PASSWORD: values.mariadb_password,
+      MARIADB_DATABASE: values.mariadb_database,
+    }),
+  start: ({ mariadb_conf: conf }, certificate) =>
+    startWith({ program: "mariadbd", conf, isTlsOnly: true }, certificate),
+  health: () => ["healthcheck.sh", "--connect", "--innodb_initialized"],
+  dumps: dumpsWith(
+    { dump: "mariadb-dump", client: "mariadb" },
+    {
+      rootPassword: "mariadb_root_password",
+      mainDatabase: "mariadb_database",
+      user: "mariadb_user",
+      password: "mariadb_password",
+    },
+  ),
+});

@@ -1,0 +1,53 @@
+import { z } from "zod";
+import type { KeptBuild } from "../ports/rollback.ts";
+import { timestamp } from "../timestamp.ts";
+
+/** What an application is taken back to. */
+export const ApplicationRollback = z.strictObject({
+  commit: z
+    .string()
+    .trim()
+    .max(128, "At most 128 characters.")
+    .regex(/^[a-zA-Z0-9][\w.\-/]*$/, "Not a commit. Take a `tag` of the application's rollback images.")
+    .describe("The `tag` or the `deployment_uuid` of one of the application's rollback images."),
+});
+export type ApplicationRollback = z.infer<typeof ApplicationRollback>;
+
+export const RollbackImage = z
+  .object({
+    tag: z.string().nullable().describe("Names it for a rollback: its commit or, where it has none, its deployment."),
+    created_at: z.string().nullable(),
+    is_current: z.boolean().describe("It is what runs now."),
+    deployment_uuid: z.string().describe("The deployment that built it."),
+    commit_message: z.string().nullable(),
+  })
+  .meta({ id: "RollbackImage", description: "An image that an application can be taken back to without a build." });
+export type RollbackImage = z.infer<typeof RollbackImage>;
+
+export const RollbackImages = z
+  .object({
+    current: z.string().nullable().describe("Tag of the image that runs now."),
+    images: z.array(RollbackImage).describe("The one that runs first, then the newest."),
+  })
+  .meta({ id: "RollbackImages", description: "The images of an application that its server keeps." });
+export type RollbackImages = z.infer<typeof RollbackImages>;
+
+export function rollbackImagesView(builds: readonly KeptBuild[]): RollbackImages {
+  const images = builds.map((build) => ({
+    tag: buildTag(build),
+    created_at: timestamp(build.created_at),
+    is_current: build.is_current,
+    deployment_uuid: build.built_by,
+    commit_message: build.commit_message,
+  }));
+  return { current: images.find(({ is_current }) => is_current)?.tag ?? null, images };
+}
+
+/** The newest build that the text names: by its commit, or by the deployment that made it. */
+export function findBuild(builds: readonly KeptBuild[], text: string): KeptBuild | undefined {
+  return builds.find(({ built_by }) => built_by === text) ?? builds.find((build) => buildTag(build) === text);
+}
+
+/** An image or a Dockerfile of the record has no commit: every build of it is named by its deployment. */
+export const buildTag = ({ commit, built_by }: Pick<KeptBuild, "commit" | "built_by">): string =>
+  commit === "HEAD" ? built_by : commit;

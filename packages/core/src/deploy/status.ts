@@ -1,0 +1,71 @@
+import type { ContainerState } from "./release.ts";
+
+/** What probes say of a container. `unknown`: not probed yet, or nothing to probe. */
+export type Health = "healthy" | "unhealthy" | "unknown";
+
+export interface ContainerStatus {
+  readonly state: ContainerState | "degraded";
+  readonly health: Health;
+  readonly restartCount: number;
+}
+
+/** The status of an application or database that never ran or was stopped: one without health counts as unhealthy. */
+export const STOPPED_STATUS = "exited:unhealthy";
+export const STARTING_STATUS = "starting:unknown";
+/** While the removal that was asked for is under way. */
+export const REMOVING_STATUS = "removing:unhealthy";
+
+/** One `state:health` of the containers of an application or database. */
+export const aggregateStatus = (containers: readonly ContainerStatus[]): string =>
+  aggregate(containers, { restarting: "restarting:unknown", stopped: STOPPED_STATUS });
+
+/** A service that never ran or was stopped names no health. */
+export const STOPPED_SERVICE_STATUS = "exited";
+/** While its start was asked for and nothing is seen of it yet. */
+const STARTING_SERVICE_STATUS = "starting:unhealthy";
+const NO_CONTAINERS_STATUS = "unknown:unknown:excluded";
+
+/**
+ * One status of the containers of a service. Those that are excluded count only when all of them are, and the status
+ * then says so.
+ */
+export function aggregateServiceStatus(
+  containers: readonly (ContainerStatus & { readonly isExcluded: boolean })[],
+  { isStarting }: { readonly isStarting: boolean },
+): string {
+  if (isStarting) return STARTING_SERVICE_STATUS;
+  if (containers.length === 0) return NO_CONTAINERS_STATUS;
+  const words = { restarting: "degraded:unhealthy", stopped: STOPPED_SERVICE_STATUS };
+  const counted = containers.filter(({ isExcluded }) => !isExcluded);
+  if (counted.length > 0) return aggregate(counted, words);
+  const status = aggregate(containers, words);
+  const [state = "", health] = status.split(":");
+  if (health === undefined) return status;
+  return state === "running" ? `${status}:excluded` : `${state}:excluded`;
+}
+
+/** The first rule that fits decides. */
+function aggregate(
+  containers: readonly ContainerStatus[],
+  words: { readonly restarting: string; readonly stopped: string },
+): string {
+  const has = (...states: readonly ContainerStatus["state"][]) =>
+    containers.some(({ state }) => states.includes(state));
+  const isCrashLoop = containers.some(({ state, restartCount }) => state === "exited" && restartCount > 0);
+
+  if (containers.length === 0) return words.stopped;
+  if (has("degraded")) return "degraded:unhealthy";
+  if (has("restarting")) return words.restarting;
+  if (isCrashLoop || (has("running") && has("exited"))) return "degraded:unhealthy";
+  if (has("running") && has("starting", "created")) return STARTING_STATUS;
+  if (has("running")) return `running:${runningHealth(containers)}`;
+  if (has("dead", "removing")) return "degraded:unhealthy";
+  if (has("paused")) return "paused:unknown";
+  if (has("starting", "created")) return STARTING_STATUS;
+  return words.stopped;
+}
+
+function runningHealth(containers: readonly ContainerStatus[]): Health {
+  if (containers.some(({ health }) => health === "unhealthy")) return "unhealthy";
+  return containers.some(({ health }) => health === "unknown") ? "unknown" : "healthy";
+}

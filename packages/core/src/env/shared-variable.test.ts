@@ -1,0 +1,112 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import type { EnvRecord } from "../ports/records.ts";
+import type { SeenVariable } from "../ports/shared-variable.ts";
+import { newEnv } from "./env.ts";
+import {
+  envViews,
+  newSharedVariable,
+  resolveEnvs,
+  SharedVariableCreate,
+  sharedVariableChange,
+  sharedVariableView,
+} from "./shared-variable.ts";
+
+const AT = new Date(0);
+const env = (key: string, value: string | null): EnvRecord => ({
+  ...newEnv({ key, value }),
+  id: 1,
+  uuid: key,
+  created_at: AT,
+  updated_at: AT,
+});
+const seen = (scope: SeenVariable["scope"], key: string, value: string | null): SeenVariable => ({
+  scope,
+  key,
+  value,
+  resource_id: 1,
+  is_shown_once: false,
+});
+
+describe("variables that refer to shared ones", () => {
+  const all = [
+    seen("team", "HOST", "db.test"),
+    seen("server", "HOST", "web-1"),
+    seen("project", "NEST", "{{ team.HOST }}$x"),
+    seen("environment", "EMPTY", null),
+  ];
+
+  test.each([
+    ["{{ team.HOST }}", "db.test"],
+    ["postgres://u@{{team.HOST}}/{{ server.HOST }}", "postgres://u@db.test/web-1"],
+    ["{{ project.NEST }}", "{{ team.HOST }}$x"],
+    ["<{{ environment.EMPTY }}>", "<>"],
+    ["{{ team.NONE }}", "{{ team.NONE }}"],
+    [null, null],
+  ])("%j runs as %j", (value, expected) => {
+    expect(resolveEnvs([env("A", value)], all).envs[0]?.value).toBe(expected);
+  });
+
+  test("leave the others byte for byte, whatever is shared", () => {
+    fc.assert(
+      fc.property(fc.string({ unit: "binary" }), fc.string(), (value, shared) => {
+        fc.pre(!value.includes("{{"));
+        const { envs, unknown } = resolveEnvs([env("A", value)], [seen("team", "HOST", shared)]);
+        expect([envs[0]?.value, unknown]).toEqual([value, []]);
+      }),
+    );
+  });
+
+  test("carry any shared value byte for byte, also one that looks like a reference or a pattern", () => {
+    fc.assert(
+      fc.property(fc.oneof(fc.string({ unit: "binary" }), fc.constantFrom("$&", "$1", "{{ team.A }}")), (value) => {
+        const { envs, sharedValues } = resolveEnvs([env("A", "<{{ team.A }}>")], [seen("team", "A", value)]);
+        expect([envs[0]?.value, sharedValues]).toEqual([`<${value}>`, [value]]);
+      }),
+    );
+  });
+
+  test("stop growing where no program starts any more, as one and together", () => {
+    const long = [seen("team", "A", "x".repeat(131_000))];
+    const [one] = resolveEnvs([env("A", "{{team.A}}".repeat(13_000))], long).envs;
+    expect(one?.value?.length).toBeLessThan(400_000);
+    const some = Array.from({ length: 200 }, (_, n) => env(`A${n}`, "{{team.A}}"));
+    const sentence = "What the variables refer to comes to more than 16777216 characters.";
+    expect(() => resolveEnvs(some, long)).toThrow(sentence);
+    const shared = { team: new Map([["A", "x".repeat(131_000)]]) };
+    const views = envViews(some, { maySeeSecrets: true, shared, version: "" });
+    const lengths = views.map(({ real_value }) => real_value?.length ?? 0);
+    expect([lengths[0], lengths.at(-1)]).toEqual([131_000, "{{team.A}}".length]);
+    expect(lengths.reduce((sum, length) => sum + length)).toBeLessThan(17_000_000);
+  });
+
+  test("are named with what leads to nothing", () => {
+    const envs = [env("A", "{{ team.NONE }}{{server.NONE}}"), env("B", "{{ team.HOST }}"), env("C", "{{ galaxy.X }}")];
+    expect(resolveEnvs(envs, all).unknown).toEqual([
+      { key: "A", is_preview: false, references: ["{{ team.NONE }}", "{{ server.NONE }}"] },
+    ]);
+  });
+});
+
+describe("a shared variable", () => {
+  const record = { ...newSharedVariable({ key: "TOKEN", value: "s3cret" }), ...{ id: 1, uuid: "u" } };
+  const kept = { ...record, created_at: AT, updated_at: AT };
+
+  test("shows its value to who may read secrets, unless it is shown once", () => {
+    expect(sharedVariableView("team", kept, true)).toMatchObject({ value: "s3cret", reference: "{{ team.TOKEN }}" });
+    expect(sharedVariableView("team", kept, false)).not.toHaveProperty("value");
+    expect(sharedVariableView("team", { ...kept, is_shown_once: true }, true)).not.toHaveProperty("value");
+  });
+
+  test("is changed by what is sent alone", () => {
+    expect(sharedVariableChange({ key: "TOKEN", comment: null, value: undefined })).toEqual({ comment: null });
+  });
+
+  test.each([
+    [{ key: "1A" }, "key"],
+    [{ key: "A", is_buildtime: true }, ""],
+    [{ key: "A", value: "x".repeat(131_073) }, "value"],
+  ])("refuses %j", (sent, field) => {
+    expect(SharedVariableCreate.safeParse(sent).error?.issues[0]?.path.join(".")).toBe(field);
+  });
+});

@@ -1,0 +1,150 @@
+import { z } from "zod";
+import { DomainError } from "../errors.ts";
+import type { EnvRecord } from "../ports/records.ts";
+import type { SeenVariable, SharedVariableFields, SharedVariableRecord } from "../ports/shared-variable.ts";
+import { Timestamp, timestamp } from "../timestamp.ts";
+import { EnvCreate, type EnvironmentVariable, type EnvViewOptions, envView } from "./env.ts";
+import { interpolate, referencesIn, referenceText, type SharedScope, type SharedVariables } from "./env-value.ts";
+
+/** Of one owner. */
+export const SHARED_VARIABLES_MAX = 1000;
+
+/** In a change the variable is chosen by `key`, and what is not sent stays as it is. */
+export const SharedVariableCreate = EnvCreate.pick({
+  key: true,
+  value: true,
+  is_multiline: true,
+  is_shown_once: true,
+  comment: true,
+}).safeExtend({
+  value: EnvCreate.shape.value.describe("Kept byte for byte. References in it are not replaced."),
+});
+export type SharedVariableCreate = z.infer<typeof SharedVariableCreate>;
+
+export const SharedVariableBulk = z.strictObject({
+  data: z
+    .array(SharedVariableCreate)
+    .min(1, "At least one variable.")
+    .max(SHARED_VARIABLES_MAX, `At most ${SHARED_VARIABLES_MAX} at once.`)
+    .describe("Variables to create or to change, each by its key. All of them or none."),
+});
+export type SharedVariableBulk = z.infer<typeof SharedVariableBulk>;
+
+export const SharedVariable = z
+  .object({
+    uuid: z.string(),
+    key: z.string(),
+    value: z.string().nullable().optional().describe("Absent without read:sensitive, and when it is shown once."),
+    reference: z.string().describe("What stands for the value in an environment variable."),
+    comment: z.string().nullable(),
+    is_multiline: z.boolean(),
+    is_shown_once: z.boolean(),
+    created_at: Timestamp,
+    updated_at: Timestamp,
+  })
+  .meta({
+    id: "SharedVariable",
+    description: "A value of a team, project, environment or server that environment variables refer to.",
+  });
+export type SharedVariable = z.infer<typeof SharedVariable>;
+
+export const sharedVariableView = (
+  scope: SharedScope,
+  variable: SharedVariableRecord,
+  maySeeSecrets: boolean,
+): SharedVariable => ({
+  uuid: variable.uuid,
+  key: variable.key,
+  ...(maySeeSecrets && !variable.is_shown_once ? { value: variable.value } : {}),
+  reference: referenceText({ scope, key: variable.key }),
+  comment: variable.comment,
+  is_multiline: variable.is_multiline,
+  is_shown_once: variable.is_shown_once,
+  created_at: timestamp(variable.created_at),
+  updated_at: timestamp(variable.updated_at),
+});
+
+/** A new one, with the defaults for what was not sent. */
+export const newSharedVariable = ({
+  key,
+  value = null,
+  comment = null,
+  is_multiline = false,
+  is_shown_once = false,
+}: SharedVariableCreate): SharedVariableFields => ({ key, value, comment, is_multiline, is_shown_once });
+
+/** What a request changes: its key only chooses the variable. */
+export const sharedVariableChange = ({ key: _key, ...change }: SharedVariableCreate): Partial<SharedVariableFields> =>
+  // Fields that were not sent are dropped; the others have the types of the schema, which are those of the fields.
+  Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined));
+
+/** What references mean where these are seen. */
+export function sharedVariables(seen: readonly Pick<SeenVariable, "scope" | "key" | "value">[]): SharedVariables {
+  const byScope = Map.groupBy(seen, ({ scope }) => scope);
+  return Object.fromEntries(
+    [...byScope].map(([scope, variables]) => [scope, new Map(variables.map(({ key, value }) => [key, value ?? ""]))]),
+  );
+}
+
+/** Environment variables as programs get them. */
+export interface ResolvedEnvs {
+  /** With the values of what they refer to. */
+  readonly envs: readonly EnvRecord[];
+  /** The shared values that are among them, for what must not show them. */
+  readonly sharedValues: readonly string[];
+  /** Variables whose references lead to nothing, and so stay as they are. */
+  readonly unknown: readonly UnknownReferences[];
+}
+
+export interface UnknownReferences extends Pick<EnvRecord, "key" | "is_preview"> {
+  /** As `{{ team.KEY }}`. */
+  readonly references: readonly string[];
+}
+
+/**
+ * What variables of one resource may get by their references. Each may be as long as a program takes, and a thousand of a
+ * few bytes would be as many times that.
+ */
+const ADDED_LENGTH_MAX = 16_777_216; // Linux gives a program 6 MiB of variables and arguments at most.
+
+/** @throws DomainError `deploy.start_failed` when what they refer to comes to more than any program gets. */
+export function resolveEnvs(envs: readonly EnvRecord[], seen: readonly SeenVariable[]): ResolvedEnvs {
+  const shared = sharedVariables(seen);
+  const unknown = envs.flatMap(({ key, value, is_preview }) => {
+    const lost = referencesIn([value]).filter((reference) => shared[reference.scope]?.has(reference.key) !== true);
+    return lost.length === 0 ? [] : [{ key, is_preview, references: lost.map(referenceText) }];
+  });
+  let room = ADDED_LENGTH_MAX;
+  const resolved = envs.map((env) => {
+    const value = env.value === null ? null : interpolate(env.value, shared);
+    room -= lengthOf(value) - lengthOf(env.value);
+    if (room < 0) throw tooMuch();
+    return { ...env, value };
+  });
+  return {
+    envs: resolved,
+    sharedValues: [...new Set(seen.flatMap(({ value }) => value ?? []))],
+    unknown,
+  };
+}
+
+/** References stay behind where an answer would come to more than a deployment takes. */
+export function envViews(
+  envs: readonly EnvRecord[],
+  { shared, ...options }: EnvViewOptions,
+): readonly EnvironmentVariable[] {
+  let room = ADDED_LENGTH_MAX;
+  return envs.map((env) => {
+    const view = envView(env, { ...options, shared: room > 0 ? shared : {} });
+    room -= lengthOf(view.real_value) - lengthOf(view.value);
+    return view;
+  });
+}
+
+const lengthOf = (value: string | null | undefined): number => value?.length ?? 0;
+
+const tooMuch = () =>
+  new DomainError(
+    "deploy.start_failed",
+    `What the variables refer to comes to more than ${ADDED_LENGTH_MAX} characters. Refer to less, or mount a file, then deploy again.`,
+  );

@@ -1,0 +1,3 @@
+export * from "./resource.ts";
+export * from "./resource-view.ts";
+export * from "./tag.ts";

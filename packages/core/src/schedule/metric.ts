@@ -1,0 +1,68 @@
+import { z } from "zod";
+import type { ReleaseUsage, TransferredBytes } from "../ports/engine.ts";
+import type { MetricRecord } from "../ports/metric.ts";
+import { Timestamp, timestamp } from "../timestamp.ts";
+
+/** How long samples are kept. */
+export const METRICS_KEPT_HOURS = 24;
+
+export const MetricQuery = z.strictObject({
+  since: z.iso
+    .datetime({ offset: true })
+    .optional()
+    .describe(`Samples from this moment on. Default: all that are kept, ${METRICS_KEPT_HOURS} hours.`),
+});
+
+const Bytes = z.int().nullable();
+
+export const Metric = z
+  .object({
+    at: Timestamp,
+    deployment_uuid: z.string().describe("Of the release that was measured."),
+    cpu_percent: z.number().nullable().describe("Of one processor, since the sample before: two busy ones are 200."),
+    memory_bytes: z.int(),
+    processes: z.int(),
+    network_received_bytes: Bytes.describe("Since the sample before; null where that is not known."),
+    network_sent_bytes: Bytes,
+    disk_read_bytes: Bytes,
+    disk_written_bytes: Bytes,
+  })
+  .meta({ id: "Metric", description: "What a resource used at a moment." });
+export type Metric = z.infer<typeof Metric>;
+
+export const metricView = ({ at, ...metric }: MetricRecord): Metric => ({ at: timestamp(at), ...metric });
+
+/** One reading of a release. */
+export interface UsageReading {
+  readonly at: Date;
+  readonly deploymentUuid: string;
+  readonly usage: ReleaseUsage;
+}
+
+/** @param before Of the same resource. What another release, or this one before a restart, has counted is no use of now. */
+export function metricOf(before: UsageReading | undefined, { at, deploymentUuid, usage }: UsageReading): MetricRecord {
+  const last = before?.deploymentUuid === deploymentUuid ? before : undefined;
+  const seconds = last === undefined ? 0 : (at.getTime() - last.at.getTime()) / 1000;
+  const cpuSeconds = grown(last?.usage.cpuSeconds, usage.cpuSeconds);
+  const network = transferred(last?.usage.networkBytes, usage.networkBytes);
+  const disk = transferred(last?.usage.diskBytes, usage.diskBytes);
+  return {
+    at,
+    deployment_uuid: deploymentUuid,
+    cpu_percent: cpuSeconds === null || seconds <= 0 ? null : Math.round((cpuSeconds / seconds) * 10_000) / 100,
+    memory_bytes: Math.round(usage.memoryBytes),
+    processes: usage.processes,
+    network_received_bytes: network.in,
+    network_sent_bytes: network.out,
+    disk_read_bytes: disk.in,
+    disk_written_bytes: disk.out,
+  };
+}
+
+const transferred = (before: TransferredBytes | undefined, now: TransferredBytes | undefined) => ({
+  in: grown(before?.in, now?.in),
+  out: grown(before?.out, now?.out),
+});
+
+const grown = (before: number | undefined, now: number | undefined): number | null =>
+  before === undefined || now === undefined || now < before ? null : now - before;

@@ -1,0 +1,47 @@
+import type { ScheduleRecord } from "../ports/schedule.ts";
+import { timesOf } from "./cron.ts";
+
+/** How late a run may begin before it counts as missed. Cron's own grain. */
+export const LATE_SECONDS_MAX = 60;
+/** Counting goes no further: after a long time away there would be very many. */
+export const MISSED_COUNT_MAX = 100;
+
+/** What was not done in time. */
+export interface MissedRuns {
+  /** The first time that was missed: what was due then runs now. */
+  readonly due_at: Date;
+  /** Later times that were missed too and are left out. At most `MISSED_COUNT_MAX`. */
+  readonly skipped: number;
+}
+
+export interface ScheduleStep {
+  /** The due time that is to be run for now. */
+  readonly run: Date | undefined;
+  readonly missed: MissedRuns | undefined;
+  /** `undefined`: never again. */
+  readonly next: Date | undefined;
+}
+
+type Scheduled = Pick<ScheduleRecord, "frequency" | "timezone" | "is_planned" | "changed_at" | "due_at">;
+
+/**
+ * What is to be done with a schedule now, and when to look again. However many times have passed since it was due, it
+ * runs once. What is not planned yet is planned from its change on; the change may be a moment ago, never longer.
+ */
+export function scheduleStep(schedule: Scheduled, now: Date): ScheduleStep {
+  const after = timesOf(schedule.frequency, schedule.timezone);
+  if (!schedule.is_planned) {
+    const lateMs = now.getTime() - schedule.changed_at.getTime();
+    const isRecent = lateMs >= 0 && lateMs <= LATE_SECONDS_MAX * 1000;
+    return { run: undefined, missed: undefined, next: after(isRecent ? schedule.changed_at : now) };
+  }
+  const { due_at } = schedule;
+  const isLate = now.getTime() - due_at.getTime() > LATE_SECONDS_MAX * 1000;
+  if (!isLate) return { run: due_at, missed: undefined, next: after(due_at) };
+  let skipped = 0;
+  for (let time = after(due_at); time !== undefined && time <= now; time = after(time)) {
+    skipped += 1;
+    if (skipped === MISSED_COUNT_MAX) break;
+  }
+  return { run: due_at, missed: { due_at, skipped }, next: after(now) };
+}

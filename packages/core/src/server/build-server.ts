@@ -1,0 +1,59 @@
+import type { ServerRecord } from "../ports/records.ts";
+
+type Candidate = Pick<
+  ServerRecord,
+  "id" | "name" | "team_id" | "engine" | "removing_at" | "settings" | "server_metadata"
+>;
+
+/** Where an application that asks for a build server is built, or why on none. */
+export type BuildServerChoice<Server> =
+  | { readonly server: Server; readonly reason?: undefined }
+  | { readonly server: undefined; readonly reason: string };
+
+export interface BuildServerQuestion<Server> {
+  /** Where the application runs. */
+  readonly target: Candidate;
+  /** Within reach of whoever builds. */
+  readonly servers: readonly Server[];
+  /** Builds under way by the server's id; what is missing counts as none. */
+  readonly activeBuilds: ReadonlyMap<number, number>;
+  /** Id of the one that the deployment was given before: it holds what is built already, and its cache. */
+  readonly before: number | null;
+}
+
+/**
+ * A usable build server of the application's own team whose images run on the target: the one from before while it is
+ * still one of these, else one with a place for another build, of these that with the
+ * fewest under way, and of these the oldest.
+ */
+export function chooseBuildServer<Server extends Candidate>({
+  target,
+  servers,
+  activeBuilds,
+  before,
+}: BuildServerQuestion<Server>): BuildServerChoice<Server> {
+  const builders = servers.filter(
+    ({ team_id, engine, settings }) => team_id === target.team_id && engine === "docker" && settings.is_build_server,
+  );
+  const usable = builders.filter(isUsable);
+  const fitting = usable.filter((server) => isSameArchitecture(server, target));
+  const load = ({ id }: Server) => activeBuilds.get(id) ?? 0;
+  const isFull = (server: Server) => Number(load(server) >= server.settings.concurrent_builds);
+  const [fewest] = [...fitting].sort(
+    (one, other) => isFull(one) - isFull(other) || load(one) - load(other) || one.id - other.id,
+  );
+  const chosen = fitting.find(({ id }) => id === before) ?? fewest;
+  if (chosen !== undefined) return { server: chosen };
+  if (builders.length === 0) return { server: undefined, reason: "the team has no build server within reach" };
+  if (usable.length === 0) return { server: undefined, reason: "no build server of the team is usable: validate one" };
+  return { server: undefined, reason: `no usable build server has the architecture of server ${target.name}` };
+}
+
+const isUsable = ({ removing_at, settings }: Candidate): boolean =>
+  removing_at === null && settings.is_reachable && settings.is_usable && !settings.force_disabled;
+
+/** What was never looked at may be anything: only what is known to differ is passed over. */
+function isSameArchitecture(one: Candidate, other: Candidate): boolean {
+  const [own, wanted] = [one.server_metadata?.architecture, other.server_metadata?.architecture];
+  return own === undefined || wanted === undefined || own === wanted;
+}

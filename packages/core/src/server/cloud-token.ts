@@ -1,0 +1,73 @@
+import { z } from "zod";
+import { ResourceName } from "../name.ts";
+import { CLOUD_PROVIDERS, type CloudProviderKind } from "../ports/cloud-provider.ts";
+import type { CloudTokenRecord } from "../ports/cloud-token.ts";
+import { Timestamp, timestamp } from "../timestamp.ts";
+
+// The keys of the table, which `keys` forgets.
+const PROVIDERS = Object.keys(CLOUD_PROVIDERS) as [CloudProviderKind, ...CloudProviderKind[]];
+
+export const CloudTokenCreate = z.strictObject({
+  provider: z.enum(PROVIDERS).describe("Whose token it is."),
+  token: z
+    .string()
+    .trim()
+    .min(1, "This field is required.")
+    .max(4096, "At most 4096 characters.")
+    .regex(/^[\x21-\x7e]*$/, "Must be the token as the provider shows it, without spaces.")
+    .describe("The token itself. It is asked at the provider whether it works, kept encrypted and never answered."),
+  name: ResourceName.describe("For people."),
+});
+export type CloudTokenCreate = z.infer<typeof CloudTokenCreate>;
+
+export const CloudTokenUpdate = z.strictObject({ name: ResourceName });
+export type CloudTokenUpdate = z.infer<typeof CloudTokenUpdate>;
+
+export const CloudToken = z
+  .object({
+    uuid: z.string(),
+    name: z.string().nullable(),
+    provider: z.enum(PROVIDERS),
+    team_id: z.int(),
+    servers_count: z.int().describe("Servers that were made with it; while there are any, it cannot be deleted."),
+    created_at: Timestamp.nullable(),
+    updated_at: Timestamp.nullable(),
+  })
+  .meta({ id: "CloudToken", description: "A login at a cloud provider. The token itself is never answered." });
+export type CloudToken = z.infer<typeof CloudToken>;
+
+export const CloudTokenValidity = z
+  .object({ valid: z.boolean().describe("Whether the provider takes it."), message: z.string() })
+  .meta({ id: "CloudTokenValidity", description: "What the provider says of a token." });
+export type CloudTokenValidity = z.infer<typeof CloudTokenValidity>;
+
+export const cloudTokenView = (token: CloudTokenRecord): CloudToken => ({
+  uuid: token.uuid,
+  name: token.name,
+  provider: token.provider,
+  team_id: token.team_id,
+  servers_count: token.servers_count,
+  created_at: timestamp(token.created_at),
+  updated_at: timestamp(token.updated_at),
+});
+
+/** How a request names the token to act with. */
+export const cloudTokenFields = {
+  cloud_provider_token_uuid: z
+    .string()
+    .max(255)
+    .nullable()
+    .optional()
+    .describe("Token of the provider to act with. Required, unless cloud_provider_token_id is sent."),
+  cloud_provider_token_id: z
+    .string()
+    .max(255)
+    .nullable()
+    .optional()
+    .meta({
+      deprecated: true,
+      description:
+        "Deprecated: replaced by cloud_provider_token_uuid, of which it is the older name. It holds the same uuid, not a " +
+        "number, and counts only without the newer one.",
+    }),
+} as const;

@@ -1,0 +1,56 @@
+import { z } from "zod";
+import { lenient } from "../input.ts";
+import { ResourceName } from "../name.ts";
+import type { DestinationRecord } from "../ports/destination.ts";
+import { Timestamp, timestamp } from "../timestamp.ts";
+import type { EngineKind } from "./server.ts";
+
+/** Name of the network of a server's first destination. */
+export const FIRST_NETWORK = "berth";
+
+export const DESTINATION_TYPES = ["standalone", "swarm"] as const;
+export type DestinationType = (typeof DESTINATION_TYPES)[number];
+
+/** Nothing in them is found by its name, and in the first a container has the server's own network. */
+const ENGINES_OWN: ReadonlySet<string> = new Set(["host", "none", "bridge", "default"]);
+
+export const DestinationCreate = z.strictObject({
+  name: lenient(ResourceName.nullable()).optional().describe("Default: the network."),
+  network: z
+    .string()
+    .max(255)
+    .regex(/^[a-zA-Z0-9][a-zA-Z0-9._-]*$/, "Only letters, digits and . _ - are allowed, a letter or digit first.")
+    .refine((name) => !ENGINES_OWN.has(name), "This network is the engine's own. Name another one.")
+    .describe("Name of the network, once on each server."),
+  type: lenient(z.enum(DESTINATION_TYPES).nullable()).optional().describe("Default: what the server's engine has."),
+});
+export type DestinationCreate = z.infer<typeof DestinationCreate>;
+
+export const DestinationUpdate = z.strictObject({ name: ResourceName });
+export type DestinationUpdate = z.infer<typeof DestinationUpdate>;
+
+export const Destination = z
+  .object({
+    uuid: z.string(),
+    name: z.string(),
+    network: z.string(),
+    type: z.enum(DESTINATION_TYPES),
+    server_uuid: z.string().nullable(),
+    created_at: Timestamp,
+    updated_at: Timestamp,
+  })
+  .meta({ id: "Destination", description: "A network of a server, which resources are put on." });
+export type Destination = z.infer<typeof Destination>;
+
+/** The one that a server with this engine has. */
+export const destinationType = (engine: EngineKind): DestinationType => (engine === "swarm" ? "swarm" : "standalone");
+
+export const destinationView = (destination: DestinationRecord): Destination => ({
+  uuid: destination.uuid,
+  name: destination.name,
+  network: destination.network,
+  type: destinationType(destination.server_engine),
+  server_uuid: destination.server_uuid,
+  created_at: timestamp(destination.created_at),
+  updated_at: timestamp(destination.updated_at),
+});

@@ -1,0 +1,95 @@
+import { z } from "zod";
+import { ResourceDescription, ResourceName } from "../name.ts";
+import type { RegistryRecord } from "../ports/registry.ts";
+import { Timestamp, timestamp } from "../timestamp.ts";
+
+/** The name under which its images are known, whatever host answers for it. */
+export const DOCKER_HUB = "docker.io";
+const HUB_HOSTS: ReadonlySet<string> = new Set(["index.docker.io", "registry-1.docker.io", "hub.docker.com"]);
+
+/**
+ * What stands before the first `/` of an image's name. The scheme and path of an address, as people copy it, are left
+ * out, and so is the case of its letters.
+ */
+export function registryAddress(text: string): string {
+  const host =
+    text
+      .trim()
+      .toLowerCase()
+      .replace(/^https?:\/\//, "")
+      .split("/")[0] ?? "";
+  return HUB_HOSTS.has(host) ? DOCKER_HUB : host;
+}
+
+const HOST =
+  /^(?:\[[0-9a-f:.]+\]|[a-z0-9](?:[a-z0-9-]*[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]*[a-z0-9])?)*)(?::[0-9]{1,5})?$/;
+/** As the engine tells a registry from a folder of Docker Hub. */
+const isRegistry = (address: string): boolean =>
+  HOST.test(address) && (/[.:]/.test(address) || address === "localhost");
+
+/** The registry that an image's name leads to. */
+export function registryOf(image: string): string {
+  const [first = "", ...rest] = image.split("/");
+  return rest.length > 0 && (/[.:]/.test(first) || first === "localhost") ? registryAddress(first) : DOCKER_HUB;
+}
+
+const FIELDS = {
+  name: ResourceName.describe("For people."),
+  address: z
+    .string()
+    .max(2048, "At most 2048 characters.")
+    .transform(registryAddress)
+    .refine((address) => address.length <= 255 && isRegistry(address), {
+      message:
+        "Must be the host of a registry as images name it, e.g. ghcr.io, docker.io or registry.example.com:5000.",
+    })
+    .describe("Host of the registry as images name it, e.g. ghcr.io, docker.io or registry.example.com:5000."),
+  username: z
+    .string()
+    .min(1, "This field is required.")
+    .max(255, "At most 255 characters.")
+    .regex(/^[^\p{C}:]*$/u, "Must have no colon and no invisible characters.")
+    .describe("Who logs in."),
+  password: z
+    .string()
+    .min(1, "This field is required.")
+    .max(8192, "At most 8192 characters.")
+    .regex(/^[^\r\n\0]*$/, "Must be one line.")
+    .describe("Password or access token. Kept encrypted."),
+};
+const OPTIONAL = { description: ResourceDescription.optional().describe("For people.") };
+
+export const RegistryCreate = z.strictObject({ ...FIELDS, name: FIELDS.name.optional(), ...OPTIONAL });
+export type RegistryCreate = z.infer<typeof RegistryCreate>;
+
+/** What is not sent stays as it is. */
+export const RegistryUpdate = z.strictObject({ ...z.object(FIELDS).partial().shape, ...OPTIONAL });
+export type RegistryUpdate = z.infer<typeof RegistryUpdate>;
+
+export const Registry = z
+  .object({
+    uuid: z.string(),
+    team_id: z.int(),
+    name: z.string(),
+    description: z.string().nullable(),
+    address: z.string(),
+    username: z.string(),
+    password: z.string().optional().describe("Absent without read:sensitive."),
+    created_at: Timestamp.nullable(),
+    updated_at: Timestamp.nullable(),
+  })
+  .meta({ id: "Registry", description: "A login for a registry of images, for all servers of the team." });
+export type Registry = z.infer<typeof Registry>;
+
+/** @param password `undefined` for those who may not read secrets. */
+export const registryView = (registry: RegistryRecord, password: string | undefined): Registry => ({
+  uuid: registry.uuid,
+  team_id: registry.team_id,
+  name: registry.name,
+  description: registry.description,
+  address: registry.address,
+  username: registry.username,
+  ...(password === undefined ? {} : { password }),
+  created_at: timestamp(registry.created_at),
+  updated_at: timestamp(registry.updated_at),
+});

@@ -1,0 +1,54 @@
+import { z } from "zod";
+import type { ManagedProxyStatus } from "../ports/proxy.ts";
+import type { ServerRecord } from "../ports/records.ts";
+import { ServerUpdate } from "./server-input.ts";
+
+/** What is seen of a server's proxy; one that has no container yet reads as one that has exited. */
+export const PROXY_STATUSES = ["running", "starting", "restarting", "exited"] as const;
+export type ProxyStatus = (typeof PROXY_STATUSES)[number];
+
+export const proxyStatusOf = ({ state }: Pick<ManagedProxyStatus, "state">): ProxyStatus =>
+  state === "absent" ? "exited" : state;
+
+/** As it was seen last; before the first look, as it will be once it is needed. */
+export function shownProxyStatus(
+  server: Pick<ServerRecord, "proxy_type" | "proxy_status" | "is_proxy_stopped" | "settings">,
+): ProxyStatus {
+  const isOn = server.proxy_type.toUpperCase() !== "NONE" && server.settings.is_usable && !server.is_proxy_stopped;
+  return isOn ? (server.proxy_status ?? "running") : "exited";
+}
+
+/** Whether anything leads URLs on to what runs there. Without Docker it is Berth itself. */
+export const hasProxy = ({ engine, proxy_type, settings }: Pick<ServerRecord, "engine" | "proxy_type" | "settings">) =>
+  !settings.is_build_server && (engine !== "docker" || proxy_type.toUpperCase() !== "NONE");
+
+export const ServerProxyDetails = z
+  .object({
+    proxy_type: z.string().nullable(),
+    status: z.enum(PROXY_STATUSES).nullable(),
+    problem: z
+      .string()
+      .nullable()
+      .describe("Why it does not run, or does not know what it leads to. Null while nothing is wrong."),
+    is_stopped: z.boolean().describe("It was asked to stop, and stays so until it is asked to start."),
+    redirect_enabled: z.boolean(),
+    redirect_url: z.string().nullable(),
+    generate_exact_labels: z.boolean(),
+    configuration: z.string().nullable().describe("Always null: Berth writes the configuration itself."),
+  })
+  .meta({ id: "ServerProxyDetails", description: "The proxy of a server, and whether it runs." });
+export type ServerProxyDetails = z.infer<typeof ServerProxyDetails>;
+
+export const serverProxyView = (server: ServerRecord): ServerProxyDetails => ({
+  proxy_type: server.proxy_type.toLowerCase(),
+  status: shownProxyStatus(server),
+  problem: server.proxy_problem,
+  is_stopped: server.is_proxy_stopped,
+  redirect_enabled: true,
+  redirect_url: null,
+  generate_exact_labels: server.settings.generate_exact_labels,
+  configuration: null,
+});
+
+export const ServerProxyUpdate = ServerUpdate.pick({ proxy_type: true });
+export type ServerProxyUpdate = z.infer<typeof ServerProxyUpdate>;

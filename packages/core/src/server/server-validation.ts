@@ -1,0 +1,105 @@
+import type { ServerFacts } from "../ports/records.ts";
+import type { ServerInspection } from "../ports/server-machine.ts";
+import type { EngineKind } from "./server.ts";
+
+/** What a worker saw of a server that it can work on. */
+export interface ServerFindings {
+  /** A sentence for people when the engine does not answer. */
+  readonly engineProblem: string | null;
+  readonly proxyProblem: string | null;
+  /** Of the disk that holds what the server runs; `null` when it cannot be read. */
+  readonly disk: DiskSpace | null;
+}
+
+export interface DiskSpace {
+  readonly totalBytes: number;
+  readonly freeBytes: number;
+}
+
+export interface ValidationResult {
+  readonly is_reachable: boolean;
+  readonly is_usable: boolean;
+  /** Sentences, a line each. With `is_usable` they are warnings. */
+  readonly validation_logs: string | null;
+  /** What the machine is made of, where that was seen. */
+  readonly facts?: ServerFacts | null | undefined;
+}
+
+/** Below it a build stops in the middle, and what runs may not be able to write. */
+const FREE_BYTES_MIN = 256 * 1024 * 1024;
+
+/** @param diskThresholdPercent Fuller than this is worth a warning. */
+export function validationOf(findings: ServerFindings, diskThresholdPercent: number): ValidationResult {
+  const { engineProblem, proxyProblem, disk } = findings;
+  const isDiskFull = disk !== null && disk.freeBytes < FREE_BYTES_MIN;
+  const lines = [engineProblem, proxyProblem, diskProblem(disk, diskThresholdPercent)].filter((line) => line !== null);
+  return {
+    is_reachable: engineProblem === null,
+    is_usable: engineProblem === null && proxyProblem === null && !isDiskFull,
+    validation_logs: lines.length === 0 ? null : lines.join("\n"),
+  };
+}
+
+/** @param diskThresholdPercent Fuller than this is worth a warning. */
+export function dockerValidationOf(inspection: ServerInspection, diskThresholdPercent: number): ValidationResult {
+  const { machineProblem, engineProblem, facts, osType, disk } = inspection;
+  const problem = machineProblem ?? engineProblem;
+  if (problem !== null || facts === null) {
+    return { is_reachable: machineProblem === null, is_usable: false, validation_logs: problem, facts: null };
+  }
+  const obstacles = [oldEngine(facts), osType === "linux" ? null : otherSystem(osType)].filter((line) => line !== null);
+  const isDiskFull = disk !== null && disk.freeBytes < FREE_BYTES_MIN;
+  const warnings = [diskProblem(disk, diskThresholdPercent), rareArchitecture(facts), littleMemory(facts)];
+  const lines = [...obstacles, ...warnings.filter((line) => line !== null)];
+  return {
+    is_reachable: true,
+    is_usable: obstacles.length === 0 && !isDiskFull,
+    validation_logs: lines.length === 0 ? null : lines.join("\n"),
+    facts,
+  };
+}
+
+function oldEngine({ engine_version, api_version }: ServerFacts): string | null {
+  const [major = 0, minor = 0] = api_version.split(".").map(Number);
+  if (major > API_MIN[0] || (major === API_MIN[0] && minor >= API_MIN[1])) return null;
+  return `Its Docker ${engine_version} (API ${api_version}) is too old. Update it to 20.10 (API ${API_MIN.join(".")}) or newer.`;
+}
+
+const otherSystem = (osType: string | null) =>
+  `Its Docker runs containers of ${osType ?? "an unknown system"}. Switch it to Linux containers, or use another server.`;
+
+function rareArchitecture({ architecture }: ServerFacts): string | null {
+  if (TRIED_ARCHITECTURES.includes(architecture)) return null;
+  return `Its architecture ${architecture} is not one that Berth is tried on (${TRIED_ARCHITECTURES.join(", ")}). Check that the images you use exist for it.`;
+}
+
+function littleMemory({ memory_bytes }: ServerFacts): string | null {
+  if (memory_bytes >= MEMORY_BYTES_MIN) return null;
+  const megabytes = Math.floor(memory_bytes / 1024 / 1024);
+  return `It has ${megabytes} MB of memory. Builds may run out of it: add swap, or build on another server.`;
+}
+
+const API_MIN = [1, 41] as const; // Docker 20.10, of Debian 11.
+const TRIED_ARCHITECTURES: readonly string[] = ["amd64", "arm64"];
+const MEMORY_BYTES_MIN = 900 * 1024 * 1024;
+
+function diskProblem(disk: DiskSpace | null, thresholdPercent: number): string | null {
+  if (disk === null) return "The free space of its disk could not be read.";
+  const { totalBytes, freeBytes } = disk;
+  const freeMegabytes = Math.floor(freeBytes / 1024 / 1024);
+  if (freeBytes < FREE_BYTES_MIN) {
+    return `Its disk is full: ${freeMegabytes} MB are free, ${FREE_BYTES_MIN / 1024 / 1024} MB are needed.`;
+  }
+  const usedPercent = totalBytes === 0 ? 0 : Math.round((1 - freeBytes / totalBytes) * 100);
+  if (usedPercent < thresholdPercent) return null;
+  return `Its disk is ${usedPercent} % full, the threshold is ${thresholdPercent} %.`;
+}
+
+/** Of a server whose engine this version has no way to drive. */
+export const undrivenValidation = (engine: Extract<EngineKind, "swarm">): ValidationResult => ({
+  is_reachable: false,
+  is_usable: false,
+  validation_logs: `This version of Berth cannot drive servers with ${ENGINE_NAMES[engine]} yet: the server is kept as a record, and nothing runs on it.`,
+});
+
+const ENGINE_NAMES = { swarm: "Docker Swarm" } as const;

@@ -1,0 +1,233 @@
+import { z } from "zod";
+import { databaseType } from "../database/database.ts";
+import { shownServiceStatus, shownStatus } from "../deploy/shown-status.ts";
+import type { ListedResource, ServerRecord } from "../ports/records.ts";
+import type { ResourceKind } from "../resource/resource.ts";
+import { cronOf } from "../schedule/cron.ts";
+import { PlainTimestamp, plainTimestamp, Timestamp, timestamp, timestampOrNull } from "../timestamp.ts";
+import { ENGINE_KINDS, isOwnMachine, type ServerSettings } from "./server.ts";
+import { shownProxyStatus } from "./server-proxy.ts";
+
+const text = z.string();
+const textOrNull = z.string().nullable();
+const flag = z.boolean();
+const integer = z.int();
+const secretText = z.string().nullable().optional().describe("Absent without read:sensitive.");
+
+export const ServerSetting = z
+  .object({
+    id: integer,
+    server_id: integer,
+    concurrent_builds: integer.describe("Deployments in progress at once."),
+    deployment_queue_limit: integer.describe("Deployments that may wait; more are refused with 429."),
+    dynamic_timeout: integer.describe("Seconds a deployment may take."),
+    connection_timeout: integer.describe("Seconds to wait for the server."),
+    is_swarm_manager: flag,
+    is_swarm_worker: flag,
+    is_jump_server: flag,
+    is_build_server: flag,
+    is_reachable: flag,
+    is_usable: flag,
+    wildcard_domain: textOrNull.describe("URL that generated domains hang below."),
+    is_cloudflare_tunnel: flag,
+    is_logdrain_newrelic_enabled: flag,
+    logdrain_newrelic_license_key: secretText,
+    logdrain_newrelic_base_uri: textOrNull,
+    is_logdrain_highlight_enabled: flag,
+    logdrain_highlight_project_id: textOrNull,
+    is_logdrain_axiom_enabled: flag,
+    logdrain_axiom_dataset_name: textOrNull,
+    logdrain_axiom_api_key: secretText,
+    is_logdrain_custom_enabled: flag,
+    logdrain_custom_config: secretText,
+    logdrain_custom_config_parser: secretText,
+    force_disabled: flag,
+    is_metrics_enabled: flag,
+    generate_exact_labels: flag,
+    force_docker_cleanup: flag,
+    docker_cleanup_frequency: text,
+    docker_cleanup_threshold: integer,
+    delete_unused_volumes: flag,
+    delete_unused_networks: flag,
+    server_timezone: text,
+    is_sentinel_enabled: flag,
+    is_sentinel_debug_enabled: flag,
+    sentinel_token: secretText,
+    sentinel_metrics_refresh_rate_seconds: integer,
+    sentinel_metrics_history_days: integer,
+    sentinel_push_interval_seconds: integer,
+    sentinel_custom_url: secretText,
+    server_disk_usage_notification_threshold: integer,
+    server_disk_usage_check_frequency: text,
+    is_terminal_enabled: flag,
+    disable_application_image_retention: flag,
+    force_server_cleanup: flag.nullable(),
+    created_at: Timestamp.nullable(),
+    updated_at: Timestamp.nullable(),
+  })
+  .meta({ id: "ServerSetting", description: "Settings of a server." });
+
+export const ServerProxy = z
+  .object({
+    type: text.describe("In capitals, e.g. CADDY."),
+    status: text,
+    redirect_enabled: flag,
+  })
+  .meta({ id: "ServerProxy", description: "The proxy of a server." });
+
+export const ServerDomains = z
+  .object({ ip: text.describe("Of the server."), domains: z.array(text).describe("Host names.") })
+  .meta({ id: "ServerDomains", description: "The host names that lead to a server's resources." });
+export type ServerDomains = z.infer<typeof ServerDomains>;
+
+export const ServerResource = z
+  .object({
+    id: integer,
+    uuid: text,
+    name: text,
+    type: text.describe("`application`, `service`, or `standalone-` with the engine of a database."),
+    status: text,
+    created_at: Timestamp,
+    updated_at: Timestamp,
+  })
+  .meta({ id: "ServerResource", description: "A resource on a server." });
+export type ServerResource = z.infer<typeof ServerResource>;
+
+export const Server = z
+  .object({
+    uuid: text,
+    name: text,
+    description: textOrNull,
+    ip: text.describe("IP address or host name."),
+    port: integer.describe("Port of SSH."),
+    user: text.describe("Login of SSH."),
+    team_id: integer,
+    engine: z.enum(ENGINE_KINDS).describe("What runs the resources."),
+    private_key_id: integer.nullable(),
+    proxy_type: textOrNull,
+    proxy: ServerProxy.nullable(),
+    is_reachable: flag,
+    is_usable: flag,
+    is_coolify_host: flag.describe("It is the machine that Berth itself runs on."),
+    settings: ServerSetting,
+    resources: z.array(ServerResource).nullable().optional().describe("With `resources=true` only."),
+    is_validating: flag.describe("A validation has not ended yet."),
+    validation_logs: textOrNull.describe("What the last validation found, a sentence a line; null when all was well."),
+    unreachable_notification_sent: flag,
+    unreachable_count: integer.describe("How many of the last five probes failed."),
+    host_key: textOrNull.describe("Fingerprint that the machine must show; null until the first connection."),
+    high_disk_usage_notification_sent: flag,
+    log_drain_notification_sent: flag,
+    swarm_cluster: integer.nullable(),
+    sentinel_updated_at: PlainTimestamp,
+    ip_previous: textOrNull,
+    hetzner_server_id: integer.nullable(),
+    hetzner_server_status: textOrNull,
+    cloud_provider_token_id: integer.nullable(),
+    detected_traefik_version: textOrNull,
+    traefik_outdated_info: z.record(text, z.unknown()).nullable(),
+    server_metadata: z.record(text, z.unknown()).nullable(),
+    created_at: Timestamp.nullable(),
+    updated_at: Timestamp.nullable(),
+    deleted_at: Timestamp.nullable().describe(
+      "When its deletion was asked for; it reads as not found once it is done.",
+    ),
+  })
+  .meta({ id: "Server", description: "A machine that resources run on." });
+export type Server = z.infer<typeof Server>;
+
+export function serverView(server: ServerRecord, resources?: readonly ListedResource[]): Server {
+  const { settings } = server;
+  return {
+    uuid: server.uuid,
+    name: server.name,
+    description: server.description,
+    ip: server.ip,
+    port: server.port,
+    user: server.user,
+    team_id: server.team_id,
+    engine: server.engine,
+    proxy_type: server.proxy_type.toLowerCase(),
+    proxy: proxyView(server),
+    is_reachable: settings.is_reachable,
+    is_usable: settings.is_usable,
+    is_coolify_host: isOwnMachine(server),
+    settings: settingsView(server),
+    ...(resources === undefined ? {} : { resources: resources.map(serverResourceView) }),
+    ...WITHOUT_MEANING_YET,
+    private_key_id: server.private_key_id,
+    is_validating: server.is_validating,
+    validation_logs: server.validation_logs,
+    host_key: server.host_key,
+    unreachable_count: server.unreachable_count,
+    unreachable_notification_sent: server.unreachable_count > 0 && !settings.is_reachable,
+    high_disk_usage_notification_sent: server.is_disk_usage_high,
+    server_metadata: server.server_metadata && { ...server.server_metadata },
+    ip_previous: server.ip_previous,
+    hetzner_server_id: server.hetzner_server_id,
+    cloud_provider_token_id: server.cloud_provider_token_id,
+    sentinel_updated_at: plainTimestamp(server.updated_at),
+    created_at: timestamp(server.created_at),
+    updated_at: timestamp(server.updated_at),
+    deleted_at: timestampOrNull(server.removing_at),
+  };
+}
+
+const proxyView = (server: ServerRecord) => ({
+  type: server.proxy_type.toUpperCase(),
+  status: shownProxyStatus(server),
+  redirect_enabled: true,
+});
+
+export const serverResourceView = (resource: ListedResource): ServerResource => ({
+  id: resource.id,
+  uuid: resource.uuid,
+  name: resource.name,
+  type: resource.database_engine === null ? resource.kind : databaseType(resource.database_engine),
+  status: STATUS_OF[resource.kind](resource),
+  created_at: timestamp(resource.created_at),
+  updated_at: timestamp(resource.updated_at),
+});
+
+const STATUS_OF = {
+  application: shownStatus,
+  database: shownStatus,
+  service: shownServiceStatus,
+} as const satisfies Record<ResourceKind, unknown>;
+
+function settingsView({ id, settings, created_at, updated_at }: ServerRecord): Server["settings"] {
+  return {
+    ...(settings satisfies ServerSettings),
+    ...SETTINGS_WITHOUT_MEANING_YET,
+    id,
+    server_id: id,
+    docker_cleanup_frequency: cronOf(settings.docker_cleanup_frequency),
+    created_at: timestamp(created_at),
+    updated_at: timestamp(updated_at),
+  };
+}
+
+/** Fields that clients of this API family read. */
+const WITHOUT_MEANING_YET = {
+  log_drain_notification_sent: false,
+  swarm_cluster: null,
+  hetzner_server_status: null,
+  detected_traefik_version: null,
+  traefik_outdated_info: null,
+} as const;
+
+const SETTINGS_WITHOUT_MEANING_YET = {
+  is_logdrain_newrelic_enabled: false,
+  logdrain_newrelic_base_uri: null,
+  is_logdrain_highlight_enabled: false,
+  logdrain_highlight_project_id: null,
+  is_logdrain_axiom_enabled: false,
+  logdrain_axiom_dataset_name: null,
+  is_logdrain_custom_enabled: false,
+  is_sentinel_enabled: false,
+  is_sentinel_debug_enabled: false,
+  sentinel_metrics_refresh_rate_seconds: 10,
+  sentinel_metrics_history_days: 7,
+  sentinel_push_interval_seconds: 60,
+  force_server_cleanup: null,
+} as const;

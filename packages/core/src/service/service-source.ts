@@ -1,0 +1,50 @@
+import { BASE64_PROBLEM, decodeBase64Field } from "../base64.ts";
+import { type Compose, parseCompose } from "../compose/parse.ts";
+import { invalid } from "../errors.ts";
+
+const SOURCE_FIELDS = ["docker_compose", "docker_compose_raw", "type"] as const;
+
+type Sent = { readonly [Field in (typeof SOURCE_FIELDS)[number]]?: string | null | undefined };
+
+/** What a service is made from: the type of a template, or a compose text. */
+export type ServiceSource = { readonly type: string } | ComposeText;
+
+export interface ComposeText extends Compose {
+  /** As its owner wrote it. */
+  readonly text: string;
+}
+
+/** @throws DomainError `request.invalid` unless exactly one is given, or when the compose text is wrong */
+export function serviceSource(sent: Sent): ServiceSource {
+  const given = SOURCE_FIELDS.filter((field) => sent[field]);
+  const [field] = given;
+  if (field === undefined || given.length > 1) {
+    const sentence = `Exactly one of ${SOURCE_FIELDS.join(", ")} is required.`;
+    const wrong = given.length > 1 ? given : SOURCE_FIELDS;
+    throw invalid(Object.fromEntries(wrong.map((name) => [name, [sentence]])));
+  }
+  const text = sent[field] ?? "";
+  return field === "type" ? { type: text } : readCompose(field, text);
+}
+
+/**
+ * The new compose text of a change; `undefined`: it stays.
+ * @throws DomainError `request.invalid`
+ */
+export function changedCompose(sent: Omit<Sent, "type">): ComposeText | undefined {
+  if (sent.docker_compose && sent.docker_compose_raw) {
+    const sentence = "Send only one of docker_compose and docker_compose_raw.";
+    throw invalid({ docker_compose: [sentence], docker_compose_raw: [sentence] });
+  }
+  if (sent.docker_compose) return readCompose("docker_compose", sent.docker_compose);
+  return sent.docker_compose_raw ? readCompose("docker_compose_raw", sent.docker_compose_raw) : undefined;
+}
+
+/** @throws DomainError `request.invalid` with what is wrong, at the field that was sent */
+export function readCompose(field: "docker_compose" | "docker_compose_raw", sent: string): ComposeText {
+  const text = decodeBase64Field(sent);
+  if (text === undefined || text.includes("\0")) throw invalid({ [field]: [BASE64_PROBLEM] });
+  const compose = parseCompose(text);
+  if ("problems" in compose) throw invalid({ [field]: compose.problems });
+  return { ...compose, text };
+}

@@ -1,0 +1,109 @@
+import { z } from "zod";
+import { closestNames } from "../closest-names.ts";
+import { parseCompose } from "../compose/parse.ts";
+import { DomainError } from "../errors.ts";
+import type { ComposeText } from "./service-source.ts";
+
+export const ServiceTemplate = z
+  .object({
+    type: z.string().describe("What a creation names: `type`."),
+    slogan: z.string().nullable().describe("What it is, in a sentence."),
+    documentation: z.string().nullable().describe("Where its own documentation is."),
+    category: z.string().nullable().describe("What it is for, in a word that many share."),
+    tags: z.array(z.string()),
+    logo: z.string().nullable(),
+    port: z.int().nullable().describe("On which its first container listens."),
+    containers: z.array(z.object({ name: z.string(), image: z.string().nullable() })),
+  })
+  .meta({ id: "ServiceTemplate", description: "A one-click service." });
+export type ServiceTemplate = z.infer<typeof ServiceTemplate>;
+
+export interface TemplateRecord extends ServiceTemplate {
+  readonly compose: ComposeText;
+}
+
+export const ServiceTemplateFilter = z.strictObject({
+  search: z
+    .string()
+    .max(255)
+    .optional()
+    .describe("Only those whose type, slogan, category or tags hold all of these words."),
+  category: z.string().max(255).optional().describe("Only those of this category."),
+  tags: z.string().max(255).optional().describe("Only those with all of these tags, separated by commas."),
+});
+export type ServiceTemplateFilter = z.infer<typeof ServiceTemplateFilter>;
+
+/**
+ * Reads a template: a compose file that begins with comments such as `# slogan: ...`.
+ * @param type Name of the file without its ending
+ * @throws DomainError `setup.failed` that says what is wrong with it
+ */
+export function parseTemplate(type: string, text: string): TemplateRecord {
+  const compose = parseCompose(text);
+  if ("problems" in compose) {
+    throw new DomainError("setup.failed", `The template ${type} cannot be used: ${compose.problems.join(" ")}`);
+  }
+  const said = headOf(text);
+  const port = Number(said.get("port"));
+  return {
+    type,
+    slogan: said.get("slogan") ?? null,
+    documentation: said.get("documentation") ?? null,
+    category: said.get("category")?.toLowerCase() ?? null,
+    tags: wordsOf(said.get("tags") ?? "", ","),
+    logo: said.get("logo") ?? null,
+    port: Number.isInteger(port) && port > 0 ? port : null,
+    containers: compose.containers.map(({ name, image }) => ({ name, image })),
+    compose: { ...compose, text },
+  };
+}
+
+/** The comments before the first line of the compose file itself. */
+function headOf(text: string): ReadonlyMap<string, string> {
+  const lines = text.split("\n");
+  const end = lines.findIndex((line) => line.trim() !== "" && !line.startsWith("#"));
+  const head = lines.slice(0, end === -1 ? lines.length : end);
+  return new Map(
+    head.flatMap((line) => {
+      const [, key, value] = /^#\s*([a-z_]+):\s*(.+?)\s*$/.exec(line) ?? [];
+      return key === undefined || value === undefined ? [] : [[key, value] as const];
+    }),
+  );
+}
+
+const wordsOf = (text: string, separator: string | RegExp): string[] =>
+  text
+    .toLowerCase()
+    .split(separator)
+    .map((word) => word.trim())
+    .filter((word) => word !== "");
+
+export function filterTemplates(
+  templates: readonly TemplateRecord[],
+  { search = "", category = "", tags = "" }: ServiceTemplateFilter,
+): readonly TemplateRecord[] {
+  const words = wordsOf(search, /\s+/);
+  const wanted = wordsOf(tags, ",");
+  const wantedCategory = category.trim().toLowerCase();
+  return templates.filter((template) => {
+    const said = [template.type, template.slogan ?? "", template.category ?? "", ...template.tags];
+    const text = said.join(" ").toLowerCase();
+    const isOfCategory = wantedCategory === "" || template.category === wantedCategory;
+    return (
+      isOfCategory && words.every((word) => text.includes(word)) && wanted.every((tag) => template.tags.includes(tag))
+    );
+  });
+}
+
+/** @throws DomainError `resource.not_found` with what there is, and what was probably meant */
+export function chosenTemplate(templates: readonly TemplateRecord[], type: string): TemplateRecord {
+  const found = templates.find((template) => template.type === type);
+  if (found !== undefined) return found;
+  const valid_service_types = templates.map((template) => template.type);
+  const similar_service_types = closestNames(type, valid_service_types);
+  throw new DomainError("resource.not_found", "Invalid service type.", {
+    details: { valid_service_types, similar_service_types },
+  });
+}
+
+export const templateView = ({ compose: _, ...template }: TemplateRecord): ServiceTemplate => template;

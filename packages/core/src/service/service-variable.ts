@@ -1,0 +1,89 @@
+import { type MagicSource, magicValues, urlValues } from "../compose/magic.ts";
+import { readMagic } from "../compose/magic-key.ts";
+import type { ComposeVariable } from "../compose/variables.ts";
+import { newEnv } from "../env/env.ts";
+import type { EnvFields, EnvRecord } from "../ports/records.ts";
+import type { UrlPlan } from "./service-url-plan.ts";
+
+export interface VariablePlan {
+  readonly insert: readonly EnvFields[];
+  readonly update: readonly { readonly uuid: string; readonly change: Partial<EnvFields> }[];
+  /** Uuids. */
+  readonly delete: readonly string[];
+}
+
+export interface VariablesInput {
+  readonly variables: readonly ComposeVariable[];
+  readonly existing: readonly EnvRecord[];
+  readonly urls: UrlPlan["urls"];
+  readonly source: MagicSource;
+  readonly now: Date;
+  /** The compose text is a new one: variables that Berth made and it no longer names go. */
+  readonly isNewCompose: boolean;
+}
+
+/**
+ * What becomes of a service's variables. Values that are there stay, whoever made them, but those that hold a URL of a
+ * container whose URLs change.
+ */
+export function planVariables({ variables, existing, urls, source, now, isNewCompose }: VariablesInput): VariablePlan {
+  const byKey = new Map(existing.map((env) => [env.key, env]));
+  const values = new Map(existing.map(({ key, value }) => [key, value]));
+  const made = magicValues(variables, { source, now, existing: values });
+  const keys = variables.map(({ key }) => key);
+  const urlOf = valuesOfUrls(urls, keys);
+  const changed = changedUrlValues(urls, keys);
+
+  const wanted = new Map(variables.map((variable) => [variable.key, variable]));
+  for (const key of made.keys()) {
+    if (!wanted.has(key)) wanted.set(key, { key, fallback: null, isRequired: false, comment: null });
+  }
+  return {
+    insert: [...wanted.values()]
+      .filter(({ key }) => !byKey.has(key))
+      .map((variable) =>
+        fieldsOf(variable, urlOf.has(variable.key) ? urlOf.get(variable.key) : made.get(variable.key)),
+      ),
+    update: existing.flatMap((env) => {
+      const change = changeOf(env, wanted.get(env.key), changed);
+      return Object.keys(change).length > 0 ? [{ uuid: env.uuid, change }] : [];
+    }),
+    delete: isNewCompose ? existing.filter(({ key }) => isUnused(key, wanted)).map(({ uuid }) => uuid) : [],
+  };
+}
+
+/** By its key, what each variable that tells of a changed URL says from now on. */
+export const changedUrlValues = (urls: UrlPlan["urls"], keys: readonly string[]) =>
+  valuesOfUrls(
+    urls.filter(({ isChanged }) => isChanged),
+    keys,
+  );
+
+const valuesOfUrls = (urls: UrlPlan["urls"], keys: readonly string[]) =>
+  new Map(urls.flatMap(({ wanted, url }) => [...urlValues(wanted, url, keys)]));
+
+function fieldsOf(
+  { key, fallback, isRequired, comment }: ComposeVariable,
+  value: string | null | undefined,
+): EnvFields {
+  const isUnknownMagic = readMagic(key)?.command === null;
+  const ownValue = value === undefined ? (fallback ?? (isUnknownMagic ? null : "")) : value;
+  return { ...newEnv({ key, value: ownValue, comment }), is_required: isRequired };
+}
+
+function changeOf(env: EnvRecord, wanted: ComposeVariable | undefined, changed: ReadonlyMap<string, string | null>) {
+  const value = changed.get(env.key);
+  return {
+    ...(value === undefined || value === env.value ? {} : { value }),
+    ...(wanted === undefined || wanted.isRequired === env.is_required ? {} : { is_required: wanted.isRequired }),
+    ...(wanted?.comment && env.comment === null ? { comment: wanted.comment } : {}),
+  };
+}
+
+/** Made by Berth and named no more; what the tokens of SUPABASE are signed with stays with them. */
+function isUnused(key: string, wanted: ReadonlyMap<string, ComposeVariable>): boolean {
+  const command = readMagic(key)?.command ?? null;
+  if (command === null || wanted.has(key)) return false;
+  const hasTokens = [...wanted.keys()].some((name) => /^SERVICE_SUPABASE(ANON|SERVICE)_/.test(name));
+  return !(key === "SERVICE_PASSWORD_JWT" && hasTokens);
+}

@@ -1,0 +1,147 @@
+import { z } from "zod";
+import { decodeBase64Field } from "../base64.ts";
+import { DomainError, invalid } from "../errors.ts";
+import { lenient } from "../input.ts";
+import { ResourceName, ShortDescription } from "../name.ts";
+import type { PrivateKeyRecord, PrivateKeyUser } from "../ports/private-key.ts";
+import type { GitCredentials } from "../ports/source.ts";
+import { Timestamp, timestamp } from "../timestamp.ts";
+import { formatGitUrl, parseGitUrl } from "./git-source.ts";
+
+/** Of a key: encrypted at rest, absent without `read:sensitive`. */
+export interface PrivateKeySecrets {
+  /** As it was sent, decoded: for answers. */
+  readonly private_key: string;
+  /** The same key in a form that every `ssh` and library reads: for connecting. */
+  readonly ssh_key: string;
+  readonly http_basic_auth_password: string | null;
+}
+
+const KeyText = z
+  .string()
+  .min(1, "This field is required.")
+  .max(50_000, "At most 50000 characters.")
+  .describe("PEM or OpenSSH form, or base64 of it. Ed25519, RSA or ECDSA, without a passphrase.");
+
+const basicAuthText = z.string().max(255, "At most 255 characters.").nullable();
+
+/** Used instead of the key where a repository's URL is https. */
+const BASIC_AUTH = {
+  is_http_basic_auth_enabled: lenient(z.boolean().nullable())
+    .optional()
+    .describe("Whether repositories with an https URL are read with the name and password. Default `false`."),
+  http_basic_auth_username: lenient(basicAuthText).optional(),
+  http_basic_auth_password: lenient(basicAuthText).optional(),
+};
+
+export const PrivateKeyCreate = z.strictObject({
+  name: ResourceName.nullable().optional().describe("Default: made from the key's sort."),
+  description: ShortDescription.optional(),
+  private_key: KeyText,
+  ...BASIC_AUTH,
+});
+export type PrivateKeyCreate = z.infer<typeof PrivateKeyCreate>;
+
+/** What is left out stays as it is. */
+export const PrivateKeyUpdate = PrivateKeyCreate.extend({
+  name: ResourceName.nullable().optional().describe("Null keeps the name."),
+});
+export type PrivateKeyUpdate = z.infer<typeof PrivateKeyUpdate>;
+
+export const PrivateKey = z
+  .object({
+    id: z.int(),
+    uuid: z.string(),
+    name: z.string(),
+    description: z.string().nullable(),
+    private_key: z.string().optional().describe("As it was sent. Needs `read:sensitive`."),
+    public_key: z.string().describe("One line, as in `authorized_keys`."),
+    fingerprint: z.string().nullable().describe("SHA-256 of the public key, base64."),
+    is_git_related: z.boolean().describe("An application or a git source uses it."),
+    is_http_basic_auth_enabled: z
+      .boolean()
+      .describe("Whether repositories with an https URL are read with the name and password."),
+    http_basic_auth_username: z.string().nullable(),
+    http_basic_auth_password: z.string().nullable().optional().describe("Needs `read:sensitive`."),
+    team_id: z.int(),
+    created_at: Timestamp.nullable(),
+    updated_at: Timestamp.nullable(),
+  })
+  .meta({ id: "PrivateKey", description: "A key of SSH: for servers, and for repositories that are not public." });
+export type PrivateKey = z.infer<typeof PrivateKey>;
+
+/** @param secrets Left out where the caller may not see them. */
+export const privateKeyView = (key: PrivateKeyRecord, secrets?: PrivateKeySecrets): PrivateKey => ({
+  id: key.id,
+  uuid: key.uuid,
+  name: key.name,
+  description: key.description,
+  ...(secrets && {
+    private_key: secrets.private_key,
+    http_basic_auth_password: secrets.http_basic_auth_password,
+  }),
+  public_key: key.public_key,
+  fingerprint: key.fingerprint,
+  is_git_related: key.is_git_related,
+  is_http_basic_auth_enabled: key.is_http_basic_auth_enabled,
+  http_basic_auth_username: key.http_basic_auth_username,
+  team_id: key.team_id,
+  created_at: timestamp(key.created_at),
+  updated_at: timestamp(key.updated_at),
+});
+
+/**
+ * The text of a key that may be sent in base64, with the line ends that every reader of keys understands.
+ * @throws DomainError `request.invalid`
+ */
+export function privateKeyText(sent: string): string {
+  if (/^\s*(ssh|ecdsa|sk)-\S+ AAAA/.test(sent)) throw invalidKey("This is a public key. Send the private one.");
+  const plain = sent.includes(BEGIN) ? sent : decodeBase64Field(sent.replace(/\s+/g, ""));
+  if (plain === undefined || !plain.includes(BEGIN)) {
+    throw invalidKey(`It must begin with ${BEGIN}, or be base64 of a text that does.`);
+  }
+  return `${plain.replaceAll(/\r\n?/g, "\n").trim()}\n`;
+}
+
+const BEGIN = "-----BEGIN";
+
+/** @param problem What is wrong with it, in a sentence that says what to do. Nothing of the key. */
+export const invalidKey = (problem: string) => invalid({ private_key: ["Invalid private key.", problem] });
+
+export const keyExists = () => invalid({ private_key: ["Private key already exists."] });
+
+/** @param users As far as they are known. */
+export function keyInUse(users: readonly Pick<PrivateKeyUser, "kind" | "name">[]): DomainError {
+  const names = users.slice(0, USERS_NAMED_MAX).map(({ kind, name }) => `${kind} ${name}`);
+  const more = users.length > names.length ? [`${users.length - names.length} more`] : [];
+  const details = users.length === 0 ? "Something began to use it." : `Used by ${[...names, ...more].join(", ")}.`;
+  const message = "Private Key is in use and cannot be deleted.";
+  return new DomainError("private_key.in_use", message, { fields: { _: [message, details] }, details: { details } });
+}
+
+const USERS_NAMED_MAX = 5;
+
+/**
+ * How a repository is read with a key: by its name and password over https, by the key itself over ssh. An https
+ * address is read over ssh too where the key has no name and password (`repositoryFor`).
+ */
+export function credentialsFor(
+  repository: string,
+  key: Pick<PrivateKeyRecord, "is_http_basic_auth_enabled" | "http_basic_auth_username">,
+  secrets: PrivateKeySecrets,
+): GitCredentials | undefined {
+  const { scheme } = parseGitUrl(repository);
+  const { http_basic_auth_username: username } = key;
+  const { http_basic_auth_password: password } = secrets;
+  const hasLogin = key.is_http_basic_auth_enabled && username !== null && password !== null;
+  if (scheme === "https" && hasLogin) return { type: "basic", username, password };
+  return scheme === "ssh" || scheme === "https" ? { type: "ssh", privateKey: secrets.ssh_key } : undefined;
+}
+
+/** The address at which these credentials open a repository. */
+export function repositoryFor(repository: string, credentials: GitCredentials | undefined): string {
+  if (credentials?.type !== "ssh") return repository;
+  const url = parseGitUrl(repository);
+  if (url.scheme !== "https") return repository;
+  return formatGitUrl({ ...url, scheme: "ssh", username: "git", password: null, port: null });
+}

@@ -1,0 +1,104 @@
+import { z } from "zod";
+import { lenient } from "../input.ts";
+
+const CONTENT_LENGTH_MAX = 524_288; // Half of what one request may hold.
+const PATH_LENGTH_MAX = 1024; // Far longer than paths are, and a quarter of Linux's own limit.
+
+/** Every `/` once and none at the end, nothing for `.`. */
+export const normalPath = (path: string): string =>
+  `/${path
+    .split("/")
+    .filter((part) => part !== "" && part !== ".")
+    .join("/")}`;
+
+const leadsUp = (path: string): boolean => path.split("/").includes("..");
+const LEADS_UP = "Must not hold .. as a part.";
+
+const MountPath = z
+  .string()
+  .min(1, "This field is required.")
+  .max(PATH_LENGTH_MAX, `At most ${PATH_LENGTH_MAX} characters.`)
+  .refine((path) => !leadsUp(path), LEADS_UP)
+  .refine((path) => !/[\p{Cc}:]/u.test(path), "Must hold no colon and no control character.")
+  .refine((path) => !/(^|\/)\s|\s(\/|$)/u.test(path), "No part of it may begin or end with a space.")
+  .refine((path) => normalPath(path) !== "/", "Must name a place below /.")
+  .describe("Where it is mounted. A leading / is added.");
+
+const ServerPath = z
+  .string()
+  .max(PATH_LENGTH_MAX, `At most ${PATH_LENGTH_MAX} characters.`)
+  .regex(/^[A-Za-z0-9._\-/~@+]*$/, "Only letters, digits and . _ - / ~ @ + are allowed.")
+  .refine((path) => !leadsUp(path), LEADS_UP);
+
+const storageName = (lengthMax: number) =>
+  z
+    .string()
+    .max(lengthMax, `At most ${lengthMax} characters.`)
+    .regex(
+      /^[A-Za-z0-9][A-Za-z0-9._-]*$/,
+      "Only letters, digits, . _ - are allowed, and a letter or digit at the beginning.",
+    );
+const NAME_LENGTH_MAX = 255;
+const OWN_NAME_LENGTH_MAX = 200; // A uuid comes before it, and the whole must be a name still.
+
+const StorageType = z.enum(["persistent", "file"]);
+
+// Kept byte for byte: an empty text stays one.
+const Content = z
+  .string()
+  .max(CONTENT_LENGTH_MAX, `At most ${CONTENT_LENGTH_MAX} characters.`)
+  .nullable()
+  .describe("Of a file. Kept byte for byte.");
+
+const HostPath = lenient(ServerPath.regex(/^\//, "Must begin with /.").nullable()).describe(
+  "Of a persistent storage: this folder of the server is mounted instead of a volume.",
+);
+
+const CREATE = {
+  type: StorageType.describe(
+    "`persistent`: a folder that outlives deployments. `file`: a file or folder from outside.",
+  ),
+  name: lenient(storageName(OWN_NAME_LENGTH_MAX).nullable())
+    .optional()
+    .describe("Of a persistent storage, which needs one. Kept with the resource's uuid before it."),
+  mount_path: MountPath,
+  host_path: HostPath.optional(),
+  content: Content.optional(),
+  is_directory: lenient(z.boolean())
+    .optional()
+    .describe("Of a file: it is a folder of the server, named by `fs_path`. Default false."),
+  fs_path: lenient(ServerPath.nullable())
+    .optional()
+    .describe("The server's folder, for `is_directory` only: a file's own place is chosen for it."),
+};
+
+export const StorageCreate = z.strictObject(CREATE);
+export type StorageCreate = z.infer<typeof StorageCreate>;
+
+/** For a resource of several containers. */
+export const ContainerStorageCreate = z.strictObject({
+  ...CREATE,
+  resource_uuid: z.string().min(1, "This field is required.").describe("The container that it is mounted into."),
+});
+
+/** What is not sent stays as it is. */
+export const StorageUpdate = z
+  .strictObject({
+    uuid: z.string().optional().describe("The storage's identifier."),
+    id: lenient(z.int()).optional().describe("Its number, for clients that know no uuid. Used without `uuid` only."),
+    type: StorageType.optional().describe("Must be the storage's own."),
+    name: lenient(storageName(NAME_LENGTH_MAX).nullable())
+      .optional()
+      .describe("Of a persistent storage. Kept as it is sent."),
+    mount_path: MountPath.optional(),
+    host_path: HostPath.optional(),
+    content: Content.optional(),
+    is_preview_suffix_enabled: lenient(z.boolean())
+      .optional()
+      .describe("Whether each preview deployment has a storage of its own."),
+  })
+  .refine(({ uuid, id }) => uuid !== undefined || id !== undefined, {
+    path: ["uuid"],
+    error: "This field is required.",
+  });
+export type StorageUpdate = z.infer<typeof StorageUpdate>;

@@ -1,0 +1,82 @@
+import { DomainError } from "../errors.ts";
+
+/** What a token may do. No ability implies another, but `root` implies all. */
+export const ABILITIES = ["root", "read", "read:sensitive", "write", "write:sensitive", "deploy"] as const;
+export type Ability = (typeof ABILITIES)[number];
+
+/** What a user is in a team, the mightiest first. */
+export const ROLES = ["owner", "admin", "member"] as const;
+export type Role = (typeof ROLES)[number];
+
+/** The most that tokens of a role may do, whatever abilities they hold (D13). */
+export const ROLE_ABILITIES: Readonly<Record<Role, readonly Ability[]>> = {
+  owner: ABILITIES,
+  admin: ABILITIES,
+  member: ["read"],
+};
+
+export const roleAllows = (role: Role, ability: Ability): boolean => ROLE_ABILITIES[role].includes(ability);
+
+/** Whether this role may add, change and remove that one: nobody but an owner touches owners. */
+export const mayManage = (role: Role, other: Role): boolean =>
+  role === "owner" || (role === "admin" && other !== "owner");
+
+/** The team whose operators manage the instance itself. */
+export const ROOT_TEAM_ID = 0;
+
+/** The instance's own user: who acts for it where nobody else is named. */
+export const ROOT_USER_ID = 0;
+
+/** Who acts, for whom, and how far. Every store and use case is reached through one. */
+export interface Scope {
+  readonly teamId: number;
+  readonly abilities: readonly Ability[];
+  readonly actor: Actor;
+}
+
+/** A token's `expiresAt` is when it stops working, `null` for never; its `role` is its user's in the team, now. */
+export type Actor =
+  | {
+      readonly type: "token";
+      readonly id: number;
+      readonly name: string;
+      readonly expiresAt: Date | null;
+      readonly userId: number;
+      readonly role: Role;
+    }
+  | { readonly type: "system"; readonly name: string };
+
+/** The instance itself acts as an owner. */
+export const roleOf = ({ actor }: Scope): Role => (actor.type === "token" ? actor.role : "owner");
+
+export const userIdOf = ({ actor }: Scope): number => (actor.type === "token" ? actor.userId : ROOT_USER_ID);
+
+export const can = (scope: Scope, ability: Ability): boolean =>
+  holds(scope, ability) && roleAllows(roleOf(scope), ability);
+
+/** @throws DomainError `auth.missing_ability`, or `auth.missing_role` where the token has it and its user may not */
+export function requireAbility(scope: Scope, ability: Ability): void {
+  if (!holds(scope, ability)) {
+    throw new DomainError("auth.missing_ability", `Missing required permissions: ${ability}`);
+  }
+  if (!roleAllows(roleOf(scope), ability)) throw missingRole();
+}
+
+/**
+ * For what reaches into the machine that Berth itself runs on: it is the root team's, while the owners of every team may
+ * hold `root`.
+ * @throws DomainError `auth.missing_ability`, `auth.missing_role`, `auth.root_team_only`
+ */
+export function requireOperator(scope: Scope): void {
+  requireAbility(scope, "root");
+  if (scope.teamId === ROOT_TEAM_ID) return;
+  throw new DomainError("auth.root_team_only", "Only the root team may reach into the machine that Berth runs on.");
+}
+
+const holds = ({ abilities }: Scope, ability: Ability): boolean =>
+  abilities.includes(ability) || abilities.includes("root");
+
+export const missingRole = () => new DomainError("auth.missing_role", "Missing required team role.");
+
+/** Secrets are absent from answers without it. */
+export const maySeeSecrets = (scope: Scope): boolean => can(scope, "read:sensitive");

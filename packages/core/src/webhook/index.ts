@@ -1,0 +1,5 @@
+export * from "./answer.ts";
+export * from "./decision.ts";
+export * from "./intent.ts";
+export * from "./provider.ts";
+export * from "./watch-paths.ts";
