@@ -1,6 +1,7 @@
 export { decompress, digest } from "./backup/content.ts";
 export { backupFiles } from "./backup/files.ts";
 export { objectStorage } from "./backup/object-storage.ts";
+export type { BuildPlace, ProcessBuilder } from "./builder/build-place.ts";
 export { type ProcessBuilderOptions, processBuilder } from "./builder/process-builder.ts";
 export { type CloudProvidersOptions, cloudProviders } from "./cloud/providers.ts";
 export { type ImageBuilderOptions, imageBuilder } from "./docker/builder/image-builder.ts";
@@ -32,7 +33,6 @@ export { REDACTED, redactor } from "./host/redact.ts";
 export { type SshHost, type SshHostOptions, sshHost } from "./host/ssh-host.ts";
 export { type HostUser, isRoot } from "./host/user.ts";
 export type { PrivateHosts } from "./http/private-hosts.ts";
-export type { BuildPlace, ProcessBuilder } from "./process/builder.ts";
 export { type ProcessEngine, type ProcessEngineOptions, processEngine } from "./process/engine.ts";
 export { prepareRuntime, type Runtime } from "./process/runtime.ts";
 export { PROCESS_SETTINGS, type ProcessSettings } from "./process/settings.ts";

@@ -18,9 +18,9 @@ import type { BuildConfig, BuildRequest, FolderArtifact } from "@berth/core/depl
 import { endGroup } from "../host/group.ts";
 import { run } from "../host/local.ts";
 import { type HostUser, isRoot } from "../host/user.ts";
-import type { BuildPlace } from "../process/builder.ts";
 import { SYSTEM_PATH } from "../process/environment.ts";
 import { prepareRuntime } from "../process/runtime.ts";
+import type { BuildPlace } from "./build-place.ts";
 import { CONFIG } from "./plan.fixture.ts";
 import { type ProcessBuilderOptions, processBuilder } from "./process-builder.ts";
 

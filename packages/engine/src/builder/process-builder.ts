@@ -6,7 +6,7 @@ import type { WorkIO } from "@berth/core/ports";
 import semver from "semver";
 import type { Argv } from "../host/argv.ts";
 import { run } from "../host/local.ts";
-import type { BuildPlace, ProcessBuilder } from "../process/builder.ts";
+import type { BuildPlace, ProcessBuilder } from "./build-place.ts";
 import { detectPlan, nodeBins } from "./detect.ts";
 import { folderInside, readFacts } from "./facts.ts";
 import type { BuildPlan, BuildStep, SourceFacts } from "./plan.ts";

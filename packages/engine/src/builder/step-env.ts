@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { BuildRequest } from "@berth/core/deploy";
-import type { BuildPlace } from "../process/builder.ts";
+import type { BuildPlace } from "./build-place.ts";
 import type { BuildStep } from "./plan.ts";
 
 export interface StepPlace {

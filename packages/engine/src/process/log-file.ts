@@ -2,9 +2,9 @@ import { existsSync, statSync, truncateSync } from "node:fs";
 import { appendFile, copyFile, type FileHandle, open, readdir, rename, rm } from "node:fs/promises";
 import { basename, dirname } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
+import { readJson, writeJson } from "../host/json-file.ts";
 import { processStat } from "../host/procfs.ts";
-import { readJson, writeJson } from "./record.ts";
-import { serial } from "./serial.ts";
+import { serial } from "../host/serial.ts";
 
 export interface LogLimits {
   /** A file that has grown to this is rotated. */

@@ -1,8 +1,7 @@
-import { randomUUID } from "node:crypto";
-import { readFile, rename, writeFile } from "node:fs/promises";
 import type { ReleaseSpec } from "@berth/core/deploy";
 import type { DesiredState } from "@berth/core/resource";
 import type { ProcessIdentity } from "../host/identity.ts";
+import { readJson, writeJson } from "../host/json-file.ts";
 import type { RunPaths } from "./paths.ts";
 
 /** What of a release survives the control plane. */
@@ -37,23 +36,3 @@ export const writeRecord = (paths: RunPaths, record: ReleaseRecord) => writeJson
 
 export const readSpec = (paths: RunPaths) => readJson<ReleaseSpec>(paths.spec);
 export const writeSpec = (paths: RunPaths, spec: ReleaseSpec) => writeJson(paths.spec, spec);
-
-/** `undefined` when there is no such file, or the machine went down while it was written. */
-export async function readJson<T>(path: string): Promise<T | undefined> {
-  try {
-    // Only `writeJson` writes these files, in a folder that only we enter.
-    return JSON.parse(await readFile(path, "utf8")) as T;
-  } catch (cause) {
-    if (cause instanceof SyntaxError || (cause instanceof Error && "code" in cause && cause.code === "ENOENT")) {
-      return undefined;
-    }
-    throw cause;
-  }
-}
-
-/** Whole or not at all, readable by us alone. */
-export async function writeJson(path: string, value: unknown): Promise<void> {
-  const temporary = `${path}.${randomUUID()}`;
-  await writeFile(temporary, JSON.stringify(value), { mode: 0o600 });
-  await rename(temporary, path);
-}

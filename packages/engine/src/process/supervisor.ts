@@ -3,12 +3,12 @@ import { DomainError, isDomainError } from "@berth/core";
 import type { ContainerState, ReleaseSpec, ReleaseState } from "@berth/core/deploy";
 import type { DesiredState } from "@berth/core/resource";
 import { isLiving } from "../host/identity.ts";
+import { serial } from "../host/serial.ts";
 import { type LogFile, logFile } from "./log-file.ts";
 import { tryWatch } from "./log-lines.ts";
 import { makeFolder, makeResourceFolders, resourcePaths, runPaths } from "./paths.ts";
 import { type ReleaseRecord, writeRecord, writeSpec } from "./record.ts";
 import { endRelease, folderOf, hasEnded, launch, logWriters, releasePids } from "./release-process.ts";
-import { serial } from "./serial.ts";
 import { type ReleaseHost, userOf } from "./settings.ts";
 import { mountStorages } from "./storages.ts";
 

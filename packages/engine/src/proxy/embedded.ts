@@ -3,8 +3,8 @@ import { chmod, mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { DomainError } from "@berth/core";
 import type { Proxy as ProxyPort, Site } from "@berth/core/ports";
+import { readJson, writeJson } from "../host/json-file.ts";
 import { type HostUser, isRoot } from "../host/user.ts";
-import { readJson, writeJson } from "../process/record.ts";
 import { openInstances, proxyProgram } from "./instances.ts";
 import {
   type ControlRequests,

@@ -10,8 +10,8 @@ import type { Argv } from "../host/argv.ts";
 import { spawnDetached } from "../host/detached.ts";
 import { endGroup } from "../host/group.ts";
 import { identify, isLiving, type ProcessIdentity } from "../host/identity.ts";
+import { readJson, writeJson } from "../host/json-file.ts";
 import { run } from "../host/local.ts";
-import { readJson, writeJson } from "../process/record.ts";
 import {
   type ControlRequests,
   type ProxyConfig,

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { DomainError, isDomainError } from "@berth/core";
-import { type Serial, serial } from "../process/serial.ts";
+import { type Serial, serial } from "../host/serial.ts";
 import type { Instance, Instances } from "./instances.ts";
 import type { ControlRequests, ProxyConfig } from "./protocol.ts";
 

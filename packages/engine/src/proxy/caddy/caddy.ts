@@ -4,7 +4,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { DomainError, isDomainError } from "@berth/core";
 import type { Upstream } from "@berth/core/deploy";
 import type { ManagedProxy, ProxyCapabilities, Site } from "@berth/core/ports";
-import { serial } from "../../process/serial.ts";
+import { serial } from "../../host/serial.ts";
 import { eachInBatches } from "../server/batches.ts";
 import { proxyContainer } from "../server/container.ts";
 import { ownCertificates } from "../server/own-certificates.ts";

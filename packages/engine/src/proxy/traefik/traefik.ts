@@ -2,7 +2,7 @@ import { join } from "node:path/posix";
 import { setTimeout as delay } from "node:timers/promises";
 import { DomainError } from "@berth/core";
 import type { ManagedProxy, ProxyCapabilities, Site } from "@berth/core/ports";
-import { serial } from "../../process/serial.ts";
+import { serial } from "../../host/serial.ts";
 import { eachInBatches } from "../server/batches.ts";
 import { type ProxyContainerSpec, proxyContainer } from "../server/container.ts";
 import { ownCertificates } from "../server/own-certificates.ts";
