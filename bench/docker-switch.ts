@@ -3,9 +3,9 @@
 import { randomBytes } from "node:crypto";
 import { deploy, placeOf } from "../apps/server/e2e/applications.fixture.ts";
 import { dockerServer } from "../apps/server/e2e/docker.fixture.ts";
-import { dockerClient } from "../packages/engine/src/docker/client.ts";
-import { localHost } from "../packages/engine/src/host/local-host.ts";
-import { LOAD_HOST, LOAD_SERVER, startClients } from "../packages/engine/src/proxy/caddy/load-clients.fixture.ts";
+import { dockerClient } from "../packages/docker-client/src/client.ts";
+import { localHost } from "../packages/host/src/local-host.ts";
+import { LOAD_HOST, LOAD_SERVER, startClients } from "../packages/proxy/src/caddy/load-clients.fixture.ts";
 import { removeLabelled, testInstance } from "../packages/testing/src/docker-leftovers.ts";
 import { atMost, type Figure } from "./report.ts";
 

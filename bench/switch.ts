@@ -2,11 +2,11 @@
 import { randomBytes } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
 import { createServer } from "node:net";
-import { dockerClient } from "../packages/engine/src/docker/client.ts";
-import { localHost } from "../packages/engine/src/host/local-host.ts";
-import { caddyProxy } from "../packages/engine/src/proxy/caddy/caddy.ts";
-import { switchUnderLoad } from "../packages/engine/src/proxy/caddy/switch-load.fixture.ts";
-import { listen } from "../packages/engine/src/proxy/proxy.fixture.ts";
+import { dockerClient } from "../packages/docker-client/src/client.ts";
+import { localHost } from "../packages/host/src/local-host.ts";
+import { caddyProxy } from "../packages/proxy/src/caddy/caddy.ts";
+import { switchUnderLoad } from "../packages/proxy/src/caddy/switch-load.fixture.ts";
+import { listen } from "../packages/proxy/src/proxy.fixture.ts";
 import { atMost, type Figure } from "./report.ts";
 
 const SWITCHES = 50;

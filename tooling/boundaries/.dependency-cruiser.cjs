@@ -2,17 +2,41 @@
 const MAY_IMPORT = {
   core: [],
   db: ["core"],
-  engine: ["core"],
+  host: ["core"],
+  source: ["core", "host"],
+  cloud: ["core", "host"],
+  backup: ["core", "host"],
+  "docker-client": ["core", "host"],
+  proxy: ["core", "host", "docker-client"],
+  engine: ["core", "host", "docker-client"],
   control: ["core"],
   worker: ["core", "control"],
   api: ["core", "control"],
   client: ["api"], // types only, see below
   testing: ["core", "db"],
   cli: ["client", "core"],
-  server: ["api", "cli", "client", "control", "core", "db", "engine", "worker"],
+  server: [
+    "api",
+    "backup",
+    "cli",
+    "client",
+    "cloud",
+    "control",
+    "core",
+    "db",
+    "docker-client",
+    "engine",
+    "host",
+    "proxy",
+    "source",
+    "worker",
+  ],
 };
 
 const TEST = "(\\.test\\.ts|\\.fixture\\.ts|\\.conformance\\.ts|/conformance\\.ts|/e2e/|vitest\\.config\\.ts)$|/e2e/";
+
+/** Fixtures that suites of other packages use. */
+const TESTING_DOOR = "^packages/(host|source)/src/testing\\.ts$";
 
 const layer = ([name, allowed]) => ({
   name: `${name}-may-import`,
@@ -44,7 +68,7 @@ module.exports = {
       from: { path: "^(packages|apps)/([^/]+)/" },
       to: {
         path: "^packages/([^/]+)/src/",
-        pathNot: "^packages/([^/]+)/src/index\\.ts$|^packages/core/src/[^/]+/index\\.ts$|^(packages|apps)/$2/",
+        pathNot: `^packages/([^/]+)/src/index\\.ts$|^packages/core/src/[^/]+/index\\.ts$|^(packages|apps)/$2/|${TESTING_DOOR}`,
       },
     },
     {
@@ -66,7 +90,7 @@ module.exports = {
       severity: "error",
       from: {
         path: "^(packages|apps)/",
-        pathNot: `^packages/engine/src/host/|^packages/db/src/embedded/|^packages/testing/|${TEST}`,
+        pathNot: `^packages/host/src/|^packages/db/src/embedded/|^packages/testing/|${TEST}`,
       },
       to: { path: "^(node:)?child_process$" },
     },
@@ -85,8 +109,8 @@ module.exports = {
     {
       name: "tests-only-import-testing",
       severity: "error",
-      from: { path: "^(packages|apps)/", pathNot: `^packages/testing/|${TEST}` },
-      to: { path: "^packages/testing/" },
+      from: { path: "^(packages|apps)/", pathNot: `^packages/testing/|/src/testing\\.ts$|${TEST}` },
+      to: { path: ["^packages/testing/", TESTING_DOOR] },
     },
   ],
   options: {

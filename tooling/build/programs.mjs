@@ -16,7 +16,7 @@
 const SERVER = {
   folder: "apps/server",
   standalone: {
-    "embedded-main": "packages/engine/src/proxy/embedded-main.ts",
+    "embedded-main": "packages/proxy/src/embedded-main.ts",
     "static-server": "packages/engine/src/process/static-server.ts",
   },
   assets: {

@@ -1,6 +1,6 @@
 import { isIP } from "node:net";
 import { DomainError, VERSION } from "@berth/core";
-import type { TlsSettings } from "@berth/engine";
+import type { TlsSettings } from "@berth/proxy";
 import { z } from "zod";
 import { dataFolderPath } from "./data-folder-path.ts";
 

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DomainError } from "@berth/core";
 import type { ServerRecord, SystemStores } from "@berth/core/ports";
-import { localHost } from "@berth/engine";
+import { localHost } from "@berth/host";
 import { expect, test } from "vitest";
 import { dataFolder } from "./data-folder.ts";
 import { dockerServer } from "./docker-server.ts";

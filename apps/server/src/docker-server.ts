@@ -4,23 +4,10 @@ import { DomainError, notFound } from "@berth/core";
 import type { ServerRecord, SystemStores } from "@berth/core/ports";
 import { isOwnMachine } from "@berth/core/server";
 import { ROOT_TEAM_ID } from "@berth/core/team";
-import {
-  composeTool,
-  dockerCleaner,
-  dockerClient,
-  dockerEngine,
-  dockerImages,
-  type Host,
-  imageBuilder,
-  localHost,
-  movableHost,
-  recordedProxy,
-  type SshHost,
-  serverMachine,
-  serverProxy,
-  sshHost,
-  type TlsSettings,
-} from "@berth/engine";
+import { dockerClient } from "@berth/docker-client";
+import { composeTool, dockerCleaner, dockerEngine, dockerImages, imageBuilder, serverMachine } from "@berth/engine";
+import { type Host, localHost, movableHost, type SshHost, sshHost } from "@berth/host";
+import { recordedProxy, serverProxy, type TlsSettings } from "@berth/proxy";
 import type { LocalDocker } from "./config.ts";
 import type { DataFolder } from "./data-folder.ts";
 import type { Member } from "./fleet.ts";

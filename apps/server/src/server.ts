@@ -2,7 +2,7 @@ import { fileURLToPath } from "node:url";
 import { VERSION } from "@berth/core";
 import type { ServerRecord, Stores } from "@berth/core/ports";
 import { openDatabase } from "@berth/db";
-import { dockerVersion } from "@berth/engine";
+import { dockerVersion } from "@berth/docker-client";
 import type { WorkerOptions } from "@berth/worker";
 import { PROGRAM } from "#assets";
 import { deployExample, ensureCliFile, ensureDockerServer, ensureLocalServer, ROOT_SCOPE } from "./bootstrap.ts";

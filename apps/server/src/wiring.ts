@@ -1,31 +1,17 @@
 import { createHash } from "node:crypto";
 import { hostname } from "node:os";
 import { setTimeout } from "node:timers/promises";
+import { backupFiles, decompress, digest, objectStorage } from "@berth/backup";
+import { cloudProviders } from "@berth/cloud";
 import { type Control, control, type Webhooks, webhooks } from "@berth/control";
 import type { Clock, S3Credentials, S3StorageRecord, ServerRecord, Stores } from "@berth/core/ports";
 import { isOwnMachine } from "@berth/core/server";
 import type { Scope } from "@berth/core/team";
 import { authenticator, cipher, type Database, loadKeyFile, requireKey, stores, systemStores } from "@berth/db";
-import {
-  addressBook,
-  backupFiles,
-  certificateIssuer,
-  cloudProviders,
-  decompress,
-  digest,
-  diskSpace,
-  type EmbeddedProxy,
-  embeddedProxy,
-  githubHost,
-  isRoot,
-  keyReader,
-  objectStorage,
-  type ProcessEngine,
-  processBuilder,
-  processEngine,
-  redactor,
-  sourceFetcher,
-} from "@berth/engine";
+import { type ProcessEngine, processBuilder, processEngine } from "@berth/engine";
+import { addressBook, certificateIssuer, diskSpace, isRoot, keyReader, redactor } from "@berth/host";
+import { type EmbeddedProxy, embeddedProxy } from "@berth/proxy";
+import { githubHost, sourceFetcher } from "@berth/source";
 import { gitCredentials, planServerCleanup, type Worker, type WorkerOptions, worker } from "@berth/worker";
 import type { Config } from "./config.ts";
 import type { DataFolder } from "./data-folder.ts";

@@ -1,4 +1,4 @@
-import { cloudProviders } from "@berth/engine";
+import { cloudProviders } from "@berth/cloud";
 import { type HetznerServer, startHetzner } from "@berth/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type Served, served } from "./berth.fixture.ts";

@@ -1,6 +1,6 @@
+import { cloudProviders } from "@berth/cloud";
 import type { MachineProvider } from "@berth/core/ports";
 import type { HetznerServerCreate } from "@berth/core/server";
-import { cloudProviders } from "@berth/engine";
 import { type CloudFault, type HetznerServer, startHetzner, testPrivateKey, testUuid } from "@berth/testing";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { ControlDeps } from "./index.ts";

@@ -1,4 +1,4 @@
-import { cloudProviders } from "@berth/engine";
+import { cloudProviders } from "@berth/cloud";
 import { type CloudServer, type HetznerServer, startDigitalOcean, startHetzner, testServer } from "@berth/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { outcomes, type World, world } from "./world.fixture.ts";

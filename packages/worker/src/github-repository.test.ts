@@ -5,7 +5,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { isTerminal } from "@berth/core/deploy";
 import type { DeploymentRecord, Stores } from "@berth/core/ports";
-import { embeddedProxy, githubHost, processBuilder, processEngine, redactor, sourceFetcher } from "@berth/engine";
+import { processBuilder, processEngine } from "@berth/engine";
+import { redactor } from "@berth/host";
+import { embeddedProxy } from "@berth/proxy";
+import { githubHost, sourceFetcher } from "@berth/source";
 import {
   createRepository,
   type GithubServer,

@@ -5,15 +5,10 @@ import { join } from "node:path";
 import type { ApplicationSettings } from "@berth/core/application";
 import { isTerminal } from "@berth/core/deploy";
 import type { ApplicationRecord, DeploymentRecord, NewDeployment, Stores } from "@berth/core/ports";
-import {
-  type EmbeddedProxy,
-  embeddedProxy,
-  type ProcessEngine,
-  processBuilder,
-  processEngine,
-  redactor,
-  sourceFetcher,
-} from "@berth/engine";
+import { type ProcessEngine, processBuilder, processEngine } from "@berth/engine";
+import { redactor } from "@berth/host";
+import { type EmbeddedProxy, embeddedProxy } from "@berth/proxy";
+import { sourceFetcher } from "@berth/source";
 import {
   createRepository,
   newDeployment,

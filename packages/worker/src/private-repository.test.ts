@@ -4,7 +4,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { isTerminal } from "@berth/core/deploy";
 import type { DeploymentRecord, PrivateKeyRecord, Stores } from "@berth/core/ports";
-import { embeddedProxy, processBuilder, processEngine, redactor, sourceFetcher } from "@berth/engine";
+import { processBuilder, processEngine } from "@berth/engine";
+import { redactor } from "@berth/host";
+import { embeddedProxy } from "@berth/proxy";
+import { sourceFetcher } from "@berth/source";
 import {
   createRepository,
   type GitSshServer,

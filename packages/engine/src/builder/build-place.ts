@@ -1,6 +1,6 @@
 import type { BuildRequest, FolderArtifact } from "@berth/core/deploy";
 import type { WorkIO } from "@berth/core/ports";
-import type { HostUser } from "../host/user.ts";
+import type { HostUser } from "@berth/host";
 
 /** Turns a checkout into a folder that can be run, without containers. */
 export interface ProcessBuilder {

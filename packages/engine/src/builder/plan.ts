@@ -1,4 +1,4 @@
-import type { Argv } from "../host/argv.ts";
+import type { Argv } from "@berth/host";
 import type { PackageJson } from "./package-json.ts";
 
 /** What a plan is made from: the source's folder as it was checked out, before anything has run. */

@@ -1,7 +1,7 @@
 import { cp, lchown, mkdir, readdir, rename, rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { DomainError } from "@berth/core";
-import type { HostUser } from "../host/user.ts";
+import type { HostUser } from "@berth/host";
 
 /**
  * Makes a checkout the release's folder, owned by its user. It is given away before it is moved: where it lies, nobody

@@ -1,6 +1,6 @@
+import { rawTar, streamOf } from "@berth/source/testing";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { rawTar, streamOf } from "../git/tar.fixture.ts";
 import { withoutFiles } from "./archive-filter.ts";
 
 async function filtered(archive: Buffer, size: number, left: readonly string[]): Promise<Buffer> {

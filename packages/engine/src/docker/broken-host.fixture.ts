@@ -1,8 +1,8 @@
 import { Duplex } from "node:stream";
 import { setTimeout as delay } from "node:timers/promises";
 import { DomainError } from "@berth/core";
-import type { Host } from "../host/host.ts";
-import { localHost } from "../host/local-host.ts";
+import type { Host } from "@berth/host";
+import { localHost } from "@berth/host";
 
 /** This machine over a connection that a test cuts. */
 export function breakableHost() {

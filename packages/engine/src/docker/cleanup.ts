@@ -1,8 +1,6 @@
 import type { CleanupOperation, SeenObject, ServerCleaner } from "@berth/core/server";
+import { builtBy, engineError, LABELS, labelOf, refIn, statusCodeOf } from "@berth/docker-client";
 import type Docker from "dockerode";
-import { builtBy, refIn } from "./builder/names.ts";
-import { engineError, statusCodeOf } from "./client.ts";
-import { LABELS, labelOf } from "./labels.ts";
 
 export interface DockerCleanerOptions {
   readonly docker: Docker;

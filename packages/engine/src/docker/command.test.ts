@@ -4,12 +4,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { PassThrough } from "node:stream";
 import { DomainError } from "@berth/core";
+import { dockerClient } from "@berth/docker-client";
+import { sshHost } from "@berth/host";
+import { hasSshd, makeSshd } from "@berth/host/testing";
 import { describeDocker } from "@berth/testing";
 import type Docker from "dockerode";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
-import { sshHost } from "../host/ssh-host.ts";
-import { hasSshd, makeSshd } from "../host/sshd.fixture.ts";
-import { dockerClient } from "./client.ts";
 import { commandIn } from "./command.ts";
 import { type DockerWorld, dockerWorld, IMAGES, io, specOf } from "./docker.fixture.ts";
 

@@ -5,8 +5,9 @@ import { setTimeout as delay } from "node:timers/promises";
 import { isDomainError } from "@berth/core";
 import type { DatabaseCommand } from "@berth/core/database";
 import type { CommandIO, CommandResult } from "@berth/core/ports";
+import { readFrames } from "@berth/docker-client";
+import { splitLines } from "@berth/host";
 import type Docker from "dockerode";
-import { splitLines } from "../host/lines.ts";
 import {
   brokenOff,
   cancelled,
@@ -18,7 +19,6 @@ import {
   PID_LENGTH_MAX,
   prepared,
 } from "./exec.ts";
-import { readFrames } from "./frames.ts";
 
 /**
  * Tells its process id, writes the file that is for this command only, runs the program and says at the end of its

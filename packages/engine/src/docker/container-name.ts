@@ -1,9 +1,8 @@
 import { DomainError } from "@berth/core";
 import { containerName, type ReleaseRef } from "@berth/core/deploy";
+import { LABELS, labelOf, refOf, statusCodeOf } from "@berth/docker-client";
 import type Docker from "dockerode";
 import type { ContainerInspectInfo } from "dockerode";
-import { statusCodeOf } from "./client.ts";
-import { LABELS, labelOf, refOf } from "./labels.ts";
 import { nameOf } from "./state.ts";
 import type { Seen } from "./watch.ts";
 

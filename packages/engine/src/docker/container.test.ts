@@ -1,9 +1,9 @@
 import { readRunOptions } from "@berth/core/application";
+import { LABELS } from "@berth/docker-client";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { createOptions, NO_CONTAINER_OPTIONS } from "./container.ts";
 import { specOf } from "./docker.fixture.ts";
-import { LABELS } from "./labels.ts";
 
 const PLACE = { instance: "one", network: "net", image: "app:1" };
 const IMAGE = { type: "image", image: "app:1" } as const;

@@ -8,8 +8,8 @@ import {
   type RunOptions,
   type StorageMount,
 } from "@berth/core/deploy";
+import { LABELS, releaseLabels, uninherited } from "@berth/docker-client";
 import type { ContainerCreateOptions, DeviceRequest, HostConfig, MountConfig, PortMap } from "dockerode";
-import { LABELS, releaseLabels, uninherited } from "./labels.ts";
 import { volumeName } from "./volumes.ts";
 
 export interface ContainerPlace {

@@ -1,15 +1,14 @@
 import { randomBytes } from "node:crypto";
 import { Readable } from "node:stream";
 import type { ImageArtifact, ReleaseRef, ReleaseSpec } from "@berth/core/deploy";
+import { dockerClient, releaseFilter } from "@berth/docker-client";
+import { localHost } from "@berth/host";
+import { rawTar } from "@berth/source/testing";
 import type { DockerFixture } from "@berth/testing";
 import type Docker from "dockerode";
 import { CONFORMANCE_APP } from "../conformance-app.ts";
-import { rawTar } from "../git/tar.fixture.ts";
-import { localHost } from "../host/local-host.ts";
 import type { ImageBuilder } from "./builder.ts";
-import { dockerClient } from "./client.ts";
 import { type DockerEngine, type DockerEngineOptions, dockerEngine } from "./engine.ts";
-import { releaseFilter } from "./labels.ts";
 
 /** What suites of the engine stand on. */
 export const IMAGES = ["node:24-alpine"];

@@ -1,8 +1,8 @@
 import { request } from "node:http";
 import { json } from "node:stream/consumers";
 import { DomainError, isDomainError } from "@berth/core";
-import type { Host } from "../host/host.ts";
-import { DOCKER_SOCKET } from "./client.ts";
+import { DOCKER_SOCKET } from "@berth/docker-client";
+import type { Host } from "@berth/host";
 
 /** One question to an engine over a connection of its own, which is gone with the answer. */
 export async function engineJson(

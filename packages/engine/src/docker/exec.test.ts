@@ -1,7 +1,7 @@
+import { dockerClient } from "@berth/docker-client";
 import { describeDocker } from "@berth/testing";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { breakableHost, slowHost } from "./broken-host.fixture.ts";
-import { dockerClient } from "./client.ts";
 import { type DockerWorld, dockerWorld, IMAGES, io, specOf } from "./docker.fixture.ts";
 import { endLaunched, executeIn, prepared } from "./exec.ts";
 import { portsOf } from "./ports.ts";

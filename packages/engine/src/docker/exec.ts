@@ -2,10 +2,9 @@ import { finished } from "node:stream/promises";
 import { setTimeout as delay } from "node:timers/promises";
 import { DomainError, isDomainError } from "@berth/core";
 import type { ExecResult } from "@berth/core/ports";
+import { readFrames, statusCodeOf } from "@berth/docker-client";
+import { splitLines } from "@berth/host";
 import type Docker from "dockerode";
-import { splitLines } from "../host/lines.ts";
-import { statusCodeOf } from "./client.ts";
-import { readFrames } from "./frames.ts";
 
 export interface ExecOptions {
   readonly timeoutSeconds: number;

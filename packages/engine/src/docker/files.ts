@@ -1,8 +1,8 @@
 import { posix } from "node:path";
 import type { FileMount } from "@berth/core/deploy";
+import { statusCodeOf } from "@berth/docker-client";
 import type Docker from "dockerode";
 import { Header, Parser, Pax } from "tar";
-import { statusCodeOf } from "./client.ts";
 
 interface Owner {
   readonly uid: number;

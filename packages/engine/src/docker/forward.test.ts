@@ -1,9 +1,9 @@
 import { once } from "node:events";
 import { createServer, connect as dial, type Socket } from "node:net";
 import type { Forward } from "@berth/core/ports";
+import { freePort } from "@berth/host/testing";
 import { describeDocker } from "@berth/testing";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
-import { freePort } from "../host/sshd.fixture.ts";
 import { NO_CONTAINER_OPTIONS } from "./container.ts";
 import { type DockerWorld, dockerWorld, io, specOf } from "./docker.fixture.ts";
 import type { DockerEngine } from "./engine.ts";

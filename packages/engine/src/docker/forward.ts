@@ -1,15 +1,13 @@
 import { DomainError, isDomainError } from "@berth/core";
 import type { FileMount } from "@berth/core/deploy";
 import type { Forward, Forwarder, PresentForward } from "@berth/core/ports";
+import { engineError, LABELS, labelFilter, ownedLabels, reasonOf, statusCodeOf, takeImage } from "@berth/docker-client";
 import type Docker from "dockerode";
 import type { ContainerCreateOptions } from "dockerode";
 import { z } from "zod";
-import { engineError, reasonOf, statusCodeOf } from "./client.ts";
 import { putFiles } from "./files.ts";
-import { LABELS, labelFilter, ownedLabels } from "./labels.ts";
 import { ensureNetwork } from "./networks.ts";
 import { removeContainer } from "./start.ts";
-import { takeImage } from "./take-image.ts";
 
 export interface DockerForwarderOptions {
   readonly docker: Docker;

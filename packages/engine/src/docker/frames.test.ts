@@ -1,7 +1,7 @@
+import { type Frame, readFrames } from "@berth/docker-client";
+import { streamOf } from "@berth/source/testing";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { streamOf } from "../git/tar.fixture.ts";
-import { type Frame, readFrames } from "./frames.ts";
 import { placeFrames } from "./log-lines.ts";
 
 const frameOf = (stream: 1 | 2, text: string): Buffer => {

@@ -4,6 +4,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import type { EngineImages } from "@berth/core/ports";
+import { dockerClient, followProgress } from "@berth/docker-client";
+import { localHost, type SshHost, sshHost } from "@berth/host";
+import { rawTar } from "@berth/source/testing";
 import {
   describeDocker,
   registryLogins,
@@ -15,11 +18,6 @@ import {
 } from "@berth/testing";
 import type Docker from "dockerode";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { rawTar } from "../git/tar.fixture.ts";
-import { localHost } from "../host/local-host.ts";
-import { type SshHost, sshHost } from "../host/ssh-host.ts";
-import { followProgress } from "./builder/pull.ts";
-import { dockerClient } from "./client.ts";
 import { dockerImages } from "./images.ts";
 
 const MEGABYTE = 1_000_000;

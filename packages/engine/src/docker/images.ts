@@ -2,12 +2,19 @@ import { Readable } from "node:stream";
 import { DomainError, isDomainError } from "@berth/core";
 import type { EngineImage, EngineImages, RegistryImage, WorkIO } from "@berth/core/ports";
 import { registryOf } from "@berth/core/server";
+import {
+  engineError,
+  followProgress,
+  inspectImage,
+  isOwnName,
+  type LoginSources,
+  pullImage,
+  readLogins,
+  reasonOf,
+  statusCodeOf,
+} from "@berth/docker-client";
 import type Docker from "dockerode";
 import { withoutFiles } from "./archive-filter.ts";
-import { isOwnName } from "./builder/names.ts";
-import { followProgress, inspectImage, pullImage } from "./builder/pull.ts";
-import { type LoginSources, readLogins } from "./builder/registry-auth.ts";
-import { engineError, reasonOf, statusCodeOf } from "./client.ts";
 
 export interface DockerImagesOptions extends LoginSources {
   readonly docker: Docker;

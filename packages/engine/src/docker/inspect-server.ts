@@ -1,8 +1,8 @@
 import { isDomainError } from "@berth/core";
 import type { ServerFacts, ServerInspection } from "@berth/core/ports";
 import type { DiskSpace } from "@berth/core/server";
+import type { Host } from "@berth/host";
 import { z } from "zod";
-import type { Host } from "../host/host.ts";
 import { engineJson } from "./engine-json.ts";
 
 /** What an engine says of itself; it may leave out or add anything else. */

@@ -1,6 +1,5 @@
 import { DomainError } from "@berth/core";
-import type { Argv } from "../host/argv.ts";
-import type { Host } from "../host/host.ts";
+import type { Argv, Host } from "@berth/host";
 
 /** What `/etc/os-release` and the login say of a machine. */
 export interface InstallTarget {

@@ -1,4 +1,4 @@
-import type { Frame } from "./frames.ts";
+import type { Frame } from "@berth/docker-client";
 import { LOG_START, type LogCursor } from "./log-cursor.ts";
 
 /** A whole line, or a piece of a very long one, and the place behind it. */

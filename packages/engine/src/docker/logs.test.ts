@@ -1,7 +1,7 @@
+import { dockerClient } from "@berth/docker-client";
 import { describeDocker } from "@berth/testing";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { breakableHost } from "./broken-host.fixture.ts";
-import { dockerClient } from "./client.ts";
 import { type DockerWorld, dockerWorld, IMAGES, io, specOf } from "./docker.fixture.ts";
 
 const WAIT = { timeout: 30_000, interval: 20 };

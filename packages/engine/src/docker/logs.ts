@@ -1,7 +1,6 @@
 import type { LogLine, LogQuery } from "@berth/core/ports";
+import { type Frame, readFrames, statusCodeOf } from "@berth/docker-client";
 import type Docker from "dockerode";
-import { statusCodeOf } from "./client.ts";
-import { type Frame, readFrames } from "./frames.ts";
 import { cursorText, isWellAfter, LOG_START, type LogCursor, readCursor, sinceOf } from "./log-cursor.ts";
 import { type PlacedLine, placeFrames } from "./log-lines.ts";
 

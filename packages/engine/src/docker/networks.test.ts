@@ -1,7 +1,7 @@
+import { dockerClient } from "@berth/docker-client";
+import { localHost } from "@berth/host";
 import { describeDocker } from "@berth/testing";
 import { expect, test } from "vitest";
-import { localHost } from "../host/local-host.ts";
-import { dockerClient } from "./client.ts";
 import { ensureNetwork } from "./networks.ts";
 
 describeDocker("the network of releases", [], (docker) => {

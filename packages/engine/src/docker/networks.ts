@@ -1,7 +1,6 @@
+import { LABELS, type Labels, labelFilter, ownedLabels, statusCodeOf } from "@berth/docker-client";
 import type Docker from "dockerode";
 import type { NetworkCreateOptions, NetworkInspectInfo } from "dockerode";
-import { statusCodeOf } from "./client.ts";
-import { LABELS, type Labels, labelFilter, ownedLabels } from "./labels.ts";
 
 const last = new WeakMap<Docker, Promise<void>>();
 

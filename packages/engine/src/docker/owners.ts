@@ -1,9 +1,8 @@
 import { DomainError } from "@berth/core";
 import type { ServerObject } from "@berth/core/compose";
 import type { ObjectOwner } from "@berth/core/deploy";
+import { LABELS, type Labels, labelOf, statusCodeOf } from "@berth/docker-client";
 import type Docker from "dockerode";
-import { statusCodeOf } from "./client.ts";
-import { LABELS, type Labels, labelOf } from "./labels.ts";
 
 /** Whose these are, by the labels of what is really there. @throws DomainError `deploy.start_failed` for what is no name */
 export async function ownersOf(

@@ -1,5 +1,5 @@
 import type { ServerMachine } from "@berth/core/ports";
-import type { Host } from "../host/host.ts";
+import type { Host } from "@berth/host";
 import { inspectServer, pingServer, serverDisk } from "./inspect-server.ts";
 import { installEngine } from "./install-engine.ts";
 

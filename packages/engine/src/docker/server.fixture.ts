@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
+import { type SshHost, type SshHostOptions, sshHost } from "@berth/host";
 import { type DockerFixture, sshKeyPair, type TestContainer } from "@berth/testing";
-import { type SshHost, type SshHostOptions, sshHost } from "../host/ssh-host.ts";
 
 export const SERVER_IMAGE = "server:debian13";
 

@@ -2,12 +2,12 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
+import { DOCKER_SOCKET, dockerClient, engineError } from "@berth/docker-client";
+import type { SshHost, SshHostOptions } from "@berth/host";
+import { run } from "@berth/host";
 import { describeDocker } from "@berth/testing";
 import type Docker from "dockerode";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import { run } from "../host/local.ts";
-import type { SshHost, SshHostOptions } from "../host/ssh-host.ts";
-import { DOCKER_SOCKET, dockerClient, engineError } from "./client.ts";
 import { farHost, SERVER_IMAGE, type TestServer, testServer } from "./server.fixture.ts";
 import { serverMachine } from "./server-machine.ts";
 

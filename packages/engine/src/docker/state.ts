@@ -6,8 +6,8 @@ import {
   type ReleaseState,
   stackState,
 } from "@berth/core/deploy";
+import { LABELS, type Labels, labelOf } from "@berth/docker-client";
 import type { ContainerInspectInfo } from "dockerode";
-import { LABELS, type Labels, labelOf } from "./labels.ts";
 
 const STATES: ReadonlySet<string> = new Set<ContainerState>([
   ...(["created", "starting", "running", "restarting", "exited", "paused", "dead", "removing"] as const),

@@ -1,7 +1,7 @@
 import type { ReleaseUsage, TransferredBytes } from "@berth/core/ports";
+import { statusCodeOf } from "@berth/docker-client";
 import type Docker from "dockerode";
 import type { ContainerStats } from "dockerode";
-import { statusCodeOf } from "./client.ts";
 
 /** `undefined`: it is gone or does not run. */
 export async function usageOf(docker: Docker, containerId: string): Promise<ReleaseUsage | undefined> {

@@ -1,8 +1,7 @@
 import { DomainError } from "@berth/core";
 import type { StorageMount, VolumeMount } from "@berth/core/deploy";
+import { LABELS, type Labels, labelFilter, ownedLabels, statusCodeOf } from "@berth/docker-client";
 import type Docker from "dockerode";
-import { statusCodeOf } from "./client.ts";
-import { LABELS, type Labels, labelFilter, ownedLabels } from "./labels.ts";
 
 /** Another team's storage may have the same name, but never the same uuid. */
 export const volumeName = (storageUuid: string): string => `berth-${storageUuid}`;

@@ -1,10 +1,10 @@
 import type { ReleaseState } from "@berth/core/deploy";
+import { dockerClient } from "@berth/docker-client";
+import type { Host } from "@berth/host";
+import { localHost } from "@berth/host";
 import { describeDocker } from "@berth/testing";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
-import type { Host } from "../host/host.ts";
-import { localHost } from "../host/local-host.ts";
 import { breakableHost } from "./broken-host.fixture.ts";
-import { dockerClient } from "./client.ts";
 import { type DockerWorld, dockerWorld, IMAGES, io, specOf } from "./docker.fixture.ts";
 
 /** What somebody else does is seen within this time. */

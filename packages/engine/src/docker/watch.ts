@@ -1,10 +1,9 @@
 import type { ReleaseContainer, ReleaseRef, ReleaseState } from "@berth/core/deploy";
+import { releaseFilter, statusCodeOf } from "@berth/docker-client";
 import type Docker from "dockerode";
 import type { ContainerInspectInfo } from "dockerode";
-import { statusCodeOf } from "./client.ts";
 import { refsOf } from "./compose/member.ts";
 import { type ContainerEvent, followEvents } from "./events.ts";
-import { releaseFilter } from "./labels.ts";
 import { hasEnded, inOrder, type Part, partOf, releaseOf } from "./state.ts";
 
 export interface ReleaseWatchOptions {

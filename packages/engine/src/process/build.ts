@@ -1,8 +1,8 @@
 import { DomainError, isDomainError } from "@berth/core";
 import type { BuildRequest, FolderArtifact } from "@berth/core/deploy";
 import type { WorkIO } from "@berth/core/ports";
+import { endGroup } from "@berth/host";
 import type { BuildGroup, ProcessBuilder } from "../builder/build-place.ts";
-import { endGroup } from "../host/group.ts";
 import { pathOf } from "./environment.ts";
 import { removeFolder } from "./folder-removal.ts";
 import type { OpenedEngine } from "./opened.ts";

@@ -1,5 +1,5 @@
 import { basename } from "node:path";
-import { commandLine, type ProcessStat, processStat } from "../host/procfs.ts";
+import { commandLine, type ProcessStat, processStat } from "@berth/host";
 
 const NEXT_ROUND_MS = 200; // For a shell or package manager to end by itself after what it started has ended.
 

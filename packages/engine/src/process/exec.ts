@@ -1,6 +1,6 @@
 import { DomainError } from "@berth/core";
 import type { ExecResult } from "@berth/core/ports";
-import { run } from "../host/local.ts";
+import { run } from "@berth/host";
 import { releaseEnv } from "./environment.ts";
 import { resourcePaths } from "./paths.ts";
 import { folderOf } from "./release-process.ts";

@@ -1,6 +1,6 @@
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { DomainError } from "@berth/core";
-import { identify, isLiving, type ProcessIdentity } from "../host/identity.ts";
+import { identify, isLiving, type ProcessIdentity } from "@berth/host";
 
 /**
  * Holds a folder for one engine: two would start everything twice. Another that died without a word is no hindrance.

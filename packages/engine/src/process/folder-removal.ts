@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { lstat, mkdir, readdir, rename } from "node:fs/promises";
 import { join } from "node:path";
 import { DomainError } from "@berth/core";
-import { run } from "../host/local.ts";
+import { run } from "@berth/host";
 import { SYSTEM_PATH } from "./environment.ts";
 
 const trashOf = (dataFolder: string) => join(dataFolder, ".trash");

@@ -1,10 +1,8 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { ReleaseSpec, StorageMount } from "@berth/core/deploy";
+import { isRoot, pidsOfUser, pidsWithEnv, spawnDetached } from "@berth/host";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { spawnDetached } from "../host/detached.ts";
-import { pidsOfUser, pidsWithEnv } from "../host/procfs.ts";
-import { isRoot } from "../host/user.ts";
 import { markerOf } from "./environment.ts";
 import { filesFolder, resourcePaths, runPaths, storageFolder } from "./paths.ts";
 import { io, newRef } from "./process.fixture.ts";

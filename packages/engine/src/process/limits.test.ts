@@ -1,11 +1,10 @@
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
+import { commandLine, processes, spawnDetached } from "@berth/host";
 import { describe, expect, type TestContext, test, vi } from "vitest";
 import { CONFIG } from "../builder/plan.fixture.ts";
 import { processBuilder } from "../builder/process-builder.ts";
-import { spawnDetached } from "../host/detached.ts";
-import { commandLine, processes } from "../host/procfs.ts";
 import { findCgroups } from "./cgroup.ts";
 import { FAST_SETTINGS, io, newRef } from "./process.fixture.ts";
 import { shimArgv } from "./shim.ts";

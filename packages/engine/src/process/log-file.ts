@@ -2,9 +2,7 @@ import { existsSync, statSync, truncateSync } from "node:fs";
 import { appendFile, copyFile, type FileHandle, open, readdir, rename, rm } from "node:fs/promises";
 import { basename, dirname } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { readJson, writeJson } from "../host/json-file.ts";
-import { processStat } from "../host/procfs.ts";
-import { serial } from "../host/serial.ts";
+import { processStat, readJson, serial, writeJson } from "@berth/host";
 
 export interface LogLimits {
   /** A file that has grown to this is rotated. */

@@ -2,7 +2,7 @@ import { chmod, mkdir, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { DomainError } from "@berth/core";
 import type { ReleaseRef, ReleaseState } from "@berth/core/deploy";
-import { isRoot } from "../host/user.ts";
+import { isRoot } from "@berth/host";
 import type { Cgroups } from "./cgroup.ts";
 import { lockFolder } from "./folder-lock.ts";
 import { emptyTrash, removeFolder } from "./folder-removal.ts";

@@ -2,7 +2,7 @@ import { chmod, chown, mkdir } from "node:fs/promises";
 import { basename, isAbsolute, join, relative } from "node:path";
 import { DomainError } from "@berth/core";
 import type { ReleaseRef, StorageMount } from "@berth/core/deploy";
-import type { HostUser } from "../host/user.ts";
+import type { HostUser } from "@berth/host";
 
 /** The folders of one resource. */
 export interface ResourcePaths {

@@ -1,9 +1,9 @@
 import { existsSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
+import { pidsWithEnv } from "@berth/host";
 import { CONFIG } from "../builder/plan.fixture.ts";
 import { engineConformance } from "../conformance.ts";
 import { CONFORMANCE_APP } from "../conformance-app.ts";
-import { pidsWithEnv } from "../host/procfs.ts";
 import { markerOf } from "./environment.ts";
 import { fileBuilder, io, processWorld, temporaryFolder } from "./process.fixture.ts";
 

@@ -1,7 +1,7 @@
 import type { ReleaseSpec } from "@berth/core/deploy";
 import type { DesiredState } from "@berth/core/resource";
-import type { ProcessIdentity } from "../host/identity.ts";
-import { readJson, writeJson } from "../host/json-file.ts";
+import type { ProcessIdentity } from "@berth/host";
+import { readJson, writeJson } from "@berth/host";
 import type { RunPaths } from "./paths.ts";
 
 /** What of a release survives the control plane. */

@@ -1,8 +1,7 @@
 import { lstat, readdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { ReleaseRef, ReleaseSpec } from "@berth/core/deploy";
-import { endGroup } from "../host/group.ts";
-import { pidsOfUser } from "../host/procfs.ts";
+import { endGroup, pidsOfUser } from "@berth/host";
 import { removeFolder } from "./folder-removal.ts";
 import { filesFolder, isUuid, releaseFolder, resourcePaths, runPaths, storageFolder } from "./paths.ts";
 import { isOwnUid, type ReleaseHost } from "./settings.ts";

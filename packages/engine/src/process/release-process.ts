@@ -2,10 +2,19 @@ import { stat } from "node:fs/promises";
 import { setTimeout as delay } from "node:timers/promises";
 import { DomainError } from "@berth/core";
 import type { FolderArtifact, ReleaseRef, ReleaseSpec } from "@berth/core/deploy";
-import { spawnDetached } from "../host/detached.ts";
-import { endGroup, type ProcessGroup } from "../host/group.ts";
-import { identify, isLiving, type ProcessIdentity } from "../host/identity.ts";
-import { groupMembers, type ProcessStat, pidsWithEnv, processes, processStat } from "../host/procfs.ts";
+import {
+  endGroup,
+  groupMembers,
+  identify,
+  isLiving,
+  type ProcessGroup,
+  type ProcessIdentity,
+  type ProcessStat,
+  pidsWithEnv,
+  processes,
+  processStat,
+  spawnDetached,
+} from "@berth/host";
 import { askInOrder } from "./ending.ts";
 import { MARKER, markerOf, releaseEnv } from "./environment.ts";
 import { isBelow, type RunPaths, resourcePaths, runPaths } from "./paths.ts";

@@ -2,9 +2,8 @@ import { randomUUID } from "node:crypto";
 import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
+import { isRoot, run } from "@berth/host";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { run } from "../host/local.ts";
-import { isRoot } from "../host/user.ts";
 import { prepareRuntime, pruneRuntimes, type Runtime } from "./runtime.ts";
 
 let root: string;

@@ -17,7 +17,7 @@ import {
 import { findPackageJSON } from "node:module";
 import { basename, dirname, join, relative } from "node:path";
 import { DomainError } from "@berth/core";
-import { run } from "../host/local.ts";
+import { run } from "@berth/host";
 
 /** Node and the package managers, where every application's user can read and nobody but us can write. */
 export interface Runtime {

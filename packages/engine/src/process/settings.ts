@@ -1,5 +1,5 @@
 import type { ReleaseState } from "@berth/core/deploy";
-import { type HostUser, isRoot } from "../host/user.ts";
+import { type HostUser, isRoot } from "@berth/host";
 import type { Cgroups } from "./cgroup.ts";
 import { LOG_LIMITS, type LogLimits } from "./log-file.ts";
 import { PORT_RANGE, type PortPool, type PortRange } from "./ports.ts";

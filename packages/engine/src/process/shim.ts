@@ -2,7 +2,7 @@ import { closeSync, existsSync, openSync, readSync } from "node:fs";
 import { resolve } from "node:path";
 import { DomainError } from "@berth/core";
 import type { FolderArtifact } from "@berth/core/deploy";
-import type { Argv } from "../host/argv.ts";
+import type { Argv } from "@berth/host";
 import type { Runtime } from "./runtime.ts";
 
 /**

@@ -1,8 +1,8 @@
 import { chmodSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { ReleaseSpec, StorageMount } from "@berth/core/deploy";
+import { isRoot } from "@berth/host";
 import { describe, expect, test } from "vitest";
-import { isRoot } from "../host/user.ts";
 import { resourcePaths, storageFolder } from "./paths.ts";
 import { io } from "./process.fixture.ts";
 import { processSuite } from "./suite.fixture.ts";

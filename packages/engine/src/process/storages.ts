@@ -2,9 +2,8 @@ import { lstat, readdir, readlink } from "node:fs/promises";
 import { dirname, join, posix, relative, resolve } from "node:path";
 import { DomainError } from "@berth/core";
 import type { FileMount, FolderArtifact, ReleaseSpec, StorageMount } from "@berth/core/deploy";
-import type { Argv } from "../host/argv.ts";
-import { run } from "../host/local.ts";
-import type { HostUser } from "../host/user.ts";
+import type { Argv, HostUser } from "@berth/host";
+import { run } from "@berth/host";
 import { SYSTEM_PATH } from "./environment.ts";
 import {
   filesFolder,

@@ -2,9 +2,8 @@ import { existsSync, mkdirSync, readFileSync, rmdirSync, rmSync, truncateSync, w
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import type { ReleaseRef, ReleaseSpec } from "@berth/core/deploy";
+import { pidsWithEnv, spawnDetached } from "@berth/host";
 import { describe, expect, test, vi } from "vitest";
-import { spawnDetached } from "../host/detached.ts";
-import { pidsWithEnv } from "../host/procfs.ts";
 import { markerOf } from "./environment.ts";
 import { runPaths } from "./paths.ts";
 import { io, newRef } from "./process.fixture.ts";

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import type { ReleaseUsage } from "@berth/core/ports";
-import { processStat } from "../host/procfs.ts";
+import { processStat } from "@berth/host";
 
 const TICKS_PER_SECOND = 100; // What every Linux tells programs, whatever the kernel itself counts in.
 

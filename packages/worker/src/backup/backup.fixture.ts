@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { backupFiles, decompress, digest, objectStorage } from "@berth/backup";
 import { BACKUP_DEFAULTS, type BackupSettings } from "@berth/core/backup";
 import { type DatabaseEngine, databaseEngine, engineValues } from "@berth/core/database";
 import { databaseSpec } from "@berth/core/deploy";
@@ -12,16 +13,9 @@ import type {
   RestoreKind,
   RestoreRecord,
 } from "@berth/core/ports";
-import {
-  backupFiles,
-  type DockerEngine,
-  decompress,
-  digest,
-  dockerClient,
-  dockerEngine,
-  localHost,
-  objectStorage,
-} from "@berth/engine";
+import { dockerClient } from "@berth/docker-client";
+import { type DockerEngine, dockerEngine } from "@berth/engine";
+import { localHost } from "@berth/host";
 import {
   type DockerFixture,
   type S3Server,

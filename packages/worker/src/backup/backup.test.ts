@@ -185,7 +185,7 @@ describeDocker("backups of PostgreSQL", ["postgres:17-alpine"], (fixture) => {
   test.runIf(process.getuid?.() === 0)(
     "fail when the disk is full, and leave no file",
     async () => {
-      const { backupFiles } = await import("@berth/engine");
+      const { backupFiles } = await import("@berth/backup");
       const { tools } = world;
       const folder = `${world.folder}/small`;
       execFileSync("mkdir", [folder]);

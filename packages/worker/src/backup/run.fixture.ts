@@ -1,11 +1,11 @@
 import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { backupFiles, decompress, digest, objectStorage } from "@berth/backup";
 import { DomainError } from "@berth/core";
 import { BACKUP_DEFAULTS, type BackupSettings } from "@berth/core/backup";
 import type { DatabaseCommand, DatabaseEngine } from "@berth/core/database";
 import type { CommandIO, CommandResult, Engine, ReleaseRecord, RestoreKind } from "@berth/core/ports";
-import { backupFiles, decompress, digest, objectStorage } from "@berth/engine";
 import {
   type TestDatabase,
   type TestPlace,

@@ -1,5 +1,5 @@
 import type { Engine, ReleaseRecord, ServerRecord, SystemStores } from "@berth/core/ports";
-import { redactor } from "@berth/engine";
+import { redactor } from "@berth/host";
 import { testUuid } from "@berth/testing";
 import type { HeldRunner } from "../held-runs.ts";
 import { pulse } from "../pulse.ts";

@@ -1,5 +1,5 @@
 import type { DeploymentLogLine } from "@berth/core/deploy";
-import { redactor } from "@berth/engine";
+import { redactor } from "@berth/host";
 import { describe, expect, test } from "vitest";
 import { until } from "../world.fixture.ts";
 import { type DeploymentLogOptions, deploymentLog } from "./log.ts";

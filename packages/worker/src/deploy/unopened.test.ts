@@ -1,5 +1,5 @@
 import { newEnv } from "@berth/core/env";
-import { redactor } from "@berth/engine";
+import { redactor } from "@berth/host";
 import { type TestDatabase, testDatabase, testUuid } from "@berth/testing";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { openWorld, type TestWorker, until, type World } from "../world.fixture.ts";

@@ -1,9 +1,9 @@
 import { createServer } from "node:net";
 import { join } from "node:path";
 import type { BuildRequest } from "@berth/core/deploy";
+import { localHost } from "@berth/host";
 import { describeDocker } from "@berth/testing";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { localHost } from "../../host/local-host.ts";
 import { breakableHost } from "../broken-host.fixture.ts";
 import { type ImageSuite, imageSuite } from "./image.fixture.ts";
 import { type TestRegistry, testRegistry } from "./registry.fixture.ts";

@@ -1,13 +1,13 @@
 import { readFile } from "node:fs/promises";
 import { DomainError, isDomainError } from "@berth/core";
 import type { WorkIO } from "@berth/core/ports";
+import type { RegistryLogins } from "@berth/docker-client";
 import { BrokenOff, GrpcError } from "../buildkit/grpc.ts";
 import { hostGateway, solve } from "../buildkit/solve.ts";
 import type { EnginePlace } from "../buildkit/upgrade.ts";
 import { type BuildTarget, buildDemand, needsHostGateway } from "./build-target.ts";
 import { buildFailure } from "./failure.ts";
 import { buildTrace, type KnownSteps } from "./progress.ts";
-import type { RegistryLogins } from "./registry-auth.ts";
 
 /** Where and with what one build works. */
 export interface BuildPlace extends EnginePlace {

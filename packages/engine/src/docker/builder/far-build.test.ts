@@ -1,11 +1,11 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { DOCKER_SOCKET, dockerClient } from "@berth/docker-client";
+import type { SshHost } from "@berth/host";
 import { describeDocker } from "@berth/testing";
 import type Docker from "dockerode";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
-import type { SshHost } from "../../host/ssh-host.ts";
-import { DOCKER_SOCKET, dockerClient } from "../client.ts";
 import { farHost, SERVER_IMAGE, type TestServer, testServer } from "../server.fixture.ts";
 import { buildImage } from "./build-image.ts";
 import type { BuildTarget } from "./build-target.ts";

@@ -3,16 +3,30 @@ import { join } from "node:path";
 import { DomainError, isDomainError } from "@berth/core";
 import type { BuildRequest, ImageArtifact, StackArtifact } from "@berth/core/deploy";
 import type { WorkIO } from "@berth/core/ports";
+import {
+  builtBy,
+  DOCKER_SOCKET,
+  dockerClient,
+  engineError,
+  type ImageRef,
+  imageName,
+  imageRepository,
+  inspectImage,
+  isImageOf,
+  LABELS,
+  type LoginSources,
+  ownedLabels,
+  pullImage,
+  readLogins,
+  statusCodeOf,
+  uninherited,
+  wantedImage,
+} from "@berth/docker-client";
+import type { Host } from "@berth/host";
 import type Docker from "dockerode";
-import type { Host } from "../../host/host.ts";
 import type { ImageBuilder } from "../builder.ts";
-import { DOCKER_SOCKET, dockerClient, engineError, statusCodeOf } from "../client.ts";
 import { buildStack } from "../compose/build.ts";
-import { LABELS, ownedLabels, uninherited } from "../labels.ts";
 import { buildImage } from "./build-image.ts";
-import { builtBy, type ImageRef, imageName, imageRepository, isImageOf } from "./names.ts";
-import { inspectImage, pullImage, wantedImage } from "./pull.ts";
-import { type LoginSources, readLogins } from "./registry-auth.ts";
 import { prepareSource } from "./source.ts";
 
 export interface ImageBuilderOptions extends LoginSources {

@@ -4,12 +4,12 @@ import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import type { BuildConfig, BuildRequest, ImageArtifact } from "@berth/core/deploy";
+import { DOCKER_SOCKET, dockerClient } from "@berth/docker-client";
+import { localHost } from "@berth/host";
 import type Docker from "dockerode";
 import { expect } from "vitest";
 import { CONFIG } from "../../builder/plan.fixture.ts";
-import { localHost } from "../../host/local-host.ts";
 import type { ImageBuilder } from "../builder.ts";
-import { DOCKER_SOCKET, dockerClient } from "../client.ts";
 import { type ImageBuilderOptions, imageBuilder } from "./image-builder.ts";
 
 export const hasEngine = await new Promise<boolean>((resolve) => {

@@ -1,5 +1,5 @@
+import { type LineSplitter, splitLines } from "@berth/host";
 import type { BuildStep } from "../../builder/plan.ts";
-import { type LineSplitter, splitLines } from "../../host/lines.ts";
 import type { Status } from "../buildkit/messages.ts";
 
 /** What a build told until its end. */

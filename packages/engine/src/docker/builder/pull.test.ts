@@ -1,9 +1,9 @@
 import { once } from "node:events";
 import { type AddressInfo, createServer, type Socket } from "node:net";
+import { pullFailure, wantedImage } from "@berth/docker-client";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { CONFIG } from "../../builder/plan.fixture.ts";
 import { hasEngine, type ImageSuite, imageSuite } from "./image.fixture.ts";
-import { pullFailure, wantedImage } from "./pull.ts";
 import { type TestRegistry, testRegistry } from "./registry.fixture.ts";
 
 describe.skipIf(!hasEngine)("an image that is built already", { timeout: 20_000 }, () => {

@@ -2,10 +2,9 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { RegistryLogin } from "@berth/core/ports";
+import { followProgress, statusCodeOf } from "@berth/docker-client";
 import type Docker from "dockerode";
 import { vi } from "vitest";
-import { statusCodeOf } from "../client.ts";
-import { followProgress } from "./pull.ts";
 
 export interface TestRegistry {
   /** Host and port. */

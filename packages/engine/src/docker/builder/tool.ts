@@ -2,10 +2,10 @@ import { join } from "node:path";
 import { DomainError } from "@berth/core";
 import type { BuildConfig } from "@berth/core/deploy";
 import type { WorkIO } from "@berth/core/ports";
+import type { Argv } from "@berth/host";
+import { run } from "@berth/host";
 import { isProgram } from "../../builder/facts.ts";
 import { shown } from "../../builder/step-failure.ts";
-import type { Argv } from "../../host/argv.ts";
-import { run } from "../../host/local.ts";
 
 /** A program that turns a source into something BuildKit builds, where it is installed on Berth's machine. */
 export interface BuildTool {

@@ -1,6 +1,6 @@
 import { performServerHandshake, type ServerHttp2Session } from "node:http2";
 import { registryAddress } from "@berth/core/server";
-import type { RegistryLogins } from "../builder/registry-auth.ts";
+import type { RegistryLogins } from "@berth/docker-client";
 import { type SharedFolder, sendFiles } from "./file-sync.ts";
 import { GRPC_CODES, GrpcError, type Handler, handler, refuse, unary } from "./grpc.ts";
 import {

@@ -1,7 +1,7 @@
 import { type ClientRequestArgs, type IncomingMessage, request } from "node:http";
 import type { Duplex } from "node:stream";
 import { DomainError } from "@berth/core";
-import type { Host } from "../../host/host.ts";
+import type { Host } from "@berth/host";
 
 /** Where an engine listens. */
 export interface EnginePlace {

@@ -1,8 +1,8 @@
 import { symlink } from "node:fs/promises";
 import { join } from "node:path";
+import { localHost } from "@berth/host";
 import { describeDocker } from "@berth/testing";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { localHost } from "../../host/local-host.ts";
 import { imageSuite } from "../builder/image.fixture.ts";
 import { type DockerWorld, dockerWorld, io } from "../docker.fixture.ts";
 import { stackSpec } from "./stack.fixture.ts";

@@ -4,14 +4,19 @@ import { DomainError } from "@berth/core";
 import { type Compose, composeWarnings, hostPowers, interpolated, isActive, parseCompose } from "@berth/core/compose";
 import { type BuildRequest, requireBuildable, type StackArtifact, type StackImage } from "@berth/core/deploy";
 import type { WorkIO } from "@berth/core/ports";
+import type { Labels } from "@berth/docker-client";
+import {
+  containerImageName,
+  engineError,
+  imageRepository,
+  inspectImage,
+  isOwnName,
+  pullImage,
+} from "@berth/docker-client";
 import type Docker from "dockerode";
 import { type BuildPlace, buildImage } from "../builder/build-image.ts";
 import { type BuildTarget, isElsewhere } from "../builder/build-target.ts";
 import { dockerfileOf } from "../builder/dockerfile-source.ts";
-import { containerImageName, imageRepository, isOwnName } from "../builder/names.ts";
-import { inspectImage, pullImage } from "../builder/pull.ts";
-import { engineError } from "../client.ts";
-import type { Labels } from "../labels.ts";
 import { insideSource, prepareStack, type StackSource } from "./source.ts";
 import { buildSourceImage, SOURCE_IMAGE } from "./source-image.ts";
 import { composeText, fileVariables } from "./text.ts";

@@ -10,8 +10,8 @@ import {
 } from "@berth/core/compose";
 import type { FileMount, StackContainer, VolumeMount } from "@berth/core/deploy";
 import { requireStartable } from "@berth/core/env";
+import { LABELS, type Labels, releaseLabels, uninherited } from "@berth/docker-client";
 import type { FileEntry } from "../files.ts";
-import { LABELS, type Labels, releaseLabels, uninherited } from "../labels.ts";
 import { fingerprint } from "./keep.ts";
 import { containerMounts } from "./mounts.ts";
 import { stackNetworks, type WantedNetwork } from "./networks.ts";

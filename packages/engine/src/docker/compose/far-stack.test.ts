@@ -1,9 +1,9 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { dockerClient } from "@berth/docker-client";
 import { describeDocker } from "@berth/testing";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
-import { dockerClient } from "../client.ts";
 import { io } from "../docker.fixture.ts";
 import { type DockerEngine, dockerEngine } from "../engine.ts";
 import { farHost, SERVER_IMAGE, testServer } from "../server.fixture.ts";

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { type Compose, type ComposeDocument, containerTitle } from "@berth/core/compose";
 import { containerAloneBecause, type StackPredecessor, withCoupled } from "@berth/core/deploy";
-import type { LABELS } from "../labels.ts";
+import type { LABELS } from "@berth/docker-client";
 import type { SeenContainer } from "../watch.ts";
 import type { StackDocument } from "./document.ts";
 import type { StackSpec } from "./spec.ts";

@@ -8,8 +8,8 @@ import {
   saidNetworks,
 } from "@berth/core/compose";
 import type { StackContainer } from "@berth/core/deploy";
+import { LABELS, labelOf } from "@berth/docker-client";
 import type Docker from "dockerode";
-import { LABELS, labelOf } from "../labels.ts";
 import { sorted } from "./keep.ts";
 import { type StackSpec, scopeOf } from "./spec.ts";
 import { recordOf, userLabels } from "./values.ts";

@@ -1,9 +1,9 @@
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { isDomainError } from "@berth/core";
+import { localHost } from "@berth/host";
 import { describeDocker } from "@berth/testing";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import { localHost } from "../../host/local-host.ts";
 import { type DockerWorld, dockerWorld, io } from "../docker.fixture.ts";
 import type { DockerEngine } from "../engine.ts";
 import { stackSpec } from "./stack.fixture.ts";

@@ -1,0 +1,119 @@
+import { DomainError } from "@berth/core";
+import { CLOUD_PROVIDERS, type CloudProviderKind } from "@berth/core/ports";
+import { cloudRetryAfterSeconds } from "@berth/core/server";
+import type { PrivateHosts } from "@berth/host";
+import { guardedFetch, HttpFault } from "@berth/host";
+
+export interface CloudHttpOptions {
+  /** Without a slash at its end. */
+  readonly baseUrl: string;
+  readonly allowedPrivateHosts: PrivateHosts;
+  /** For one call, to the end of its answer. */
+  readonly secondsMax?: number;
+  readonly now?: () => Date;
+}
+
+export interface CloudQuestion {
+  readonly method?: "GET" | "POST" | "DELETE";
+  readonly path: `/${string}`;
+  readonly query?: Readonly<Record<string, string>>;
+  readonly body?: unknown;
+}
+
+/** What the provider said: done, or refused with a status from 400 to 499. */
+export interface CloudAnswer {
+  readonly status: number;
+  /** JSON; `undefined` for an empty body, and for a refusal in another form. */
+  readonly body: unknown;
+}
+
+/** There is no answer to rely on. */
+export interface CloudSilence {
+  readonly error: DomainError;
+  /** The provider cannot have done what it was asked for. */
+  readonly isUndone: boolean;
+}
+
+/** One call. Redirects are not followed. @throws DomainError `cloud.rate_limited` */
+export type CloudHttp = (token: string, question: CloudQuestion) => Promise<CloudAnswer | CloudSilence>;
+
+const SECONDS_MAX = 30;
+const BYTES_MAX = 8 << 20; // A page of 50 entries has some hundred kilobytes.
+
+export function cloudHttp(kind: CloudProviderKind, options: CloudHttpOptions): CloudHttp {
+  const { baseUrl, allowedPrivateHosts, secondsMax = SECONDS_MAX, now = () => new Date() } = options;
+  const { title } = CLOUD_PROVIDERS[kind];
+  const fetch = guardedFetch({ allowedPrivateHosts, secondsMax, bytesMax: BYTES_MAX });
+
+  return async (token, { method = "GET", path, query = {}, body }) => {
+    const url = `${baseUrl}${path}${Object.keys(query).length > 0 ? `?${new URLSearchParams(query)}` : ""}`;
+    const headers = { authorization: `Bearer ${token}`, accept: "application/json" };
+    try {
+      const {
+        status,
+        headers: answered,
+        ...answer
+      } = await readText(
+        fetch(url, {
+          method,
+          redirect: "manual",
+          headers: body === undefined ? headers : { ...headers, "content-type": "application/json" },
+          ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+        }),
+      );
+      if (status === 429) throw rateLimited(answered, now());
+      const isRefusal = status >= 400 && status < 500;
+      if (!isRefusal && (status < 200 || status >= 300)) {
+        return { error: failed(`${title} answered with status ${status}. Try again later.`), isUndone: false };
+      }
+      const parsed = parseJson(answer.text);
+      if (parsed.isJson || isRefusal) return { status, body: parsed.value };
+      return { error: failed(`${title} answered with something else than JSON.`), isUndone: false };
+    } catch (cause) {
+      if (!(cause instanceof HttpFault)) throw cause;
+      return { error: failed(`${title} did not answer: ${cause.message}`, cause), isUndone: wasNeverSent(cause) };
+    }
+  };
+}
+
+async function readText(asked: ReturnType<ReturnType<typeof guardedFetch>>) {
+  const answer = await asked;
+  return { status: answer.status, headers: answer.headers, text: await answer.text() };
+}
+
+function parseJson(text: string): { readonly isJson: boolean; readonly value: unknown } {
+  if (text.trim() === "") return { isJson: true, value: undefined };
+  try {
+    return { isJson: true, value: JSON.parse(text) };
+  } catch {
+    return { isJson: false, value: undefined };
+  }
+}
+
+const rateLimited = (headers: { get(name: string): string | null }, now: Date) => {
+  const named = { retryAfter: headers.get("retry-after"), reset: headers.get("ratelimit-reset") };
+  const retryAfterSeconds = cloudRetryAfterSeconds(named, now);
+  return new DomainError("cloud.rate_limited", "Rate limit exceeded. Please try again later.", {
+    ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
+  });
+};
+
+const failed = (message: string, cause?: unknown) => new DomainError("cloud.failed", message, { cause });
+
+/** For what is only read, where an answer is all that counts. @throws DomainError `cloud.failed` */
+export function answered(answer: CloudAnswer | CloudSilence): CloudAnswer {
+  if ("error" in answer) throw answer.error;
+  return answer;
+}
+
+const CONNECT_CODES = new Set([
+  ...["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "EHOSTUNREACH", "ENETUNREACH", "UND_ERR_CONNECT_TIMEOUT"],
+]);
+
+function wasNeverSent(fault: HttpFault): boolean {
+  if (fault.reason === "private_address") return true;
+  for (let cause: unknown = fault.cause; cause instanceof Error; cause = cause.cause) {
+    if ("code" in cause && typeof cause.code === "string" && CONNECT_CODES.has(cause.code)) return true;
+  }
+  return false;
+}

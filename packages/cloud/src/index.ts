@@ -1,0 +1,1 @@
+export { type CloudProvidersOptions, cloudProviders } from "./providers.ts";

@@ -1,0 +1,26 @@
+export { DOCKER_SOCKET, dockerClient, dockerVersion, engineError, reasonOf, statusCodeOf } from "./client.ts";
+export { type Frame, readFrames } from "./frames.ts";
+export {
+  LABELS,
+  type Labels,
+  labelFilter,
+  labelOf,
+  ownedLabels,
+  refOf,
+  releaseFilter,
+  releaseLabels,
+  uninherited,
+} from "./labels.ts";
+export {
+  builtBy,
+  containerImageName,
+  type ImageRef,
+  imageName,
+  imageRepository,
+  isImageOf,
+  isOwnName,
+  refIn,
+} from "./names.ts";
+export { followProgress, inspectImage, pullFailure, pullImage, wantedImage } from "./pull.ts";
+export { dockerConfig, type LoginSources, pluginFolders, type RegistryLogins, readLogins } from "./registry-auth.ts";
+export { takeImage } from "./take-image.ts";

@@ -1,0 +1,173 @@
+import { DomainError, isDomainError } from "@berth/core";
+import type { BuildConfig } from "@berth/core/deploy";
+import type { WorkIO } from "@berth/core/ports";
+import { DEFAULT_IMAGE_TAG, imageReference, readDockerImage, registryOf } from "@berth/core/server";
+import type Docker from "dockerode";
+import { z } from "zod";
+import { engineError, reasonOf, statusCodeOf } from "./client.ts";
+import { isOwnName } from "./names.ts";
+import type { RegistryLogins } from "./registry-auth.ts";
+
+/** An image that lies on the engine now. */
+export interface PulledImage {
+  /** `sha256:...` of the image itself. */
+  readonly id: string;
+  /** `name@sha256:...`, by which any engine pulls the same again; `null` for one that no registry knows. */
+  readonly digest: string | null;
+  /** TCP ports that it says it listens on, lowest first. */
+  readonly ports: readonly number[];
+}
+
+/** What the record names, e.g. `nginx:1.27` or `ghcr.io/owner/name@sha256:...`. */
+export function wantedImage(config: BuildConfig): string {
+  const { docker_registry_image_name: name, docker_registry_image_tag: tag } = config;
+  const read = name === null ? undefined : readDockerImage(name, tag);
+  if (read === undefined || "problems" in read) {
+    const message = "The application names no image. Set docker_registry_image_name, for example nginx.";
+    throw new DomainError("deploy.build_failed", message);
+  }
+  const image = imageReference({ name: read.image.name, tag: read.image.tag ?? DEFAULT_IMAGE_TAG });
+  if (!isOwnName(image)) return image;
+  throw new DomainError("deploy.build_failed", `Images under berth/ are Berth's own. Name another than ${image}.`);
+}
+
+/**
+ * Brings an image to an engine. One that is named by its digest and is there already is not asked for again; where the
+ * registry cannot be reached or does not know the name, an image of the server under that name is taken instead.
+ * @throws DomainError `deploy.build_failed`, `deploy.cancelled`, `engine.unreachable`
+ */
+export async function pullImage(
+  place: { readonly docker: Docker; readonly server: string; readonly logins: RegistryLogins },
+  image: string,
+  io: WorkIO,
+): Promise<PulledImage> {
+  const there = await inspectImage(place.docker, place.server, image);
+  if (there !== undefined && image.includes("@")) {
+    io.onLine(`${image} is on the server already`, "stdout");
+    return there;
+  }
+  io.onLine(`Pulling ${image}`, "stdout");
+  try {
+    await pull(place, image, io);
+  } catch (cause) {
+    if (io.signal.aborted) throw new DomainError("deploy.cancelled", "The pull was cancelled.", { cause });
+    if (isDomainError(cause)) throw cause;
+    const said = cause instanceof Error ? reasonOf(cause) : String(cause);
+    if (there === undefined || !ELSEWHERE.test(said)) throw pullFailure(image, said, cause);
+    io.onLine(`Warning: ${pullFailure(image, said, cause).message} Takes the one that is on the server.`, "stderr");
+    return there;
+  }
+  const pulled = await inspectImage(place.docker, place.server, image);
+  if (pulled === undefined) throw new DomainError("deploy.build_failed", `${image} was pulled, but is not there.`);
+  if (pulled.digest !== null) io.onLine(`Digest ${pulled.digest}`, "stdout");
+  return pulled;
+}
+
+/** `undefined`: the engine has no such image. */
+export async function inspectImage(docker: Docker, server: string, image: string): Promise<PulledImage | undefined> {
+  try {
+    const { Id, RepoDigests, Config } = await docker.getImage(image).inspect();
+    const repository = image.replace(/@.*$/, "").replace(/:[^:/]*$/, "");
+    const digests: readonly string[] = RepoDigests ?? [];
+    const digest = digests.find((each) => each.startsWith(`${repository}@`)) ?? digests[0] ?? null;
+    return { id: Id, digest, ports: tcpPorts(Object.keys(Config?.ExposedPorts ?? {})) };
+  } catch (cause) {
+    if (statusCodeOf(cause) === 404) return undefined;
+    throw engineError(server, cause);
+  }
+}
+
+/** @param exposed Such as `80/tcp`, `443/udp`. */
+const tcpPorts = (exposed: readonly string[]): readonly number[] =>
+  exposed
+    .flatMap((each) => /^(\d+)(?:\/tcp)?$/.exec(each)?.[1] ?? [])
+    .map(Number)
+    .sort((a, b) => a - b);
+
+/** Rejects with what the engine says of the registry: `pullFailure` makes a sentence of it. */
+export async function pull(
+  { docker, server, logins }: { readonly docker: Docker; readonly server: string; readonly logins: RegistryLogins },
+  image: string,
+  io: WorkIO,
+): Promise<void> {
+  const login = logins.get(registryOf(image));
+  // It answers nothing before the registry does, so the question itself has to be broken off.
+  const asked = docker.createImage(login ?? {}, { fromImage: image, abortSignal: io.signal });
+  const stream = await asked.catch((cause: unknown) => {
+    // It answers a refusal of the registry with a status of its own.
+    if (statusCodeOf(cause) === undefined) throw engineError(server, cause);
+    throw cause;
+  });
+  await followProgress(stream, io);
+}
+
+/** Reads what an engine tells of a pull or push to its end. @throws Error with what it says went wrong. */
+export async function followProgress(stream: NodeJS.ReadableStream, io: WorkIO): Promise<void> {
+  const onAbort = () =>
+    (stream as NodeJS.ReadableStream & { destroy(error: Error): void }).destroy(new Error("aborted"));
+  if (io.signal.aborted) onAbort();
+  io.signal.addEventListener("abort", onAbort, { once: true });
+  try {
+    let rest = "";
+    for await (const chunk of stream) {
+      const lines = `${rest}${chunk.toString()}`.split("\n");
+      rest = lines.pop() ?? "";
+      for (const line of lines) tell(line, io);
+    }
+    tell(rest, io);
+  } finally {
+    io.signal.removeEventListener("abort", onAbort);
+  }
+}
+
+function tell(line: string, io: WorkIO): void {
+  if (line.trim() === "") return;
+  const read = Progress.safeParse(JSON.parse(line));
+  if (!read.success) return;
+  const { error, status, id, progress } = read.data;
+  if (error !== undefined) throw new Error(error);
+  // Bars that move are not for a log.
+  if (status === undefined || progress || QUIET.test(status)) return;
+  io.onLine(id === undefined ? status : `${id}: ${status}`, "stdout");
+}
+
+const Progress = z.object({
+  error: z.string().optional(),
+  status: z.string().optional(),
+  id: z.string().optional(),
+  progress: z.string().optional(),
+});
+const QUIET =
+  /^(Downloading|Extracting|Waiting|Verifying Checksum|Preparing|Pushing|Pulling fs layer|Download complete)/;
+
+/** Where an image of that name on the server may be what is meant. */
+const ELSEWHERE =
+  /no such host|i\/o timeout|connection refused|network is unreachable|does not exist|manifest unknown|not found/i;
+
+/** One sentence that says what the registry did, and what to do. */
+export function pullFailure(image: string, said: string, cause?: unknown): DomainError {
+  const { sentence } = REASONS.find(({ pattern }) => pattern.test(said)) ?? {
+    sentence: (name: string) => `The image ${name} could not be pulled: ${said.replace(/\.$/, "")}.`,
+  };
+  return new DomainError("deploy.build_failed", sentence(image), { cause });
+}
+
+const REASONS: readonly { readonly pattern: RegExp; readonly sentence: (image: string) => string }[] = [
+  {
+    pattern: /toomanyrequests|rate limit|429/i,
+    sentence: (image) => `The registry of ${image} limits how often it is asked. Log in to it, or try again later.`,
+  },
+  {
+    pattern: /unauthorized|authentication required|no basic auth|denied|incorrect username/i,
+    sentence: (image) =>
+      `The registry refuses the image ${image}. Check its name, and add a login for ${registryOf(image)} to Berth's registries when it is private.`,
+  },
+  {
+    pattern: /manifest unknown|not found|does not exist/i,
+    sentence: (image) => `The registry has no image ${image}. Check its name and tag.`,
+  },
+  {
+    pattern: /no such host|i\/o timeout|connection refused|network is unreachable|TLS handshake|x509/i,
+    sentence: (image) => `The registry of ${image} could not be reached from the server.`,
+  },
+];

@@ -1,0 +1,21 @@
+import { DomainError, isDomainError } from "@berth/core";
+import type Docker from "dockerode";
+import { reasonOf } from "./client.ts";
+import { pull, pullFailure } from "./pull.ts";
+
+/**
+ * Brings an image that Berth itself runs on a server. Nobody follows it: it ends with the first start of what needs it.
+ * @throws DomainError `setup.failed`, `engine.unreachable`
+ */
+export async function takeImage(
+  { docker, server }: { readonly docker: Docker; readonly server: string },
+  image: string,
+): Promise<void> {
+  const io = { signal: new AbortController().signal, onLine: () => undefined };
+  try {
+    await pull({ docker, server, logins: new Map() }, image, io);
+  } catch (cause) {
+    if (isDomainError(cause) || !(cause instanceof Error)) throw cause;
+    throw new DomainError("setup.failed", pullFailure(image, reasonOf(cause)).message, { cause });
+  }
+}

@@ -1,0 +1,31 @@
+export { type Argv, toShell } from "./argv.ts";
+export { type DetachedOptions, type DetachedProcess, spawnDetached } from "./detached.ts";
+export { diskSpace } from "./disk.ts";
+export { endGroup, isAlive, type ProcessGroup, signalGroup } from "./group.ts";
+export type { Host } from "./host.ts";
+export { type GuardedFetch, guardedFetch, HttpFault } from "./http/guarded-fetch.ts";
+export { guardedLookup } from "./http/guarded-lookup.ts";
+export { mayConnect, type PrivateHosts } from "./http/private-hosts.ts";
+export { identify, isLiving, type ProcessIdentity } from "./identity.ts";
+export { readJson, writeJson } from "./json-file.ts";
+export { LINE_LENGTH_MAX, type LineSplitter, splitLines } from "./lines.ts";
+export { type RunOptions, type RunResult, run } from "./local.ts";
+export { localHost } from "./local-host.ts";
+export { type MovableHost, movableHost } from "./movable-host.ts";
+export { addressBook } from "./own-address.ts";
+export { keyReader } from "./private-key.ts";
+export {
+  bootId,
+  commandLine,
+  groupMembers,
+  type ProcessStat,
+  pidsOfUser,
+  pidsWithEnv,
+  processes,
+  processStat,
+} from "./procfs.ts";
+export { REDACTED, redactor } from "./redact.ts";
+export { type Serial, serial } from "./serial.ts";
+export { type SshHost, type SshHostOptions, sshHost } from "./ssh-host.ts";
+export { certificateIssuer } from "./tls/certificate.ts";
+export { type HostUser, isRoot } from "./user.ts";

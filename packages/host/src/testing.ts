@@ -1,0 +1,1 @@
+export { freePort, hasSshd, makeSshd, type Sshd } from "./sshd.fixture.ts";

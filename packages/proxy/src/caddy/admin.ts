@@ -1,0 +1,134 @@
+import { type IncomingMessage, request } from "node:http";
+import type { Duplex } from "node:stream";
+import { setTimeout as delay } from "node:timers/promises";
+import { DomainError, isDomainError } from "@berth/core";
+import type { Host } from "@berth/host";
+import { z } from "zod";
+
+/** Caddy's own API, over its socket on the server. Rejects with `engine.unreachable` while Caddy does not answer. */
+export interface CaddyAdmin {
+  /**
+   * Makes this its configuration; nothing happens when it is already.
+   * @throws DomainError `engine.failed` when it refuses. It goes on with the configuration that it had.
+   */
+  load(config: string): Promise<void>;
+  /** Whether it answers, without waiting. */
+  isUp(): Promise<boolean>;
+  /** Requests in flight by the address they were sent to. */
+  requestCounts(): Promise<ReadonlyMap<string, number>>;
+}
+
+export function caddyAdmin(host: Host, socketPath: string): CaddyAdmin {
+  /** Each reload replaces the socket and may cut an answer short: every request here may be sent again. */
+  async function ask(question: Question): Promise<Answer> {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await askOnce(host, socketPath, question);
+      } catch (error) {
+        if (attempt < ATTEMPTS_MAX && isTransient(error)) await delay(attempt * 10);
+        else throw unreachable(host, error);
+      }
+    }
+  }
+
+  return {
+    async load(config) {
+      const { status, text } = await ask({ method: "POST", path: "/load", body: config });
+      if (status === 200) return;
+      const message = `Caddy of server ${host.name} refused its routes and keeps those it had: ${reasonOf(text)}`;
+      throw new DomainError("engine.failed", message);
+    },
+    async isUp() {
+      try {
+        return (await askOnce(host, socketPath, { method: "GET", path: "/config/admin" })).status === 200;
+      } catch {
+        return false;
+      }
+    },
+    async requestCounts() {
+      const { status, text } = await ask({ method: "GET", path: "/reverse_proxy/upstreams" });
+      const read = Upstreams.safeParse(status === 200 ? parsed(text) : undefined);
+      if (!read.success) throw unreachable(host, new Error(`It answered with status ${status}.`));
+      return new Map(read.data.map(({ address, num_requests }) => [address, num_requests]));
+    },
+  };
+}
+
+interface Question {
+  readonly method: "GET" | "POST";
+  readonly path: string;
+  readonly body?: string;
+}
+
+interface Answer {
+  readonly status: number;
+  readonly text: string;
+}
+
+const Upstreams = z.array(z.object({ address: z.string(), num_requests: z.int() }));
+
+async function askOnce(host: Host, socketPath: string, { method, path, body }: Question): Promise<Answer> {
+  const stream = await host.connectSocket(socketPath);
+  try {
+    return await exchange(stream, { method, path, ...(body !== undefined && { body }) });
+  } finally {
+    stream.destroy();
+  }
+}
+
+function exchange(stream: Duplex, { method, path, body = "" }: Question): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    const headers = {
+      Host: "localhost",
+      Connection: "close",
+      ...(body !== "" && { "Content-Type": "application/json", "Content-Length": Buffer.byteLength(body) }),
+    };
+    // Without an agent Node takes the stream as it is.
+    const sent = request({ createConnection: () => stream, method, path, headers }, (answer) => {
+      clearTimeout(timer);
+      readText(answer).then((text) => resolve({ status: answer.statusCode ?? 0, text }), reject);
+    });
+    const giveUp = () => sent.destroy(new Error(`No answer within ${ANSWER_SECONDS_MAX} seconds.`));
+    const timer = setTimeout(giveUp, ANSWER_SECONDS_MAX * 1000);
+    sent.once("error", (error) => {
+      clearTimeout(timer);
+      reject(error);
+    });
+    sent.end(body);
+  });
+}
+
+async function readText(answer: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of answer) chunks.push(chunk);
+  return Buffer.concat(chunks).toString();
+}
+
+/** A connection that was refused or cut, wherever in the chain of causes it is said. */
+function isTransient(error: unknown): boolean {
+  if (isDomainError(error)) return error.code === "server.unreachable";
+  return error instanceof Error && "code" in error && TRANSIENT.has(String(error.code));
+}
+
+const TRANSIENT: ReadonlySet<string> = new Set(["ECONNRESET", "ECONNREFUSED", "ENOENT", "EPIPE"]);
+
+const unreachable = (host: Host, cause: unknown) =>
+  new DomainError("engine.unreachable", `The proxy of server ${host.name} does not answer. Is its container running?`, {
+    cause,
+  });
+
+function reasonOf(text: string): string {
+  const read = z.object({ error: z.string() }).safeParse(parsed(text));
+  return read.success ? read.data.error : text.slice(0, 500);
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+const ATTEMPTS_MAX = 12; // With growing pauses 0.7 s: a reload takes milliseconds.
+const ANSWER_SECONDS_MAX = 30;

@@ -1,0 +1,147 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { createServer as createTcpServer } from "node:net";
+import { join } from "node:path";
+import type { ManagedProxy } from "@berth/core/ports";
+import { dockerClient } from "@berth/docker-client";
+import { localHost } from "@berth/host";
+import type { DockerFixture } from "@berth/testing";
+import { afterAll, afterEach, beforeAll } from "vitest";
+import { WebSocket, WebSocketServer } from "ws";
+import { HOST, listen, startUpstream, type TestUpstream, until } from "../proxy.fixture.ts";
+import type { ServerProxyOptions } from "../server/settings.ts";
+import { caddyProxy } from "./caddy.ts";
+
+export const IMAGE = "caddy:2";
+export const testHost = localHost("here");
+
+export interface CaddyOptions extends ServerProxyOptions {
+  readonly httpPort: number;
+  readonly httpsPort: number;
+}
+
+/** Where a proxy of a test is, and nothing of it yet. Its container goes with the suite, by its instance. */
+export async function caddyOptions(
+  docker: DockerFixture,
+  other: Partial<Omit<CaddyOptions, "httpPort" | "httpsPort">> = {},
+): Promise<CaddyOptions> {
+  // Short: the path of a socket has 107 bytes.
+  const folder = await mkdtemp(join("/tmp", "berth-caddy-"));
+  const [httpPort = 0, httpsPort = 0] = await freePorts(2);
+  const client = dockerClient(testHost);
+  const { instance, labels } = docker;
+  return {
+    host: testHost,
+    docker: client,
+    instance,
+    labels,
+    folder,
+    tls: { issuer: "internal" },
+    httpPort,
+    httpsPort,
+    ...other,
+  };
+}
+
+export interface UsedCaddy {
+  readonly proxy: ManagedProxy;
+  readonly options: CaddyOptions;
+  /** Where another instance's proxy would be. It is gone after the test that runs now. */
+  elsewhere(suffix: string): Promise<CaddyOptions>;
+  /** After the test that runs now. */
+  cleanUp(work: () => unknown): void;
+  upstream(handler: (request: IncomingMessage, response: ServerResponse) => void): Promise<TestUpstream>;
+  /** Sends every message back with its name before it. */
+  echo(name: string): Promise<{ readonly host: string; readonly port: number }>;
+}
+
+/** One Caddy for all tests of a suite, without a site at the start of each. */
+export function useCaddy(docker: DockerFixture): UsedCaddy {
+  let used: { readonly options: CaddyOptions; readonly proxy: ManagedProxy } | undefined;
+  let cleanups: (() => unknown)[] = [];
+  beforeAll(async () => {
+    const options = await caddyOptions(docker);
+    used = { options, proxy: caddyProxy(options) };
+    await used.proxy.ensure();
+  });
+  afterEach(async () => {
+    await Promise.all(cleanups.map((cleanup) => cleanup()));
+    cleanups = [];
+    await used?.proxy.sync([]);
+  });
+  afterAll(async () => {
+    await used?.proxy.stop();
+    if (used !== undefined) await rm(used.options.folder, { recursive: true, force: true });
+  });
+
+  function started() {
+    if (used === undefined) throw new Error("The proxy is started before the first test.");
+    return used;
+  }
+
+  return {
+    get proxy() {
+      return started().proxy;
+    },
+    get options() {
+      return started().options;
+    },
+    async elsewhere(suffix) {
+      const options = await caddyOptions(docker, { instance: `${docker.instance}-${suffix}` });
+      cleanups.push(async () => {
+        // One that is not ours is the suite's to remove.
+        await caddyProxy(options)
+          .stop()
+          .catch(() => {});
+        await rm(options.folder, { recursive: true, force: true });
+      });
+      return options;
+    },
+    cleanUp: (work) => cleanups.push(work),
+    async upstream(handler) {
+      const upstream = await startUpstream(handler);
+      cleanups.push(upstream.stop);
+      return upstream;
+    },
+    async echo(name) {
+      const server = createServer((_request, response) => response.end(name));
+      const sockets = new WebSocketServer({ server });
+      sockets.on("connection", (socket) => socket.on("message", (data) => socket.send(`${name} ${data}`)));
+      cleanups.push(() => {
+        for (const socket of sockets.clients) socket.terminate();
+        server.closeAllConnections();
+        server.close();
+      });
+      return { host: HOST, port: await listen(server) };
+    },
+  };
+}
+
+export interface OpenSocket {
+  readonly socket: WebSocket;
+  /** The answer to a message. */
+  say(text: string): Promise<string>;
+}
+
+export async function openSocket(port: number, host: string): Promise<OpenSocket> {
+  const socket = new WebSocket(`ws://${HOST}:${port}/`, { headers: { Host: host } });
+  const messages: string[] = [];
+  socket.on("message", (data) => messages.push(String(data)));
+  socket.on("error", () => {});
+  await new Promise((resolve, reject) => socket.once("open", resolve).once("error", reject));
+  return {
+    socket,
+    async say(text) {
+      socket.send(text);
+      await until("it is answered", () => messages.length > 0);
+      return messages.shift() ?? "";
+    },
+  };
+}
+
+export async function freePorts(count: number): Promise<readonly number[]> {
+  const servers = Array.from({ length: count }, () => createTcpServer());
+  const ports = await Promise.all(servers.map(listen));
+  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));
+  return ports;
+}

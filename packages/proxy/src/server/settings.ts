@@ -1,0 +1,30 @@
+import type { Host } from "@berth/host";
+import type Docker from "dockerode";
+import type { ProxySettings, TlsSettings } from "./routed-site.ts";
+
+export interface ServerProxyOptions {
+  readonly host: Host;
+  readonly docker: Docker;
+  /** Of Berth: several may share an engine. */
+  readonly instance: string;
+  /** Absolute, on the server, and the same for its engine; made when missing. */
+  readonly folder: string;
+  readonly image?: string | undefined;
+  /** Default 80. */
+  readonly httpPort?: number | undefined;
+  /** Default 443. */
+  readonly httpsPort?: number | undefined;
+  /** Default: automatic. */
+  readonly tls?: TlsSettings | undefined;
+  /** Default: none. */
+  readonly trustedProxies?: readonly string[] | undefined;
+  /** Further labels of its container. */
+  readonly labels?: Readonly<Record<string, string>> | undefined;
+}
+
+export const proxySettings = ({ httpPort, httpsPort, tls, trustedProxies }: ServerProxyOptions): ProxySettings => ({
+  httpPort: httpPort ?? 80,
+  httpsPort: httpsPort ?? 443,
+  tls: tls ?? { issuer: "automatic" },
+  trustedProxies: trustedProxies ?? [],
+});

@@ -1,0 +1,147 @@
+import { join } from "node:path/posix";
+import { setTimeout as delay } from "node:timers/promises";
+import { DomainError } from "@berth/core";
+import type { ManagedProxy, ProxyCapabilities, Site } from "@berth/core/ports";
+import { serial } from "@berth/host";
+import { eachInBatches } from "../server/batches.ts";
+import { type ProxyContainerSpec, proxyContainer } from "../server/container.ts";
+import { ownCertificates } from "../server/own-certificates.ts";
+import { passwordHasher } from "../server/password-hash.ts";
+import { proxyPaths } from "../server/paths.ts";
+import { type ProxySettings, publicUrlOf, type RoutedSite } from "../server/routed-site.ts";
+import { proxySettings, type ServerProxyOptions } from "../server/settings.ts";
+import { siteFiles } from "../server/site-files.ts";
+import { TRAEFIK_PATHS, traefikCommand, traefikConfig, traefikFile } from "./config.ts";
+import { drainClock } from "./drain-clock.ts";
+
+const CAPABILITIES: ProxyCapabilities = {
+  https: true,
+  compression: true,
+  customHeaders: true,
+  upstreamPorts: true,
+  requestCounts: false,
+};
+
+/** Traefik in a container of the server, told everything by one file that it watches. */
+export function traefikProxy(options: ServerProxyOptions): ManagedProxy {
+  const { host, folder, instance } = options;
+  const settings = proxySettings(options);
+  const paths = proxyPaths(folder);
+  const container = proxyContainer({ server: host.name, ...options });
+  const files = siteFiles(host, paths.sites);
+  const hashPassword = passwordHasher(instance);
+  const drained = drainClock(() => performance.now());
+  const inTurn = serial();
+  let hasFolders = false;
+
+  /** Read anew each time: another control plane may have told this proxy something since. */
+  async function recorded(): Promise<ReadonlyMap<string, RoutedSite>> {
+    if (!hasFolders) {
+      const folders = [join(paths.config, "traefik"), paths.data, paths.certificates];
+      await eachInBatches(folders, (path) => host.files.makeFolder(path));
+      const root = settings.tls.acmeRoot;
+      if (root) await host.files.write(join(paths.config, "traefik", "acme-root.pem"), root);
+      hasFolders = true;
+    }
+    return files.readAll();
+  }
+
+  async function routed(site: Site): Promise<RoutedSite> {
+    const { basicAuth: _plain, ...rest } = site;
+    const basicAuth = await hashPassword(site);
+    return { ...rest, ...(basicAuth !== undefined && { basicAuth }), slotCount: Math.max(1, site.upstreams.length) };
+  }
+
+  /** Traefik learns of it by itself, some milliseconds later. */
+  async function write(sites: ReadonlyMap<string, RoutedSite>): Promise<void> {
+    const certificates = await ownCertificates(host, paths.certificates);
+    const config = traefikFile(traefikConfig({ sites: sites.values(), settings, certificates }));
+    await host.files.write(join(paths.config, "traefik", FILE), config);
+    drained.route([...sites.values()].flatMap((site) => site.upstreams));
+    await delay(LEARNT_AFTER_MS);
+  }
+
+  /** Another control plane may change a site between our reading and our telling: whoever tells last looks once more. */
+  async function settle(): Promise<void> {
+    let sites = await recorded();
+    for (let attempt = 1; attempt <= SETTLE_ATTEMPTS_MAX; attempt++) {
+      await write(sites);
+      const now = await recorded();
+      if (isSame(now, sites)) return;
+      sites = now;
+    }
+  }
+
+  async function put(site: Site): Promise<void> {
+    await recorded();
+    await files.write(await routed(site));
+    await settle();
+  }
+
+  async function remove(siteId: string): Promise<void> {
+    if (!(await recorded()).has(siteId)) return;
+    await files.remove(siteId);
+    await settle();
+  }
+
+  async function sync(list: readonly Site[]): Promise<void> {
+    await recorded();
+    const sites = new Map<string, RoutedSite>();
+    for (const site of list) sites.set(site.id, await routed(site));
+    await eachInBatches([...sites.values()], (site) => files.write(site));
+    await write(sites);
+    await files.removeOthers(sites.values());
+  }
+
+  async function ensure(): Promise<void> {
+    hasFolders = false;
+    await write(await recorded());
+    await container.ensure(traefikContainer(options.image, paths, settings));
+    await delay(STARTED_AFTER_MS);
+    const { state } = await container.status("TRAEFIK");
+    if (state === "running") return;
+    const [last = "it said nothing."] = (await container.lastLines()).trim().split("\n").slice(-1);
+    throw new DomainError("setup.failed", `The proxy of server ${host.name} does not start: ${last.slice(0, 500)}`);
+  }
+
+  return {
+    type: "TRAEFIK",
+    capabilities: CAPABILITIES,
+    sync: (sites) => inTurn(() => sync(sites)),
+    put: (site) => inTurn(() => put(site)),
+    delete: (siteId) => inTurn(() => remove(siteId)),
+    inFlight: async (upstream) => (drained.isOver(upstream) ? 0 : 1),
+    publicUrl: (url) => publicUrlOf(url, settings),
+    ensure: () => inTurn(ensure),
+    stop: () => inTurn(() => container.remove()),
+    status: () => container.status("TRAEFIK"),
+  };
+}
+
+export function traefikContainer(
+  image = "traefik:v3",
+  paths: ReturnType<typeof proxyPaths>,
+  settings: ProxySettings,
+): ProxyContainerSpec {
+  return {
+    type: "TRAEFIK",
+    image,
+    command: traefikCommand(settings),
+    env: {},
+    mounts: [
+      // The folder, not the file: a file that is replaced by another is not seen through a mount of itself.
+      { source: join(paths.config, "traefik"), target: TRAEFIK_PATHS.config, isReadOnly: true },
+      { source: paths.data, target: TRAEFIK_PATHS.data, isReadOnly: false },
+      { source: paths.certificates, target: TRAEFIK_PATHS.certificates, isReadOnly: true },
+    ],
+  };
+}
+
+const isSame = (one: ReadonlyMap<string, RoutedSite>, other: ReadonlyMap<string, RoutedSite>): boolean =>
+  JSON.stringify([...one]) === JSON.stringify([...other]);
+
+const SETTLE_ATTEMPTS_MAX = 5;
+const FILE = "berth.yml";
+/** Five times the throttle that `traefikCommand` sets: by default changes would wait 2 s for each other. */
+const LEARNT_AFTER_MS = 500;
+const STARTED_AFTER_MS = 2000;

@@ -1,0 +1,83 @@
+import { DomainError } from "@berth/core";
+import type { GitHostLogin } from "@berth/core/ports";
+import { HttpFault } from "@berth/host";
+
+interface Circumstances {
+  readonly login: GitHostLogin;
+  /** What was asked for: signing with the app's key, a token, a list, one repository; or what came of it. */
+  readonly about: "key" | "token" | "list" | "repository" | "answer";
+}
+
+/** What a failed call means for the user. Neither tokens nor keys are in any text. */
+export function githubProblem(cause: unknown, { login, about }: Circumstances): DomainError {
+  const host = new URL(login.apiUrl).host;
+  if (about === "key")
+    return refused("The private key is no RSA key in PEM form. Use the one that GitHub gave.", cause);
+  const fault = faultBehind(cause);
+  if (fault !== undefined) return new DomainError("git_host.failed", fault.message, { cause });
+  if (about === "answer" || !isRefusal(cause)) return unreadable(host, cause);
+  const waitSeconds = rateLimitSeconds(cause);
+  if (waitSeconds !== undefined) {
+    const message = `${host} lets this app ask no more for now. Try again in ${waitSeconds} seconds.`;
+    return new DomainError("rate.limited", message, { retryAfterSeconds: waitSeconds, cause });
+  }
+  const said = `${host} answered ${cause.status}: ${sentenceOf(cause.message)}`;
+  if (cause.status >= 500) return new DomainError("git_host.failed", `${said} Try again later.`, { cause });
+  if (about === "token") return refused(`${said} ${TOKEN_ADVICE}`, cause);
+  if (cause.status === 401) return refused(`${said} ${TOKEN_ADVICE}`, cause);
+  if (about === "repository" && [403, 404].includes(cause.status)) return notAccessible(cause);
+  return new DomainError("git_host.failed", said, { cause });
+}
+
+const TOKEN_ADVICE = "Check app_id, installation_id and private key of the app.";
+
+const refused = (reason: string, cause: unknown) =>
+  new DomainError("git_host.refused", "Failed to generate Github App token.", { details: { reason }, cause });
+
+const notAccessible = (cause: unknown) =>
+  new DomainError("git_host.not_found", "Repository not found or not accessible by the GitHub App.", { cause });
+
+const unreadable = (host: string, cause: unknown) =>
+  new DomainError("git_host.failed", `${host} answered something else than GitHub's API does. Check api_url.`, {
+    cause,
+  });
+
+/** What the library throws for a status of 300 and more. */
+interface Refusal extends Error {
+  readonly status: number;
+  readonly response?: { readonly headers: Readonly<Record<string, string | number | undefined>> };
+}
+
+const isRefusal = (error: unknown): error is Refusal =>
+  error instanceof Error && "status" in error && typeof error.status === "number" && "response" in error;
+
+/** The library wraps what its transport throws. */
+function faultBehind(error: unknown): HttpFault | undefined {
+  if (error instanceof HttpFault) return error;
+  return error instanceof Error && error.cause instanceof HttpFault ? error.cause : undefined;
+}
+
+const WAIT_SECONDS_DEFAULT = 60;
+const WAIT_SECONDS_MAX = 3600; // GitHub's limits are by the hour.
+
+/** How long to wait, when that is what the refusal is about. */
+function rateLimitSeconds({ status, message, response }: Refusal): number | undefined {
+  const headers = response?.headers ?? {};
+  const hasNoneLeft = String(headers["x-ratelimit-remaining"] ?? "") === "0";
+  const isAbout = headers["retry-after"] !== undefined || hasNoneLeft || /rate limit/i.test(message);
+  if (status !== 429 && !(status === 403 && isAbout)) return undefined;
+  const retryAfter = Number(headers["retry-after"] ?? Number.NaN);
+  const untilReset = Number(headers["x-ratelimit-reset"] ?? Number.NaN) - Date.now() / 1000;
+  const seconds = [retryAfter, hasNoneLeft ? untilReset : Number.NaN].find((value) => Number.isFinite(value));
+  return Math.min(WAIT_SECONDS_MAX, Math.max(1, Math.ceil(seconds ?? WAIT_SECONDS_DEFAULT)));
+}
+
+/** A host's own words, short and on one line. */
+function sentenceOf(message: string): string {
+  const text = message
+    .replace(/ - https?:\/\/\S+$/, "")
+    .replace(/[\s\p{C}]+/gu, " ")
+    .trim()
+    .slice(0, 200);
+  return /[.!?]$/.test(text) ? text : `${text}.`;
+}

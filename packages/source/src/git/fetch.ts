@@ -1,0 +1,186 @@
+import { readdir, stat } from "node:fs/promises";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { DomainError, isDomainError } from "@berth/core";
+import type { GitCredentials } from "@berth/core/ports";
+import { formatGitUrl, type GitUrl } from "@berth/core/source";
+import { run } from "@berth/host";
+import { type ReachedAddress, reach } from "./address.ts";
+import { collector, GIT_GRACE_SECONDS, type GitContext } from "./git-context.ts";
+import { gitFailure } from "./git-error.ts";
+import { type GitSession, withGitSession } from "./git-session.ts";
+import { withGuardedHttp } from "./guarded-http.ts";
+import { redirectTarget } from "./redirect.ts";
+
+/** A repository and the login for its host. */
+export interface Remote {
+  readonly url: GitUrl;
+  readonly credentials: GitCredentials | undefined;
+}
+
+/** The mirror on our disk cannot be used and must be made anew. */
+export class MirrorDamaged extends Error {
+  override readonly name = "MirrorDamaged";
+}
+
+const REDIRECTS_MAX = 5;
+const LOCK_TRIES = 4; // git itself waits up to a second each time.
+const LOCK_DELAY_MS = 200;
+
+/**
+ * Runs one of git's commands that speak with a remote. Redirects are followed here, each target checked.
+ * @param args Without the remote's address, which stands where `REMOTE` does.
+ * @returns What the command wrote to standard output.
+ * @throws DomainError `source.*`, `engine.failed`; MirrorDamaged
+ */
+export async function remoteGit(
+  context: GitContext,
+  remote: Remote,
+  mirror: string,
+  args: readonly string[],
+): Promise<string> {
+  let { url } = remote;
+  let lockTries = 0;
+  for (let redirects = 0; redirects <= REDIRECTS_MAX; ) {
+    const address =
+      url.scheme === "file" ? undefined : await reach(url, context.allowedPrivateHosts, context.io.signal);
+    // A login is for the host it was given for, wherever that sends us.
+    const credentials = url.host === remote.url.host ? remote.credentials : undefined;
+    const { exitCode, stdout, stderr } = await attempt(context, { url, address, credentials, mirror, args });
+    if (exitCode === 0) return stdout;
+    const failure = gitFailure({ url, hasCredentials: credentials !== undefined, stderr });
+    if (failure.type === "error") throw failure.error;
+    if (failure.type === "damaged") throw new MirrorDamaged(stderr.join("\n"));
+    if (failure.type === "locked") {
+      if (++lockTries >= LOCK_TRIES) throw new MirrorDamaged("A lock in the mirror is never released.");
+      await delay(LOCK_DELAY_MS * 2 ** (lockTries - 1), undefined, { signal: context.io.signal });
+      continue;
+    }
+    if (address === undefined) break;
+    const from = url;
+    url = await withGuardedHttp(context.allowedPrivateHosts, context.io.signal, (http) => redirectTarget(from, http));
+    context.io.onLine(`Redirected to ${formatGitUrl(url)}`, "stdout");
+    redirects += 1;
+  }
+  throw new DomainError(
+    "source.not_found",
+    `${remote.url.host} redirects in a circle. Check the repository's address.`,
+  );
+}
+
+export const REMOTE = "\0remote";
+
+interface Attempt extends Remote {
+  readonly address: ReachedAddress | undefined;
+  readonly mirror: string;
+  readonly args: readonly string[];
+}
+
+async function attempt(context: GitContext, { url, address, credentials, mirror, args }: Attempt) {
+  const { io, limits, place } = context;
+  const stdout = collector(1 << 20);
+  const stderr = lineKeeper();
+  const size = watchSize(mirror, limits.repositoryBytes, (line) => io.onLine(line, "stdout"));
+  try {
+    const result = await withGitSession(place, url, address, credentials, (session) =>
+      run(gitArgv(session, mirror, args), {
+        env: session.env,
+        signal: AbortSignal.any([io.signal, size.exceeded]),
+        stdout: stdout.stream,
+        timeoutSeconds: limits.fetchSeconds,
+        graceSeconds: GIT_GRACE_SECONDS,
+        onLine: (line, stream) => {
+          if (stream === "stderr") stderr.add(line);
+          if (isProgress(line)) io.onLine(line, "stdout");
+        },
+      }),
+    );
+    if (!result.isTimedOut) return { exitCode: result.exitCode, stdout: stdout.text(), stderr: stderr.lines() };
+  } catch (error) {
+    if (isDomainError(error, "deploy.cancelled") && size.exceeded.aborted && !io.signal.aborted) {
+      const limit = `${Math.floor(limits.repositoryBytes / MEBIBYTE)} MiB`;
+      const message = `${formatGitUrl(url)} is larger than ${limit}, the most that is fetched. Remove large files from its history.`;
+      throw new DomainError("source.invalid", message, { cause: error });
+    }
+    throw error;
+  } finally {
+    size.stop();
+  }
+  throw new DomainError(
+    "source.unreachable",
+    `${formatGitUrl(url)} was not fetched within ${limits.fetchSeconds} seconds. Try again later.`,
+  );
+}
+
+const FIRST_LINES = 50;
+const LAST_LINES = 200;
+const LINE_LENGTH_MAX = 2000;
+
+/** What git and the server say can be endless: the first lines and the last are kept, and of each the start. */
+export function lineKeeper() {
+  const first: string[] = [];
+  const last: string[] = [];
+  return {
+    add(line: string): void {
+      const kept = line.slice(0, LINE_LENGTH_MAX);
+      if (first.length < FIRST_LINES) {
+        first.push(kept);
+        return;
+      }
+      last.push(kept);
+      if (last.length > LAST_LINES) last.shift();
+    },
+    lines: (): string[] => [...first, ...last],
+  };
+}
+
+const gitArgv = (session: GitSession, mirror: string, args: readonly string[]) =>
+  [
+    "git",
+    ...session.config,
+    `--git-dir=${mirror}`,
+    ...args.map((arg) => (arg === REMOTE ? session.remote : arg)),
+  ] as const;
+
+/** git shows a bar for each phase, of which the line splitter leaves the last state. */
+const isProgress = (line: string) => /^(remote: )?(Counting|Compressing|Receiving|Resolving|Updating)\b/.test(line);
+
+const MEBIBYTE = 1 << 20;
+const WATCH_MS = 500;
+const TELL_SECONDS = 5;
+
+/** git has no limit for what it fetches, so the packs are measured while they grow. */
+function watchSize(mirror: string, bytesMax: number, say: (line: string) => void) {
+  const exceeded = new AbortController();
+  let ticks = 0;
+  let firstBytes: number | undefined;
+  const timer = setInterval(() => void measure(), WATCH_MS);
+
+  async function measure(): Promise<void> {
+    const bytes = await packBytes(mirror);
+    firstBytes ??= bytes;
+    if (bytes > bytesMax) exceeded.abort();
+    ticks += 1;
+    if (bytes > firstBytes && ticks % ((TELL_SECONDS * 1000) / WATCH_MS) === 0) {
+      say(`Received ${Math.round((bytes - firstBytes) / MEBIBYTE)} MiB so far`);
+    }
+  }
+
+  return { exceeded: exceeded.signal, stop: () => clearInterval(timer) };
+}
+
+/** Of all packs of a mirror, finished or not. 0 when there is none yet. */
+export async function packBytes(mirror: string): Promise<number> {
+  const folder = join(mirror, "objects", "pack");
+  const names = await readdir(folder).catch(() => []);
+  // A temporary file may be gone before it is looked at.
+  const sizes = await Promise.all(
+    names.map((name) =>
+      stat(join(folder, name)).then(
+        ({ size }) => size,
+        () => 0,
+      ),
+    ),
+  );
+  return sizes.reduce((sum, size) => sum + size, 0);
+}

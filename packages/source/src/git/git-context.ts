@@ -1,0 +1,60 @@
+import { Writable } from "node:stream";
+import type { WorkIO } from "@berth/core/ports";
+import type { PrivateHosts } from "@berth/host";
+import { type RunResult, run } from "@berth/host";
+import type { ArchiveLimits } from "./archive-entries.ts";
+import { configArguments, localGitEnvironment, type SessionPlace } from "./git-session.ts";
+
+export interface SourceLimits extends ArchiveLimits {
+  /** Of one repository's mirror, as packed by git. */
+  readonly repositoryBytes: number;
+  /** Of one exchange with a repository's server. */
+  readonly fetchSeconds: number;
+  /** Of an uploaded archive, as it is sent. */
+  readonly uploadBytes: number;
+}
+
+/** What every step of one checkout shares. */
+export interface GitContext {
+  readonly place: SessionPlace;
+  readonly limits: SourceLimits;
+  readonly allowedPrivateHosts: PrivateHosts;
+  readonly io: WorkIO;
+}
+
+export interface GitAnswer extends RunResult {
+  readonly stdout: string;
+}
+
+const LOCAL_SECONDS_MAX = 600;
+const STDOUT_BYTES_MAX = 4 << 20;
+export const GIT_GRACE_SECONDS = 2; // git removes its temporary files when it is asked to end.
+
+/** Runs git on a mirror, without network. The first 4 MiB of its output are kept. */
+export async function localGit(context: GitContext, mirror: string, args: readonly string[]): Promise<GitAnswer> {
+  const stdout = collector(STDOUT_BYTES_MAX);
+  const result = await run(["git", ...LOCAL_CONFIG, `--git-dir=${mirror}`, ...args], {
+    env: localGitEnvironment(context.place),
+    signal: context.io.signal,
+    stdout: stdout.stream,
+    timeoutSeconds: LOCAL_SECONDS_MAX,
+    graceSeconds: GIT_GRACE_SECONDS,
+  });
+  return { ...result, stdout: stdout.text() };
+}
+
+export const LOCAL_CONFIG = configArguments(undefined, undefined);
+
+export function collector(bytesMax: number): { readonly stream: Writable; text(): string } {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  const stream = new Writable({
+    write(chunk: Buffer, _encoding, done) {
+      const part = chunk.subarray(0, bytesMax - bytes);
+      bytes += part.length;
+      chunks.push(part);
+      done();
+    },
+  });
+  return { stream, text: () => Buffer.concat(chunks).toString("utf8") };
+}

@@ -1,0 +1,62 @@
+import { isIP } from "node:net";
+import { DomainError, isDomainError } from "@berth/core";
+import { guardedLookup, mayConnect, type PrivateHosts } from "@berth/host";
+import { Agent, type Dispatcher, request } from "undici";
+import { privateAddress } from "./address.ts";
+
+export type HttpAnswer = Dispatcher.ResponseData;
+
+export interface HttpQuestion {
+  readonly method?: "GET" | "POST";
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string;
+}
+
+/** One request, redirects not followed. The answer's body must be read or dumped. */
+export type GuardedHttp = (url: string, question?: HttpQuestion) => Promise<HttpAnswer>;
+
+const SECONDS_MAX = 60; // Without any byte.
+
+/**
+ * HTTP for addresses that a repository or its server names: it connects to no private address that is not allowed,
+ * checked when the connection is made.
+ */
+export async function withGuardedHttp<Result>(
+  allowed: PrivateHosts,
+  signal: AbortSignal,
+  work: (http: GuardedHttp) => Promise<Result>,
+): Promise<Result> {
+  const timeouts = { headersTimeout: SECONDS_MAX * 1000, bodyTimeout: SECONDS_MAX * 1000 };
+  const agent = new Agent({
+    connect: { lookup: guardedLookup(allowed, privateAddress), timeout: 10_000 },
+    ...timeouts,
+  });
+  try {
+    return await work(async (url, { method = "GET", headers = {}, body } = {}) => {
+      const host = new URL(url).hostname.replace(/^\[|\]$/g, "");
+      // A literal address is never looked up.
+      if (isIP(host) !== 0 && !mayConnect(host, host, allowed)) throw privateAddress(host, host);
+      try {
+        return await request(url, {
+          dispatcher: agent,
+          signal,
+          method,
+          headers,
+          ...(body === undefined ? {} : { body }),
+        });
+      } catch (cause) {
+        throw isDomainError(cause) ? cause : brokenOff(host, cause);
+      }
+    });
+  } finally {
+    await agent.destroy();
+  }
+}
+
+/** @param host For the sentence. */
+export const brokenOff = (host: string, cause: unknown) =>
+  new DomainError(
+    "source.unreachable",
+    `${host} broke off: ${cause instanceof Error ? cause.message : "no answer"}. Try again later.`,
+    { cause },
+  );

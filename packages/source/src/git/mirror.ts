@@ -1,0 +1,237 @@
+import { createHash } from "node:crypto";
+import { lstat, mkdir, mkdtemp, rename, rm, utimes, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { PassThrough } from "node:stream";
+import { DomainError } from "@berth/core";
+import { formatGitUrl, type GitRevision, type GitUrl } from "@berth/core/source";
+import { run } from "@berth/host";
+import type { ArchiveContent } from "./archive-entries.ts";
+import { MirrorDamaged, packBytes, REMOTE, type Remote, remoteGit } from "./fetch.ts";
+import { GIT_GRACE_SECONDS, type GitContext, LOCAL_CONFIG, localGit } from "./git-context.ts";
+import { localGitEnvironment } from "./git-session.ts";
+import { removeLeftovers } from "./leftovers.ts";
+import { unpackTar } from "./unpack.ts";
+
+/** Where a repository's mirror lies: one for an address, whoever fetches it. */
+export const mirrorFolder = (folder: string, url: GitUrl): string =>
+  join(mirrorsFolder(folder), createHash("sha256").update(formatGitUrl(url)).digest("hex").slice(0, 40));
+
+const mirrorsFolder = (folder: string): string => join(folder, "mirrors");
+
+/** A repository that nobody deploys any more takes no space for ever; one that is used again is fetched anew. */
+export async function removeUnusedMirrors(folder: string): Promise<void> {
+  const mirrors = mirrorsFolder(folder);
+  await mkdir(mirrors, { recursive: true, mode: 0o700 });
+  await removeLeftovers(mirrors, "", MIRROR_KEPT_SECONDS);
+}
+
+/** Longer than most breaks between two deployments of something that lives. */
+const MIRROR_KEPT_SECONDS = 30 * 24 * 3600;
+
+/** What to find in a repository. */
+export interface Wanted {
+  /** `null`: the repository's default branch. */
+  readonly ref: string | null;
+  readonly revision: GitRevision;
+}
+
+export interface FoundCommit {
+  /** Full object id. */
+  readonly commit: string;
+  /** First line. */
+  readonly message: string | null;
+}
+
+/**
+ * Brings the mirror up to date and finds the commit in it.
+ * @throws DomainError `source.*`, `engine.failed`; MirrorDamaged
+ */
+export async function fetchCommit(context: GitContext, remote: Remote, wanted: Wanted): Promise<FoundCommit> {
+  const mirror = mirrorFolder(context.place.folder, remote.url);
+  await makeMirror(context, mirror);
+  // A fetch that brings nothing changes no folder, and this is by what it is told from an unused one.
+  await utimes(mirror, new Date(), new Date());
+  const special = wanted.ref === null || wanted.ref.startsWith("refs/heads/") ? [] : [`+${wanted.ref}:${wanted.ref}`];
+  const refspecs = ["+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*", ...special];
+  await fetchRefs(context, remote, mirror, refspecs);
+  const commit = await resolve(context, remote, mirror, wanted);
+  const { stdout } = await localGit(context, mirror, ["log", "-1", "--no-show-signature", "--format=%B", commit]);
+  const line = stdout.split("\n", 1)[0]?.replace(/\p{C}/gu, " ").trim() ?? "";
+  return { commit, message: line === "" ? null : line.slice(0, 500) };
+}
+
+/**
+ * Writes the files of a commit into an empty folder. Submodules are left as empty folders.
+ * @throws DomainError `source.invalid`, `request.too_large`, `deploy.cancelled`; MirrorDamaged
+ */
+export async function unpackCommit(
+  context: GitContext,
+  url: GitUrl,
+  commit: string,
+  folder: string,
+): Promise<ArchiveContent> {
+  const mirror = mirrorFolder(context.place.folder, url);
+  const archive = new PassThrough();
+  const [ran, unpacked] = await Promise.allSettled([
+    run(["git", ...LOCAL_CONFIG, `--git-dir=${mirror}`, "archive", "--format=tar", commit], {
+      env: localGitEnvironment(context.place),
+      signal: context.io.signal,
+      stdout: archive,
+      timeoutSeconds: context.limits.fetchSeconds,
+      graceSeconds: GIT_GRACE_SECONDS,
+    }),
+    unpackTar(archive, folder, context.limits).catch((error: unknown) => {
+      archive.destroy(error instanceof Error ? error : undefined); // Ends git, too.
+      throw error;
+    }),
+  ]);
+  if (context.io.signal.aborted && ran.status === "rejected") throw ran.reason;
+  // git's failure first: the archive is then cut short, which is no fault of the archive.
+  if (ran.status === "fulfilled" && ran.value.exitCode !== 0) throw new MirrorDamaged(ran.value.output);
+  if (unpacked.status === "rejected") throw unpacked.reason;
+  if (ran.status === "rejected") throw ran.reason;
+  return unpacked.value;
+}
+
+/** Out of the way by renaming first, so that another process never sees half of it. */
+export async function discardMirror(context: GitContext, url: GitUrl): Promise<void> {
+  const trash = join(context.place.folder, "tmp", `mirror-${process.pid}-${Date.now()}`);
+  await rename(mirrorFolder(context.place.folder, url), trash).catch(() => {}); // Nothing there is as good.
+  await rm(trash, { recursive: true, force: true });
+}
+
+/** Made elsewhere and moved into place, so that another process finds either none or a whole one. */
+async function makeMirror(context: GitContext, mirror: string): Promise<void> {
+  if (
+    await lstat(mirror).then(
+      () => true,
+      () => false,
+    )
+  )
+    return;
+  const made = await mkdtemp(join(context.place.folder, "tmp", "mirror-"));
+  try {
+    const { exitCode, output } = await run(["git", ...LOCAL_CONFIG, "init", "--quiet", "--bare", "--template=", made], {
+      env: localGitEnvironment(context.place),
+      signal: context.io.signal,
+      timeoutSeconds: 60,
+    });
+    if (exitCode !== 0) throw new MirrorDamaged(output);
+    await mkdir(join(made, "info"), { recursive: true });
+    // What `git archive` would leave out or rewrite for a release is part of what is deployed.
+    await writeFile(join(made, "info", "attributes"), "* -export-ignore -export-subst\n");
+    await mkdir(dirname(mirror), { recursive: true, mode: 0o700 });
+    await rename(made, mirror).catch((cause: unknown) => {
+      if (!isTaken(cause)) throw cause;
+    });
+  } finally {
+    await rm(made, { recursive: true, force: true });
+  }
+}
+
+/** Another process was faster. */
+const isTaken = (cause: unknown) =>
+  cause instanceof Error && "code" in cause && (cause.code === "ENOTEMPTY" || cause.code === "EEXIST");
+
+async function fetchRefs(
+  context: GitContext,
+  remote: Remote,
+  mirror: string,
+  refspecs: readonly string[],
+): Promise<void> {
+  const options = ["--prune", "--force", "--no-tags", "--no-write-fetch-head", "--progress", "--end-of-options"];
+  await remoteGit(context, remote, mirror, ["fetch", ...options, REMOTE, ...refspecs]);
+  if ((await packBytes(mirror)) <= context.limits.repositoryBytes) return;
+  await discardMirror(context, remote.url);
+  const limit = `${Math.floor(context.limits.repositoryBytes / (1 << 20))} MiB`;
+  const message = `${formatGitUrl(remote.url)} is larger than ${limit}, the most that is fetched. Remove large files from its history.`;
+  throw new DomainError("source.invalid", message);
+}
+
+async function resolve(context: GitContext, remote: Remote, mirror: string, wanted: Wanted): Promise<string> {
+  const { revision } = wanted;
+  if (revision.type === "tip") return resolveTip(context, remote, mirror, wanted.ref);
+  if (revision.type === "tag") {
+    const commit = await commitOf(context, mirror, revision.ref);
+    if (commit !== undefined) return commit;
+    const name = revision.ref.slice("refs/tags/".length);
+    throw unknown(remote, `no tag ${name}`, await names(context, mirror, "refs/tags"), "git_commit_sha");
+  }
+  return resolveSha(context, remote, mirror, revision.sha, revision.isFull);
+}
+
+async function resolveTip(context: GitContext, remote: Remote, mirror: string, ref: string | null): Promise<string> {
+  const found = ref ?? (await defaultBranch(context, remote, mirror));
+  const commit = found === undefined ? undefined : await commitOf(context, mirror, found);
+  if (commit !== undefined) return commit;
+  const branches = await names(context, mirror, "refs/heads");
+  if (branches.length === 0) {
+    throw new DomainError(
+      "source.not_found",
+      `${formatGitUrl(remote.url)} has no commits yet. Push one and deploy again.`,
+    );
+  }
+  const name = found === undefined ? "no default branch" : `no branch ${found.replace(/^refs\/heads\//, "")}`;
+  throw unknown(remote, name, branches, "git_branch");
+}
+
+async function defaultBranch(context: GitContext, remote: Remote, mirror: string): Promise<string | undefined> {
+  const answer = await remoteGit(context, remote, mirror, [
+    "ls-remote",
+    "--symref",
+    "--end-of-options",
+    REMOTE,
+    "HEAD",
+  ]);
+  return /^ref: (refs\/heads\/\S+)\tHEAD$/m.exec(answer)?.[1];
+}
+
+async function resolveSha(
+  context: GitContext,
+  remote: Remote,
+  mirror: string,
+  sha: string,
+  isFull: boolean,
+): Promise<string> {
+  // A tag may look like a shortened id; nobody would mean an object by it then.
+  const known =
+    (!isFull && (await commitOf(context, mirror, `refs/tags/${sha}`))) || (await commitOf(context, mirror, sha));
+  if (known) return known;
+  if (isFull) await fetchLooseCommit(context, remote, mirror, sha);
+  const commit = isFull ? await commitOf(context, mirror, sha) : undefined;
+  if (commit !== undefined) return commit;
+  const hint = isFull ? "Check the id, and that it was pushed." : "Give more of its id: it is unknown or not unique.";
+  throw new DomainError("source.not_found", `${formatGitUrl(remote.url)} has no commit ${sha}. ${hint}`);
+}
+
+/** A commit that no branch or tag holds any more. Many servers give it to who knows its id. */
+async function fetchLooseCommit(context: GitContext, remote: Remote, mirror: string, sha: string): Promise<void> {
+  try {
+    await fetchRefs(context, remote, mirror, [`+${sha}:refs/berth/commits/${sha}`]);
+  } catch (error) {
+    // Whether the server refuses or fails: the branch fetch before went well, so the commit is what is missing.
+    if (error instanceof MirrorDamaged || context.io.signal.aborted) throw error;
+  }
+}
+
+async function commitOf(context: GitContext, mirror: string, name: string): Promise<string | undefined> {
+  const { exitCode, stdout } = await localGit(context, mirror, [
+    "rev-parse",
+    "--verify",
+    "--quiet",
+    `${name}^{commit}`,
+  ]);
+  return exitCode === 0 ? stdout.trim() : undefined;
+}
+
+/** Up to five, the newest first. */
+async function names(context: GitContext, mirror: string, prefix: string): Promise<string[]> {
+  const format = ["--count=5", "--sort=-creatordate", "--format=%(refname:lstrip=2)"];
+  const { stdout } = await localGit(context, mirror, ["for-each-ref", ...format, prefix]);
+  return stdout.split("\n").filter((line) => line !== "");
+}
+
+function unknown(remote: Remote, what: string, known: readonly string[], field: string): DomainError {
+  const others = known.length === 0 ? "" : ` It has ${known.join(", ")}.`;
+  return new DomainError("source.not_found", `${formatGitUrl(remote.url)} has ${what}.${others} Correct ${field}.`);
+}

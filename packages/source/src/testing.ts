@@ -1,0 +1,1 @@
+export { rawTar, streamOf } from "./git/tar.fixture.ts";
