@@ -4,7 +4,7 @@ import { readConfig } from "../apps/server/src/config.ts";
 import { logger } from "../apps/server/src/logger.ts";
 import { progress } from "../apps/server/src/progress.ts";
 import { startServer } from "../apps/server/src/server.ts";
-import { localHost } from "../packages/engine/src/index.ts";
+import { localHost } from "../packages/host/src/index.ts";
 
 const folder = process.env.BERTH_ENGINES ?? "";
 

@@ -15,7 +15,7 @@ const CHECKS = [
   { name: "boundaries", argv: ["node", "tooling/boundaries/check.mjs"] },
   { name: "unused", argv: ["knip"] },
   { name: "API description", argv: ["node", "tooling/openapi/write.ts", "--check"] },
-  { name: "tests", argv: ["node", "tooling/vitest/run.mjs"] },
+  { name: "tests", argv: ["node", "tooling/vitest/run.mjs", ...process.argv.slice(2)] },
 ];
 
 rmSync(join(root, "reports"), { recursive: true, force: true });

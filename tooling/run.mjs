@@ -23,7 +23,7 @@ const TASKS = {
   berth: () => hand("node", [join(freshBuild("cli"), "main.js"), ...args], process.env.INIT_CWD),
   build: () => hand("node", ["tooling/build/main.mjs", ...args]),
   bench: () => hand("node", ["bench/main.ts", ...args]),
-  test: () => (args.length > 0 ? hand("vitest", ["run", ...args]) : hand("node", ["tooling/check.mjs"])),
+  test: () => (isWhole(args) ? hand("node", ["tooling/check.mjs", ...args]) : hand("vitest", ["run", ...args])),
   check: () => hand("node", ["tooling/check.mjs"]),
   lint: () => hand("biome", ["check", "."]),
   format: () => hand("biome", ["check", "--write", "."]),
@@ -32,6 +32,9 @@ const TASKS = {
   openapi: () => hand("node", ["tooling/openapi/write.ts", ...args]),
   unused: () => hand("knip", []),
 };
+
+/** The static checks belong to it: without arguments, and with `--changed` that runs the tests a change can reach. */
+const isWhole = ([first]) => first === undefined || first.startsWith("--changed");
 
 const [task, ...args] = process.argv.slice(2);
 if (!(task in TASKS)) {

@@ -1,6 +1,7 @@
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
 
+const CPU_SETUP = fileURLToPath(new URL("./cpu-setup.ts", import.meta.url));
 const PROGRAMS_SETUP = fileURLToPath(new URL("./programs-setup.ts", import.meta.url));
 const DATABASE_SETUP = fileURLToPath(new URL("../../packages/testing/src/database-setup.ts", import.meta.url));
 
@@ -26,6 +27,7 @@ export function project(name: string, options: ProjectOptions = {}) {
       include: options.include ?? ["src/**/*.test.ts"],
       testTimeout: 30_000,
       hookTimeout: 60_000,
+      setupFiles: [CPU_SETUP],
       globalSetup: [
         ...(options.usesPrograms === true ? [PROGRAMS_SETUP] : []),
         ...(options.usesDatabase === true ? [DATABASE_SETUP] : []),

@@ -5,11 +5,14 @@ import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { relative } from "node:path";
 
+/** What they print stands at the end, in this order. */
+const OURS = ["times", "flaky", "skipped"].map((name) => `./tooling/vitest/${name}-reporter.ts`);
 const REPORT = "reports/vitest.json";
 const SECOND_REPORT = "reports/vitest-second.json";
 /** Of more than these it is not the machine's mood. */
 const FILES_MAX = 3;
 
+const given = process.argv.slice(2);
 process.exitCode = runTests();
 
 function runTests() {
@@ -27,9 +30,9 @@ function runTests() {
 }
 
 function vitest(outputFile, files = []) {
-  const reporters = ["default", "json", "./tooling/vitest/flaky-reporter.ts", "./tooling/vitest/skipped-reporter.ts"];
+  const reporters = ["default", "json", ...OURS];
   const flags = ["--retry=1", ...reporters.map((name) => `--reporter=${name}`), `--outputFile.json=${outputFile}`];
-  return spawnSync("vitest", ["run", ...flags, ...files], { stdio: "inherit" }).status ?? 1;
+  return spawnSync("vitest", ["run", ...given, ...flags, ...files], { stdio: "inherit" }).status ?? 1;
 }
 
 function read(path) {

@@ -2,8 +2,11 @@ import { createServer, type Server } from "node:net";
 import { availableParallelism } from "node:os";
 import { setTimeout as delay } from "node:timers/promises";
 
-/** Containers work beside the tests that made them: a worker with a Docker suite takes two cores. */
-const SLOTS = Math.max(1, Math.floor(availableParallelism() / 2));
+/**
+ * How many suites with containers run at once. They wait for containers more than they compute: with one for each core,
+ * and twice as many workers (`vitest.config.ts`), both cores of a small machine are busy for most of a run.
+ */
+const SLOTS = Math.max(2, availableParallelism());
 const POLL_MS = 100;
 
 interface Held {

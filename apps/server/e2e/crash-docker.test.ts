@@ -1,0 +1,16 @@
+import { describeDocker } from "@berth/testing";
+import { enginePlace } from "./crash.fixture.ts";
+import { crashSuite } from "./crash-suite.fixture.ts";
+
+describeDocker(
+  "kill -9 of the server in a step of deployments to Docker: one of each kind",
+  ["busybox:stable", "postgres:17-alpine", "caddy:2"],
+  (docker) => {
+    crashSuite({
+      open: () => enginePlace(docker, { here: ["application", "compose", "database", "stack", "service"] }),
+      // Nothing of a step has reached the engine before it begins: `crash` on processes tries that.
+      moments: ["middle", "after"],
+      hasProductTimes: true,
+    });
+  },
+);

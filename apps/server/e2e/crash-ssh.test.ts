@@ -1,0 +1,21 @@
+import { describeDocker, SERVER_IMAGE } from "@berth/testing";
+import { enginePlace } from "./crash.fixture.ts";
+import { crashSuite } from "./crash-suite.fixture.ts";
+
+describeDocker(
+  "kill -9 of the server in a step of deployments to two servers over SSH",
+  [SERVER_IMAGE, "busybox:stable", "caddy:2"],
+  (docker) => {
+    crashSuite({
+      open: () =>
+        enginePlace(docker, {
+          machines: [
+            ["application", "stack"],
+            ["application", "compose"],
+          ],
+        }),
+      // What differs from a local engine is the connection that breaks while something is on its way.
+      moments: ["middle"],
+    });
+  },
+);

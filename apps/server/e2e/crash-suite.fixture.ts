@@ -1,0 +1,130 @@
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { outcomeOf, requestDeployment } from "./applications.fixture.ts";
+import { type Place, watching } from "./crash.fixture.ts";
+import type { PlacedResource } from "./placed-resource.fixture.ts";
+import { type TestServer, until } from "./server.fixture.ts";
+
+const STEPS = ["checkout", "build", "start", "health", "switch"] as const;
+
+/** Before a step does anything, while it works, and once it is done but not yet recorded as done. */
+type Moment = "before" | "middle" | "after";
+
+export interface CrashSuite {
+  /** What is deployed, and where. */
+  readonly open: () => Promise<Place>;
+  readonly moments: readonly Moment[];
+  /** Whether it is also tried with the product's own leases and periods. */
+  readonly hasProductTimes?: boolean;
+}
+
+/** Kills the server in each step of a deployment, at each of the moments. */
+export function crashSuite({ open, moments, hasProductTimes = false }: CrashSuite): void {
+  let place: Place;
+  let version = 0;
+  /** What was given to those that keep something. */
+  const kept: string[] = [];
+  beforeAll(async () => {
+    place = await open();
+  }, 300_000);
+  afterAll(() => place?.dispose());
+
+  /** Asks for a deployment of each, of which the server dies. */
+  async function killed(crash: string, env: Readonly<Record<string, string>> = {}): Promise<readonly Asked[]> {
+    const { server, resources } = place;
+    const before = await Promise.all(
+      resources.map(async (resource) => {
+        const { body } = await resource.visit();
+        return { resource, body, newest: await newestDeployment(server, resource) };
+      }),
+    );
+    await server.stop();
+    await server.start({ BERTH_CRASH: `${crash}:${resources.length}`, ...env });
+    await Promise.all(resources.map((one) => until(() => isServing(one))));
+    version += 1;
+    kept.push(String(version));
+    await Promise.all(resources.map((one) => one.kept?.add(String(version))));
+    const asked = before.map((one) => ({ ...one, watch: watching(one.resource), wanted: String(version) }));
+    await Promise.all(resources.map((one) => one.change(String(version))));
+    // The server may be dead before it has answered.
+    await Promise.all(resources.map(({ uuid }) => requestDeployment(server, uuid).catch(() => undefined)));
+    await server.exited();
+    return asked;
+  }
+
+  /** @returns Whether a deployment of it was recorded at all. */
+  async function settled({ resource, body, newest, watch, wanted }: Asked): Promise<boolean> {
+    const { server } = place;
+    const deployment = await newestDeployment(server, resource);
+    const outcome = await outcomeOf(server, deployment);
+    expect(["finished", "failed"], outcome.log).toContain(outcome.status);
+    if (outcome.status === "failed") expect(outcome.error).toMatch(/\S.+\.$/);
+    expect(await watch.end()).toEqual([]);
+    const wasAsked = deployment !== newest;
+    const served = wasAsked && outcome.status === "finished" ? wanted : body;
+    // What stopped for its successor is started again when that fails, as soon as somebody looks after the server.
+    if (!resource.isSeamless && outcome.status === "failed") await until(() => isServing(resource), 60_000);
+    expect((await resource.visit()).body).toBe(served);
+    await until(async () => (await resource.releases()) === 1, 60_000);
+    await until(async () => (await outcomeOf(server, deployment)).steps.every(({ status }) => status !== "running"));
+    if (resource.kept !== undefined) expect(await resource.kept.all()).toEqual(kept);
+    return wasAsked;
+  }
+
+  it.each(STEPS.flatMap((step) => moments.map((moment) => ({ step, moment }))))(
+    "$moment $step: each ends with a result, has one release and all it kept, and something served throughout",
+    async ({ step, moment }) => {
+      const asked = await killed(`${step}:${moment}`);
+      await place.server.start();
+      const wereAsked = await Promise.all(asked.map(settled));
+      expect(wereAsked).toContain(true);
+      expect((await place.server.rest("GET", "/deployments")).body).toEqual([]);
+    },
+    180_000,
+  );
+
+  if (!hasProductTimes) return;
+  it("with the product's own patience, each is taken up again within 15 seconds of the start", async () => {
+    const { server } = place;
+    const product = { BERTH_PATIENCE: "product" };
+    const asked = await killed("start:middle", product);
+    await server.start(product);
+    const startedMs = Date.now();
+    await Promise.all(
+      asked.map(async ({ resource }) => {
+        const uuid = await newestDeployment(server, resource);
+        await until(
+          async () => (await logOf(server, uuid)).includes(TAKEN_UP),
+          startedMs + TAKEN_UP_MS_MAX - Date.now(),
+        );
+      }),
+    );
+    expect(await Promise.all(asked.map(settled))).toEqual(asked.map(() => true));
+  }, 180_000);
+}
+
+const TAKEN_UP = "Goes on where the control plane stopped.";
+const TAKEN_UP_MS_MAX = 15_000;
+
+interface Asked {
+  readonly resource: PlacedResource;
+  /** What it served before, and what it shall serve. */
+  readonly body: string;
+  readonly wanted: string;
+  /** Of its deployments before. */
+  readonly newest: string;
+  readonly watch: ReturnType<typeof watching>;
+}
+
+async function newestDeployment(server: TestServer, { kind, uuid }: PlacedResource): Promise<string> {
+  const { body } = await server.rest("GET", `/deployments/${kind}/${uuid}?take=1`);
+  const [newest] = (body as { deployments: { deployment_uuid: string }[] }).deployments;
+  if (newest === undefined) throw new Error("No deployment was recorded.");
+  return newest.deployment_uuid;
+}
+
+async function logOf(server: TestServer, deploymentUuid: string): Promise<string> {
+  return JSON.stringify((await server.rest("GET", `/deployments/${deploymentUuid}/logs`)).body);
+}
+
+const isServing = async (resource: PlacedResource): Promise<boolean> =>
+  (await resource.visit().catch(() => undefined))?.status === 200;

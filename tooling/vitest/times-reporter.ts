@@ -1,0 +1,49 @@
+import type { Reporter, TestModule } from "vitest/node";
+
+const SLOWEST = 10;
+
+interface Times {
+  readonly wallSeconds: number;
+  readonly cpuSeconds: number;
+}
+
+/** Says at the end where the time of a run went: by project, and in the slowest files. */
+export default class TimesReporter implements Reporter {
+  readonly #startedAt = Date.now();
+
+  onTestRunEnd(modules: readonly TestModule[]): void {
+    const files = modules.map((module) => ({
+      name: `${module.project.name} ${module.relativeModuleId}`,
+      project: module.project.name,
+      ...timesOf(module),
+    }));
+    const projects = Map.groupBy(files, ({ project }) => project);
+    const rows = [...projects].map(([name, members]) => ({ name, ...totalOf(members) }));
+    console.log(`\nTests took ${seconds((Date.now() - this.#startedAt) / 1000)} of wall time.`);
+    console.log("By project: seconds of its files added up, and CPU of workers and their programs (not of containers)");
+    print(rows);
+    console.log(`The ${Math.min(SLOWEST, files.length)} slowest files`);
+    print(files.toSorted(bySlowness).slice(0, SLOWEST));
+  }
+}
+
+function timesOf(module: TestModule): Times {
+  const { collectDuration, duration, setupDuration } = module.diagnostic();
+  const wallSeconds = (collectDuration + duration + setupDuration) / 1000;
+  return { wallSeconds, cpuSeconds: module.meta().cpuSeconds ?? 0 };
+}
+
+const totalOf = (files: readonly Times[]): Times => ({
+  wallSeconds: files.reduce((sum, { wallSeconds }) => sum + wallSeconds, 0),
+  cpuSeconds: files.reduce((sum, { cpuSeconds }) => sum + cpuSeconds, 0),
+});
+
+const bySlowness = (one: Times, other: Times): number => other.wallSeconds - one.wallSeconds;
+
+function print(rows: readonly (Times & { readonly name: string })[]): void {
+  for (const { name, wallSeconds, cpuSeconds } of rows.toSorted(bySlowness)) {
+    console.log(`  ${seconds(wallSeconds).padStart(8)}  CPU ${seconds(cpuSeconds).padStart(8)}  ${name}`);
+  }
+}
+
+const seconds = (value: number): string => `${value.toFixed(1)} s`;
