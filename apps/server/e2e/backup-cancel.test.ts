@@ -4,9 +4,9 @@ import { describeDocker, type S3Server, startS3Server } from "@berth/testing";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { deployFirst, made, placeOf } from "./applications.fixture.ts";
 import { type DockerServer, dockerServer, execIn } from "./docker.fixture.ts";
-import { type Gate, gateBefore } from "./gate.fixture.ts";
+import { engineObjectsOf, isOf } from "./engine-objects.fixture.ts";
+import { type PausableEndpoint, pausableEndpoint } from "./pausable-endpoint.fixture.ts";
 import { until } from "./server.fixture.ts";
-import { isOf, thingsOf } from "./thing.fixture.ts";
 
 interface Run {
   readonly uuid: string;
@@ -39,7 +39,7 @@ interface Saved {
 describeDocker("a backup, restore or drill that is cancelled", ["postgres:17-alpine"], (docker) => {
   let server: DockerServer;
   let s3: S3Server;
-  let gate: Gate;
+  let gate: PausableEndpoint;
   let database: string;
   let storage: string;
   let good: Saved;
@@ -123,7 +123,7 @@ describeDocker("a backup, restore or drill that is cancelled", ["postgres:17-alp
 
   beforeAll(async () => {
     s3 = await startS3Server();
-    gate = await gateBefore(s3.endpoint);
+    gate = await pausableEndpoint(s3.endpoint);
     server = await dockerServer(docker, { env: { BERTH_ALLOWED_PRIVATE_HOSTS: "127.0.0.1" } });
     const where = { ...(await placeOf(server)), server_uuid: server.dockerUuid };
     const image = { image: "postgres:17-alpine", postgres_db: "shop", health_check_interval: 1 };
@@ -192,7 +192,7 @@ describeDocker("a backup, restore or drill that is cancelled", ["postgres:17-alp
     const kept = files();
     const drill = await asked("drill");
     await until(async () => (await restoreOf(drill)).step === "restoring", 90_000);
-    const { message } = await cancelledRestore(drill, async () => !(await thingsOf(docker)).some(isOf(drill)));
+    const { message } = await cancelledRestore(drill, async () => !(await engineObjectsOf(docker)).some(isOf(drill)));
     expect(message).toBe("Cancelled by a user. The database that was saved was not touched.");
     expect(filesBut(kept)).toEqual([]);
   }, 180_000);

@@ -2,8 +2,8 @@ import { describeDocker } from "@berth/testing";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { deploy, type Outcome, placeOf } from "./applications.fixture.ts";
 import { type DockerServer, dockerServer } from "./docker.fixture.ts";
+import { type EngineObject, engineObjectsOf, isOf, sorted } from "./engine-objects.fixture.ts";
 import { until } from "./server.fixture.ts";
-import { isOf, sorted, type Thing, thingsOf } from "./thing.fixture.ts";
 
 const FLAGS = ["delete_volumes", "delete_connected_networks", "delete_configurations", "docker_cleanup"] as const;
 type Flags = Readonly<Record<(typeof FLAGS)[number], boolean>>;
@@ -35,7 +35,7 @@ volumes: { data: }
 
 describeDocker("the deletion of an application", ["busybox:stable", "caddy:2"], (docker) => {
   const { client } = docker;
-  const things = () => thingsOf(docker);
+  const things = () => engineObjectsOf(docker);
   let server: DockerServer;
   /** One for each combination, and one that nobody deletes. */
   const uuids: string[] = [];
@@ -116,7 +116,7 @@ describeDocker("the deletion of an application", ["busybox:stable", "caddy:2"], 
       expect(answer.status).toBe(200);
       await until(async () => (await server.rest("GET", path)).status === 404, 60_000);
 
-      const stays = (thing: Thing) => !isOf(uuid)(thing) || isKept(flags, thing);
+      const stays = (thing: EngineObject) => !isOf(uuid)(thing) || isKept(flags, thing);
       expect(sorted(await things())).toEqual(sorted(before.filter(stays)));
     },
     90_000,
@@ -150,7 +150,7 @@ const OTHER_KINDS = [
 describeDocker("the deletion of", ["busybox:stable", "redis:8-alpine", "caddy:2"], (docker) => {
   let server: DockerServer;
   const made: string[] = [];
-  const things = () => thingsOf(docker, made);
+  const things = () => engineObjectsOf(docker, made);
   beforeAll(async () => {
     server = await dockerServer(docker);
   }, 120_000);
@@ -193,7 +193,7 @@ describeDocker("the deletion of", ["busybox:stable", "redis:8-alpine", "caddy:2"
         expect((await server.rest("DELETE", path, all ? undefined : flags)).status).toBe(200);
         await until(async () => (await server.rest("GET", path)).status === 404, 60_000);
         const after = await things();
-        const stays = (thing: Thing) => !isOf(uuid)(thing) || isKept(flags, thing);
+        const stays = (thing: EngineObject) => !isOf(uuid)(thing) || isKept(flags, thing);
         expect(sorted(after), `${only} alone`).toEqual(sorted(before.filter(stays)));
         before = after;
       }
@@ -203,6 +203,6 @@ describeDocker("the deletion of", ["busybox:stable", "redis:8-alpine", "caddy:2"
 });
 
 const FLAG_OF = { volume: "delete_volumes", network: "delete_connected_networks", image: "docker_cleanup" } as const;
-const isKept = (flags: Flags, { what }: Thing): boolean => what !== "container" && !flags[FLAG_OF[what]];
+const isKept = (flags: Flags, { what }: EngineObject): boolean => what !== "container" && !flags[FLAG_OF[what]];
 
 const namesOf = (flags: Flags): string => FLAGS.filter((flag) => flags[flag]).join(", ") || "nothing but itself";

@@ -4,9 +4,9 @@ import { describeDocker, type S3Server, startS3Server } from "@berth/testing";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { deployFirst, made, placeOf } from "./applications.fixture.ts";
 import { type DockerServer, dockerServer, execIn } from "./docker.fixture.ts";
-import { type Gate, gateBefore } from "./gate.fixture.ts";
+import { engineObjectsOf } from "./engine-objects.fixture.ts";
+import { type PausableEndpoint, pausableEndpoint } from "./pausable-endpoint.fixture.ts";
 import { until } from "./server.fixture.ts";
-import { thingsOf } from "./thing.fixture.ts";
 
 interface Run {
   readonly uuid: string;
@@ -37,7 +37,7 @@ const DELETE_MS_MAX = 30_000;
 describeDocker("backups, restores and tasks that run", ["postgres:17-alpine", "busybox:stable"], (docker) => {
   let server: DockerServer;
   let s3: S3Server;
-  let gate: Gate;
+  let gate: PausableEndpoint;
   let database: string;
   let service: string;
   let storage: string;
@@ -117,7 +117,7 @@ describeDocker("backups, restores and tasks that run", ["postgres:17-alpine", "b
 
   beforeAll(async () => {
     s3 = await startS3Server();
-    gate = await gateBefore(s3.endpoint);
+    gate = await pausableEndpoint(s3.endpoint);
     server = await dockerServer(docker, { env: { BERTH_ALLOWED_PRIVATE_HOSTS: "127.0.0.1" } });
     const where = { ...(await placeOf(server)), server_uuid: server.dockerUuid };
     const image = {
@@ -251,7 +251,9 @@ describeDocker("backups, restores and tasks that run", ["postgres:17-alpine", "b
     // What waits before the gate is of nobody any more.
     gate.open();
     await until(() => s3.objects().length === objects.length);
-    const left = (await thingsOf(docker)).filter(({ what, resource }) => what !== "image" && resource !== undefined);
+    const left = (await engineObjectsOf(docker)).filter(
+      ({ what, resource }) => what !== "image" && resource !== undefined,
+    );
     expect(left).toEqual([expect.objectContaining({ what: "volume", resource: service })]);
   }, 240_000);
 });

@@ -5,10 +5,18 @@ import { describeDocker, SERVER_IMAGE } from "@berth/testing";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { outcomeOf, requestDeployment } from "./applications.fixture.ts";
 import { enginePlace, type Place, watching } from "./crash.fixture.ts";
-import { type EndlessRegistry, endlessRegistry } from "./nowhere.fixture.ts";
+import { type EndlessRegistry, endlessRegistry } from "./endless-registry.fixture.ts";
+import {
+  type EngineObject,
+  engineObjectsOf,
+  engineObjectsOn,
+  filesOn,
+  isOf,
+  sorted,
+  tagsOn,
+} from "./engine-objects.fixture.ts";
 import { DATABASE_IMAGE, endDeployments, type HungStep, type PlacedResource } from "./placed-resource.fixture.ts";
 import { until } from "./server.fixture.ts";
-import { filesOn, isOf, sorted, type Thing, tagsOn, thingsOf, thingsOn } from "./thing.fixture.ts";
 
 const STEPS = ["checkout", "build", "start", "health", "switch"] as const;
 type StepName = (typeof STEPS)[number];
@@ -113,11 +121,11 @@ describeDocker("a deployment of each other kind, here and over SSH,", IMAGES, (d
   const files = async () => (await Promise.all(place.machines.map(filesOn))).flat();
 
   /** Images that are fetched have no labels. */
-  const things = async (): Promise<readonly Thing[]> => {
+  const things = async (): Promise<readonly EngineObject[]> => {
     const [here, ...there] = await Promise.all([
-      thingsOf(docker),
+      engineObjectsOf(docker),
       ...place.resources.map(({ uuid }) => tagsOn(docker.client, `berth/${uuid}:*`)),
-      ...place.machines.map((machine) => thingsOn(docker, machine)),
+      ...place.machines.map((machine) => engineObjectsOn(docker, machine)),
     ]);
     return sorted([...here.filter(({ what }) => what !== "image"), ...there.flat()]);
   };
@@ -126,7 +134,7 @@ describeDocker("a deployment of each other kind, here and over SSH,", IMAGES, (d
   const settled = () =>
     until(async () => {
       const all = await things();
-      const isBack = ({ what, state }: Thing) => what !== "container" || !String(state).endsWith("exited");
+      const isBack = ({ what, state }: EngineObject) => what !== "container" || !String(state).endsWith("exited");
       return all.every(isBack) ? all : undefined;
     }, 60_000);
 
@@ -182,8 +190,9 @@ describeDocker("a deployment of each other kind, here and over SSH,", IMAGES, (d
         }),
       );
       for (const one of resources) deleted.add(one);
-      const isTheirs = (thing: Thing) => resources.some(({ uuid }) => isOf(uuid)(thing) || thing.id.includes(uuid));
-      const stays = (thing: Thing) => !isTheirs(thing) || (thing.what === "volume" && !delete_volumes);
+      const isTheirs = (thing: EngineObject) =>
+        resources.some(({ uuid }) => isOf(uuid)(thing) || thing.id.includes(uuid));
+      const stays = (thing: EngineObject) => !isTheirs(thing) || (thing.what === "volume" && !delete_volumes);
       expect(await things()).toEqual(before.filter(stays));
       expect((await files()).filter((path) => !filesBefore.includes(path))).toEqual([]);
       const volumes = before.filter((thing) => thing.what === "volume" && isTheirs(thing));

@@ -6,9 +6,9 @@ import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { made, type Outcome, outcomeOf, requestDeployment } from "./applications.fixture.ts";
 import { enginePlace, type Place } from "./crash.fixture.ts";
 import { execIn } from "./docker.fixture.ts";
+import { type EngineObject, engineObjectsOn, filesOn, sorted } from "./engine-objects.fixture.ts";
 import { DATABASE_IMAGE, endDeployments, type PlacedResource } from "./placed-resource.fixture.ts";
 import { until } from "./server.fixture.ts";
-import { filesOn, sorted, type Thing, thingsOn } from "./thing.fixture.ts";
 
 const KINDS = ["database", "stack", "service", "compose"] as const;
 const OUTAGE_MS = 2000; // Longer than every step needs to notice.
@@ -82,8 +82,8 @@ describeDocker(
     const outcomes = (deployments: readonly string[]): Promise<readonly Outcome[]> =>
       Promise.all(deployments.map((uuid) => outcomeOf(place.server, uuid)));
     /** But those whose names are a deployment's own. */
-    const things = async () => sorted(await thingsOn(docker, machine()));
-    const volumesAndNetworks = (all: readonly Thing[]) => all.filter(({ what }) => /volume|network/.test(what));
+    const things = async () => sorted(await engineObjectsOn(docker, machine()));
+    const volumesAndNetworks = (all: readonly EngineObject[]) => all.filter(({ what }) => /volume|network/.test(what));
 
     test.each(["start", "start-end", "health"])(
       "at %s leads to one release of each that has all its files and data, and to nothing else",

@@ -5,9 +5,9 @@ import { execIn } from "./docker.fixture.ts";
 import {
   changed,
   deployedOnce,
+  type EndlessImage,
   type HungStep,
   linesOf,
-  type Nowhere,
   type PlacedResource,
   placed,
 } from "./placed-resource.fixture.ts";
@@ -31,8 +31,8 @@ async function placedText(seen: SeenServer, others: Others): Promise<PlacedResou
   return {
     ...composed(seen, { kind: "services", uuid, host: new URL(fqdn).hostname, others }),
     change: (version) => changed(server, `/services/${uuid}`, { docker_compose: text(version) }),
-    hang: (step, nowhere) =>
-      changed(server, `/services/${uuid}`, { docker_compose: text("hung", HUNG_WEB[step](nowhere)) }),
+    hang: (step, endlessImage) =>
+      changed(server, `/services/${uuid}`, { docker_compose: text("hung", HUNG_WEB[step](endlessImage)) }),
   };
 }
 
@@ -97,7 +97,7 @@ type WebChange = Readonly<{
 type Others = Readonly<{ store?: object }>;
 
 const HUNG_WEB = {
-  build: ({ image }: Nowhere): WebChange => ({ image }),
+  build: ({ image }: EndlessImage): WebChange => ({ image }),
   start: (): WebChange => ({ depends_on: { slow: { condition: "service_healthy" } } }),
   health: (): WebChange => ({ healthcheck: SLOW.healthcheck }),
 };

@@ -6,7 +6,7 @@ import { type TestServer, until } from "./server.fixture.ts";
 export type HungStep = "build" | "start" | "health";
 
 /** Where nothing is ever answered, as a server reaches it. */
-export interface Nowhere {
+export interface EndlessImage {
   /** One that its registry seems to have, so that its pull ends never. */
   readonly image: string;
   readonly url: string;
@@ -22,7 +22,7 @@ export interface PlacedResource {
   /** Sets what the next deployment shall serve. */
   change(version: string): Promise<void>;
   /** Sets that the next deployment comes to no end of this step. */
-  hang?(step: HungStep, nowhere: Nowhere): Promise<void>;
+  hang?(step: HungStep, endlessImage: EndlessImage): Promise<void>;
   visit(): Promise<Answer>;
   /** How many of its releases run. What a rollback may need is kept beside, stopped, for applications only. */
   releases(): Promise<number>;
@@ -77,7 +77,8 @@ export async function placedDatabase(seen: SeenServer): Promise<PlacedResource> 
     ...placed(seen, { kind: "databases", uuid, size: 1 }),
     isSeamless: false,
     change: (version) => changed(server, `/databases/${uuid}`, configuration(version)),
-    hang: (step, nowhere) => changed(server, `/databases/${uuid}`, { image, ...HUNG_DATABASE[step](nowhere) }),
+    hang: (step, endlessImage) =>
+      changed(server, `/databases/${uuid}`, { image, ...HUNG_DATABASE[step](endlessImage) }),
     visit: async () => ({ status: 200, body: await sql("show cluster_name") }),
     kept: {
       add: (text) => sql(`insert into kept (what) values ('${text}')`),
@@ -88,7 +89,7 @@ export async function placedDatabase(seen: SeenServer): Promise<PlacedResource> 
 
 export const DATABASE_IMAGE = "postgres:17-alpine";
 
-const HUNG_DATABASE: Readonly<Record<HungStep, (nowhere: Nowhere) => object>> = {
+const HUNG_DATABASE: Readonly<Record<HungStep, (endlessImage: EndlessImage) => object>> = {
   build: ({ image }) => ({ image }),
   // Its container starts at once.
   start: () => ({ postgres_conf: "work_mem = '8MB'" }),

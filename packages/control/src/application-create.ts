@@ -22,7 +22,7 @@ import type { DomainClaim, GithubSource } from "@berth/core/ports";
 import { requireAbility } from "@berth/core/team";
 import { requireBuildPack, requireContainerPowers, requireReachableSource } from "./application-support.ts";
 import type { UseCaseContext } from "./context.ts";
-import { applicationWish, requestDeployment } from "./deployment-request.ts";
+import { applicationRequest, requestDeployment } from "./deployment-request.ts";
 import { claimDomains, requestedDomains, requireFreeDomains } from "./domain.ts";
 import { type GithubRepository, githubRepository } from "./github-repository.ts";
 import { type Place, resolvePlace } from "./placement.ts";
@@ -159,8 +159,8 @@ function insert(
 ): Promise<CreatedApplication> {
   const { environment, server, destination } = draft.place;
   const { uuid, name, description, source, github_app, settings, secrets, privateKeyId } = draft;
-  return context.stores.transaction(async (inside) => {
-    const application = await inside.applications.insert({
+  return context.stores.transaction(async (tx) => {
+    const application = await tx.applications.insert({
       uuid,
       environment_id: environment.id,
       server_id: server.id,
@@ -173,9 +173,9 @@ function insert(
       settings,
       secrets,
     });
-    const overridden = await claimDomains(context, inside, application.id, wanted);
+    const overridden = await claimDomains(context, tx, application.id, wanted);
     const requested = draft.isInstant
-      ? await requestDeployment(context, inside, applicationWish(application, { isInstant: true }))
+      ? await requestDeployment(context, tx, applicationRequest(application, { isInstant: true }))
       : undefined;
     return {
       uuid,

@@ -17,9 +17,9 @@ import { createApplication } from "./application-create.ts";
 import { changedDomains } from "./application-domain.ts";
 import { requireBuildPack, requireContainerPowers, requireReachableSource } from "./application-support.ts";
 import type { UseCaseContext } from "./context.ts";
-import { applicationWish, DUPLICATE_MESSAGE, requestDeployment } from "./deployment-request.ts";
+import { applicationRequest, DUPLICATE_MESSAGE, requestDeployment } from "./deployment-request.ts";
 import { claimDomains, requireFreeDomains } from "./domain.ts";
-import { tellOfResource } from "./event.ts";
+import { emitResourceEvent } from "./event.ts";
 import { changedRepository } from "./github-repository.ts";
 import { findPrivateKey } from "./private-key.ts";
 
@@ -62,10 +62,10 @@ export function applications(context: UseCaseContext) {
       requireAbility(scope, "write");
       requireUploads(await findApplication(stores, uuid));
       const { commit, sizeBytes } = await source.saveUpload(uuid, archive);
-      await stores.transaction(async (inside) => {
-        const application = await findApplication(inside, uuid);
-        await inside.applications.update(application.id, { settings: { git_commit_sha: commit } });
-        await tellOfResource(inside, application, "resource.source_uploaded", { commit });
+      await stores.transaction(async (tx) => {
+        const application = await findApplication(tx, uuid);
+        await tx.applications.update(application.id, { settings: { git_commit_sha: commit } });
+        await emitResourceEvent(tx, application, "resource.source_uploaded", { commit });
       });
       return { commit, size: sizeBytes };
     },
@@ -87,15 +87,15 @@ async function update(context: UseCaseContext, uuid: string, asked: ApplicationU
   const wanted = { claims: claims ?? [], isForced: sent.force_domain_override ?? false, resourceId: current.id };
   const hasDomains = claims !== undefined;
   if (hasDomains) await requireFreeDomains(context, stores, wanted);
-  return stores.transaction(async (inside) => {
-    const application = await inside.applications.update(current.id, change);
+  return stores.transaction(async (tx) => {
+    const application = await tx.applications.update(current.id, change);
     if (application === undefined) throw notFound("Application");
-    const overridden = hasDomains ? await claimDomains(context, inside, current.id, wanted) : [];
-    await tellOfResource(inside, application, "resource.updated", { fields: Object.keys(sent).sort() });
+    const overridden = hasDomains ? await claimDomains(context, tx, current.id, wanted) : [];
+    await emitResourceEvent(tx, application, "resource.updated", { fields: Object.keys(sent).sort() });
     return {
       uuid,
       ...(message === undefined ? {} : { message }),
-      ...(sent.instant_deploy ? await deployedAnswer(context, inside, application) : {}),
+      ...(sent.instant_deploy ? await deployedAnswer(context, tx, application) : {}),
       ...(overridden.length > 0 ? { overridden } : {}),
     };
   });
@@ -139,7 +139,7 @@ async function changedKey(stores: Stores, uuid: string | null | undefined) {
   return { private_key_id: uuid === null ? null : (await findPrivateKey(stores, uuid)).id };
 }
 
-async function deployedAnswer(context: UseCaseContext, inside: Stores, application: ApplicationRecord) {
-  const { deployment, isDuplicate } = await requestDeployment(context, inside, applicationWish(application));
+async function deployedAnswer(context: UseCaseContext, tx: Stores, application: ApplicationRecord) {
+  const { deployment, isDuplicate } = await requestDeployment(context, tx, applicationRequest(application));
   return { deployment_uuid: deployment.uuid, ...(isDuplicate ? { message: DUPLICATE_MESSAGE } : {}) };
 }

@@ -26,7 +26,7 @@ import { requireAbility } from "@berth/core/team";
 import { cancelBackupRun } from "./backup-cancel.ts";
 import { requireRoom, type UseCaseContext } from "./context.ts";
 import { findDatabase, findDatabaseAlone } from "./database-answer.ts";
-import { tellOfResource } from "./event.ts";
+import { emitResourceEvent } from "./event.ts";
 import { requireEngineFor } from "./lifecycle.ts";
 import { mapPage } from "./page.ts";
 
@@ -53,13 +53,13 @@ export function backups(context: UseCaseContext) {
     /** @throws DomainError `request.invalid`, `engine.unsupported` */
     async create(databaseUuid: string, sent: BackupCreate): Promise<{ uuid: string; message: string }> {
       requireAbility(scope, "write");
-      return stores.transaction(async (inside) => {
-        const database = await findDatabaseAlone(inside, databaseUuid);
-        requireRoom(await inside.backups.list(database.id, { take: 0 }), BACKUPS_MAX, "backup schedules");
-        const fields = await fieldsOf(inside, database, { ...newBackup(sent), s3_storage_id: null }, sent);
-        const { uuid } = await inside.backups.insert(database.id, ids.uuid(), fields);
-        if (sent.backup_now) await runNow(context, inside, database, uuid);
-        await tellOfResource(inside, database, "resource.backups_changed", { created: uuid });
+      return stores.transaction(async (tx) => {
+        const database = await findDatabaseAlone(tx, databaseUuid);
+        requireRoom(await tx.backups.list(database.id, { take: 0 }), BACKUPS_MAX, "backup schedules");
+        const fields = await fieldsOf(tx, database, { ...newBackup(sent), s3_storage_id: null }, sent);
+        const { uuid } = await tx.backups.insert(database.id, ids.uuid(), fields);
+        if (sent.backup_now) await runNow(context, tx, database, uuid);
+        await emitResourceEvent(tx, database, "resource.backups_changed", { created: uuid });
         return { uuid, message: "Backup configuration created successfully." };
       });
     },
@@ -67,13 +67,13 @@ export function backups(context: UseCaseContext) {
     /** @throws DomainError `request.invalid`, `engine.unsupported` */
     async update(databaseUuid: string, uuid: string, sent: BackupUpdate): Promise<{ message: string }> {
       requireAbility(scope, "write");
-      await stores.transaction(async (inside) => {
-        const database = await findDatabaseAlone(inside, databaseUuid);
-        const current = await inside.backups.find(database.id, uuid);
+      await stores.transaction(async (tx) => {
+        const database = await findDatabaseAlone(tx, databaseUuid);
+        const current = await tx.backups.find(database.id, uuid);
         if (current === undefined) throw notFound("Backup config");
-        await inside.backups.update(database.id, uuid, await fieldsOf(inside, database, current, sent));
-        if (sent.backup_now) await runNow(context, inside, database, uuid);
-        await tellOfResource(inside, database, "resource.backups_changed", { updated: uuid });
+        await tx.backups.update(database.id, uuid, await fieldsOf(tx, database, current, sent));
+        if (sent.backup_now) await runNow(context, tx, database, uuid);
+        await emitResourceEvent(tx, database, "resource.backups_changed", { updated: uuid });
       });
       return { message: "Database backup configuration updated" };
     },
@@ -81,12 +81,12 @@ export function backups(context: UseCaseContext) {
     /** With its executions and their files, and with `deleteS3` their objects. @throws DomainError `resource.in_use` */
     async delete(databaseUuid: string, uuid: string, deleteS3 = false): Promise<{ message: string }> {
       requireAbility(scope, "write");
-      await stores.transaction(async (inside) => {
-        const database = await findDatabaseAlone(inside, databaseUuid);
-        const schedule = await findSchedule(inside, database, uuid);
-        await requireNotRestored(inside, schedule.id);
-        if (!(await inside.backups.delete(database.id, uuid, { deleteS3 }))) throw notFound(THING);
-        await tellOfResource(inside, database, "resource.backups_changed", { deleted: uuid });
+      await stores.transaction(async (tx) => {
+        const database = await findDatabaseAlone(tx, databaseUuid);
+        const schedule = await findSchedule(tx, database, uuid);
+        await requireNotRestored(tx, schedule.id);
+        if (!(await tx.backups.delete(database.id, uuid, { deleteS3 }))) throw notFound(THING);
+        await emitResourceEvent(tx, database, "resource.backups_changed", { deleted: uuid });
       });
       return { message: "Backup configuration and all executions deleted." };
     },
@@ -106,13 +106,13 @@ export function backups(context: UseCaseContext) {
       { executionUuid, deleteS3 = false }: { readonly executionUuid: string; readonly deleteS3?: boolean | undefined },
     ): Promise<{ message: string }> {
       requireAbility(scope, "write");
-      await stores.transaction(async (inside) => {
-        const database = await findDatabaseAlone(inside, databaseUuid);
-        const schedule = await findSchedule(inside, database, uuid);
-        await requireNotRestored(inside, schedule.id, executionUuid);
-        const isDeleted = await inside.backups.deleteExecution(schedule.id, executionUuid, { deleteS3 });
+      await stores.transaction(async (tx) => {
+        const database = await findDatabaseAlone(tx, databaseUuid);
+        const schedule = await findSchedule(tx, database, uuid);
+        await requireNotRestored(tx, schedule.id, executionUuid);
+        const isDeleted = await tx.backups.deleteExecution(schedule.id, executionUuid, { deleteS3 });
         if (!isDeleted) throw notFound("Backup execution");
-        await tellOfResource(inside, database, "resource.backups_changed", { updated: uuid });
+        await emitResourceEvent(tx, database, "resource.backups_changed", { updated: uuid });
       });
       return { message: "Backup execution deleted." };
     },
@@ -140,8 +140,8 @@ async function findSchedule(stores: Stores, database: DatabaseRecord, uuid: stri
 }
 
 /** What is broken off may leave a database half restored. @throws DomainError `resource.in_use` */
-async function requireNotRestored(inside: Stores, scheduleId: number, executionUuid?: string): Promise<void> {
-  if (!(await inside.restores.isRunning(scheduleId, executionUuid))) return;
+async function requireNotRestored(tx: Stores, scheduleId: number, executionUuid?: string): Promise<void> {
+  if (!(await tx.restores.isRunning(scheduleId, executionUuid))) return;
   throw new DomainError("resource.in_use", "The backup is in use: it is being restored. Wait until that has ended.");
 }
 
@@ -169,26 +169,26 @@ export async function backupConfigurations(
 type Current = BackupPlan & Pick<BackupScheduleFields, "s3_storage_id">;
 
 async function fieldsOf(
-  inside: Stores,
+  tx: Stores,
   { engine, fields }: DatabaseRecord,
   current: Current,
   sent: BackupUpdate,
 ): Promise<BackupScheduleFields> {
-  const s3_storage_id = await storageOf(inside, current, sent);
+  const s3_storage_id = await storageOf(tx, current, sent);
   const { problems, ...plan } = backupPlan({ engine, fields, hasStorage: s3_storage_id !== null }, current, sent);
   if (Object.keys(problems).length > 0) throw invalid(problems);
   return { ...plan, s3_storage_id };
 }
 
-async function storageOf(inside: Stores, current: Current, { s3_storage_uuid }: BackupUpdate): Promise<number | null> {
+async function storageOf(tx: Stores, current: Current, { s3_storage_uuid }: BackupUpdate): Promise<number | null> {
   if (s3_storage_uuid === undefined) return current.s3_storage_id;
   if (s3_storage_uuid === null) return null;
-  const storage = await inside.s3Storages.find(s3_storage_uuid);
+  const storage = await tx.s3Storages.find(s3_storage_uuid);
   if (storage === undefined) throw invalid({ s3_storage_uuid: ["The team has no such S3 storage."] });
   return storage.id;
 }
 
-async function runNow(context: UseCaseContext, inside: Stores, database: DatabaseRecord, uuid: string): Promise<void> {
-  await requireEngineFor(context, inside, database);
-  await inside.backups.request(database.id, uuid);
+async function runNow(context: UseCaseContext, tx: Stores, database: DatabaseRecord, uuid: string): Promise<void> {
+  await requireEngineFor(context, tx, database);
+  await tx.backups.request(database.id, uuid);
 }

@@ -19,8 +19,8 @@ export function cleanups(context: UseCaseContext) {
       const operations = await planCleanup?.(server);
       if (operations === undefined) throw nothingToClean(server);
       if (dry_run) return { message: `${operations.length} objects would be removed.`, operations: [...operations] };
-      const job = await stores.transaction((inside) =>
-        requestJob(context, inside, "server.cleanup", { ...server, type: "server" }),
+      const job = await stores.transaction((tx) =>
+        requestJob(context, tx, "server.cleanup", { ...server, type: "server" }),
       );
       return { message: "Cleanup started.", job_uuid: job.uuid };
     },

@@ -98,8 +98,8 @@ async function save(context: UseCaseContext, rental: Rental, machine: Machine): 
   const { uuid, name, cloudToken, key, isValidatedAtOnce } = rental;
   const ip = machineAddress(machine);
   if (ip === undefined) throw new DomainError("cloud.failed", "Hetzner gave the machine no address.");
-  await context.stores.transaction(async (inside) => {
-    await createServer(context, inside, {
+  await context.stores.transaction(async (tx) => {
+    await createServer(context, tx, {
       uuid,
       name,
       description: null,
@@ -141,8 +141,8 @@ const tellOfMachine = (
   type: "cloud_machine.requested" | "cloud_machine.left",
   details: Readonly<Record<string, unknown>> = {},
 ): Promise<void> =>
-  stores.transaction((inside) =>
-    inside.events.append({
+  stores.transaction((tx) =>
+    tx.events.append({
       type,
       resource_uuid: uuid,
       payload: { server_name: name, provider: cloudToken.provider, cloud_token_uuid: cloudToken.uuid, ...details },

@@ -48,18 +48,18 @@ export function cloudTokens({ scope, stores, ids, cloud }: UseCaseContext) {
       requireAbility(scope, "write");
       const checked = await check(provider, token);
       if (!checked.isValid) throw new DomainError("cloud.refused", checked.reason);
-      return stores.transaction(async (inside) => {
-        const { uuid } = await inside.cloudTokens.insert({ uuid: ids.uuid(), provider, name, token });
-        await inside.events.append({ type: "cloud_token.created", resource_uuid: uuid, payload: { name, provider } });
+      return stores.transaction(async (tx) => {
+        const { uuid } = await tx.cloudTokens.insert({ uuid: ids.uuid(), provider, name, token });
+        await tx.events.append({ type: "cloud_token.created", resource_uuid: uuid, payload: { name, provider } });
         return { uuid };
       });
     },
 
     async update(uuid: string, { name }: CloudTokenUpdate): Promise<{ uuid: string }> {
       requireAbility(scope, "write");
-      return stores.transaction(async (inside) => {
-        if ((await inside.cloudTokens.update(uuid, { name })) === undefined) throw notFound("Cloud provider token");
-        await inside.events.append({ type: "cloud_token.updated", resource_uuid: uuid, payload: { name } });
+      return stores.transaction(async (tx) => {
+        if ((await tx.cloudTokens.update(uuid, { name })) === undefined) throw notFound("Cloud provider token");
+        await tx.events.append({ type: "cloud_token.updated", resource_uuid: uuid, payload: { name } });
         return { uuid };
       });
     },
@@ -67,10 +67,10 @@ export function cloudTokens({ scope, stores, ids, cloud }: UseCaseContext) {
     /** @throws DomainError `resource.in_use` */
     async delete(uuid: string): Promise<{ message: string }> {
       requireAbility(scope, "write");
-      await stores.transaction(async (inside) => {
-        const { name } = await findCloudToken(inside, uuid);
-        if (!(await inside.cloudTokens.deleteIfUnused(uuid))) throw inUse();
-        await inside.events.append({ type: "cloud_token.deleted", resource_uuid: uuid, payload: { name } });
+      await stores.transaction(async (tx) => {
+        const { name } = await findCloudToken(tx, uuid);
+        if (!(await tx.cloudTokens.deleteIfUnused(uuid))) throw inUse();
+        await tx.events.append({ type: "cloud_token.deleted", resource_uuid: uuid, payload: { name } });
       });
       return { message: "Cloud provider token deleted." };
     },

@@ -79,8 +79,8 @@ export async function findResource(stores: Stores, ref: ResourceRef): Promise<Re
  * For changes of what belongs to a resource: they follow one after the other, so that none sees half of another.
  * @throws DomainError `resource.not_found` that names the kind
  */
-export async function findResourceAlone(inside: Stores, ref: ResourceRef): Promise<ResourceRecord> {
-  const resource = await inside.resources.findAlone(ref);
+export async function findResourceForUpdate(tx: Stores, ref: ResourceRef): Promise<ResourceRecord> {
+  const resource = await tx.resources.findAlone(ref);
   if (resource === undefined) throw notFound(RESOURCE_KINDS[ref.kind].title);
   return resource;
 }

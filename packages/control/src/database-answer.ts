@@ -3,7 +3,7 @@ import { type Database, databaseView, engineFields, fieldValues } from "@berth/c
 import { referencesIn, resolveEnvs } from "@berth/core/env";
 import type { DatabaseRecord, Stores } from "@berth/core/ports";
 import { maySeeSecrets } from "@berth/core/team";
-import { findResourceAlone, type UseCaseContext } from "./context.ts";
+import { findResourceForUpdate, type UseCaseContext } from "./context.ts";
 
 /** @throws DomainError `resource.not_found` */
 export async function findDatabase(stores: Stores, uuid: string): Promise<DatabaseRecord> {
@@ -13,9 +13,9 @@ export async function findDatabase(stores: Stores, uuid: string): Promise<Databa
 }
 
 /** For changes, which follow one after the other. @throws DomainError `resource.not_found` */
-export async function findDatabaseAlone(inside: Stores, uuid: string): Promise<DatabaseRecord> {
-  await findResourceAlone(inside, { kind: "database", uuid });
-  return findDatabase(inside, uuid);
+export async function findDatabaseAlone(tx: Stores, uuid: string): Promise<DatabaseRecord> {
+  await findResourceForUpdate(tx, { kind: "database", uuid });
+  return findDatabase(tx, uuid);
 }
 
 type AnswerContext = Pick<UseCaseContext, "scope" | "stores">;

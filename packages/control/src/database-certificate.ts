@@ -8,20 +8,20 @@ type Issuing = Pick<UseCaseContext, "certificates" | "clock">;
 /** Gives a database that offers TLS a certificate for its next start, where it has none that will do. */
 export async function renewCertificate(
   { certificates, clock }: Issuing,
-  inside: Stores,
+  tx: Stores,
   database: DatabaseRecord,
 ): Promise<void> {
-  const kept = databaseCertificate(await inside.databases.secrets(database.id));
+  const kept = databaseCertificate(await tx.databases.secrets(database.id));
   const wanted = wantedCertificate(database, kept, clock.now());
   if (wanted === undefined) return;
-  await inside.databases.update(database.id, certificateChange(wanted, kept, await certificates.issue(wanted)));
+  await tx.databases.update(database.id, certificateChange(wanted, kept, await certificates.issue(wanted)));
 }
 
 /** The same for whatever is about to be started: of other kinds nothing is issued. */
 export async function renewCertificateOf(
   context: Issuing,
-  inside: Stores,
+  tx: Stores,
   { kind, uuid }: Pick<ResourceRecord, "kind" | "uuid">,
 ): Promise<void> {
-  if (kind === "database") await renewCertificate(context, inside, await findDatabase(inside, uuid));
+  if (kind === "database") await renewCertificate(context, tx, await findDatabase(tx, uuid));
 }

@@ -19,7 +19,7 @@ import { backupConfigurations } from "./backup.ts";
 import type { UseCaseContext } from "./context.ts";
 import { databaseViews, findDatabase, findDatabaseAlone } from "./database-answer.ts";
 import { renewCertificate } from "./database-certificate.ts";
-import { tellOfResource } from "./event.ts";
+import { emitResourceEvent } from "./event.ts";
 import { recordStarter } from "./lifecycle.ts";
 import { resolvePlace } from "./placement.ts";
 
@@ -63,8 +63,8 @@ async function create(context: UseCaseContext, engine: DatabaseEngine, sent: Dat
   if (Object.keys(made.problems).length > 0) throw invalid(made.problems);
   const { settings, fields, secrets, variables } = made;
   const uuid = ids.uuid();
-  return stores.transaction(async (inside) => {
-    const database = await inside.databases.insert({
+  return stores.transaction(async (tx) => {
+    const database = await tx.databases.insert({
       uuid,
       environment_id: environment.id,
       server_id: server.id,
@@ -77,10 +77,10 @@ async function create(context: UseCaseContext, engine: DatabaseEngine, sent: Dat
       secrets,
       ...databaseAccess({ is_public: false, public_port: null }, sent),
     });
-    await renewCertificate(context, inside, database);
-    await saveVariables(context, inside, database, variables);
-    await inside.storages.insert(database.id, ids.uuid(), dataStorage(database));
-    if (sent.instant_deploy) await recordStarter(context).start(inside, database, {});
+    await renewCertificate(context, tx, database);
+    await saveVariables(context, tx, database, variables);
+    await tx.storages.insert(database.id, ids.uuid(), dataStorage(database));
+    if (sent.instant_deploy) await recordStarter(context).start(tx, database, {});
     const values = fieldValues(engine, { ...secrets, ...variables });
     const { internal_db_url, external_db_url } = databaseUrls(database, values);
     return { uuid, internal_db_url, ...(external_db_url === null ? {} : { external_db_url }) };
@@ -110,20 +110,20 @@ const dataStorage = ({ uuid, engine }: DatabaseRecord): StorageFields => ({
 async function update(context: UseCaseContext, uuid: string, sent: DatabaseUpdate): Promise<{ message: string }> {
   const { scope, stores } = context;
   requireAbility(scope, "write");
-  await stores.transaction(async (inside) => {
-    const current = await findDatabaseAlone(inside, uuid);
+  await stores.transaction(async (tx) => {
+    const current = await findDatabaseAlone(tx, uuid);
     const { problems, variables, ...change } = databaseChange(current.engine, sent);
     if (Object.keys(problems).length > 0) throw invalid(problems);
-    const database = await inside.databases.update(current.id, {
+    const database = await tx.databases.update(current.id, {
       ...change,
       name: sent.name ?? undefined,
       description: sent.description,
       access: databaseAccess(current, sent),
     });
     if (database === undefined) throw notFound("Database");
-    await renewCertificate(context, inside, database);
-    await saveVariables(context, inside, database, variables);
-    await tellOfResource(inside, database, "resource.updated", { fields: Object.keys(sent).sort() });
+    await renewCertificate(context, tx, database);
+    await saveVariables(context, tx, database, variables);
+    await emitResourceEvent(tx, database, "resource.updated", { fields: Object.keys(sent).sort() });
   });
   return { message: "Database updated." };
 }
@@ -131,13 +131,13 @@ async function update(context: UseCaseContext, uuid: string, sent: DatabaseUpdat
 /** The fields that live as environment variables. */
 async function saveVariables(
   { ids }: UseCaseContext,
-  inside: Stores,
+  tx: Stores,
   { id }: DatabaseRecord,
   variables: Readonly<Record<string, string>>,
 ): Promise<void> {
   for (const [key, value] of Object.entries(variables)) {
-    const current = await inside.envs.findByKey(id, key, false);
-    if (current === undefined) await inside.envs.insert(id, ids.uuid(), newEnv({ key, value }));
-    else await inside.envs.update(id, current.uuid, { value });
+    const current = await tx.envs.findByKey(id, key, false);
+    if (current === undefined) await tx.envs.insert(id, ids.uuid(), newEnv({ key, value }));
+    else await tx.envs.update(id, current.uuid, { value });
   }
 }

@@ -7,8 +7,8 @@ import { requireAbility } from "@berth/core/team";
 import type { UseCaseContext } from "./context.ts";
 import { renewCertificateOf } from "./database-certificate.ts";
 import {
-  applicationWish,
-  type DeploymentWish,
+  applicationRequest,
+  type DeploymentRequest,
   DUPLICATE_MESSAGE,
   type Requested,
   requestDeployments,
@@ -32,64 +32,64 @@ export function deploy(context: UseCaseContext) {
 
   async function byUuid(uuids: readonly string[], request: DeployRequest): Promise<DeployRequestResult> {
     const pullRequest = request.pull_request_id ?? request.pr ?? 0;
-    return stores.transaction(async (inside) => {
+    return stores.transaction(async (tx) => {
       const targets = new Map<string, Target>();
       for (const uuid of uuids) {
-        const target = await targetOf(inside, uuid);
+        const target = await targetOf(tx, uuid);
         if (target !== undefined) targets.set(target.resource.uuid, target);
       }
       if (targets.size === 0) throw new DomainError("resource.not_found", "No resources found.");
       const wanted = [...targets.values()];
-      if (pullRequest === 0) return { deployments: await deployAll(inside, wanted, request) };
-      return { deployments: await deployPreviews(inside, wanted, pullRequest, request) };
+      if (pullRequest === 0) return { deployments: await deployAll(tx, wanted, request) };
+      return { deployments: await deployPreviews(tx, wanted, pullRequest, request) };
     });
   }
 
   /** In the order of the targets. */
   async function deployAll(
-    inside: Stores,
+    tx: Stores,
     targets: readonly Target[],
     { force }: DeployRequest,
   ): Promise<(DeployRequestEntry & { message: string })[]> {
-    const wishes: DeploymentWish[] = [];
+    const requests: DeploymentRequest[] = [];
     for (const { kind, resource } of targets) {
-      if (kind !== "application") await requireEngineFor(context, inside, resource);
-      await renewCertificateOf(context, inside, resource);
-      const wish = { isForced: force };
-      wishes.push(kind === "application" ? applicationWish(resource, wish) : { ...wish, resource });
+      if (kind !== "application") await requireEngineFor(context, tx, resource);
+      await renewCertificateOf(context, tx, resource);
+      const request = { isForced: force };
+      requests.push(kind === "application" ? applicationRequest(resource, request) : { ...request, resource });
     }
     const kinds = new Map(targets.map(({ kind, resource }) => [resource.uuid, kind]));
-    return (await requestDeployments(context, inside, wishes)).map((one) =>
+    return (await requestDeployments(context, tx, requests)).map((one) =>
       entryOf(one, kinds.get(one.deployment.resource_uuid)),
     );
   }
 
   /** In the order of the targets; those that have no pull requests are told so. */
   async function deployPreviews(
-    inside: Stores,
+    tx: Stores,
     targets: readonly Target[],
     pullRequest: number,
     { force, docker_tag }: DeployRequest,
   ): Promise<DeployRequestEntry[]> {
     const refused = new Map<string, string>();
-    const wishes: DeploymentWish[] = [];
+    const requests: DeploymentRequest[] = [];
     for (const { kind, resource } of targets) {
       if (kind !== "application")
         refused.set(resource.uuid, `${RESOURCE_KINDS[kind].title} ${resource.name} has no previews of pull requests.`);
     }
     for (const application of applicationsOf(targets)) {
-      const known = await inside.previews.find(application.id, pullRequest);
+      const known = await tx.previews.find(application.id, pullRequest);
       const tag = application.source === "image" ? (docker_tag ?? known?.docker_registry_image_tag) : undefined;
       const refusal = previewRefusal(application, pullRequest, tag);
       if (refusal !== undefined) refused.set(application.uuid, refusal);
       else {
         const fields = { pull_request_id: pullRequest, docker_registry_image_tag: tag ?? undefined };
-        const preview = await openPreview(context, inside, application, fields);
-        wishes.push(applicationWish(application, { isForced: force, preview }));
+        const preview = await openPreview(context, tx, application, fields);
+        requests.push(applicationRequest(application, { isForced: force, preview }));
       }
     }
     const requested = new Map(
-      (await requestDeployments(context, inside, wishes)).map((one) => [one.deployment.resource_uuid, one]),
+      (await requestDeployments(context, tx, requests)).map((one) => [one.deployment.resource_uuid, one]),
     );
     return targets.map(({ resource: { uuid } }) => {
       const one = requested.get(uuid);
@@ -98,18 +98,18 @@ export function deploy(context: UseCaseContext) {
   }
 
   async function byTag(tags: readonly string[], request: DeployRequest): Promise<DeployRequestResult> {
-    return stores.transaction(async (inside) => {
+    return stores.transaction(async (tx) => {
       const tagged = new Map<string, Target>();
       for (const tag of tags) {
-        for (const application of (await inside.applications.list({ tag })).items) {
+        for (const application of (await tx.applications.list({ tag })).items) {
           tagged.set(application.uuid, { kind: "application", resource: application });
         }
-        for (const service of (await inside.services.list({ tag })).items) {
+        for (const service of (await tx.services.list({ tag })).items) {
           tagged.set(service.uuid, { kind: "service", resource: service });
         }
       }
       if (tagged.size === 0) throw new DomainError("resource.not_found", "No resources found with this tag.");
-      const entries = await deployAll(inside, [...tagged.values()], request);
+      const entries = await deployAll(tx, [...tagged.values()], request);
       return {
         message: entries.map(({ message }) => message),
         details: entries.flatMap(({ message: _, ...entry }) => (entry.deployment_uuid === undefined ? [] : [entry])),
@@ -132,15 +132,14 @@ type Target =
   | { readonly kind: "service" | "database"; readonly resource: ResourceRecord };
 
 /** A resource of any kind; a container of a service names its service. */
-async function targetOf(inside: Stores, uuid: string): Promise<Target | undefined> {
-  const application = await inside.applications.find(uuid);
+async function targetOf(tx: Stores, uuid: string): Promise<Target | undefined> {
+  const application = await tx.applications.find(uuid);
   if (application !== undefined) return { kind: "application", resource: application };
-  const database = await inside.resources.find({ kind: "database", uuid });
+  const database = await tx.resources.find({ kind: "database", uuid });
   if (database !== undefined) return { kind: "database", resource: database };
-  const container = await inside.services.findContainer(uuid);
-  const { items } =
-    container === undefined ? { items: [] } : await inside.services.list({ ids: [container.resource_id] });
-  const service = items[0] ?? (await inside.resources.find({ kind: "service", uuid }));
+  const container = await tx.services.findContainer(uuid);
+  const { items } = container === undefined ? { items: [] } : await tx.services.list({ ids: [container.resource_id] });
+  const service = items[0] ?? (await tx.resources.find({ kind: "service", uuid }));
   return service && { kind: "service", resource: service };
 }
 

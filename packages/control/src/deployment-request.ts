@@ -13,7 +13,7 @@ import { RESOURCE_KINDS } from "@berth/core/resource";
 import type { UseCaseContext } from "./context.ts";
 
 /** What is asked of one deployment. */
-export interface DeploymentWish {
+export interface DeploymentRequest {
   /** An application is made one by `applicationWish`, which knows what else it needs. */
   readonly resource: ResourceRecord;
   readonly isForced?: boolean | undefined;
@@ -43,21 +43,21 @@ export interface Requested {
  */
 export async function requestDeployments(
   { ids }: Pick<UseCaseContext, "ids">,
-  inside: Stores,
-  wishes: readonly DeploymentWish[],
+  tx: Stores,
+  requests: readonly DeploymentRequest[],
 ): Promise<readonly Requested[]> {
   const wanted: NewDeployment[] = [];
-  for (const wish of wishes) wanted.push(await newDeployment(ids.uuid(), inside, wish));
-  const outcomes = await inside.deployments.enqueue(wanted);
+  for (const request of requests) wanted.push(await newDeployment(ids.uuid(), tx, request));
+  const outcomes = await tx.deployments.enqueue(wanted);
   const requested = outcomes.map((outcome): Requested => {
     if (outcome.outcome === "full") throw queueFull();
     return { deployment: outcome.deployment, isDuplicate: outcome.outcome === "duplicate" };
   });
-  for (const { resource, preview } of wishes) {
+  for (const { resource, preview } of requests) {
     // Who deploys wants it to run: also after a restart of the control plane in the middle. A preview runs in any case,
     // and does not bring back an application that was stopped.
     if (preview === undefined && resource.desired_state !== "running")
-      await inside.resources.setDesiredState(resource.id, "running");
+      await tx.resources.setDesiredState(resource.id, "running");
   }
   return requested;
 }
@@ -66,43 +66,43 @@ export async function requestDeployments(
  * Of an application: what it is set to unless another commit is asked for; of a pull request, its newest.
  * @throws DomainError `source.not_found`
  */
-export function applicationWish(
+export function applicationRequest(
   application: ApplicationRecord,
-  wish: Omit<DeploymentWish, "resource"> = {},
-): DeploymentWish {
+  request: Omit<DeploymentRequest, "resource"> = {},
+): DeploymentRequest {
   requireSource(application);
-  const commit = wish.commit ?? (wish.preview === undefined ? application.settings.git_commit_sha : "HEAD");
-  return { ...wish, resource: application, commit };
+  const commit = request.commit ?? (request.preview === undefined ? application.settings.git_commit_sha : "HEAD");
+  return { ...request, resource: application, commit };
 }
 
 /** One of them. @see requestDeployments */
 export async function requestDeployment(
   context: Pick<UseCaseContext, "ids">,
-  inside: Stores,
-  wish: DeploymentWish,
+  tx: Stores,
+  request: DeploymentRequest,
 ): Promise<Requested> {
-  const [requested] = await requestDeployments(context, inside, [wish]);
+  const [requested] = await requestDeployments(context, tx, [request]);
   if (requested === undefined) throw new DomainError("internal.error", "The queue answered nothing.");
   return requested;
 }
 
 export const DUPLICATE_MESSAGE = "Deployment already queued for this commit.";
 
-async function newDeployment(uuid: string, inside: Stores, wish: DeploymentWish): Promise<NewDeployment> {
-  const { resource, preview, isForced = false, isRestart = false, isInstant = false, gitType, rollbackTo } = wish;
+async function newDeployment(uuid: string, tx: Stores, request: DeploymentRequest): Promise<NewDeployment> {
+  const { resource, preview, isForced = false, isRestart = false, isInstant = false, gitType, rollbackTo } = request;
   if (resource.removing_at !== null) {
     const sentence = `${RESOURCE_KINDS[resource.kind].title} ${resource.name} is being removed, so it cannot be deployed.`;
     throw new DomainError("resource.state", sentence);
   }
   // Nothing to start again: it is built as if it were deployed.
-  const hasRelease = isRestart && (await inside.releases.live(resource.id, 0)) !== undefined;
+  const hasRelease = isRestart && (await tx.releases.live(resource.id, 0)) !== undefined;
   return {
     uuid,
     resource_id: resource.id,
     server_id: resource.server_id,
     destination_id: resource.destination_id,
     pull_request_id: preview?.pull_request_id ?? 0,
-    commit: rollbackTo?.commit ?? wish.commit ?? "HEAD",
+    commit: rollbackTo?.commit ?? request.commit ?? "HEAD",
     force_rebuild: isForced,
     restart_only: hasRelease,
     rollback: rollbackTo !== undefined,

@@ -22,8 +22,8 @@ async function findDestination(stores: Stores, uuid: string): Promise<Destinatio
 
 /** The networks of servers, which resources are put on. */
 export function destinations({ scope, stores, ids }: UseCaseContext) {
-  const tell = (inside: Stores, { uuid, name }: DestinationRecord, change: "created" | "updated" | "deleted") =>
-    inside.events.append({ type: `destination.${change}`, resource_uuid: uuid, payload: { name } });
+  const emit = (tx: Stores, { uuid, name }: DestinationRecord, change: "created" | "updated" | "deleted") =>
+    tx.events.append({ type: `destination.${change}`, resource_uuid: uuid, payload: { name } });
 
   return {
     async list(paging: Paging): Promise<Page<Destination>> {
@@ -45,28 +45,28 @@ export function destinations({ scope, stores, ids }: UseCaseContext) {
     /** @throws DomainError `request.invalid`, `resource.already_exists`, `resource.state` */
     async create(serverUuid: string, sent: DestinationCreate): Promise<Destination> {
       requireAbility(scope, "write");
-      return stores.transaction(async (inside) => {
-        const server = await findServer(inside, serverUuid);
+      return stores.transaction(async (tx) => {
+        const server = await findServer(tx, serverUuid);
         requireStaying(server);
         const type = destinationType(server.engine);
         if (sent.type && sent.type !== type) throw invalid({ type: [`The destinations of this server are ${type}.`] });
-        const destination = await inside.destinations.insert({
+        const destination = await tx.destinations.insert({
           uuid: ids.uuid(),
           server_id: server.id,
           name: sent.name ?? sent.network,
           network: sent.network,
         });
-        await tell(inside, destination, "created");
+        await emit(tx, destination, "created");
         return destinationView(destination);
       });
     },
 
     async update(uuid: string, { name }: DestinationUpdate): Promise<Destination> {
       requireAbility(scope, "write");
-      return stores.transaction(async (inside) => {
-        const destination = await inside.destinations.update(uuid, { name });
+      return stores.transaction(async (tx) => {
+        const destination = await tx.destinations.update(uuid, { name });
         if (destination === undefined) throw notFound("Destination");
-        await tell(inside, destination, "updated");
+        await emit(tx, destination, "updated");
         return destinationView(destination);
       });
     },
@@ -74,12 +74,12 @@ export function destinations({ scope, stores, ids }: UseCaseContext) {
     /** @throws DomainError `destination.in_use` */
     async delete(uuid: string): Promise<{ message: string }> {
       requireAbility(scope, "write");
-      await stores.transaction(async (inside) => {
-        const destination = await findDestination(inside, uuid);
-        await requireUnused(inside, destination);
+      await stores.transaction(async (tx) => {
+        const destination = await findDestination(tx, uuid);
+        await requireUnused(tx, destination);
         // What was created on it since then is refused by the reference.
-        if (!(await inside.destinations.deleteIfUnused(destination.id))) throw inUse("a resource");
-        await tell(inside, destination, "deleted");
+        if (!(await tx.destinations.deleteIfUnused(destination.id))) throw inUse("a resource");
+        await emit(tx, destination, "deleted");
       });
       return { message: "Deleted." };
     },
@@ -88,8 +88,8 @@ export function destinations({ scope, stores, ids }: UseCaseContext) {
 
 const NAMED_USERS_MAX = 3;
 
-async function requireUnused(inside: Stores, { id }: DestinationRecord): Promise<void> {
-  const users = await inside.destinations.users(id, NAMED_USERS_MAX + 1);
+async function requireUnused(tx: Stores, { id }: DestinationRecord): Promise<void> {
+  const users = await tx.destinations.users(id, NAMED_USERS_MAX + 1);
   if (users.length === 0) return;
   const names = users.slice(0, NAMED_USERS_MAX).map(({ kind, name }) => `${RESOURCE_KINDS[kind].title} ${name}`);
   throw inUse([...names, ...(users.length > NAMED_USERS_MAX ? ["others"] : [])].join(", "));

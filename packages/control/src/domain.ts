@@ -89,13 +89,13 @@ export async function requireFreeDomains(
  */
 export async function claimDomains(
   { scope }: DomainContext,
-  inside: Stores,
+  tx: Stores,
   resourceId: number,
   { claims, isForced, pullRequestId = 0, containerIds }: WantedDomains,
 ): Promise<DomainConflict[]> {
   const holder = { resourceId, pullRequestId, containerIds };
-  const { overridden } = await inside.domains.claim(holder, claims, { takeFromOwnTeam: isForced });
+  const { overridden } = await tx.domains.claim(holder, claims, { takeFromOwnTeam: isForced });
   const lost = overridden.map((holder) => holderConflict(holder, scope.teamId));
-  await followLostUrls(inside, lost);
+  await followLostUrls(tx, lost);
   return lost;
 }

@@ -4,7 +4,7 @@ import {
   type EnvironmentVariable,
   envChange,
   envViews,
-  followsTwin,
+  mirrorsPreview,
   newEnv,
   previewTwin,
   referencesIn,
@@ -13,8 +13,8 @@ import {
 import type { EnvRecord, ResourceRecord } from "@berth/core/ports";
 import type { ResourceKind, ResourceRef } from "@berth/core/resource";
 import { maySeeSecrets } from "@berth/core/team";
-import { findResource, findResourceAlone, type UseCaseContext } from "./context.ts";
-import { tellOfResource } from "./event.ts";
+import { findResource, findResourceForUpdate, type UseCaseContext } from "./context.ts";
+import { emitResourceEvent } from "./event.ts";
 import { type KeyedVariables, keyedVariables } from "./keyed-variables.ts";
 
 /** Kinds whose previews have variables of their own. */
@@ -33,33 +33,33 @@ const envsOf = ({
 }: UseCaseContext): KeyedVariables<ResourceRef, ResourceRecord, EnvCreate, EnvRecord, EnvironmentVariable> => ({
   title: "Environment variable",
   owner: findResource,
-  ownerAlone: findResourceAlone,
+  ownerAlone: findResourceForUpdate,
   list: (stores, owner, paging) => stores.envs.list(owner.id, paging),
-  find: (inside, owner, { key, is_preview = false }) => inside.envs.findByKey(owner.id, key, is_preview),
+  find: (tx, owner, { key, is_preview = false }) => tx.envs.findByKey(owner.id, key, is_preview),
 
-  async insert(inside, owner, sent) {
+  async insert(tx, owner, sent) {
     const fields = newEnv(sent);
-    const made = await inside.envs.insert(owner.id, ids.uuid(), fields);
+    const made = await tx.envs.insert(owner.id, ids.uuid(), fields);
     const needsTwin = HAS_PREVIEWS[owner.kind] && !fields.is_preview;
-    if (needsTwin && (await inside.envs.findByKey(owner.id, fields.key, true)) === undefined) {
-      await inside.envs.insert(owner.id, ids.uuid(), previewTwin(fields));
+    if (needsTwin && (await tx.envs.findByKey(owner.id, fields.key, true)) === undefined) {
+      await tx.envs.insert(owner.id, ids.uuid(), previewTwin(fields));
     }
     return made;
   },
 
-  async change(inside, owner, current, sent) {
+  async change(tx, owner, current, sent) {
     const fields = envChange(sent);
-    const twin = current.is_preview ? undefined : await inside.envs.findByKey(owner.id, current.key, true);
-    if (twin !== undefined && followsTwin(twin, current)) await inside.envs.update(owner.id, twin.uuid, fields);
-    const changed = await inside.envs.update(owner.id, current.uuid, fields);
+    const twin = current.is_preview ? undefined : await tx.envs.findByKey(owner.id, current.key, true);
+    if (twin !== undefined && mirrorsPreview(twin, current)) await tx.envs.update(owner.id, twin.uuid, fields);
+    const changed = await tx.envs.update(owner.id, current.uuid, fields);
     if (changed === undefined) throw notFound("Environment variable");
     return changed;
   },
 
   /** Exactly this one: its preview twin stays. */
-  delete: (inside, owner, uuid) => inside.envs.delete(owner.id, uuid),
+  delete: (tx, owner, uuid) => tx.envs.delete(owner.id, uuid),
 
-  changed: (inside, owner, keys) => tellOfResource(inside, owner, "resource.variables_changed", { keys }),
+  changed: (tx, owner, keys) => emitResourceEvent(tx, owner, "resource.variables_changed", { keys }),
 
   async views(stores, owner, rows) {
     const maySee = maySeeSecrets(scope);

@@ -56,11 +56,11 @@ export function environments(context: UseCaseContext) {
     /** @throws DomainError `resource.already_exists` */
     async create(projectUuid: string, { name, description = null }: EnvironmentCreate): Promise<{ uuid: string }> {
       requireAbility(scope, "write");
-      return stores.transaction(async (inside) => {
-        const project = await findProject(inside, projectUuid);
+      return stores.transaction(async (tx) => {
+        const project = await findProject(tx, projectUuid);
         const uuid = ids.uuid();
-        await insert(inside, { uuid, project_id: project.id, name, description });
-        await inside.events.append({ type: "environment.created", resource_uuid: uuid, payload: { name } });
+        await insert(tx, { uuid, project_id: project.id, name, description });
+        await tx.events.append({ type: "environment.created", resource_uuid: uuid, payload: { name } });
         return { uuid };
       });
     },
@@ -68,13 +68,13 @@ export function environments(context: UseCaseContext) {
     /** @throws DomainError `resource.in_use` */
     async delete(projectUuid: string, nameOrUuid: string): Promise<{ message: string }> {
       requireAbility(scope, "write");
-      await stores.transaction(async (inside) => {
-        const project = await findProject(inside, projectUuid);
-        const { id, uuid, name } = await findEnvironment(inside, project.id, nameOrUuid);
-        if (!(await inside.environments.deleteIfEmpty(id))) {
+      await stores.transaction(async (tx) => {
+        const project = await findProject(tx, projectUuid);
+        const { id, uuid, name } = await findEnvironment(tx, project.id, nameOrUuid);
+        if (!(await tx.environments.deleteIfEmpty(id))) {
           throw new DomainError("resource.in_use", "Environment has resources, so it cannot be deleted.");
         }
-        await inside.events.append({ type: "environment.deleted", resource_uuid: uuid, payload: { name } });
+        await tx.events.append({ type: "environment.deleted", resource_uuid: uuid, payload: { name } });
       });
       return { message: "Environment deleted." };
     },

@@ -15,13 +15,13 @@ type ResourceChange =
   | "resource.stop_requested";
 
 /** In the transaction of the change. @param details Never secrets. */
-export const tellOfResource = (
-  inside: Stores,
+export const emitResourceEvent = (
+  tx: Stores,
   { uuid, kind, name }: Pick<ResourceRecord, "uuid" | "kind" | "name">,
   type: ResourceChange,
   details: Readonly<Record<string, unknown>> = {},
 ): Promise<void> =>
-  inside.events.append({
+  tx.events.append({
     type,
     resource_uuid: uuid,
     payload: { resource_kind: kind, resource_name: name, ...details },

@@ -30,11 +30,11 @@ export function githubApps(context: UseCaseContext) {
     async create(sent: GithubAppCreate): Promise<GithubApp> {
       requireAbility(scope, "write");
       requireCallable(context, sent);
-      return stores.transaction(async (inside) => {
-        const key = await findKey(inside, sent.private_key_uuid);
+      return stores.transaction(async (tx) => {
+        const key = await findKey(tx, sent.private_key_uuid);
         const { fields, secrets } = newGithubApp(sent, key.id);
-        const app = await inside.githubApps.insert(fields, secrets);
-        await tell(inside, "created", app);
+        const app = await tx.githubApps.insert(fields, secrets);
+        await emit(tx, "created", app);
         return githubAppView(app);
       });
     },
@@ -42,15 +42,15 @@ export function githubApps(context: UseCaseContext) {
     /** @throws DomainError `resource.not_found`, `request.invalid` */
     async update(id: number, sent: GithubAppUpdate): Promise<GithubAppChanged> {
       requireAbility(scope, "write");
-      return stores.transaction(async (inside) => {
-        await findGithubApp(inside, id);
+      return stores.transaction(async (tx) => {
+        await findGithubApp(tx, id);
         requireCallable(context, sent);
         const { private_key_uuid: uuid } = sent;
-        const key = uuid === undefined ? undefined : await findKey(inside, uuid);
+        const key = uuid === undefined ? undefined : await findKey(tx, uuid);
         const { fields, secrets } = githubAppChange(sent, key?.id);
-        const app = await inside.githubApps.update(id, fields, secrets);
+        const app = await tx.githubApps.update(id, fields, secrets);
         if (app === undefined) throw missing();
-        await tell(inside, "updated", app);
+        await emit(tx, "updated", app);
         return { message: "GitHub app updated successfully", data: githubAppView(app) };
       });
     },
@@ -58,10 +58,10 @@ export function githubApps(context: UseCaseContext) {
     /** @throws DomainError `github_app.in_use` */
     async delete(id: number): Promise<{ message: string }> {
       requireAbility(scope, "write");
-      await stores.transaction(async (inside) => {
-        const app = await findGithubApp(inside, id);
-        if ((await inside.githubApps.deleteIfUnused(id)) === "used") throw inUse(app);
-        await tell(inside, "deleted", app);
+      await stores.transaction(async (tx) => {
+        const app = await findGithubApp(tx, id);
+        if ((await tx.githubApps.deleteIfUnused(id)) === "used") throw inUse(app);
+        await emit(tx, "deleted", app);
       });
       return { message: "GitHub app deleted successfully" };
     },
@@ -129,5 +129,5 @@ const cut = <T>(all: readonly T[], { skip = 0, take = all.length }: Paging): Pag
   total: all.length,
 });
 
-const tell = (inside: Stores, change: "created" | "updated" | "deleted", { uuid, name }: GithubAppRecord) =>
-  inside.events.append({ type: `github_app.${change}`, resource_uuid: uuid, payload: { name } });
+const emit = (tx: Stores, change: "created" | "updated" | "deleted", { uuid, name }: GithubAppRecord) =>
+  tx.events.append({ type: `github_app.${change}`, resource_uuid: uuid, payload: { name } });

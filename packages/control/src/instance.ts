@@ -10,9 +10,9 @@ export function instance({ scope, stores, reportedVersion }: UseCaseContext) {
     if (scope.teamId !== ROOT_TEAM_ID) {
       throw new DomainError("auth.root_team_only", `You are not allowed to ${verb} the API.`);
     }
-    await stores.transaction(async (inside) => {
-      await inside.settings.setApiEnabled(isEnabled);
-      await inside.events.append({ type: `instance.api_${verb}d`, resource_uuid: null, payload: {} });
+    await stores.transaction(async (tx) => {
+      await tx.settings.setApiEnabled(isEnabled);
+      await tx.events.append({ type: `instance.api_${verb}d`, resource_uuid: null, payload: {} });
     });
     return { message: `API ${verb}d.` };
   }

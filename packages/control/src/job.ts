@@ -24,11 +24,11 @@ export function jobs({ scope, stores }: UseCaseContext) {
 /** In the transaction of the change that the work belongs to. Answers the job that has not ended yet, if there is one. */
 export async function requestJob(
   { ids }: Pick<UseCaseContext, "ids">,
-  inside: Stores,
+  tx: Stores,
   type: NewJob["type"],
   subject: NewJob["subject"],
 ): Promise<JobRecord> {
-  const [job] = await inside.jobs.request([{ uuid: ids.uuid(), type, subject }]);
+  const [job] = await tx.jobs.request([{ uuid: ids.uuid(), type, subject }]);
   if (job === undefined) throw notFound("Job");
   return job;
 }

@@ -22,14 +22,14 @@ export interface KeyedVariables<Ref, Owner, Change extends Sent, Row extends Var
   /** @throws DomainError `resource.not_found` */
   owner(stores: Stores, ref: Ref): Promise<Owner>;
   /** For changes, which follow one after the other. @throws DomainError `resource.not_found` */
-  ownerAlone(inside: Stores, ref: Ref): Promise<Owner>;
+  ownerAlone(tx: Stores, ref: Ref): Promise<Owner>;
   list(stores: Stores, owner: Owner, paging: Paging): Promise<Page<Row>>;
-  find(inside: Stores, owner: Owner, sent: Change): Promise<Row | undefined>;
-  insert(inside: Stores, owner: Owner, sent: Change): Promise<Row>;
-  change(inside: Stores, owner: Owner, current: Row, sent: Change): Promise<Row>;
-  delete(inside: Stores, owner: Owner, uuid: string): Promise<boolean>;
+  find(tx: Stores, owner: Owner, sent: Change): Promise<Row | undefined>;
+  insert(tx: Stores, owner: Owner, sent: Change): Promise<Row>;
+  change(tx: Stores, owner: Owner, current: Row, sent: Change): Promise<Row>;
+  delete(tx: Stores, owner: Owner, uuid: string): Promise<boolean>;
   /** After all changes of a request. @param keys Those that were written; values are secrets. */
-  changed(inside: Stores, owner: Owner, keys: readonly string[]): Promise<void>;
+  changed(tx: Stores, owner: Owner, keys: readonly string[]): Promise<void>;
   views(stores: Stores, owner: Owner, rows: readonly Row[]): Promise<readonly View[]>;
 }
 
@@ -43,20 +43,20 @@ export function keyedVariables<Ref, Owner, Change extends Sent, Row extends Vari
     const sentence = `${title} already exists. Use PATCH request to update it.`;
     return new DomainError("resource.already_exists", sentence, cause === undefined ? {} : { cause });
   };
-  const change = async (inside: Stores, owner: Owner, current: Row, sent: Change, place = ""): Promise<Row> => {
+  const change = async (tx: Stores, owner: Owner, current: Row, sent: Change, place = ""): Promise<Row> => {
     if (current.is_shown_once && sent.is_shown_once === false && sent.value === undefined) {
       throw invalid({ [`${place}is_shown_once`]: ["Its value is never shown again. Send a value with it."] });
     }
-    return await variables.change(inside, owner, current, sent);
+    return await variables.change(tx, owner, current, sent);
   };
-  const save = async (inside: Stores, owner: Owner, sent: Change, place: string): Promise<Row> => {
-    const current = await variables.find(inside, owner, sent);
+  const save = async (tx: Stores, owner: Owner, sent: Change, place: string): Promise<Row> => {
+    const current = await variables.find(tx, owner, sent);
     return current === undefined
-      ? await variables.insert(inside, owner, sent)
-      : await change(inside, owner, current, sent, place);
+      ? await variables.insert(tx, owner, sent)
+      : await change(tx, owner, current, sent, place);
   };
-  const viewOf = async (inside: Stores, owner: Owner, row: Row): Promise<View> => {
-    const [view] = await variables.views(inside, owner, [row]);
+  const viewOf = async (tx: Stores, owner: Owner, row: Row): Promise<View> => {
+    const [view] = await variables.views(tx, owner, [row]);
     if (view === undefined) throw new DomainError("internal.error", `A ${title.toLowerCase()} is shown as nothing.`);
     return view;
   };
@@ -73,15 +73,15 @@ export function keyedVariables<Ref, Owner, Change extends Sent, Row extends Vari
     async create(ref: Ref, sent: Change): Promise<View> {
       requireAbility(scope, "write");
       requireNone(entryProblems(sent));
-      return stores.transaction(async (inside) => {
-        const owner = await variables.ownerAlone(inside, ref);
-        if ((await variables.find(inside, owner, sent)) !== undefined) throw exists();
-        const made = await variables.insert(inside, owner, sent).catch((cause: unknown) => {
+      return stores.transaction(async (tx) => {
+        const owner = await variables.ownerAlone(tx, ref);
+        if ((await variables.find(tx, owner, sent)) !== undefined) throw exists();
+        const made = await variables.insert(tx, owner, sent).catch((cause: unknown) => {
           // Of two requests at once, one comes too late.
           throw isDomainError(cause, "resource.already_exists") ? exists(cause) : cause;
         });
-        await variables.changed(inside, owner, [sent.key]);
-        return viewOf(inside, owner, made);
+        await variables.changed(tx, owner, [sent.key]);
+        return viewOf(tx, owner, made);
       });
     },
 
@@ -89,13 +89,13 @@ export function keyedVariables<Ref, Owner, Change extends Sent, Row extends Vari
     async update(ref: Ref, sent: Change): Promise<View> {
       requireAbility(scope, "write");
       requireNone(entryProblems(sent));
-      return stores.transaction(async (inside) => {
-        const owner = await variables.ownerAlone(inside, ref);
-        const current = await variables.find(inside, owner, sent);
+      return stores.transaction(async (tx) => {
+        const owner = await variables.ownerAlone(tx, ref);
+        const current = await variables.find(tx, owner, sent);
         if (current === undefined) throw notFound(title);
-        const changed = await change(inside, owner, current, sent);
-        await variables.changed(inside, owner, [sent.key]);
-        return viewOf(inside, owner, changed);
+        const changed = await change(tx, owner, current, sent);
+        await variables.changed(tx, owner, [sent.key]);
+        return viewOf(tx, owner, changed);
       });
     },
 
@@ -104,21 +104,21 @@ export function keyedVariables<Ref, Owner, Change extends Sent, Row extends Vari
       requireAbility(scope, "write");
       if (data.length === 0) throw new DomainError("request.malformed", "Bulk data is required.");
       requireNone(Object.assign({}, ...data.map((sent, at) => entryProblems(sent, `data.${at}.`))));
-      return stores.transaction(async (inside) => {
-        const owner = await variables.ownerAlone(inside, ref);
+      return stores.transaction(async (tx) => {
+        const owner = await variables.ownerAlone(tx, ref);
         const saved: Row[] = [];
-        for (const [at, sent] of data.entries()) saved.push(await save(inside, owner, sent, `data.${at}.`));
-        await variables.changed(inside, owner, [...new Set(data.map(({ key }) => key))]);
-        return [...(await variables.views(inside, owner, saved))];
+        for (const [at, sent] of data.entries()) saved.push(await save(tx, owner, sent, `data.${at}.`));
+        await variables.changed(tx, owner, [...new Set(data.map(({ key }) => key))]);
+        return [...(await variables.views(tx, owner, saved))];
       });
     },
 
     async delete(ref: Ref, uuid: string): Promise<{ message: string }> {
       requireAbility(scope, "write");
-      await stores.transaction(async (inside) => {
-        const owner = await variables.ownerAlone(inside, ref);
-        if (!(await variables.delete(inside, owner, uuid))) throw notFound(title);
-        await variables.changed(inside, owner, []);
+      await stores.transaction(async (tx) => {
+        const owner = await variables.ownerAlone(tx, ref);
+        if (!(await variables.delete(tx, owner, uuid))) throw notFound(title);
+        await variables.changed(tx, owner, []);
       });
       return { message: `${title} deleted.` };
     },

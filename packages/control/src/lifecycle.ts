@@ -6,8 +6,8 @@ import type { JobStarted } from "@berth/core/server";
 import { requireAbility } from "@berth/core/team";
 import { findResource, type UseCaseContext } from "./context.ts";
 import { renewCertificateOf } from "./database-certificate.ts";
-import { applicationWish, DUPLICATE_MESSAGE, requestDeployment } from "./deployment-request.ts";
-import { tellOfResource } from "./event.ts";
+import { applicationRequest, DUPLICATE_MESSAGE, requestDeployment } from "./deployment-request.ts";
+import { emitResourceEvent } from "./event.ts";
 import { requestJob } from "./job.ts";
 import { requestRemoval } from "./removal.ts";
 
@@ -24,8 +24,8 @@ export interface DeploymentStarted {
 
 /** How a kind is started: what the kinds do not share. */
 interface Starter {
-  start(inside: Stores, resource: ResourceRecord, options: StartOptions): Promise<DeploymentStarted>;
-  restart(inside: Stores, resource: ResourceRecord): Promise<DeploymentStarted>;
+  start(tx: Stores, resource: ResourceRecord, options: StartOptions): Promise<DeploymentStarted>;
+  restart(tx: Stores, resource: ResourceRecord): Promise<DeploymentStarted>;
 }
 
 /** Starting, stopping and removing a resource of any kind. */
@@ -41,32 +41,32 @@ export function lifecycle(context: UseCaseContext) {
     /** @throws DomainError `resource.already_running`, `queue.full`, `engine.unsupported` */
     async start(ref: ResourceRef, options: StartOptions = {}): Promise<DeploymentStarted> {
       requireAbility(scope, "deploy");
-      return stores.transaction(async (inside) => {
-        const resource = await findResource(inside, ref);
+      return stores.transaction(async (tx) => {
+        const resource = await findResource(tx, ref);
         // One that is just being stopped may be started again.
         const runs = isRunning(resource.status) && resource.desired_state === "running";
         if (runs && !options.force) throw stateError("resource.already_running", resource);
-        return starters[ref.kind].start(inside, resource, options);
+        return starters[ref.kind].start(tx, resource, options);
       });
     },
 
     /** @throws DomainError `queue.full`, `engine.unsupported` */
     async restart(ref: ResourceRef): Promise<DeploymentStarted> {
       requireAbility(scope, "deploy");
-      return stores.transaction(async (inside) => starters[ref.kind].restart(inside, await findResource(inside, ref)));
+      return stores.transaction(async (tx) => starters[ref.kind].restart(tx, await findResource(tx, ref)));
     },
 
     /** The worker stops it. @throws DomainError `resource.already_stopped` */
     async stop(ref: ResourceRef, { docker_cleanup = true }: ResourceStop = {}): Promise<{ message: string }> {
       requireAbility(scope, "deploy");
-      await stores.transaction(async (inside) => {
-        const resource = await findResource(inside, ref);
+      await stores.transaction(async (tx) => {
+        const resource = await findResource(tx, ref);
         // One that has crashed, or waits for its deployment, may be stopped: it then stays so.
         const isDown = isStopped(resource.status) && resource.desired_state === "stopped";
         if (isDown) throw stateError("resource.already_stopped", resource);
-        await inside.resources.setDesiredState(resource.id, "stopped");
-        await tellOfResource(inside, resource, "resource.stop_requested");
-        if (docker_cleanup) await requestCleanup(context, inside, resource);
+        await tx.resources.setDesiredState(resource.id, "stopped");
+        await emitResourceEvent(tx, resource, "resource.stop_requested");
+        if (docker_cleanup) await requestCleanup(context, tx, resource);
       });
       return { message: `${RESOURCE_KINDS[ref.kind].title} stopping request queued.` };
     },
@@ -74,9 +74,9 @@ export function lifecycle(context: UseCaseContext) {
     /** Marks it; the worker removes it within seconds. Asking again changes nothing. */
     async delete(ref: ResourceRef, asked: ResourceDelete): Promise<JobStarted> {
       requireAbility(scope, "write");
-      const job = await stores.transaction(async (inside) => {
-        const resource = await findResource(inside, ref);
-        return requestRemoval(context, inside, resource, removalFlags(asked));
+      const job = await stores.transaction(async (tx) => {
+        const resource = await findResource(tx, ref);
+        return requestRemoval(context, tx, resource, removalFlags(asked));
       });
       return { message: `${RESOURCE_KINDS[ref.kind].title} deletion request queued.`, job_uuid: job.uuid };
     },
@@ -87,19 +87,19 @@ export function lifecycle(context: UseCaseContext) {
  * Of the server that it is on. What a stopped resource needs to be started again is recorded, and stays: so it does not
  * matter which of the two comes first.
  */
-async function requestCleanup(context: UseCaseContext, inside: Stores, { server_id }: ResourceRecord): Promise<void> {
-  const server = await inside.servers.findById(server_id);
+async function requestCleanup(context: UseCaseContext, tx: Stores, { server_id }: ResourceRecord): Promise<void> {
+  const server = await tx.servers.findById(server_id);
   if (server === undefined || server.removing_at !== null || context.hasCleanup?.(server) !== true) return;
-  await requestJob(context, inside, "server.cleanup", { ...server, type: "server" });
+  await requestJob(context, tx, "server.cleanup", { ...server, type: "server" });
 }
 
 /** @throws DomainError `engine.unsupported` when the server's engine does not run resources of this kind. */
 export async function requireEngineFor(
   { engineFor }: Pick<UseCaseContext, "engineFor">,
-  inside: Stores,
+  tx: Stores,
   { kind, server_id }: Pick<ResourceRecord, "kind" | "server_id">,
 ): Promise<void> {
-  const server = await inside.servers.findById(server_id);
+  const server = await tx.servers.findById(server_id);
   if (server === undefined) throw notFound("Server");
   const engine = await engineFor(server);
   if (engine.capabilities.kinds.includes(kind)) return;
@@ -111,27 +111,27 @@ export async function requireEngineFor(
 /** For kinds that are made from what is recorded of them alone: each start takes that anew. */
 export function recordStarter(context: UseCaseContext): Starter {
   async function begin(
-    inside: Stores,
+    tx: Stores,
     resource: ResourceRecord,
     doing: "starting" | "restarting",
     { force }: StartOptions,
   ): Promise<DeploymentStarted> {
-    await requireEngineFor(context, inside, resource);
-    await renewCertificateOf(context, inside, resource);
-    const { deployment } = await requestDeployment(context, inside, { resource, isForced: force });
-    await tellOfResource(inside, resource, `resource.${doing === "starting" ? "start" : "restart"}_requested`);
+    await requireEngineFor(context, tx, resource);
+    await renewCertificateOf(context, tx, resource);
+    const { deployment } = await requestDeployment(context, tx, { resource, isForced: force });
+    await emitResourceEvent(tx, resource, `resource.${doing === "starting" ? "start" : "restart"}_requested`);
     const message = `${RESOURCE_KINDS[resource.kind].title} ${doing} request queued.`;
     return { message, deployment_uuid: deployment.uuid };
   }
   return {
-    start: (inside, resource, options) => begin(inside, resource, "starting", options),
-    restart: (inside, resource) => begin(inside, resource, "restarting", {}),
+    start: (tx, resource, options) => begin(tx, resource, "starting", options),
+    restart: (tx, resource) => begin(tx, resource, "restarting", {}),
   };
 }
 
 function applicationStarter(context: UseCaseContext): Starter {
-  const find = async (inside: Stores, { uuid }: ResourceRecord) => {
-    const application = await inside.applications.find(uuid);
+  const find = async (tx: Stores, { uuid }: ResourceRecord) => {
+    const application = await tx.applications.find(uuid);
     if (application === undefined) throw notFound("Application");
     return application;
   };
@@ -140,16 +140,16 @@ function applicationStarter(context: UseCaseContext): Starter {
     deployment_uuid: deployment.uuid,
   });
   return {
-    async start(inside, resource, { force, instant_deploy }) {
-      const application = await find(inside, resource);
-      const wish = applicationWish(application, { isForced: force, isInstant: instant_deploy });
-      return answer("Deployment request queued.", await requestDeployment(context, inside, wish));
+    async start(tx, resource, { force, instant_deploy }) {
+      const application = await find(tx, resource);
+      const request = applicationRequest(application, { isForced: force, isInstant: instant_deploy });
+      return answer("Deployment request queued.", await requestDeployment(context, tx, request));
     },
-    async restart(inside, resource) {
-      const application = await find(inside, resource);
+    async restart(tx, resource) {
+      const application = await find(tx, resource);
       return answer(
         "Restart request queued.",
-        await requestDeployment(context, inside, applicationWish(application, { isRestart: true })),
+        await requestDeployment(context, tx, applicationRequest(application, { isRestart: true })),
       );
     },
   };

@@ -2,35 +2,35 @@ import { type DomainConflict, parseUrlList } from "@berth/core/application";
 import { parseCompose } from "@berth/core/compose";
 import type { Stores } from "@berth/core/ports";
 import { changedUrlValues, planUrls } from "@berth/core/service";
-import { tellOfResource } from "./event.ts";
+import { emitResourceEvent } from "./event.ts";
 
 /**
  * The variables of services that lost a URL to another resource follow, as they do when a service's URLs are changed: a
  * container that goes on telling the lost one would send people to somebody else. In the transaction that took it.
  */
-export async function followLostUrls(inside: Stores, lost: readonly DomainConflict[]): Promise<void> {
+export async function followLostUrls(tx: Stores, lost: readonly DomainConflict[]): Promise<void> {
   const byService = Map.groupBy(
     lost.filter(({ service_name, resource_type }) => resource_type === "service" && service_name !== undefined),
     ({ resource_uuid }) => resource_uuid,
   );
   for (const [uuid, conflicts] of byService) {
-    if (uuid !== null) await follow(inside, uuid, new Set(conflicts.map(({ service_name }) => service_name ?? "")));
+    if (uuid !== null) await follow(tx, uuid, new Set(conflicts.map(({ service_name }) => service_name ?? "")));
   }
 }
 
-async function follow(inside: Stores, uuid: string, losing: ReadonlySet<string>): Promise<void> {
-  const service = await inside.services.find(uuid);
-  const server = service && (await inside.servers.findById(service.server_id));
+async function follow(tx: Stores, uuid: string, losing: ReadonlySet<string>): Promise<void> {
+  const service = await tx.services.find(uuid);
+  const server = service && (await tx.servers.findById(service.server_id));
   if (service === undefined || server === undefined) return;
-  const compose = parseCompose((await inside.services.secrets(service.id)).docker_compose_raw);
+  const compose = parseCompose((await tx.services.secrets(service.id)).docker_compose_raw);
   // Its next change says so.
   if ("problems" in compose) return;
-  const containers = await inside.services.containers([service.id]);
+  const containers = await tx.services.containers([service.id]);
   const current = new Map(containers.map(({ name, fqdn }) => [name, parseUrlList(fqdn ?? "").claims]));
   const requested = new Map([...current].filter(([name]) => losing.has(name)));
   const input = { requested, current, isNewCompose: false, isNamedBefore: () => true };
   const { urls } = planUrls(compose, { uuid, server }, input);
-  const { items: envs } = await inside.envs.list(service.id);
+  const { items: envs } = await tx.envs.list(service.id);
   const values = changedUrlValues(
     urls,
     envs.map(({ key }) => key),
@@ -39,8 +39,8 @@ async function follow(inside: Stores, uuid: string, losing: ReadonlySet<string>)
   for (const { uuid: env, key, value: before } of envs) {
     const value = values.get(key);
     if (value === undefined || value === before) continue;
-    await inside.envs.update(service.id, env, { value });
+    await tx.envs.update(service.id, env, { value });
     keys.push(key);
   }
-  if (keys.length > 0) await tellOfResource(inside, service, "resource.variables_changed", { keys });
+  if (keys.length > 0) await emitResourceEvent(tx, service, "resource.variables_changed", { keys });
 }

@@ -32,11 +32,11 @@ export function members({ scope, stores }: UseCaseContext) {
     /** @throws DomainError `auth.missing_role` for a role above the caller's, `resource.already_exists` */
     async add(teamId: number, { email, name = nameFromEmail(email), role = "member" }: MemberAdd): Promise<User> {
       requireAbility(scope, "write");
-      return stores.transaction(async (inside) => {
-        await findTeam(inside, teamId);
+      return stores.transaction(async (tx) => {
+        await findTeam(tx, teamId);
         requireManaging(scope, teamId, role);
-        const member = await inside.members.insert(teamId, { email, name, role });
-        await tell(inside, "added", teamId, member);
+        const member = await tx.members.insert(teamId, { email, name, role });
+        await emit(tx, "added", teamId, member);
         return userView(member);
       });
     },
@@ -44,15 +44,15 @@ export function members({ scope, stores }: UseCaseContext) {
     /** @throws DomainError `auth.missing_role`, `resource.state` for the last owner */
     async update(teamId: number, userId: number, { role }: MemberUpdate): Promise<User> {
       requireAbility(scope, "write");
-      return stores.transaction(async (inside) => {
-        const owners = await inside.members.lockOwners(await findTeam(inside, teamId));
-        const before = await findMember(inside, teamId, userId);
+      return stores.transaction(async (tx) => {
+        const owners = await tx.members.lockOwners(await findTeam(tx, teamId));
+        const before = await findMember(tx, teamId, userId);
         requireManaging(scope, teamId, before.role);
         requireManaging(scope, teamId, role);
         if (role !== "owner") requireDispensable(teamId, userId, owners);
-        const member = await inside.members.setRole(teamId, userId, role);
+        const member = await tx.members.setRole(teamId, userId, role);
         if (member === undefined) throw notFound("User");
-        await tell(inside, "role_changed", teamId, member);
+        await emit(tx, "role_changed", teamId, member);
         return userView(member);
       });
     },
@@ -64,22 +64,22 @@ export function members({ scope, stores }: UseCaseContext) {
      */
     async remove(teamId: number, userId: number): Promise<{ message: string }> {
       requireAbility(scope, "write");
-      await stores.transaction(async (inside) => {
-        const owners = await inside.members.lockOwners(await findTeam(inside, teamId));
-        const member = await findMember(inside, teamId, userId);
+      await stores.transaction(async (tx) => {
+        const owners = await tx.members.lockOwners(await findTeam(tx, teamId));
+        const member = await findMember(tx, teamId, userId);
         requireManaging(scope, teamId, member.role);
         requireDispensable(teamId, userId, owners);
-        const tokens = await inside.members.tokens(teamId, userId);
+        const tokens = await tx.members.tokens(teamId, userId);
         if (!tokens.every(({ abilities }) => covers(scope.abilities, abilities))) {
           throw new DomainError(
             "auth.missing_ability",
             "A token of this user may do more than yours, so yours cannot revoke it by removing them.",
           );
         }
-        await inside.members.delete(teamId, userId);
-        await tell(inside, "removed", teamId, member);
+        await tx.members.delete(teamId, userId);
+        await emit(tx, "removed", teamId, member);
         for (const { id, name } of tokens) {
-          await inside.events.append({ type: "token.revoked", resource_uuid: null, payload: { id, name } });
+          await tx.events.append({ type: "token.revoked", resource_uuid: null, payload: { id, name } });
         }
       });
       return { message: "Member removed." };
@@ -111,13 +111,13 @@ export function requireManaging(scope: Scope, teamId: number, role: Role): void 
   if (!mayManage(roleIn(scope, teamId), role)) throw missingRole();
 }
 
-const tell = (
-  inside: Stores,
+const emit = (
+  tx: Stores,
   change: "added" | "role_changed" | "removed",
   teamId: number,
   { id, name, role }: MemberRecord,
 ) =>
-  inside.events.append({
+  tx.events.append({
     type: `member.${change}`,
     resource_uuid: null,
     payload: { team_id: teamId, user_id: id, name, role },

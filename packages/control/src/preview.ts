@@ -33,12 +33,12 @@ export function previews(context: UseCaseContext) {
     /** Marks it; the worker removes it within seconds. Asking again changes nothing. */
     async delete(uuid: string, pullRequestId: number): Promise<JobStarted> {
       requireAbility(scope, "write");
-      const job = await stores.transaction(async (inside) => {
-        const application = await findApplication(inside, uuid);
-        const preview = await inside.previews.find(application.id, pullRequestId);
+      const job = await stores.transaction(async (tx) => {
+        const application = await findApplication(tx, uuid);
+        const preview = await tx.previews.find(application.id, pullRequestId);
         if (preview === undefined) throw notFound("Preview");
-        const begun = await closePreview(context, inside, application, pullRequestId);
-        return begun ?? (await requestJob(context, inside, "preview.delete", subjectOf(application, preview)));
+        const begun = await closePreview(context, tx, application, pullRequestId);
+        return begun ?? (await requestJob(context, tx, "preview.delete", subjectOf(application, preview)));
       });
       return { message: "Preview deletion request queued.", job_uuid: job.uuid };
     },
@@ -57,12 +57,12 @@ export interface PreviewContext extends Pick<UseCaseContext, "ids" | "instanceUr
  */
 export async function openPreview(
   context: PreviewContext,
-  inside: Stores,
+  tx: Stores,
   application: ApplicationRecord,
   fields: PreviewFields,
 ): Promise<PreviewRecord> {
   const { pull_request_id } = fields;
-  const before = await inside.previews.find(application.id, pull_request_id);
+  const before = await tx.previews.find(application.id, pull_request_id);
   // One that has its URL keeps it, whatever becomes of the application's.
   const claim = before?.fqdn ? undefined : claimFor(context, application, pull_request_id);
   const wanted = {
@@ -71,15 +71,15 @@ export async function openPreview(
     resourceId: application.id,
     pullRequestId: pull_request_id,
   };
-  await naming(claim, requireFreeDomains(context, inside, wanted));
-  const preview = await inside.previews.open(application.id, context.ids.uuid(), fields);
+  await naming(claim, requireFreeDomains(context, tx, wanted));
+  const preview = await tx.previews.open(application.id, context.ids.uuid(), fields);
   if (preview === undefined) {
     const message = `The preview of pull request ${pull_request_id} of application ${application.name} is being removed. Try again in a moment.`;
     throw new DomainError("resource.state", message);
   }
   // Another request for it may have been faster.
   if (claim === undefined || preview.fqdn !== null) return preview;
-  await naming(claim, claimDomains(context, inside, application.id, wanted));
+  await naming(claim, claimDomains(context, tx, application.id, wanted));
   return { ...preview, fqdn: claim.url };
 }
 
@@ -105,15 +105,15 @@ async function naming(claim: DomainClaim | undefined, work: Promise<unknown>): P
 /** Ends the deployments of a pull request and has its preview removed. `undefined` when there is nothing to remove. */
 export async function closePreview(
   context: Pick<UseCaseContext, "ids">,
-  inside: Stores,
+  tx: Stores,
   application: Pick<ApplicationRecord, "id" | "name">,
   pullRequestId: number,
 ): Promise<JobRecord | undefined> {
   const { id } = application;
-  const preview = await inside.previews.markRemoving(id, pullRequestId);
+  const preview = await tx.previews.markRemoving(id, pullRequestId);
   if (preview === undefined) return undefined;
-  await cancelDeployments(inside, (each) => each.resource_id === id && each.pull_request_id === pullRequestId);
-  return requestJob(context, inside, "preview.delete", subjectOf(application, preview));
+  await cancelDeployments(tx, (each) => each.resource_id === id && each.pull_request_id === pullRequestId);
+  return requestJob(context, tx, "preview.delete", subjectOf(application, preview));
 }
 
 const subjectOf = ({ name }: Pick<ApplicationRecord, "name">, { id, uuid, pull_request_id }: PreviewRecord) =>

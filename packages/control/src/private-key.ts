@@ -60,9 +60,9 @@ export function privateKeys({ scope, stores, ids, keys }: UseCaseContext) {
           http_basic_auth_password: sent.http_basic_auth_password ?? null,
         },
       });
-      return stores.transaction(async (inside) => {
-        await inside.privateKeys.insert({ uuid, ...fields });
-        await tell(inside, "created", { uuid, name: fields.name });
+      return stores.transaction(async (tx) => {
+        await tx.privateKeys.insert({ uuid, ...fields });
+        await emit(tx, "created", { uuid, name: fields.name });
         return { uuid };
       });
     },
@@ -75,13 +75,12 @@ export function privateKeys({ scope, stores, ids, keys }: UseCaseContext) {
       requireAbility(scope, "write");
       const text = privateKeyText(sent.private_key);
       const read = keys.read(text);
-      return stores.transaction(async (inside) => {
-        const record =
-          uuid === undefined ? await findSame(inside, read.fingerprint) : await findPrivateKey(inside, uuid);
-        const secrets = await inside.privateKeys.secrets(record.id);
+      return stores.transaction(async (tx) => {
+        const record = uuid === undefined ? await findSame(tx, read.fingerprint) : await findPrivateKey(tx, uuid);
+        const secrets = await tx.privateKeys.secrets(record.id);
         const fields = checked(changed(record, secrets, sent, { ...read, text }));
-        if ((await inside.privateKeys.update(record.uuid, fields)) === undefined) throw notFound("Private Key");
-        await tell(inside, "updated", { uuid: record.uuid, name: fields.name });
+        if ((await tx.privateKeys.update(record.uuid, fields)) === undefined) throw notFound("Private Key");
+        await emit(tx, "updated", { uuid: record.uuid, name: fields.name });
         return { uuid: record.uuid };
       });
     },
@@ -89,12 +88,12 @@ export function privateKeys({ scope, stores, ids, keys }: UseCaseContext) {
     /** @throws DomainError `private_key.in_use` */
     async delete(uuid: string): Promise<{ message: string }> {
       requireAbility(scope, "write");
-      await stores.transaction(async (inside) => {
-        const key = await findPrivateKey(inside, uuid);
-        const users = await inside.privateKeys.users(key.id);
+      await stores.transaction(async (tx) => {
+        const key = await findPrivateKey(tx, uuid);
+        const users = await tx.privateKeys.users(key.id);
         if (users.length > 0) throw keyInUse(users);
-        if (!(await inside.privateKeys.delete(uuid))) throw notFound("Private Key");
-        await tell(inside, "deleted", key);
+        if (!(await tx.privateKeys.delete(uuid))) throw notFound("Private Key");
+        await emit(tx, "deleted", key);
       });
       return { message: "Private Key deleted." };
     },
@@ -140,8 +139,5 @@ function checked(fields: PrivateKeyFields): PrivateKeyFields {
   return fields;
 }
 
-const tell = (
-  inside: Stores,
-  change: "created" | "updated" | "deleted",
-  { uuid, name }: { uuid: string; name: string },
-) => inside.events.append({ type: `private_key.${change}`, resource_uuid: uuid, payload: { name } });
+const emit = (tx: Stores, change: "created" | "updated" | "deleted", { uuid, name }: { uuid: string; name: string }) =>
+  tx.events.append({ type: `private_key.${change}`, resource_uuid: uuid, payload: { name } });

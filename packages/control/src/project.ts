@@ -37,21 +37,21 @@ export function projects({ scope, stores, ids }: UseCaseContext) {
     /** Makes its first environment too. */
     async create({ name, description = null }: ProjectCreate): Promise<{ uuid: string }> {
       requireAbility(scope, "write");
-      return stores.transaction(async (inside) => {
-        const project = await inside.projects.insert({ uuid: ids.uuid(), name, description });
+      return stores.transaction(async (tx) => {
+        const project = await tx.projects.insert({ uuid: ids.uuid(), name, description });
         const first = { uuid: ids.uuid(), project_id: project.id, name: FIRST_ENVIRONMENT, description: null };
-        await inside.environments.insert(first);
-        await inside.events.append({ type: "project.created", resource_uuid: project.uuid, payload: { name } });
+        await tx.environments.insert(first);
+        await tx.events.append({ type: "project.created", resource_uuid: project.uuid, payload: { name } });
         return { uuid: project.uuid };
       });
     },
 
     async update(uuid: string, { name, description }: ProjectUpdate): Promise<Omit<ProjectSummary, "id">> {
       requireAbility(scope, "write");
-      return stores.transaction(async (inside) => {
-        const project = await inside.projects.update(uuid, { name: name ?? undefined, description });
+      return stores.transaction(async (tx) => {
+        const project = await tx.projects.update(uuid, { name: name ?? undefined, description });
         if (project === undefined) throw notFound("Project");
-        await inside.events.append({ type: "project.updated", resource_uuid: uuid, payload: { name: project.name } });
+        await tx.events.append({ type: "project.updated", resource_uuid: uuid, payload: { name: project.name } });
         return { uuid, name: project.name, description: project.description };
       });
     },
@@ -59,12 +59,12 @@ export function projects({ scope, stores, ids }: UseCaseContext) {
     /** @throws DomainError `resource.in_use` */
     async delete(uuid: string): Promise<{ message: string }> {
       requireAbility(scope, "write");
-      await stores.transaction(async (inside) => {
-        const { name } = await findProject(inside, uuid);
-        if (!(await inside.projects.deleteIfEmpty(uuid))) {
+      await stores.transaction(async (tx) => {
+        const { name } = await findProject(tx, uuid);
+        if (!(await tx.projects.deleteIfEmpty(uuid))) {
           throw new DomainError("resource.in_use", "Project has resources, so it cannot be deleted.");
         }
-        await inside.events.append({ type: "project.deleted", resource_uuid: uuid, payload: { name } });
+        await tx.events.append({ type: "project.deleted", resource_uuid: uuid, payload: { name } });
       });
       return { message: "Project deleted." };
     },

@@ -36,10 +36,10 @@ export function registries({ scope, stores, ids }: UseCaseContext) {
     /** @throws DomainError `resource.already_exists` */
     async create({ description = null, name, ...sent }: RegistryCreate): Promise<{ uuid: string }> {
       requireAbility(scope, "write");
-      return stores.transaction(async (inside) => {
+      return stores.transaction(async (tx) => {
         const fields = { ...sent, name: name ?? sent.address, description };
-        const { uuid, address } = await unlessTaken(inside.registries.insert(ids.uuid(), fields));
-        await inside.events.append({ type: "registry.created", resource_uuid: uuid, payload: { address } });
+        const { uuid, address } = await unlessTaken(tx.registries.insert(ids.uuid(), fields));
+        await tx.events.append({ type: "registry.created", resource_uuid: uuid, payload: { address } });
         return { uuid };
       });
     },
@@ -47,10 +47,10 @@ export function registries({ scope, stores, ids }: UseCaseContext) {
     /** @throws DomainError `resource.already_exists` */
     async update(uuid: string, change: RegistryUpdate): Promise<{ uuid: string }> {
       requireAbility(scope, "write");
-      return stores.transaction(async (inside) => {
-        const changed = await unlessTaken(inside.registries.update(uuid, change));
+      return stores.transaction(async (tx) => {
+        const changed = await unlessTaken(tx.registries.update(uuid, change));
         if (changed === undefined) throw notFound(THING);
-        await inside.events.append({
+        await tx.events.append({
           type: "registry.updated",
           resource_uuid: uuid,
           payload: { address: changed.address, fields: Object.keys(change).sort() },
@@ -61,10 +61,10 @@ export function registries({ scope, stores, ids }: UseCaseContext) {
 
     async delete(uuid: string): Promise<{ message: string }> {
       requireAbility(scope, "write");
-      await stores.transaction(async (inside) => {
-        const { address } = await findRegistry(inside, uuid);
-        if (!(await inside.registries.delete(uuid))) throw notFound(THING);
-        await inside.events.append({ type: "registry.deleted", resource_uuid: uuid, payload: { address } });
+      await stores.transaction(async (tx) => {
+        const { address } = await findRegistry(tx, uuid);
+        if (!(await tx.registries.delete(uuid))) throw notFound(THING);
+        await tx.events.append({ type: "registry.deleted", resource_uuid: uuid, payload: { address } });
       });
       return { message: "Registry deleted." };
     },

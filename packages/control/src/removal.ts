@@ -8,26 +8,26 @@ type Context = Pick<UseCaseContext, "ids">;
 /** Marks a resource for removal, which the worker carries out. Asking again changes nothing. */
 export async function requestRemoval(
   context: Context,
-  inside: Stores,
+  tx: Stores,
   resource: ResourceRecord,
   flags: RemovalFlags,
 ): Promise<JobRecord> {
-  if (await inside.resources.markRemoving(resource.id, flags)) {
-    await cancelDeployments(inside, ({ resource_id }) => resource_id === resource.id);
+  if (await tx.resources.markRemoving(resource.id, flags)) {
+    await cancelDeployments(tx, ({ resource_id }) => resource_id === resource.id);
   }
-  return requestJob(context, inside, "resource.delete", { ...resource, type: resource.kind });
+  return requestJob(context, tx, "resource.delete", { ...resource, type: resource.kind });
 }
 
 /** The same for all resources of a server that nothing can be created on any more. */
 export async function requestRemovalOfAll(
   { ids }: Context,
-  inside: Stores,
+  tx: Stores,
   server: ServerRecord,
   flags: RemovalFlags,
 ): Promise<void> {
-  const resources = await inside.resources.markRemovingOn(server.id, flags);
-  await cancelDeployments(inside, ({ server_id }) => server_id === server.id);
-  await inside.jobs.request(
+  const resources = await tx.resources.markRemovingOn(server.id, flags);
+  await cancelDeployments(tx, ({ server_id }) => server_id === server.id);
+  await tx.jobs.request(
     resources.map((resource) => ({
       uuid: ids.uuid(),
       type: "resource.delete",
@@ -38,7 +38,7 @@ export async function requestRemovalOfAll(
 
 type Deployment = Pick<DeploymentRecord, "resource_id" | "server_id" | "pull_request_id">;
 
-export async function cancelDeployments(inside: Stores, isMeant: (deployment: Deployment) => boolean): Promise<void> {
-  const { items } = await inside.deployments.listActive();
-  for (const deployment of items) if (isMeant(deployment)) await inside.deployments.requestCancel(deployment.uuid);
+export async function cancelDeployments(tx: Stores, isMeant: (deployment: Deployment) => boolean): Promise<void> {
+  const { items } = await tx.deployments.listActive();
+  for (const deployment of items) if (isMeant(deployment)) await tx.deployments.requestCancel(deployment.uuid);
 }

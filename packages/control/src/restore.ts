@@ -13,7 +13,7 @@ import { requireAbility } from "@berth/core/team";
 import { cancelBackupRun } from "./backup-cancel.ts";
 import type { UseCaseContext } from "./context.ts";
 import { findDatabase, findDatabaseAlone } from "./database-answer.ts";
-import { tellOfResource } from "./event.ts";
+import { emitResourceEvent } from "./event.ts";
 import { requireEngineFor } from "./lifecycle.ts";
 import { mapPage } from "./page.ts";
 
@@ -29,18 +29,18 @@ export function restores(context: UseCaseContext) {
   const { scope, stores, ids, clock } = context;
 
   async function request(
-    inside: Stores,
+    tx: Stores,
     kind: RestoreKind,
     { source, target, execution, database_name }: Wanted,
   ): Promise<{ uuid: string }> {
-    await requireEngineFor(context, inside, target);
-    const restore = await inside.restores.insert({
+    await requireEngineFor(context, tx, target);
+    const restore = await tx.restores.insert({
       ...{ uuid: ids.uuid(), kind, database_name, backup_execution_id: execution.id },
       ...{ resource_id: source.id, target_resource_id: target.id },
     });
     if (restore === undefined)
       throw new DomainError("resource.state", `A ${kind} of this database is running already.`);
-    await tellOfResource(inside, target, "resource.restore_requested", { kind, restore: restore.uuid });
+    await emitResourceEvent(tx, target, "resource.restore_requested", { kind, restore: restore.uuid });
     return { uuid: restore.uuid };
   }
 
@@ -63,11 +63,11 @@ export function restores(context: UseCaseContext) {
     /** @throws DomainError `request.invalid`, `resource.state`, `engine.unsupported` */
     async restore(ref: BackupRef, sent: RestoreCreate): Promise<{ uuid: string; message: string }> {
       requireAbility(scope, "write");
-      const { uuid } = await stores.transaction(async (inside) => {
-        const { source, execution } = await findBackup(inside, ref);
-        const target = await targetOf(inside, source, sent);
+      const { uuid } = await stores.transaction(async (tx) => {
+        const { source, execution } = await findBackup(tx, ref);
+        const target = await targetOf(tx, source, sent);
         requireRestorable(execution);
-        return request(inside, "restore", {
+        return request(tx, "restore", {
           source,
           target,
           execution,
@@ -93,11 +93,11 @@ export function restores(context: UseCaseContext) {
     /** @throws DomainError `resource.state`, `engine.unsupported` */
     async drill(ref: BackupRef): Promise<{ uuid: string; message: string }> {
       requireAbility(scope, "write");
-      const { uuid } = await stores.transaction(async (inside) => {
-        const { source, execution } = await findBackup(inside, ref);
+      const { uuid } = await stores.transaction(async (tx) => {
+        const { source, execution } = await findBackup(tx, ref);
         requireRestorable(execution);
         const { database_name } = execution;
-        return request(inside, "drill", { source, target: source, execution, database_name });
+        return request(tx, "drill", { source, target: source, execution, database_name });
       });
       return { uuid, message: "Restore drill request queued." };
     },
@@ -111,11 +111,11 @@ interface Wanted {
   readonly database_name: string | null;
 }
 
-async function findBackup(inside: Stores, { uuid, scheduled_backup_uuid, execution_uuid }: BackupRef) {
-  const source = await findDatabaseAlone(inside, uuid);
-  const schedule = await inside.backups.find(source.id, scheduled_backup_uuid);
+async function findBackup(tx: Stores, { uuid, scheduled_backup_uuid, execution_uuid }: BackupRef) {
+  const source = await findDatabaseAlone(tx, uuid);
+  const schedule = await tx.backups.find(source.id, scheduled_backup_uuid);
   if (schedule === undefined) throw notFound("Backup configuration");
-  const execution = await inside.backups.findExecution(schedule.id, execution_uuid);
+  const execution = await tx.backups.findExecution(schedule.id, execution_uuid);
   if (execution === undefined) throw notFound("Backup execution");
   return { source, execution };
 }
@@ -127,12 +127,12 @@ function requireRestorable(execution: BackupExecutionRecord): void {
 }
 
 async function targetOf(
-  inside: Stores,
+  tx: Stores,
   source: DatabaseRecord,
   { target_database_uuid }: RestoreCreate,
 ): Promise<DatabaseRecord> {
   if (target_database_uuid === undefined || target_database_uuid === source.uuid) return source;
-  const target = await inside.databases.find(target_database_uuid);
+  const target = await tx.databases.find(target_database_uuid);
   if (target === undefined) throw invalid({ target_database_uuid: ["The team has no such database."] });
   if (target.engine !== source.engine) {
     throw invalid({ target_database_uuid: [`It must be of the same engine: ${source.engine}.`] });

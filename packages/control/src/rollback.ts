@@ -10,7 +10,7 @@ import type { ApplicationRecord, KeptBuild, Stores } from "@berth/core/ports";
 import { requireAbility } from "@berth/core/team";
 import { findApplication } from "./application.ts";
 import type { UseCaseContext } from "./context.ts";
-import { applicationWish, requestDeployment } from "./deployment-request.ts";
+import { applicationRequest, requestDeployment } from "./deployment-request.ts";
 import type { DeploymentStarted } from "./lifecycle.ts";
 
 /** Taking an application back to a build that its server keeps. */
@@ -26,13 +26,13 @@ export function rollbacks(context: UseCaseContext) {
     /** @throws DomainError `queue.full`, `engine.unsupported`, `resource.state` */
     async rollBack(uuid: string, { commit }: ApplicationRollback): Promise<DeploymentStarted> {
       requireAbility(scope, "deploy");
-      return stores.transaction(async (inside) => {
-        const application = await findApplication(inside, uuid);
-        await requireKeptBuilds(context, inside, application);
-        const builds = await inside.releases.builds(application.id);
+      return stores.transaction(async (tx) => {
+        const application = await findApplication(tx, uuid);
+        await requireKeptBuilds(context, tx, application);
+        const builds = await tx.releases.builds(application.id);
         const rollbackTo = findBuild(builds, commit);
         if (rollbackTo === undefined) throw invalid({ commit: [notKept(commit, builds)] });
-        const { deployment } = await requestDeployment(context, inside, applicationWish(application, { rollbackTo }));
+        const { deployment } = await requestDeployment(context, tx, applicationRequest(application, { rollbackTo }));
         return { message: "Rollback deployment queued.", deployment_uuid: deployment.uuid };
       });
     },
@@ -41,10 +41,10 @@ export function rollbacks(context: UseCaseContext) {
 
 async function requireKeptBuilds(
   { engineFor }: Pick<UseCaseContext, "engineFor">,
-  inside: Stores,
+  tx: Stores,
   { server_id }: ApplicationRecord,
 ): Promise<void> {
-  const server = await inside.servers.findById(server_id);
+  const server = await tx.servers.findById(server_id);
   if (server === undefined) throw notFound("Server");
   const engine = await engineFor(server);
   if (engine.capabilities.images) return;

@@ -42,19 +42,19 @@ export function s3Storages({ scope, stores, ids, objectStorage }: UseCaseContext
 
     async create({ description = null, is_usable = false, ...sent }: S3StorageCreate): Promise<{ uuid: string }> {
       requireAbility(scope, "write");
-      return stores.transaction(async (inside) => {
-        const { uuid, name } = await inside.s3Storages.insert(ids.uuid(), { ...sent, description, is_usable });
-        await inside.events.append({ type: "s3_storage.created", resource_uuid: uuid, payload: { name } });
+      return stores.transaction(async (tx) => {
+        const { uuid, name } = await tx.s3Storages.insert(ids.uuid(), { ...sent, description, is_usable });
+        await tx.events.append({ type: "s3_storage.created", resource_uuid: uuid, payload: { name } });
         return { uuid };
       });
     },
 
     async update(uuid: string, change: S3StorageUpdate): Promise<{ uuid: string }> {
       requireAbility(scope, "write");
-      return stores.transaction(async (inside) => {
-        const changed = await inside.s3Storages.update(uuid, change);
+      return stores.transaction(async (tx) => {
+        const changed = await tx.s3Storages.update(uuid, change);
         if (changed === undefined) throw notFound(THING);
-        await inside.events.append({
+        await tx.events.append({
           type: "s3_storage.updated",
           resource_uuid: uuid,
           payload: { name: changed.name, fields: Object.keys(change).sort() },
@@ -75,9 +75,9 @@ export function s3Storages({ scope, stores, ids, objectStorage }: UseCaseContext
         signal: AbortSignal.timeout(PROBE_MS_MAX),
       });
       const valid = problem === undefined;
-      await stores.transaction(async (inside) => {
-        if ((await inside.s3Storages.update(uuid, { is_usable: valid })) === undefined) throw notFound(THING);
-        await inside.events.append({
+      await stores.transaction(async (tx) => {
+        if ((await tx.s3Storages.update(uuid, { is_usable: valid })) === undefined) throw notFound(THING);
+        await tx.events.append({
           type: "s3_storage.validated",
           resource_uuid: uuid,
           payload: { name: storage.name, valid },
@@ -89,10 +89,10 @@ export function s3Storages({ scope, stores, ids, objectStorage }: UseCaseContext
     /** @throws DomainError `resource.in_use` */
     async delete(uuid: string): Promise<{ message: string }> {
       requireAbility(scope, "write");
-      await stores.transaction(async (inside) => {
-        const { name } = await findS3Storage(inside, uuid);
-        if (!(await inside.s3Storages.deleteIfUnused(uuid))) throw inUse();
-        await inside.events.append({ type: "s3_storage.deleted", resource_uuid: uuid, payload: { name } });
+      await stores.transaction(async (tx) => {
+        const { name } = await findS3Storage(tx, uuid);
+        if (!(await tx.s3Storages.deleteIfUnused(uuid))) throw inUse();
+        await tx.events.append({ type: "s3_storage.deleted", resource_uuid: uuid, payload: { name } });
       });
       return { message: "S3 storage deleted." };
     },

@@ -13,8 +13,8 @@ import {
   type TaskOwnerRef,
 } from "@berth/core/schedule";
 import { requireAbility } from "@berth/core/team";
-import { findResource, findResourceAlone, requireRoom, type UseCaseContext } from "./context.ts";
-import { tellOfResource } from "./event.ts";
+import { findResource, findResourceForUpdate, requireRoom, type UseCaseContext } from "./context.ts";
+import { emitResourceEvent } from "./event.ts";
 import { mapPage } from "./page.ts";
 import { requireTaskContainer } from "./task-container.ts";
 
@@ -30,12 +30,12 @@ export function scheduledTasks({ scope, stores, ids, clock }: UseCaseContext) {
     /** @throws DomainError `request.invalid`, also for a container that its owner does not have */
     async create(ref: TaskOwnerRef, sent: ScheduledTaskCreate): Promise<ScheduledTask> {
       requireAbility(scope, "write");
-      return stores.transaction(async (inside) => {
-        const owner = await findResourceAlone(inside, ref);
-        requireRoom(await inside.scheduledTasks.list(owner.id, { take: 0 }), SCHEDULED_TASKS_MAX, "scheduled tasks");
-        await requireTaskContainer(inside, owner, sent.container);
-        const made = await inside.scheduledTasks.insert(owner.id, ids.uuid(), newScheduledTask(sent));
-        await tellOfResource(inside, owner, "resource.scheduled_tasks_changed", { created: made.uuid });
+      return stores.transaction(async (tx) => {
+        const owner = await findResourceForUpdate(tx, ref);
+        requireRoom(await tx.scheduledTasks.list(owner.id, { take: 0 }), SCHEDULED_TASKS_MAX, "scheduled tasks");
+        await requireTaskContainer(tx, owner, sent.container);
+        const made = await tx.scheduledTasks.insert(owner.id, ids.uuid(), newScheduledTask(sent));
+        await emitResourceEvent(tx, owner, "resource.scheduled_tasks_changed", { created: made.uuid });
         return scheduledTaskView(made);
       });
     },
@@ -45,12 +45,12 @@ export function scheduledTasks({ scope, stores, ids, clock }: UseCaseContext) {
       if (Object.values(sent).every((value) => value === undefined)) {
         throw invalid({ _: ["At least one field must be provided."] });
       }
-      return stores.transaction(async (inside) => {
-        const owner = await findResource(inside, ref);
-        const changed = await inside.scheduledTasks.update(owner.id, taskUuid, sent);
+      return stores.transaction(async (tx) => {
+        const owner = await findResource(tx, ref);
+        const changed = await tx.scheduledTasks.update(owner.id, taskUuid, sent);
         if (changed === undefined) throw notFound(THING);
-        await requireTaskContainer(inside, owner, sent.container);
-        await tellOfResource(inside, owner, "resource.scheduled_tasks_changed", { updated: taskUuid });
+        await requireTaskContainer(tx, owner, sent.container);
+        await emitResourceEvent(tx, owner, "resource.scheduled_tasks_changed", { updated: taskUuid });
         return scheduledTaskView(changed);
       });
     },
@@ -58,10 +58,10 @@ export function scheduledTasks({ scope, stores, ids, clock }: UseCaseContext) {
     /** With its executions. */
     async delete(ref: TaskOwnerRef, taskUuid: string): Promise<{ message: string }> {
       requireAbility(scope, "write");
-      await stores.transaction(async (inside) => {
-        const owner = await findResource(inside, ref);
-        if (!(await inside.scheduledTasks.delete(owner.id, taskUuid))) throw notFound(THING);
-        await tellOfResource(inside, owner, "resource.scheduled_tasks_changed", { deleted: taskUuid });
+      await stores.transaction(async (tx) => {
+        const owner = await findResource(tx, ref);
+        if (!(await tx.scheduledTasks.delete(owner.id, taskUuid))) throw notFound(THING);
+        await emitResourceEvent(tx, owner, "resource.scheduled_tasks_changed", { deleted: taskUuid });
       });
       return { message: "Scheduled task deleted." };
     },
@@ -72,10 +72,10 @@ export function scheduledTasks({ scope, stores, ids, clock }: UseCaseContext) {
      */
     async run(ref: TaskOwnerRef, taskUuid: string): Promise<ScheduledTaskRun> {
       requireAbility(scope, "write");
-      return stores.transaction(async (inside) => {
-        const owner = await findResource(inside, ref);
+      return stores.transaction(async (tx) => {
+        const owner = await findResource(tx, ref);
         const asked = { uuid: ids.uuid(), at: clock.now() };
-        const execution = await inside.scheduledTasks.request(owner.id, taskUuid, asked);
+        const execution = await tx.scheduledTasks.request(owner.id, taskUuid, asked);
         if (execution === undefined) throw new DomainError("resource.already_running", RUNNING);
         return { message: "Scheduled task execution queued.", execution_uuid: execution.uuid };
       });

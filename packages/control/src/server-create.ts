@@ -22,32 +22,32 @@ export type ServerDraft = Omit<NewServer, "engine" | "settings" | "name" | "prox
  */
 export async function createServer(
   context: Pick<UseCaseContext, "ids" | "teamServersMax">,
-  inside: Stores,
+  tx: Stores,
   draft: ServerDraft,
 ): Promise<ServerRecord> {
   const { name, proxy_type, settings = {}, isValidatedAtOnce, ...columns } = draft;
-  if (context.teamServersMax !== null) await inside.teams.alone();
-  await requireRoom(context, inside);
-  await requireFreeAddress(inside, draft.ip);
-  const server = await inside.servers.insert({
+  if (context.teamServersMax !== null) await tx.teams.alone();
+  await requireRoom(context, tx);
+  await requireFreeAddress(tx, draft.ip);
+  const server = await tx.servers.insert({
     ...columns,
     name: name ?? generatedName(draft.uuid),
     engine: "docker",
     proxy_type: (proxy_type ?? "traefik").toUpperCase(),
     settings: ServerSettings.parse(settings),
   });
-  await inside.destinations.insert({
+  await tx.destinations.insert({
     uuid: context.ids.uuid(),
     server_id: server.id,
     name: FIRST_NETWORK,
     network: FIRST_NETWORK,
   });
-  await inside.events.append({
+  await tx.events.append({
     type: "server.created",
     resource_uuid: server.uuid,
     payload: { server_name: server.name },
   });
-  if (isValidatedAtOnce) await requestValidation(context, inside, server);
+  if (isValidatedAtOnce) await requestValidation(context, tx, server);
   return server;
 }
 
@@ -84,11 +84,11 @@ export async function requireMayReach(
  */
 export async function requestInstallation(
   context: Pick<UseCaseContext, "ids">,
-  inside: Stores,
+  tx: Stores,
   server: ServerRecord,
 ): Promise<JobRecord> {
   if (server.engine === "docker" && !isOwnMachine(server)) {
-    return await requestJob(context, inside, "server.install_engine", { ...server, type: "server" });
+    return await requestJob(context, tx, "server.install_engine", { ...server, type: "server" });
   }
   throw new DomainError("engine.unsupported", "Validation failed.", {
     fields: { install_engine: ["Berth installs Docker on servers that it reaches over SSH only."] },
@@ -98,10 +98,10 @@ export async function requestInstallation(
 /** The worker validates it; while it does, asking again changes nothing. */
 export async function requestValidation(
   context: Pick<UseCaseContext, "ids">,
-  inside: Stores,
+  tx: Stores,
   server: ServerRecord,
 ): Promise<JobRecord> {
-  const job = await requestJob(context, inside, "server.validate", { ...server, type: "server" });
-  if (job.status === "queued") await inside.servers.update(server.uuid, { is_validating: true, validation_logs: null });
+  const job = await requestJob(context, tx, "server.validate", { ...server, type: "server" });
+  if (job.status === "queued") await tx.servers.update(server.uuid, { is_validating: true, validation_logs: null });
   return job;
 }

@@ -19,12 +19,12 @@ export function serverProxies(context: UseCaseContext) {
   /** What is asked for last holds, whichever of two jobs is done first. */
   const request = async (uuid: string, { type, isStopped, message }: Action): Promise<JobStarted> => {
     requireAbility(scope, "write");
-    const job = await stores.transaction(async (inside) => {
-      const server = await findServer(inside, uuid);
+    const job = await stores.transaction(async (tx) => {
+      const server = await findServer(tx, uuid);
       requireStaying(server);
       requireContainer(server);
-      await inside.servers.update(uuid, { is_proxy_stopped: isStopped });
-      return await requestJob(context, inside, type, { ...server, type: "server" });
+      await tx.servers.update(uuid, { is_proxy_stopped: isStopped });
+      return await requestJob(context, tx, type, { ...server, type: "server" });
     });
     return { message, job_uuid: job.uuid };
   };

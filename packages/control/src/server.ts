@@ -82,9 +82,9 @@ export function servers(context: UseCaseContext) {
     async create(sent: ServerCreate): Promise<{ uuid: string }> {
       requireAbility(scope, "write");
       await requireMayReach(context, sent.ip);
-      return stores.transaction(async (inside) => {
-        const key = await findKey(inside, sent.private_key_uuid);
-        const server = await createServer(context, inside, {
+      return stores.transaction(async (tx) => {
+        const key = await findKey(tx, sent.private_key_uuid);
+        const server = await createServer(context, tx, {
           uuid: ids.uuid(),
           name: sent.name ?? null,
           description: sent.description ?? null,
@@ -109,16 +109,16 @@ export function servers(context: UseCaseContext) {
       requireAbility(scope, "write");
       const { ip: ipNow } = await findServer(stores, uuid);
       if (sent.ip && sent.ip !== ipNow) await requireMayReach(context, sent.ip);
-      await stores.transaction(async (inside) => {
-        const key = sent.private_key_uuid ? await findKey(inside, sent.private_key_uuid) : undefined;
-        const server = await findServer(inside, uuid);
+      await stores.transaction(async (tx) => {
+        const key = sent.private_key_uuid ? await findKey(tx, sent.private_key_uuid) : undefined;
+        const server = await findServer(tx, uuid);
         requireStaying(server);
         refuseForLocal(server, sent);
         const ip = sent.ip ?? server.ip;
         const hasMoved = ip !== server.ip;
-        if (hasMoved) await requireFreeAddress(inside, ip);
+        if (hasMoved) await requireFreeAddress(tx, ip);
         const port = sent.port ?? server.port;
-        const updated = await inside.servers.update(uuid, {
+        const updated = await tx.servers.update(uuid, {
           name: sent.name ?? server.name,
           description: sent.description === undefined ? server.description : sent.description,
           ip,
@@ -132,8 +132,8 @@ export function servers(context: UseCaseContext) {
           ...proxyChange(server, sent),
           settings: serverSettingsChange(sent),
         });
-        await inside.events.append({ type: "server.updated", resource_uuid: uuid, payload: {} });
-        if (sent.instant_validate && updated) await requestValidation(context, inside, updated);
+        await tx.events.append({ type: "server.updated", resource_uuid: uuid, payload: {} });
+        if (sent.instant_validate && updated) await requestValidation(context, tx, updated);
       });
       return { uuid };
     },
@@ -144,10 +144,10 @@ export function servers(context: UseCaseContext) {
      */
     async validate(uuid: string, { install_engine }: ServerValidate = {}): Promise<JobStarted> {
       requireAbility(scope, "write");
-      const job = await stores.transaction(async (inside) => {
-        const server = await findServer(inside, uuid);
+      const job = await stores.transaction(async (tx) => {
+        const server = await findServer(tx, uuid);
         requireStaying(server);
-        return await (install_engine ? requestInstallation : requestValidation)(context, inside, server);
+        return await (install_engine ? requestInstallation : requestValidation)(context, tx, server);
       });
       return { message: install_engine ? "Installation started." : "Validation started.", job_uuid: job.uuid };
     },
@@ -158,16 +158,16 @@ export function servers(context: UseCaseContext) {
      */
     async delete(uuid: string, { force = false }: { force?: boolean | undefined }): Promise<JobStarted> {
       requireAbility(scope, "write");
-      const job = await stores.transaction(async (inside) => {
-        const server = await inside.servers.findAlone(uuid);
+      const job = await stores.transaction(async (tx) => {
+        const server = await tx.servers.findAlone(uuid);
         if (server === undefined) throw notFound("Server");
         if (isOwnMachine(server)) throw new DomainError("resource.in_use", "Local server cannot be deleted.");
         // What is being removed already holds nothing up: the server goes after it.
-        if (!force && (await inside.resources.hasStaying(server.id))) throw hasResources(server);
-        if (await inside.servers.markRemoving(server.id)) {
-          await requestRemovalOfAll(context, inside, server, removalFlags({}));
+        if (!force && (await tx.resources.hasStaying(server.id))) throw hasResources(server);
+        if (await tx.servers.markRemoving(server.id)) {
+          await requestRemovalOfAll(context, tx, server, removalFlags({}));
         }
-        return requestJob(context, inside, "server.delete", { ...server, type: "server" });
+        return requestJob(context, tx, "server.delete", { ...server, type: "server" });
       });
       return {
         message: force ? "Server and its resources are queued for deletion." : "Server deleted.",

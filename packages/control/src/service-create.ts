@@ -57,8 +57,8 @@ async function create(
   const uuid = ids.uuid();
   const { connect_to_docker_network, is_container_label_escape_enabled } = sent;
   const settings = ServiceSettings.parse({ connect_to_docker_network, is_container_label_escape_enabled });
-  return stores.transaction(async (inside) => {
-    const service = await inside.services.insert({
+  return stores.transaction(async (tx) => {
+    const service = await tx.services.insert({
       uuid,
       environment_id: environment.id,
       server_id: server.id,
@@ -73,8 +73,8 @@ async function create(
       },
     });
     const definition = { compose, isNewCompose: true, requested, isForced };
-    const { containers, overridden } = await applyDefinition(context, inside, service, server, definition);
-    if (sent.instant_deploy) await recordStarter(context).start(inside, service, {});
+    const { containers, overridden } = await applyDefinition(context, tx, service, server, definition);
+    if (sent.instant_deploy) await recordStarter(context).start(tx, service, {});
     return {
       uuid,
       domains: serviceUrls(containers),

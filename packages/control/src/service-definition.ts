@@ -1,6 +1,6 @@
 import { invalid } from "@berth/core";
 import { type DomainConflict, isLocalHost, parseUrlList } from "@berth/core/application";
-import { type Compose, composeStorages, containerPort, hostPowers, namedElsewhere } from "@berth/core/compose";
+import { type Compose, composeStorages, containerPort, externalReferences, hostPowers } from "@berth/core/compose";
 import { foreignNames, uuidIn } from "@berth/core/deploy";
 import type { ServerRecord, ServiceContainerRecord, ServiceRecord, StorageRecord, Stores } from "@berth/core/ports";
 import { isOwnMachine } from "@berth/core/server";
@@ -38,18 +38,18 @@ export interface Applied {
  */
 export async function applyDefinition(
   context: UseCaseContext,
-  inside: Stores,
+  tx: Stores,
   service: Pick<ServiceRecord, "id" | "uuid">,
   server: ServerRecord,
   definition: Definition,
 ): Promise<Applied> {
   const { compose, isNewCompose } = definition;
-  const before = await inside.services.containers([service.id]);
+  const before = await tx.services.containers([service.id]);
   const containers = isNewCompose
-    ? await inside.services.saveContainers(service.id, containerFields(context, compose))
+    ? await tx.services.saveContainers(service.id, containerFields(context, compose))
     : before;
-  const { items: existing } = await inside.envs.list(service.id);
-  const { items: existingStorages } = await inside.storages.list(service.id);
+  const { items: existing } = await tx.envs.list(service.id);
+  const { items: existingStorages } = await tx.storages.list(service.id);
   const keys = new Set(existing.map(({ key }) => key));
   const current = currentClaims(before);
   const plan = planUrls(
@@ -62,7 +62,7 @@ export async function applyDefinition(
       isNamedBefore: (name) => keys.has(`SERVICE_URL_${name}`) || keys.has(`SERVICE_FQDN_${name}`),
     },
   );
-  const overridden = await claimUrls(context, inside, service.id, containers, plan.claims, definition.isForced);
+  const overridden = await claimUrls(context, tx, service.id, containers, plan.claims, definition.isForced);
   const variables = planVariables({
     variables: compose.variables,
     existing,
@@ -71,11 +71,11 @@ export async function applyDefinition(
     now: context.clock.now(),
     isNewCompose,
   });
-  await write(context, inside.envs, service.id, variables);
+  await write(context, tx.envs, service.id, variables);
   const storages = isNewCompose ? storagePlan(service, definition, existingStorages) : NO_CHANGE;
-  await write(context, inside.storages, service.id, storages);
+  await write(context, tx.storages, service.id, storages);
   return {
-    containers: await inside.services.containers([service.id]),
+    containers: await tx.services.containers([service.id]),
     overridden,
     plan: {
       urls: plan,
@@ -131,7 +131,7 @@ const containerFields = ({ ids }: UseCaseContext, { containers, urls }: Compose)
 
 async function claimUrls(
   context: UseCaseContext,
-  inside: Stores,
+  tx: Stores,
   serviceId: number,
   containers: readonly ServiceContainerRecord[],
   wanted: ContainerClaims,
@@ -143,8 +143,8 @@ async function claimUrls(
     (wanted.get(name) ?? []).map((claim) => ({ ...claim, service_container_id: id })),
   );
   const claimed = { claims, isForced, resourceId: serviceId, containerIds: changed.map(({ id }) => id) };
-  await requireFreeDomains(context, inside, claimed);
-  return claimDomains(context, inside, serviceId, claimed);
+  await requireFreeDomains(context, tx, claimed);
+  return claimDomains(context, tx, serviceId, claimed);
 }
 
 interface Children<Fields> {
@@ -195,7 +195,7 @@ export async function requireOwnNames(
   { document }: Compose,
   sent: { readonly docker_compose?: string | null | undefined },
 ): Promise<void> {
-  const named = namedElsewhere(document);
+  const named = externalReferences(document);
   const uuids = named.flatMap(({ name }) => uuidIn(name) ?? []);
   if (uuids.length === 0) return;
   const own = await stores.resources.ownAmong(uuids);

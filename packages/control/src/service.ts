@@ -17,7 +17,7 @@ import {
 } from "@berth/core/service";
 import { requireAbility } from "@berth/core/team";
 import type { UseCaseContext } from "./context.ts";
-import { tellOfResource } from "./event.ts";
+import { emitResourceEvent } from "./event.ts";
 import { recordStarter } from "./lifecycle.ts";
 import { serviceViews } from "./service-answer.ts";
 import { createService } from "./service-create.ts";
@@ -81,15 +81,15 @@ async function update(context: UseCaseContext, uuid: string, sent: ServiceUpdate
     await requireHostAccess(context, server, changed);
     await requireOwnNames(stores, changed, sent);
   }
-  const change = async (inside: Stores): Promise<SavedService> => {
-    const before = sent.dry_run ? await storedCompose(inside, await findService(inside, uuid)) : undefined;
+  const change = async (tx: Stores): Promise<SavedService> => {
+    const before = sent.dry_run ? await storedCompose(tx, await findService(tx, uuid)) : undefined;
     // First, so that the next change of this service waits and reads what this one made.
-    const service = await inside.services.update(id, changeOf(sent));
+    const service = await tx.services.update(id, changeOf(sent));
     if (service === undefined) throw notFound("Service");
-    const { containers, overridden, plan } = await redefine(context, inside, service, server, sent, changed);
+    const { containers, overridden, plan } = await redefine(context, tx, service, server, sent, changed);
     const hasNewSettings = Object.keys(changeOf(sent).settings).length > 0;
-    await tellOfResource(inside, service, "resource.updated", { fields: Object.keys(sent).sort() });
-    if (sent.instant_deploy && !sent.dry_run) await recordStarter(context).start(inside, service, {});
+    await emitResourceEvent(tx, service, "resource.updated", { fields: Object.keys(sent).sort() });
+    if (sent.instant_deploy && !sent.dry_run) await recordStarter(context).start(tx, service, {});
     return {
       uuid,
       domains: serviceUrls(containers),
@@ -101,12 +101,12 @@ async function update(context: UseCaseContext, uuid: string, sent: ServiceUpdate
 }
 
 /** Does the work and undoes it: what it answers is what it would have done. */
-async function rehearse<T>(stores: Stores, work: (inside: Stores) => Promise<T>): Promise<T> {
+async function rehearse<T>(stores: Stores, work: (tx: Stores) => Promise<T>): Promise<T> {
   const undone = new Error("A rehearsal is undone.");
   let outcome: { readonly value: T } | undefined;
   try {
-    await stores.transaction(async (inside) => {
-      outcome = { value: await work(inside) };
+    await stores.transaction(async (tx) => {
+      outcome = { value: await work(tx) };
       throw undone;
     });
   } catch (error) {
@@ -118,7 +118,7 @@ async function rehearse<T>(stores: Stores, work: (inside: Stores) => Promise<T>)
 
 async function redefine(
   context: UseCaseContext,
-  inside: Stores,
+  tx: Stores,
   service: ServiceRecord,
   server: ServerRecord,
   sent: ServiceUpdate,
@@ -127,15 +127,15 @@ async function redefine(
   const hasUrls = (sent.urls ?? []).length > 0;
   const isRendered = changed !== undefined || Object.keys(changeOf(sent).settings).length > 0;
   if (!hasUrls && !isRendered) {
-    const existing = sent.dry_run ? (await inside.envs.list(service.id)).items : [];
-    return nothingApplied(await inside.services.containers([service.id]), existing);
+    const existing = sent.dry_run ? (await tx.envs.list(service.id)).items : [];
+    return nothingApplied(await tx.services.containers([service.id]), existing);
   }
-  const compose = changed ?? (await storedCompose(inside, service));
-  if (isRendered) await inside.services.update(service.id, { secrets: composeTexts(service, compose, changed?.text) });
+  const compose = changed ?? (await storedCompose(tx, service));
+  if (isRendered) await tx.services.update(service.id, { secrets: composeTexts(service, compose, changed?.text) });
   const isForced = sent.force_domain_override ?? false;
   const requested = readServiceUrls(sent.urls, compose.containers, isForced);
   const definition = { compose, isNewCompose: changed !== undefined, requested, isForced };
-  return applyDefinition(context, inside, service, server, definition);
+  return applyDefinition(context, tx, service, server, definition);
 }
 
 function changeOf({ name, description, ...sent }: ServiceUpdate) {
@@ -150,8 +150,8 @@ function changeOf({ name, description, ...sent }: ServiceUpdate) {
   };
 }
 
-async function storedCompose(inside: Stores, { id, name }: ServiceRecord): Promise<Compose> {
-  const { docker_compose_raw } = await inside.services.secrets(id);
+async function storedCompose(tx: Stores, { id, name }: ServiceRecord): Promise<Compose> {
+  const { docker_compose_raw } = await tx.services.secrets(id);
   const compose = parseCompose(docker_compose_raw);
   if (!("problems" in compose)) return compose;
   // It was stored by an older version, which allowed more.

@@ -41,27 +41,27 @@ const variablesOf = ({
 > => ({
   title: "Shared variable",
   owner: findOwner,
-  async ownerAlone(inside, ref) {
-    const owner = await findOwner(inside, ref);
-    if (!(await inside.sharedVariables.alone(owner))) throw notFound("Owner");
+  async ownerAlone(tx, ref) {
+    const owner = await findOwner(tx, ref);
+    if (!(await tx.sharedVariables.alone(owner))) throw notFound("Owner");
     return owner;
   },
   list: (stores, owner, paging) => stores.sharedVariables.list(owner, paging),
-  find: (inside, owner, { key }) => inside.sharedVariables.findByKey(owner, key),
-  insert: (inside, owner, sent) => inside.sharedVariables.insert(owner, ids.uuid(), newSharedVariable(sent)),
-  async change(inside, owner, current, sent) {
-    const changed = await inside.sharedVariables.update(owner, current.uuid, sharedVariableChange(sent));
+  find: (tx, owner, { key }) => tx.sharedVariables.findByKey(owner, key),
+  insert: (tx, owner, sent) => tx.sharedVariables.insert(owner, ids.uuid(), newSharedVariable(sent)),
+  async change(tx, owner, current, sent) {
+    const changed = await tx.sharedVariables.update(owner, current.uuid, sharedVariableChange(sent));
     if (changed === undefined) throw notFound("Shared variable");
     return changed;
   },
-  delete: (inside, owner, uuid) => inside.sharedVariables.delete(owner, uuid),
+  delete: (tx, owner, uuid) => tx.sharedVariables.delete(owner, uuid),
 
-  async changed(inside, owner, keys) {
-    const { total } = await inside.sharedVariables.list(owner, { take: 0 });
+  async changed(tx, owner, keys) {
+    const { total } = await tx.sharedVariables.list(owner, { take: 0 });
     if (keys.length > 0 && total > SHARED_VARIABLES_MAX) throw full(owner);
     const { scope, uuid, name } = owner;
     const payload = { scope, name, keys };
-    await inside.events.append({ type: "shared_variables.changed", resource_uuid: uuid, payload });
+    await tx.events.append({ type: "shared_variables.changed", resource_uuid: uuid, payload });
   },
 
   views: (_stores, owner, rows) =>

@@ -15,8 +15,8 @@ import {
   storageView,
 } from "@berth/core/storage";
 import { maySeeSecrets, requireAbility, requireOperator } from "@berth/core/team";
-import { findResource, findResourceAlone, requireRoom, type UseCaseContext } from "./context.ts";
-import { tellOfResource } from "./event.ts";
+import { findResource, findResourceForUpdate, requireRoom, type UseCaseContext } from "./context.ts";
+import { emitResourceEvent } from "./event.ts";
 import { mapPage } from "./page.ts";
 
 /** Persistent storages and files of a resource of any kind. Changes hold from its next deployment or start on. */
@@ -28,9 +28,9 @@ export function storages(context: UseCaseContext) {
     (storage: StorageRecord): Storage =>
       storageView(storage, { owner, containers, maySeeSecrets: maySeeSecrets(scope) });
 
-  async function find(inside: Stores, owner: ResourceRecord, { uuid, id }: StorageUpdate): Promise<StorageRecord> {
+  async function find(tx: Stores, owner: ResourceRecord, { uuid, id }: StorageUpdate): Promise<StorageRecord> {
     const key = uuid === undefined ? { id: id ?? -1 } : { uuid };
-    const storage = await inside.storages.find(owner.id, key);
+    const storage = await tx.storages.find(owner.id, key);
     if (storage === undefined) throw notFound("Storage");
     return storage;
   }
@@ -46,17 +46,17 @@ export function storages(context: UseCaseContext) {
     /** @param containerUuid The container that it is mounted into, where the resource has several. */
     async create(ref: ResourceRef, sent: StorageCreate, containerUuid?: string): Promise<Storage> {
       requireAbility(scope, "write");
-      return stores.transaction(async (inside) => {
-        const owner = await findResourceAlone(inside, ref);
-        await requireOwnStorages(inside, owner);
-        const containers = await containersOf(inside, owner);
+      return stores.transaction(async (tx) => {
+        const owner = await findResourceForUpdate(tx, ref);
+        await requireOwnStorages(tx, owner);
+        const containers = await containersOf(tx, owner);
         const container = containerUuid === undefined ? undefined : containerOf(containers, containerUuid);
         const place = { resourceUuid: container?.uuid ?? owner.uuid, container: container?.name ?? null };
         const fields = newStorage(sent, place);
-        await requireFree(inside, owner, fields);
-        await requireServerFolder(context, inside, owner, fields);
-        const made = await inside.storages.insert(owner.id, ids.uuid(), fields).catch(explainTaken);
-        await tellOfResource(inside, owner, "resource.storages_changed", { created: made.uuid });
+        await requireFree(tx, owner, fields);
+        await requireServerFolder(context, tx, owner, fields);
+        const made = await tx.storages.insert(owner.id, ids.uuid(), fields).catch(explainTaken);
+        await emitResourceEvent(tx, owner, "resource.storages_changed", { created: made.uuid });
         return viewOf(owner, containers)(made);
       });
     },
@@ -64,29 +64,29 @@ export function storages(context: UseCaseContext) {
     /** The storage is chosen by its uuid, or by its number. */
     async update(ref: ResourceRef, sent: StorageUpdate): Promise<Storage> {
       requireAbility(scope, "write");
-      return stores.transaction(async (inside) => {
-        const owner = await findResourceAlone(inside, ref);
-        const current = await find(inside, owner, sent);
+      return stores.transaction(async (tx) => {
+        const owner = await findResourceForUpdate(tx, ref);
+        const current = await find(tx, owner, sent);
         const change = storageChange(current, sent);
         if (change.name !== undefined && change.name !== current.name) {
-          await requireFreeName(inside, owner, { ...current, ...change });
+          await requireFreeName(tx, owner, { ...current, ...change });
         }
-        await requireServerFolder(context, inside, owner, change);
-        const changed = await inside.storages.update(owner.id, current.uuid, change).catch(explainTaken);
+        await requireServerFolder(context, tx, owner, change);
+        const changed = await tx.storages.update(owner.id, current.uuid, change).catch(explainTaken);
         if (changed === undefined) throw notFound("Storage");
-        await tellOfResource(inside, owner, "resource.storages_changed", { updated: changed.uuid });
-        return viewOf(owner, await containersOf(inside, owner))(changed);
+        await emitResourceEvent(tx, owner, "resource.storages_changed", { updated: changed.uuid });
+        return viewOf(owner, await containersOf(tx, owner))(changed);
       });
     },
 
     /** Its data stays on the server until the resource itself is deleted. */
     async delete(ref: ResourceRef, storageUuid: string): Promise<{ message: string }> {
       requireAbility(scope, "write");
-      await stores.transaction(async (inside) => {
-        const owner = await findResourceAlone(inside, ref);
-        const { uuid } = requireDeletable(await find(inside, owner, { uuid: storageUuid }));
-        if (!(await inside.storages.delete(owner.id, uuid))) throw notFound("Storage");
-        await tellOfResource(inside, owner, "resource.storages_changed", { deleted: uuid });
+      await stores.transaction(async (tx) => {
+        const owner = await findResourceForUpdate(tx, ref);
+        const { uuid } = requireDeletable(await find(tx, owner, { uuid: storageUuid }));
+        if (!(await tx.storages.delete(owner.id, uuid))) throw notFound("Storage");
+        await emitResourceEvent(tx, owner, "resource.storages_changed", { deleted: uuid });
       });
       return { message: "Storage deleted." };
     },
@@ -94,24 +94,23 @@ export function storages(context: UseCaseContext) {
 }
 
 /** Resources whose storages all come from their own definition take no others. */
-const DEFINED_ELSEWHERE: { readonly [Kind in ResourceKind]?: (inside: Stores, uuid: string) => Promise<boolean> } = {
-  application: async (inside, uuid) => (await inside.applications.find(uuid))?.settings.build_pack === "dockercompose",
+const DEFINED_ELSEWHERE: { readonly [Kind in ResourceKind]?: (tx: Stores, uuid: string) => Promise<boolean> } = {
+  application: async (tx, uuid) => (await tx.applications.find(uuid))?.settings.build_pack === "dockercompose",
 };
 
-async function requireOwnStorages(inside: Stores, { kind, uuid }: ResourceRecord): Promise<void> {
-  if ((await DEFINED_ELSEWHERE[kind]?.(inside, uuid)) !== true) return;
+async function requireOwnStorages(tx: Stores, { kind, uuid }: ResourceRecord): Promise<void> {
+  if ((await DEFINED_ELSEWHERE[kind]?.(tx, uuid)) !== true) return;
   throw invalid({ _: ["The compose file names the storages of its containers. Add it there, then deploy."] });
 }
 
 /** Of kinds whose resources are several containers. */
 const CONTAINERS: {
-  readonly [Kind in ResourceKind]?: (inside: Stores, id: number) => Promise<readonly StorageContainer[]>;
+  readonly [Kind in ResourceKind]?: (tx: Stores, id: number) => Promise<readonly StorageContainer[]>;
 } = {
-  service: (inside, id) => inside.services.containers([id]),
+  service: (tx, id) => tx.services.containers([id]),
 };
 
-const containersOf = async (inside: Stores, { kind, id }: ResourceRecord) =>
-  (await CONTAINERS[kind]?.(inside, id)) ?? [];
+const containersOf = async (tx: Stores, { kind, id }: ResourceRecord) => (await CONTAINERS[kind]?.(tx, id)) ?? [];
 
 function containerOf(containers: readonly StorageContainer[], uuid: string): StorageContainer {
   const container = containers.find((one) => one.uuid === uuid);
@@ -119,15 +118,15 @@ function containerOf(containers: readonly StorageContainer[], uuid: string): Sto
   return container;
 }
 
-async function requireFree(inside: Stores, owner: ResourceRecord, fields: StorageFields): Promise<void> {
-  requireRoom(await inside.storages.list(owner.id, { take: 0 }), STORAGES_MAX, "storages");
-  await requireFreeName(inside, owner, fields);
+async function requireFree(tx: Stores, owner: ResourceRecord, fields: StorageFields): Promise<void> {
+  requireRoom(await tx.storages.list(owner.id, { take: 0 }), STORAGES_MAX, "storages");
+  await requireFreeName(tx, owner, fields);
 }
 
-async function requireFreeName(inside: Stores, owner: ResourceRecord, fields: StorageFields): Promise<void> {
+async function requireFreeName(tx: Stores, owner: ResourceRecord, fields: StorageFields): Promise<void> {
   const { name, container } = fields;
   if (name === null) return;
-  const holder = await inside.storages.find(owner.id, { name, container });
+  const holder = await tx.storages.find(owner.id, { name, container });
   if (holder !== undefined) throw invalid({ name: ["Another storage has this name. Choose another one."] });
 }
 
@@ -138,12 +137,12 @@ async function requireFreeName(inside: Stores, owner: ResourceRecord, fields: St
  */
 async function requireServerFolder(
   { scope, engineFor }: UseCaseContext,
-  inside: Stores,
+  tx: Stores,
   owner: ResourceRecord,
   { host_path, fs_path }: Partial<StorageFields>,
 ): Promise<void> {
   if ((host_path ?? fs_path ?? null) === null) return;
-  const server = await inside.servers.findById(owner.server_id);
+  const server = await tx.servers.findById(owner.server_id);
   if (server === undefined) throw notFound("Server");
   if (!isLocalHost(server.ip) && !isOwnMachine(server)) return;
   const { capabilities } = await engineFor(server);

@@ -3,7 +3,7 @@ import type { Page, Paging } from "@berth/core/ports";
 import { type ResourceRef, type Tag, type TagAttach, tagNames, tagView } from "@berth/core/resource";
 import { requireAbility } from "@berth/core/team";
 import { findResource, type UseCaseContext } from "./context.ts";
-import { tellOfResource } from "./event.ts";
+import { emitResourceEvent } from "./event.ts";
 import { mapPage } from "./page.ts";
 
 /** Words by which resources of any kind are found and deployed together. */
@@ -25,23 +25,23 @@ export function tags({ scope, stores, ids }: UseCaseContext) {
     async attach(ref: ResourceRef, sent: TagAttach): Promise<readonly Tag[]> {
       requireAbility(scope, "write");
       const names = tagNames(sent);
-      return stores.transaction(async (inside) => {
-        const owner = await findResource(inside, ref);
-        await inside.tags.attach(
+      return stores.transaction(async (tx) => {
+        const owner = await findResource(tx, ref);
+        await tx.tags.attach(
           owner.id,
           names.map((name) => ({ uuid: ids.uuid(), name })),
         );
-        await tellOfResource(inside, owner, "resource.tags_changed", { attached: names });
-        return (await inside.tags.listByResource(owner.id)).items.map(tagView);
+        await emitResourceEvent(tx, owner, "resource.tags_changed", { attached: names });
+        return (await tx.tags.listByResource(owner.id)).items.map(tagView);
       });
     },
 
     async detach(ref: ResourceRef, tagUuid: string): Promise<{ message: string }> {
       requireAbility(scope, "write");
-      await stores.transaction(async (inside) => {
-        const owner = await findResource(inside, ref);
-        if (!(await inside.tags.detach(owner.id, tagUuid))) throw notFound("Tag");
-        await tellOfResource(inside, owner, "resource.tags_changed", { detached: tagUuid });
+      await stores.transaction(async (tx) => {
+        const owner = await findResource(tx, ref);
+        if (!(await tx.tags.detach(owner.id, tagUuid))) throw notFound("Tag");
+        await emitResourceEvent(tx, owner, "resource.tags_changed", { detached: tagUuid });
       });
       return { message: "Tag removed." };
     },

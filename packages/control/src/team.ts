@@ -34,9 +34,9 @@ export function teams({ scope, stores }: UseCaseContext) {
       if (scope.teamId !== ROOT_TEAM_ID || !can(scope, "root")) {
         throw new DomainError("auth.root_team_only", "Only the root team may create teams.");
       }
-      return stores.transaction(async (inside) => {
-        const team = await inside.teams.insert({ name, description, owner_id: userIdOf(scope) });
-        await inside.events.append({ type: "team.created", resource_uuid: null, payload: { id: team.id, name } });
+      return stores.transaction(async (tx) => {
+        const team = await tx.teams.insert({ name, description, owner_id: userIdOf(scope) });
+        await tx.events.append({ type: "team.created", resource_uuid: null, payload: { id: team.id, name } });
         return teamView(team);
       });
     },

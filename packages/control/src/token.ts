@@ -20,14 +20,14 @@ import { requireManaging } from "./member.ts";
 import { mapPage } from "./page.ts";
 
 export function tokens({ scope, stores, clock, ids, hashToken }: UseCaseContext) {
-  async function requireTeam(inside: Stores, teamId: number) {
+  async function requireTeam(tx: Stores, teamId: number) {
     if (teamId === scope.teamId) return;
     if (scope.teamId !== ROOT_TEAM_ID) {
       throw new DomainError("auth.root_team_only", "Only the root team may create tokens for other teams.");
     }
     // Else a token that may only write would act in every team.
     requireAbility(scope, "root");
-    if ((await inside.teams.find(teamId)) === undefined) throw notFound("Team");
+    if ((await tx.teams.find(teamId)) === undefined) throw notFound("Team");
   }
 
   /** Nobody outlives their own token by one that they make. */
@@ -43,9 +43,9 @@ export function tokens({ scope, stores, clock, ids, hashToken }: UseCaseContext)
   }
 
   /** A member of the team, whose role allows what the token is to do. */
-  async function userOf(inside: Stores, teamId: number, sent: TokenCreate, abilities: readonly Ability[]) {
+  async function userOf(tx: Stores, teamId: number, sent: TokenCreate, abilities: readonly Ability[]) {
     const { user_id = userIdOf(scope) } = sent;
-    const member = await inside.members.find(teamId, user_id);
+    const member = await tx.members.find(teamId, user_id);
     if (member === undefined && sent.user_id === undefined) {
       throw invalid({ user_id: ["You are not a member of that team. Name one of its members."] });
     }
@@ -74,11 +74,11 @@ export function tokens({ scope, stores, clock, ids, hashToken }: UseCaseContext)
       const expires_at = expiry(sent.expires_at);
       const secret = tokenSecret((length) => ids.secret(length));
       const wanted = { team_id, name, abilities: [...new Set(abilities)], hash: hashToken(secret), expires_at };
-      const token = await stores.transaction(async (inside) => {
-        await requireTeam(inside, team_id);
-        const user_id = await userOf(inside, team_id, sent, abilities);
-        const made = await inside.tokens.insert({ ...wanted, user_id });
-        await inside.events.append({ type: "token.created", resource_uuid: null, payload: { id: made.id, name } });
+      const token = await stores.transaction(async (tx) => {
+        await requireTeam(tx, team_id);
+        const user_id = await userOf(tx, team_id, sent, abilities);
+        const made = await tx.tokens.insert({ ...wanted, user_id });
+        await tx.events.append({ type: "token.created", resource_uuid: null, payload: { id: made.id, name } });
         return made;
       });
       return { ...tokenView(token), token: tokenText(token.id, secret) };
@@ -87,8 +87,8 @@ export function tokens({ scope, stores, clock, ids, hashToken }: UseCaseContext)
     /** @throws DomainError `auth.missing_ability` for a token that may more than the caller */
     async revoke(id: number): Promise<{ message: string }> {
       requireAbility(scope, "write");
-      await stores.transaction(async (inside) => {
-        const { items } = await inside.tokens.list();
+      await stores.transaction(async (tx) => {
+        const { items } = await tx.tokens.list();
         const token = items.find((item) => item.id === id);
         if (token === undefined) throw notFound("Token");
         if (!covers(scope.abilities, token.abilities)) {
@@ -97,8 +97,8 @@ export function tokens({ scope, stores, clock, ids, hashToken }: UseCaseContext)
             "This token may do more than yours, so yours cannot revoke it.",
           );
         }
-        await inside.tokens.delete(id);
-        await inside.events.append({ type: "token.revoked", resource_uuid: null, payload: { id, name: token.name } });
+        await tx.tokens.delete(id);
+        await tx.events.append({ type: "token.revoked", resource_uuid: null, payload: { id, name: token.name } });
       });
       return { message: "Token revoked." };
     },

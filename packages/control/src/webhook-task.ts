@@ -9,7 +9,7 @@ import {
   type WebhookResult,
   watchEffort,
 } from "@berth/core/webhook";
-import { applicationWish, DUPLICATE_MESSAGE, type Requested, requestDeployments } from "./deployment-request.ts";
+import { applicationRequest, DUPLICATE_MESSAGE, type Requested, requestDeployments } from "./deployment-request.ts";
 import { closePreview, type PreviewContext } from "./preview.ts";
 import { isDeployed, openPullRequest } from "./webhook-pull-request.ts";
 
@@ -29,7 +29,7 @@ interface Context {
  * Does all of it, each in the application's own team, and answers in the order of the tasks. Must run in a transaction.
  * @throws DomainError `queue.full`
  */
-export async function carryOut(
+export async function applyDecision(
   { stores, ...context }: Context,
   provider: WebhookProvider,
   tasks: readonly WebhookTask[],
@@ -67,10 +67,10 @@ async function carryOutInTeam(
     if ("result" in next) results.set(task, next.result);
     else deployed.push({ task, preview: next.preview });
   }
-  const wishes = deployed.map(({ task: { application, intent }, preview }) =>
-    applicationWish(application, { commit: intent.commit, preview, gitType: provider }),
+  const requests = deployed.map(({ task: { application, intent }, preview }) =>
+    applicationRequest(application, { commit: intent.commit, preview, gitType: provider }),
   );
-  const requested = await requestDeployments(context, context.team, wishes);
+  const requested = await requestDeployments(context, context.team, requests);
   for (const [index, { task }] of deployed.entries()) {
     const one = requested[index];
     if (one !== undefined) results.set(task, queued(task, one));

@@ -12,7 +12,7 @@ import {
   webhookIntents,
   webhookRepository,
 } from "@berth/core/webhook";
-import { carryOut, type WebhookTask } from "./webhook-task.ts";
+import { applyDecision, type WebhookTask } from "./webhook-task.ts";
 
 export interface WebhookDeps {
   readonly stores: SystemStores;
@@ -67,9 +67,9 @@ export function webhooks({ stores, ids, instanceUrl }: WebhookDeps): Webhooks {
       const tasks = tasksOf(found.applications, intents, repository);
       const { deliveryId: id } = received;
       const delivery = id === undefined ? undefined : { provider, owner: found.owner, id };
-      return once(stores, delivery, async (inside) => {
+      return once(stores, delivery, async (tx) => {
         if (tasks.length === 0) return nothing(`No application follows what happened in ${repository.name}.`);
-        return carryOut({ stores: inside, ids, instanceUrl }, provider, tasks);
+        return applyDecision({ stores: tx, ids, instanceUrl }, provider, tasks);
       });
     },
   };
@@ -149,13 +149,13 @@ function tasksOf(
 function once(
   stores: SystemStores,
   delivery: WebhookDelivery | undefined,
-  work: (inside: SystemStores) => Promise<WebhookAnswer>,
+  work: (tx: SystemStores) => Promise<WebhookAnswer>,
 ): Promise<WebhookAnswer> {
-  return stores.transaction(async (inside) => {
-    const earlier = delivery && (await inside.webhooks.begin(delivery));
+  return stores.transaction(async (tx) => {
+    const earlier = delivery && (await tx.webhooks.begin(delivery));
     if (earlier !== undefined) return earlier;
-    const answer = await work(inside);
-    if (delivery !== undefined) await inside.webhooks.remember(delivery, answer);
+    const answer = await work(tx);
+    if (delivery !== undefined) await tx.webhooks.remember(delivery, answer);
     return answer;
   });
 }

@@ -172,8 +172,8 @@ onEachBackend((database) => {
     const place = await testPlace(stores);
     const { id } = await testApplication(stores, place);
     await testApplication(stores, place);
-    const undone = stores.transaction(async (inside) => {
-      await testApplication(inside, place);
+    const undone = stores.transaction(async (tx) => {
+      await testApplication(tx, place);
       throw new Error("on purpose");
     });
     await expect(undone).rejects.toThrow("on purpose");

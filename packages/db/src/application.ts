@@ -72,19 +72,19 @@ export async function applicationSubject(context: Context, id: number): Promise<
 export function applicationStore(context: TeamContext): ApplicationStore {
   return {
     ...readKind(context, ROWS),
-    insert: (application) => inTransaction(context, (inside) => insert(inside, application)),
+    insert: (application) => inTransaction(context, (tx) => insert(tx, application)),
     update: (id, change) =>
-      inTransaction(context, async (inside) => {
-        const { uuid } = (await updateResource(inside, "application", id, change)) ?? {};
+      inTransaction(context, async (tx) => {
+        const { uuid } = (await updateResource(tx, "application", id, change)) ?? {};
         if (uuid === undefined) return undefined;
         const { private_key_id } = change;
         if (private_key_id !== undefined) {
-          await holdKey(inside, private_key_id);
-          await inside.db.updateTable("application").set({ private_key_id }).where("resource_id", "=", id).execute();
+          await holdKey(tx, private_key_id);
+          await tx.db.updateTable("application").set({ private_key_id }).where("resource_id", "=", id).execute();
         }
-        await setRepository(inside, id, change.github_repository_id);
-        const application = await applicationStore(inside).find(uuid);
-        if (application !== undefined && change.settings !== undefined) await claimContainerName(inside, application);
+        await setRepository(tx, id, change.github_repository_id);
+        const application = await applicationStore(tx).find(uuid);
+        if (application !== undefined && change.settings !== undefined) await claimContainerName(tx, application);
         return application;
       }),
   };

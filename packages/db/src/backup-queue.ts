@@ -6,10 +6,10 @@ import {
   dumpTargets,
 } from "@berth/core/backup";
 import type { DatabaseEngine } from "@berth/core/database";
-import type { BackupEnd, BackupRemoval, ClaimedBackup, ClaimHold, SystemBackupStore } from "@berth/core/ports";
+import type { BackupEnd, BackupRemoval, ClaimedBackup, ClaimRequest, SystemBackupStore } from "@berth/core/ports";
 import { type RawBuilder, sql } from "kysely";
-import { type Context, idsOf, inTransaction, notifyRunEnd, tell, wakeWorkers } from "./context.ts";
-import { ABANDONED, cancelRun, END_EVENTS, isHeldBy, mayBecome, renewRuns, takenBy } from "./held-run.ts";
+import { type Context, emit, idsOf, inTransaction, notifyRunEnd, wakeWorkers } from "./context.ts";
+import { ABANDONED, cancelRun, END_EVENTS, isHeldBy, mayBecome, renewRuns, takenBy } from "./leased-run.ts";
 import { NEW_UUID } from "./scheduled-task-queue.ts";
 import { storable } from "./storable.ts";
 
@@ -19,9 +19,9 @@ const NO_TARGET = "There is no database to save. Name one in databases_to_backup
 export function systemBackupStore(context: Context): SystemBackupStore {
   const { db } = context;
   return {
-    begin: (scheduleId, dueAt) => inTransaction(context, (inside) => begin(inside, scheduleId, dueAt)),
-    beginRequested: (serverIds) => inTransaction(context, (inside) => beginRequested(inside, serverIds)),
-    claim: (serverIds, hold) => inTransaction(context, (inside) => claim(inside, serverIds, hold)),
+    begin: (scheduleId, dueAt) => inTransaction(context, (tx) => begin(tx, scheduleId, dueAt)),
+    beginRequested: (serverIds) => inTransaction(context, (tx) => beginRequested(tx, serverIds)),
+    claim: (serverIds, hold) => inTransaction(context, (tx) => claim(tx, serverIds, hold)),
     renew: (owner, uuids, leaseSeconds) => renewRuns(db, "backup_execution", { owner, uuids, leaseSeconds }),
     async place(hold, { folder, filename, s3_storage_id, s3_key }) {
       const { rows } = await sql`update backup_execution run set folder = ${folder}, filename = ${filename},
@@ -33,13 +33,12 @@ export function systemBackupStore(context: Context): SystemBackupStore {
       await sql`update backup_execution run set step = ${step}, written_bytes = ${written_bytes}, updated_at = now()
         where ${isHeldBy(hold)} and status = 'running'`.execute(db);
     },
-    finish: (hold, end) =>
-      inTransaction(context, async (inside) => (await endExecutions(inside, isHeldBy(hold), end)) > 0),
+    finish: (hold, end) => inTransaction(context, async (tx) => (await endExecutions(tx, isHeldBy(hold), end)) > 0),
     endAbandoned: (at) =>
-      inTransaction(context, async (inside) => {
+      inTransaction(context, async (tx) => {
         let count = 0;
         for (const { isMeant, ...end } of ABANDONED) {
-          count += await endExecutions(inside, isMeant, { ...NOTHING_SAVED, ...end, finished_at: at });
+          count += await endExecutions(tx, isMeant, { ...NOTHING_SAVED, ...end, finished_at: at });
         }
         return count;
       }),
@@ -52,7 +51,7 @@ export function systemBackupStore(context: Context): SystemBackupStore {
       return rows;
     },
     discard: (places) => remove(context, places, ON_ITS_WAY),
-    giveUp: (uuids, place) => inTransaction(context, (inside) => giveUp(inside, uuids, place)),
+    giveUp: (uuids, place) => inTransaction(context, (tx) => giveUp(tx, uuids, place)),
     removals: (folder, take) => removals(context, folder, take),
     async removed(id) {
       await db.deleteFrom("backup_removal").where("id", "=", id).execute();
@@ -164,7 +163,7 @@ async function insertEnded(
 async function claim(
   { db }: Context,
   serverIds: readonly number[],
-  hold: ClaimHold,
+  hold: ClaimRequest,
 ): Promise<ClaimedBackup | undefined> {
   const { rows } = await sql<Omit<ClaimedBackup, "settings"> & { readonly settings: Partial<BackupSettings> }>`
     select execution.uuid as execution_uuid, execution.target, execution.created_at, schedule.id as schedule_id,
@@ -333,7 +332,7 @@ interface Told {
 }
 
 const tellOf = (context: Context, type: string, told: Told): void =>
-  tell(context, {
+  emit(context, {
     team_id: told.team_id,
     type,
     resource_uuid: told.resource_uuid,

@@ -4,7 +4,7 @@ import type { BackupScheduleFields, BackupScheduleRecord, BackupStore } from "@b
 import { type Kysely, sql, type UpdateQueryBuilder, type UpdateResult } from "kysely";
 import { cancelExecution } from "./backup-queue.ts";
 import { idsOf, inTransaction, type TeamContext, wakeWorkers } from "./context.ts";
-import { runEnd } from "./held-run.ts";
+import { runEnd } from "./leased-run.ts";
 import { countRows, ofOwner, page, within } from "./page.ts";
 import { pick } from "./pick.ts";
 import type { DB } from "./schema.ts";
@@ -89,44 +89,44 @@ export function backupStore(context: TeamContext): BackupStore {
     },
     find,
     insert: (resourceId, uuid, fields) =>
-      inTransaction(context, async (inside) => {
-        const owner = await ownResource(inside, resourceId).executeTakeFirst();
+      inTransaction(context, async (tx) => {
+        const owner = await ownResource(tx, resourceId).executeTakeFirst();
         if (owner === undefined) throw notFound("Database");
-        const values = { ...(await columnsOf(inside, fields)), uuid, resource_id: owner.id };
-        await inside.db.insertInto("scheduled_backup").values(values).execute();
-        const made = await backupStore(inside).find(resourceId, uuid);
+        const values = { ...(await columnsOf(tx, fields)), uuid, resource_id: owner.id };
+        await tx.db.insertInto("scheduled_backup").values(values).execute();
+        const made = await backupStore(tx).find(resourceId, uuid);
         if (made === undefined) throw notFound("Backup configuration");
         return made;
       }),
     update: (resourceId, uuid, fields) =>
-      inTransaction(context, async (inside) => {
-        await inside.db
+      inTransaction(context, async (tx) => {
+        await tx.db
           .updateTable("scheduled_backup")
-          .set({ ...(await columnsOf(inside, fields)), updated_at: sql<Date>`now()` })
+          .set({ ...(await columnsOf(tx, fields)), updated_at: sql<Date>`now()` })
           .where("uuid", "=", uuid)
           .where("resource_id", "in", ownResource(context, resourceId))
           .execute();
-        return await backupStore(inside).find(resourceId, uuid);
+        return await backupStore(tx).find(resourceId, uuid);
       }),
     request: (resourceId, uuid) =>
-      inTransaction(context, async (inside) => {
-        const asked = await inside.db
+      inTransaction(context, async (tx) => {
+        const asked = await tx.db
           .updateTable("scheduled_backup")
           .set({ requested_at: sql<Date>`coalesce(requested_at, now())` })
           .where("uuid", "=", uuid)
           .where("resource_id", "in", ownResource(context, resourceId))
           .executeTakeFirst();
-        if (asked.numUpdatedRows > 0n) wakeWorkers(inside);
+        if (asked.numUpdatedRows > 0n) wakeWorkers(tx);
       }),
     delete: (resourceId, uuid, { deleteS3 = false } = {}) =>
-      inTransaction(context, async (inside) => {
-        const schedule = inside.db
+      inTransaction(context, async (tx) => {
+        const schedule = tx.db
           .selectFrom("scheduled_backup")
           .select("id")
           .where("uuid", "=", uuid)
           .where("resource_id", "in", ownResource(context, resourceId));
-        if (deleteS3) await loseObjects(inside, (update) => update.where("scheduled_backup_id", "in", schedule));
-        const deleted = await inside.db.deleteFrom("scheduled_backup").where("id", "in", schedule).executeTakeFirst();
+        if (deleteS3) await loseObjects(tx, (update) => update.where("scheduled_backup_id", "in", schedule));
+        const deleted = await tx.db.deleteFrom("scheduled_backup").where("id", "in", schedule).executeTakeFirst();
         return deleted.numDeletedRows > 0n;
       }),
     ...executionStore(context),
@@ -181,11 +181,11 @@ function executionStore(
   return {
     findExecution,
     requestCancel: (scheduleId, uuid, at) =>
-      inTransaction(context, async (inside) => {
-        const own = executionStore(inside);
+      inTransaction(context, async (tx) => {
+        const own = executionStore(tx);
         if ((await own.findExecution(scheduleId, uuid)) === undefined) return undefined;
-        await cancelExecution(inside, uuid, at);
-        wakeWorkers(inside);
+        await cancelExecution(tx, uuid, at);
+        wakeWorkers(tx);
         return await own.findExecution(scheduleId, uuid);
       }),
     untilEnded: (scheduleId, uuid, secondsMax) =>
@@ -232,14 +232,14 @@ function executionStore(
         .orderBy("newest.id", "desc")
         .execute(),
     deleteExecution: (scheduleId, uuid, { deleteS3 = false } = {}) =>
-      inTransaction(context, async (inside) => {
-        const execution = inside.db
+      inTransaction(context, async (tx) => {
+        const execution = tx.db
           .selectFrom("backup_execution")
           .select("id")
           .where("uuid", "=", uuid)
           .where("scheduled_backup_id", "in", ownSchedules([scheduleId]));
-        if (deleteS3) await loseObjects(inside, (update) => update.where("id", "in", execution));
-        const deleted = await inside.db.deleteFrom("backup_execution").where("id", "in", execution).executeTakeFirst();
+        if (deleteS3) await loseObjects(tx, (update) => update.where("id", "in", execution));
+        const deleted = await tx.db.deleteFrom("backup_execution").where("id", "in", execution).executeTakeFirst();
         return deleted.numDeletedRows > 0n;
       }),
   };

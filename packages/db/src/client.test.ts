@@ -141,13 +141,13 @@ describe("a database", () => {
     const { kysely } = database.database;
     const heard: (string | undefined)[] = [];
     await database.database.listen("test_channel", (payload) => heard.push(payload));
-    const tell = (payload: string) => sql`select pg_notify('test_channel', ${payload})`.execute(kysely);
-    await tell("before");
+    const emit = (payload: string) => sql`select pg_notify('test_channel', ${payload})`.execute(kysely);
+    await emit("before");
     await expect.poll(() => heard).toEqual(["before"]);
     await sql`select pg_terminate_backend(pid) from pg_stat_activity
       where datname = current_database() and query like 'listen%'`.execute(kysely);
     await expect.poll(() => heard, { timeout: 10_000 }).toEqual(["before", undefined]);
-    await tell("after");
+    await emit("after");
     await expect.poll(() => heard).toEqual(["before", undefined, "after"]);
     await database.close();
   });

@@ -58,9 +58,9 @@ export async function inTransaction<C extends Context, T>(context: C, work: (con
           endedRuns: new Set<string>(),
           wakesWorkers: false,
         };
-        const inside = { ...context, db, pending };
-        const result = await work(inside);
-        await sendPending(inside);
+        const tx = { ...context, db, pending };
+        const result = await work(tx);
+        await sendPending(tx);
         return result;
       });
     } catch (error) {
@@ -71,7 +71,7 @@ export async function inTransaction<C extends Context, T>(context: C, work: (con
 }
 
 /** Only inside a transaction: an event tells of a change and is written with it. */
-export function tell(context: Context, event: NewEvent): void {
+export function emit(context: Context, event: NewEvent): void {
   pendingOf(context).events.push(event);
 }
 

@@ -48,12 +48,12 @@ onEachBackend((database) => {
     const { databases } = database().system;
     const at = (day: number) => new Date(Date.UTC(2031, 0, day));
     await stores.databases.update(id, { certificate_expires_at: at(20) });
-    expect([await databases.tellExpiring(at(20)), await databases.tellExpiring(at(21))]).toEqual([0, 1]);
-    expect(await databases.tellExpiring(at(21))).toBe(0);
+    expect([await databases.emitExpiring(at(20)), await databases.emitExpiring(at(21))]).toEqual([0, 1]);
+    expect(await databases.emitExpiring(at(21))).toBe(0);
     await stores.databases.update(id, { certificate_expires_at: at(25) });
-    expect([await databases.tellExpiring(at(25)), await databases.tellExpiring(at(26))]).toEqual([0, 1]);
+    expect([await databases.emitExpiring(at(25)), await databases.emitExpiring(at(26))]).toEqual([0, 1]);
     await stores.databases.update(id, { certificate_expires_at: at(25), fields: { enable_ssl: "false" } });
-    expect(await databases.tellExpiring(at(26))).toBe(0);
+    expect(await databases.emitExpiring(at(26))).toBe(0);
   });
 
   it("changes what is given and nothing else", async () => {

@@ -3,7 +3,7 @@ import { databaseDefaults } from "@berth/core/database";
 import type { SubjectOf } from "@berth/core/deploy";
 import type { DatabaseRecord, DatabaseSecrets, DatabaseStore, SystemDatabaseStore } from "@berth/core/ports";
 import { type Kysely, sql } from "kysely";
-import { type Context, idsOf, inTransaction, type TeamContext, tell } from "./context.ts";
+import { type Context, emit, idsOf, inTransaction, type TeamContext } from "./context.ts";
 import { violates } from "./errors.ts";
 import {
   insertResource,
@@ -76,13 +76,13 @@ export async function databaseSubject(context: Context, id: number): Promise<Sub
 export function databaseStore(context: TeamContext): DatabaseStore {
   return {
     ...readKind(context, ROWS),
-    insert: (database) => inTransaction(context, (inside) => insert(inside, database)),
-    update: (id, change) => inTransaction(context, (inside) => update(inside, id, change)),
+    insert: (database) => inTransaction(context, (tx) => insert(tx, database)),
+    update: (id, change) => inTransaction(context, (tx) => update(tx, id, change)),
   };
 }
 
 export const systemDatabaseStore = (context: Context): SystemDatabaseStore => ({
-  tellExpiring: (before) => inTransaction(context, (inside) => tellExpiring(inside, before)),
+  emitExpiring: (before) => inTransaction(context, (tx) => emitExpiring(tx, before)),
   async listPublic(serverIds) {
     const found = await context.db
       .selectFrom("database")
@@ -111,7 +111,7 @@ export const systemDatabaseStore = (context: Context): SystemDatabaseStore => ({
   },
 });
 
-async function tellExpiring(context: Context, before: Date): Promise<number> {
+async function emitExpiring(context: Context, before: Date): Promise<number> {
   interface Expiring {
     readonly team_id: number;
     readonly uuid: string;
@@ -124,7 +124,7 @@ async function tellExpiring(context: Context, before: Date): Promise<number> {
       and certificate_expires_at is not null and database.settings ->> 'enable_ssl' = 'true'
     returning resource.team_id, resource.uuid, resource.name, certificate_expires_at as expires_at`.execute(context.db);
   for (const { team_id, uuid, name, expires_at } of rows) {
-    tell(context, {
+    emit(context, {
       team_id,
       type: "resource.certificate_expiring",
       resource_uuid: uuid,

@@ -62,7 +62,7 @@ export function systemDeploymentStore(context: Context): SystemDeploymentStore {
       all().where("build_server_id", "in", idsOf(serverIds)).where(isActive).orderBy("deployment.id").execute(),
     steps: (deploymentId) => readSteps(context, deploymentId),
     planSteps: (lease, names) =>
-      fenced(context, lease, async (inside) => {
+      withLease(context, lease, async (tx) => {
         const planned = names.map((name) => ({
           deployment_id: lease.deployment_id,
           name,
@@ -73,31 +73,30 @@ export function systemDeploymentStore(context: Context): SystemDeploymentStore {
           error: null,
         }));
         if (planned.length === 0) return true;
-        const { db: rows } = inside;
+        const { db: rows } = tx;
         await rows
           .insertInto("deployment_step")
           .values(planned)
           .onConflict((conflict) => conflict.doNothing())
           .execute();
-        notifyDeployment(inside, lease.deployment_id);
+        notifyDeployment(tx, lease.deployment_id);
         return true;
       }).then((isSaved) => isSaved ?? false),
     saveStep: (lease, name, step) =>
-      fenced(context, lease, async (inside) => {
-        await saveStep(inside, lease.deployment_id, name, step);
+      withLease(context, lease, async (tx) => {
+        await saveStep(tx, lease.deployment_id, name, step);
         return true;
       }).then((isSaved) => isSaved ?? false),
-    saveRetirement: (deploymentId, step) =>
-      inTransaction(context, (inside) => saveStep(inside, deploymentId, "retire", step)),
+    saveRetirement: (deploymentId, step) => inTransaction(context, (tx) => saveStep(tx, deploymentId, "retire", step)),
     saveCommit: (lease, commit, message) =>
       change(context, lease, { commit, commit_message: message && storable(message) }),
     saveBuildServer: (lease, build_server_id) => change(context, lease, { build_server_id }),
     takeBuildServer: (lease, serverId) => takeBuildServer(context, lease, serverId),
     appendLog: appendLog(context),
     finish: (lease, status, error) =>
-      inTransaction(context, async (inside) => {
+      inTransaction(context, async (tx) => {
         const now = sql<Date>`now()`;
-        const ended = await inside.db
+        const ended = await tx.db
           .updateTable("deployment")
 
           .set({ status, error: error && storable(error), finished_at: now, updated_at: now, lease_expires_at: null })
@@ -106,8 +105,8 @@ export function systemDeploymentStore(context: Context): SystemDeploymentStore {
           .returning(DEPLOYMENT_COLUMNS)
           .executeTakeFirst();
         if (ended === undefined) return false;
-        tellOfDeployment(inside, ended, ENDED_EVENTS[status]);
-        wakeWorkers(inside); // its place on the server is free
+        tellOfDeployment(tx, ended, ENDED_EVENTS[status]);
+        wakeWorkers(tx); // its place on the server is free
         return true;
       }),
     async wakeUp(signal, timeoutSeconds) {
@@ -125,13 +124,13 @@ async function change(
   lease: Lease,
   fields: Partial<Pick<DeploymentRecord, "commit" | "commit_message" | "build_server_id">>,
 ): Promise<boolean> {
-  const isWritten = await fenced(context, lease, async (inside) => {
-    await inside.db
+  const isWritten = await withLease(context, lease, async (tx) => {
+    await tx.db
       .updateTable("deployment")
       .set({ ...fields, updated_at: sql<Date>`now()` })
       .where("id", "=", lease.deployment_id)
       .execute();
-    notifyDeployment(inside, lease.deployment_id);
+    notifyDeployment(tx, lease.deployment_id);
     return true;
   });
   return isWritten ?? false;
@@ -143,33 +142,33 @@ const isHeldBy = ({ deployment_id, owner, attempt }: Lease) => sql<boolean>`depl
   and deployment.lease_owner = ${owner} and deployment.attempt = ${attempt} and deployment.status = 'in_progress'`;
 
 /** Runs `work` with the deployment's row locked, so that nobody takes the lease over in the meantime. */
-export function fenced<T>(
+export function withLease<T>(
   context: Context,
   lease: Lease,
   work: (context: Context) => Promise<T>,
 ): Promise<T | undefined> {
-  return inTransaction(context, async (inside) => {
-    const held = await inside.db
+  return inTransaction(context, async (tx) => {
+    const held = await tx.db
       .selectFrom("deployment")
       .select("id")
       .where(isHeldBy(lease))
       .forNoKeyUpdate()
       .executeTakeFirst();
-    return held === undefined ? undefined : await work(inside);
+    return held === undefined ? undefined : await work(tx);
   });
 }
 
 /** Under the build server's lock, where nobody else takes a place or starts a deployment to it. */
 async function takeBuildServer(context: Context, lease: Lease, serverId: number): Promise<"taken" | "full" | "lost"> {
-  const answer = await inTransaction(context, async (inside) => {
+  const answer = await inTransaction(context, async (tx) => {
     // In this order everywhere: the server, then the deployment.
-    const server = await inside.db
+    const server = await tx.db
       .selectFrom("server")
       .select(concurrentBuilds.as("limit"))
       .where("id", "=", serverId)
       .forNoKeyUpdate()
       .executeTakeFirst();
-    return await fenced(inside, lease, async (held) => {
+    return await withLease(tx, lease, async (held) => {
       const { is_instant = false, server_id } =
         (await held.db
           .selectFrom("deployment")
@@ -258,11 +257,11 @@ async function claimOnServer(context: Context, serverId: number, owner: string, 
     // A deployment of the same resource was started on another server at the same time.
     (error) => violates(error, "deployment_one_running"),
     () =>
-      inTransaction(context, async (inside) => {
-        await inside.db.selectFrom("server").select("id").where("id", "=", serverId).forNoKeyUpdate().execute();
-        const next = await nextRunnable(inside, [serverId]);
+      inTransaction(context, async (tx) => {
+        await tx.db.selectFrom("server").select("id").where("id", "=", serverId).forNoKeyUpdate().execute();
+        const next = await nextRunnable(tx, [serverId]);
         if (next === undefined) return undefined;
-        const deployment = await inside.db
+        const deployment = await tx.db
           .updateTable("deployment")
           .set({
             status: "in_progress",
@@ -277,7 +276,7 @@ async function claimOnServer(context: Context, serverId: number, owner: string, 
           .returning(DEPLOYMENT_COLUMNS)
           .executeTakeFirst();
         if (deployment === undefined) return undefined; // it was cancelled in this moment
-        tellOfDeployment(inside, deployment, "deployment.started");
+        tellOfDeployment(tx, deployment, "deployment.started");
         return claim(deployment, owner);
       }),
   );

@@ -2,7 +2,7 @@ import type { DeploymentStep } from "@berth/core/deploy";
 import { STEP_NAMES } from "@berth/core/deploy";
 import type { DeploymentRecord } from "@berth/core/ports";
 import { sql } from "kysely";
-import { type Context, type NewEvent, notifyDeployment, tell } from "./context.ts";
+import { type Context, emit, type NewEvent, notifyDeployment } from "./context.ts";
 import { openStacks } from "./sealed-stack.ts";
 
 export const DEPLOYMENT_COLUMNS = [
@@ -59,7 +59,7 @@ export async function readSteps(context: Context, deploymentId: number): Promise
 /** Writes the event and wakes the deployment's followers. */
 export function tellOfDeployment(context: Context, deployment: DeploymentRecord, type: NewEvent["type"]): void {
   notifyDeployment(context, deployment.id);
-  tell(context, {
+  emit(context, {
     team_id: deployment.team_id,
     type,
     resource_uuid: deployment.resource_uuid,

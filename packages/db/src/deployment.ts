@@ -68,8 +68,8 @@ export function deploymentStore(context: TeamContext): DeploymentStore {
     changed: (deploymentId, signal) => seen.wait(deploymentId, signal),
     enqueue: (deployments) => enqueue(context, deployments),
     requestCancel: (uuid) =>
-      inTransaction(context, async (inside) => {
-        const found = await inside.db
+      inTransaction(context, async (tx) => {
+        const found = await tx.db
           .selectFrom("deployment")
           .select(DEPLOYMENT_COLUMNS)
           .where("team_id", "=", teamId)
@@ -77,8 +77,8 @@ export function deploymentStore(context: TeamContext): DeploymentStore {
           .forNoKeyUpdate()
           .executeTakeFirst();
         if (found === undefined || isTerminal(found.status) || found.cancel_requested_at !== null) return found;
-        const cancelled = await cancel(inside, found);
-        wakeWorkers(inside);
+        const cancelled = await cancel(tx, found);
+        wakeWorkers(tx);
         return cancelled;
       }),
   };

@@ -11,18 +11,18 @@ export function domainStore(context: TeamContext): DomainStore {
   return {
     holders: (claims, except) => holders(context, claims, except === undefined ? undefined : holderOf(except)),
     claim: (claimant, claims, { takeFromOwnTeam }) =>
-      inTransaction(context, async (inside) => {
+      inTransaction(context, async (tx) => {
         const holder = holderOf(claimant);
-        await lockResource(inside, holder.resourceId);
-        await lockHosts(inside, claims);
-        const overridden = await holders(inside, claims, holder);
-        const conflicts = domainConflicts({ claims, holders: overridden, teamId: inside.teamId, instanceUrl: null });
+        await lockResource(tx, holder.resourceId);
+        await lockHosts(tx, claims);
+        const overridden = await holders(tx, claims, holder);
+        const conflicts = domainConflicts({ claims, holders: overridden, teamId: tx.teamId, instanceUrl: null });
         const refusal = domainConflictError(conflicts, takeFromOwnTeam);
         if (refusal !== undefined) throw refusal;
-        await sql`delete from domain where ${isHeldBy(holder)}`.execute(inside.db);
-        await take(inside, overridden);
-        await hold(inside, holder, claims);
-        await writeFqdn(inside, [holder.resourceId]);
+        await sql`delete from domain where ${isHeldBy(holder)}`.execute(tx.db);
+        await take(tx, overridden);
+        await hold(tx, holder, claims);
+        await writeFqdn(tx, [holder.resourceId]);
         return { overridden };
       }),
   };

@@ -172,8 +172,8 @@ onEachBackend((database) => {
   it("is undone with the caller's transaction", async () => {
     const stores = await testTeam(database());
     const app = await testApplication(stores, await testPlace(stores));
-    const undone = stores.transaction(async (inside) => {
-      await inside.deployments.enqueue([newDeployment(app)]);
+    const undone = stores.transaction(async (tx) => {
+      await tx.deployments.enqueue([newDeployment(app)]);
       throw new Error("on purpose");
     });
     await expect(undone).rejects.toThrow("on purpose");

@@ -28,20 +28,20 @@ export function enqueue(
   deployments: readonly NewDeployment[],
 ): Promise<readonly EnqueueOutcome[]> {
   if (deployments.length === 0) return Promise.resolve([]);
-  return inTransaction(context, async (inside) => {
+  return inTransaction(context, async (tx) => {
     const serverIds = unique(deployments.map(({ server_id }) => server_id));
-    const limits = await lockServers(inside, serverIds);
-    const resources = await ownResources(inside, unique(deployments.map(({ resource_id }) => resource_id)));
+    const limits = await lockServers(tx, serverIds);
+    const resources = await ownResources(tx, unique(deployments.map(({ resource_id }) => resource_id)));
     if (limits.size < serverIds.length) throw notFound("Server");
     if (deployments.some(({ resource_id }) => !resources.has(resource_id))) throw notFound("Resource");
     const state = {
       limits,
-      queued: await countQueued(inside, serverIds),
-      active: await activeOf(inside, [...resources.keys()]),
+      queued: await countQueued(tx, serverIds),
+      active: await activeOf(tx, [...resources.keys()]),
     };
     const decided = decide(deployments, state);
     if ("fullLimit" in decided) return deployments.map(() => ({ outcome: "full", limit: decided.fullLimit }) as const);
-    const inserted = await insert(inside, decided.decisions, resources);
+    const inserted = await insert(tx, decided.decisions, resources);
     return decided.decisions.map((decision) => outcomeOf(decision, inserted, state.active));
   });
 }

@@ -80,9 +80,9 @@ onEachBackend((database) => {
       isDomainError(error, "resource.already_exists") && error.message.includes("PORT");
     await stores.envs.insert(id, testUuid(), env());
     const { uuid } = await stores.envs.insert(id, testUuid(), env({ key: "HOST" }));
-    await stores.transaction(async (inside) => {
-      await expect(inside.envs.insert(id, testUuid(), env())).rejects.toSatisfy(isTaken);
-      await inside.envs.insert(id, testUuid(), env({ key: "NEXT" }));
+    await stores.transaction(async (tx) => {
+      await expect(tx.envs.insert(id, testUuid(), env())).rejects.toSatisfy(isTaken);
+      await tx.envs.insert(id, testUuid(), env({ key: "NEXT" }));
     });
     await expect(stores.envs.update(id, uuid, { key: "PORT" })).rejects.toSatisfy(isTaken);
     expect((await stores.envs.list(id)).items.map(({ key }) => key)).toEqual(["PORT", "HOST", "NEXT"]);

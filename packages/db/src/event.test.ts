@@ -15,8 +15,8 @@ onEachBackend((database) => {
 
   it("writes an event with its transaction or not at all", async () => {
     const stores = await testTeam(database());
-    const undone = stores.transaction(async (inside) => {
-      await inside.events.append({ type: "lie", resource_uuid: null, payload: {} });
+    const undone = stores.transaction(async (tx) => {
+      await tx.events.append({ type: "lie", resource_uuid: null, payload: {} });
       throw new Error("on purpose");
     });
     await expect(undone).rejects.toThrow("on purpose");

@@ -1,5 +1,5 @@
 import type { EventStore } from "@berth/core/ports";
-import { inTransaction, type TeamContext, tell } from "./context.ts";
+import { emit, inTransaction, type TeamContext } from "./context.ts";
 import { ofOwner } from "./page.ts";
 
 const TAKE_MAX = 1000;
@@ -7,7 +7,7 @@ const TAKE_MAX = 1000;
 export function eventStore(context: TeamContext): EventStore {
   const { db, teamId } = context;
   return {
-    append: (event) => inTransaction(context, async (inside) => tell(inside, { ...event, team_id: teamId })),
+    append: (event) => inTransaction(context, async (tx) => emit(tx, { ...event, team_id: teamId })),
     list: ({ after = 0, take = TAKE_MAX }) => {
       const events = db
         .selectFrom("event")

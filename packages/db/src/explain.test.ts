@@ -112,7 +112,7 @@ const READS: Readonly<Record<string, (read: Read, tables: TeamTables) => Promise
   members: ({ stores }, { teamId }) => stores.members.list(teamId, PAGE),
   "a member": ({ stores }, { teamId }) => stores.members.find(teamId, 0),
   "a member's tokens": ({ stores }, { teamId }) => stores.members.tokens(teamId, 0),
-  "a team's owners": ({ stores }, { teamId }) => stores.transaction((inside) => inside.members.lockOwners(teamId)),
+  "a team's owners": ({ stores }, { teamId }) => stores.transaction((tx) => tx.members.lockOwners(teamId)),
   tokens: ({ stores }) => stores.tokens.list(PAGE),
   "cloud tokens": ({ stores }) => stores.cloudTokens.list(PAGE),
   "a cloud token": ({ stores }, { uuid }) => stores.cloudTokens.find(`${uuid}1c1`),
@@ -181,7 +181,7 @@ const READS: Readonly<Record<string, (read: Read, tables: TeamTables) => Promise
   "a restore that is cancelled": ({ stores }, { databaseId, uuid }) =>
     stores.restores.requestCancel(databaseId, `${uuid}b1ux1r`, new Date(0)),
   "restores to forget": ({ system }) => system.restores.prune(1000),
-  "certificates that expire": ({ system }) => system.databases.tellExpiring(new Date(0)),
+  "certificates that expire": ({ system }) => system.databases.emitExpiring(new Date(0)),
   "databases that are public": ({ system }) => system.databases.listPublic([-1]),
   "what was removed long ago": ({ system }) => system.resources.pruneRemoved(1000),
   "what is being removed": ({ system }) => system.resources.listRemoving(),

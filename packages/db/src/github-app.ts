@@ -43,17 +43,17 @@ export function githubAppStore(context: TeamContext): GithubAppStore {
     find: async (id) => (isId(id) ? await own().select(COLUMNS).where("id", "=", id).executeTakeFirst() : undefined),
     findByUuid: (uuid) => own().select(COLUMNS).where("uuid", "=", uuid).executeTakeFirst(),
     insert: (app, secrets) =>
-      inTransaction(context, async (inside) => {
-        await requireOwnKey(inside, app);
-        const { rows } = await sql<{ uuid: string }>`select gen_random_uuid()::text as uuid`.execute(inside.db);
+      inTransaction(context, async (tx) => {
+        await requireOwnKey(tx, app);
+        const { rows } = await sql<{ uuid: string }>`select gen_random_uuid()::text as uuid`.execute(tx.db);
         const uuid = rows[0]?.uuid ?? "";
-        return await inside.db
+        return await tx.db
           .insertInto("github_app")
-          .values({ ...pick(app, FIELDS), uuid, team_id: teamId, secrets: sealSecrets(inside, uuid, secrets) })
+          .values({ ...pick(app, FIELDS), uuid, team_id: teamId, secrets: sealSecrets(tx, uuid, secrets) })
           .returning(COLUMNS)
           .executeTakeFirstOrThrow();
       }),
-    update: (id, change, secrets) => inTransaction(context, (inside) => update(inside, id, change, secrets)),
+    update: (id, change, secrets) => inTransaction(context, (tx) => update(tx, id, change, secrets)),
     async deleteIfUnused(id) {
       if (!isId(id)) return "missing";
       const deleted = await undefinedOn(isForeignKeyViolation, () =>

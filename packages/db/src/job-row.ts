@@ -2,7 +2,7 @@ import type { JobRecord } from "@berth/core/ports";
 import type { JobStatus, JobType } from "@berth/core/server";
 import { jobSourcesOf } from "@berth/core/server";
 import { type RawBuilder, sql } from "kysely";
-import { type Context, tell } from "./context.ts";
+import { type Context, emit } from "./context.ts";
 import { storable } from "./storable.ts";
 
 export const JOB_COLUMNS = [
@@ -62,7 +62,7 @@ export async function endJobs(
 }
 
 export function tellOfJob(context: Context, job: JobRecord): void {
-  tell(context, {
+  emit(context, {
     team_id: job.team_id,
     type: `job.${job.status}`,
     resource_uuid: job.subject_uuid,

@@ -29,7 +29,7 @@ export function jobStore(context: TeamContext): JobStore {
         () => countRows(matching(filter)),
       ),
     find: (uuid) => own().select(JOB_COLUMNS).select("job.log").where("job.uuid", "=", uuid).executeTakeFirst(),
-    request: (jobs) => inTransaction(context, (inside) => request(inside, jobs)),
+    request: (jobs) => inTransaction(context, (tx) => request(tx, jobs)),
   };
 }
 
@@ -127,7 +127,7 @@ const activeOf = ({ db, teamId }: TeamContext, jobs: readonly NewJob[]): Promise
 
 export function systemJobStore(context: Context): SystemJobStore {
   return {
-    begin: (subject) => inTransaction(context, (inside) => begin(inside, subject)),
+    begin: (subject) => inTransaction(context, (tx) => begin(tx, subject)),
     async note(subject, error) {
       await context.db
         .updateTable("job")
@@ -144,11 +144,11 @@ export function systemJobStore(context: Context): SystemJobStore {
           order by job.id desc limit 1) as last`.execute(context.db);
       return new Map(rows.map(({ id, created_at }) => [id, created_at]));
     },
-    claim: (type, subjectIds, hold) => inTransaction(context, (inside) => claim(inside, type, subjectIds, hold)),
+    claim: (type, subjectIds, hold) => inTransaction(context, (tx) => claim(tx, type, subjectIds, hold)),
     finish: ({ job_id, owner, attempt }, status, error) =>
-      inTransaction(context, async (inside) => {
+      inTransaction(context, async (tx) => {
         const isHeld = sql<boolean>`job.id = ${job_id} and job.lease_owner = ${owner} and job.attempts = ${attempt}`;
-        return (await endJobs(inside, isHeld, status, error)).length > 0;
+        return (await endJobs(tx, isHeld, status, error)).length > 0;
       }),
     async writeLog({ job_id, owner, attempt }, log, leaseSeconds) {
       const { numUpdatedRows } = await context.db

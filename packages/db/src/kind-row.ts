@@ -13,7 +13,7 @@ import type { ResourceKind } from "@berth/core/resource";
 import { type Kysely, type SelectQueryBuilder, sql } from "kysely";
 import { type Context, idsOf, type TeamContext } from "./context.ts";
 import { countRows, ofOwner, page, within } from "./page.ts";
-import { keptTotal, RESOURCE_COLUMNS, tellOfResource } from "./resource-row.ts";
+import { emitResourceEvent, keptTotal, RESOURCE_COLUMNS } from "./resource-row.ts";
 import type { DB } from "./schema.ts";
 
 // What the kinds of resource have in common in the database: a row of `resource`, and a row of a table named like the
@@ -79,7 +79,7 @@ export async function insertResource(
     .returning(RESOURCE_COLUMNS)
     .executeTakeFirst();
   if (resource === undefined) throw notFound("Environment, server or destination");
-  tellOfResource(context, resource, "resource.created");
+  emitResourceEvent(context, resource, "resource.created");
   return resource;
 }
 

@@ -42,9 +42,9 @@ export function memberStore(context: TeamContext): MemberStore {
       ),
     find,
     insert: (teamId, member) =>
-      inTransaction(context, (inside) => {
+      inTransaction(context, (tx) => {
         if (seen(teamId) !== teamId) throw notFound("Team");
-        return insert(inside, teamId, member);
+        return insert(tx, teamId, member);
       }),
     async setRole(teamId, userId, role) {
       await db
@@ -56,13 +56,13 @@ export function memberStore(context: TeamContext): MemberStore {
       return await find(teamId, userId);
     },
     delete: (teamId, userId) =>
-      inTransaction(context, async (inside) => {
-        const { numDeletedRows: count } = await inside.db
+      inTransaction(context, async (tx) => {
+        const { numDeletedRows: count } = await tx.db
           .deleteFrom("team_member")
           .where("team_id", "=", seen(teamId))
           .where("user_id", "=", user(userId))
           .executeTakeFirst();
-        if (count > 0n) await forgetStranger(inside, userId);
+        if (count > 0n) await forgetStranger(tx, userId);
         return count > 0n;
       }),
     async lockOwners(teamId) {

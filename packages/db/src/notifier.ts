@@ -26,11 +26,11 @@ export function channels() {
       return existing === undefined;
     },
     remove: (channel: string, listener: NotificationListener) => void listeners.get(channel)?.delete(listener),
-    tell(channel: string, payload: string | undefined): void {
+    emit(channel: string, payload: string | undefined): void {
       for (const listener of [...(listeners.get(channel) ?? [])]) listener(payload);
     },
     tellAllOfGap(): void {
-      for (const channel of listeners.keys()) this.tell(channel, undefined);
+      for (const channel of listeners.keys()) this.emit(channel, undefined);
     },
   };
 }
@@ -51,7 +51,7 @@ export function postgresNotifier(config: pg.ClientConfig, onLost: () => Promise<
     const fresh = new pg.Client(config);
     fresh.on("error", () => lose(fresh));
     fresh.on("end", () => lose(fresh));
-    fresh.on("notification", ({ channel, payload }) => known.tell(channel, payload ?? ""));
+    fresh.on("notification", ({ channel, payload }) => known.emit(channel, payload ?? ""));
     try {
       await fresh.connect();
       for (const channel of known.names()) await fresh.query(`listen ${pg.escapeIdentifier(channel)}`);

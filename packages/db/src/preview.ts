@@ -1,7 +1,7 @@
 import { notFound } from "@berth/core";
 import type { DomainClaim, PreviewFields, PreviewRecord, PreviewStore, SystemPreviewStore } from "@berth/core/ports";
 import { type Kysely, sql } from "kysely";
-import { type Context, inTransaction, type TeamContext, tell, wakeWorkers } from "./context.ts";
+import { type Context, emit, inTransaction, type TeamContext, wakeWorkers } from "./context.ts";
 import { endJobs, isAbout } from "./job-row.ts";
 import { countRows, ofOwner, page, within } from "./page.ts";
 import type { DB } from "./schema.ts";
@@ -50,18 +50,18 @@ export function previewStore(context: TeamContext): PreviewStore {
         .where("application_preview.pull_request_id", "=", pullRequestId)
         .executeTakeFirst(),
     open: (applicationId, uuid, fields) =>
-      inTransaction(context, async (inside) => {
-        const application = await own(inside, applicationId).select(["uuid", "name"]).executeTakeFirst();
+      inTransaction(context, async (tx) => {
+        const application = await own(tx, applicationId).select(["uuid", "name"]).executeTakeFirst();
         if (application === undefined) throw notFound("Application");
-        const preview = await upsert(inside, applicationId, uuid, fields);
-        if (preview?.uuid === uuid) tellOfPreview(inside, { ...application, teamId }, preview, "preview.created");
+        const preview = await upsert(tx, applicationId, uuid, fields);
+        if (preview?.uuid === uuid) tellOfPreview(tx, { ...application, teamId }, preview, "preview.created");
         return preview;
       }),
     markRemoving: (applicationId, pullRequestId) =>
-      inTransaction(context, async (inside) => {
-        const application = await own(inside, applicationId).select(["uuid", "name"]).executeTakeFirst();
+      inTransaction(context, async (tx) => {
+        const application = await own(tx, applicationId).select(["uuid", "name"]).executeTakeFirst();
         if (application === undefined) return undefined;
-        const preview = await inside.db
+        const preview = await tx.db
           .updateTable("application_preview")
           .set({ removing_at: NOW })
           .where("resource_id", "=", applicationId)
@@ -70,8 +70,8 @@ export function previewStore(context: TeamContext): PreviewStore {
           .returning(COLUMNS)
           .executeTakeFirst();
         if (preview === undefined) return undefined;
-        tellOfPreview(inside, { ...application, teamId }, preview, "preview.removing");
-        wakeWorkers(inside);
+        tellOfPreview(tx, { ...application, teamId }, preview, "preview.removing");
+        wakeWorkers(tx);
         return preview;
       }),
   };
@@ -135,21 +135,21 @@ export function systemPreviewStore(context: Context): SystemPreviewStore {
         .execute(),
     setStatus: (id, status) => setStatus(context, id, status),
     delete: (id) =>
-      inTransaction(context, async (inside) => {
-        const preview = await inside.db
+      inTransaction(context, async (tx) => {
+        const preview = await tx.db
           .deleteFrom("application_preview")
           .where("id", "=", id)
           .returning(COLUMNS)
           .executeTakeFirst();
         if (preview === undefined) return;
         const { resource_id, pull_request_id } = preview;
-        await inside.db
+        await tx.db
           .deleteFrom("domain")
           .where("resource_id", "=", resource_id)
           .where("pull_request_id", "=", pull_request_id)
           .execute();
-        tellOfPreview(inside, await applicationOf(inside, preview), preview, "preview.deleted");
-        await endJobs(inside, isAbout({ type: "preview.delete", subject_id: id }), "finished", null);
+        tellOfPreview(tx, await applicationOf(tx, preview), preview, "preview.deleted");
+        await endJobs(tx, isAbout({ type: "preview.delete", subject_id: id }), "finished", null);
       }),
   };
 }
@@ -166,8 +166,8 @@ const selectRouted = (db: Kysely<DB>) =>
 
 /** What is observed every few seconds is written, and told of, only when it changed. */
 function setStatus(context: Context, id: number, status: string): Promise<void> {
-  return inTransaction(context, async (inside) => {
-    const before = await inside.db
+  return inTransaction(context, async (tx) => {
+    const before = await tx.db
       .selectFrom("application_preview")
       .select(COLUMNS)
       .where("id", "=", id)
@@ -176,13 +176,13 @@ function setStatus(context: Context, id: number, status: string): Promise<void> 
       .executeTakeFirst();
     if (before === undefined) return;
     const isOrWasOnline = [before.status, status].some((state) => state.startsWith("running"));
-    await inside.db
+    await tx.db
       .updateTable("application_preview")
       .set({ status, updated_at: NOW, ...(isOrWasOnline ? { last_online_at: NOW } : {}) })
       .where("id", "=", id)
       .execute();
     const change = { status, previous_status: before.status };
-    tellOfPreview(inside, await applicationOf(inside, before), before, "preview.status_changed", change);
+    tellOfPreview(tx, await applicationOf(tx, before), before, "preview.status_changed", change);
   });
 }
 
@@ -206,7 +206,7 @@ function tellOfPreview(
   type: "preview.created" | "preview.removing" | "preview.deleted" | "preview.status_changed",
   payload: Readonly<Record<string, unknown>> = {},
 ): void {
-  tell(context, {
+  emit(context, {
     team_id: teamId,
     type,
     resource_uuid: uuid,

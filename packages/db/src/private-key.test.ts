@@ -57,7 +57,7 @@ onEachBackend((database) => {
     const fingerprint = testUuid();
     const tries = Array.from({ length: 6 }, (_, n) => {
       const stores = teams[n % 2] as Stores; // two of them, by turns
-      return stores.transaction((inside) => insert(inside, { fingerprint })).catch((error: unknown) => error);
+      return stores.transaction((tx) => insert(tx, { fingerprint })).catch((error: unknown) => error);
     });
     const made = (await Promise.all(tries)).filter((answer) => !isDomainError(answer, "request.invalid"));
     expect(made).toHaveLength(1);
@@ -67,9 +67,9 @@ onEachBackend((database) => {
   it("goes on with a transaction that tried to bring a key which is there", async () => {
     const stores = await testTeam(database());
     const { fingerprint } = await insert(stores);
-    const second = await stores.transaction(async (inside) => {
-      await expect(insert(inside, { fingerprint })).rejects.toMatchObject(exists);
-      return await insert(inside);
+    const second = await stores.transaction(async (tx) => {
+      await expect(insert(tx, { fingerprint })).rejects.toMatchObject(exists);
+      return await insert(tx);
     });
     expect((await stores.privateKeys.list()).items.map(({ id }) => id)).toContain(second.id);
   });

@@ -38,9 +38,9 @@ onEachBackend((database) => {
     const stores = await testTeam(database());
     const place = await testPlace(stores);
     await testApplication(stores, place);
-    await stores.transaction(async (inside) => {
-      expect(await inside.projects.deleteIfEmpty(place.project.uuid)).toBe(false);
-      await inside.projects.update(place.project.uuid, { name: "Kept" });
+    await stores.transaction(async (tx) => {
+      expect(await tx.projects.deleteIfEmpty(place.project.uuid)).toBe(false);
+      await tx.projects.update(place.project.uuid, { name: "Kept" });
     });
     expect(await stores.projects.find(place.project.uuid)).toMatchObject({ name: "Kept" });
   });
@@ -66,10 +66,10 @@ onEachBackend((database) => {
     const stores = await testTeam(database());
     const { project } = await testPlace(stores);
     const again = { uuid: testUuid(), project_id: project.id, name: "production", description: null };
-    await stores.transaction(async (inside) => {
+    await stores.transaction(async (tx) => {
       const isTaken = (error: unknown) => isDomainError(error, "resource.already_exists");
-      await expect(inside.environments.insert(again)).rejects.toSatisfy(isTaken);
-      await inside.environments.insert({ ...again, name: "staging" });
+      await expect(tx.environments.insert(again)).rejects.toSatisfy(isTaken);
+      await tx.environments.insert({ ...again, name: "staging" });
     });
     expect((await stores.environments.list(project.id)).items.map(({ name }) => name)).toEqual([
       "production",

@@ -1,7 +1,7 @@
 import type { Lease, ReleaseRecord, ReleaseStore, SystemReleaseStore } from "@berth/core/ports";
 import { sql } from "kysely";
 import type { Context, TeamContext } from "./context.ts";
-import { fenced } from "./deployment-queue.ts";
+import { withLease } from "./deployment-queue.ts";
 import { openStacks, sealStacks } from "./sealed-stack.ts";
 
 const COLUMNS = [
@@ -99,10 +99,10 @@ export function systemReleaseStore(context: Context): SystemReleaseStore {
   const { db } = context;
   return {
     async saveCandidate(lease, release) {
-      const isSaved = await fenced(context, lease, (inside) => saveCandidate(inside, lease, release));
+      const isSaved = await withLease(context, lease, (tx) => saveCandidate(tx, lease, release));
       return isSaved ?? false;
     },
-    promote: (lease) => fenced(context, lease, (inside) => promote(inside, lease)),
+    promote: (lease) => withLease(context, lease, (tx) => promote(tx, lease)),
     find: (deploymentId) =>
       openedRow(
         context,

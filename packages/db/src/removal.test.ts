@@ -35,12 +35,12 @@ const someoneWaits = () =>
     })
     .toBeGreaterThan(0);
 
-const serverRemoval = async (inside: Stores, { place: { server } }: World) => {
-  await inside.servers.findAlone(server.uuid);
-  await inside.servers.markRemoving(server.id);
+const serverRemoval = async (tx: Stores, { place: { server } }: World) => {
+  await tx.servers.findAlone(server.uuid);
+  await tx.servers.markRemoving(server.id);
 };
-const resourceRemoval = (inside: Stores, { application }: World) =>
-  inside.resources.markRemoving(application.id, { delete_volumes: true });
+const resourceRemoval = (tx: Stores, { application }: World) =>
+  tx.resources.markRemoving(application.id, { delete_volumes: true });
 
 describe.each([
   {
@@ -66,8 +66,8 @@ describe.each([
   test("is refused when it is asked for before the other has been committed", async () => {
     const at = await world();
     let creating: Promise<unknown> = Promise.resolve();
-    await at.stores.transaction(async (inside) => {
-      await remove(inside, at);
+    await at.stores.transaction(async (tx) => {
+      await remove(tx, at);
       creating = create(at);
       creating.catch(() => undefined);
       await someoneWaits();
@@ -79,8 +79,8 @@ describe.each([
     const at = await world();
     let removing: Promise<unknown> = Promise.resolve();
     let seen: readonly ApplicationRecord[] = [];
-    const destinations = await at.stores.transaction(async (inside) => {
-      await create({ ...at, stores: inside });
+    const destinations = await at.stores.transaction(async (tx) => {
+      await create({ ...at, stores: tx });
       removing = at.stores.transaction(async (other) => {
         await remove(other, at);
         seen = (await other.applications.list({})).items;
@@ -88,7 +88,7 @@ describe.each([
       });
       await someoneWaits();
       seen = [];
-      return (await inside.destinations.list({})).total;
+      return (await tx.destinations.list({})).total;
     });
     const [total] = [await removing];
     const { items } = await at.stores.applications.list({});
@@ -99,14 +99,14 @@ describe.each([
 
 test("a server's deletion does not wait for what only uses it, nor for itself", async () => {
   const { stores, place, application } = await world();
-  await stores.transaction(async (inside) => {
-    await inside.servers.findAlone(place.server.uuid);
-    expect(await inside.servers.markRemoving(place.server.id)).toBe(true);
-    expect(await inside.servers.markRemoving(place.server.id)).toBe(false);
-    expect(await inside.resources.markRemovingOn(place.server.id, { delete_volumes: false })).toMatchObject([
+  await stores.transaction(async (tx) => {
+    await tx.servers.findAlone(place.server.uuid);
+    expect(await tx.servers.markRemoving(place.server.id)).toBe(true);
+    expect(await tx.servers.markRemoving(place.server.id)).toBe(false);
+    expect(await tx.resources.markRemovingOn(place.server.id, { delete_volumes: false })).toMatchObject([
       { id: application.id, removing_at: expect.any(Date), delete_volumes: false },
     ]);
-    expect(await inside.resources.markRemovingOn(place.server.id, { delete_volumes: true })).toEqual([]);
+    expect(await tx.resources.markRemovingOn(place.server.id, { delete_volumes: true })).toEqual([]);
   });
   expect(await stores.resources.hasStaying(place.server.id)).toBe(false);
 });
@@ -118,9 +118,9 @@ test("any number of resources is marked, with a job for each, in one transaction
       ${application.server_id}, ${application.destination_id}, 'app ' || n from generate_series(2, 17000) as n`.execute(
     database.database.kysely,
   );
-  const jobs = await stores.transaction(async (inside) => {
-    const marked = await inside.resources.markRemovingOn(place.server.id, { delete_volumes: true });
-    return await inside.jobs.request(
+  const jobs = await stores.transaction(async (tx) => {
+    const marked = await tx.resources.markRemovingOn(place.server.id, { delete_volumes: true });
+    return await tx.jobs.request(
       marked.map((resource) => ({
         uuid: testUuid(),
         type: "resource.delete",

@@ -1,6 +1,6 @@
 import type { ResourceRecord, ResourceStore } from "@berth/core/ports";
 import { sql } from "kysely";
-import { type Context, inTransaction, type TeamContext, tell } from "./context.ts";
+import { type Context, emit, inTransaction, type TeamContext } from "./context.ts";
 
 export const RESOURCE_COLUMNS = [
   "resource.id",
@@ -37,14 +37,14 @@ export async function keptTotal(
   return total;
 }
 
-export function tellOfResource(
+export function emitResourceEvent(
   context: Context,
   resource: Pick<ResourceRecord, "team_id" | "uuid" | "kind" | "name">,
   type: "resource.created" | "resource.removing" | "resource.deleted" | "resource.status_changed",
   payload: Readonly<Record<string, unknown>> = {},
 ): void {
   const { team_id, uuid, kind, name } = resource;
-  tell(context, {
+  emit(context, {
     team_id,
     type,
     resource_uuid: uuid,
@@ -54,8 +54,8 @@ export function tellOfResource(
 
 /** What is observed every few seconds is written, and told of, only when it changed. */
 export function setStatus(context: Context, id: number, status: string): Promise<void> {
-  return inTransaction(context, async (inside) => {
-    const before = await inside.db
+  return inTransaction(context, async (tx) => {
+    const before = await tx.db
       .selectFrom("resource")
       .select(["team_id", "uuid", "kind", "name", "status"])
       .where("id", "=", id)
@@ -63,17 +63,11 @@ export function setStatus(context: Context, id: number, status: string): Promise
       .forNoKeyUpdate()
       .executeTakeFirst();
     if (before === undefined) return;
-    await inside.db
-      .updateTable("resource")
-      .set({ status, updated_at: sql<Date>`now()` })
-      .where("id", "=", id)
-      .execute();
+    await tx.db.updateTable("resource").set({ status, updated_at: sql<Date>`now()` }).where("id", "=", id).execute();
     const isOrWasOnline = [before.status, status].some((state) => state.startsWith("running"));
     if (isOrWasOnline) {
-      await sql`update ${sql.table(before.kind)} set last_online_at = now() where resource_id = ${id}`.execute(
-        inside.db,
-      );
+      await sql`update ${sql.table(before.kind)} set last_online_at = now() where resource_id = ${id}`.execute(tx.db);
     }
-    tellOfResource(inside, before, "resource.status_changed", { status, previous_status: before.status });
+    emitResourceEvent(tx, before, "resource.status_changed", { status, previous_status: before.status });
   });
 }

@@ -8,7 +8,7 @@ import { type Context, idsOf, inTransaction, type TeamContext, wakeWorkers } fro
 import { databaseSubject } from "./database.ts";
 import { endJobs, isAbout, isActiveJob } from "./job-row.ts";
 import { ofOwner, page, within } from "./page.ts";
-import { keptTotal, RESOURCE_COLUMNS, setStatus, tellOfResource } from "./resource-row.ts";
+import { emitResourceEvent, keptTotal, RESOURCE_COLUMNS, setStatus } from "./resource-row.ts";
 import { serviceSubject } from "./service.ts";
 
 export function resourceStore(context: TeamContext): ResourceStore {
@@ -39,14 +39,14 @@ export function resourceStore(context: TeamContext): ResourceStore {
       );
     },
     setDesiredState: (id, state) =>
-      inTransaction(context, async (inside) => {
-        await inside.db
+      inTransaction(context, async (tx) => {
+        await tx.db
           .updateTable("resource")
           .set({ desired_state: state, updated_at: sql<Date>`now()` })
           .where("id", "=", id)
           .where("team_id", "=", teamId)
           .execute();
-        wakeWorkers(inside);
+        wakeWorkers(tx);
       }),
     markRemoving: async (id, flags) =>
       (await markRemoving(context, sql<boolean>`resource.id = ${id}`, flags)).length > 0,
@@ -69,26 +69,26 @@ function markRemoving(
   isMeant: RawBuilder<boolean>,
   flags: Partial<RemovalFlags>,
 ): Promise<readonly ResourceRecord[]> {
-  return inTransaction(context, async (inside) => {
+  return inTransaction(context, async (tx) => {
     // Stronger than an update's lock: it waits for those who are just adding something to the resource.
-    const locked = await inside.db
+    const locked = await tx.db
       .selectFrom("resource")
       .select("resource.id")
       .where(isMeant)
-      .where("team_id", "=", inside.teamId)
+      .where("team_id", "=", tx.teamId)
       .where("removing_at", "is", null)
       .orderBy("resource.id")
       .forUpdate()
       .execute();
     if (locked.length === 0) return [];
-    const marked = await inside.db
+    const marked = await tx.db
       .updateTable("resource")
       .set({ removing_at: sql<Date>`now()`, ...removalFlags(flags) })
       .where("id", "in", idsOf(locked.map(({ id }) => id)))
       .returning(RESOURCE_COLUMNS)
       .execute();
-    for (const resource of marked) tellOfResource(inside, resource, "resource.removing");
-    wakeWorkers(inside);
+    for (const resource of marked) emitResourceEvent(tx, resource, "resource.removing");
+    wakeWorkers(tx);
     return marked.sort((a, b) => a.id - b.id);
   });
 }
@@ -169,22 +169,22 @@ export function systemResourceStore(context: Context): SystemResourceStore {
     listByServer: (serverId) => listByServers([serverId]),
     listByServers,
     delete: (id) =>
-      inTransaction(context, async (inside) => {
+      inTransaction(context, async (tx) => {
         // With it go all its deployments and their logs, which may be very many.
-        await sql`set local statement_timeout = ${sql.lit(`${DELETE_MINUTES_MAX}min`)}`.execute(inside.db);
+        await sql`set local statement_timeout = ${sql.lit(`${DELETE_MINUTES_MAX}min`)}`.execute(tx.db);
         // They go with it.
         const ofPreviews = sql<boolean>`job.type = 'preview.delete' and ${isActiveJob}
           and job.subject_id in (select id from application_preview where resource_id = ${id})`;
-        await endJobs(inside, ofPreviews, "finished", null);
-        const deleted = await inside.db
+        await endJobs(tx, ofPreviews, "finished", null);
+        const deleted = await tx.db
           .deleteFrom("resource")
           .where("id", "=", id)
           .returning(["team_id", "uuid", "kind", "name"])
           .executeTakeFirst();
         if (deleted === undefined) return;
-        tellOfResource(inside, deleted, "resource.deleted");
-        await endJobs(inside, isAbout({ type: "resource.delete", subject_id: id }), "finished", null);
-        wakeWorkers(inside); // its server may wait for the last one to go
+        emitResourceEvent(tx, deleted, "resource.deleted");
+        await endJobs(tx, isAbout({ type: "resource.delete", subject_id: id }), "finished", null);
+        wakeWorkers(tx); // its server may wait for the last one to go
       }),
   };
 }

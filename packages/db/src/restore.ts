@@ -1,8 +1,8 @@
 import { cancelledRestore } from "@berth/core/backup";
-import type { ClaimedRestore, ClaimHold, RestoreEnd, RestoreStore, SystemRestoreStore } from "@berth/core/ports";
+import type { ClaimedRestore, ClaimRequest, RestoreEnd, RestoreStore, SystemRestoreStore } from "@berth/core/ports";
 import { type Kysely, type RawBuilder, sql } from "kysely";
-import { type Context, idsOf, inTransaction, notifyRunEnd, type TeamContext, tell, wakeWorkers } from "./context.ts";
-import { ABANDONED, cancelRun, END_EVENTS, isHeldBy, mayBecome, renewRuns, runEnd, takenBy } from "./held-run.ts";
+import { type Context, emit, idsOf, inTransaction, notifyRunEnd, type TeamContext, wakeWorkers } from "./context.ts";
+import { ABANDONED, cancelRun, END_EVENTS, isHeldBy, mayBecome, renewRuns, runEnd, takenBy } from "./leased-run.ts";
 import { countRows, ofOwner, page, within } from "./page.ts";
 import type { DB } from "./schema.ts";
 import { storable } from "./storable.ts";
@@ -68,7 +68,7 @@ export function restoreStore(context: TeamContext): RestoreStore {
       return (await meant.limit(1).executeTakeFirst()) !== undefined;
     },
     insert: ({ resource_id, target_resource_id, backup_execution_id, ...restore }) =>
-      inTransaction(context, async (inside) => {
+      inTransaction(context, async (tx) => {
         const { rows } = await sql`
           insert into backup_restore (uuid, kind, database_name, backup_execution_id, resource_id, target_resource_id, step)
           select ${restore.uuid}, ${restore.kind}, ${restore.database_name}, execution.id, source.id, target.id, 'waiting'
@@ -76,26 +76,26 @@ export function restoreStore(context: TeamContext): RestoreStore {
             join resource source on source.id = scheduled_backup.resource_id, resource target
           where execution.id = ${backup_execution_id} and source.id = ${resource_id} and target.id = ${target_resource_id}
             and source.team_id = ${teamId} and target.team_id = ${teamId}
-          on conflict (target_resource_id, kind) where status = 'running' do nothing returning id`.execute(inside.db);
+          on conflict (target_resource_id, kind) where status = 'running' do nothing returning id`.execute(tx.db);
         if (rows.length === 0) return undefined;
-        wakeWorkers(inside);
-        return await restoreStore(inside).find(resource_id, restore.uuid);
+        wakeWorkers(tx);
+        return await restoreStore(tx).find(resource_id, restore.uuid);
       }),
     requestCancel: (resourceId, uuid, at) =>
-      inTransaction(context, async (inside) => {
-        const own = restoreStore(inside);
+      inTransaction(context, async (tx) => {
+        const own = restoreStore(tx);
         const found = await own.find(resourceId, uuid);
         if (found === undefined) return undefined;
         const message = cancelledRestore(found.kind, "untouched");
         const end: RestoreEnd = { status: "cancelled-by-user", message, tables: null, finished_at: at };
         const isMeant = sql`run.uuid = ${uuid}`;
         await cancelRun(
-          inside,
+          tx,
           "backup_restore",
           { uuid, at },
-          { end: () => endAll(inside, isMeant, end), tellOfRequest: () => tellOfRequest(inside, isMeant) },
+          { end: () => endAll(tx, isMeant, end), tellOfRequest: () => tellOfRequest(tx, isMeant) },
         );
-        wakeWorkers(inside);
+        wakeWorkers(tx);
         return await own.find(resourceId, uuid);
       }),
     untilEnded: (resourceId, uuid, secondsMax) => runEnd(context, { uuid, secondsMax }, () => find(resourceId, uuid)),
@@ -105,19 +105,19 @@ export function restoreStore(context: TeamContext): RestoreStore {
 export function systemRestoreStore(context: Context): SystemRestoreStore {
   const { db } = context;
   return {
-    claim: (serverIds, hold) => inTransaction(context, (inside) => claim(inside, serverIds, hold)),
+    claim: (serverIds, hold) => inTransaction(context, (tx) => claim(tx, serverIds, hold)),
     renew: (owner, uuids, leaseSeconds) => renewRuns(db, "backup_restore", { owner, uuids, leaseSeconds }),
     async progress(hold, step) {
       await sql`update backup_restore run set step = ${step}, updated_at = now()
         where ${isHeldBy(hold)} and status = 'running'`.execute(db);
     },
-    finish: (hold, end) => inTransaction(context, async (inside) => (await endAll(inside, isHeldBy(hold), end)) > 0),
+    finish: (hold, end) => inTransaction(context, async (tx) => (await endAll(tx, isHeldBy(hold), end)) > 0),
     endAbandoned: (at) =>
-      inTransaction(context, async (inside) => {
+      inTransaction(context, async (tx) => {
         let count = 0;
         for (const { isMeant, status, message } of ABANDONED) {
           const told = `${message} What was restored until then may be incomplete.`;
-          count += await endAll(inside, isMeant, { status, message: told, tables: null, finished_at: at });
+          count += await endAll(tx, isMeant, { status, message: told, tables: null, finished_at: at });
         }
         return count;
       }),
@@ -150,7 +150,7 @@ export function systemRestoreStore(context: Context): SystemRestoreStore {
 async function claim(
   { db }: Context,
   serverIds: readonly number[],
-  hold: ClaimHold,
+  hold: ClaimRequest,
 ): Promise<ClaimedRestore | undefined> {
   const { rows } = await sql<ClaimedRestore>`
     select run.uuid, run.kind, run.database_name, source.uuid as resource_uuid, run.target_resource_id,
@@ -200,7 +200,7 @@ interface Told {
 }
 
 const tellOf = (context: Context, what: string, { uuid, kind, name, team_id, resource_uuid }: Told): void =>
-  tell(context, {
+  emit(context, {
     ...{ team_id, type: `${kind}.${what}`, resource_uuid },
     payload: { database_name: name, restore_uuid: uuid },
   });

@@ -43,7 +43,7 @@ export function s3StorageStore(context: TeamContext): S3StorageStore {
         .values({ ...pick(storage, FIELDS), uuid, team_id: teamId, credentials: seal(context, uuid, storage) })
         .returning(COLUMNS)
         .executeTakeFirstOrThrow(),
-    update: (uuid, change) => inTransaction(context, (inside) => update(inside, uuid, change)),
+    update: (uuid, change) => inTransaction(context, (tx) => update(tx, uuid, change)),
     async credentialsOf(ids) {
       const rows = await own()
         .select(["s3_storage.id", "s3_storage.uuid", "s3_storage.credentials"])

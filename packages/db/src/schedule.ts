@@ -48,14 +48,14 @@ export function systemScheduleStore(context: Context): SystemScheduleStore {
       return numUpdatedRows > 0n;
     },
     beat: (now, stallSeconds) =>
-      inTransaction(context, async (inside) => {
-        const before = await inside.db
+      inTransaction(context, async (tx) => {
+        const before = await tx.db
           .selectFrom("scheduler")
           .select(["looked_at", isLongAgo(now, stallSeconds).as("is_long_ago"), "is_stall_told"])
           .where("id", "=", ID)
           .forUpdate()
           .executeTakeFirst();
-        await inside.db
+        await tx.db
           .insertInto("scheduler")
           .values({ id: ID, looked_at: now, is_stall_told: false })
           .onConflict((conflict) =>

@@ -1,7 +1,7 @@
 import type { ClaimedTask, ScheduledTaskExecutionRecord, SystemScheduledTaskStore } from "@berth/core/ports";
 import { sql } from "kysely";
-import { type Context, idsOf, inTransaction, tell, wakeWorkers } from "./context.ts";
-import { isUnreached, UNREACHED } from "./held-run.ts";
+import { type Context, emit, idsOf, inTransaction, wakeWorkers } from "./context.ts";
+import { isUnreached, UNREACHED } from "./leased-run.ts";
 import { storable } from "./storable.ts";
 
 /** As uuids are: 24 lower-case letters and digits, a letter first. */
@@ -12,8 +12,8 @@ const OVERLAP = "Skipped: the run before it had not ended.";
 export function systemScheduledTaskStore(context: Context): SystemScheduledTaskStore {
   const { db } = context;
   return {
-    begin: (taskId, at) => inTransaction(context, (inside) => begin(inside, taskId, at)),
-    claim: (serverIds, hold) => inTransaction(context, (inside) => claim(inside, serverIds, hold)),
+    begin: (taskId, at) => inTransaction(context, (tx) => begin(tx, taskId, at)),
+    claim: (serverIds, hold) => inTransaction(context, (tx) => claim(tx, serverIds, hold)),
     async renew(owner, uuids, leaseSeconds) {
       const { rows } = await sql<{ uuid: string }>`
         update scheduled_task_execution execution
@@ -30,19 +30,19 @@ export function systemScheduledTaskStore(context: Context): SystemScheduledTaskS
         where uuid = ${uuid} and lease_owner = ${owner} and status = 'running'`.execute(db);
     },
     finish: ({ uuid, owner }, end) =>
-      inTransaction(context, async (inside) => {
+      inTransaction(context, async (tx) => {
         const isHeld = sql`execution.uuid = ${uuid} and execution.lease_owner = ${owner}`;
-        return (await endExecutions(inside, isHeld, end)) > 0;
+        return (await endExecutions(tx, isHeld, end)) > 0;
       }),
     endAbandoned: (at) =>
-      inTransaction(context, async (inside) => {
+      inTransaction(context, async (tx) => {
         const isLost = sql`execution.lease_expires_at < clock_timestamp()`;
-        const lost = await endExecutions(inside, isLost, {
+        const lost = await endExecutions(tx, isLost, {
           ...FAILED,
           error_details: "The control plane stopped while it ran. Whether it took effect is not known.",
           finished_at: at,
         });
-        const unreached = await endExecutions(inside, isUnreached("execution"), {
+        const unreached = await endExecutions(tx, isUnreached("execution"), {
           ...FAILED,
           error_details: UNREACHED,
           finished_at: at,
@@ -154,7 +154,7 @@ interface TaskSubject {
 
 /** Neither what it printed nor its command: both may name secrets. */
 const tellOf = (context: Context, what: "finished" | "failed" | "skipped", subject: TaskSubject): void =>
-  tell(context, {
+  emit(context, {
     team_id: subject.team_id,
     type: `scheduled_task.${what}`,
     resource_uuid: subject.resource_uuid,

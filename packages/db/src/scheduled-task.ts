@@ -87,7 +87,7 @@ export function scheduledTaskStore(context: TeamContext): ScheduledTaskStore {
         .where("resource.team_id", "=", teamId)
         .executeTakeFirst(),
     request: (resourceId, taskUuid, execution) =>
-      inTransaction(context, (inside) => request(inside, resourceId, taskUuid, execution)),
+      inTransaction(context, (tx) => request(tx, resourceId, taskUuid, execution)),
   };
 }
 

@@ -60,7 +60,7 @@ const contextOf = (database: Database, dependencies: StoreDependencies): Context
 
 function teamStores(context: TeamContext): Stores {
   return {
-    transaction: (work) => inTransaction(context, (inside) => work(teamStores(inside))),
+    transaction: (work) => inTransaction(context, (tx) => work(teamStores(tx))),
     teams: teamStore(context),
     members: memberStore(context),
     tokens: tokenStore(context),
@@ -97,7 +97,7 @@ function teamStores(context: TeamContext): Stores {
 
 function allStores(context: Context): SystemStores {
   return {
-    transaction: (work) => inTransaction(context, (inside) => work(allStores(inside))),
+    transaction: (work) => inTransaction(context, (tx) => work(allStores(tx))),
     forTeam: (teamId) => teamStores({ ...context, teamId }),
     deployments: systemDeploymentStore(context),
     releases: systemReleaseStore(context),

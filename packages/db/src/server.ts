@@ -3,7 +3,7 @@ import type { ServerRecord, ServerStore, SystemServerStore } from "@berth/core/p
 import { type JobType, ServerSettings } from "@berth/core/server";
 import type { EventType } from "@berth/core/team";
 import { type Selectable, sql } from "kysely";
-import { type Context, inTransaction, isId, type TeamContext, tell, undefinedOn, wakeWorkers } from "./context.ts";
+import { type Context, emit, inTransaction, isId, type TeamContext, undefinedOn, wakeWorkers } from "./context.ts";
 import { isForeignKeyViolation, violates } from "./errors.ts";
 import { systemJobStore } from "./job.ts";
 import { endJobs, isAbout } from "./job-row.ts";
@@ -117,8 +117,8 @@ export function serverStore(context: TeamContext): ServerStore {
     // Stronger than an update's lock: it waits for those who refer to the row too, and makes others wait.
     findAlone: (uuid) => firstRecord(own().select(COLUMNS).where("uuid", "=", uuid).forUpdate()),
     markRemoving: (id) =>
-      inTransaction(context, async (inside) => {
-        const marked = await inside.db
+      inTransaction(context, async (tx) => {
+        const marked = await tx.db
           .updateTable("server")
           .set({ removing_at: sql<Date>`now()`, updated_at: sql<Date>`now()` })
           .where("id", "=", id)
@@ -127,8 +127,8 @@ export function serverStore(context: TeamContext): ServerStore {
           .returning(["team_id", "uuid", "name"])
           .executeTakeFirst();
         if (marked === undefined) return false;
-        tellOfServer(inside, marked, "server.removing");
-        wakeWorkers(inside);
+        tellOfServer(tx, marked, "server.removing");
+        wakeWorkers(tx);
         return true;
       }),
     async hosts(id) {
@@ -153,8 +153,8 @@ export function systemServerStore(context: Context): SystemServerStore {
     list: async () => (await all().orderBy("id").execute()).map(record),
     find: (id) => firstRecord(all().where("id", "=", id)),
     recordHostKey: ({ id, ip, port }, hostKey) =>
-      inTransaction(context, async (inside) => {
-        const server = await inside.db
+      inTransaction(context, async (tx) => {
+        const server = await tx.db
           .selectFrom("server")
           .select(["team_id", "uuid", "name", "host_key"])
           .where("id", "=", id)
@@ -163,14 +163,14 @@ export function systemServerStore(context: Context): SystemServerStore {
           .forUpdate()
           .executeTakeFirst();
         if (server === undefined || server.host_key !== null) return server?.host_key ?? undefined;
-        await inside.db.updateTable("server").set({ host_key: hostKey }).where("id", "=", id).execute();
-        tellOfServer(inside, server, "server.host_key_recorded", { host_key: hostKey });
+        await tx.db.updateTable("server").set({ host_key: hostKey }).where("id", "=", id).execute();
+        tellOfServer(tx, server, "server.host_key_recorded", { host_key: hostKey });
         return hostKey;
       }),
     recordProbe: (before, after, problem) =>
-      inTransaction(context, async (inside) => {
+      inTransaction(context, async (tx) => {
         const { probes, unreachable_count, is_reachable } = after;
-        const server = await inside.db
+        const server = await tx.db
           .updateTable("server")
           .set({
             probes,
@@ -184,24 +184,24 @@ export function systemServerStore(context: Context): SystemServerStore {
           .returning(["team_id", "uuid", "name"])
           .executeTakeFirst();
         if (server === undefined || is_reachable === before.settings.is_reachable) return;
-        if (is_reachable) tellOfServer(inside, server, "server.reachable");
-        else tellOfServer(inside, server, "server.unreachable", { problem: problem && storable(problem) });
+        if (is_reachable) tellOfServer(tx, server, "server.reachable");
+        else tellOfServer(tx, server, "server.unreachable", { problem: problem && storable(problem) });
       }),
     recordDiskUsage: (id, { isHigh, usedPercent }) =>
-      inTransaction(context, async (inside) => {
-        const server = await inside.db
+      inTransaction(context, async (tx) => {
+        const server = await tx.db
           .updateTable("server")
           .set({ is_disk_usage_high: isHigh })
           .where("id", "=", id)
           .where("is_disk_usage_high", "=", !isHigh)
           .returning(["team_id", "uuid", "name"])
           .executeTakeFirst();
-        if (server && isHigh) tellOfServer(inside, server, "server.disk_usage_high", { used_percent: usedPercent });
+        if (server && isHigh) tellOfServer(tx, server, "server.disk_usage_high", { used_percent: usedPercent });
       }),
     recordProxyStatus: (id, status, problem) =>
-      inTransaction(context, async (inside) => {
+      inTransaction(context, async (tx) => {
         const seen = { proxy_status: status, ...(problem === undefined ? {} : { proxy_problem: problem }) };
-        const before = await inside.db
+        const before = await tx.db
           .selectFrom("server")
           .select(["team_id", "uuid", "name", "proxy_status"])
           .where("id", "=", id)
@@ -214,25 +214,25 @@ export function systemServerStore(context: Context): SystemServerStore {
           .forNoKeyUpdate()
           .executeTakeFirst();
         if (before === undefined) return;
-        await inside.db.updateTable("server").set(seen).where("id", "=", id).execute();
+        await tx.db.updateTable("server").set(seen).where("id", "=", id).execute();
         if (before.proxy_status === status) return;
         const change = { status, previous_status: before.proxy_status };
-        tellOfServer(inside, before, "server.proxy_status_changed", change);
+        tellOfServer(tx, before, "server.proxy_status_changed", change);
       }),
     async deleteIfEmpty(id) {
       // The reference refuses what a resource that is still there would lose.
       const isDeleted = await undefinedOn(isForeignKeyViolation, () =>
-        inTransaction(context, (inside) => deleteIfEmpty(inside, id)),
+        inTransaction(context, (tx) => deleteIfEmpty(tx, id)),
       );
       return isDeleted ?? false;
     },
     finishValidation: (lease, serverId, { is_reachable, is_usable, validation_logs, facts }) =>
-      inTransaction(context, async (inside) => {
+      inTransaction(context, async (tx) => {
         const error = is_usable ? null : validation_logs;
-        const isHeld = await systemJobStore(inside).finish(lease, is_usable ? "finished" : "failed", error);
+        const isHeld = await systemJobStore(tx).finish(lease, is_usable ? "finished" : "failed", error);
         if (!isHeld) return false;
         const settings = JSON.stringify({ is_reachable, is_usable });
-        const server = await inside.db
+        const server = await tx.db
           .updateTable("server")
           .set({
             is_validating: false,
@@ -246,7 +246,7 @@ export function systemServerStore(context: Context): SystemServerStore {
           .where("id", "=", serverId)
           .returning(["team_id", "uuid", "name"])
           .executeTakeFirst();
-        if (server) tellOfServer(inside, server, "server.validated", { is_reachable, is_usable });
+        if (server) tellOfServer(tx, server, "server.validated", { is_reachable, is_usable });
         return true;
       }),
   };
@@ -286,7 +286,7 @@ function tellOfServer(
   type: Extract<EventType, `server.${string}`>,
   payload: Readonly<Record<string, unknown>> = {},
 ): void {
-  tell(context, { team_id, type, resource_uuid: uuid, payload: { server_name: name, ...payload } });
+  emit(context, { team_id, type, resource_uuid: uuid, payload: { server_name: name, ...payload } });
 }
 
 /** @throws DomainError `resource.in_use` */

@@ -78,15 +78,15 @@ export function serviceStore(context: TeamContext): ServiceStore {
       .select(CONTAINER_COLUMNS);
   return {
     ...readKind(context, ROWS),
-    insert: (service) => inTransaction(context, (inside) => insert(inside, service)),
+    insert: (service) => inTransaction(context, (tx) => insert(tx, service)),
     update: (id, change) =>
-      inTransaction(context, async (inside) => {
-        const { uuid } = (await updateResource(inside, "service", id, change)) ?? {};
-        return uuid === undefined ? undefined : await serviceStore(inside).find(uuid);
+      inTransaction(context, async (tx) => {
+        const { uuid } = (await updateResource(tx, "service", id, change)) ?? {};
+        return uuid === undefined ? undefined : await serviceStore(tx).find(uuid);
       }),
     containers: (ids) => inOrder(ownContainers().where("service_container.resource_id", "in", idsOf(ids))),
     findContainer: (uuid) => ownContainers().where("service_container.uuid", "=", uuid).executeTakeFirst(),
-    saveContainers: (id, containers) => inTransaction(context, (inside) => saveContainers(inside, id, containers)),
+    saveContainers: (id, containers) => inTransaction(context, (tx) => saveContainers(tx, id, containers)),
   };
 }
 
@@ -156,14 +156,14 @@ export async function serviceSubject(context: Context, id: number): Promise<Subj
 export function systemServiceStore(context: Context): SystemServiceStore {
   return {
     setStatuses: (id, status, containers) =>
-      inTransaction(context, async (inside) => {
+      inTransaction(context, async (tx) => {
         await sql`update service_container set status = seen.status, updated_at = now(),
             last_online_at = case when 'running' in (split_part(seen.status, ':', 1),
               split_part(service_container.status, ':', 1)) then now() else last_online_at end
           from jsonb_each_text(${JSON.stringify(containers)}::jsonb) as seen (name, status)
           where resource_id = ${id} and service_container.name = seen.name
-            and service_container.status <> seen.status`.execute(inside.db);
-        await setStatus(inside, id, status);
+            and service_container.status <> seen.status`.execute(tx.db);
+        await setStatus(tx, id, status);
       }),
   };
 }

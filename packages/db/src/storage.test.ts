@@ -80,9 +80,9 @@ onEachBackend((database) => {
       isDomainError(error, "resource.already_exists") && error.message.includes("/data");
     await stores.storages.insert(id, testUuid(), volume);
     const inWeb = await stores.storages.insert(id, testUuid(), { ...volume, container: "web" });
-    await stores.transaction(async (inside) => {
-      await expect(inside.storages.insert(id, testUuid(), volume)).rejects.toSatisfy(isTaken);
-      await inside.storages.insert(id, testUuid(), { ...volume, mount_path: "/next" });
+    await stores.transaction(async (tx) => {
+      await expect(tx.storages.insert(id, testUuid(), volume)).rejects.toSatisfy(isTaken);
+      await tx.storages.insert(id, testUuid(), { ...volume, mount_path: "/next" });
     });
     await expect(stores.storages.update(id, inWeb.uuid, { container: null, mount_path: "/data" })).rejects.toSatisfy(
       isTaken,

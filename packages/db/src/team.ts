@@ -36,10 +36,10 @@ export function teamStore(context: TeamContext): TeamStore {
       if (!isRoot(context)) {
         throw new DomainError("auth.root_team_only", "Only the root team makes teams.");
       }
-      return await inTransaction(context, async ({ db: inside }) => {
-        const made = await inside.insertInto("team").values(team).returning(TEAM_COLUMNS).executeTakeFirstOrThrow();
+      return await inTransaction(context, async ({ db: tx }) => {
+        const made = await tx.insertInto("team").values(team).returning(TEAM_COLUMNS).executeTakeFirstOrThrow();
         const owner = { team_id: made.id, user_id: owner_id, role: "owner" } as const;
-        await inside.insertInto("team_member").values(owner).execute();
+        await tx.insertInto("team_member").values(owner).execute();
         return made;
       });
     },

@@ -8,9 +8,9 @@ import { inTransaction } from "./context.ts";
 onEachBackend((database) => {
   it("undoes everything when the work fails, also what nested calls did", async () => {
     const stores = await testTeam(database());
-    const undone = stores.transaction(async (inside) => {
-      const place = await testPlace(inside);
-      await inside.transaction((nested) => testApplication(nested, place));
+    const undone = stores.transaction(async (tx) => {
+      const place = await testPlace(tx);
+      await tx.transaction((nested) => testApplication(nested, place));
       throw new DomainError("queue.full", "on purpose");
     });
     await expect(undone).rejects.toMatchObject({ code: "queue.full" });
@@ -21,9 +21,9 @@ onEachBackend((database) => {
 
   it("keeps everything, and answers what the work answers", async () => {
     const stores = await testTeam(database());
-    const uuid = await stores.transaction(async (inside) => {
-      const application = await testApplication(inside, await testPlace(inside));
-      expect(await inside.applications.find(application.uuid)).toEqual(application);
+    const uuid = await stores.transaction(async (tx) => {
+      const application = await testApplication(tx, await testPlace(tx));
+      expect(await tx.applications.find(application.uuid)).toEqual(application);
       return application.uuid;
     });
     expect(await stores.applications.find(uuid)).toBeDefined();
@@ -34,9 +34,9 @@ onEachBackend((database) => {
     const { id: teamId = -1 } = (await stores.teams.current()) ?? {};
     const place = await testPlace(stores);
     const { id, uuid } = await testApplication(stores, place);
-    const undone = database().system.transaction(async (inside) => {
-      await inside.resources.setStatus(id, "running:healthy");
-      expect(await inside.forTeam(teamId).applications.find(uuid)).toMatchObject({ status: "running:healthy" });
+    const undone = database().system.transaction(async (tx) => {
+      await tx.resources.setStatus(id, "running:healthy");
+      expect(await tx.forTeam(teamId).applications.find(uuid)).toMatchObject({ status: "running:healthy" });
       throw new Error("on purpose");
     });
     await expect(undone).rejects.toThrow("on purpose");
@@ -46,9 +46,9 @@ onEachBackend((database) => {
   it("never keeps half: a failed statement that the work ignores undoes all", async () => {
     const stores = await testTeam(database());
     const { uuid } = await stores.projects.insert({ uuid: testUuid(), name: "one", description: null });
-    const ignoring = stores.transaction(async (inside) => {
-      await inside.projects.insert({ uuid: testUuid(), name: "two", description: null });
-      await inside.projects.insert({ uuid, name: "again", description: null }).catch(() => undefined);
+    const ignoring = stores.transaction(async (tx) => {
+      await tx.projects.insert({ uuid: testUuid(), name: "two", description: null });
+      await tx.projects.insert({ uuid, name: "again", description: null }).catch(() => undefined);
     });
     await expect(ignoring).rejects.toBeInstanceOf(DomainError);
     expect((await stores.projects.list()).total).toBe(1);

@@ -3,7 +3,7 @@ import { DomainError } from "@berth/core";
 import type { Artifact, FolderArtifact, ReleaseRef, ReleaseSpec, ReleaseState } from "@berth/core/deploy";
 import type { Engine, EngineCapabilities, LogLine, ResourceRemoval } from "@berth/core/ports";
 import { deploymentOf, type FakeRegistry, fakeImages } from "./fake-images.fixture.ts";
-import type { Life } from "./mortal.fixture.ts";
+import type { Life } from "./killable.fixture.ts";
 import type { Points } from "./points.fixture.ts";
 
 /** How a release behaves once it runs. */

@@ -4,7 +4,7 @@ import type { DatabaseRecord, Forward, Forwarder, PresentForward } from "@berth/
 import { type TestDatabase, testDatabase, testDatabaseResource, testPlace } from "@berth/testing";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { createForwards, type Forwards } from "./forward.ts";
-import type { ServerHands } from "./hands.ts";
+import type { ServerAdapters } from "./server-adapters.ts";
 import { DEFAULT_SETTINGS } from "./settings.ts";
 import { until } from "./world.fixture.ts";
 
@@ -63,10 +63,10 @@ describe("the public ports of a server", () => {
     const made = (settings: number): Forwards =>
       createForwards({ stores: database.system, logger, settings: { ...DEFAULT_SETTINGS, resyncSeconds: settings } });
     // What else a server's hands can do is not asked for.
-    const hands = { server: where.server, engine: { forwards: fake.forwarder } } as unknown as ServerHands;
+    const adapters = { server: where.server, engine: { forwards: fake.forwarder } } as unknown as ServerAdapters;
     const forwards = made(resyncSeconds);
     return {
-      ...{ stores, where, fake, warnings, hands },
+      ...{ stores, where, fake, warnings, adapters },
       async publicDatabase(port: number): Promise<DatabaseRecord> {
         const record = await testDatabaseResource(stores, where, { is_public: true, public_port: port });
         await stores.resources.setDesiredState(record.id, "running");
@@ -75,7 +75,7 @@ describe("the public ports of a server", () => {
       /** One look, to its end. @param isAfresh As a worker that has just begun. */
       async look(isAfresh = false) {
         const used = isAfresh ? made(resyncSeconds) : forwards;
-        used.sync(hands);
+        used.sync(adapters);
         await used.stop();
       },
       events: async (type: string) =>

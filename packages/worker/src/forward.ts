@@ -2,16 +2,16 @@ import { isDomainError } from "@berth/core";
 import type { DatabaseRecord, Forward } from "@berth/core/ports";
 import { forwardOf, planForwards } from "@berth/core/server";
 import { batched } from "./batch.ts";
-import type { ServerHands } from "./hands.ts";
+import { dedupedWarnings } from "./deduped-warnings.ts";
 import type { WorkerDeps } from "./ports.ts";
+import type { ServerAdapters } from "./server-adapters.ts";
 import type { WorkerSettings } from "./settings.ts";
-import { troubles } from "./troubles.ts";
 import { within } from "./wait.ts";
 
 /** Keeps the ports of servers that lead to databases as they are recorded. */
 export interface Forwards {
   /** Looks whether a server's are right, unless that was just seen or is being done. */
-  sync(hands: ServerHands): void;
+  sync(adapters: ServerAdapters): void;
   forget(serverId: number): void;
   stop(): Promise<void>;
 }
@@ -20,7 +20,7 @@ export interface ForwardDeps extends Pick<WorkerDeps, "stores" | "logger"> {
   readonly settings: WorkerSettings;
 }
 
-interface Post {
+interface ServerState {
   /** What it was last brought to. */
   recorded: string;
   syncedMs: number;
@@ -29,31 +29,31 @@ interface Post {
 
 export function createForwards(deps: ForwardDeps): Forwards {
   const { stores, settings, logger } = deps;
-  const posts = new Map<number, Post>();
-  const trouble = troubles(logger);
+  const serverStates = new Map<number, ServerState>();
+  const warnings = dedupedWarnings(logger);
   const publicOf = batched(async (serverIds: readonly number[]) =>
     Map.groupBy(await stores.databases.listPublic(serverIds), ({ server_id }) => server_id),
   );
 
-  const look = async ({ server, engine }: ServerHands, post: Post) => {
+  const look = async ({ server, engine }: ServerAdapters, serverState: ServerState) => {
     const { forwards } = engine;
     if (forwards === undefined) return;
     const databases = (await publicOf(server.id)) ?? [];
     const wanted = databases.flatMap((database) => forwardOf(database) ?? []);
     const recorded = JSON.stringify(wanted);
-    const isDue = performance.now() - post.syncedMs > settings.resyncSeconds * 1000;
-    if (recorded === post.recorded && !isDue) return;
+    const isDue = performance.now() - serverState.syncedMs > settings.resyncSeconds * 1000;
+    if (recorded === serverState.recorded && !isDue) return;
     for (const operation of planForwards(wanted, await forwards.list())) {
       if (operation.type === "close") await forwards.close(operation.resourceUuid);
       else await open(forwards, operation.forward, { databases, server: server.name });
     }
-    post.recorded = recorded;
-    post.syncedMs = performance.now();
+    serverState.recorded = recorded;
+    serverState.syncedMs = performance.now();
   };
 
   /** A port that somebody else has is tried again with the next look at everything, and told of once. */
   const open = async (
-    forwards: NonNullable<ServerHands["engine"]["forwards"]>,
+    forwards: NonNullable<ServerAdapters["engine"]["forwards"]>,
     forward: Forward,
     { databases, server }: { databases: readonly DatabaseRecord[]; server: string },
   ) => {
@@ -86,28 +86,31 @@ export function createForwards(deps: ForwardDeps): Forwards {
   };
 
   return {
-    sync(hands) {
-      const { server } = hands;
-      const post = posts.get(server.id) ?? { recorded: "", syncedMs: NEVER, work: undefined };
-      posts.set(server.id, post);
+    sync(adapters) {
+      const { server } = adapters;
+      const serverState = serverStates.get(server.id) ?? { recorded: "", syncedMs: NEVER, work: undefined };
+      serverStates.set(server.id, serverState);
       const about = String(server.id);
-      post.work ??= look(hands, post)
+      serverState.work ??= look(adapters, serverState)
         .then(() =>
-          trouble.over(about, "The public ports of a server are looked after again.", { server: server.name }),
+          warnings.over(about, "The public ports of a server are looked after again.", { server: server.name }),
         )
         .catch((error: unknown) => {
-          trouble.failed(about, "The public ports of a server cannot be looked after.", { server: server.name, error });
+          warnings.failed(about, "The public ports of a server cannot be looked after.", {
+            server: server.name,
+            error,
+          });
         })
         .finally(() => {
-          post.work = undefined;
+          serverState.work = undefined;
         });
     },
     forget(serverId) {
-      posts.delete(serverId);
-      trouble.forget(String(serverId));
+      serverStates.delete(serverId);
+      warnings.forget(String(serverId));
     },
     async stop() {
-      await within(STOP_SECONDS_MAX, Promise.all([...posts.values()].map(({ work }) => work)));
+      await within(STOP_SECONDS_MAX, Promise.all([...serverStates.values()].map(({ work }) => work)));
     },
   };
 }

@@ -146,8 +146,8 @@ describe("the repository of a GitHub app", () => {
     const files = ["sources", "apps"].flatMap((folder) => filesBelow(join(root, folder)));
     expect(files.length).toBeGreaterThan(5);
     const encoded = Buffer.from(`x-access-token:${token}`).toString("base64");
-    const holds = (file: string) => [token, encoded].some((text) => readFileSync(file, "latin1").includes(text));
-    expect(files.filter(holds)).toEqual([]);
+    const serverLeases = (file: string) => [token, encoded].some((text) => readFileSync(file, "latin1").includes(text));
+    expect(files.filter(serverLeases)).toEqual([]);
     expect(JSON.stringify(await stores.events.list({}))).not.toContain(token);
   }, 90_000);
 

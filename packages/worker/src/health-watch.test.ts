@@ -1,9 +1,9 @@
 import { type TestDatabase, testDatabase } from "@berth/testing";
 import { afterAll, expect, test } from "vitest";
-import type { ServerHands } from "./hands.ts";
 import { createHealthWatch, type Watched } from "./health-watch.ts";
-import { life } from "./mortal.fixture.ts";
+import { life } from "./killable.fixture.ts";
 import { createRouter } from "./router.ts";
+import type { ServerAdapters } from "./server-adapters.ts";
 import { openWorld, until } from "./world.fixture.ts";
 
 let database: TestDatabase | undefined;
@@ -41,10 +41,10 @@ test("applications of one server that hang keep those of no other from being wat
   database ??= await testDatabase();
   const world = await openWorld(database);
   const probed: string[] = [];
-  const handsOf = async (answer: () => Promise<unknown>): Promise<ServerHands> => {
+  const adaptersOf = async (answer: () => Promise<unknown>): Promise<ServerAdapters> => {
     const { server, engine: made } = await world.buildServer();
     const engine = made.for(life());
-    const exec: ServerHands["engine"]["exec"] = async ({ deploymentUuid }) => {
+    const exec: ServerAdapters["engine"]["exec"] = async ({ deploymentUuid }) => {
       probed.push(deploymentUuid);
       await answer();
       return { exitCode: 0, output: "", isTruncated: false };
@@ -64,8 +64,8 @@ test("applications of one server that hang keep those of no other from being wat
     },
   });
   const gate = Promise.withResolvers<void>();
-  const stuck = await handsOf(() => gate.promise);
-  const other = await handsOf(async () => undefined);
+  const stuck = await adaptersOf(() => gate.promise);
+  const other = await adaptersOf(async () => undefined);
   const logger = { debug() {}, info() {}, warn() {}, error() {} };
   const watch = createHealthWatch({ logger, clock: { now: () => new Date() } }, () => undefined);
   watch.probe(

@@ -1,13 +1,13 @@
 import { type HealthCheck, problemOf, watchOf } from "@berth/core/application";
 import type { Health, ReleaseState } from "@berth/core/deploy";
-import type { ServerHands } from "./hands.ts";
 import type { WorkerDeps } from "./ports.ts";
 import { probeRelease } from "./probe.ts";
+import type { ServerAdapters } from "./server-adapters.ts";
 
 /** Probes live releases now and then, so that their status says whether they answer. */
 export interface HealthWatch {
   /** Begins the probes that are due. What is not among `live` any more is forgotten. */
-  probe(hands: ServerHands, live: readonly Watched[]): void;
+  probe(adapters: ServerAdapters, live: readonly Watched[]): void;
   /** Of these releases, as far as they were probed: by the deployment's uuid. */
   health(releases: readonly Pick<ReleaseState, "deploymentUuid">[]): ReadonlyMap<string, Health>;
   /** A deployment has just seen it. */
@@ -39,10 +39,10 @@ export function createHealthWatch({ logger, clock }: WatchDeps, onChange: () => 
   const stopping = new AbortController();
   const busy = new Set<string>();
 
-  const look = async (hands: ServerHands, { state, check: whole }: Watched, watch: Watch) => {
+  const look = async (adapters: ServerAdapters, { state, check: whole }: Watched, watch: Watch) => {
     const watched = watchOf(whole);
     const check = { ...watched, timeoutSeconds: Math.min(watched.timeoutSeconds, TIMEOUT_SECONDS_MAX) };
-    const outcome = await probeRelease(hands, state, check, stopping.signal);
+    const outcome = await probeRelease(adapters, state, check, stopping.signal);
     if (stopping.signal.aborted) return;
     const problem = problemOf(check, outcome);
     const before = watch.health;
@@ -58,19 +58,19 @@ export function createHealthWatch({ logger, clock }: WatchDeps, onChange: () => 
     if (watch.health !== before) onChange();
   };
 
-  const begin = (hands: ServerHands, watched: Watched) => {
+  const begin = (adapters: ServerAdapters, watched: Watched) => {
     const uuid = watched.state.deploymentUuid;
     const watch = current(watched.state);
-    const own = running.get(hands.server.id) ?? new Set();
+    const own = running.get(adapters.server.id) ?? new Set();
     if (busy.has(uuid) || performance.now() < watch.nextMs || own.size >= CONCURRENT_MAX) return;
-    running.set(hands.server.id, own);
+    running.set(adapters.server.id, own);
     busy.add(uuid);
-    const work = look(hands, watched, watch)
+    const work = look(adapters, watched, watch)
       .catch((error: unknown) => logger.warn("A release could not be probed.", { deployment: uuid, error }))
       .finally(() => {
         busy.delete(uuid);
         own.delete(work);
-        if (own.size === 0) running.delete(hands.server.id);
+        if (own.size === 0) running.delete(adapters.server.id);
       });
     own.add(work);
   };
@@ -88,15 +88,15 @@ export function createHealthWatch({ logger, clock }: WatchDeps, onChange: () => 
   };
 
   return {
-    probe(hands, live) {
+    probe(adapters, live) {
       const uuids = new Set(live.map(({ state }) => state.deploymentUuid));
-      for (const uuid of byServer.get(hands.server.id) ?? []) if (!uuids.has(uuid)) watches.delete(uuid);
-      byServer.set(hands.server.id, uuids);
+      for (const uuid of byServer.get(adapters.server.id) ?? []) if (!uuids.has(uuid)) watches.delete(uuid);
+      byServer.set(adapters.server.id, uuids);
       for (const watched of live) {
         // What has a check of its own is watched by its engine.
         const { state, check } = watched;
         if (state.state === "running" && state.health === undefined && check.probe.type !== "steady")
-          begin(hands, watched);
+          begin(adapters, watched);
       }
     },
     health(releases) {

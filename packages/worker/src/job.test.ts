@@ -18,32 +18,32 @@ beforeEach(async () => {
 });
 afterEach(() => world.close());
 
-async function requested(inside: Stores, type: NewJob["type"], subject: NewJob["subject"]): Promise<JobRecord> {
-  const [job] = await inside.jobs.request([{ uuid: testUuid(), type, subject }]);
+async function requested(tx: Stores, type: NewJob["type"], subject: NewJob["subject"]): Promise<JobRecord> {
+  const [job] = await tx.jobs.request([{ uuid: testUuid(), type, subject }]);
   if (job === undefined) throw new Error("No job was queued.");
   return job;
 }
 
 const validation = (server: ServerRecord): Promise<JobRecord> =>
-  world.stores.transaction(async (inside) => {
-    await inside.servers.update(server.uuid, { is_validating: true });
-    return requested(inside, "server.validate", { ...server, type: "server" });
+  world.stores.transaction(async (tx) => {
+    await tx.servers.update(server.uuid, { is_validating: true });
+    return requested(tx, "server.validate", { ...server, type: "server" });
   });
 
 const removal = (application: ApplicationRecord): Promise<JobRecord> =>
-  world.stores.transaction(async (inside) => {
-    await inside.resources.markRemoving(application.id, { delete_volumes: true });
-    return requested(inside, "resource.delete", { ...application, type: "application" });
+  world.stores.transaction(async (tx) => {
+    await tx.resources.markRemoving(application.id, { delete_volumes: true });
+    return requested(tx, "resource.delete", { ...application, type: "application" });
   });
 
 /** As a forced deletion asks for it. */
 const deletion = (server: ServerRecord): Promise<JobRecord> =>
-  world.stores.transaction(async (inside) => {
-    await inside.servers.markRemoving(server.id);
-    for (const resource of await inside.resources.markRemovingOn(server.id, { delete_volumes: true })) {
-      await requested(inside, "resource.delete", { ...resource, type: resource.kind });
+  world.stores.transaction(async (tx) => {
+    await tx.servers.markRemoving(server.id);
+    for (const resource of await tx.resources.markRemovingOn(server.id, { delete_volumes: true })) {
+      await requested(tx, "resource.delete", { ...resource, type: resource.kind });
     }
-    return requested(inside, "server.delete", { ...server, type: "server" });
+    return requested(tx, "server.delete", { ...server, type: "server" });
   });
 
 const find = async ({ uuid }: Pick<JobRecord, "uuid">) => {
@@ -172,7 +172,7 @@ describe("validating a server", () => {
 
 describe("installing Docker", () => {
   const installation = (server: ServerRecord): Promise<JobRecord> =>
-    world.stores.transaction((inside) => requested(inside, "server.install_engine", { ...server, type: "server" }));
+    world.stores.transaction((tx) => requested(tx, "server.install_engine", { ...server, type: "server" }));
 
   test("keeps what it printed, and validates the server", async () => {
     world.machine = fakeMachine({
@@ -207,7 +207,7 @@ describe("installing Docker", () => {
 
 describe("a server that does not answer", () => {
   const asked = (server: ServerRecord, type: JobType): Promise<JobRecord> =>
-    world.stores.transaction((inside) => requested(inside, type, { ...server, type: "server" }));
+    world.stores.transaction((tx) => requested(tx, type, { ...server, type: "server" }));
 
   test("holds up no other one's installation, cleanup or change of its proxy", async () => {
     let calls = 0;
@@ -349,10 +349,10 @@ describe("the job of a removal", () => {
     await world.ended(await world.deploy(application, { pull_request_id: 7 }));
     world.points.fail("remove", new DomainError("engine.failed", "The folder is busy."));
     const second = world.points.hold("remove");
-    const job = await world.stores.transaction(async (inside) => {
-      await inside.previews.markRemoving(application.id, 7);
+    const job = await world.stores.transaction(async (tx) => {
+      await tx.previews.markRemoving(application.id, 7);
       const { id, uuid } = preview ?? { id: 0, uuid: "" };
-      return requested(inside, "preview.delete", { type: "preview", id, uuid, name: "shop, pull request 7" });
+      return requested(tx, "preview.delete", { type: "preview", id, uuid, name: "shop, pull request 7" });
     });
     await second.reached;
     expect(await find(job)).toMatchObject({ status: "in_progress", error: "The folder is busy." });

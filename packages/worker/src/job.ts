@@ -3,12 +3,12 @@ import { certificatesTold } from "@berth/core/database";
 import type { ServerRecord } from "@berth/core/ports";
 import { cleanServer, nextTimes, requestDueCleanups } from "./cleanup.ts";
 import { ENGINE_JOB_SECONDS_MAX, installEngineOn, LEASE_SECONDS } from "./engine-installation.ts";
-import type { Pulse } from "./pulse.ts";
 import { removeOutOfReach } from "./removal.ts";
 import { serverJobs } from "./server-jobs.ts";
 import { carryOutProxyJob, PROXY_JOBS } from "./server-proxy.ts";
 import { type ValidationDeps, validateServer } from "./server-validation.ts";
 import { pause, within } from "./wait.ts";
+import type { WakeSignal } from "./wake-signal.ts";
 
 /** Brings forward the background work that belongs to no deployment and to no engine's look. */
 export interface Jobs {
@@ -20,23 +20,23 @@ export interface Jobs {
  * Validations are claimed, a few at once. Deletions are seen from what is marked for removal, so nothing is forgotten when
  * a worker goes away in the middle: the next one sees the same.
  */
-export function createJobs(deps: ValidationDeps, pulse: Pulse): Jobs {
+export function createJobs(deps: ValidationDeps, wakeSignal: WakeSignal): Jobs {
   const { stores, settings, logger, owner } = deps;
   const stopping = new AbortController();
   const loops: Promise<void>[] = [];
   let prunedMs = Number.NEGATIVE_INFINITY;
   const cleanupTimes = nextTimes();
-  const sideBySide = () => serverJobs(deps, stopping.signal, () => pulse.beat());
+  const sideBySide = () => serverJobs(deps, stopping.signal, () => wakeSignal.beat());
   const [installations, cleanups, proxyChanges] = [sideBySide(), sideBySide(), sideBySide()];
 
   const validateAll = async (servers: readonly ServerRecord[]) => {
     if (!(await stores.queues.busy()).has("server.validate")) return;
     // Another control plane's own machine is validated there.
     const ids = servers.filter((server) => deps.ownsServer(server) || server.engine !== "process").map(({ id }) => id);
-    const hold = { owner, leaseSeconds: settings.validationSeconds + settings.leaseSeconds };
+    const request = { owner, leaseSeconds: settings.validationSeconds + settings.leaseSeconds };
     const validateSome = async () => {
       while (ids.length > 0 && !stopping.signal.aborted) {
-        const claimed = await stores.jobs.claim("server.validate", ids, hold);
+        const claimed = await stores.jobs.claim("server.validate", ids, request);
         if (claimed === undefined) return;
         await validateServer(deps, claimed.lease, claimed.job.subject_id);
       }
@@ -96,7 +96,7 @@ export function createJobs(deps: ValidationDeps, pulse: Pulse): Jobs {
   const prune = async () => {
     if (performance.now() - prunedMs < PRUNE_INTERVAL_MS) return;
     prunedMs = performance.now();
-    const told = await stores.databases.tellExpiring(certificatesTold(deps.clock.now()));
+    const told = await stores.databases.emitExpiring(certificatesTold(deps.clock.now()));
     if (told > 0) logger.warn("Certificates of databases end soon: start these databases again.", { count: told });
     const count = await stores.jobs.prune(settings.jobKeptDays);
     if (count > 0) logger.debug("Old jobs forgotten.", { count });
@@ -106,7 +106,7 @@ export function createJobs(deps: ValidationDeps, pulse: Pulse): Jobs {
 
   /** Each by itself, so that what takes long holds up nothing else. */
   const repeat = async (what: string, work: () => Promise<void>) => {
-    const follower = pulse.follow();
+    const waiter = wakeSignal.follow();
     while (!stopping.signal.aborted) {
       try {
         await work();
@@ -116,7 +116,7 @@ export function createJobs(deps: ValidationDeps, pulse: Pulse): Jobs {
         await pause(1, stopping.signal);
       }
       await pause(LOOK_SECONDS_MIN, stopping.signal);
-      await follower.next(settings.reconcileSeconds, stopping.signal);
+      await waiter.next(settings.reconcileSeconds, stopping.signal);
     }
   };
 

@@ -1,14 +1,14 @@
 import { isDomainError } from "@berth/core";
 import type { ReleaseRecord, ServerRecord } from "@berth/core/ports";
 import { METRICS_KEPT_HOURS, metricOf, type UsageReading } from "@berth/core/schedule";
-import type { ServerHands } from "./hands.ts";
 import type { WorkerDeps } from "./ports.ts";
+import type { ServerAdapters } from "./server-adapters.ts";
 import type { WorkerSettings } from "./settings.ts";
 import { pause, within } from "./wait.ts";
 
 export interface SamplerDeps extends Pick<WorkerDeps, "stores" | "clock" | "logger" | "owner" | "ownsServer"> {
   readonly settings: Pick<WorkerSettings, "metricsSeconds">;
-  handsOf(server: ServerRecord): ServerHands;
+  adaptersOf(server: ServerRecord): ServerAdapters;
 }
 
 export interface Sampler {
@@ -17,7 +17,15 @@ export interface Sampler {
 }
 
 /** Samples what live releases use. One replica samples a server. */
-export function createSampler({ stores, clock, logger, owner, ownsServer, settings, handsOf }: SamplerDeps): Sampler {
+export function createSampler({
+  stores,
+  clock,
+  logger,
+  owner,
+  ownsServer,
+  settings,
+  adaptersOf,
+}: SamplerDeps): Sampler {
   const stopping = new AbortController();
   /** Of each server, by the resource's id. */
   const readings = new Map<number, ReadonlyMap<number, UsageReading>>();
@@ -27,7 +35,7 @@ export function createSampler({ stores, clock, logger, owner, ownsServer, settin
   const sample = async () => {
     const servers = (await stores.servers.list()).filter((server) => ownsServer(server));
     forgetOthers(servers);
-    const own = await held(servers.filter((server) => !busy.has(server.id) && handsOf(server).engine.usage));
+    const own = await held(servers.filter((server) => !busy.has(server.id) && adaptersOf(server).engine.usage));
     const live = own.length === 0 ? [] : await stores.releases.listByRole("live", own.map(idOf));
     const releasesOf = Map.groupBy(live.filter(isOwnRelease), ({ server_id }) => server_id);
     const work = own.map((server) => sampleServer(server, releasesOf.get(server.id) ?? []));
@@ -52,7 +60,7 @@ export function createSampler({ stores, clock, logger, owner, ownsServer, settin
     const before = readings.get(server.id);
     readings.delete(server.id);
     try {
-      const { engine } = handsOf(server);
+      const { engine } = adaptersOf(server);
       const usage = engine.usage?.bind(engine);
       if (usage === undefined) return;
       const found = await inTurns(releases, async (release) => {

@@ -18,11 +18,11 @@ import type {
   ServiceContainerRecord,
   SystemStores,
 } from "@berth/core/ports";
-import type { ServerHands } from "./hands.ts";
+import type { ServerAdapters } from "./server-adapters.ts";
 import { serverRecords } from "./server-records.ts";
 
 /** What is recorded and what is seen of a server, read so that what is seen is never newer than its record. */
-export interface Look {
+export interface Snapshot {
   readonly wanted: Wanted;
   readonly releases: Observed["releases"];
   /** By the resource's id. */
@@ -30,12 +30,12 @@ export interface Look {
 }
 
 export interface Observer {
-  look(hands: ServerHands): Promise<Look>;
+  look(adapters: ServerAdapters): Promise<Snapshot>;
   /**
    * A look at what the engine has told by itself, which may be a moment old: good for seeing that nothing is to be
    * done. `undefined`: the engine has to be asked.
    */
-  glance(hands: ServerHands): Promise<Look | undefined>;
+  cachedSnapshot(adapters: ServerAdapters): Promise<Snapshot | undefined>;
   /** What was kept of a resource is read again at the next look. */
   forget(resourceId: number): void;
 }
@@ -58,7 +58,10 @@ export function createObserver(stores: SystemStores): Observer {
   // A release follows its deployment, and a deployment ends after its release is recorded. Seen before the records are
   // read, and active deployments read before releases, nothing that a running deployment makes can look as if it
   // belonged to no one.
-  const lookFrom = async ({ server, engine }: ServerHands, releases: Look["releases"]): Promise<Look> => {
+  const snapshotFrom = async (
+    { server, engine }: ServerAdapters,
+    releases: Snapshot["releases"],
+  ): Promise<Snapshot> => {
     const { active, releases: records, resources, previews, drills } = await recordsOf(server.id);
     const activeIds = new Set(active.map(({ id }) => id));
     const deploying = new Set(active.filter(isOwnProgress).map(({ resource_id }) => resource_id));
@@ -74,7 +77,7 @@ export function createObserver(stores: SystemStores): Observer {
       wantedResources.push({
         ...wantedResource(resource, subject, releases),
         isAlone:
-          subject !== undefined && deployedKind(subject).aloneBecause(subject, engine.capabilities) !== undefined,
+          subject !== undefined && deployedKind(subject).exclusiveReason(subject, engine.capabilities) !== undefined,
         isDeploying: deploying.has(resource.id),
         previews: own.map((preview) => wantedPreview(preview, subject)),
       });
@@ -88,10 +91,10 @@ export function createObserver(stores: SystemStores): Observer {
   };
 
   return {
-    look: async (hands) => lookFrom(hands, await hands.engine.list()),
-    async glance(hands) {
-      const releases = hands.engine.lastSeen?.();
-      return releases && (await lookFrom(hands, releases));
+    look: async (adapters) => snapshotFrom(adapters, await adapters.engine.list()),
+    async cachedSnapshot(adapters) {
+      const releases = adapters.engine.lastSeen?.();
+      return releases && (await snapshotFrom(adapters, releases));
     },
     forget: (resourceId) => void known.delete(resourceId),
   };

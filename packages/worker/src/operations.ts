@@ -2,15 +2,15 @@ import { isDomainError } from "@berth/core";
 import { type Artifact, deployedKind, isTerminal, type Operation, type ReleaseRef } from "@berth/core/deploy";
 import type { SystemStores, WorkIO } from "@berth/core/ports";
 import { claimsOf } from "./claims.ts";
-import { requireOwnBelongings } from "./deploy/belongings.ts";
+import { assertOwnedByTeam } from "./deploy/belongings.ts";
 import { variablesOf } from "./deploy/variables.ts";
 import { recordVolumes } from "./deploy/volume-record.ts";
-import type { ServerHands } from "./hands.ts";
 import { lostImages, regain } from "./lost-image.ts";
 import type { WorkerDeps } from "./ports.ts";
 import { removePreview } from "./preview-removal.ts";
 import { removeResource } from "./removal.ts";
 import { retire } from "./retire.ts";
+import type { ServerAdapters } from "./server-adapters.ts";
 import { STOP_GRACE_SECONDS, type WorkerSettings } from "./settings.ts";
 import { stopGraceSeconds } from "./stop-grace.ts";
 
@@ -27,7 +27,7 @@ export interface OperationDeps extends WorkerDeps {
 }
 
 /** Operations that must not run at the same time have the same name; what waits for requests has one of its own. */
-export function laneOf(operation: Operation): string {
+export function lockKey(operation: Operation): string {
   switch (operation.type) {
     case "retire":
       return `retire ${operation.deploymentId}`;
@@ -52,30 +52,32 @@ export function laneOf(operation: Operation): string {
 }
 
 /** Does what was planned. What has changed since the plan was made is looked at again where it matters. */
-export async function carryOut(
+export async function applyOperation(
   deps: OperationDeps,
-  hands: ServerHands,
+  adapters: ServerAdapters,
   operation: Operation,
   signal: AbortSignal,
 ): Promise<void> {
   const { stores } = deps;
   switch (operation.type) {
     case "start":
-      return await startLive(deps, hands, operation, signal);
+      return await startLive(deps, adapters, operation, signal);
     case "stop":
-      return await hands.engine.stop(operation.release, { graceSeconds: await graceOf(stores, operation.resourceId) });
+      return await adapters.engine.stop(operation.release, {
+        graceSeconds: await graceOf(stores, operation.resourceId),
+      });
     case "remove":
-      return await hands.engine.remove(operation.release);
+      return await adapters.engine.remove(operation.release);
     case "discard":
-      return await discard(stores, hands, operation);
+      return await discard(stores, adapters, operation);
     case "retire":
-      return await retire(deps, hands, operation, signal);
+      return await retire(deps, adapters, operation, signal);
     case "route":
-      return await hands.router.route(operation.resourceId, operation.pullRequestId);
+      return await adapters.router.route(operation.resourceId, operation.pullRequestId);
     case "unroute":
-      return await hands.router.unroute(operation.siteId);
+      return await adapters.router.unroute(operation.siteId);
     case "take_name":
-      return await takeName(deps, hands, operation);
+      return await takeName(deps, adapters, operation);
     case "set_upstream":
       return await stores.releases.setUpstream(operation.deploymentId, operation.upstream);
     case "set_status":
@@ -87,11 +89,11 @@ export async function carryOut(
     case "set_restarts":
       return await setRestarts(deps, operation);
     case "remove_resource":
-      return void (await removeResource(deps, hands, operation.resourceId));
+      return void (await removeResource(deps, adapters, operation.resourceId));
     case "set_preview_status":
       return await stores.previews.setStatus(operation.previewId, operation.status);
     case "remove_preview":
-      return void (await removePreview(deps, hands, operation.resourceId, operation.pullRequestId));
+      return void (await removePreview(deps, adapters, operation.resourceId, operation.pullRequestId));
   }
 }
 
@@ -102,11 +104,11 @@ type Drift =
 
 async function startLive(
   deps: OperationDeps,
-  hands: ServerHands,
+  adapters: ServerAdapters,
   { release, deploymentId, resourceId }: Extract<Operation, { type: "start" }>,
   signal: AbortSignal,
 ): Promise<void> {
-  const { engine } = hands;
+  const { engine } = adapters;
   const { stores, onStart, logger } = deps;
   onStart(release.deploymentUuid);
   const [record, deployment, subject] = await Promise.all([
@@ -135,7 +137,7 @@ async function startLive(
     const payload = { resource_kind: kind, resource_name: name, ...drift };
     return team.events.append({ type: "resource.drifted", resource_uuid: uuid, payload });
   };
-  await requireOwnBelongings({ stores, hands, teamId: subject.record.team_id }, spec);
+  await assertOwnedByTeam({ stores, adapters, teamId: subject.record.team_id }, spec);
   await regainImages(deps, engine, { artifact: record.artifact, release, tell, signal });
   const { upstream } = await engine.start(spec, quietIo(signal));
   await recordVolumes(stores, subject.record, spec);
@@ -153,7 +155,7 @@ interface Regained {
 
 async function regainImages(
   { imageless }: OperationDeps,
-  engine: ServerHands["engine"],
+  engine: ServerAdapters["engine"],
   { artifact, release, tell, signal }: Regained,
 ): Promise<void> {
   try {
@@ -174,7 +176,7 @@ const quietIo = (signal: AbortSignal): WorkIO => ({ signal, onLine: () => undefi
 
 async function discard(
   stores: SystemStores,
-  { engine }: ServerHands,
+  { engine }: ServerAdapters,
   { deploymentId, release }: { readonly deploymentId: number; readonly release: ReleaseRef },
 ): Promise<void> {
   // It may have been claimed since the plan was made.
@@ -190,7 +192,7 @@ async function discard(
 /** Unless it was replaced since the plan was made: its successor has the name then. */
 async function takeName(
   { stores, onName }: OperationDeps,
-  { engine }: ServerHands,
+  { engine }: ServerAdapters,
   { release, deploymentId }: Extract<Operation, { type: "take_name" }>,
 ): Promise<void> {
   onName(release.deploymentUuid);
@@ -202,11 +204,11 @@ async function giveUp(
   { stores, onGiveUp, logger }: OperationDeps,
   { resourceId, release, restartCount, restartCountMax }: Extract<Operation, { type: "give_up" }>,
 ): Promise<void> {
-  await stores.transaction(async (inside) => {
-    const resource = await inside.resources.find(resourceId);
-    const live = await inside.releases.live(resourceId, 0);
+  await stores.transaction(async (tx) => {
+    const resource = await tx.resources.find(resourceId);
+    const live = await tx.releases.live(resourceId, 0);
     if (resource?.desired_state !== "running" || live?.deployment_uuid !== release.deploymentUuid) return;
-    const team = inside.forTeam(resource.team_id);
+    const team = tx.forTeam(resource.team_id);
     await team.resources.setDesiredState(resourceId, "stopped");
     const payload = {
       ...{ resource_kind: resource.kind, resource_name: resource.name },

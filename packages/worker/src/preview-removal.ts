@@ -1,9 +1,9 @@
 import { isOwnOfPreview } from "@berth/core/application";
 import { mountsOf } from "@berth/core/deploy";
 import type { ResourceRecord } from "@berth/core/ports";
-import type { ServerHands } from "./hands.ts";
 import type { WorkerDeps } from "./ports.ts";
 import { attempt, cancelDeployments } from "./removal.ts";
+import type { ServerAdapters } from "./server-adapters.ts";
 import { stopGraceSeconds } from "./stop-grace.ts";
 
 /**
@@ -14,7 +14,7 @@ import { stopGraceSeconds } from "./stop-grace.ts";
  */
 export async function removePreview(
   deps: WorkerDeps,
-  hands: ServerHands,
+  adapters: ServerAdapters,
   resourceId: number,
   pullRequestId: number,
 ): Promise<boolean> {
@@ -34,7 +34,7 @@ export async function removePreview(
   }
   return await attempt(deps, { type: "preview.delete", subject_id: preview.id }, async () => {
     if (!(await cancelDeployments(stores, resource, pullRequestId))) return false;
-    await takeFromEngine(deps, hands, resource, pullRequestId);
+    await takeFromEngine(deps, adapters, resource, pullRequestId);
     await stores.previews.delete(preview.id);
     logger.info("Preview removed.", { resource: resource.uuid, pullRequestId });
     return true;
@@ -43,7 +43,7 @@ export async function removePreview(
 
 async function takeFromEngine(
   { stores }: WorkerDeps,
-  { server, engine, router }: ServerHands,
+  { server, engine, router }: ServerAdapters,
   { id, uuid, team_id }: ResourceRecord,
   pullRequestId: number,
 ): Promise<void> {

@@ -5,12 +5,12 @@ import { connect as connectTls } from "node:tls";
 import { isDomainError } from "@berth/core";
 import type { HealthCheck, HttpProbe, ProbeOutcome } from "@berth/core/application";
 import type { ReleaseState, Upstream } from "@berth/core/deploy";
-import type { ServerHands } from "./hands.ts";
 import type { Connect } from "./ports.ts";
+import type { ServerAdapters } from "./server-adapters.ts";
 
 /** Looks once whether a release works. Never rejects for what the release does. */
 export async function probeRelease(
-  { engine, connect }: Pick<ServerHands, "engine" | "connect">,
+  { engine, connect }: Pick<ServerAdapters, "engine" | "connect">,
   { resourceUuid, deploymentUuid, upstream }: ReleaseState,
   { probe, timeoutSeconds }: HealthCheck,
   signal: AbortSignal,

@@ -1,8 +1,8 @@
 import { isDomainError } from "@berth/core";
 import { type Claim, type DeploymentDeps, type DeploymentOutcome, runDeployment } from "./deploy/deployment.ts";
-import { type Hold, holdLease } from "./deploy/hold.ts";
-import type { Pulse } from "./pulse.ts";
+import { keepLease, type LeaseKeeper } from "./deploy/lease-keeper.ts";
 import { pause, within } from "./wait.ts";
+import type { WakeSignal } from "./wake-signal.ts";
 
 /** Claims deployments and runs them. Limits of servers and applications are kept by the claim itself. */
 export interface Queue {
@@ -15,11 +15,11 @@ export interface Queue {
 }
 
 interface Running {
-  readonly hold: Hold;
+  readonly leaseKeeper: LeaseKeeper;
   readonly ended: Promise<DeploymentOutcome>;
 }
 
-export function createQueue(deps: DeploymentDeps, pulse: Pulse): Queue {
+export function createQueue(deps: DeploymentDeps, wakeSignal: WakeSignal): Queue {
   const { stores, settings, logger, owner } = deps;
   const running = new Map<number, Running>();
   const stopping = new AbortController();
@@ -40,22 +40,22 @@ export function createQueue(deps: DeploymentDeps, pulse: Pulse): Queue {
   const run = (claimed: Claim) => {
     const { deployment, lease } = claimed;
     const earlier = running.get(deployment.id);
-    const hold = holdLease({ deployments: stores.deployments, lease, settings, pulse, logger });
+    const leaseKeeper = keepLease({ deployments: stores.deployments, lease, settings, wakeSignal, logger });
     const work = async () => {
       // We may have lost this very deployment a moment ago: what that run had begun must have ended first.
       if (earlier !== undefined) await within(settings.abortSecondsMax, earlier.ended);
-      return await runDeployment(deps, claimed, hold);
+      return await runDeployment(deps, claimed, leaseKeeper);
     };
     const ended = work().finally(() => {
-      hold.close();
-      if (running.get(deployment.id)?.hold === hold) running.delete(deployment.id);
-      pulse.beat();
+      leaseKeeper.close();
+      if (running.get(deployment.id)?.leaseKeeper === leaseKeeper) running.delete(deployment.id);
+      wakeSignal.beat();
     });
-    running.set(deployment.id, { hold, ended });
+    running.set(deployment.id, { leaseKeeper, ended });
   };
 
   const claimAll = async () => {
-    const follower = pulse.follow();
+    const waiter = wakeSignal.follow();
     while (!stopping.signal.aborted) {
       try {
         for (let next = await nextClaim(); next !== undefined; next = await nextClaim()) run(next);
@@ -64,7 +64,7 @@ export function createQueue(deps: DeploymentDeps, pulse: Pulse): Queue {
         report("The queue cannot be read.", { error });
         await pause(1, stopping.signal);
       }
-      await follower.next(settings.pollSeconds, stopping.signal);
+      await waiter.next(settings.pollSeconds, stopping.signal);
     }
   };
   const nextClaim = async () => (mayClaim() ? await claim() : undefined);
@@ -78,21 +78,21 @@ export function createQueue(deps: DeploymentDeps, pulse: Pulse): Queue {
     },
     resume: () => {
       isPaused = false;
-      pulse.beat();
+      wakeSignal.beat();
     },
     async stop({ graceSeconds }) {
       stopping.abort();
       await loop;
       const left = [...running.values()];
-      for (const { hold } of left) hold.giveUp(graceSeconds);
+      for (const { leaseKeeper } of left) leaseKeeper.giveUp(graceSeconds);
       await within(graceSeconds + settings.abortSecondsMax, Promise.all(left.map(({ ended }) => ended)));
-      for (const { hold } of left) await giveBack(hold);
+      for (const { leaseKeeper } of left) await giveBack(leaseKeeper);
     },
   };
 
   /** The next worker need not wait until the lease runs out. Of a deployment that has ended nothing changes. */
-  async function giveBack(hold: Hold): Promise<void> {
-    if (hold.isLost) return;
-    await stores.deployments.renew(hold.lease, 0).catch(() => undefined);
+  async function giveBack(leaseKeeper: LeaseKeeper): Promise<void> {
+    if (leaseKeeper.isLost) return;
+    await stores.deployments.renew(leaseKeeper.lease, 0).catch(() => undefined);
   }
 }

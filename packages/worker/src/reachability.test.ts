@@ -72,9 +72,9 @@ describe("a server with containers", () => {
   });
 
   test("is left alone until a validation found it usable", async () => {
-    const resting = await dockerServer({ is_usable: false });
+    const restartBackoff = await dockerServer({ is_usable: false });
     const probed = await dockerServer();
-    const before = await serverOf(resting);
+    const before = await serverOf(restartBackoff);
     world.machine = fakeMachine({
       ping: async () => {
         throw new DomainError("server.unreachable", "Gone.");
@@ -82,7 +82,7 @@ describe("a server with containers", () => {
     });
     world.worker();
     await until("the other is gone", async () => !(await serverOf(probed)).settings.is_reachable || undefined);
-    expect(await serverOf(resting)).toEqual(before);
+    expect(await serverOf(restartBackoff)).toEqual(before);
   });
 
   test("is told of once when its disk came to be too full, at the time of its look", async () => {

@@ -2,7 +2,7 @@ import { isDomainError } from "@berth/core";
 import type { ServerMachine, ServerRecord } from "@berth/core/ports";
 import { diskUsage, isDiskCheckDue, reachabilityAfter } from "@berth/core/server";
 import type { WorkerDeps } from "./ports.ts";
-import type { ServerHolds } from "./server-hold.ts";
+import type { ServerLeases } from "./server-lease.ts";
 import type { WorkerSettings } from "./settings.ts";
 import { pause, within } from "./wait.ts";
 
@@ -14,11 +14,11 @@ export interface ReachabilityWatch {
 
 export interface ReachabilityDeps extends WorkerDeps {
   readonly settings: WorkerSettings;
-  readonly holds: ServerHolds;
+  readonly serverLeases: ServerLeases;
 }
 
 export function createReachabilityWatch(deps: ReachabilityDeps): ReachabilityWatch {
-  const { stores, settings, logger, clock, holds } = deps;
+  const { stores, settings, logger, clock, serverLeases } = deps;
   const stopping = new AbortController();
   const { signal } = stopping;
   const checkedAt = new Map<number, Date>();
@@ -45,7 +45,7 @@ export function createReachabilityWatch(deps: ReachabilityDeps): ReachabilityWat
     if (machine === undefined && !deps.ownsServer(server)) return;
     const isProbed = machine !== undefined && server.settings.is_usable;
     if (!isProbed && !isDiskLookDue(server)) return;
-    if (!(await holds.hold(server.id))) return;
+    if (!(await serverLeases.acquire(server.id))) return;
     if (isProbed) await probe(server, machine);
     if (isDiskLookDue(server)) await lookAtDisk(server, machine);
   };

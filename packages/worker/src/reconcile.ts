@@ -1,21 +1,21 @@
 import { isDomainError } from "@berth/core";
 import { deployedKind, type Observed, type Operation, plan, sitesOf } from "@berth/core/deploy";
 import type { ServerRecord } from "@berth/core/ports";
+import { dedupedWarnings } from "./deduped-warnings.ts";
 import { createForwards } from "./forward.ts";
-import type { ServerHands } from "./hands.ts";
 import { createHealthWatch, type HealthWatch } from "./health-watch.ts";
-import { createObserver, type Look } from "./observe.ts";
-import { carryOut, laneOf, type OperationDeps } from "./operations.ts";
+import { createObserver, type Snapshot } from "./observe.ts";
+import { applyOperation, lockKey, type OperationDeps } from "./operations.ts";
 import type { WorkerDeps } from "./ports.ts";
-import type { Pulse } from "./pulse.ts";
 import { removeOutOfReach } from "./removal.ts";
+import { createRestartBackoff } from "./restart-backoff.ts";
 import { createRestarts } from "./restarts.ts";
-import { createResting } from "./resting.ts";
-import type { ServerHolds } from "./server-hold.ts";
+import type { ServerAdapters } from "./server-adapters.ts";
+import type { ServerLeases } from "./server-lease.ts";
 import { noteProxyStatus } from "./server-proxy.ts";
 import type { WorkerSettings } from "./settings.ts";
-import { troubles } from "./troubles.ts";
 import { pause, within } from "./wait.ts";
+import type { WakeSignal } from "./wake-signal.ts";
 
 /** Keeps every server as it is recorded: what should run runs, what should not is gone, the proxy knows who is who. */
 export interface Reconciler {
@@ -26,14 +26,14 @@ export interface Reconciler {
 
 export interface ReconcilerDeps extends WorkerDeps {
   readonly settings: WorkerSettings;
-  readonly holds: ServerHolds;
-  readonly handsOf: (server: ServerRecord) => ServerHands;
+  readonly serverLeases: ServerLeases;
+  readonly adaptersOf: (server: ServerRecord) => ServerAdapters;
   /** Of a server that is gone, or is not within reach any more. */
-  readonly forgetHands: (serverId: number) => void;
+  readonly forgetAdapters: (serverId: number) => void;
 }
 
 /** One server's part in it, from the first look to the last. */
-interface Post {
+interface ServerState {
   syncedMs: number;
   /** The visit that is under way. */
   visit: Promise<void> | undefined;
@@ -43,40 +43,40 @@ interface Post {
 }
 
 /** A look, and what the proxy had been told before it. */
-interface Sighting {
-  readonly look: Look;
+interface PlannedSnapshot {
+  readonly look: Snapshot;
   readonly sites: Observed["sites"];
 }
 
-interface Lane {
+interface OperationLock {
   readonly work: Promise<void>;
   /** A visit wanted more to be done here. */
   isAwaited: boolean;
 }
 
-export function createReconciler(deps: ReconcilerDeps, pulse: Pulse): Reconciler {
-  const { stores, settings, logger, holds } = deps;
-  const posts = new Map<number, Post>();
-  const lanes = new Map<string, Lane>();
+export function createReconciler(deps: ReconcilerDeps, wakeSignal: WakeSignal): Reconciler {
+  const { stores, settings, logger, serverLeases } = deps;
+  const serverStates = new Map<number, ServerState>();
+  const locks = new Map<string, OperationLock>();
   const stopping = new AbortController();
   const observer = createObserver(stores);
-  const resting = createResting(settings);
-  const naming = createResting(settings);
+  const restartBackoff = createRestartBackoff(settings);
+  const renameBackoff = createRestartBackoff(settings);
   const restarts = createRestarts(deps.clock);
-  const trouble = troubles(logger);
+  const warnings = dedupedWarnings(logger);
   const forwards = createForwards(deps);
-  const watch: HealthWatch = createHealthWatch(deps, () => pulse.beat());
+  const watch: HealthWatch = createHealthWatch(deps, () => wakeSignal.beat());
   const operationDeps: OperationDeps = {
     ...deps,
-    onStart: (uuid) => resting.tried(uuid),
-    onName: (uuid) => naming.tried(uuid),
+    onStart: (uuid) => restartBackoff.tried(uuid),
+    onName: (uuid) => renameBackoff.tried(uuid),
     imageless: new Set(),
     onGiveUp: (uuid) => restarts.forgive(uuid),
   };
   let loop: Promise<void> = Promise.resolve();
 
   const visitAll = async () => {
-    const follower = pulse.follow();
+    const waiter = wakeSignal.follow();
     while (!stopping.signal.aborted) {
       try {
         const all = await stores.servers.list();
@@ -88,157 +88,160 @@ export function createReconciler(deps: ReconcilerDeps, pulse: Pulse): Reconciler
         logger.warn("The servers cannot be looked after.", { error });
       }
       await pause(LOOK_SECONDS_MIN, stopping.signal);
-      await follower.next(settings.reconcileSeconds, stopping.signal);
+      await waiter.next(settings.reconcileSeconds, stopping.signal);
     }
   };
 
   const forgetOthers = (servers: readonly ServerRecord[]) => {
     const ids = new Set(servers.map(({ id }) => id));
-    for (const [id, { unsubscribe }] of posts) {
+    for (const [id, { unsubscribe }] of serverStates) {
       if (ids.has(id)) continue;
       unsubscribe();
-      posts.delete(id);
-      for (const about of [ofLook(id), ofProxy(id), ofRemoval(id)]) trouble.forget(about);
+      serverStates.delete(id);
+      for (const about of [ofLook(id), ofProxy(id), ofRemoval(id)]) warnings.forget(about);
       forwards.forget(id);
-      deps.forgetHands(id);
+      deps.forgetAdapters(id);
     }
   };
 
   /** Servers are visited side by side: one that does not answer holds up no other. */
   const visit = (server: ServerRecord) => {
-    const hands = deps.handsOf(server);
-    const post = postOf(hands);
-    if (post.visit !== undefined) {
-      post.isStale = true;
+    const adapters = deps.adaptersOf(server);
+    const serverState = serverStateOf(adapters);
+    if (serverState.visit !== undefined) {
+      serverState.isStale = true;
       return;
     }
-    post.visit = look(hands, post).finally(() => {
-      post.visit = undefined;
-      if (post.isStale && !stopping.signal.aborted) pulse.beat();
-      post.isStale = false;
+    serverState.visit = look(adapters, serverState).finally(() => {
+      serverState.visit = undefined;
+      if (serverState.isStale && !stopping.signal.aborted) wakeSignal.beat();
+      serverState.isStale = false;
     });
   };
 
-  const look = async (hands: ServerHands, post: Post) => {
-    const { id, name } = hands.server;
+  const look = async (adapters: ServerAdapters, serverState: ServerState) => {
+    const { id, name } = adapters.server;
     try {
-      if (await hold(hands.server, post)) await reconcile(hands, post);
-      trouble.over(ofLook(id), "A server can be looked at again.", { server: name });
+      if (await acquire(adapters.server, serverState)) await reconcile(adapters, serverState);
+      warnings.over(ofLook(id), "A server can be looked at again.", { server: name });
     } catch (error) {
-      trouble.failed(ofLook(id), "A server could not be looked at.", { server: name, error });
-      if (isDomainError(error, "engine.unreachable", "server.unreachable")) await removeUnreached(hands.server);
+      warnings.failed(ofLook(id), "A server could not be looked at.", { server: name, error });
+      if (isDomainError(error, "engine.unreachable", "server.unreachable")) await removeUnreached(adapters.server);
     }
   };
 
   const removeUnreached = async (server: ServerRecord) => {
     try {
       await removeOutOfReach(deps, server, stopping.signal);
-      trouble.forget(ofRemoval(server.id));
+      warnings.forget(ofRemoval(server.id));
     } catch (error) {
-      trouble.failed(ofRemoval(server.id), "What is on a server could not be removed.", { server: server.name, error });
+      warnings.failed(ofRemoval(server.id), "What is on a server could not be removed.", {
+        server: server.name,
+        error,
+      });
     }
   };
 
-  const postOf = ({ server, engine }: ServerHands): Post => {
-    const known = posts.get(server.id);
+  const serverStateOf = ({ server, engine }: ServerAdapters): ServerState => {
+    const known = serverStates.get(server.id);
     if (known !== undefined) return known;
-    const unsubscribe = engine.onStateChange(() => pulse.beat());
-    const post: Post = { syncedMs: NEVER, visit: undefined, isStale: false, unsubscribe };
-    posts.set(server.id, post);
-    return post;
+    const unsubscribe = engine.onStateChange(() => wakeSignal.beat());
+    const serverState: ServerState = { syncedMs: NEVER, visit: undefined, isStale: false, unsubscribe };
+    serverStates.set(server.id, serverState);
+    return serverState;
   };
 
-  const hold = async (server: ServerRecord, post: Post): Promise<boolean> => {
-    const isHeld = await holds.hold(server.id);
+  const acquire = async (server: ServerRecord, serverState: ServerState): Promise<boolean> => {
+    const isHeld = await serverLeases.acquire(server.id);
     // Whoever looked after it in between has told the proxy things that we do not know of.
-    if (!isHeld) post.syncedMs = NEVER;
+    if (!isHeld) serverState.syncedMs = NEVER;
     return isHeld;
   };
 
-  const reconcile = async (hands: ServerHands, post: Post) => {
-    await syncProxy(hands, post);
-    forwards.sync(hands);
-    const glance = await seen(hands, observer.glance);
-    if (glance !== undefined && planOf(hands, glance).length === 0) {
-      heed(hands, glance.look);
+  const reconcile = async (adapters: ServerAdapters, serverState: ServerState) => {
+    await syncProxy(adapters, serverState);
+    forwards.sync(adapters);
+    const cachedSnapshot = await seen(adapters, observer.cachedSnapshot);
+    if (cachedSnapshot !== undefined && planOf(adapters, cachedSnapshot).length === 0) {
+      recordSnapshot(adapters, cachedSnapshot.look);
       // What has begun anew meanwhile is not known to be healthy any more.
-      if (planOf(hands, glance).length === 0) return;
+      if (planOf(adapters, cachedSnapshot).length === 0) return;
     }
     // What is done is done from a look at how things are now.
-    const now = await seen(hands, observer.look);
+    const now = await seen(adapters, observer.look);
     if (now === undefined) return;
-    heed(hands, now.look);
-    for (const [name, operations] of Map.groupBy(planOf(hands, now), laneOf)) begin(hands, name, operations);
+    recordSnapshot(adapters, now.look);
+    for (const [name, operations] of Map.groupBy(planOf(adapters, now), lockKey)) begin(adapters, name, operations);
   };
 
   /** `undefined` when there is no such look. */
   const seen = async (
-    hands: ServerHands,
-    read: (hands: ServerHands) => Promise<Look | undefined>,
-  ): Promise<Sighting | undefined> => {
+    adapters: ServerAdapters,
+    read: (adapters: ServerAdapters) => Promise<Snapshot | undefined>,
+  ): Promise<PlannedSnapshot | undefined> => {
     // Before the look: a site that is newer than what was looked at would seem to belong to no resource.
-    const sites = new Map(hands.router.sites());
-    const look = await read(hands);
+    const sites = new Map(adapters.router.sites());
+    const look = await read(adapters);
     return look && { look, sites };
   };
 
-  const heed = (hands: ServerHands, look: Look) => {
-    resting.seen(look.releases);
-    naming.seen(look.releases.filter(({ containerName: name }) => name?.now === name?.wanted));
-    restarts.seen(hands.server.id, look.releases);
-    watch.probe(hands, watchedOf(look));
+  const recordSnapshot = (adapters: ServerAdapters, look: Snapshot) => {
+    restartBackoff.seen(look.releases);
+    renameBackoff.seen(look.releases.filter(({ containerName: name }) => name?.now === name?.wanted));
+    restarts.seen(adapters.server.id, look.releases);
+    watch.probe(adapters, watchedOf(look));
   };
 
-  const planOf = ({ server }: ServerHands, { look, sites }: Sighting): readonly Operation[] =>
+  const planOf = ({ server }: ServerAdapters, { look, sites }: PlannedSnapshot): readonly Operation[] =>
     plan(look.wanted, {
       releases: look.releases,
       health: watch.health(look.releases),
       sites,
-      resting: resting.now(),
-      unnamed: naming.now(),
+      backingOff: restartBackoff.now(),
+      unnamed: renameBackoff.now(),
       restarts: restarts.now(server.id),
     });
 
-  const syncProxy = async (hands: ServerHands, post: Post) => {
-    const isDue = performance.now() - post.syncedMs > settings.resyncSeconds * 1000;
-    if (!isDue && !hands.router.isUncertain()) return;
-    const { id, name } = hands.server;
+  const syncProxy = async (adapters: ServerAdapters, serverState: ServerState) => {
+    const isDue = performance.now() - serverState.syncedMs > settings.resyncSeconds * 1000;
+    if (!isDue && !adapters.router.isUncertain()) return;
+    const { id, name } = adapters.server;
     try {
-      await hands.router.sync(async () => {
-        const { wanted, releases } = await observer.look(hands);
+      await adapters.router.sync(async () => {
+        const { wanted, releases } = await observer.look(adapters);
         return sitesOf(wanted, releases);
       });
-      post.syncedMs = performance.now();
-      await noteProxyStatus(deps, hands.server, hands.proxy, { problem: null, recorded: hands.server });
-      trouble.over(ofProxy(id), "The proxy knows its sites again.", { server: name });
+      serverState.syncedMs = performance.now();
+      await noteProxyStatus(deps, adapters.server, adapters.proxy, { problem: null, recorded: adapters.server });
+      warnings.over(ofProxy(id), "The proxy knows its sites again.", { server: name });
     } catch (error) {
       // Releases are looked after even while their proxy is away.
-      trouble.failed(ofProxy(id), "The proxy could not be told its sites.", { server: name, error });
+      warnings.failed(ofProxy(id), "The proxy could not be told its sites.", { server: name, error });
       const problem = isDomainError(error) ? error.message : "Something failed inside of Berth: its log says what.";
-      await noteProxyStatus(deps, hands.server, hands.proxy, { problem }).catch(() => undefined);
+      await noteProxyStatus(deps, adapters.server, adapters.proxy, { problem }).catch(() => undefined);
     }
   };
 
   /** What takes long holds up only what it must not run beside. */
-  const begin = (hands: ServerHands, name: string, operations: readonly Operation[]) => {
-    const before = lanes.get(name);
+  const begin = (adapters: ServerAdapters, name: string, operations: readonly Operation[]) => {
+    const before = locks.get(name);
     if (before !== undefined) {
       before.isAwaited = true;
       return;
     }
-    const work = run(hands, operations).finally(() => {
-      lanes.delete(name);
-      if (lane.isAwaited) pulse.beat();
+    const work = run(adapters, operations).finally(() => {
+      locks.delete(name);
+      if (lane.isAwaited) wakeSignal.beat();
     });
-    const lane: Lane = { work, isAwaited: false };
-    lanes.set(name, lane);
+    const lane: OperationLock = { work, isAwaited: false };
+    locks.set(name, lane);
   };
 
-  const run = async (hands: ServerHands, operations: readonly Operation[]) => {
+  const run = async (adapters: ServerAdapters, operations: readonly Operation[]) => {
     for (const operation of operations) {
       if (stopping.signal.aborted) return;
       try {
-        await carryOut(operationDeps, hands, operation, stopping.signal);
+        await applyOperation(operationDeps, adapters, operation, stopping.signal);
         const { type } = operation;
         // What was kept of the resource is older than what these wrote.
         if (type === "set_restarts" || type === "set_statuses" || type === "route") {
@@ -246,7 +249,7 @@ export function createReconciler(deps: ReconcilerDeps, pulse: Pulse): Reconciler
         }
       } catch (error) {
         if (stopping.signal.aborted) return;
-        const details = { server: hands.server.name, operation, error };
+        const details = { server: adapters.server.name, operation, error };
         logger.warn("A server could not be brought to what is recorded.", details);
       }
     }
@@ -258,19 +261,19 @@ export function createReconciler(deps: ReconcilerDeps, pulse: Pulse): Reconciler
     },
     async stop() {
       stopping.abort();
-      for (const { unsubscribe } of posts.values()) unsubscribe();
+      for (const { unsubscribe } of serverStates.values()) unsubscribe();
       await loop;
       await watch.stop();
       await forwards.stop();
-      const visits = [...posts.values()].map((post) => post.visit);
-      await within(STOP_SECONDS_MAX, Promise.all([...visits, ...[...lanes.values()].map(({ work }) => work)]));
-      for (const id of posts.keys()) await holds.release(id).catch(() => undefined);
+      const visits = [...serverStates.values()].map((serverState) => serverState.visit);
+      await within(STOP_SECONDS_MAX, Promise.all([...visits, ...[...locks.values()].map(({ work }) => work)]));
+      for (const id of serverStates.keys()) await serverLeases.release(id).catch(() => undefined);
     },
     markHealthy: (deploymentUuid) => watch.markHealthy(deploymentUuid),
   };
 }
 
-function watchedOf({ wanted, releases, subjects }: Look) {
+function watchedOf({ wanted, releases, subjects }: Snapshot) {
   const states = new Map(releases.map((state) => [state.deploymentUuid, state]));
   return wanted.resources.flatMap(({ id, releases: records }) => {
     const subject = subjects.get(id);

@@ -1,7 +1,7 @@
 import { DomainError, isDomainError } from "@berth/core";
 import type { ResourceRecord, ServerRecord, SystemStores } from "@berth/core/ports";
-import type { ServerHands } from "./hands.ts";
 import type { WorkerDeps } from "./ports.ts";
+import type { ServerAdapters } from "./server-adapters.ts";
 import type { WorkerSettings } from "./settings.ts";
 import { stopGraceSeconds } from "./stop-grace.ts";
 
@@ -12,12 +12,12 @@ import { stopGraceSeconds } from "./stop-grace.ts";
  *
  * @returns `false` when a deployment has not ended yet: to be called again.
  */
-export async function removeResource(deps: WorkerDeps, hands: ServerHands, resourceId: number): Promise<boolean> {
+export async function removeResource(deps: WorkerDeps, adapters: ServerAdapters, resourceId: number): Promise<boolean> {
   const resource = await deps.stores.resources.find(resourceId);
   if (resource === undefined || resource.removing_at === null) return true;
   return await attempt(deps, removalOf(resource), async () => {
     if (!(await cancelDeployments(deps.stores, resource))) return false;
-    await takeFromEngine(deps, hands, resource);
+    await takeFromEngine(deps, adapters, resource);
     await removeRecord(deps, resource);
     return true;
   });
@@ -111,7 +111,7 @@ export async function cancelDeployments(
 
 async function takeFromEngine(
   { stores }: WorkerDeps,
-  { server, engine, router }: ServerHands,
+  { server, engine, router }: ServerAdapters,
   resource: ResourceRecord,
 ): Promise<void> {
   const previews = await stores.previews.listByApplication(resource.id);

@@ -1,9 +1,9 @@
 import { isDomainError } from "@berth/core";
 import { drainedUpstreams, type Operation, siteIdOf, sitePartOf, type Upstream } from "@berth/core/deploy";
 import type { Site, Proxy as SiteProxy } from "@berth/core/ports";
-import type { ServerHands } from "./hands.ts";
 import { keepBuild } from "./kept-build.ts";
 import type { WorkerDeps } from "./ports.ts";
+import type { ServerAdapters } from "./server-adapters.ts";
 import type { WorkerSettings } from "./settings.ts";
 import { stopGraceSeconds } from "./stop-grace.ts";
 import { pause } from "./wait.ts";
@@ -16,7 +16,7 @@ export type Retirement = Extract<Operation, { type: "retire" }>;
  */
 export async function retire(
   deps: WorkerDeps & { readonly settings: WorkerSettings },
-  { engine, proxy, router }: ServerHands,
+  { engine, proxy, router }: ServerAdapters,
   { release, deploymentId, resourceId, pullRequestId, keepsArtifact }: Retirement,
   signal: AbortSignal,
 ): Promise<void> {

@@ -5,10 +5,10 @@ import { deployedKind } from "@berth/core/deploy";
 import type { ClaimedTask, ExecResult, TaskExecutionStatus } from "@berth/core/ports";
 import { secretsOf, tellingOf, valuesByKey } from "./deploy/secrets.ts";
 import { variablesOf } from "./deploy/variables.ts";
-import type { ServerHands } from "./hands.ts";
-import { endingOf, type RunEnding, written } from "./held-runs.ts";
+import { endingOf, type RunEnding, written } from "./lease-runner.ts";
 import type { WorkerDeps } from "./ports.ts";
 import type { ScheduledKind } from "./scheduler.ts";
+import type { ServerAdapters } from "./server-adapters.ts";
 import type { ValidationDeps } from "./server-validation.ts";
 import { taskOutput } from "./task-output.ts";
 
@@ -26,7 +26,7 @@ interface TaskEnd {
 /** Runs what was claimed, in what runs of its resource. Never rejects. */
 export async function runTask(deps: ValidationDeps, task: ClaimedTask, signal: AbortSignal): Promise<void> {
   const { stores, clock, logger, settings, owner } = deps;
-  const hold = { uuid: task.execution_uuid, owner };
+  const lease = { uuid: task.execution_uuid, owner };
   const details = { task: task.task_uuid, execution: task.execution_uuid };
   try {
     const secrets = await secretsFor(deps, task).catch((cause: unknown) => {
@@ -35,7 +35,7 @@ export async function runTask(deps: ValidationDeps, task: ClaimedTask, signal: A
       throw cause;
     });
     const redact = deps.redactor(isDomainError(secrets) ? [] : secrets);
-    const output = taskOutput({ tasks: stores.scheduledTasks, hold, redact, logger, settings });
+    const output = taskOutput({ tasks: stores.scheduledTasks, lease, redact, logger, settings });
     const end = await endOf(task, signal, logger, async () => {
       if (isDomainError(secrets)) throw secrets;
       const result = await execute(deps, task, signal, (line) => output.line(line));
@@ -46,7 +46,7 @@ export async function runTask(deps: ValidationDeps, task: ClaimedTask, signal: A
     if (end === undefined) return;
     const error_details = end.error_details && redact(end.error_details);
     const finished_at = clock.now();
-    await written(signal, () => stores.scheduledTasks.finish(hold, { ...end, error_details, finished_at }));
+    await written(signal, () => stores.scheduledTasks.finish(lease, { ...end, error_details, finished_at }));
     logger.info("Scheduled task ended.", { ...details, status: end.status });
   } catch (error) {
     // Its lease runs out, and then it ends as failed.
@@ -101,7 +101,7 @@ async function execute(
   ]);
   if (server === undefined || release === undefined) throw new DomainError("resource.not_running", notRunning(task));
   const ref = { resourceUuid: release.resource_uuid, deploymentUuid: release.deployment_uuid };
-  const { engine }: ServerHands = deps.handsOf(server);
+  const { engine }: ServerAdapters = deps.adaptersOf(server);
   // Where there is one alone, no name chooses it.
   const container = release.artifact.type === "stack" && task.container ? task.container : undefined;
   try {

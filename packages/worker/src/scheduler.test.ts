@@ -24,8 +24,8 @@ const hour = (hours: number, seconds = 0) => new Date(START + hours * 3_600_000 
 
 /** Writes down each run as an event of the team, as a queue would hold it. */
 const recorded: ScheduledKind = {
-  async begin(inside, { subjectId, dueAt }) {
-    const team = inside.forTeam(application.team_id);
+  async begin(tx, { subjectId, dueAt }) {
+    const team = tx.forTeam(application.team_id);
     const { items } = await team.scheduledTasks.list(application.id);
     const task = items.find(({ id }) => id === subjectId);
     if (task === undefined) return undefined;

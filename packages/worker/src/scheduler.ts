@@ -57,8 +57,8 @@ export function createScheduler(deps: SchedulerDeps): Scheduler {
   const loops: Promise<void>[] = [];
 
   const look = async () => {
-    await stores.transaction(async (inside) => {
-      await tellOfStall(inside, await inside.schedules.beat(clock.now(), stallSeconds));
+    await stores.transaction(async (tx) => {
+      await tellOfStall(tx, await tx.schedules.beat(clock.now(), stallSeconds));
     });
     for (const [kind, work] of Object.entries(kinds)) {
       // `entries` forgets that the keys are kinds.
@@ -82,7 +82,7 @@ export function createScheduler(deps: SchedulerDeps): Scheduler {
   /** One that fails stays due, and holds up no other. */
   const step = async (work: ScheduledKind, schedule: ScheduleRecord, now: Date) => {
     try {
-      await stores.transaction((inside) => advance(inside, work, schedule, now));
+      await stores.transaction((tx) => advance(tx, work, schedule, now));
     } catch (error) {
       if (isDomainError(error, "database.unavailable")) throw error;
       logger.error("What is due could not be begun; it is tried again.", { ...schedule, error });
@@ -90,15 +90,15 @@ export function createScheduler(deps: SchedulerDeps): Scheduler {
   };
 
   const watch = () =>
-    stores.transaction(async (inside) => {
-      await tellOfStall(inside, await inside.schedules.stalledSince(clock.now(), stallSeconds));
+    stores.transaction(async (tx) => {
+      await tellOfStall(tx, await tx.schedules.stalledSince(clock.now(), stallSeconds));
     });
 
-  const tellOfStall = async (inside: SystemStores, since: Date | undefined) => {
+  const tellOfStall = async (tx: SystemStores, since: Date | undefined) => {
     if (since === undefined) return;
     const payload = { since: since.toISOString(), until: clock.now().toISOString() };
     logger.warn("The scheduler did not work for a while.", payload);
-    await inside.forTeam(ROOT_TEAM_ID).events.append({ type: "scheduler.stalled", resource_uuid: null, payload });
+    await tx.forTeam(ROOT_TEAM_ID).events.append({ type: "scheduler.stalled", resource_uuid: null, payload });
   };
 
   const repeat = async (work: () => Promise<void>, seconds: () => number) => {
@@ -132,13 +132,13 @@ export function createScheduler(deps: SchedulerDeps): Scheduler {
   };
 }
 
-async function advance(inside: SystemStores, work: ScheduledKind, schedule: ScheduleRecord, now: Date): Promise<void> {
+async function advance(tx: SystemStores, work: ScheduledKind, schedule: ScheduleRecord, now: Date): Promise<void> {
   const { run, missed, next } = scheduleStep(schedule, now);
-  if (!(await inside.schedules.advance(schedule, next)) || run === undefined) return;
+  if (!(await tx.schedules.advance(schedule, next)) || run === undefined) return;
   const due = { subjectId: schedule.subject_id, serverId: schedule.server_id, dueAt: run };
-  const subject = await work.begin(inside, due);
+  const subject = await work.begin(tx, due);
   if (subject === undefined || missed === undefined) return;
-  await inside.forTeam(subject.team_id).events.append({
+  await tx.forTeam(subject.team_id).events.append({
     type: "schedule.missed",
     resource_uuid: subject.resource_uuid,
     payload: {

@@ -34,9 +34,9 @@ function lifecycle(): ProxyLifecycle {
 }
 
 async function asked(type: JobType, is_proxy_stopped: boolean): Promise<JobRecord> {
-  return await world.stores.transaction(async (inside) => {
-    await inside.servers.update(world.server.uuid, { is_proxy_stopped });
-    const [job] = await inside.jobs.request([{ uuid: testUuid(), type, subject: { ...world.server, type: "server" } }]);
+  return await world.stores.transaction(async (tx) => {
+    await tx.servers.update(world.server.uuid, { is_proxy_stopped });
+    const [job] = await tx.jobs.request([{ uuid: testUuid(), type, subject: { ...world.server, type: "server" } }]);
     if (job === undefined) throw new Error("No job was queued.");
     return job;
   });

@@ -1,7 +1,7 @@
 import { isDomainError } from "@berth/core";
 import type { JobLease, ServerRecord } from "@berth/core/ports";
 import { type JobType, proxyStatusOf } from "@berth/core/server";
-import type { ServerHands } from "./hands.ts";
+import type { ServerAdapters } from "./server-adapters.ts";
 import type { ValidationDeps } from "./server-validation.ts";
 
 export const PROXY_JOBS = [
@@ -54,7 +54,7 @@ interface ProxyNote {
 export async function noteProxyStatus(
   { stores }: Pick<ValidationDeps, "stores">,
   { id }: Pick<ServerRecord, "id">,
-  { lifecycle }: Pick<ServerHands["proxy"], "lifecycle">,
+  { lifecycle }: Pick<ServerAdapters["proxy"], "lifecycle">,
   { problem, recorded }: ProxyNote = {},
 ): Promise<void> {
   if (lifecycle === undefined) return;

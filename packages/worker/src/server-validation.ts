@@ -7,14 +7,14 @@ import {
   type ValidationResult,
   validationOf,
 } from "@berth/core/server";
-import type { ServerHands } from "./hands.ts";
 import type { WorkerDeps } from "./ports.ts";
+import type { ServerAdapters } from "./server-adapters.ts";
 import type { WorkerSettings } from "./settings.ts";
 import { within } from "./wait.ts";
 
 export interface ValidationDeps extends WorkerDeps {
   readonly settings: WorkerSettings;
-  readonly handsOf: (server: ServerRecord) => ServerHands;
+  readonly adaptersOf: (server: ServerRecord) => ServerAdapters;
 }
 
 /** Validates a server and writes down what was found. Of one that is gone the job ends too. */
@@ -49,7 +49,7 @@ export async function inspected(deps: ValidationDeps, server: ServerRecord): Pro
 }
 
 async function look(deps: ValidationDeps, server: ServerRecord): Promise<ServerFindings> {
-  const { engine, proxy } = deps.handsOf(server);
+  const { engine, proxy } = deps.adaptersOf(server);
   const answerOf = (what: string, work: () => Promise<unknown>) => problemOf(deps.settings, what, work);
   const [engineProblem, proxyProblem, disk] = await Promise.all([
     answerOf("engine", () => engine.list()),

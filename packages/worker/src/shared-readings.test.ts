@@ -1,7 +1,7 @@
 import type { ServerRecord, SystemStores } from "@berth/core/ports";
 import { expect, test } from "vitest";
-import { pulse } from "./pulse.ts";
 import { withSharedReadings } from "./shared-readings.ts";
+import { wakeSignal } from "./wake-signal.ts";
 
 function counted(keptSeconds: number) {
   let reads = 0;
@@ -12,7 +12,7 @@ function counted(keptSeconds: number) {
     if (failure !== undefined) throw failure;
     return [{ id: reads }] as ServerRecord[]; // Nothing else is read here.
   };
-  const beat = pulse();
+  const beat = wakeSignal();
   const stores = withSharedReadings({ servers: { list } } as unknown as SystemStores, beat, keptSeconds); // as above
   return { beat, failures, read: async () => (await stores.servers.list())[0]?.id };
 }

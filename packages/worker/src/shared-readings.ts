@@ -1,5 +1,5 @@
 import type { SystemStores } from "@berth/core/ports";
-import type { Pulse } from "./pulse.ts";
+import type { WakeSignal } from "./wake-signal.ts";
 
 /**
  * The stores for loops that look every few seconds at the servers and at what waits: what one of them has read lately
@@ -7,24 +7,28 @@ import type { Pulse } from "./pulse.ts";
  */
 export function withSharedReadings(
   stores: SystemStores,
-  pulse: Pick<Pulse, "beats">,
+  wakeSignal: Pick<WakeSignal, "beats">,
   keptSeconds: number,
 ): SystemStores {
   const { servers, queues } = stores;
   return {
     ...stores,
-    servers: { ...servers, list: shared(() => servers.list(), pulse, keptSeconds) },
-    queues: { ...queues, busy: shared(() => queues.busy(), pulse, keptSeconds) },
+    servers: { ...servers, list: shared(() => servers.list(), wakeSignal, keptSeconds) },
+    queues: { ...queues, busy: shared(() => queues.busy(), wakeSignal, keptSeconds) },
   };
 }
 
-function shared<T>(read: () => Promise<T>, pulse: Pick<Pulse, "beats">, keptSeconds: number): () => Promise<T> {
+function shared<T>(
+  read: () => Promise<T>,
+  wakeSignal: Pick<WakeSignal, "beats">,
+  keptSeconds: number,
+): () => Promise<T> {
   let last: { readonly answer: Promise<T>; readonly beats: number; readonly atMs: number } | undefined;
 
   return () => {
     const nowMs = performance.now();
-    if (last?.beats === pulse.beats && nowMs - last.atMs < keptSeconds * 1000) return last.answer;
-    const reading = { answer: read(), beats: pulse.beats, atMs: nowMs };
+    if (last?.beats === wakeSignal.beats && nowMs - last.atMs < keptSeconds * 1000) return last.answer;
+    const reading = { answer: read(), beats: wakeSignal.beats, atMs: nowMs };
     last = reading;
     // One that failed is not kept for the others.
     reading.answer.catch(() => {

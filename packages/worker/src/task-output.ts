@@ -1,4 +1,4 @@
-import type { ExecutionHold, SystemScheduledTaskStore } from "@berth/core/ports";
+import type { ExecutionLease, SystemScheduledTaskStore } from "@berth/core/ports";
 import type { Logger } from "./ports.ts";
 import type { WorkerSettings } from "./settings.ts";
 import { lane } from "./wait.ts";
@@ -13,14 +13,14 @@ export interface TaskOutput {
 
 export interface TaskOutputOptions {
   readonly tasks: Pick<SystemScheduledTaskStore, "appendOutput">;
-  readonly hold: ExecutionHold;
+  readonly lease: ExecutionLease;
   readonly redact: (line: string) => string;
   readonly logger: Logger;
   readonly settings: Pick<WorkerSettings, "taskFlushMs" | "taskOutputBytesMax">;
 }
 
 /** The beginning of it is kept. What was read of it stays as it was read: text is only ever added. */
-export function taskOutput({ tasks, hold, redact, logger, settings }: TaskOutputOptions): TaskOutput {
+export function taskOutput({ tasks, lease, redact, logger, settings }: TaskOutputOptions): TaskOutput {
   const inTurn = lane();
   let isEmpty = true;
   let buffer = "";
@@ -36,10 +36,10 @@ export function taskOutput({ tasks, hold, redact, logger, settings }: TaskOutput
       buffer = "";
       if (text === "") return;
       try {
-        await tasks.appendOutput(hold, text);
+        await tasks.appendOutput(lease, text);
       } catch (error) {
         // A task does not fail for want of its output.
-        logger.warn("Output of a scheduled task is lost.", { execution: hold.uuid, error });
+        logger.warn("Output of a scheduled task is lost.", { execution: lease.uuid, error });
       }
     });
   };

@@ -1,19 +1,19 @@
 import type { ClaimedTask } from "@berth/core/ports";
-import { createHeldRunner, type HeldRunner, pruning } from "./held-runs.ts";
-import type { Pulse } from "./pulse.ts";
+import { createLeaseRunner, type LeaseRunner, pruning } from "./lease-runner.ts";
 import { runTask } from "./scheduled-task.ts";
 import type { ValidationDeps } from "./server-validation.ts";
+import type { WakeSignal } from "./wake-signal.ts";
 
 /** Runs the executions of scheduled tasks that wait, on the servers of this control plane. */
-export function createTaskRunner(deps: ValidationDeps, pulse: Pulse): HeldRunner {
+export function createTaskRunner(deps: ValidationDeps, wakeSignal: WakeSignal): LeaseRunner {
   const { settings } = deps;
   const { scheduledTasks } = deps.stores;
-  return createHeldRunner<ClaimedTask>(deps, pulse, {
+  return createLeaseRunner<ClaimedTask>(deps, wakeSignal, {
     title: "Scheduled tasks",
     queue: "scheduled_task",
     concurrentMax: settings.concurrentTasksMax,
     uuidOf: ({ execution_uuid }) => execution_uuid,
-    claim: (serverIds, hold) => scheduledTasks.claim(serverIds, hold),
+    claim: (serverIds, request) => scheduledTasks.claim(serverIds, request),
     renew: async (...args) =>
       (await scheduledTasks.renew(...args)).map((uuid) => ({ uuid, is_cancel_requested: false })),
     run: (task, signal) => runTask(deps, task, signal),

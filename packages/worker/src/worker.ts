@@ -1,20 +1,20 @@
 import { createBackupRunner } from "./backup/runner.ts";
 import type { DeploymentDeps } from "./deploy/deployment.ts";
-import { allHands } from "./hands.ts";
 import { createJobs } from "./job.ts";
 import { createSampler } from "./metric.ts";
 import type { WorkerDeps } from "./ports.ts";
-import { pulse } from "./pulse.ts";
 import { createQueue } from "./queue.ts";
 import { createReachabilityWatch } from "./reachability.ts";
 import { createReconciler } from "./reconcile.ts";
 import { SCHEDULED } from "./scheduled.ts";
 import { createScheduler } from "./scheduler.ts";
-import { serverHolds } from "./server-hold.ts";
+import { adapterCache } from "./server-adapters.ts";
+import { createServerLeases } from "./server-lease.ts";
 import { DEFAULT_SETTINGS, type WorkerSettings } from "./settings.ts";
 import { withSharedReadings } from "./shared-readings.ts";
 import { createTaskRunner } from "./task-runner.ts";
 import { pause } from "./wait.ts";
+import { wakeSignal } from "./wake-signal.ts";
 
 export interface Worker {
   /** Begins to claim deployments and to look after the servers. Answers at once. */
@@ -37,20 +37,26 @@ export interface WorkerOptions extends WorkerDeps {
 /** Runs deployments and keeps servers as they are recorded. Any number of workers may share one database. */
 export function worker(given: WorkerOptions): Worker {
   const settings: WorkerSettings = { ...DEFAULT_SETTINGS, ...given.settings };
-  const beat = pulse();
+  const beat = wakeSignal();
   const options = { ...given, stores: withSharedReadings(given.stores, beat, settings.pollSeconds / 2) };
-  const hands = allHands(options);
-  const handsOf = hands.of;
-  const holds = serverHolds(options.stores.leases, options.owner, settings);
-  const reconciler = createReconciler({ ...options, settings, holds, handsOf, forgetHands: hands.forget }, beat);
-  const queue = createQueue({ ...options, settings, handsOf, onHealthy: (uuid) => reconciler.markHealthy(uuid) }, beat);
-  const jobs = createJobs({ ...options, settings, handsOf }, beat);
+  const adapters = adapterCache(options);
+  const adaptersOf = adapters.of;
+  const serverLeases = createServerLeases(options.stores.leases, options.owner, settings);
+  const reconciler = createReconciler(
+    { ...options, settings, serverLeases, adaptersOf, forgetAdapters: adapters.forget },
+    beat,
+  );
+  const queue = createQueue(
+    { ...options, settings, adaptersOf, onHealthy: (uuid) => reconciler.markHealthy(uuid) },
+    beat,
+  );
+  const jobs = createJobs({ ...options, settings, adaptersOf }, beat);
   const backups =
-    options.backups && createBackupRunner({ ...options, settings, handsOf, backups: options.backups }, beat);
-  const tasks = createTaskRunner({ ...options, settings, handsOf }, beat);
+    options.backups && createBackupRunner({ ...options, settings, adaptersOf, backups: options.backups }, beat);
+  const tasks = createTaskRunner({ ...options, settings, adaptersOf }, beat);
   const scheduler = createScheduler({ ...options, settings, kinds: SCHEDULED });
-  const reachability = createReachabilityWatch({ ...given, settings, holds });
-  const sampler = createSampler({ ...options, settings, handsOf });
+  const reachability = createReachabilityWatch({ ...given, settings, serverLeases });
+  const sampler = createSampler({ ...options, settings, adaptersOf });
   const stopping = new AbortController();
   let listening: Promise<void> = Promise.resolve();
 

@@ -14,7 +14,7 @@ import { newDeployment, type TestDatabase, testApplication, testPlace, testUuid 
 import { type FakeEngine, fakeEngine } from "./fake-engine.fixture.ts";
 import { type FakeProxy, fakeProxy } from "./fake-proxy.fixture.ts";
 import { type FakeSource, fakeSource } from "./fake-source.fixture.ts";
-import { type CallWatch, type Life, life, mortal } from "./mortal.fixture.ts";
+import { type CallWatch, killable, type Life, life } from "./killable.fixture.ts";
 import { type Points, points } from "./points.fixture.ts";
 import type { WorkerSettings } from "./settings.ts";
 import { type Worker, type WorkerOptions, worker } from "./worker.ts";
@@ -163,10 +163,10 @@ export async function openWorld(database: TestDatabase, settings: Partial<Server
       const owner = life();
       const name = testUuid();
       const made = worker({
-        stores: mortal(seen, owner, watch),
-        engineFor: ({ id }) => mortal((builders.get(id)?.engine ?? engine).for(owner), owner, watch, "engine"),
-        proxyFor: ({ id }) => mortal(builders.get(id)?.proxy ?? proxy, owner, watch, "proxy"),
-        source: mortal(source, owner, watch, "source"),
+        stores: killable(seen, owner, watch),
+        engineFor: ({ id }) => killable((builders.get(id)?.engine ?? engine).for(owner), owner, watch, "engine"),
+        proxyFor: ({ id }) => killable(builders.get(id)?.proxy ?? proxy, owner, watch, "proxy"),
+        source: killable(source, owner, watch, "source"),
         redactor: options.redactor ?? redactAll,
         credentialsFor: options.credentialsFor ?? (async () => undefined),
         clock: options.clock ?? { now: () => new Date() },

@@ -1,5 +1,5 @@
 export * from "./container-port.ts";
-export * from "./elsewhere.ts";
+export * from "./external-references.ts";
 export * from "./host-access.ts";
 export * from "./inline-secrets.ts";
 export * from "./joined-networks.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { ServerObject } from "../compose/elsewhere.ts";
+import type { ServerObject } from "../compose/external-references.ts";
 import { isForeign, namedBy, type ObjectOwner, uuidIn } from "./belonging.ts";
 import type { ReleaseSpec } from "./release.ts";
 

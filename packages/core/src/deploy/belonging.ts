@@ -1,4 +1,4 @@
-import { namedElsewhere, type ServerObject } from "../compose/elsewhere.ts";
+import { externalReferences, type ServerObject } from "../compose/external-references.ts";
 import { parseCompose } from "../compose/parse.ts";
 import { interpolated } from "../compose/reference.ts";
 import type { ComposeDocument } from "../compose/schema.ts";
@@ -35,7 +35,7 @@ export function namedBy(spec: ReleaseSpec): readonly ServerObject[] {
   if ("problems" in compose) return networks;
   // It keeps its shape.
   const document = interpolated(compose.document, spec.stack.variables) as ComposeDocument;
-  return [...networks, ...namedElsewhere(document)];
+  return [...networks, ...externalReferences(document)];
 }
 
 /** Whether something that a release names is another's. */

@@ -28,7 +28,7 @@ export interface DeployedKind<Subject extends DeploySubject> {
   releaseSpec(input: DeployInput<Subject>, artifact: Artifact): ReleaseSpec;
   healthCheck(subject: Subject): HealthCheck;
   /** Why only one of its releases may run at a time, as the end of a sentence; `undefined`: two may. */
-  aloneBecause(subject: Subject, capabilities: Pick<EngineCapabilities, "port_mappings">): string | undefined;
+  exclusiveReason(subject: Subject, capabilities: Pick<EngineCapabilities, "port_mappings">): string | undefined;
   /** `null`: the usual time. */
   stopGraceSeconds(subject: Subject): number | null;
   /** Run around the switch, in the release before and in the new one. */
@@ -63,7 +63,7 @@ const application: DeployedKind<SubjectOf<"application">> = {
   releaseSpec: ({ subject, ...input }, artifact) => releaseSpec({ ...own(subject), ...input }, artifact),
   // Each of several containers has its own check, or none: a path of one says nothing of the others.
   healthCheck: ({ record: { settings } }) => (isStack(settings) ? STEADY_CHECK : healthCheckOf(settings)),
-  aloneBecause({ record: { settings } }, { port_mappings }) {
+  exclusiveReason({ record: { settings } }, { port_mappings }) {
     if (isStack(settings)) return STACK_ALONE;
     const ports = port_mappings ? portMappingsOf(settings.ports_mappings).map(({ serverPort }) => serverPort) : [];
     return ports.length === 0 ? undefined : `only one can hold port ${ports.join(", ")} of the server`;
@@ -96,7 +96,7 @@ const database: DeployedKind<SubjectOf<"database">> = {
   releaseSpec: ({ subject: { record, secrets }, ...input }, artifact) =>
     databaseSpec({ database: record, secrets, ...input }, artifact),
   healthCheck: () => STEADY_CHECK,
-  aloneBecause: () => "two servers on the same data would destroy it",
+  exclusiveReason: () => "two servers on the same data would destroy it",
   stopGraceSeconds: () => DATABASE_STOP_GRACE_SECONDS,
   commands: () => NO_COMMANDS,
   keptBuilds: () => 0,
@@ -127,7 +127,7 @@ const service: DeployedKind<SubjectOf<"service">> = {
   releaseSpec: ({ subject: { record, secrets }, ...input }, artifact) =>
     serviceSpec({ service: record, secrets, ...input }, artifact),
   healthCheck: () => STEADY_CHECK,
-  aloneBecause: ({ secrets }) => aloneOf(secrets),
+  exclusiveReason: ({ secrets }) => aloneOf(secrets),
   stopGraceSeconds: () => null,
   commands: () => NO_COMMANDS,
   keptBuilds: () => 0,

@@ -65,7 +65,7 @@ export const worlds: fc.Arbitrary<World> = fc
   });
 
 /** What an engine, a proxy and a database would have become. */
-export function carryOut({ wanted, observed }: World, operations: readonly Operation[]): World {
+export function applyOperations({ wanted, observed }: World, operations: readonly Operation[]): World {
   let resources = [...wanted.resources];
   let releases = [...observed.releases];
   const sites = new Map(observed.sites);

@@ -68,7 +68,7 @@ export const observed = (releases: readonly ReleaseState[], change: Partial<Obse
   releases,
   health: new Map<string, Health>(releases.map(({ deploymentUuid }) => [deploymentUuid, "healthy"])),
   sites: new Map(),
-  resting: new Set(),
+  backingOff: new Set(),
   unnamed: new Set(),
   restarts: new Map(),
   ...change,

@@ -15,7 +15,7 @@ import {
   wanted,
 } from "./plan.fixture.ts";
 import { type Operation, plan } from "./plan.ts";
-import { carryOut, worlds } from "./plan-world.fixture.ts";
+import { applyOperations, worlds } from "./plan-world.fixture.ts";
 import type { ReleaseState } from "./release.ts";
 import { siteOf } from "./site.ts";
 import type { Health } from "./status.ts";
@@ -95,7 +95,7 @@ describe("a live release", () => {
 
   test("that failed to start waits for its next try", () => {
     const subject = resource({ status: "exited:unhealthy" });
-    expect(plan(wanted([subject]), observed([], { resting: new Set(["d1"]) }))).toEqual([]);
+    expect(plan(wanted([subject]), observed([], { backingOff: new Set(["d1"]) }))).toEqual([]);
   });
 
   test.each([
@@ -338,7 +338,7 @@ describe("for every record and every observation", () => {
         for (let round = 0; round < 4; round++) {
           const operations = plan(current.wanted, current.observed);
           if (operations.length === 0) return;
-          current = carryOut(current, operations);
+          current = applyOperations(current, operations);
         }
         expect(plan(current.wanted, current.observed)).toEqual([]);
       }),

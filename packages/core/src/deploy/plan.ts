@@ -156,7 +156,7 @@ function planLive(
   }
   if (isDown || (isPartlyStopped(state) && !resource.isDeploying)) {
     if (state !== undefined && isOver(state)) return [];
-    if (observed.resting.has(release.deploymentUuid) || hasGivenWay(resource, part, wanted)) return [];
+    if (observed.backingOff.has(release.deploymentUuid) || hasGivenWay(resource, part, wanted)) return [];
     return [{ type: "start", resourceId: resource.id, release: ref, deploymentId }];
   }
   const isMoved = state.upstream !== null && !isSameUpstream(state.upstream, release.upstream);

@@ -69,7 +69,7 @@ export interface Observed {
   /** What the proxy was last told, by the site's id. */
   readonly sites: ReadonlyMap<string, Site>;
   /** Deployments' uuids whose release failed to start lately and must wait for its next try. */
-  readonly resting: ReadonlySet<string>;
+  readonly backingOff: ReadonlySet<string>;
   /** Deployments' uuids whose container could not be given its lasting name lately. */
   readonly unnamed: ReadonlySet<string>;
   /** How often a release restarted by itself in a row, by its deployment's uuid. */

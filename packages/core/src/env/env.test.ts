@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { EnvRecord } from "../ports/records.ts";
-import { EnvBulk, EnvCreate, envChange, envView, followsTwin, newEnv, previewTwin } from "./env.ts";
+import { EnvBulk, EnvCreate, envChange, envView, mirrorsPreview, newEnv, previewTwin } from "./env.ts";
 
 const record = (sent: EnvCreate): EnvRecord => ({
   ...newEnv(sent),
@@ -84,7 +84,7 @@ describe("an environment variable", () => {
   test("is followed by its preview twin until that is changed by itself", () => {
     const normal = newEnv({ key: "A", value: "1" });
     const twin = previewTwin(normal);
-    expect([twin.is_preview, followsTwin(twin, normal)]).toEqual([true, true]);
-    expect(followsTwin({ ...twin, value: "2" }, normal)).toBe(false);
+    expect([twin.is_preview, mirrorsPreview(twin, normal)]).toEqual([true, true]);
+    expect(mirrorsPreview({ ...twin, value: "2" }, normal)).toBe(false);
   });
 });

@@ -155,5 +155,5 @@ const TWINNED = [
 export const previewTwin = (env: EnvFields): EnvFields => ({ ...env, is_preview: true });
 
 /** Whether a preview variable still follows its normal one: nobody has edited it by itself. */
-export const followsTwin = (preview: EnvFields, normal: EnvFields): boolean =>
+export const mirrorsPreview = (preview: EnvFields, normal: EnvFields): boolean =>
   TWINNED.every((field) => preview[field] === normal[field]);

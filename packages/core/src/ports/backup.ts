@@ -101,7 +101,7 @@ export interface ClaimedBackup {
 }
 
 /** An execution and who runs it: what another owner writes changes nothing. */
-export interface BackupHold {
+export interface BackupLease {
   readonly uuid: string;
   readonly owner: string;
 }
@@ -128,7 +128,7 @@ export type BackupRemoval = { readonly id: number } & (
   | { readonly place: "s3"; readonly team_id: number; readonly s3_storage_uuid: string; readonly s3_key: string }
 );
 
-export interface ClaimHold {
+export interface ClaimRequest {
   readonly owner: string;
   readonly leaseSeconds: number;
   readonly at: Date;
@@ -160,14 +160,14 @@ export interface SystemBackupStore {
    * Takes one that waits, on these servers, the oldest first and each by one owner; of a schedule one at a time, and none
    * of a database that is being restored.
    */
-  claim(serverIds: readonly number[], hold: ClaimHold): Promise<ClaimedBackup | undefined>;
+  claim(serverIds: readonly number[], hold: ClaimRequest): Promise<ClaimedBackup | undefined>;
   /** Answers which of these are still the owner's to run. */
   renew(owner: string, uuids: readonly string[], leaseSeconds: number): Promise<readonly RenewedRun[]>;
   /** `false` when it is not the owner's any more. */
-  place(hold: BackupHold, places: BackupPlaces): Promise<boolean>;
-  progress(hold: BackupHold, progress: { readonly step: BackupStep; readonly written_bytes: number }): Promise<void>;
+  place(hold: BackupLease, places: BackupPlaces): Promise<boolean>;
+  progress(hold: BackupLease, progress: { readonly step: BackupStep; readonly written_bytes: number }): Promise<void>;
   /** Only of one that the owner runs: what has ended never changes again. `false` otherwise. Writes its event. */
-  finish(hold: BackupHold, end: BackupEnd): Promise<boolean>;
+  finish(hold: BackupLease, end: BackupEnd): Promise<boolean>;
   /** Ends those whose owner is gone, and those that nobody can take, as failed or cancelled. Answers how many. */
   endAbandoned(at: Date): Promise<number>;
   /** Of a schedule: what is kept in one place. */

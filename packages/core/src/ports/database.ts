@@ -47,7 +47,7 @@ export interface DatabaseRecordChange extends ResourceChange<DatabaseSettings, D
 
 export interface SystemDatabaseStore {
   /** Tells once of each database that offers TLS with a certificate that ends before this. Answers how many. */
-  tellExpiring(before: Date): Promise<number>;
+  emitExpiring(before: Date): Promise<number>;
   /** Those of these servers that are reached from outside while they run. */
   listPublic(serverIds: readonly number[]): Promise<readonly DatabaseRecord[]>;
   /** What was seen of its public port; `null` when nothing is wrong. @param port Of which it was seen. */

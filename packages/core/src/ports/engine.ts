@@ -1,4 +1,4 @@
-import type { ServerObject } from "../compose/elsewhere.ts";
+import type { ServerObject } from "../compose/external-references.ts";
 import type { DatabaseCommand } from "../database/engine/row.ts";
 import type { Artifact, BuildRequest } from "../deploy/artifact.ts";
 import type { ObjectOwner } from "../deploy/belonging.ts";

@@ -77,7 +77,7 @@ export interface ClaimedTask {
 }
 
 /** An execution and who runs it: what another owner writes changes nothing. */
-export interface ExecutionHold {
+export interface ExecutionLease {
   readonly uuid: string;
   readonly owner: string;
 }
@@ -103,10 +103,10 @@ export interface SystemScheduledTaskStore {
   /** Answers which of these are still the owner's to run: not those that were deleted, or whose resource goes. */
   renew(owner: string, uuids: readonly string[], leaseSeconds: number): Promise<readonly string[]>;
   /** Adds to what it printed. */
-  appendOutput(hold: ExecutionHold, text: string): Promise<void>;
+  appendOutput(hold: ExecutionLease, text: string): Promise<void>;
   /** Only of one that the owner runs: what has ended never changes again. `false` otherwise. Writes its event. */
   finish(
-    hold: ExecutionHold,
+    hold: ExecutionLease,
     end: Pick<ScheduledTaskExecutionRecord, "exit_code" | "error_details"> & {
       readonly status: Exclude<TaskExecutionStatus, "running">;
       readonly finished_at: Date;

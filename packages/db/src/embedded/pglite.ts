@@ -21,7 +21,7 @@ export function pgliteNotifier(pglite: PGlite): Notifier {
   const known = channels();
   return {
     async listen(channel, listener) {
-      if (known.add(channel, listener)) await pglite.listen(channel, (payload) => known.tell(channel, payload));
+      if (known.add(channel, listener)) await pglite.listen(channel, (payload) => known.emit(channel, payload));
       return () => known.remove(channel, listener);
     },
     close: async () => undefined,

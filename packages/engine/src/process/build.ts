@@ -5,13 +5,13 @@ import { endGroup } from "@berth/host";
 import type { BuildGroup, ProcessBuilder } from "../builder/build-place.ts";
 import { pathOf } from "./environment.ts";
 import { removeFolder } from "./folder-removal.ts";
-import type { OpenedEngine } from "./opened.ts";
 import { makeFolder, makeResourceFolders, releaseFolder, resourcePaths } from "./paths.ts";
+import type { RunningEngine } from "./running-engine.ts";
 import { userOf } from "./settings.ts";
 
 /** Has the release built in an empty folder of its own; leaves none behind when that fails. */
 export async function buildRelease(
-  { host, releases, remove }: OpenedEngine,
+  { host, releases, remove }: RunningEngine,
   builder: ProcessBuilder,
   request: BuildRequest,
   io: WorkIO,

@@ -15,8 +15,8 @@ import {
   processStat,
   spawnDetached,
 } from "@berth/host";
-import { askInOrder } from "./ending.ts";
 import { MARKER, markerOf, releaseEnv } from "./environment.ts";
+import { askInOrder } from "./graceful-stop.ts";
 import { isBelow, type RunPaths, resourcePaths, runPaths } from "./paths.ts";
 import { type ReleaseHost, userOf } from "./settings.ts";
 import { commandOf, readResult, shimArgv, shimEnv } from "./shim.ts";

@@ -12,7 +12,7 @@ import type {
   ServerRecord,
   TableRows,
 } from "@berth/core/ports";
-import { written } from "../held-runs.ts";
+import { written } from "../lease-runner.ts";
 import { pause } from "../wait.ts";
 import {
   countRows,
@@ -48,13 +48,13 @@ interface Outcome {
 /** Restores what was claimed, or tries to. Never rejects. */
 export async function runRestore(deps: BackupDeps, claimed: ClaimedRestore, signal: AbortSignal): Promise<void> {
   const { stores, clock, logger, owner } = deps;
-  const hold = { uuid: claimed.uuid, owner };
+  const lease = { uuid: claimed.uuid, owner };
   const limit = runLimit(signal, claimed.timeout);
   const outcome: Outcome = { hidden: [], notes: [], tables: null, reach: "untouched" };
   try {
     const tell = (step: RestoreStep) =>
       stores.restores
-        .progress(hold, step)
+        .progress(lease, step)
         .catch((error: unknown) => logger.debug("How far a restore is could not be written.", { error }));
     let failure: string | undefined;
     try {
@@ -71,7 +71,7 @@ export async function runRestore(deps: BackupDeps, claimed: ClaimedRestore, sign
       tables: outcome.tables,
       finished_at: clock.now(),
     };
-    await written(signal, () => stores.restores.finish(hold, end));
+    await written(signal, () => stores.restores.finish(lease, end));
     logger.info("Restore ended.", { restore: claimed.uuid, kind: claimed.kind, status: end.status });
   } catch (error) {
     // Its lease runs out, and then it ends as failed.
@@ -105,7 +105,7 @@ async function restore(run: Run, outcome: Outcome): Promise<void> {
       return requireSame(outcome.tables ?? []);
     }
     const ref = { resourceUuid: release.resource_uuid, deploymentUuid: release.deployment_uuid };
-    const running = live(deps.handsOf(server).engine, ref, target, claimed.uuid);
+    const running = live(deps.adaptersOf(server).engine, ref, target, claimed.uuid);
     await work(target, running, claimed.database_name);
   });
 }
@@ -240,7 +240,7 @@ async function withScratch(
   { target, server, release }: Place,
   work: (database: KnownDatabase, running: LiveDatabase) => Promise<void>,
 ): Promise<void> {
-  const { engine } = deps.handsOf(server);
+  const { engine } = deps.adaptersOf(server);
   const { dumps, secrets } = target;
   const name = claimed.saved?.database;
   const fields = { ...target.record.fields, ...(name === undefined ? {} : { [dumps.mainField]: name }) };

@@ -1,6 +1,6 @@
 import { isDomainError } from "@berth/core";
 import { CANCELLED_BY_USER } from "@berth/core/backup";
-import { endingOf, type RunEnding } from "../held-runs.ts";
+import { endingOf, type RunEnding } from "../lease-runner.ts";
 
 /** How long a run may go on, and why it ended. */
 export interface RunLimit {

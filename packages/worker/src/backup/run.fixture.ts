@@ -16,7 +16,7 @@ import {
   testUuid,
 } from "@berth/testing";
 import { afterAll, afterEach, beforeAll, beforeEach } from "vitest";
-import type { HeldRunner } from "../held-runs.ts";
+import type { LeaseRunner } from "../lease-runner.ts";
 import { until } from "../world.fixture.ts";
 import { type TestRunner, testRunner } from "./runner.fixture.ts";
 import type { BackupTools } from "./tools.ts";
@@ -54,7 +54,7 @@ export type BackupRuns = ReturnType<typeof backupRuns>;
 /** For a file of tests: runners of this process, and databases whose programs are of a test's making. */
 export function backupRuns() {
   const releases = new Map<number, ReleaseRecord>();
-  const runners: HeldRunner[] = [];
+  const runners: LeaseRunner[] = [];
   let database: TestDatabase;
   let place: TestPlace;
   let folder: string;
@@ -88,7 +88,7 @@ export function backupRuns() {
     },
     releases,
     tools,
-    start(change: Partial<TestRunner> = {}): HeldRunner {
+    start(change: Partial<TestRunner> = {}): LeaseRunner {
       // Of an engine, a backup uses this only.
       const engine = {
         command: async (_: unknown, command: DatabaseCommand, io: CommandIO) => {

@@ -2,14 +2,14 @@ import { DomainError, isDomainError } from "@berth/core";
 import { CANCELLED_BACKUP } from "@berth/core/backup";
 import type {
   BackupEnd,
-  BackupHold,
+  BackupLease,
   BackupPlaces,
   BackupStep,
   ClaimedBackup,
   StoredContent,
   TableRows,
 } from "@berth/core/ports";
-import { written } from "../held-runs.ts";
+import { written } from "../lease-runner.ts";
 import {
   countRows,
   type KnownDatabase,
@@ -27,7 +27,7 @@ import { type BackupDeps, openStorage } from "./tools.ts";
 interface Run {
   readonly deps: BackupDeps;
   readonly claimed: ClaimedBackup;
-  readonly hold: BackupHold;
+  readonly lease: BackupLease;
   /** Of the run, its time limit included. */
   readonly signal: AbortSignal;
   readonly tell: (step: BackupStep, written: number) => void;
@@ -36,13 +36,13 @@ interface Run {
 /** Saves what was claimed. Never rejects. */
 export async function runBackup(deps: BackupDeps, claimed: ClaimedBackup, signal: AbortSignal): Promise<void> {
   const { stores, clock, logger, owner, backups } = deps;
-  const hold = { uuid: claimed.execution_uuid, owner };
+  const lease = { uuid: claimed.execution_uuid, owner };
   const details = { backup: claimed.schedule_uuid, execution: claimed.execution_uuid };
   const limit = runLimit(signal, claimed.settings.timeout);
-  const progress = progressOf(deps, hold);
+  const progress = progressOf(deps, lease);
   const saved: Saved = {};
   try {
-    const run = { deps, claimed, hold, signal: limit.signal, tell: progress.tell };
+    const run = { deps, claimed, lease, signal: limit.signal, tell: progress.tell };
     let failure: unknown;
     try {
       await save(run, saved);
@@ -57,7 +57,8 @@ export async function runBackup(deps: BackupDeps, claimed: ClaimedBackup, signal
     const message = end?.message ? shownMessage(end.message, redact) : null;
     const finished_at = clock.now();
     const isWritten =
-      end !== undefined && (await written(signal, () => stores.backups.finish(hold, { ...end, message, finished_at })));
+      end !== undefined &&
+      (await written(signal, () => stores.backups.finish(lease, { ...end, message, finished_at })));
     // Deleted meanwhile, or somebody else's to end: nobody would know of the file, nor of what was sent.
     if (!isWritten && saved.places) {
       await backups.files.remove(saved.places.filename);
@@ -84,14 +85,14 @@ interface Saved {
 }
 
 async function save(run: Run, saved: Saved): Promise<void> {
-  const { deps, claimed, hold, signal } = run;
+  const { deps, claimed, lease, signal } = run;
   const { stores, backups } = deps;
   const { settings } = claimed;
   const database = await readDatabase(stores, { team_id: claimed.team_id, uuid: claimed.resource_uuid });
   saved.database = database;
   const running = await liveDatabase(deps, claimed, database);
   const places = await placesOf(deps, claimed, database);
-  if (!(await stores.backups.place(hold, places))) throw new DomainError("deploy.cancelled", "It is being deleted.");
+  if (!(await stores.backups.place(lease, places))) throw new DomainError("deploy.cancelled", "It is being deleted.");
   saved.places = places;
   // First of all: an S3 storage that is gone is told of before the work.
   const storage =
@@ -120,7 +121,7 @@ async function save(run: Run, saved: Saved): Promise<void> {
 }
 
 async function liveDatabase(
-  { stores, handsOf }: BackupDeps,
+  { stores, adaptersOf }: BackupDeps,
   claimed: ClaimedBackup,
   database: KnownDatabase,
 ): Promise<LiveDatabase> {
@@ -132,7 +133,7 @@ async function liveDatabase(
     throw new DomainError("resource.not_running", "The database is not running. Start it first.");
   }
   const ref = { resourceUuid: release.resource_uuid, deploymentUuid: release.deployment_uuid };
-  return live(handsOf(server).engine, ref, database, claimed.execution_uuid);
+  return live(adaptersOf(server).engine, ref, database, claimed.execution_uuid);
 }
 
 async function placesOf(
@@ -230,7 +231,7 @@ function endOf({ settings }: ClaimedBackup, saved: Saved, failure: unknown, limi
 }
 
 /** Written now and then, the last of it before `stop` resolves. */
-function progressOf({ stores, logger, settings }: BackupDeps, hold: BackupHold) {
+function progressOf({ stores, logger, settings }: BackupDeps, lease: BackupLease) {
   let step: BackupStep = "dumping";
   let written = 0;
   let isNew = false;
@@ -239,7 +240,7 @@ function progressOf({ stores, logger, settings }: BackupDeps, hold: BackupHold) 
     if (!isNew) return;
     isNew = false;
     writing = stores.backups
-      .progress(hold, { step, written_bytes: written })
+      .progress(lease, { step, written_bytes: written })
       .catch((error: unknown) => logger.debug("How far a backup is could not be written.", { error }));
   };
   const timer = setInterval(write, settings.taskFlushMs);

@@ -1,9 +1,9 @@
 import type { Engine, ReleaseRecord, ServerRecord, SystemStores } from "@berth/core/ports";
 import { redactor } from "@berth/host";
 import { testUuid } from "@berth/testing";
-import type { HeldRunner } from "../held-runs.ts";
-import { pulse } from "../pulse.ts";
+import type { LeaseRunner } from "../lease-runner.ts";
 import { DEFAULT_SETTINGS, type WorkerSettings } from "../settings.ts";
+import { wakeSignal } from "../wake-signal.ts";
 import { createBackupRunner } from "./runner.ts";
 import type { BackupTools } from "./tools.ts";
 
@@ -18,7 +18,7 @@ export interface TestRunner {
 }
 
 /** A runner of this process, as a worker has it. */
-export function testRunner({ system, server, engine, releases, tools, settings }: TestRunner): HeldRunner {
+export function testRunner({ system, server, engine, releases, tools, settings }: TestRunner): LeaseRunner {
   const never = (): never => {
     throw new Error("Not for backups.");
   };
@@ -27,7 +27,7 @@ export function testRunner({ system, server, engine, releases, tools, settings }
       stores: { ...system, releases: { ...system.releases, live: async (id: number) => releases.get(id) } },
       engineFor: () => engine,
       // Backups use an engine and nothing else of a server.
-      handsOf: (found) => ({ server: found, engine, proxy: never, router: never, connect: undefined }) as never,
+      adaptersOf: (found) => ({ server: found, engine, proxy: never, router: never, connect: undefined }) as never,
       proxyFor: never,
       source: never as never,
       credentialsFor: never,
@@ -43,7 +43,7 @@ export function testRunner({ system, server, engine, releases, tools, settings }
         return tools();
       },
     },
-    pulse(),
+    wakeSignal(),
   );
   runner.start();
   return runner;

@@ -1,8 +1,8 @@
 import { isDomainError } from "@berth/core";
 import type { ClaimedBackup, ClaimedRestore } from "@berth/core/ports";
-import { createHeldRunner, type HeldRunner, pruning } from "../held-runs.ts";
-import type { Pulse } from "../pulse.ts";
+import { createLeaseRunner, type LeaseRunner, pruning } from "../lease-runner.ts";
 import type { ScheduledKind } from "../scheduler.ts";
+import type { WakeSignal } from "../wake-signal.ts";
 import { runRestore, STAGE } from "./restore.ts";
 import { removeCopies } from "./retention.ts";
 import { runBackup } from "./run.ts";
@@ -14,17 +14,17 @@ export const scheduledBackup: ScheduledKind = {
 };
 
 /** Makes backups, restores them, and removes those that nobody knows any more. */
-export function createBackupRunner(deps: BackupDeps, pulse: Pulse): HeldRunner {
+export function createBackupRunner(deps: BackupDeps, wakeSignal: WakeSignal): LeaseRunner {
   const { stores, settings, logger } = deps;
   const { backups: runs, restores } = stores;
   const prune = pruning(() => runs.prune(settings.backupExecutionsKept));
-  const backups = createHeldRunner<ClaimedBackup>(deps, pulse, {
+  const backups = createLeaseRunner<ClaimedBackup>(deps, wakeSignal, {
     title: "Backups",
     queue: "backup",
     concurrentMax: settings.concurrentBackupsMax,
     uuidOf: ({ execution_uuid }) => execution_uuid,
     requests: { queue: "requested_backup", begin: (serverIds) => runs.beginRequested(serverIds) },
-    claim: (serverIds, hold) => runs.claim(serverIds, hold),
+    claim: (serverIds, request) => runs.claim(serverIds, request),
     renew: (...args) => runs.renew(...args),
     run: (claimed, signal) => runBackup(deps, claimed, signal),
     endAbandoned: (at) => runs.endAbandoned(at),
@@ -33,12 +33,12 @@ export function createBackupRunner(deps: BackupDeps, pulse: Pulse): HeldRunner {
       await prune(signal);
     },
   });
-  const restorer = createHeldRunner<ClaimedRestore>(deps, pulse, {
+  const restorer = createLeaseRunner<ClaimedRestore>(deps, wakeSignal, {
     title: "Restores",
     queue: "restore",
     concurrentMax: settings.concurrentBackupsMax,
     uuidOf: ({ uuid }) => uuid,
-    claim: (serverIds, hold) => restores.claim(serverIds, hold),
+    claim: (serverIds, request) => restores.claim(serverIds, request),
     renew: (...args) => restores.renew(...args),
     run: (claimed, signal) => runRestore(deps, claimed, signal),
     endAbandoned: (at) => restores.endAbandoned(at),

@@ -1,7 +1,7 @@
 import type { ObjectOwner, ReleaseSpec } from "@berth/core/deploy";
 import { type TestDatabase, testApplication, testDatabase, testPlace, testTeam } from "@berth/testing";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { requireOwnBelongings } from "./belongings.ts";
+import { assertOwnedByTeam } from "./belongings.ts";
 
 let database: TestDatabase;
 beforeAll(async () => {
@@ -16,10 +16,10 @@ test("a release joins its team's networks and nobody else's", async () => {
   const other = await testApplication(others, await testPlace(others));
   const spec = { resourceUuid: uuid, network: "x", artifact: { type: "image", image: "x" } } as ReleaseSpec;
   const start = (owner: ObjectOwner) => {
-    const hands = { server: mine.server, engine: { ownersOf: async () => [owner] } };
+    const adapters = { server: mine.server, engine: { ownersOf: async () => [owner] } };
     // Nothing else of them is asked.
-    const given = { stores: database.system, hands, teamId: mine.server.team_id } as unknown;
-    return requireOwnBelongings(given as Parameters<typeof requireOwnBelongings>[0], spec);
+    const given = { stores: database.system, adapters, teamId: mine.server.team_id } as unknown;
+    return assertOwnedByTeam(given as Parameters<typeof assertOwnedByTeam>[0], spec);
   };
   await start(undefined);
   await start({ isOurs: true, resourceUuid: uuid });

@@ -1,17 +1,21 @@
 import { DomainError } from "@berth/core";
 import { isForeign, namedBy, type ReleaseSpec } from "@berth/core/deploy";
 import type { SystemStores } from "@berth/core/ports";
-import type { ServerHands } from "../hands.ts";
+import type { ServerAdapters } from "../server-adapters.ts";
 
 /**
  * Refuses a release that would join, mount or enter what is another's on its server.
  * @throws DomainError `deploy.start_failed`
  */
-export async function requireOwnBelongings(
-  { stores, hands, teamId }: { readonly stores: SystemStores; readonly hands: ServerHands; readonly teamId: number },
+export async function assertOwnedByTeam(
+  {
+    stores,
+    adapters,
+    teamId,
+  }: { readonly stores: SystemStores; readonly adapters: ServerAdapters; readonly teamId: number },
   spec: ReleaseSpec,
 ): Promise<void> {
-  const { engine, server } = hands;
+  const { engine, server } = adapters;
   const named = engine.ownersOf === undefined ? [] : namedBy(spec);
   const owners = named.length === 0 ? [] : await engine.ownersOf?.(named);
   if (owners === undefined || owners.every((owner) => owner === undefined)) return;

@@ -2,7 +2,7 @@ import type { Engine, ServerRecord } from "@berth/core/ports";
 import { chooseBuildServer } from "@berth/core/server";
 import { pause } from "../wait.ts";
 import type { StepContext } from "./context.ts";
-import { fenced } from "./fence.ts";
+import { assertLease } from "./fence.ts";
 
 /** The server that a deployment is built on. */
 export interface BuildPlace {
@@ -15,8 +15,8 @@ export interface BuildPlace {
  * that whoever goes on with it builds at the same place while that can be used.
  */
 export async function chooseBuildPlace(ctx: StepContext): Promise<BuildPlace> {
-  const { hands, subject, deployment, stores, hold } = ctx;
-  const own: BuildPlace = hands;
+  const { adapters, subject, deployment, stores, leaseKeeper } = ctx;
+  const own: BuildPlace = adapters;
   if (subject.kind !== "application") return own;
   const { use_build_server, build_pack } = subject.record.settings;
   if (!use_build_server || build_pack === "dockerimage") return own;
@@ -24,7 +24,7 @@ export async function chooseBuildPlace(ctx: StepContext): Promise<BuildPlace> {
   const before = (await stores.deployments.find(deployment.id))?.build_server_id ?? null;
   const choice = await chooseFree(ctx, before);
   if (choice.server === undefined) {
-    fenced(hold, await stores.deployments.saveBuildServer(hold.lease, null));
+    assertLease(leaseKeeper, await stores.deployments.saveBuildServer(leaseKeeper.lease, null));
     ctx.say(`Builds on the application's own server: ${choice.reason}.`, "stderr");
     return own;
   }
@@ -39,8 +39,8 @@ async function chooseFree(ctx: StepContext, before: number | null) {
   for (let isTold = false; ; isTold = true) {
     const choice = await choose(ctx, before);
     if (choice.server === undefined) return choice;
-    const taken = await ctx.stores.deployments.takeBuildServer(ctx.hold.lease, choice.server.id);
-    fenced(ctx.hold, taken !== "lost");
+    const taken = await ctx.stores.deployments.takeBuildServer(ctx.leaseKeeper.lease, choice.server.id);
+    assertLease(ctx.leaseKeeper, taken !== "lost");
     if (taken === "taken") return choice;
     const { name, settings } = choice.server;
     if (!isTold) ctx.say(`Waits for build server ${name}, where ${settings.concurrent_builds} builds run at once.`);
@@ -49,8 +49,8 @@ async function chooseFree(ctx: StepContext, before: number | null) {
   }
 }
 
-async function choose({ hands, deployment, stores, ownsServer }: StepContext, before: number | null) {
-  const { server: target, engine } = hands;
+async function choose({ adapters, deployment, stores, ownsServer }: StepContext, before: number | null) {
+  const { server: target, engine } = adapters;
   if (engine.images === undefined) {
     return { server: undefined, reason: `${target.name} runs no images, and nothing else is moved between servers` };
   }
@@ -67,7 +67,7 @@ async function choose({ hands, deployment, stores, ownsServer }: StepContext, be
 
 /** Of what was built there and is not wanted any more; `undefined`: nothing was built elsewhere. */
 export async function otherBuildPlace({
-  hands,
+  adapters,
   deployment,
   stores,
   engineOf,
@@ -75,7 +75,7 @@ export async function otherBuildPlace({
 }: StepContext): Promise<BuildPlace | undefined> {
   const recorded = await stores.deployments.find(deployment.id);
   if (recorded === undefined || recorded.build_server_id === null) return undefined;
-  if (recorded.build_server_id === hands.server.id) return undefined;
+  if (recorded.build_server_id === adapters.server.id) return undefined;
   const server = await stores.servers.find(recorded.build_server_id);
   return server === undefined || !ownsServer(server) ? undefined : { server, engine: engineOf(server) };
 }

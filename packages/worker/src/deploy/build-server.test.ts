@@ -3,7 +3,7 @@ import type { ApplicationSettings } from "@berth/core/application";
 import type { ApplicationRecord } from "@berth/core/ports";
 import { type TestDatabase, testDatabase } from "@berth/testing";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { life } from "../mortal.fixture.ts";
+import { life } from "../killable.fixture.ts";
 import { type BuildServer, openWorld, until, type World } from "../world.fixture.ts";
 
 let database: TestDatabase;

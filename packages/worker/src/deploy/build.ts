@@ -22,7 +22,7 @@ export const build: Step<StepContext, CheckedOut, Built> = {
     if (folder === null) throw new DomainError("deploy.build_failed", "There is no source to build. Deploy again.");
     // An engine may have moved files out of the checkout before it was interrupted.
     const source = ctx.wasInterrupted ? (await ctx.fetch(commit)).folder : folder;
-    const { server } = ctx.hands;
+    const { server } = ctx.adapters;
     const request = {
       ...ctx.kind.buildRequest({ ...ctx, deployment: { ...ctx.deployment, commit } }, source),
       // Whoever may push to a repository has no say over the machine that Berth itself runs on.
@@ -36,6 +36,6 @@ export const build: Step<StepContext, CheckedOut, Built> = {
   async undo(ctx) {
     const other = await otherBuildPlace(ctx);
     if (other !== undefined) await discardBuild(ctx, other);
-    await ctx.hands.engine.remove(ctx.ref);
+    await ctx.adapters.engine.remove(ctx.ref);
   },
 };

@@ -26,7 +26,7 @@ export async function runPreCommand(ctx: StepContext, live: ReleaseRecord | unde
     );
   }
   const ref = live && { resourceUuid: live.resource_uuid, deploymentUuid: live.deployment_uuid };
-  const seen = ref && (await ctx.hands.engine.inspect(ref));
+  const seen = ref && (await ctx.adapters.engine.inspect(ref));
   if (ref === undefined || seen?.state !== "running") {
     return ctx.say("Nothing runs yet, so the pre-deployment command is skipped.");
   }
@@ -54,10 +54,10 @@ export async function runPostCommand(ctx: StepContext): Promise<void> {
   }
   await keep(ctx, { postCommand: "running" });
   try {
-    const seen = await ctx.hands.engine.inspect(ctx.ref);
+    const seen = await ctx.adapters.engine.inspect(ctx.ref);
     const container = commandContainer(command, "post", seen?.containers);
     ctx.say(`Runs the post-deployment command in ${container ?? "the new release"}`);
-    const exitCode = await runCommand(ctx, ctx.ref, { ...command, container }, ctx.hold.leaving);
+    const exitCode = await runCommand(ctx, ctx.ref, { ...command, container }, ctx.leaseKeeper.leaving);
     if (exitCode !== 0) ctx.say(`The post-deployment command exited with code ${exitCode}.`, "stderr");
   } catch (error) {
     if (!isDomainError(error)) throw error;
@@ -75,9 +75,9 @@ async function runCommand(
   { script, container }: { readonly script: string; readonly container: string | undefined },
   signal: AbortSignal,
 ): Promise<number> {
-  const timeoutSeconds = ctx.hands.server.settings.dynamic_timeout;
+  const timeoutSeconds = ctx.adapters.server.settings.dynamic_timeout;
   const options = { timeoutSeconds, signal, ...(container !== undefined && { container }) };
-  const { exitCode, output, isTruncated } = await ctx.hands.engine.exec(ref, script, options);
+  const { exitCode, output, isTruncated } = await ctx.adapters.engine.exec(ref, script, options);
   for (const line of output.split("\n")) if (line !== "") ctx.io.onLine(line, "stdout");
   if (isTruncated) ctx.say("The rest of its output is left out.");
   return exitCode;

@@ -1,10 +1,10 @@
 import type { DeployedKind, DeployInput, DeploySubject, ReleaseRef } from "@berth/core/deploy";
 import type { ResolvedEnvs } from "@berth/core/env";
 import type { Checkout, Clock, Engine, ServerRecord, SourceFetcher, SystemStores, WorkIO } from "@berth/core/ports";
-import type { ServerHands } from "../hands.ts";
 import type { WorkerDeps } from "../ports.ts";
+import type { ServerAdapters } from "../server-adapters.ts";
 import type { WorkerSettings } from "../settings.ts";
-import type { Hold } from "./hold.ts";
+import type { LeaseKeeper } from "./lease-keeper.ts";
 
 /** What every step works with. */
 export interface DeployContext extends DeployInput {
@@ -14,7 +14,7 @@ export interface DeployContext extends DeployInput {
   /** Of `envs`, what is shared and what leads to nothing. */
   readonly variables: ResolvedEnvs;
   /** Of the server that it goes to. */
-  readonly hands: ServerHands;
+  readonly adapters: ServerAdapters;
   /** Of a server that it may be built on. */
   engineOf(server: ServerRecord): Engine;
   readonly ownsServer: WorkerDeps["ownsServer"];
@@ -23,7 +23,7 @@ export interface DeployContext extends DeployInput {
   readonly credentialsFor: WorkerDeps["credentialsFor"];
   readonly clock: Clock;
   readonly settings: WorkerSettings;
-  readonly hold: Hold;
+  readonly leaseKeeper: LeaseKeeper;
   /** Told when a release is known to be healthy, so that its status need not wait for the next probe. */
   onHealthy(deploymentUuid: string): void;
 }

@@ -1,7 +1,7 @@
 import type { StackArtifact } from "@berth/core/deploy";
 import { type TestDatabase, testDatabase } from "@berth/testing";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { life } from "../mortal.fixture.ts";
+import { life } from "../killable.fixture.ts";
 import { DEFAULT_SETTINGS } from "../settings.ts";
 import { type BuildServer, openWorld, type World } from "../world.fixture.ts";
 import { bringBack, type DeliveryContext, deliver } from "./delivery.ts";
@@ -33,7 +33,7 @@ describe("what a Compose file came to on a build server", () => {
     const ctx: DeliveryContext = {
       subject,
       deployment,
-      hands: { server: world.server, engine: world.engine.for(life()) },
+      adapters: { server: world.server, engine: world.engine.for(life()) },
       ref: { resourceUuid: application.uuid, deploymentUuid: deployment.uuid },
       settings: DEFAULT_SETTINGS,
       io: { signal: new AbortController().signal, onLine: (line) => void lines.push(line) },

@@ -1,15 +1,15 @@
 import { isDomainError } from "@berth/core";
 import { type Artifact, type ImageArtifact, registryImages, type StackImage } from "@berth/core/deploy";
 import type { EngineImages, RegistryImage } from "@berth/core/ports";
-import type { ServerHands } from "../hands.ts";
 import { imagesOf, lostImages } from "../lost-image.ts";
+import type { ServerAdapters } from "../server-adapters.ts";
 import type { BuildPlace } from "./build-place.ts";
 import type { StepContext } from "./context.ts";
 import { moveImage } from "./image-move.ts";
 
 /** What a delivery works with. */
 export type DeliveryContext = Pick<StepContext, "subject" | "deployment" | "ref" | "settings" | "io" | "say"> & {
-  readonly hands: Pick<ServerHands, "server" | "engine">;
+  readonly adapters: Pick<ServerAdapters, "server" | "engine">;
 };
 
 /**
@@ -32,7 +32,7 @@ export async function deliver(
     return artifact;
   }
   const built = artifact.type === "image" ? await pushed(ctx, images, artifact, names) : artifact;
-  return place.server.id === ctx.hands.server.id ? built : await bringOver(ctx, place, images, built);
+  return place.server.id === ctx.adapters.server.id ? built : await bringOver(ctx, place, images, built);
 }
 
 async function pushed(
@@ -54,14 +54,14 @@ async function bringOver(
   from: EngineImages,
   built: WithImages,
 ): Promise<WithImages> {
-  const { images: to } = ctx.hands.engine;
+  const { images: to } = ctx.adapters.engine;
   if (to === undefined) return built;
   const ids = new Map<string, string>();
   let isMoved = false;
   for (const image of imagesOf(built)) {
     const [there, here] = await Promise.all([to.find(image.image), from.find(image.image)]);
     const isThere = there !== undefined && there.id === here?.id;
-    if (isThere) ctx.say(`The image ${image.image} is on ${ctx.hands.server.name} already.`);
+    if (isThere) ctx.say(`The image ${image.image} is on ${ctx.adapters.server.name} already.`);
     const { id } = isThere ? there : await bring(ctx, { place, from, to }, image);
     ids.set(image.image, id);
     isMoved ||= !isThere;
@@ -77,7 +77,7 @@ async function bring(
 ) {
   const move = {
     from: { name: place.server.name, images: from },
-    to: { name: ctx.hands.server.name, images: to },
+    to: { name: ctx.adapters.server.name, images: to },
     image: image.image,
     retrySeconds: ctx.settings.moveRetrySeconds,
   };
@@ -116,7 +116,7 @@ async function pulled(ctx: DeliveryContext, to: EngineImages, { image, digest }:
 
 /** What its server has lost of it is pulled again where a registry has it. */
 export async function bringBack(ctx: DeliveryContext, artifact: Artifact): Promise<void> {
-  const { engine } = ctx.hands;
+  const { engine } = ctx.adapters;
   for (const { image, digest } of await lostImages(engine, artifact)) {
     if (!digest) continue;
     ctx.say("The server does not have the image any more, so it is pulled again.");

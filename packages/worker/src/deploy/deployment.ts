@@ -3,19 +3,19 @@ import { inlineSecrets } from "@berth/core/compose";
 import { type DeploymentStep, deployedKind, STEP_NAMES, type StepName } from "@berth/core/deploy";
 import type { DeploymentRecord, Lease } from "@berth/core/ports";
 import { claimsOf } from "../claims.ts";
-import type { ServerHands } from "../hands.ts";
 import type { WorkerDeps } from "../ports.ts";
+import type { ServerAdapters } from "../server-adapters.ts";
 import type { WorkerSettings } from "../settings.ts";
 import type { DeployContext } from "./context.ts";
+import { faultOf } from "./error-summary.ts";
 import { stoppedTooOften } from "./failure.ts";
-import { faultOf } from "./fault.ts";
-import type { Hold } from "./hold.ts";
 import { deploy } from "./index.ts";
+import type { LeaseKeeper } from "./lease-keeper.ts";
 import { type DeploymentLog, deploymentLog } from "./log.ts";
 import type { DeployStep, Run, StepRow } from "./progress.ts";
 import { type DeploymentEnd, runToEnd } from "./run.ts";
 import { isUnmistakable, secretsOf, tellingOf, valuesByKey } from "./secrets.ts";
-import { endUnopened } from "./unopened.ts";
+import { failUnprepared } from "./unprepared.ts";
 import { variablesOf } from "./variables.ts";
 
 export interface Claim {
@@ -25,7 +25,7 @@ export interface Claim {
 
 export interface DeploymentDeps extends WorkerDeps {
   readonly settings: WorkerSettings;
-  readonly handsOf: (server: ServerHands["server"]) => ServerHands;
+  readonly adaptersOf: (server: ServerAdapters["server"]) => ServerAdapters;
   onHealthy(deploymentUuid: string): void;
   /** The product's pipeline unless a test brings its own. */
   readonly steps?: readonly DeployStep[] | undefined;
@@ -35,12 +35,16 @@ export interface DeploymentDeps extends WorkerDeps {
 export type DeploymentOutcome = DeploymentEnd | "left";
 
 /** Runs one claimed deployment. Never rejects. */
-export async function runDeployment(deps: DeploymentDeps, claim: Claim, hold: Hold): Promise<DeploymentOutcome> {
+export async function runDeployment(
+  deps: DeploymentDeps,
+  claim: Claim,
+  leaseKeeper: LeaseKeeper,
+): Promise<DeploymentOutcome> {
   const { logger } = deps;
   const details = { deployment: claim.deployment.uuid, attempt: claim.lease.attempt };
   let log: DeploymentLog | undefined;
   try {
-    const opened = await open(deps, claim, hold);
+    const opened = await open(deps, claim, leaseKeeper);
     if (typeof opened === "string") {
       logger.info(`Deployment ${opened}.`, details);
       return opened;
@@ -53,7 +57,7 @@ export async function runDeployment(deps: DeploymentDeps, claim: Claim, hold: Ho
     logger.info(`Deployment ${outcome}.`, details);
     return outcome;
   } catch (error) {
-    if (isExpected(hold, error)) logger.info("Deployment left to its next worker.", details);
+    if (isExpected(leaseKeeper, error)) logger.info("Deployment left to its next worker.", details);
     else {
       const fault = faultOf(error, log?.redact);
       logger.error("A deployment's run broke off; it is taken up again.", { ...details, error: fault });
@@ -64,28 +68,34 @@ export async function runDeployment(deps: DeploymentDeps, claim: Claim, hold: Ho
   }
 }
 
-const isExpected = (hold: Hold, error: unknown): boolean =>
-  hold.isLost || hold.isGivingUp || isDomainError(error, "database.unavailable");
+const isExpected = (leaseKeeper: LeaseKeeper, error: unknown): boolean =>
+  leaseKeeper.isLost || leaseKeeper.isGivingUp || isDomainError(error, "database.unavailable");
 
 /** What a run needs; or how the deployment ended for want of it. */
 async function open(
   deps: DeploymentDeps,
   claim: Claim,
-  hold: Hold,
+  leaseKeeper: LeaseKeeper,
 ): Promise<Pick<Run, "ctx" | "log" | "rows"> | DeploymentOutcome> {
   const { attempt } = claim.lease;
   // The attempt after the last was to undo it all, and did not come to its end either: nothing more is tried.
-  if (attempt > deps.settings.attemptsMax + 1) return await endUnopened(deps, claim, hold, stoppedTooOften(attempt));
+  if (attempt > deps.settings.attemptsMax + 1)
+    return await failUnprepared(deps, claim, leaseKeeper, stoppedTooOften(attempt));
   try {
-    const ctx = await readContext(deps, claim, hold);
+    const ctx = await readContext(deps, claim, leaseKeeper);
     if (ctx === undefined) return await endWithoutSubject(deps, claim);
     const log = openLog(deps, ctx);
     return { ctx, log, rows: await readRows(deps, claim.lease) };
   } catch (error) {
-    if (isExpected(hold, error)) throw error;
+    if (isExpected(leaseKeeper, error)) throw error;
     const details = { deployment: claim.deployment.uuid, attempt, error: faultOf(error) };
     deps.logger.error("A deployment could not be prepared.", details);
-    return await endUnopened(deps, claim, hold, isDomainError(error, "deploy.start_failed") ? error.message : UNOPENED);
+    return await failUnprepared(
+      deps,
+      claim,
+      leaseKeeper,
+      isDomainError(error, "deploy.start_failed") ? error.message : UNOPENED,
+    );
   }
 }
 
@@ -93,7 +103,11 @@ const UNOPENED =
   "Berth could not prepare this deployment. Check its variables and settings, then deploy again; " +
   "Berth's own log has the details.";
 
-async function readContext(deps: DeploymentDeps, claim: Claim, hold: Hold): Promise<DeployContext | undefined> {
+async function readContext(
+  deps: DeploymentDeps,
+  claim: Claim,
+  leaseKeeper: LeaseKeeper,
+): Promise<DeployContext | undefined> {
   const { stores, source, clock, settings } = deps;
   const { deployment } = claim;
   const team = stores.forTeam(deployment.team_id);
@@ -106,7 +120,7 @@ async function readContext(deps: DeploymentDeps, claim: Claim, hold: Hold): Prom
   ]);
   if (subject === undefined || server === undefined || domains === undefined) return undefined;
   // Counted from here: the time in which the control plane was down is not the deployment's.
-  hold.limit(server.settings.dynamic_timeout);
+  leaseKeeper.limit(server.settings.dynamic_timeout);
   return {
     subject,
     kind: deployedKind(subject),
@@ -116,15 +130,15 @@ async function readContext(deps: DeploymentDeps, claim: Claim, hold: Hold): Prom
     variables,
     storages: storages.items,
     ref: { resourceUuid: deployment.resource_uuid, deploymentUuid: deployment.uuid },
-    hands: deps.handsOf(server),
-    engineOf: (other) => deps.handsOf(other).engine,
+    adapters: deps.adaptersOf(server),
+    engineOf: (other) => deps.adaptersOf(other).engine,
     ownsServer: (other) => deps.ownsServer(other),
     stores,
     source,
     credentialsFor: deps.credentialsFor,
     clock,
     settings,
-    hold,
+    leaseKeeper,
     onHealthy: deps.onHealthy,
   };
 }

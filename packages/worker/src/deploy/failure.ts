@@ -1,6 +1,6 @@
 import { DomainError, isDomainError } from "@berth/core";
 import type { StepName } from "@berth/core/deploy";
-import { faultOf } from "./fault.ts";
+import { faultOf } from "./error-summary.ts";
 import type { Run } from "./progress.ts";
 
 /** Why a deployment goes back. */
@@ -14,17 +14,17 @@ export interface Failure {
 
 /** Why a step must not begin. @throws DomainError when the deployment is left to whoever claims it next. */
 export function failureBefore(run: Run, step: StepName): Failure | undefined {
-  const { hold } = run.ctx;
-  if (hold.ending === "cancelled") return cancelled(step);
-  if (hold.ending === "timeout") return timedOut(run, step);
-  if (hold.ending !== undefined || (hold.isGivingUp && !hold.isCommitted)) throw leave();
+  const { leaseKeeper } = run.ctx;
+  if (leaseKeeper.ending === "cancelled") return cancelled(step);
+  if (leaseKeeper.ending === "timeout") return timedOut(run, step);
+  if (leaseKeeper.ending !== undefined || (leaseKeeper.isGivingUp && !leaseKeeper.isCommitted)) throw handOver();
   return undefined;
 }
 
 /** What became of a step that threw. @throws when the deployment is left to whoever claims it next. */
 export function failureOf(run: Run, step: StepName, cause: unknown): Failure {
-  const { hold } = run.ctx;
-  switch (hold.ending) {
+  const { leaseKeeper } = run.ctx;
+  switch (leaseKeeper.ending) {
     case "lost":
     case "given_up":
       throw cause;
@@ -36,7 +36,7 @@ export function failureOf(run: Run, step: StepName, cause: unknown): Failure {
       break;
   }
   // What stops the control plane may have ended the step's processes too; if not, it fails again after the next start.
-  if (hold.isGivingUp && !hold.isCommitted) throw cause;
+  if (leaseKeeper.isGivingUp && !leaseKeeper.isCommitted) throw cause;
   // Nothing can be said about a deployment whose record cannot be written; it is claimed again when that is possible.
   if (isDomainError(cause, "database.unavailable")) throw cause;
   if (isDomainError(cause)) return { outcome: "failed", step, message: cause.message };
@@ -61,7 +61,7 @@ export const interrupted = (step: StepName, message: string): Failure => ({ outc
 export const stoppedTooOften = (attempt: number): string =>
   `The control plane stopped ${attempt - 1} times during this deployment. Deploy again.`;
 
-export const leave = () => new DomainError("deploy.interrupted", "The deployment goes on after the next start.");
+export const handOver = () => new DomainError("deploy.interrupted", "The deployment goes on after the next start.");
 
 const cancelled = (step: StepName): Failure => ({
   outcome: "cancelled-by-user",
@@ -70,7 +70,7 @@ const cancelled = (step: StepName): Failure => ({
 });
 
 function timedOut({ ctx }: Run, step: StepName): Failure {
-  const seconds = ctx.hands.server.settings.dynamic_timeout;
+  const seconds = ctx.adapters.server.settings.dynamic_timeout;
   const message = `The deployment took longer than the ${seconds} seconds that its server allows.`;
   return { outcome: "failed", step, message };
 }

@@ -1,6 +1,6 @@
 import { DomainError } from "@berth/core";
 import { describe, expect, test } from "vitest";
-import { faultOf } from "./fault.ts";
+import { faultOf } from "./error-summary.ts";
 
 const hide = (text: string) => text.replaceAll("hunter2", "[REDACTED]");
 

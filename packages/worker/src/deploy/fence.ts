@@ -1,9 +1,9 @@
 import { DomainError } from "@berth/core";
-import type { Hold } from "./hold.ts";
+import type { LeaseKeeper } from "./lease-keeper.ts";
 
 /** Ends the run when a fenced write says that another worker has the deployment now. */
-export function fenced(hold: Hold, isHeld: boolean): void {
+export function assertLease(leaseKeeper: LeaseKeeper, isHeld: boolean): void {
   if (isHeld) return;
-  hold.lose();
+  leaseKeeper.lose();
   throw new DomainError("deploy.interrupted", "Another worker has taken this deployment over.");
 }

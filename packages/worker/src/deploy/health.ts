@@ -34,7 +34,7 @@ export const health: Step<StepContext, Started, object> = {
     let said: string | undefined;
     for (;;) {
       const elapsedSeconds = (performance.now() - startedMs) / 1000;
-      const state = await ctx.hands.engine.inspect(ctx.ref);
+      const state = await ctx.adapters.engine.inspect(ctx.ref);
       const isStack = state?.containers !== undefined;
       const crash = isStack ? stackCrash(state) : crashOf(state, crashesMax);
       if (crash !== undefined) throw await failure(ctx, "deploy.start_failed", `The new release crashed: ${crash}.`);
@@ -79,29 +79,29 @@ async function problemNow(
   if (state.health !== undefined) return ownProblem(state.health);
   const isAsked = check.probe.type === "command" || (check.probe.type === "http" && state.upstream !== null);
   if (!isAsked) return elapsedSeconds < STEADY_SECONDS ? "it has not run for long yet" : undefined;
-  return problemOf(check, await probeRelease(ctx.hands, state, check, ctx.io.signal));
+  return problemOf(check, await probeRelease(ctx.adapters, state, check, ctx.io.signal));
 }
 
 /** A release that has listened elsewhere for so long will not come to the right port any more. */
 async function wrongPortOf(
-  { hands, subject, kind, ref }: StepContext,
+  { adapters, subject, kind, ref }: StepContext,
   state: ReleaseState | undefined,
   elapsedSeconds: number,
 ): Promise<string | undefined> {
   const upstream = state?.upstream ?? null;
   const isAsked = kind.healthCheck(subject) !== BUILT_IN_CHECK;
   if (isAsked || upstream === null || elapsedSeconds < WRONG_PORT_SECONDS) return undefined;
-  const ports = await hands.engine.listeningPorts(ref);
+  const ports = await adapters.engine.listeningPorts(ref);
   return ports.length === 0 ? undefined : portProblem(ports, upstream.port);
 }
 
 /** Those URLs would answer with errors alone, and nothing else would say why. */
-async function tellDeaf({ hands, domains, ref, say }: StepContext, upstream: Upstream | null): Promise<void> {
-  if (upstream === null || !hands.proxy.capabilities.upstreamPorts) return;
+async function tellDeaf({ adapters, domains, ref, say }: StepContext, upstream: Upstream | null): Promise<void> {
+  if (upstream === null || !adapters.proxy.capabilities.upstreamPorts) return;
   // Most name no port of their own, and a look costs a program in the container.
   if (deafUrls(domains, upstream, [upstream.port]).length === 0) return;
   try {
-    const sentences = deafUrls(domains, upstream, await hands.engine.listeningPorts(ref));
+    const sentences = deafUrls(domains, upstream, await adapters.engine.listeningPorts(ref));
     for (const sentence of sentences) say(`Warning: ${sentence}`, "stderr");
   } catch (error) {
     if (!isDomainError(error)) throw error;
@@ -116,10 +116,10 @@ async function unhealthy(
 ): Promise<DomainError> {
   const ofKind = ctx.kind.unhealthyAdvice;
   const upstream = ofKind === undefined ? (state?.upstream ?? null) : null;
-  const ports = upstream && (await ctx.hands.engine.listeningPorts(ctx.ref));
+  const ports = upstream && (await ctx.adapters.engine.listeningPorts(ctx.ref));
   const elsewhere = upstream && ports && portProblem(ports, upstream.port);
   const cause = elsewhere ?? problem;
-  const advice = ofKind ?? (elsewhere && ports ? portAdvice(ports, ctx.hands.server.engine) : undefined);
+  const advice = ofKind ?? (elsewhere && ports ? portAdvice(ports, ctx.adapters.server.engine) : undefined);
   const whole = Math.round(elapsedSeconds);
   const lasted = whole === 1 ? "1 second" : `${whole} seconds`;
   const told = `The new release is not healthy after ${lasted}: ${cause}.`;
@@ -127,10 +127,14 @@ async function unhealthy(
 }
 
 /** Puts the release's last words into the deployment's log: they say more than any sentence of ours. */
-async function failure({ hands, ref, io, say }: StepContext, code: ErrorCode, message: string): Promise<DomainError> {
+async function failure(
+  { adapters, ref, io, say }: StepContext,
+  code: ErrorCode,
+  message: string,
+): Promise<DomainError> {
   try {
     const last: string[] = [];
-    for await (const { line } of hands.engine.logs(ref, { lines: LAST_LINES, signal: io.signal })) last.push(line);
+    for await (const { line } of adapters.engine.logs(ref, { lines: LAST_LINES, signal: io.signal })) last.push(line);
     say(last.length === 0 ? "The release wrote no log." : "The last lines of the release's log:", "stderr");
     for (const line of last) io.onLine(line, "stderr");
   } catch (error) {

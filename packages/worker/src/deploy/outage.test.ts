@@ -17,8 +17,8 @@ function interrupted({ refusals = 0, hasMachine = true, outageSecondsMax = 30 } 
   };
   const run = {
     ctx: {
-      hold: { signal: cancel.signal, leaving: new AbortController().signal },
-      hands: { machine: hasMachine ? fakeMachine({ ping }) : undefined },
+      leaseKeeper: { signal: cancel.signal, leaving: new AbortController().signal },
+      adapters: { machine: hasMachine ? fakeMachine({ ping }) : undefined },
     },
     log: { say: (_step: unknown, text: string) => void said.push(text) },
     settings: { outageSecondsMax },

@@ -1,15 +1,18 @@
 import { isDomainError } from "@berth/core";
 import type { ServerMachine } from "@berth/core/ports";
-import type { ServerHands } from "../hands.ts";
+import type { ServerAdapters } from "../server-adapters.ts";
 import type { WorkerSettings } from "../settings.ts";
 import { pause, within } from "../wait.ts";
-import type { Hold } from "./hold.ts";
+import type { LeaseKeeper } from "./lease-keeper.ts";
 import type { DeploymentLog } from "./log.ts";
 import type { DeployStep } from "./progress.ts";
 
 /** Of a run. */
 interface Interrupted {
-  readonly ctx: { readonly hold: Pick<Hold, "signal" | "leaving">; readonly hands: Pick<ServerHands, "machine"> };
+  readonly ctx: {
+    readonly leaseKeeper: Pick<LeaseKeeper, "signal" | "leaving">;
+    readonly adapters: Pick<ServerAdapters, "machine">;
+  };
   readonly log: Pick<DeploymentLog, "say">;
   readonly settings: Pick<WorkerSettings, "outageSecondsMax">;
 }
@@ -24,14 +27,14 @@ export async function isBackFromOutage(
   cause: unknown,
   attempt: number,
 ): Promise<boolean> {
-  const { hold, hands } = ctx;
-  const isRepeatable = step.resumable && attempt < ATTEMPTS_MAX && hands.machine !== undefined;
+  const { leaseKeeper, adapters } = ctx;
+  const isRepeatable = step.resumable && attempt < ATTEMPTS_MAX && adapters.machine !== undefined;
   if (!isRepeatable || !isDomainError(cause, "server.unreachable", "engine.unreachable")) return false;
   log.say(step.name, `${cause.message} Waits until it is back.`, "stderr");
-  const wanted = AbortSignal.any([hold.signal, hold.leaving]);
+  const wanted = AbortSignal.any([leaseKeeper.signal, leaseKeeper.leaving]);
   const endMs = performance.now() + settings.outageSecondsMax * 1000;
   while (!wanted.aborted && performance.now() < endMs) {
-    if (await answers(hands.machine, wanted)) return !wanted.aborted;
+    if (await answers(adapters.machine, wanted)) return !wanted.aborted;
     await pause(ASK_SECONDS, wanted);
   }
   return false;

@@ -1,6 +1,6 @@
 import type { StackArtifact } from "@berth/core/deploy";
 import { expect, test } from "vitest";
-import { gain, type Run } from "./progress.ts";
+import { mergeOutput, type Run } from "./progress.ts";
 
 test("no line tells a secret of the compose file once that is read, also after a resumption", () => {
   const hidden: string[] = [];
@@ -10,12 +10,12 @@ test("no line tells a secret of the compose file once that is read, also after a
     ctx: { envs: [{ key: "MID", value: "x" }] },
     // Only these are read.
   } as unknown as Run;
-  gain(run, { folder: null });
+  mergeOutput(run, { folder: null });
   expect(hidden).toEqual([]);
   const environment = { A_SECRET: "pre-$MID-post", B_TOKEN: "true", C_TOKEN: "tok-1", MODE: "quick" };
   const compose = JSON.stringify({ services: { web: { image: "a", environment } } });
   const artifact: StackArtifact = { type: "stack", compose, images: {}, files: [] };
-  gain(run, { artifact });
+  mergeOutput(run, { artifact });
   expect(hidden).toEqual(["pre-x-post", "tok-1"]);
   expect(run.state).toEqual({ commit: "abc", folder: null, artifact });
 });

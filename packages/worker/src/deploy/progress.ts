@@ -4,7 +4,7 @@ import type { Checkout, GitCredentials, WorkIO } from "@berth/core/ports";
 import type { Logger } from "../ports.ts";
 import type { WorkerSettings } from "../settings.ts";
 import type { DeployContext, StepContext } from "./context.ts";
-import { fenced } from "./fence.ts";
+import { assertLease } from "./fence.ts";
 import type { DeploymentLog } from "./log.ts";
 import { tellingOf, valuesByKey } from "./secrets.ts";
 
@@ -26,17 +26,17 @@ export interface Run {
 
 /** @throws DomainError when the lease is lost. */
 export async function saveStep(
-  { ctx: { hold, stores }, rows, log }: Run,
+  { ctx: { leaseKeeper, stores }, rows, log }: Run,
   name: StepName,
   change: { status: StepStatus; output?: Readonly<Record<string, unknown>>; error?: string },
 ): Promise<void> {
   const shown = change.error === undefined ? change : { ...change, error: log.redact(change.error) };
-  fenced(hold, await stores.deployments.saveStep(hold.lease, name, shown));
+  assertLease(leaseKeeper, await stores.deployments.saveStep(leaseKeeper.lease, name, shown));
   rows.set(name, { output: null, error: null, ...rows.get(name), ...shown });
 }
 
 /** What a step gave is there for those after it; no line from here on tells what a compose file of the source does. */
-export function gain(run: Run, gives: object): void {
+export function mergeOutput(run: Run, gives: object): void {
   run.state = { ...run.state, ...gives };
   // Only the build gives something of this name.
   const { artifact } = gives as { readonly artifact?: Artifact };
@@ -45,7 +45,7 @@ export function gain(run: Run, gives: object): void {
 
 export function stepContext(run: Run, name: StepName, wasInterrupted = false): StepContext {
   const { ctx, log, rows } = run;
-  const io: WorkIO = { signal: ctx.hold.signal, onLine: (line, stream) => log.line(name, line, stream) };
+  const io: WorkIO = { signal: ctx.leaseKeeper.signal, onLine: (line, stream) => log.line(name, line, stream) };
   return {
     ...ctx,
     fetch: (commit) => fetchSource(run, commit, io),

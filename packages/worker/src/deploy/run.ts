@@ -6,12 +6,12 @@ import {
   type Failure,
   failureBefore,
   failureOf,
+  handOver,
   interrupted,
-  leave,
   stoppedTooOften,
 } from "./failure.ts";
 import { isBackFromOutage } from "./outage.ts";
-import { type DeployStep, gain, type Run, saveStep, stepContext } from "./progress.ts";
+import { type DeployStep, mergeOutput, type Run, saveStep, stepContext } from "./progress.ts";
 import { hasTraffic } from "./traffic.ts";
 import { unwind } from "./unwind.ts";
 
@@ -25,12 +25,12 @@ export type DeploymentEnd = "finished" | "failed" | "cancelled-by-user";
  * database is away. Nothing has been undone then.
  */
 export async function runToEnd(run: Run): Promise<DeploymentEnd> {
-  const { hold, source, deployment, stores } = run.ctx;
+  const { leaseKeeper, source, deployment, stores } = run.ctx;
   // What has become the live release is a success, whatever happened to the worker after that.
-  if (hasTraffic(await stores.releases.find(deployment.id))) hold.commit();
-  await hold.refresh();
+  if (hasTraffic(await stores.releases.find(deployment.id))) leaseKeeper.commit();
+  await leaseKeeper.refresh();
 
-  const failure = hold.isCommitted ? await goForward(run) : (failureAtStart(run) ?? (await goForward(run)));
+  const failure = leaseKeeper.isCommitted ? await goForward(run) : (failureAtStart(run) ?? (await goForward(run)));
   if (failure !== undefined) {
     await unwind(run, failure);
     return await end(run, failure.outcome, failure.message);
@@ -45,7 +45,7 @@ function failureAtStart(run: Run): Failure | undefined {
   if (earlier !== undefined) return earlier;
   const next = run.steps.find(({ name }) => run.rows.get(name)?.status !== "done");
   if (next === undefined) return undefined;
-  const { attempt } = run.ctx.hold.lease;
+  const { attempt } = run.ctx.leaseKeeper.lease;
   if (attempt > run.settings.attemptsMax) {
     return interrupted(next.name, stoppedTooOften(attempt));
   }
@@ -58,7 +58,7 @@ async function goForward(run: Run): Promise<Failure | undefined> {
   for (const step of run.steps) {
     const row = run.rows.get(step.name);
     if (row?.status === "done") {
-      gain(run, row.output ?? {});
+      mergeOutput(run, row.output ?? {});
       continue;
     }
     const failure = await runStep(run, step);
@@ -81,14 +81,14 @@ async function runStep(run: Run, step: DeployStep): Promise<Failure | undefined>
   const lasted = () => `${((performance.now() - startedMs) / 1000).toFixed(1)} s`;
   try {
     const gives = await runThroughOutages(run, step, wasInterrupted);
-    gain(run, gives);
+    mergeOutput(run, gives);
     await saveStep(run, name, { status: "done", output: { ...gives } });
     log.say(name, `${name} done in ${lasted()}`);
     return undefined;
   } catch (cause) {
     const failure = failureOf(run, name, cause);
     log.say(name, `${name} ended after ${lasted()}: ${failure.message}`, "stderr");
-    if (!ctx.hold.isCommitted) return failure;
+    if (!ctx.leaseKeeper.isCommitted) return failure;
     // Traffic flows to the new release: the deployment has succeeded, whatever else went wrong.
     await saveStep(run, name, { status: "done" });
     return undefined;
@@ -107,20 +107,20 @@ async function runThroughOutages(run: Run, step: DeployStep, wasInterrupted: boo
 }
 
 /** A step that was told to stop is waited for, since what it makes cannot be undone before; but not for ever. */
-async function settled<T>({ ctx: { hold }, settings }: Run, work: Promise<T>): Promise<T> {
+async function settled<T>({ ctx: { leaseKeeper }, settings }: Run, work: Promise<T>): Promise<T> {
   work.catch(() => undefined);
   const listening = new AbortController();
   const ended = new Promise<undefined>((resolve) => {
     // A cancel that comes after the promotion ends nothing.
-    const look = () => hold.ending !== undefined && resolve(undefined);
-    for (const signal of [hold.signal, hold.leaving])
+    const look = () => leaseKeeper.ending !== undefined && resolve(undefined);
+    for (const signal of [leaseKeeper.signal, leaseKeeper.leaving])
       signal.addEventListener("abort", look, { signal: listening.signal });
     look();
   });
   try {
     const first = await Promise.race([work.then((value) => ({ value })), ended]);
     if (first !== undefined) return first.value;
-    if (hold.isLost) throw leave();
+    if (leaseKeeper.isLost) throw handOver();
     const late = await within(settings.abortSecondsMax, work);
     if (late !== undefined) return late.value;
     throw new DomainError("deploy.interrupted", "The step did not stop when it was told to.");
@@ -131,9 +131,10 @@ async function settled<T>({ ctx: { hold }, settings }: Run, work: Promise<T>): P
 
 /** Removing what was replaced is left to whoever holds the server's lease; where nothing was, it is not to come. */
 async function skipRetireStep(run: Run): Promise<void> {
-  const { hold, stores } = run.ctx;
+  const { leaseKeeper, stores } = run.ctx;
   // A switch that did not end as it should has not told.
-  const previous = "previous" in run.state ? run.state.previous : (await stores.releases.promote(hold.lease))?.previous;
+  const previous =
+    "previous" in run.state ? run.state.previous : (await stores.releases.promote(leaseKeeper.lease))?.previous;
   if (!previous) await saveStep(run, "retire", { status: "skipped" });
 }
 
@@ -143,18 +144,18 @@ async function end(run: Run, outcome: DeploymentEnd, error: string | null): Prom
   // Whoever reads that it has ended also reads its last line.
   await log.close();
   const deployments: SystemStores["deployments"] = ctx.stores.deployments;
-  if (await deployments.finish(ctx.hold.lease, outcome, error && log.redact(error))) return outcome;
-  ctx.hold.lose();
-  throw leave();
+  if (await deployments.finish(ctx.leaseKeeper.lease, outcome, error && log.redact(error))) return outcome;
+  ctx.leaseKeeper.lose();
+  throw handOver();
 }
 
 async function farewell({ ctx }: Run, outcome: DeploymentEnd): Promise<string> {
-  const { hands, domains, stores, deployment } = ctx;
+  const { adapters, domains, stores, deployment } = ctx;
   if (outcome !== "finished") {
     const live = await stores.releases.live(deployment.resource_id, deployment.pull_request_id);
     const sentence = outcome === "failed" ? "Deployment failed." : "Deployment cancelled.";
     return live === undefined ? sentence : `${sentence} The release before it goes on.`;
   }
-  const urls = domains.map(({ url }) => hands.proxy.publicUrl(url));
+  const urls = domains.map(({ url }) => adapters.proxy.publicUrl(url));
   return urls.length === 0 ? "Deployment finished." : `Deployment finished: ${urls.join(", ")}`;
 }

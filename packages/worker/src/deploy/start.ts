@@ -1,10 +1,10 @@
 import { composeNames, type Step, type Upstream } from "@berth/core/deploy";
 import { STOP_GRACE_SECONDS } from "../settings.ts";
-import { requireOwnBelongings } from "./belongings.ts";
+import { assertOwnedByTeam } from "./belongings.ts";
 import type { Built, CheckedOut } from "./checkout.ts";
 import type { StepContext } from "./context.ts";
-import { fenced } from "./fence.ts";
-import { giveWay } from "./give-way.ts";
+import { assertLease } from "./fence.ts";
+import { stopPrevious } from "./stop-previous.ts";
 import { forgetMadeVolumes, forgetVolumes, recordVolumes } from "./volume-record.ts";
 
 export interface Started {
@@ -19,26 +19,26 @@ export const start: Step<StepContext, Built & Pick<CheckedOut, "commit">, Starte
   // An engine that runs the release already answers where.
   resumable: true,
   async run(ctx, { artifact, builtBy, commit }) {
-    const { stores, hold, hands, deployment, kind } = ctx;
+    const { stores, leaseKeeper, adapters, deployment, kind } = ctx;
     const record = { artifact, built_by: builtBy };
-    fenced(hold, await stores.releases.saveCandidate(hold.lease, { ...record, upstream: null }));
+    assertLease(leaseKeeper, await stores.releases.saveCandidate(leaseKeeper.lease, { ...record, upstream: null }));
     const spec = kind.releaseSpec({ ...ctx, deployment: { ...deployment, commit } }, artifact);
     // Before anything that runs is stopped for it.
-    await requireOwnBelongings({ stores, hands, teamId: ctx.subject.record.team_id }, spec);
-    await hands.engine.requireName?.(spec);
+    await assertOwnedByTeam({ stores, adapters, teamId: ctx.subject.record.team_id }, spec);
+    await adapters.engine.requireName?.(spec);
     tellLost(ctx, artifact);
-    const { spec: wanted, ranPreCommand } = await giveWay(ctx, spec);
-    const { upstream } = await hands.engine.start(wanted, ctx.io);
+    const { spec: wanted, ranPreCommand } = await stopPrevious(ctx, spec);
+    const { upstream } = await adapters.engine.start(wanted, ctx.io);
     await recordVolumes(stores, ctx.subject.record, spec);
-    fenced(hold, await stores.releases.saveCandidate(hold.lease, { ...record, upstream }));
+    assertLease(leaseKeeper, await stores.releases.saveCandidate(leaseKeeper.lease, { ...record, upstream }));
     return { upstream, ranPreCommand };
   },
   async undo(ctx) {
-    const { stores, hands, ref, deployment, subject, kind, storages } = ctx;
+    const { stores, adapters, ref, deployment, subject, kind, storages } = ctx;
     const graceSeconds = kind.stopGraceSeconds(subject) ?? STOP_GRACE_SECONDS;
     const inTime = { graceSeconds: Math.min(graceSeconds, UNDO_GRACE_SECONDS_MAX), isAtOnce: true };
-    await hands.engine.remove(ref, inTime);
-    if (kind.isFirstRun(subject)) await forgetVolumes({ stores, engine: hands.engine }, subject.record, storages);
+    await adapters.engine.remove(ref, inTime);
+    if (kind.isFirstRun(subject)) await forgetVolumes({ stores, engine: adapters.engine }, subject.record, storages);
     else if (ctx.isCancelled) await forgetMadeVolumes(ctx);
     await stores.releases.delete(deployment.id);
   },

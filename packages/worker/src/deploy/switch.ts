@@ -3,7 +3,7 @@ import { containerStatuses, type Step } from "@berth/core/deploy";
 import { pause, within } from "../wait.ts";
 import { runPostCommand, runPreCommand } from "./command.ts";
 import type { StepContext } from "./context.ts";
-import { fenced } from "./fence.ts";
+import { assertLease } from "./fence.ts";
 import type { Started } from "./start.ts";
 
 export interface Switched {
@@ -20,17 +20,17 @@ export const switchTraffic: Step<StepContext, Started, Switched> = {
   name: "switch",
   resumable: true,
   async run(ctx, { ranPreCommand }) {
-    const { stores, hold } = ctx;
+    const { stores, leaseKeeper } = ctx;
     const { resource_id, pull_request_id } = ctx.deployment;
-    if (!hold.isCommitted) {
+    if (!leaseKeeper.isCommitted) {
       if (!ranPreCommand) await runPreCommand(ctx, await stores.releases.live(resource_id, pull_request_id));
       // A cancel that came while it was healthy still counts; after the promotion none does.
-      await hold.refresh();
-      hold.signal.throwIfAborted();
+      await leaseKeeper.refresh();
+      leaseKeeper.signal.throwIfAborted();
     }
-    const promoted = await stores.releases.promote(hold.lease);
-    fenced(hold, promoted !== undefined);
-    hold.commit();
+    const promoted = await stores.releases.promote(leaseKeeper.lease);
+    assertLease(leaseKeeper, promoted !== undefined);
+    leaseKeeper.commit();
     await route(ctx);
     await takeName(ctx);
     await runPostCommand(ctx);
@@ -40,9 +40,9 @@ export const switchTraffic: Step<StepContext, Started, Switched> = {
 };
 
 /** Traffic flows whatever its container is called: what fails here is the reconciler's. */
-async function takeName({ hands, ref, say }: StepContext): Promise<void> {
+async function takeName({ adapters, ref, say }: StepContext): Promise<void> {
   try {
-    await hands.engine.takeName?.(ref);
+    await adapters.engine.takeName?.(ref);
   } catch (error) {
     if (!isDomainError(error)) throw error;
     say(`The container does not have its name yet; that follows. ${error.message}`, "stderr");
@@ -50,16 +50,24 @@ async function takeName({ hands, ref, say }: StepContext): Promise<void> {
 }
 
 /** The step before has seen it: whoever waits for the deployment should not read an older status after it. */
-async function tellHealthy({ stores, deployment, onHealthy, subject, kind, hands, ref }: StepContext): Promise<void> {
+async function tellHealthy({
+  stores,
+  deployment,
+  onHealthy,
+  subject,
+  kind,
+  adapters,
+  ref,
+}: StepContext): Promise<void> {
   const { resource_id, pull_request_id } = deployment;
   if (subject.kind === "service") {
-    const state = await hands.engine.inspect(ref);
+    const state = await adapters.engine.inspect(ref);
     const recorded = subject.containers.map((one) => ({ name: one.name, isExcluded: one.exclude_from_status }));
     const { status, containers } = containerStatuses(recorded, state, { isStarting: false, isStopped: false });
     return await stores.services.setStatuses(resource_id, status, containers);
   }
   if (kind.healthCheck(subject).probe.type === "steady") {
-    const seen = await hands.engine.inspect(ref);
+    const seen = await adapters.engine.inspect(ref);
     return await stores.resources.setStatus(
       resource_id,
       `running:${seen?.health === "healthy" ? "healthy" : "unknown"}`,
@@ -72,8 +80,8 @@ async function tellHealthy({ stores, deployment, onHealthy, subject, kind, hands
 }
 
 /** Its routes are known to it, but nobody gets to them. */
-async function tellStopped({ stores, hands, say }: StepContext): Promise<void> {
-  const server = await stores.servers.find(hands.server.id);
+async function tellStopped({ stores, adapters, say }: StepContext): Promise<void> {
+  const server = await stores.servers.find(adapters.server.id);
   if (server?.is_proxy_stopped) say("The proxy of the server is stopped: URLs do not answer until it is started.");
 }
 
@@ -81,15 +89,15 @@ async function route(ctx: StepContext): Promise<void> {
   const endMs = performance.now() + ctx.settings.routeSecondsMax * 1000;
   for (let attempt = 1; ; attempt++) {
     try {
-      const told = ctx.hands.router.route(ctx.deployment.resource_id, ctx.deployment.pull_request_id);
+      const told = ctx.adapters.router.route(ctx.deployment.resource_id, ctx.deployment.pull_request_id);
       if ((await within(ctx.settings.proxySecondsMax, told)) !== undefined) return await tellStopped(ctx);
       return ctx.say("The proxy does not answer; the route follows as soon as it does.", "stderr");
     } catch (error) {
-      if (!isDomainError(error) || ctx.hold.leaving.aborted) throw error;
+      if (!isDomainError(error) || ctx.leaseKeeper.leaving.aborted) throw error;
       if (performance.now() > endMs) {
         return ctx.say(`The proxy does not answer; the route follows as soon as it does. ${error.message}`, "stderr");
       }
-      await pause(Math.min(0.1 * 2 ** attempt, 2), ctx.hold.leaving);
+      await pause(Math.min(0.1 * 2 ** attempt, 2), ctx.leaseKeeper.leaving);
     }
   }
 }

@@ -1,6 +1,6 @@
 import { isDomainError } from "@berth/core";
 import { pause, within } from "../wait.ts";
-import { type Failure, leave } from "./failure.ts";
+import { type Failure, handOver } from "./failure.ts";
 import { type DeployStep, type Run, saveStep, stepContext } from "./progress.ts";
 
 /**
@@ -15,7 +15,7 @@ export async function unwind(run: Run, failure: Failure): Promise<void> {
   for (const step of [...run.steps].reverse()) {
     const before = run.rows.get(step.name)?.status ?? "pending";
     if (before === "pending" || before === "skipped") continue;
-    if (run.ctx.hold.isLost) throw leave();
+    if (run.ctx.leaseKeeper.isLost) throw handOver();
     await undo(run, step);
     if (before === "done") await saveStep(run, step.name, { status: "undone" });
   }
@@ -34,7 +34,7 @@ async function undo(run: Run, step: DeployStep): Promise<void> {
       // One that hangs would hang again.
       return follows(run, step);
     } catch (error) {
-      if (run.ctx.hold.isLost || isDomainError(error, "database.unavailable")) throw error;
+      if (run.ctx.leaseKeeper.isLost || isDomainError(error, "database.unavailable")) throw error;
       run.logger.warn("A step of a deployment could not be undone.", {
         deployment: run.ctx.deployment.uuid,
         step: step.name,

@@ -24,16 +24,16 @@ const volumesIn = ({ storages, stack }: Pick<ReleaseSpec, "storages" | "stack">)
  * before is not in them. A failed one keeps them, since its next try may go on from there.
  */
 export async function forgetMadeVolumes(ctx: DeployContext): Promise<void> {
-  const { stores, hands, ref, kind, subject, deployment } = ctx;
+  const { stores, adapters, ref, kind, subject, deployment } = ctx;
   const candidate = await stores.releases.find(deployment.id);
-  const made = (await hands.engine.volumesOf?.(ref)) ?? [];
+  const made = (await adapters.engine.volumesOf?.(ref)) ?? [];
   if (candidate === undefined || made.length === 0) return;
   const volumes = volumesIn(kind.releaseSpec(ctx, candidate.artifact)).filter(({ uuid }) => made.includes(uuid));
   const { id, team_id } = subject.record;
   // First, since a start is refused that misses one which is recorded.
   const recorded = volumes.map((mount) => mount.storageUuid ?? mount.uuid);
   await stores.forTeam(team_id).storages.recordVolumes(id, recorded, false);
-  await hands.engine.removeVolumes(ref.resourceUuid, volumes);
+  await adapters.engine.removeVolumes(ref.resourceUuid, volumes);
 }
 
 /** Removes what a run has kept that never came to be live: the next one begins with nothing. */

@@ -3,22 +3,22 @@ import { batched } from "./batch.ts";
 import type { WorkerSettings } from "./settings.ts";
 
 /** One replica looks after a server. */
-export interface ServerHolds {
+export interface ServerLeases {
   /** `false`: another replica looks after it. */
-  hold(serverId: number): Promise<boolean>;
+  acquire(serverId: number): Promise<boolean>;
   release(serverId: number): Promise<void>;
 }
 
-export function serverHolds(
+export function createServerLeases(
   leases: LeaseStore,
   owner: string,
   { serverLeaseSeconds }: Pick<WorkerSettings, "serverLeaseSeconds">,
-): ServerHolds {
+): ServerLeases {
   const heldUntilMs = new Map<number, number>();
   const askedMs = new Map<number, number>();
   const leaseMs = serverLeaseSeconds * 1000;
 
-  const acquire = batched(async (serverIds: readonly number[]) => {
+  const acquireBatch = batched(async (serverIds: readonly number[]) => {
     // Those that would be due in a moment are renewed with these, so that all of them come to be due at once.
     const ids = [...new Set([...serverIds, ...lookedAfter()])];
     // A lease runs from when it was asked for at the latest.
@@ -43,13 +43,13 @@ export function serverHolds(
   };
 
   return {
-    async hold(serverId) {
+    async acquire(serverId) {
       const nowMs = performance.now();
       askedMs.set(serverId, nowMs);
       // Renewed in the middle of its time, since each renewal is a write.
       const leftMs = (heldUntilMs.get(serverId) ?? 0) - nowMs;
       if (leftMs > leaseMs / 2) return true;
-      return ((await acquire(serverId)) ?? 0) > 0;
+      return ((await acquireBatch(serverId)) ?? 0) > 0;
     },
     async release(serverId) {
       forget(serverId);

@@ -3,7 +3,7 @@ import { STOP_GRACE_SECONDS } from "../settings.ts";
 import { runPreCommand } from "./command.ts";
 import type { StepContext } from "./context.ts";
 
-export interface Way {
+export interface StopResult {
   /** What is to be started. */
   readonly spec: ReleaseSpec;
   /** The last moment for it was before this. */
@@ -15,8 +15,8 @@ export interface Way {
  * the engine decides for each, by what the candidate is told to replace. When the deployment fails, the reconciler
  * starts again what was stopped.
  */
-export async function giveWay(ctx: StepContext, spec: ReleaseSpec): Promise<Way> {
-  const { hands, stores, deployment, subject, kind, say } = ctx;
+export async function stopPrevious(ctx: StepContext, spec: ReleaseSpec): Promise<StopResult> {
+  const { adapters, stores, deployment, subject, kind, say } = ctx;
   const live = await stores.releases.live(deployment.resource_id, deployment.pull_request_id);
   if (live === undefined || live.deployment_id === deployment.id) return { spec, ranPreCommand: false };
   const { resource_uuid: resourceUuid, deployment_uuid: deploymentUuid } = live;
@@ -27,11 +27,12 @@ export async function giveWay(ctx: StepContext, spec: ReleaseSpec): Promise<Way>
     const replaces = { deploymentUuid, keeps, isRestart: subject.kind === "service" } as const;
     return { spec: { ...spec, stack: { ...spec.stack, replaces } }, ranPreCommand: true };
   }
-  const because = deployment.pull_request_id === 0 ? kind.aloneBecause(subject, hands.engine.capabilities) : undefined;
+  const because =
+    deployment.pull_request_id === 0 ? kind.exclusiveReason(subject, adapters.engine.capabilities) : undefined;
   if (because === undefined) return { spec, ranPreCommand: false };
   await runPreCommand(ctx, live);
   say(`Stops the release before it, since ${because}.`);
   const graceSeconds = kind.stopGraceSeconds(subject) ?? STOP_GRACE_SECONDS;
-  await hands.engine.stop({ resourceUuid, deploymentUuid }, { graceSeconds });
+  await adapters.engine.stop({ resourceUuid, deploymentUuid }, { graceSeconds });
   return { spec, ranPreCommand: true };
 }

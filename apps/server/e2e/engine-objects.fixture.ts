@@ -1,7 +1,7 @@
 import type { DockerFixture, ServerContainer } from "@berth/testing";
 
 /** Something on the engine. */
-export interface Thing {
+export interface EngineObject {
   readonly what: "container" | "volume" | "network" | "image";
   readonly id: string;
   /** What would be different if somebody had touched it. */
@@ -13,17 +13,20 @@ export interface Thing {
  * All of the instance's, and what this test made itself; others work with this engine at the same time.
  * @param uuids Of resources whose images were pulled: those have no labels.
  */
-export async function thingsOf(docker: DockerFixture, uuids: readonly string[] = []): Promise<readonly Thing[]> {
+export async function engineObjectsOf(
+  docker: DockerFixture,
+  uuids: readonly string[] = [],
+): Promise<readonly EngineObject[]> {
   const own = [`berth.instance=${docker.instance}`];
   const foreign = Object.entries(docker.labels).map(([key, value]) => `${key}=${value}`);
-  const found = await Promise.all([own, foreign].map((label) => thingsWith(docker, { label })));
+  const found = await Promise.all([own, foreign].map((label) => engineObjectsWith(docker, { label })));
   const tagged = await docker.client.listImages({ filters: { reference: [`${docker.run}/*`] } });
   const named = uuids.length === 0 ? [] : await docker.client.listImages({ filters: { reference: ["berth/*"] } });
   const pulled = named.flatMap(({ Id, RepoTags }) => (RepoTags ?? []).map((name) => ({ id: name, state: Id })));
   return [
     ...found.flat(),
-    ...tagged.map(({ Id }): Thing => ({ what: "image", id: Id, state: "tagged", resource: undefined })),
-    ...pulled.flatMap((image): readonly Thing[] => {
+    ...tagged.map(({ Id }): EngineObject => ({ what: "image", id: Id, state: "tagged", resource: undefined })),
+    ...pulled.flatMap((image): readonly EngineObject[] => {
       const resource = uuids.find((uuid) => image.id.startsWith(`berth/${uuid}:`));
       return resource === undefined ? [] : [{ what: "image", ...image, resource }];
     }),
@@ -31,8 +34,14 @@ export async function thingsOf(docker: DockerFixture, uuids: readonly string[] =
 }
 
 /** All on the engine of a machine of the suite's own. */
-export async function thingsOn(docker: DockerFixture, { client }: ServerContainer): Promise<readonly Thing[]> {
-  const [found, tagged] = await Promise.all([thingsWith({ client, instance: docker.instance }, {}), tagsOn(client)]);
+export async function engineObjectsOn(
+  docker: DockerFixture,
+  { client }: ServerContainer,
+): Promise<readonly EngineObject[]> {
+  const [found, tagged] = await Promise.all([
+    engineObjectsWith({ client, instance: docker.instance }, {}),
+    tagsOn(client),
+  ]);
   return [...found.filter(({ what }) => what !== "image"), ...tagged];
 }
 
@@ -44,16 +53,16 @@ export async function filesOn({ exec }: ServerContainer): Promise<readonly strin
 }
 
 /** Names of images. */
-export async function tagsOn(client: DockerFixture["client"], reference?: string): Promise<readonly Thing[]> {
+export async function tagsOn(client: DockerFixture["client"], reference?: string): Promise<readonly EngineObject[]> {
   const images = await client.listImages(reference === undefined ? {} : { filters: { reference: [reference] } });
   const names = images.flatMap(({ Id, RepoTags }) => (RepoTags?.length ? RepoTags : [Id]));
-  return names.map((id): Thing => ({ what: "image", id, state: "tagged", resource: undefined }));
+  return names.map((id): EngineObject => ({ what: "image", id, state: "tagged", resource: undefined }));
 }
 
-async function thingsWith(
+async function engineObjectsWith(
   { client, instance }: Pick<DockerFixture, "client" | "instance">,
   filters: { readonly label?: string[] },
-): Promise<readonly Thing[]> {
+): Promise<readonly EngineObject[]> {
   const [containers, volumes, networks, images] = await Promise.all([
     client.listContainers({ all: true, filters }),
     client.listVolumes({ filters }),
@@ -63,19 +72,20 @@ async function thingsWith(
   const resourceOf = (labels: Readonly<Record<string, string>> | null | undefined) =>
     labels?.["berth.instance"] === instance ? labels["berth.resource"] : undefined;
   return [
-    ...containers.map(({ Id, Names, State, Labels }): Thing => {
+    ...containers.map(({ Id, Names, State, Labels }): EngineObject => {
       return { what: "container", id: Id, state: `${Names.join()} ${State}`, resource: resourceOf(Labels) };
     }),
-    ...(volumes.Volumes ?? []).map(({ Name, Labels }): Thing => {
+    ...(volumes.Volumes ?? []).map(({ Name, Labels }): EngineObject => {
       return { what: "volume", id: Name, state: Labels, resource: resourceOf(Labels) };
     }),
-    ...networks.map(({ Id, Name, Labels }): Thing => {
+    ...networks.map(({ Id, Name, Labels }): EngineObject => {
       return { what: "network", id: Id, state: Name, resource: resourceOf(Labels) };
     }),
-    ...images.map(({ Id, RepoTags, Labels }): Thing => {
+    ...images.map(({ Id, RepoTags, Labels }): EngineObject => {
       return { what: "image", id: Id, state: RepoTags, resource: resourceOf(Labels) };
     }),
   ];
 }
-export const isOf = (uuid: string | undefined) => (thing: Thing) => thing.resource === uuid;
-export const sorted = (all: readonly Thing[]) => [...all].sort((a, b) => (a.what + a.id < b.what + b.id ? -1 : 1));
+export const isOf = (uuid: string | undefined) => (thing: EngineObject) => thing.resource === uuid;
+export const sorted = (all: readonly EngineObject[]) =>
+  [...all].sort((a, b) => (a.what + a.id < b.what + b.id ? -1 : 1));

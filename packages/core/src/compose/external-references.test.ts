@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { namedElsewhere } from "./elsewhere.ts";
+import { externalReferences } from "./external-references.ts";
 import { parseCompose } from "./parse.ts";
 
 function named(service: object, rest: object = {}) {
@@ -7,7 +7,7 @@ function named(service: object, rest: object = {}) {
     JSON.stringify({ services: { web: { image: "nginx", ...service }, db: { image: "x" } }, ...rest }),
   );
   if ("problems" in compose) throw new Error(compose.problems.join(" "));
-  return namedElsewhere(compose.document).map(({ type, name }) => `${type} ${name}`);
+  return externalReferences(compose.document).map(({ type, name }) => `${type} ${name}`);
 }
 
 describe("of its server a compose text names", () => {

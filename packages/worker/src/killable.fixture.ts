@@ -38,7 +38,7 @@ export interface CallWatch {
 }
 
 /** What a process has in its hands: works until the life is over. */
-export function mortal<T extends object>(target: T, owner: Life, watch: CallWatch = {}, path = ""): T {
+export function killable<T extends object>(target: T, owner: Life, watch: CallWatch = {}, path = ""): T {
   return new Proxy(target, {
     get(object, key, receiver) {
       const value: unknown = Reflect.get(object, key, receiver);
@@ -47,7 +47,7 @@ export function mortal<T extends object>(target: T, owner: Life, watch: CallWatc
         return (...args: unknown[]) => call(() => Reflect.apply(value, object, args), name, owner, watch);
       }
       return typeof value === "object" && value !== null && !(value instanceof Date) && !Array.isArray(value)
-        ? mortal(value, owner, watch, name)
+        ? killable(value, owner, watch, name)
         : value;
     },
   });
@@ -61,7 +61,7 @@ function call(work: () => unknown, name: string, owner: Life, watch: CallWatch):
   if (isAsyncIterable(result)) return result;
   if (!(result instanceof Promise)) {
     return typeof result === "object" && result !== null && !Array.isArray(result)
-      ? mortal(result, owner, watch, name)
+      ? killable(result, owner, watch, name)
       : result;
   }
   return new Promise((resolve, reject) => {

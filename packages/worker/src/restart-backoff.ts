@@ -2,13 +2,13 @@ import type { ReleaseState } from "@berth/core/deploy";
 import type { WorkerSettings } from "./settings.ts";
 
 /** Live releases that were started lately and must wait before they are started again. */
-export interface Resting {
+export interface RestartBackoff {
   tried(deploymentUuid: string): void;
   seen(releases: readonly ReleaseState[]): void;
   now(): ReadonlySet<string>;
 }
 
-export function createResting(settings: Pick<WorkerSettings, "restSeconds" | "restSecondsMax">): Resting {
+export function createRestartBackoff(settings: Pick<WorkerSettings, "restSeconds" | "restSecondsMax">): RestartBackoff {
   const tries = new Map<string, { readonly count: number; readonly untilMs: number }>();
   return {
     tried(deploymentUuid) {

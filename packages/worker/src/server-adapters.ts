@@ -3,7 +3,7 @@ import type { Connect, WorkerDeps } from "./ports.ts";
 import { createRouter, type Router } from "./router.ts";
 
 /** What a worker works on a server with. */
-export interface ServerHands {
+export interface ServerAdapters {
   readonly server: ServerRecord;
   readonly engine: Engine;
   readonly proxy: SiteProxy;
@@ -14,20 +14,20 @@ export interface ServerHands {
 }
 
 /** One engine, proxy and router for each server, for deployments and reconciler alike. */
-export interface AllHands {
-  of(server: ServerRecord): ServerHands;
+export interface AdapterCache {
+  of(server: ServerRecord): ServerAdapters;
   /** Of a server that is gone, or is not within reach any more. */
   forget(serverId: number): void;
 }
 
-export function allHands(deps: WorkerDeps): AllHands {
-  const known = new Map<number, ServerHands>();
-  const of = (server: ServerRecord): ServerHands => {
+export function adapterCache(deps: WorkerDeps): AdapterCache {
+  const known = new Map<number, ServerAdapters>();
+  const of = (server: ServerRecord): ServerAdapters => {
     const existing = known.get(server.id);
     if (existing !== undefined) return { ...existing, server };
     const engine = deps.engineFor(server);
     const proxy = deps.proxyFor(server);
-    const hands = {
+    const adapters = {
       server,
       engine,
       proxy,
@@ -35,8 +35,8 @@ export function allHands(deps: WorkerDeps): AllHands {
       connect: deps.connectorFor?.(server),
       machine: deps.machineOf(server),
     };
-    known.set(server.id, hands);
-    return hands;
+    known.set(server.id, adapters);
+    return adapters;
   };
   return { of, forget: (serverId) => void known.delete(serverId) };
 }

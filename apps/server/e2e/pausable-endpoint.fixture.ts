@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { connect, createServer, type Socket } from "node:net";
 
 /** Stands before a server on loopback. While it is closed questions come through and uploads stand still, untold. */
-export interface Gate {
+export interface PausableEndpoint {
   readonly endpoint: string;
   close(): void;
   open(): void;
@@ -11,7 +11,7 @@ export interface Gate {
   dispose(): Promise<void>;
 }
 
-export async function gateBefore(endpoint: string): Promise<Gate> {
+export async function pausableEndpoint(endpoint: string): Promise<PausableEndpoint> {
   const port = Number(new URL(endpoint).port);
   const inside = new Set<Socket>();
   let isOpen = true;

@@ -1,7 +1,7 @@
 import type { StepStatus } from "@berth/core/deploy";
 import type { Claim, DeploymentDeps, DeploymentOutcome } from "./deployment.ts";
-import { faultOf } from "./fault.ts";
-import type { Hold } from "./hold.ts";
+import { faultOf } from "./error-summary.ts";
+import type { LeaseKeeper } from "./lease-keeper.ts";
 import { hasTraffic } from "./traffic.ts";
 
 /**
@@ -11,18 +11,18 @@ import { hasTraffic } from "./traffic.ts";
  * @param reason A sentence for people, without secrets.
  * @throws when the database is away: the deployment is left to whoever claims it next.
  */
-export async function endUnopened(
+export async function failUnprepared(
   deps: DeploymentDeps,
   { lease, deployment }: Claim,
-  hold: Hold,
+  leaseKeeper: LeaseKeeper,
   reason: string,
 ): Promise<DeploymentOutcome> {
   const { stores, source, logger, clock } = deps;
   // A cancel that has come is obeyed.
-  await hold.refresh();
-  if (hold.isLost) return "left";
+  await leaseKeeper.refresh();
+  if (leaseKeeper.isLost) return "left";
   const isLive = hasTraffic(await stores.releases.find(deployment.id));
-  const isCancelled = hold.ending === "cancelled";
+  const isCancelled = leaseKeeper.ending === "cancelled";
   const outcome = isLive ? "finished" : isCancelled ? "cancelled-by-user" : "failed";
   const error = isLive ? null : isCancelled ? "Cancelled by a user." : reason;
 

@@ -8,7 +8,7 @@ export interface ServerObject {
 }
 
 /** What a compose text names of its server beyond what is made for it. */
-export function namedElsewhere(document: ComposeDocument): readonly ServerObject[] {
+export function externalReferences(document: ComposeDocument): readonly ServerObject[] {
   const found = [
     ...Object.values(document.services).flatMap(ofService),
     ...externals("network", document.networks),

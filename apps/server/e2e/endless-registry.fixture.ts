@@ -2,14 +2,14 @@ import { createHash } from "node:crypto";
 import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { DockerFixture } from "@berth/testing";
-import type { Nowhere } from "./placed-resource.fixture.ts";
+import type { EndlessImage } from "./placed-resource.fixture.ts";
 
 /** A registry whose images come to no end: it says what they are made of, and then gives nothing of it. */
 export interface EndlessRegistry {
   /** As this machine's engine reaches it, which asks in plain HTTP on loopback alone. An image of its own each time. */
-  here(): Nowhere;
+  here(): EndlessImage;
   /** As machines in the suite's network reach it. */
-  overSsh(): Nowhere;
+  overSsh(): EndlessImage;
   /** How many wait for what does not come. */
   waiting(): number;
   close(): void;
@@ -44,14 +44,14 @@ export async function endlessRegistry(docker: DockerFixture): Promise<EndlessReg
   const { IPAM } = await docker.client.getNetwork(await docker.network()).inspect();
   // This machine has the first address of the network.
   const address = `${IPAM?.Config?.[0]?.Subnet?.replace(/0\/\d+$/, "1")}:${port}`;
-  const nowhere = (registry: string): Nowhere => {
+  const endlessImage = (registry: string): EndlessImage => {
     const tag = String(manifests.length);
     manifests.push({ tag, ...described(manifestOf(tag)) });
     return { image: `${registry}/endless:${tag}`, url: `http://${address}/` };
   };
   return {
-    here: () => nowhere(`127.0.0.1:${port}`),
-    overSsh: () => nowhere(address),
+    here: () => endlessImage(`127.0.0.1:${port}`),
+    overSsh: () => endlessImage(address),
     waiting: () => waiting.size,
     close() {
       server.close();

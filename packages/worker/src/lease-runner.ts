@@ -1,8 +1,8 @@
 import { isDomainError } from "@berth/core";
-import type { ClaimHold, QueueName, RenewedRun } from "@berth/core/ports";
-import type { Pulse } from "./pulse.ts";
+import type { ClaimRequest, QueueName, RenewedRun } from "@berth/core/ports";
 import type { ValidationDeps } from "./server-validation.ts";
 import { pause, within } from "./wait.ts";
+import type { WakeSignal } from "./wake-signal.ts";
 
 /**
  * Why a run is broken off. `gone`: what it is of is being deleted. `cancelled`: a user wants it to end. `stopped`: the
@@ -14,7 +14,7 @@ export type RunEnding = "gone" | "cancelled" | "stopped" | "lost";
 export const endingOf = (signal: AbortSignal): RunEnding => signal.reason as RunEnding;
 
 /** Work that waits in the database, and is held by a lease while it runs. */
-export interface HeldRunKind<Run> {
+export interface LeasedRunKind<Run> {
   /** For the log, in the plural. */
   readonly title: string;
   readonly queue: QueueName;
@@ -22,7 +22,7 @@ export interface HeldRunKind<Run> {
   uuidOf(run: Run): string;
   /** Before anything is taken from the queue: fills it with what was asked for. */
   readonly requests?: { readonly queue: QueueName; begin(serverIds: readonly number[]): Promise<number> };
-  claim(serverIds: readonly number[], hold: ClaimHold): Promise<Run | undefined>;
+  claim(serverIds: readonly number[], request: ClaimRequest): Promise<Run | undefined>;
   renew(owner: string, uuids: readonly string[], leaseSeconds: number): Promise<readonly RenewedRun[]>;
   /** Never rejects. */
   run(run: Run, signal: AbortSignal): Promise<void>;
@@ -33,7 +33,7 @@ export interface HeldRunKind<Run> {
 }
 
 /** Runs what waits, on the servers of this control plane. */
-export interface HeldRunner {
+export interface LeaseRunner {
   start(): void;
   /** Takes no more, lets what runs end within the grace time, and ends the rest as failed. */
   stop(options: { readonly graceSeconds: number }): Promise<void>;
@@ -70,7 +70,11 @@ interface Running {
  * A worker that goes away does not renew its leases, and whoever sees that one ran out ends the run as failed: it is
  * not run again, since it may have taken effect.
  */
-export function createHeldRunner<Run>(deps: ValidationDeps, pulse: Pulse, kind: HeldRunKind<Run>): HeldRunner {
+export function createLeaseRunner<Run>(
+  deps: ValidationDeps,
+  wakeSignal: WakeSignal,
+  kind: LeasedRunKind<Run>,
+): LeaseRunner {
   const { stores, clock, settings, logger, owner } = deps;
   const running = new Map<string, Running>();
   const [stopping, closed] = [new AbortController(), new AbortController()];
@@ -107,7 +111,7 @@ export function createHeldRunner<Run>(deps: ValidationDeps, pulse: Pulse, kind: 
     if (running.size === 0) heldUntil(askedMs + settings.leaseSeconds * 1000);
     const ended = kind.run(taken, aborter.signal).finally(() => {
       running.delete(uuid);
-      pulse.beat();
+      wakeSignal.beat();
     });
     running.set(uuid, { end: (ending) => aborter.abort(ending), ended });
   };
@@ -133,7 +137,7 @@ export function createHeldRunner<Run>(deps: ValidationDeps, pulse: Pulse, kind: 
   };
 
   const repeat = async (work: () => Promise<void>, seconds: number, { signal }: AbortController, isPrompt = false) => {
-    const follower = pulse.follow();
+    const waiter = wakeSignal.follow();
     while (!signal.aborted) {
       try {
         await work();
@@ -142,7 +146,7 @@ export function createHeldRunner<Run>(deps: ValidationDeps, pulse: Pulse, kind: 
         report(`${kind.title} could not go on.`, { error });
         await pause(Math.min(1, seconds), signal);
       }
-      if (isPrompt) await follower.next(seconds, signal);
+      if (isPrompt) await waiter.next(seconds, signal);
       else await pause(seconds, signal);
     }
   };

@@ -2,7 +2,7 @@ import { isDomainError } from "@berth/core";
 import type { Logger } from "./ports.ts";
 
 /** Tells of what fails again and again when it begins, when it changes and when it is over. */
-export interface Troubles {
+export interface DedupedWarnings {
   /** @param about Whom it concerns: of each, one trouble is known. */
   failed(
     about: string,
@@ -14,7 +14,7 @@ export interface Troubles {
   forget(about: string): void;
 }
 
-export function troubles(logger: Logger): Troubles {
+export function dedupedWarnings(logger: Logger): DedupedWarnings {
   const known = new Map<string, string>();
   return {
     failed(about, message, details) {

@@ -1,17 +1,17 @@
 /** Wakes loops that wait. A beat while a loop works is not lost: its next wait ends at once. */
-export interface Pulse {
+export interface WakeSignal {
   beat(): void;
   /** How many there were. */
   readonly beats: number;
-  follow(): PulseFollower;
+  follow(): WakeWaiter;
 }
 
-export interface PulseFollower {
+export interface WakeWaiter {
   /** Resolves with the next beat, after `timeoutSeconds`, or on `signal`. */
   next(timeoutSeconds: number, signal: AbortSignal): Promise<void>;
 }
 
-export function pulse(): Pulse {
+export function wakeSignal(): WakeSignal {
   let beats = 0;
   const waiting = new Set<() => void>();
 

@@ -24,7 +24,7 @@ export interface OpenOptions {
 }
 
 /** An engine at work: it alone holds the data folder. */
-export interface OpenedEngine {
+export interface RunningEngine {
   readonly host: ReleaseHost;
   /** By deployment. */
   readonly releases: Map<string, SupervisedRelease>;
@@ -35,7 +35,7 @@ export interface OpenedEngine {
 const TICK_MS = 500; // A crash is told by a watch at once; this is for file systems and systems that watch nothing.
 
 /** @throws DomainError `setup.failed` */
-export async function openEngine(options: OpenOptions): Promise<OpenedEngine> {
+export async function openEngine(options: OpenOptions): Promise<RunningEngine> {
   const { dataFolder, runtimeFolder } = options;
   await mkdir(dataFolder, { recursive: true });
   // Applications pass through to their own folders and cannot see which others there are.
@@ -108,7 +108,7 @@ async function isolated(host: ReleaseHost, ref: ReleaseRef, what: string, work: 
 }
 
 /** Two removals of one release are one. */
-function removal(host: ReleaseHost, releases: Map<string, SupervisedRelease>): OpenedEngine["remove"] {
+function removal(host: ReleaseHost, releases: Map<string, SupervisedRelease>): RunningEngine["remove"] {
   const running = new Map<string, Promise<void>>();
 
   async function remove(ref: ReleaseRef, graceSeconds: number): Promise<void> {

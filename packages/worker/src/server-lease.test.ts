@@ -1,6 +1,6 @@
 import type { LeaseStore } from "@berth/core/ports";
 import { expect, test, vi } from "vitest";
-import { serverHolds } from "./server-hold.ts";
+import { createServerLeases } from "./server-lease.ts";
 
 function world(taken: readonly string[] = []) {
   const asked: (readonly string[])[] = [];
@@ -9,7 +9,7 @@ function world(taken: readonly string[] = []) {
     return new Set(names.filter((name) => !taken.includes(name)));
   };
   const leases: LeaseStore = { acquireAll, acquire: async () => true, release: async () => {} };
-  return { asked, holds: serverHolds(leases, "a", { serverLeaseSeconds: 8 }) };
+  return { asked, serverLeases: createServerLeases(leases, "a", { serverLeaseSeconds: 8 }) };
 }
 
 /** As time goes by for leases, which nobody waits for. */
@@ -22,25 +22,25 @@ function clock() {
 
 test("renews with one that is due all others that are looked after", async () => {
   using time = clock();
-  const { asked, holds } = world();
-  await holds.hold(1);
+  const { asked, serverLeases } = world();
+  await serverLeases.acquire(1);
   time.pass(2);
-  await holds.hold(2);
+  await serverLeases.acquire(2);
   time.pass(3);
-  expect(await Promise.all([holds.hold(1), holds.hold(2)])).toEqual([true, true]);
+  expect(await Promise.all([serverLeases.acquire(1), serverLeases.acquire(2)])).toEqual([true, true]);
   time.pass(3);
-  expect(await Promise.all([holds.hold(1), holds.hold(2)])).toEqual([true, true]);
+  expect(await Promise.all([serverLeases.acquire(1), serverLeases.acquire(2)])).toEqual([true, true]);
   expect(asked).toEqual([["server:1"], ["server:2", "server:1"], ["server:1", "server:2"]]);
 });
 
 test("lets go of one that nobody has asked for during a lease, or that was released", async () => {
   using time = clock();
-  const { asked, holds } = world();
-  await Promise.all([holds.hold(1), holds.hold(2), holds.hold(3)]);
-  await holds.release(2);
+  const { asked, serverLeases } = world();
+  await Promise.all([serverLeases.acquire(1), serverLeases.acquire(2), serverLeases.acquire(3)]);
+  await serverLeases.release(2);
   for (let looks = 0; looks < 3; looks += 1) {
     time.pass(4.5);
-    await holds.hold(3);
+    await serverLeases.acquire(3);
   }
   expect(asked.at(-1)).toEqual(["server:3"]);
   expect(asked.flat().filter((name) => name === "server:2")).toHaveLength(1);
@@ -48,8 +48,8 @@ test("lets go of one that nobody has asked for during a lease, or that was relea
 
 test("does not look after what another replica has", async () => {
   using time = clock();
-  const { holds } = world(["server:2"]);
-  expect(await Promise.all([holds.hold(1), holds.hold(2)])).toEqual([true, false]);
+  const { serverLeases } = world(["server:2"]);
+  expect(await Promise.all([serverLeases.acquire(1), serverLeases.acquire(2)])).toEqual([true, false]);
   time.pass(5);
-  expect(await Promise.all([holds.hold(1), holds.hold(2)])).toEqual([true, false]);
+  expect(await Promise.all([serverLeases.acquire(1), serverLeases.acquire(2)])).toEqual([true, false]);
 });

@@ -1,7 +1,7 @@
 import type { Lease, SystemDeploymentStore } from "@berth/core/ports";
 import type { Logger } from "../ports.ts";
-import type { Pulse } from "../pulse.ts";
 import type { WorkerSettings } from "../settings.ts";
+import type { WakeSignal } from "../wake-signal.ts";
 
 /**
  * Why a run ends before its work is done. `lost`: another worker has the deployment, or may have. `given_up`: the
@@ -10,7 +10,7 @@ import type { WorkerSettings } from "../settings.ts";
 export type Ending = "lost" | "given_up" | "cancelled" | "timeout";
 
 /** A worker's hold of a running deployment: keeps its lease, and knows when the run must end. */
-export interface Hold {
+export interface LeaseKeeper {
   readonly lease: Lease;
   /** Fires with the first ending. */
   readonly signal: AbortSignal;
@@ -33,15 +33,15 @@ export interface Hold {
   close(): void;
 }
 
-export interface HoldOptions {
+export interface LeaseKeeperOptions {
   readonly deployments: SystemDeploymentStore;
   readonly lease: Lease;
   readonly settings: Pick<WorkerSettings, "leaseSeconds" | "renewSeconds">;
-  readonly pulse: Pulse;
+  readonly wakeSignal: WakeSignal;
   readonly logger: Logger;
 }
 
-export function holdLease({ deployments, lease, settings, pulse, logger }: HoldOptions): Hold {
+export function keepLease({ deployments, lease, settings, wakeSignal, logger }: LeaseKeeperOptions): LeaseKeeper {
   const ended = new AbortController();
   const leaving = new AbortController();
   const closed = new AbortController();
@@ -74,9 +74,9 @@ export function holdLease({ deployments, lease, settings, pulse, logger }: HoldO
   };
 
   const renew = async () => {
-    const follower = pulse.follow();
+    const waiter = wakeSignal.follow();
     while (!closed.signal.aborted && !endings.has("lost")) {
-      await follower.next(settings.renewSeconds, closed.signal);
+      await waiter.next(settings.renewSeconds, closed.signal);
       if (closed.signal.aborted) return;
       await refresh().catch((error: unknown) => logger.warn("A lease could not be renewed.", { lease, error }));
     }
