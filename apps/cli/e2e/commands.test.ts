@@ -281,7 +281,7 @@ describe("a terminal", () => {
     await until(() => running.stdout().includes("    built "));
     running.interrupt();
     const { code, stdout } = await running.ended;
-    expect([code, stdout]).toEqual([130, expect.stringContaining("The deployment goes on.")]);
+    expect([code, stdout]).toEqual([130, expect.stringContaining("The deployment continues.")]);
     const statusText = async () => (await run("/", "deployments", "goes-on")).stdout;
     await until(async () => (await statusText()).includes("finished"));
   });

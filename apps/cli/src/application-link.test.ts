@@ -56,8 +56,8 @@ describe("the folder that is deployed", () => {
     using folder = temporaryFolder({ "a.txt": "" });
     await expect(deployFolder(system(folder.path, folder.path), undefined)).rejects.toThrow("no application's folder");
     await expect(deployFolder(system("/"), undefined)).rejects.toThrow("no application's folder");
-    await expect(deployFolder(system(folder.path), "nope")).rejects.toThrow("is no folder");
-    await expect(deployFolder(system(folder.path), "a.txt")).rejects.toThrow("is no folder");
+    await expect(deployFolder(system(folder.path), "nope")).rejects.toThrow("is not a folder");
+    await expect(deployFolder(system(folder.path), "a.txt")).rejects.toThrow("is not a folder");
   });
 
   test.each([

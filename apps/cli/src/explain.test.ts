@@ -60,7 +60,7 @@ describe("what went wrong", () => {
     const several = new TypeError("fetch failed", {
       cause: new AggregateError([Object.assign(new Error("x"), { code: "EHOSTUNREACH" })]),
     });
-    expect(told(several)).toContain("there is no way to it");
+    expect(told(several)).toContain("no route to it");
     expect(told(new Error("wrapped", { cause: refused }))).toContain("it refuses connections");
   });
 

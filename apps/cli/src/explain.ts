@@ -71,7 +71,9 @@ function nextSteps({ code, status, message, errors }: Problem): readonly string[
   if (status === 401) return ["Log in again with: berth login URL"];
   switch (code) {
     case "auth.missing_ability":
-      return [`Use a token that has it, made by someone who may: berth tokens create NAME ${abilitiesWith(message)}`];
+      return [
+        `Use a token with this ability. Somebody who has it can create one: berth tokens create NAME ${abilitiesWith(message)}`,
+      ];
     case "domain.conflict":
       return ["--force-domain-override takes a URL over from another resource of your team."];
     case "queue.full":

@@ -93,7 +93,7 @@ const COMMANDS: readonly Entry[] = [
     name: "backups",
     aliases: ["backup"],
     group: OTHERS,
-    summary: "save databases now and by the clock, restore and prove backups",
+    summary: "back up databases now or on a schedule, restore and verify backups",
     load: () => import("./commands/backups.ts"),
   },
   {
@@ -243,7 +243,7 @@ function root(system: System, argv: readonly string[]): Command {
       getErrHasColors: () => false,
       outputError: (text, write) => write(commandError(text, argv)),
     })
-    .showHelpAfterError("(what there is, and what it takes: add --help)")
+    .showHelpAfterError("Run with --help for usage")
     .showSuggestionAfterError()
     .exitOverride()
     .helpCommand(true);

@@ -102,7 +102,7 @@ export function crashSuite({ open, moments, hasProductTimes = false }: CrashSuit
   }, 180_000);
 }
 
-const TAKEN_UP = "Goes on where the control plane stopped.";
+const TAKEN_UP = "Resuming after a restart of the control plane.";
 const TAKEN_UP_MS_MAX = 15_000;
 
 interface Asked {

@@ -65,7 +65,7 @@ describeDocker(
         expect(outcome.status, outcome.log).toBe("failed");
         expect(outcome.error).toMatch(/^Server web-0 /);
         expect(outcome.log).toContain("Waits until it is back.");
-        expect(outcome.log).toContain("The release before it goes on.");
+        expect(outcome.log).toContain("The previous release keeps running.");
         await machine.startSshd();
         await until(async () => (await application.traces(deployment)) === 0, 60_000);
         expect(await application.releases()).toBe(1);

@@ -31,7 +31,7 @@ export const ENVIRONMENT = z.object({
     .optional()
     .describe("Which embedded database; default: the first that runs."),
   BERTH_RATE_LIMIT: whole("Requests per minute and token; 0 turns the limit off.").default(1200),
-  BERTH_TEAM_SERVERS: whole("Servers a team may have; 0 is no limit.").default(0),
+  BERTH_TEAM_SERVERS: whole("Servers a team may have; 0 means no limit.").default(0),
   BERTH_REPORTED_VERSION: z.string().min(1).default(VERSION).describe("What GET /version answers."),
   BERTH_ALLOWED_PRIVATE_HOSTS: z
     .string()

@@ -277,7 +277,7 @@ describe("listening", () => {
 
   it("says what to do when the address is not this machine's", async () => {
     await expect(listen(server().app, { host: "192.0.2.1", port: 0 })).rejects.toThrow(
-      "192.0.2.1 is no address of this machine. Set BERTH_HOST to one that is, or to 0.0.0.0.",
+      "192.0.2.1 is not an address of this machine. Set BERTH_HOST to one of its addresses, or to 0.0.0.0.",
     );
   });
 

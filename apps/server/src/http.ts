@@ -107,8 +107,9 @@ export async function listen(app: FastifyInstance, { host, port }: { host: strin
 const OBSTACLES: Readonly<Record<string, (host: string, port: number) => string>> = {
   EADDRINUSE: (_host, port) => `Port ${port} is in use. Stop what listens there or set BERTH_PORT to another.`,
   EACCES: (_host, port) => `Port ${port} needs more rights than this user has. Set BERTH_PORT to one above 1023.`,
-  EADDRNOTAVAIL: (host) => `${host} is no address of this machine. Set BERTH_HOST to one that is, or to 0.0.0.0.`,
-  ENOTFOUND: (host) => `${host} is no address. Set BERTH_HOST to one of this machine, or to 0.0.0.0.`,
+  EADDRNOTAVAIL: (host) =>
+    `${host} is not an address of this machine. Set BERTH_HOST to one of its addresses, or to 0.0.0.0.`,
+  ENOTFOUND: (host) => `${host} is not an address. Set BERTH_HOST to an address of this machine, or to 0.0.0.0.`,
 };
 
 /** Event streams never end by themselves: they are cut, as by a lost connection, and their readers resume. */

@@ -47,7 +47,7 @@ function stopOnSignal(server: RunningServer): void {
 /** What a person can mend is one sentence; what is our own mistake keeps its stack. */
 function fail(error: unknown): never {
   if (isDomainError(error)) process.stderr.write(`${error.message}\n`);
-  else console.error("Berth stopped because of a mistake of its own:", error);
+  else console.error("Berth stopped because of an internal error:", error);
   process.exit(1);
 }
 

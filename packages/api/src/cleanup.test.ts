@@ -7,7 +7,7 @@ const OPERATION = {
   name: "berth/a:b",
   resource_uuid: "a",
   size_bytes: 1,
-  reason: "No deployment needs it any more.",
+  reason: "No deployment uses it.",
 } as const;
 
 let api: Served;

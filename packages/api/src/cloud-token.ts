@@ -80,7 +80,7 @@ export const cloudTokens = {
     operationId: "validate-cloud-token-by-uuid",
     tag: "Cloud Tokens",
     summary: "Ask the provider whether a cloud token works",
-    description: "A token that does not is no error: `valid` is false.",
+    description: "An invalid token is not an error: `valid` is then false.",
     ability: "write",
     errors: ["cloud.rate_limited", "cloud.failed"],
   })

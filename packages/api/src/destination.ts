@@ -40,7 +40,7 @@ export const destinations = {
     operationId: "create-server-destination",
     tag: "Servers",
     summary: "Add a destination to a server",
-    description: "Where a server has several, whoever creates a resource on it says which one by `destination_uuid`.",
+    description: "On a server with several destinations, name one by `destination_uuid` when you create a resource.",
     ability: "write",
     status: 201,
     errors: ["resource.already_exists", "resource.state"],

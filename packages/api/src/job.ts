@@ -11,7 +11,7 @@ export const jobs = {
     tag: "Jobs",
     summary: "List jobs",
     description:
-      "Work that goes on after its request was answered, the newest first. What has ended is kept for a while.",
+      "Work that continues after its request was answered, newest first. Jobs that have ended are kept for a while.",
     ability: "read",
   })
     .input(JobQuery.extend(paging))

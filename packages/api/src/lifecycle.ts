@@ -92,7 +92,7 @@ const anyKind = perKind(["application", "service", "database"], (kind) => ({
     operationId: "delete-{kind}-by-uuid",
     summary: `Delete ${article(kind)}`,
     description:
-      "Answers at once. Its status is `removing` until nothing of it is left, then it reads as not found. The job tells how far it is.",
+      "Answers at once. Its status is `removing` until nothing of it is left, then it reads as not found. The job shows its progress.",
     ability: "write",
     input: ResourceDelete,
   })

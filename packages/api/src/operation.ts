@@ -65,7 +65,7 @@ export const TAGS = {
   Jobs: "Work in the background.",
   "Cloud Tokens": "Logins at providers that rent machines.",
   Hetzner: "What can be rented at Hetzner Cloud.",
-  "GitHub Apps": "Apps at GitHub that give access to repositories and tell of pushes.",
+  "GitHub Apps": "GitHub Apps that give access to repositories and report pushes.",
   Teams: "Who owns what.",
   Tokens: "What lets a program act for a team.",
   System: "The instance itself.",

@@ -30,7 +30,7 @@ export const previews = {
     tag: "Applications",
     summary: "Delete the preview of a pull request",
     description:
-      "Ends its deployments, then removes what runs, its URL and the storages of its own, within seconds. The job tells how far it is.",
+      "Ends its deployments, then removes what runs, its URL and the storages of its own, within seconds. The job shows its progress.",
     ability: "write",
   })
     .input(

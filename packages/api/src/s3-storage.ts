@@ -65,7 +65,7 @@ export const s3Storages = {
     tag: "S3 storages",
     summary: "Try an S3 storage",
     description:
-      "Writes an object, reads it back and deletes it. A storage that does not do that is no error: `valid` is false, and " +
+      "Writes an object, reads it back and deletes it. A storage that fails one of them is not an error: `valid` is false, and " +
       "`message` says why. `is_usable` is changed to what was found.",
     ability: "write",
   })

@@ -54,7 +54,7 @@ export const serverProxies = {
     summary: "Stop the proxy of a server",
     description:
       "No URL of the server answers until the proxy is started again: neither a deployment nor a restart of Berth " +
-      "starts it. Applications go on.",
+      "starts it. Applications keep running.",
     ability: "write",
     errors: [...REFUSALS],
   })

@@ -49,7 +49,7 @@ export const servers = {
     summary: "Add a server",
     description:
       "A machine that is reached by SSH. It gets its settings and one destination. Validate it before its first use: " +
-      "that records its host key and says what it lacks.",
+      "that records its host key and reports what is missing.",
     ability: "write",
     status: 201,
     errors: ["auth.root_team_only", "resource.not_found", "resource.in_use", "resource.state"],

@@ -38,7 +38,7 @@ export const resourceTags = perKind(["application", "service", "database"], (kin
     path: "/tags/{tag_uuid}",
     operationId: "delete-tag-by-{kind}-uuid",
     summary: "Remove a tag",
-    description: "From this one; a tag that nothing has any more is gone.",
+    description: "From this one. A tag that no resource uses is deleted.",
     ability: "write",
     input: z.strictObject({ tag_uuid: z.string().describe("The tag's identifier.") }),
   })

@@ -177,8 +177,8 @@ const UNREACHED: Readonly<Record<string, () => string>> = {
   ENOTFOUND: () => "no host has the name of its endpoint",
   EAI_AGAIN: () => "the name of its endpoint cannot be looked up at the moment",
   ETIMEDOUT: () => "its endpoint does not answer",
-  EHOSTUNREACH: () => "there is no way to its endpoint",
-  ENETUNREACH: () => "there is no way to its endpoint",
+  EHOSTUNREACH: () => "no route to its endpoint",
+  ENETUNREACH: () => "no route to its endpoint",
 };
 
 function systemCode(cause: unknown): string | undefined {

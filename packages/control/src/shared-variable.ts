@@ -93,4 +93,4 @@ const named = (
 ): NamedOwner => ({ scope, id, uuid, name });
 
 const full = ({ scope, name }: NamedOwner) =>
-  invalid({ _: [`The ${scope} ${name} may have ${SHARED_VARIABLES_MAX} shared variables.`] });
+  invalid({ _: [`Limit reached: at most ${SHARED_VARIABLES_MAX} shared variables in the ${scope} ${name}.`] });

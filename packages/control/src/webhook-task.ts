@@ -106,7 +106,7 @@ async function prepared(
 }
 
 const CLOSED = { status: "success", message: "Preview deployment closed." } as const;
-const NOT_OPEN = { status: "skipped", message: "There is no preview deployment to close." } as const;
+const NOT_OPEN = { status: "skipped", message: "No preview deployment to close." } as const;
 
 function decide({ settings }: ApplicationRecord, intent: WebhookIntent, effort: WatchEffort): WebhookDecision {
   return intent.type === "push" ? pushDecision(settings, intent, effort) : pullRequestDecision(settings, intent);

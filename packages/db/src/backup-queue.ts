@@ -14,7 +14,7 @@ import { NEW_UUID } from "./scheduled-task-queue.ts";
 import { storable } from "./storable.ts";
 
 const OVERLAP = "Skipped: the run before it had not ended.";
-const NO_TARGET = "There is no database to save. Name one in databases_to_backup, or set dump_all.";
+const NO_TARGET = "No database to back up. Name one in databases_to_backup, or set dump_all.";
 
 export function systemBackupStore(context: Context): SystemBackupStore {
   const { db } = context;

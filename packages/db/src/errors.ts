@@ -65,7 +65,7 @@ export function wrapDatabaseError(error: unknown): DomainError {
   if (code === "23505") return new DomainError("resource.already_exists", "It exists already.", { cause: error });
   if (code === "23503") {
     return /is not present/.test(detailOf(error))
-      ? new DomainError("resource.not_found", "What it belongs to does not exist any more.", { cause: error })
+      ? new DomainError("resource.not_found", "Its parent no longer exists.", { cause: error })
       : new DomainError("resource.in_use", "It is in use.", { cause: error });
   }
   // A NUL or a lone surrogate in a text, a number beyond the column's range.

@@ -46,5 +46,5 @@ const NAMESPACE = "berth/";
 
 function plain(uuid: string): string {
   if (/^[a-z0-9][a-z0-9-]*$/.test(uuid)) return uuid;
-  throw new DomainError("internal.error", "An identifier is no part of an image's name.");
+  throw new DomainError("internal.error", "An identifier is not a valid part of an image name.");
 }

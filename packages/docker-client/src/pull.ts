@@ -58,7 +58,8 @@ export async function pullImage(
     return there;
   }
   const pulled = await inspectImage(place.docker, place.server, image);
-  if (pulled === undefined) throw new DomainError("deploy.build_failed", `${image} was pulled, but is not there.`);
+  if (pulled === undefined)
+    throw new DomainError("deploy.build_failed", `${image} was pulled, but is missing on the server.`);
   if (pulled.digest !== null) io.onLine(`Digest ${pulled.digest}`, "stdout");
   return pulled;
 }

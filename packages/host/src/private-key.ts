@@ -77,7 +77,7 @@ function parsed(sshKey: string): ParsedKey {
 /** Before it signs anything: that takes eight times as long for twice the bits, a minute for the longest text. */
 function refuseHuge(key: ParsedKey): void {
   const { modulusLength = 0 } = createPublicKey(key.getPublicPEM()).asymmetricKeyDetails ?? {};
-  if (modulusLength > RSA_BITS_MAX) throw invalidKey(`An RSA key may have ${RSA_BITS_MAX} bits at most.`);
+  if (modulusLength > RSA_BITS_MAX) throw invalidKey(`Limit: RSA keys of at most ${RSA_BITS_MAX} bits.`);
 }
 
 /** Its private half belongs to its public one. */

@@ -32,7 +32,7 @@ export async function checkFolder(argv: Argv, { cwd, user }: SpawnOptions): Prom
   if ((await exitCodeOf(child)) === 0) return;
   throw new DomainError(
     "engine.failed",
-    `The program ${argv[0]} cannot be started: the folder to run it in does not exist any more, or is a link to where ` +
+    `The program ${argv[0]} cannot be started: its working folder no longer exists, or is a link to where ` +
       "its user may not go. See what came before it.",
   );
 }

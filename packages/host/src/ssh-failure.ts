@@ -101,7 +101,7 @@ export const filesRefused = (name: string, cause: unknown) =>
 /** Its shell wrote something before the program that answers about files did. */
 export const filesGarbled = (name: string, cause: unknown) =>
   unreachable(
-    `The login of server ${name} writes something of its own accord, so no files can be sent there. Let its startup files (.bashrc, .profile) write nothing where nobody reads it, or set "Subsystem sftp internal-sftp" in its sshd_config and restart sshd.`,
+    `The login of server ${name} prints text at login, so no files can be sent there. Make its startup files (.bashrc, .profile) silent for non-interactive shells, or set "Subsystem sftp internal-sftp" in its sshd_config and restart sshd.`,
     cause,
   );
 
@@ -124,7 +124,7 @@ export function socketRefused(
   cause: unknown,
 ): DomainError {
   const sentences: Readonly<Record<SocketState, string>> = {
-    missing: `There is no socket ${path} on server ${name}. Check that Docker is installed and runs there.`,
+    missing: `Socket ${path} does not exist on server ${name}. Check that Docker is installed and running there.`,
     closed: `The login ${user} of server ${name} may not open ${path}. Add it to the group that may (\`usermod -aG docker ${user}\`), or use another login.`,
     open: `The socket ${path} of server ${name} does not answer. Check that Docker runs there, and that its sshd_config has "AllowStreamLocalForwarding yes".`,
   };

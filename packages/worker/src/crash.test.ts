@@ -76,7 +76,7 @@ describe("a worker that is killed", () => {
       await expectOnly(world, application, second);
       expect(await stopAsking()).toEqual(new Set([first.uuid, second.uuid]));
       for (const [step, count] of Object.entries(counts)) expect(world.points.count(step)).toBe(count);
-      expect(await world.log(second)).toContain("Goes on where the control plane stopped.");
+      expect(await world.log(second)).toContain("Resuming after a restart of the control plane.");
     }),
   );
 

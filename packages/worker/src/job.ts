@@ -112,7 +112,7 @@ export function createJobs(deps: ValidationDeps, wakeSignal: WakeSignal): Jobs {
         await work();
       } catch (error) {
         const report = isDomainError(error, "database.unavailable") ? logger.debug : logger.warn;
-        report(`${what} could not go on.`, { error });
+        report(`${what} failed.`, { error });
         await pause(1, stopping.signal);
       }
       await pause(LOOK_SECONDS_MIN, stopping.signal);

@@ -143,7 +143,7 @@ export function createLeaseRunner<Run>(
         await work();
       } catch (error) {
         const report = isDomainError(error, "database.unavailable") ? logger.debug : logger.warn;
-        report(`${kind.title} could not go on.`, { error });
+        report(`${kind.title} failed.`, { error });
         await pause(Math.min(1, seconds), signal);
       }
       if (isPrompt) await waiter.next(seconds, signal);

@@ -40,6 +40,6 @@ export async function regain(
 }
 
 function onlyDeployed(image: string, because: string, cause?: unknown): DomainError {
-  const message = `The image ${image} is not on the server any more, and ${because}. Deploy again.`;
+  const message = `The image ${image} is no longer on the server, and ${because}. Deploy again.`;
   return new DomainError("deploy.start_failed", message, { cause });
 }

@@ -216,7 +216,7 @@ export function createReconciler(deps: ReconcilerDeps, wakeSignal: WakeSignal): 
       warnings.over(ofProxy(id), "The proxy knows its sites again.", { server: name });
     } catch (error) {
       // Releases are looked after even while their proxy is away.
-      warnings.failed(ofProxy(id), "The proxy could not be told its sites.", { server: name, error });
+      warnings.failed(ofProxy(id), "The proxy did not accept its sites.", { server: name, error });
       const problem = isDomainError(error) ? error.message : "Something failed inside of Berth: its log says what.";
       await noteProxyStatus(deps, adapters.server, adapters.proxy, { problem }).catch(() => undefined);
     }

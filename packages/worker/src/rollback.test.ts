@@ -85,7 +85,7 @@ describe("an earlier build", () => {
     const second = await deployed(application);
     expect(await builds(application)).toEqual([`${second.uuid} runs`]);
     const back = await world.ended(await world.deploy(application, rollbackTo(first)));
-    expect(back).toMatchObject({ status: "failed", error: expect.stringContaining("is not kept any more") });
+    expect(back).toMatchObject({ status: "failed", error: expect.stringContaining("is no longer kept") });
     expect(await world.proxy.request(application.uuid)).toBe(second.uuid);
   });
 

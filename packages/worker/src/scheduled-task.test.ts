@@ -171,7 +171,7 @@ describe("a scheduled task", () => {
     }
     const task = await taskOf(application);
     await run(application, task);
-    const error_details = expect.stringMatching(/^What the variables refer to comes to more than/);
+    const error_details = expect.stringMatching(/^The values that the variables refer to exceed/);
     expect(await ended(task)).toMatchObject({ status: "failed", exit_code: null, error_details });
     expect(world.engine.executed).toEqual([]);
   });

@@ -107,7 +107,7 @@ export function createScheduler(deps: SchedulerDeps): Scheduler {
         await work();
       } catch (error) {
         const report = isDomainError(error, "database.unavailable") ? logger.debug : logger.warn;
-        report("The scheduler could not go on.", { error });
+        report("The scheduler failed and will try again.", { error });
       }
       await pause(seconds(), stopping.signal);
     }

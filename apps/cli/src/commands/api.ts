@@ -56,7 +56,7 @@ const NEW_LINE = 10;
 const METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"];
 
 async function requestOf({ system }: Session, method: string, path: string, options: Options): Promise<RestRequest> {
-  if (!METHODS.includes(method)) throw usage(`${method} is no method. Use one of ${METHODS.join(", ")}.`);
+  if (!METHODS.includes(method)) throw usage(`${method} is not an HTTP method. Use one of ${METHODS.join(", ")}.`);
   const [pathname = "", search = ""] = path.replace(/^\/?(api\/v1\/?)?/, "/").split("?", 2);
   const query = new URLSearchParams(search);
   for (const [key, value] of pairs(options.query)) query.append(key, value);
@@ -87,7 +87,7 @@ async function requestOf({ system }: Session, method: string, path: string, opti
 function pairs(texts: readonly string[] = []): readonly (readonly [string, string])[] {
   return texts.map((text) => {
     const at = text.indexOf("=");
-    if (at < 1) throw usage(`"${text}" is no field. Write it as key=value.`);
+    if (at < 1) throw usage(`"${text}" is not a field. Write it as key=value.`);
     return [text.slice(0, at), text.slice(at + 1)];
   });
 }

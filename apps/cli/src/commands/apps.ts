@@ -27,7 +27,7 @@ async function list(session: Session, options: Options): Promise<void> {
   const all = await api.client.applications.list.query(options.tag === undefined ? {} : { tag: options.tag });
   const applications = await filtered(api, all, options);
   output.show(applications, () => {
-    if (applications.length === 0) output.line("There are no applications. Deploy a folder with: berth deploy");
+    if (applications.length === 0) output.line("No applications yet. Deploy a folder with: berth deploy");
     else
       output.table(
         ["NAME", "STATUS", "URL", "ENVIRONMENT", "UUID"],

@@ -34,7 +34,7 @@ export function define(command: Command, bind: Bind): void {
     .action(bind(list));
   const schedule = command
     .command("schedule")
-    .description("Save a database again and again.")
+    .description("Schedule backups of a database.")
     .argument(...DATABASE)
     .argument("<frequency>", "a cron expression, or a word such as daily");
   addFlags(schedule, FLAGS, "Of the schedule:");
@@ -167,7 +167,7 @@ async function run(session: Session, wanted: string, options: RunOptions): Promi
     return looksAtEnd > 1 ? made : undefined;
   });
   if (ended === undefined) {
-    output.line(`\nIt goes on. How it went: berth backup list ${name}`);
+    output.line(`\nStill running. Check with: berth backup list ${name}`);
     output.line(`Cancel it with: berth backup cancel ${name}`);
     return EXIT.interrupted;
   }
@@ -292,7 +292,7 @@ async function followRestore(
     return found.status === "running" ? undefined : found;
   });
   if (ended === undefined) {
-    output.line(`\nIt goes on. How it went: berth databases restores get ${query.uuid} ${query.restore_uuid}`);
+    output.line(`\nStill running. Check with: berth databases restores get ${query.uuid} ${query.restore_uuid}`);
     output.line(`Cancel it with: berth backup cancel ${query.uuid} ${query.restore_uuid}`);
     return EXIT.interrupted;
   }

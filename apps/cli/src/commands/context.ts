@@ -28,7 +28,7 @@ async function list({ output, system }: Session): Promise<void> {
     const rows = shown.map(({ name, url, is_current }) => [is_current ? "*" : "", cell(name), cell(url)]);
     if (rows.length > 0) output.table(["", "NAME", "URL"], rows);
     if (inUse) output.line(`Commands here talk to ${inUse.url} (from ${inUse.origin}).`);
-    else output.line("There are no connections. Make one with: berth login URL");
+    else output.line("No connections yet. Make one with: berth login URL");
   });
 }
 

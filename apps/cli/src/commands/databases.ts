@@ -37,7 +37,7 @@ export function define(command: Command, bind: Bind): void {
     .command("logs")
     .description("Show what a database printed.")
     .argument(...DATABASE)
-    .option("-f, --follow", "go on with what comes")
+    .option("-f, --follow", "keep printing new lines")
     .option("-n, --lines <count>", "how many of the last lines", positive)
     .action(bind(logs));
   defineLifecycle(command, bind, "database");
@@ -113,8 +113,7 @@ async function list(session: Session): Promise<void> {
   const { client } = await session.connect();
   const all = await client.databases.list.query({});
   output.show(all, () => {
-    if (all.length === 0)
-      return output.line("There are no databases. Create one with: berth db create postgresql NAME");
+    if (all.length === 0) return output.line("No databases yet. Create one with: berth db create postgresql NAME");
     const rows = all.map((database) => [
       cell(database.name),
       statusText(database.status, output.colors),

@@ -32,7 +32,7 @@ async function remove(session: Session, wanted: string, options: Record<string, 
 async function confirm({ system, output }: Session, name: string, takesStorages: boolean): Promise<void> {
   if (!system.stdin.isTTY) throw usage("This deletes an application. Confirm it with --yes.");
   const storages = takesStorages ? " and everything in its storages" : "";
-  output.line(`This deletes ${printable(name)}${storages}. There is no way back.`);
-  const typed = await ask(system, "Type its name to go on: ");
+  output.line(`This deletes ${printable(name)}${storages}. This cannot be undone.`);
+  const typed = await ask(system, "Type its name to confirm: ");
   if (typed !== name) throw new Failure("That is not its name. Nothing was deleted.", { exitCode: EXIT.failed });
 }

@@ -130,7 +130,7 @@ function byKey(error: unknown, data: readonly Variable[]): unknown {
 function split(first: string | undefined, others: readonly string[], options: SetOptions) {
   const all = first === undefined ? [] : [first, ...others];
   const isApp = first !== undefined && !first.includes("=") && (others.length > 0 || options.file !== undefined);
-  if (isApp && isNamed(options)) throw usage(`"${printable(first)}" is no variable. Write it as KEY=VALUE.`);
+  if (isApp && isNamed(options)) throw usage(`"${printable(first)}" is not a variable. Write it as KEY=VALUE.`);
   return isApp ? { wanted: first, texts: others } : { wanted: undefined, texts: all };
 }
 
@@ -144,7 +144,7 @@ interface Variable {
 async function variable({ system }: Session, text: string, mayAsk: boolean): Promise<Variable> {
   const at = text.indexOf("=");
   if (at >= 1) return shaped({ key: text.slice(0, at), value: text.slice(at + 1) });
-  if (at === 0 || !mayAsk) throw usage(`"${printable(text)}" is no variable. Write it as KEY=VALUE.`);
+  if (at === 0 || !mayAsk) throw usage(`"${printable(text)}" is not a variable. Write it as KEY=VALUE.`);
   // A secret need not be typed where a shell keeps its history.
   const value = system.stdin.isTTY
     ? await ask(system, `Value of ${printable(text)}: `, { isSecret: true })

@@ -48,7 +48,7 @@ async function login(session: Session, address: string, { tokenStdin, name }: Op
 
 async function readToken({ system }: Session, isFromInput: boolean): Promise<string> {
   if (!isFromInput && !system.stdin.isTTY) {
-    throw usage("There is no terminal to ask for the token. Send it by standard input with --token-stdin.");
+    throw usage("The token cannot be asked for: standard input is not a terminal. Send it with --token-stdin.");
   }
   const text = isFromInput ? await readInput(system) : await ask(system, "Token: ", { isSecret: true });
   const token = text.trim();

@@ -17,7 +17,7 @@ interface Options {
 export function define(command: Command, bind: Bind): void {
   command
     .argument("[app]", "name or uuid; default: the application of this folder")
-    .option("-f, --follow", "go on with what comes")
+    .option("-f, --follow", "keep printing new lines")
     .option("-n, --lines <count>", "how many of the last lines", positive)
     .option("--deployment <uuid>", "the log of this deployment instead of the application's")
     .action(bind(logs));

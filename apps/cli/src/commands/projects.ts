@@ -20,7 +20,7 @@ async function list(session: Session): Promise<void> {
   const { client } = await session.connect();
   const projects = await client.projects.list.query({});
   output.show(projects, () => {
-    if (projects.length === 0) output.line("There are no projects. Create one with: berth projects create NAME");
+    if (projects.length === 0) output.line("No projects yet. Create one with: berth projects create NAME");
     else
       output.table(
         ["NAME", "UUID", "DESCRIPTION"],

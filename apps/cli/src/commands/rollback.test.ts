@@ -31,7 +31,7 @@ describe("a rollback", () => {
 
   test.each([
     ["bbb", "2 of what is kept begin with bbb. Name one by its deployment."],
-    ["x", "Nothing that is kept is called x."],
+    ["x", "No kept release is named x."],
   ])("to %s says what is wrong", (wanted, message) => {
     expect(() => chosenImage(IMAGES, wanted, "app")).toThrow(message);
   });

@@ -75,7 +75,7 @@ export function chosenImage(images: readonly RollbackImage[], wanted: string | u
   const found = tagged.filter(({ tag, deployment_uuid }) => deployment_uuid === wanted || tag.startsWith(wanted));
   const [only, ...others] = found;
   if (only !== undefined && others.length === 0) return only;
-  if (only === undefined) throw usage(`Nothing that is kept is called ${printable(wanted)}.`, details);
+  if (only === undefined) throw usage(`No kept release is named ${printable(wanted)}.`, details);
   throw usage(`${found.length} of what is kept begin with ${printable(wanted)}. Name one by its deployment.`, details);
 }
 

@@ -43,7 +43,7 @@ export function define(command: Command, bind: Bind): void {
   of(command.command("logs").description("Show what an execution printed."))
     .argument("<task>", "name or uuid")
     .argument("[execution]", "its uuid; default: the newest")
-    .option("-f, --follow", "go on until it has ended")
+    .option("-f, --follow", "keep printing until it has ended")
     .action(bind(logs));
 }
 
@@ -73,7 +73,7 @@ async function list(session: Session, options: Options): Promise<void> {
   const { uuid, tasks } = await tasksOf(session, options);
   const all = await tasks.list.query({ uuid });
   output.show(all, () => {
-    if (all.length === 0) return output.line("There are no scheduled tasks.");
+    if (all.length === 0) return output.line("No scheduled tasks yet.");
     const isOfService = options.service !== undefined;
     const rows = all.map((task) => [
       cell(task.name),
@@ -123,7 +123,7 @@ async function executions(session: Session, wanted: string, options: Options): P
       statusText(one, output),
       ago(one.started_at, now),
       one.duration === null ? "-" : duration(Number(one.duration) * 1000),
-      one.due_at === null ? "by hand" : "by the clock",
+      one.due_at === null ? "by hand" : "on a schedule",
       cell(one.error_details),
       one.uuid,
     ]);

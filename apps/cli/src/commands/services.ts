@@ -55,7 +55,7 @@ export function define(command: Command, bind: Bind): void {
     .description("Show what a container of a service printed.")
     .argument("<service>", "name or uuid")
     .argument("[container]", "default: the first that takes requests")
-    .option("-f, --follow", "go on with what comes")
+    .option("-f, --follow", "keep printing new lines")
     .option("-n, --lines <count>", "how many of the last lines", positive)
     .action(bind(logs));
   defineLifecycle(command, bind, "service");
@@ -75,7 +75,7 @@ async function list(session: Session): Promise<void> {
   const { client } = await session.connect();
   const all = await client.services.list.query({});
   output.show(all, () => {
-    if (all.length === 0) return output.line("There are no services. Create one with: berth service create TYPE");
+    if (all.length === 0) return output.line("No services yet. Create one with: berth service create TYPE");
     const rows = all.map((service) => [
       cell(service.name),
       statusText(service.status, output.colors),
@@ -108,7 +108,7 @@ function withNearTypes(error: unknown, type: string): unknown {
   const similar = problemIn(error)?.similar_service_types;
   if (similar === undefined) return error;
   const [best] = similar;
-  return usage(`There is no one-click service ${printable(type)}.${best ? ` Did you mean ${printable(best)}?` : ""}`, [
+  return usage(`No one-click service is named ${printable(type)}.${best ? ` Did you mean ${printable(best)}?` : ""}`, [
     ...similar.map((each) => printable(each)),
     "All of them: berth services templates, or berth services templates --search WORD",
   ]);

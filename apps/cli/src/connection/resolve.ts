@@ -30,7 +30,7 @@ export async function resolveConnection(place: Place, contextName: string | unde
   }
   const local = await localServer(place);
   if (local) return local;
-  throw new Failure("There is no server to talk to yet.", {
+  throw new Failure("No server is configured yet.", {
     details: [
       "Log in with: berth login URL",
       "Or set BERTH_URL and BERTH_TOKEN, or start a server on this machine with: npm start",
@@ -42,7 +42,7 @@ export function contextNamed(contexts: Readonly<Record<string, Context>>, name: 
   const context = Object.hasOwn(contexts, name) ? contexts[name] : undefined;
   if (context) return context;
   const names = Object.keys(contexts);
-  throw new Failure(`There is no context ${name}.`, {
+  throw new Failure(`No connection is named ${name}.`, {
     exitCode: EXIT.usage,
     details: [names.length > 0 ? `There are: ${names.join(", ")}` : "Make one with: berth login URL"],
   });
@@ -59,7 +59,7 @@ async function environmentConnection(
   if (BERTH_TOKEN) return { url, token: BERTH_TOKEN, origin: "BERTH_URL and BERTH_TOKEN" };
   const known = Object.values(contexts).find((context) => context.url === url) ?? (await localServer(place));
   if (known?.url === url) return { url, token: known.token, origin: "BERTH_URL" };
-  throw new Failure(`BERTH_URL is set, but there is no token for ${url}.`, {
+  throw new Failure(`BERTH_URL is set, but no token is saved for ${url}.`, {
     details: ["Set BERTH_TOKEN too, or log in with: berth login URL"],
   });
 }

@@ -21,7 +21,7 @@ export async function deployFolder(system: System, named: string | undefined): P
   const path = isOwn ? found.folder : start;
   // Everything a person has is hardly an application; and the server keeps its own data in ~/.berth.
   if (path === dirname(path) || path === (await realpath(system.homeFolder).catch(() => undefined))) {
-    throw usage(`${path} is no application's folder. Name the folder: berth deploy FOLDER`);
+    throw usage(`${path} is not the folder of an application. Name the folder: berth deploy FOLDER`);
   }
   return { path, links: isOwn ? found.links : [] };
 }
@@ -29,7 +29,7 @@ export async function deployFolder(system: System, named: string | undefined): P
 async function existingFolder(path: string): Promise<string> {
   const stats = await stat(path).catch(() => undefined);
   if (stats?.isDirectory()) return realpath(path);
-  throw usage(`${path} is no folder. An application that exists is deployed by its name: berth deploy --app NAME`);
+  throw usage(`${path} is not a folder. To deploy an existing application: berth deploy --app NAME`);
 }
 
 /**

@@ -40,7 +40,7 @@ describe("the server of something new", () => {
   });
 
   test("has Docker, or that is said", () => {
-    expect(chosen([LOCALHOST], "database")).toBe("There is no server with Docker, which a database needs.");
-    expect(chosen([LOCALHOST], "image")).toBe("There is no server with Docker, which an image needs.");
+    expect(chosen([LOCALHOST], "database")).toBe("No server with Docker was found, and a database needs one.");
+    expect(chosen([LOCALHOST], "image")).toBe("No server with Docker was found, and an image needs one.");
   });
 });

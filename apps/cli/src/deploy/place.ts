@@ -58,7 +58,7 @@ export function chooseServer<T extends ServerFacts>(
   }
   const withDocker = usable.filter(({ engine }) => engine === "docker");
   if (withDocker.length > 0) return chosen("server", withDocker, undefined, undefined);
-  throw new Failure(`There is no server with Docker, which ${kind === "image" ? "an" : "a"} ${kind} needs.`, {
+  throw new Failure(`No server with Docker was found, and ${kind === "image" ? "an" : "a"} ${kind} needs one.`, {
     details: [
       "Docker on this machine: install it and start Berth again.",
       "Another machine: berth servers create --help",
@@ -86,5 +86,5 @@ function chosen<T extends { readonly uuid: string; readonly name: string }>(
 const HOW_TO_CREATE = {
   project: "Create one with: berth projects create NAME",
   environment: "Create one with: berth api POST /projects/PROJECT/environments -f name=production",
-  server: "A server is added by whoever runs Berth.",
+  server: "Ask the operator of this Berth to add a server.",
 } as const;

@@ -41,7 +41,7 @@ export async function followDeployment({ client }: Api, session: Session, uuid: 
 }
 
 const goesOn = (uuid: string) =>
-  `The deployment goes on.\n  Cancel it:        berth cancel ${uuid}\n  Follow it again:  berth logs --deployment ${uuid} -f`;
+  `The deployment continues.\n  Cancel it:        berth cancel ${uuid}\n  Follow it again:  berth logs --deployment ${uuid} -f`;
 
 function result(state: FollowState, { output }: Session, uuid: string): ExitCode {
   const { colors } = output;

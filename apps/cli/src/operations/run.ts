@@ -45,7 +45,7 @@ async function confirm(
 ): Promise<void> {
   const name = parameters.at(-1) ?? "";
   if (!system.stdin.isTTY) throw usage(`${operation.summary}: confirm it with --yes.`);
-  output.line(`${operation.summary}: ${printable(name)}. There is no way back.`);
+  output.line(`${operation.summary}: ${printable(name)}. This cannot be undone.`);
   const typed = await ask(system, "Go on? [y/N] ");
   if (!/^y(es)?$/i.test(typed)) throw new Failure("Nothing was done.");
 }

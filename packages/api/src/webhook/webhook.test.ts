@@ -375,7 +375,7 @@ describe.each(PROVIDERS)("a pull request at %s", (provider) => {
   test("that is closed without a preview changes nothing", async () => {
     await made(provider, previews);
     const { json } = await pullRequest(provider, { action: "close" });
-    expect(json).toMatchObject([{ status: "skipped", message: "There is no preview deployment to close." }]);
+    expect(json).toMatchObject([{ status: "skipped", message: "No preview deployment to close." }]);
   });
 
   test("whose commit is deployed is not deployed again for a new title, but for a new commit", async () => {

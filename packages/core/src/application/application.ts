@@ -154,7 +154,7 @@ export const ApplicationSettings = z.object({
     .min(0)
     .max(1000)
     .default(10)
-    .describe("Restarts in a row after which it is stopped; 0 is no limit."),
+    .describe("Consecutive restarts after which it is stopped; 0 means no limit."),
 });
 export type ApplicationSettings = z.infer<typeof ApplicationSettings>;
 

@@ -102,7 +102,7 @@ export function previewTemplateProblems(template: string): readonly string[] {
   const isHost = host !== undefined && "claim" in parseDomainUrl(`http://${host}`);
   if (!isHost) return ["Must give a host name when {{pr_id}}, {{domain}} and {{random}} are filled in."];
   if (filled(template, { ...sample, pr_id: "2", random: "e5f6g7h8" }) !== host) return [];
-  return ["Must hold {{pr_id}} or {{random}}: every pull request needs a host of its own."];
+  return ["Must contain {{pr_id}} or {{random}}, since each pull request needs its own host."];
 }
 
 function filled(template: string, values: Readonly<Record<string, string>>): string | undefined {

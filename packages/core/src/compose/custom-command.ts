@@ -198,7 +198,7 @@ function readOptions(
 function refused(own: string, foreign: string, options: Readonly<Record<string, Option>>) {
   const shown = foreign.slice(0, 200).replace(/\p{C}/gu, "?");
   const allowed = Object.keys(options).join(", ");
-  const problem = `Berth runs ${own} by itself and cannot obey ${shown}. Leave the field empty, or use only ${allowed}.`;
+  const problem = `Berth runs ${own} itself and does not support ${shown}. Leave the field empty, or use only ${allowed}.`;
   return { problem };
 }
 

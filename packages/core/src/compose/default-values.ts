@@ -38,4 +38,4 @@ export function readDefaults(variables: readonly Pick<ComposeVariable, "key" | "
 
 const CHAIN_MAX = 20;
 const STEPS_MAX = 20_000; // A text has at most a thousand variables, each behind a chain of others.
-const TOO_MANY = `The defaults of the compose file's variables name each other so often that they come to more than ${STEPS_MAX} values. Name each of them less often.`;
+const TOO_MANY = `The defaults of the compose file's variables refer to each other too often: they exceed ${STEPS_MAX} values. Use fewer references.`;

@@ -71,7 +71,7 @@ export const COMPOSE_KEYS = {
     privileged: { warning: "Builds get no rights beyond the usual ones." },
     provenance: { warning: "No attestation is kept with the image." },
     sbom: { warning: "No attestation is kept with the image." },
-    tags: { warning: "The image has the name that Berth gives it, and no other." },
+    tags: { warning: "Berth names the image itself. Remove this key." },
   },
   deploy: {
     ...each("obeyed", "replicas"),
@@ -122,7 +122,7 @@ export function composeKeyProblems(document: Document): readonly string[] {
     return Object.entries(value).flatMap(([key, said]) => {
       if (key.startsWith("x-") || said == null) return [];
       const where = path === "" ? shown(key) : `${path}.${shown(key)}`;
-      if (!Object.hasOwn(known, key)) return [`${where}: There is no such key${meant(key, Object.keys(known))}.`];
+      if (!Object.hasOwn(known, key)) return [`${where}: Unknown key${meant(key, Object.keys(known))}.`];
       const problem = known[key] === "refused" ? REFUSED[key] : undefined;
       return problem === undefined || said === false ? [] : [`${where}: ${problem}`];
     });

@@ -62,7 +62,7 @@ describe("several compose files as one", () => {
     [["services: {}", "- a"], "1.yaml: Must be a map"],
     [["services: { a: { image: a } }", "services: []"], "1.yaml: services is of another form"],
     [["services: { a: { ports: [1] } }", "services: { a: { ports: { x: 1 } } }"], "1.yaml: services.a.ports is of"],
-    [[`x: &a ${"a".repeat(40_000)}\ny: [${"*a,".repeat(40)}]`], "Together they come to more than"],
+    [[`x: &a ${"a".repeat(40_000)}\ny: [${"*a,".repeat(40)}]`], "Together they exceed"],
   ])("that cannot be put together are refused with the file: %#", (texts, problem) => {
     expect(merge(...texts)).toEqual({ problems: [expect.stringContaining(problem)] });
   });

@@ -31,8 +31,7 @@ export function mergeCompose(
       throw refusal;
     }
     // What aliases stand for may be long, and is there each time from now on.
-    if (lengthOf(whole) > LENGTH_MAX)
-      return { problems: [`Together they come to more than ${LENGTH_MAX} characters.`] };
+    if (lengthOf(whole) > LENGTH_MAX) return { problems: [`Together they exceed ${LENGTH_MAX} characters.`] };
   }
   return { text: JSON.stringify(whole) };
 }

@@ -71,7 +71,7 @@ export function boundedLength(): (text: string) => string {
   return (text) => {
     length += text.length;
     if (length <= INTERPOLATED_LENGTH_MAX) return text;
-    const sentence = `The compose file comes to more than ${INTERPOLATED_LENGTH_MAX} characters with the values of its variables. Shorten them.`;
+    const sentence = `The compose file exceeds ${INTERPOLATED_LENGTH_MAX} characters after its variables are filled in. Shorten their values.`;
     throw new DomainError("deploy.start_failed", sentence);
   };
 }

@@ -132,9 +132,9 @@ function aliasOf(node: { readonly source: string }, reading: Reading): unknown {
 function grow(reading: Reading, by: number, length: number): void {
   reading.size += by;
   reading.length += length;
-  if (reading.size > EXPANDED_MAX) throw new Problem(`Comes to more than ${EXPANDED_MAX} values with its aliases.`);
+  if (reading.size > EXPANDED_MAX) throw new Problem(`Exceeds ${EXPANDED_MAX} values after aliases are expanded.`);
   if (reading.length > EXPANDED_LENGTH_MAX)
-    throw new Problem(`Comes to more than ${EXPANDED_LENGTH_MAX} characters with its aliases.`);
+    throw new Problem(`Exceeds ${EXPANDED_LENGTH_MAX} characters after aliases are expanded.`);
 }
 
 function listOf(items: readonly unknown[], reading: Reading, depth: number): unknown[] {

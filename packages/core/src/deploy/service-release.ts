@@ -76,7 +76,7 @@ export function composeNames(artifact: Artifact): readonly string[] | undefined 
 
 /** @throws DomainError `deploy.start_failed` */
 export function composeOf(artifact: Artifact): Compose {
-  if (artifact.type !== "stack") throw new DomainError("internal.error", "What was built is no stack.");
+  if (artifact.type !== "stack") throw new DomainError("internal.error", "The build is not a stack.");
   const compose = parseCompose(artifact.compose);
   if (!("problems" in compose)) return compose;
   const sentence = `The compose file cannot be started: ${compose.problems.join(" ")}`;

@@ -29,7 +29,9 @@ const SETTABLE = {
   is_preview: flag("Belongs to preview deployments."),
   is_literal: flag("Shown between single quotes in real_value."),
   is_multiline: flag("Has several lines."),
-  is_shown_once: flag("Never shown again, not even to those who may read secrets. Unset with a new value only."),
+  is_shown_once: flag(
+    "Never shown again, not even with `read:sensitive`. Can be turned off only together with a new value.",
+  ),
   is_runtime: flag("Given to the running application. Default true."),
   is_buildtime: flag("Given to the build. Default true."),
   comment: lenient(z.string().max(256, "At most 256 characters.").nullable()).optional().describe("For people."),

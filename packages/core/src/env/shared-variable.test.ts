@@ -71,7 +71,7 @@ describe("variables that refer to shared ones", () => {
     const [one] = resolveEnvs([env("A", "{{team.A}}".repeat(13_000))], long).envs;
     expect(one?.value?.length).toBeLessThan(400_000);
     const some = Array.from({ length: 200 }, (_, n) => env(`A${n}`, "{{team.A}}"));
-    const sentence = "What the variables refer to comes to more than 16777216 characters.";
+    const sentence = "The values that the variables refer to exceed 16777216 characters.";
     expect(() => resolveEnvs(some, long)).toThrow(sentence);
     const shared = { team: new Map([["A", "x".repeat(131_000)]]) };
     const views = envViews(some, { maySeeSecrets: true, shared, version: "" });

@@ -146,5 +146,5 @@ const lengthOf = (value: string | null | undefined): number => value?.length ?? 
 const tooMuch = () =>
   new DomainError(
     "deploy.start_failed",
-    `What the variables refer to comes to more than ${ADDED_LENGTH_MAX} characters. Refer to less, or mount a file, then deploy again.`,
+    `The values that the variables refer to exceed ${ADDED_LENGTH_MAX} characters. Use fewer references, or mount a file, then deploy again.`,
   );

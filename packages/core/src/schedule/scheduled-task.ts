@@ -65,7 +65,7 @@ export const ScheduledTask = z
     created_at: Timestamp,
     updated_at: Timestamp,
   })
-  .meta({ id: "ScheduledTask", description: "A command that an application or a service runs again and again." });
+  .meta({ id: "ScheduledTask", description: "A command that an application or a service runs on a schedule." });
 export type ScheduledTask = z.infer<typeof ScheduledTask>;
 
 export const ScheduledTaskExecution = z

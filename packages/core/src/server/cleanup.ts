@@ -45,7 +45,7 @@ export const CleanupOperation = z
     name: z.string().nullable(),
     resource_uuid: z.string().nullable().describe("What it was made for."),
     size_bytes: z.int().nullable().describe("What it takes up, as the engine says; parts may be shared."),
-    reason: z.string().describe("Why it is not needed any more."),
+    reason: z.string().describe("Why it is no longer needed."),
   })
   .meta({ id: "CleanupOperation", description: "Something that a cleanup removes from a server." });
 export type CleanupOperation = z.infer<typeof CleanupOperation>;
@@ -82,7 +82,7 @@ function isOwn({ type, instance, resourceUuid }: SeenObject, recorded: CleanupRe
 type Reason = (object: SeenObject, recorded: CleanupRecord, settings: CleanupSettings) => string | undefined;
 
 const ofDeployment: Reason = ({ deploymentUuid }, { deployments }) =>
-  deploymentUuid === null || deployments.has(deploymentUuid) ? undefined : "No deployment needs it any more.";
+  deploymentUuid === null || deployments.has(deploymentUuid) ? undefined : "No deployment uses it.";
 
 const REASONS: Readonly<Record<CleanupObjectType, Reason>> = {
   // A stopped one of a resource that is there may be wanted again.

@@ -66,7 +66,7 @@ export const Job = z
     finished_at: Timestamp.nullable(),
     updated_at: Timestamp,
   })
-  .meta({ id: "Job", description: "Work that goes on after its request was answered." });
+  .meta({ id: "Job", description: "Work that continues after its request was answered." });
 export type Job = z.infer<typeof Job>;
 
 export const jobView = (job: JobRecord): Job => ({

@@ -36,7 +36,7 @@ export const ServiceChanges = z
               reason: z.string(),
             }),
           )
-          .describe("Those that nothing changes go on as they are."),
+          .describe("Unchanged containers keep running."),
       })
       .describe("How the containers that run are replaced by the next deployment."),
     warnings: z
@@ -46,7 +46,7 @@ export const ServiceChanges = z
       ),
     needs_deployment: z
       .boolean()
-      .describe("What runs goes on as it is until the next deployment. URLs lead to their containers at once."),
+      .describe("Running containers stay as they are until the next deployment. URLs take effect at once."),
   })
   .meta({ id: "ServiceChanges", description: "What a change of a service changes." });
 export type ServiceChanges = z.infer<typeof ServiceChanges>;

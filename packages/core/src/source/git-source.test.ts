@@ -192,7 +192,7 @@ describe("parseGitRef", () => {
     ],
     ...["a/.b", "a.lock", "a.lock/b", "a.", "a@{1}", "a\nb", "a\0b", "refs/", "refs/x", "x".repeat(300)],
   ])("refuses %j", (branch) => {
-    expect(problemOf(() => parseGitRef(branch))).toContain("is no name of a branch");
+    expect(problemOf(() => parseGitRef(branch))).toContain("is not a branch name");
   });
 });
 
@@ -212,7 +212,7 @@ describe("parseGitRevision", () => {
   test.each(["--all", "-n1", "HEAD~1", "HEAD^{tree}", "a..b", ":/text", "@{-1}", "a b", "main:file", "$(x)\n"])(
     "refuses %j",
     (text) => {
-      expect(problemOf(() => parseGitRevision(text))).toContain("is no commit");
+      expect(problemOf(() => parseGitRevision(text))).toContain("is not a commit");
     },
   );
 });

@@ -69,7 +69,7 @@ export function parseGitRef(text: string): string | null {
   if (text === "" || text === "HEAD") return null;
   const ref = text.startsWith("refs/") ? text : `refs/heads/${text}`;
   if (isRefName(ref) && ref.split("/").length >= 3 && !text.startsWith("-")) return ref;
-  throw new DomainError("source.invalid", `${shown(text)} is no name of a branch. Set git_branch to one, like main.`);
+  throw new DomainError("source.invalid", `${shown(text)} is not a branch name. Set git_branch to one, such as main.`);
 }
 
 /** Which commit of the branch: its tip, an object id (full or shortened), or a tag. */
@@ -88,7 +88,7 @@ export function parseGitRevision(text: string): GitRevision {
   if (isRefName(ref) && !text.startsWith("-")) return { type: "tag", ref };
   throw new DomainError(
     "source.invalid",
-    `${shown(text)} is no commit. Set git_commit_sha to a commit's id, a tag or HEAD.`,
+    `${shown(text)} is not a commit. Set git_commit_sha to a commit id, a tag or HEAD.`,
   );
 }
 
@@ -168,7 +168,7 @@ function checkHost(name: string): string {
 }
 
 function checkLogin(username: string): void {
-  if (!/^[A-Za-z0-9_][A-Za-z0-9._-]*$/.test(username)) throw badUrl("has a login that is no ssh login");
+  if (!/^[A-Za-z0-9_][A-Za-z0-9._-]*$/.test(username)) throw badUrl("has a login that is not an SSH user");
 }
 
 function checkPath(path: string): void {

@@ -20,7 +20,7 @@ const Organization = lenient(
   z
     .string()
     .max(255, "At most 255 characters.")
-    .regex(/^[^\s/?#]+$/, "Must be the name as it stands in GitHub's URLs.")
+    .regex(/^[^\s/?#]+$/, "Must be the name as it appears in GitHub URLs.")
     .nullable(),
 );
 const filled = z.string().min(1, "This field is required.");

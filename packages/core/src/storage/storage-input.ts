@@ -85,7 +85,9 @@ export const ContainerStorageCreate = z.strictObject({
 export const StorageUpdate = z
   .strictObject({
     uuid: z.string().optional().describe("The storage's identifier."),
-    id: lenient(z.int()).optional().describe("Its number, for clients that know no uuid. Used without `uuid` only."),
+    id: lenient(z.int())
+      .optional()
+      .describe("Its number, for clients that do not know the uuid. Ignored when `uuid` is given."),
     type: StorageType.optional().describe("Must be the storage's own."),
     name: lenient(storageName(NAME_LENGTH_MAX).nullable())
       .optional()

@@ -36,7 +36,7 @@ export const User = z
     created_at: Timestamp.nullable(),
     updated_at: Timestamp.nullable(),
   })
-  .meta({ id: "User", description: "Someone who may act for a team, by tokens." });
+  .meta({ id: "User", description: "A member of a team, who acts through tokens." });
 export type User = z.infer<typeof User>;
 
 export const userView = (member: MemberRecord): User => ({

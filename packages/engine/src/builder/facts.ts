@@ -18,7 +18,7 @@ export async function folderInside(root: string, path: string, field: string): P
   const found = isWithin(outer, wanted) && !path.includes("\0") ? await realFolder(wanted) : "outside";
   if (found === undefined) {
     const names = await readdir(outer);
-    const message = `The ${field} ${path} is no folder of the source, which holds ${listNames(names)}. Correct it.`;
+    const message = `The ${field} ${path} is not a folder of the source, which contains ${listNames(names)}. Correct it.`;
     throw new DomainError("deploy.build_failed", message);
   }
   if (found === "outside" || !isWithin(outer, found)) {

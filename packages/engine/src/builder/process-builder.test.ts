@@ -146,7 +146,7 @@ describe("a static site", () => {
         "The folder holds a.txt. Set publish_directory to the folder with the built files.",
     );
     expect(await bench.refusal({ files: { "a.txt": "" }, config: { publish_directory: "/dist" } })).toBe(
-      "deploy.build_failed The publish_directory /dist is no folder after the build. There is a.txt. Correct it.",
+      "deploy.build_failed The publish_directory /dist is not a folder after the build. The release contains a.txt. Correct it.",
     );
   });
 });

@@ -213,7 +213,7 @@ describe("folders that a user names", () => {
 
   test("that are missing are named, with what is there", async () => {
     expect(await bench.refusal({ files: { "index.html": "", "a.txt": "" }, config: { base_directory: "/app" } })).toBe(
-      "deploy.build_failed The base_directory /app is no folder of the source, which holds a.txt, index.html. Correct it.",
+      "deploy.build_failed The base_directory /app is not a folder of the source, which contains a.txt, index.html. Correct it.",
     );
   });
 

@@ -40,7 +40,7 @@ async function insideRelease(release: string, path: string, asked: string, folde
     return await folderInside(release, path, "publish_directory");
   } catch (cause) {
     if (!(cause instanceof DomainError) || cause.message.includes("leads out of")) throw cause;
-    const message = `The publish_directory ${asked} is no folder after the build. There is ${listNames(await namesIn(release, folder))}. Correct it.`;
+    const message = `The publish_directory ${asked} is not a folder after the build. The release contains ${listNames(await namesIn(release, folder))}. Correct it.`;
     throw new DomainError("deploy.build_failed", message, { cause });
   }
 }

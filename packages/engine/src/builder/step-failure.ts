@@ -63,7 +63,7 @@ const HINTS: readonly Hint[] = [
     exitCodes: [127],
     hint: "A program of this name is not installed: check the spelling, or add it to the dependencies.",
   },
-  { exitCodes: [126], hint: "The file may not be executed: give it execute permission (git update-index --chmod=+x)." },
+  { exitCodes: [126], hint: "The file is not executable. Make it so with: git update-index --chmod=+x" },
 ];
 
 const SHOWN_LENGTH_MAX = 120;

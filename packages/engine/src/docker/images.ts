@@ -63,7 +63,7 @@ type Place = Pick<DockerImagesOptions, "docker" | "server">;
 async function require(images: EngineImages, server: string, image: string): Promise<EngineImage> {
   const found = await images.find(image);
   if (found !== undefined) return found;
-  throw new DomainError("engine.failed", `The image ${image} was brought to ${server}, but is not there.`);
+  throw new DomainError("engine.failed", `The image ${image} was copied to ${server}, but is missing there.`);
 }
 
 /** The engine knows a layer by all that lie below it: the longest common beginning of all its images counts. */

@@ -13,7 +13,10 @@ export async function ownersOf(
   const odd = objects.find(({ name }) => !NAME.test(name));
   if (odd !== undefined) {
     const shown = odd.name.slice(0, 100).replace(/\p{C}/gu, "?");
-    throw new DomainError("deploy.start_failed", `${shown} is no name of a ${odd.type}. Correct the compose file.`);
+    throw new DomainError(
+      "deploy.start_failed",
+      `${shown} is not a valid name of a ${odd.type}. Correct the compose file.`,
+    );
   }
   return await Promise.all(
     objects.map(async ({ type, name }) => {

@@ -291,7 +291,7 @@ describeDocker("a container of a release", IMAGES, (fixture) => {
     const gone = specOf({ type: "image", image: `nobody/${uuid()}:1` });
     await expect(engine.start(gone, io())).rejects.toMatchObject({
       code: "deploy.start_failed",
-      message: expect.stringContaining("is not on the server any more. Deploy again."),
+      message: expect.stringContaining("is no longer on the server. Deploy again."),
     });
     const run = readRunOptions("--entrypoint /no/such/program --init=false").options;
     const odd = await spec({ container: container({ run }) });

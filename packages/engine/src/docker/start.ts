@@ -159,7 +159,7 @@ function startFailed(cause: unknown): unknown {
 export function explain(cause: Error): string {
   const reason = reasonOf(cause);
   const [, image] = /No such image: (\S+)/.exec(reason) ?? [];
-  if (image !== undefined) return `the image ${image} is not on the server any more. Deploy again.`;
+  if (image !== undefined) return `the image ${image} is no longer on the server. Deploy again.`;
   const [, port] = /Bind for \S*:(\d+) failed: port is already allocated/.exec(reason) ?? [];
   if (port !== undefined) return `port ${port} of the server is taken. Choose another one in ports_mappings.`;
   const [, program] = /exec: "([^"]*)": (?:executable file not found|stat )/.exec(reason) ?? [];

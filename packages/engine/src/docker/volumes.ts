@@ -49,7 +49,7 @@ export async function ensureVolumes(
 /** What a compose text calls a volume becomes part of its name, and of the path that the engine is asked at. */
 function requireName(uuid: string, name: string): void {
   if (VOLUME_NAME.test(volumeName(uuid))) return;
-  throw startFailed(`${name} is no name of a volume: one has letters, digits, "_", "." and "-" only.`);
+  throw startFailed(`${name} is not a volume name: it may contain letters, digits, "_", "." and "-" only.`);
 }
 
 /** As the engine has it. */

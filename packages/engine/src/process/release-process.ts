@@ -131,5 +131,5 @@ export async function folderOf(host: ReleaseHost, spec: ReleaseSpec): Promise<Fo
     if (!(cause instanceof Error && "code" in cause)) throw cause;
   });
   if (found?.isDirectory() === true) return artifact;
-  throw new DomainError("deploy.start_failed", "The folder that was built is not there any more. Deploy again.");
+  throw new DomainError("deploy.start_failed", "The built folder no longer exists. Deploy again.");
 }

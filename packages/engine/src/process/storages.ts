@@ -60,7 +60,7 @@ function placeIn(top: string, mountedTop: string, mount: StorageMount): Place | 
 }
 
 async function requireFolder(mount: StorageMount, folder: string, user: HostUser | undefined): Promise<void> {
-  const reason = `the server's folder ${folder} is not there, or closed to the application's user`;
+  const reason = `the server's folder ${folder} does not exist, or the application's user may not enter it`;
   await runAs(user, mount, ["test", "-x", `${folder}/.`], reason);
 }
 
@@ -105,7 +105,7 @@ async function refuseLinks(mount: StorageMount, top: string, folder: string): Pr
     current = join(current, segment);
     const kind = await kindOf(current);
     if (kind === "none") return;
-    if (kind !== "folder") throw failed(mount, "a link or file of the application stands on the way to it");
+    if (kind !== "folder") throw failed(mount, "a link or file of the application is in its path");
   }
 }
 

@@ -63,12 +63,16 @@ describe("an archive is refused", () => {
     ["a file over a link", [link("a", "b"), file("a")], "a file and a symbolic link at once"],
     ["a hard link to what is elsewhere", [hard("a", "/etc/passwd")], "absolute path"],
     ["a hard link to a parent", [hard("a", "../x")], "has .. in its path"],
-    ["a hard link to nothing", [hard("a", "b")], "hard link to what is no file"],
-    ["a hard link to a symbolic link", [link("b", "c"), hard("a", "b")], "hard link to what is no file"],
+    ["a hard link to nothing", [hard("a", "b")], "hard link whose target is not in the archive"],
+    [
+      "a hard link to a symbolic link",
+      [link("b", "c"), hard("a", "b")],
+      "hard link whose target is not in the archive",
+    ],
     [
       "a hard link to a file that became a link",
       [file("b"), link("b", "c"), hard("a", "b")],
-      "hard link to what is no file",
+      "hard link whose target is not in the archive",
     ],
     [
       "a device",

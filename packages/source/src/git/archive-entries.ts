@@ -112,7 +112,7 @@ export function entryChecker(limits: ArchiveLimits): EntryChecker {
       // Its target must be a file of this archive that came before: nothing else can be linked to.
       const target = partsOf(linkpath ?? "").join("/");
       const file = files.get(target);
-      if (file === undefined) throw bad(path, "is a hard link to what is no file of the archive");
+      if (file === undefined) throw bad(path, "is a hard link whose target is not in the archive");
       files.set(name, file);
       return;
     }

@@ -62,7 +62,7 @@ describe("checkout over http", () => {
     );
     expect(await ask(`${open.url}/nope`)).toEqual({
       code: "source.not_found",
-      message: `There is no repository at ${open.url}/nope. Check the address and who may read it.`,
+      message: `No repository found at ${open.url}/nope. Check the address and its permissions.`,
     });
   });
 

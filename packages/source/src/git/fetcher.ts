@@ -210,7 +210,8 @@ async function checkFileProtocol(options: SourceFetcherOptions, url: GitUrl): Pr
   }
   const path = decodeURIComponent(url.path);
   const real = await realpath(path).catch(() => undefined);
-  if (real === undefined) throw new DomainError("source.not_found", `There is no folder ${path}. Check the address.`);
+  if (real === undefined)
+    throw new DomainError("source.not_found", `Folder ${path} does not exist. Check the address.`);
   for (const folder of [options.folder, ...(options.privateFolders ?? [])]) {
     const own = await realpath(folder).catch(() => folder);
     const way = relative(own, real);

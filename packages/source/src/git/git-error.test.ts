@@ -21,7 +21,7 @@ describe("what git says is told as", () => {
     ["fatal: unable to access 'https://git.example/': The requested URL returned error: 403", "source.unauthorized"],
     [
       "remote: Repository not found.\nfatal: repository 'https://git.example/team/app.git/' not found",
-      "source.not_found There is no repository at https://git.example/team/app.git.",
+      "source.not_found No repository found at https://git.example/team/app.git.",
     ],
     [
       "fatal: couldn't find remote ref refs/pull/7/head",

@@ -89,7 +89,7 @@ const RULES: readonly Rule[] = [
     pattern:
       /repository .* not found|Repository not found|does not appear to be a git repository|access denied or repository not exported|returned error: (404|410)|project you were looking for could not be found/i,
     code: "source.not_found",
-    say: ({ url }) => `There is no repository at ${shown(url)}. Check the address and who may read it.`,
+    say: ({ url }) => `No repository found at ${shown(url)}. Check the address and its permissions.`,
   },
   {
     pattern: MISSING_REF,

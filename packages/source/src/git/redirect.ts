@@ -20,7 +20,7 @@ export async function redirectTarget(url: GitUrl, http: GuardedHttp): Promise<Gi
   if (target === undefined || !target.endsWith(SUFFIX)) {
     throw new DomainError(
       "source.not_found",
-      `${url.host} sends ${formatGitUrl(url)} to a place that is no repository. Check the address.`,
+      `${url.host} sends ${formatGitUrl(url)} to an address that is not a repository. Check the address.`,
     );
   }
   const next = parseGitUrl(target.slice(0, -SUFFIX.length));

@@ -88,7 +88,7 @@ describe("an upload", () => {
       expect((await checkout("HEAD")).commit).toBe(commit);
     }
     expect(uploads().sort()).toEqual(["latest", ...all.slice(2).map((commit) => `${commit}.tar`)].sort());
-    expect(await codeOf(checkout(all[0] ?? ""))).toContain("is not kept any more. Upload the folder again.");
+    expect(await codeOf(checkout(all[0] ?? ""))).toContain("is no longer stored. Upload the folder again.");
   });
 
   test("that came before is the newest again", async () => {

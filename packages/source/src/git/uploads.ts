@@ -149,5 +149,5 @@ const missing = (commit: string) =>
     "source.not_found",
     /^(HEAD)?$/.test(commit)
       ? "No folder has been uploaded yet. Upload one and deploy again."
-      : `The upload ${commit.slice(0, 64)} is not kept any more. Upload the folder again.`,
+      : `The upload ${commit.slice(0, 64)} is no longer stored. Upload the folder again.`,
   );

@@ -288,8 +288,5 @@ function requireSame(tables: readonly RestoredTable[]): void {
   const told = other
     .slice(0, 5)
     .map(({ name, rows, expected_rows }) => `${name}: ${rows ?? "no table"} instead of ${expected_rows}`);
-  throw new DomainError(
-    "resource.state",
-    `The restored database has other rows than the saved one: ${told.join("; ")}.`,
-  );
+  throw new DomainError("resource.state", `Row counts differ from the backup: ${told.join("; ")}.`);
 }

@@ -31,7 +31,7 @@ export async function openStorage(
   const storage = uuid === null ? undefined : await s3Storages.find(uuid);
   const credentials = storage && (await s3Storages.credentialsOf([storage.id])).get(storage.id);
   if (storage === undefined || credentials === undefined) {
-    throw new DomainError("resource.not_found", "The S3 storage is not there any more.");
+    throw new DomainError("resource.not_found", "The S3 storage no longer exists.");
   }
   return backups.objectStorage(storage, credentials);
 }

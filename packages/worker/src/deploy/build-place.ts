@@ -29,7 +29,7 @@ export async function chooseBuildPlace(ctx: StepContext): Promise<BuildPlace> {
     return own;
   }
   if (before !== null && before !== choice.server.id)
-    ctx.say("The build server from before cannot be used any more.", "stderr");
+    ctx.say("The previous build server can no longer be used.", "stderr");
   ctx.say(`Builds on build server ${choice.server.name}.`);
   return choice.server.id === own.server.id ? own : { server: choice.server, engine: ctx.engineOf(choice.server) };
 }

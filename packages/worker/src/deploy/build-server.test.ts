@@ -146,7 +146,7 @@ describe("an application that uses a build server", () => {
     await world.stores.servers.update(builder.server.uuid, { settings: { is_reachable: false } });
     world.worker();
     expect(await world.ended(deployment)).toMatchObject({ status: "finished", build_server_id: other.server.id });
-    expect(await world.log(deployment)).toContain("The build server from before cannot be used any more.");
+    expect(await world.log(deployment)).toContain("The previous build server can no longer be used.");
   });
 
   test("goes where the fewest builds are under way", async () => {

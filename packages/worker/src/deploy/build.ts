@@ -19,7 +19,7 @@ export const build: Step<StepContext, CheckedOut, Built> = {
       await bringBack(ctx, reused.artifact);
       return reused;
     }
-    if (folder === null) throw new DomainError("deploy.build_failed", "There is no source to build. Deploy again.");
+    if (folder === null) throw new DomainError("deploy.build_failed", "The source to build is missing. Deploy again.");
     // An engine may have moved files out of the checkout before it was interrupted.
     const source = ctx.wasInterrupted ? (await ctx.fetch(commit)).folder : folder;
     const { server } = ctx.adapters;

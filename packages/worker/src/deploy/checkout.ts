@@ -27,7 +27,7 @@ export const checkout: Step<StepContext, object, CheckedOut> = {
     if (ctx.deployment.restart_only) {
       const found = await findBuilt(ctx);
       if (found !== undefined) return found;
-      ctx.say("There is no earlier build to start again, so this deployment makes one.");
+      ctx.say("No earlier build exists, so this deployment builds one.");
     }
     const { folder, commit, message } = await ctx.fetch(ctx.deployment.commit);
     assertLease(ctx.leaseKeeper, await ctx.stores.deployments.saveCommit(ctx.leaseKeeper.lease, commit, message));
@@ -59,7 +59,7 @@ async function findKept({ stores, deployment, say }: StepContext, builtBy: strin
   if (kept === undefined) {
     throw new DomainError(
       "source.not_found",
-      "What this rolls back to is not kept any more. Deploy the commit instead.",
+      "The release to roll back to is no longer kept. Deploy its commit instead.",
     );
   }
   say(`Rolls back to what deployment ${builtBy} built.`);

@@ -119,7 +119,7 @@ export async function bringBack(ctx: DeliveryContext, artifact: Artifact): Promi
   const { engine } = ctx.adapters;
   for (const { image, digest } of await lostImages(engine, artifact)) {
     if (!digest) continue;
-    ctx.say("The server does not have the image any more, so it is pulled again.");
+    ctx.say("The image is no longer on the server, so it is pulled again.");
     await engine.images?.pull(digest, image, ctx.io);
   }
 }

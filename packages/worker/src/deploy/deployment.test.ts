@@ -520,7 +520,7 @@ describe("a release with a health check of its own", () => {
     world.engine.behave = () => ({ statusCode: () => 500, health: () => health });
     const application = await world.application();
     const deployment = await world.deploy(application);
-    await until("it is asked", async () => (await world.log(deployment)).includes("HEALTHCHECK of its own"));
+    await until("it is asked", async () => (await world.log(deployment)).includes("Using the image's HEALTHCHECK"));
     health = "healthy";
     expect((await world.ended(deployment)).status).toBe("finished");
     await until("it is healthy", async () => (await world.status(application)) === "running:healthy");

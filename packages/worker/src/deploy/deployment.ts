@@ -50,7 +50,7 @@ export async function runDeployment(
       return opened;
     }
     log = opened.log;
-    if (claim.lease.attempt > 1) log.say(null, "Goes on where the control plane stopped.");
+    if (claim.lease.attempt > 1) log.say(null, "Resuming after a restart of the control plane.");
     // The names are those of core's table: the pipeline has no other steps.
     const steps = deps.steps ?? (deploy.steps as readonly DeployStep[]);
     const outcome = await runToEnd({ ...opened, logger, settings: deps.settings, steps, state: {} });

@@ -61,7 +61,7 @@ export const interrupted = (step: StepName, message: string): Failure => ({ outc
 export const stoppedTooOften = (attempt: number): string =>
   `The control plane stopped ${attempt - 1} times during this deployment. Deploy again.`;
 
-export const handOver = () => new DomainError("deploy.interrupted", "The deployment goes on after the next start.");
+export const handOver = () => new DomainError("deploy.interrupted", "The deployment continues after the next start.");
 
 const cancelled = (step: StepName): Failure => ({
   outcome: "cancelled-by-user",

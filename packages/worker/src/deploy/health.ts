@@ -40,7 +40,7 @@ export const health: Step<StepContext, Started, object> = {
       if (crash !== undefined) throw await failure(ctx, "deploy.start_failed", `The new release crashed: ${crash}.`);
 
       if (state?.health !== undefined && check !== OWN_CHECK && !isStack) {
-        if (check.probe.type !== "steady") ctx.say("Its image has a HEALTHCHECK of its own, which decides instead.");
+        if (check.probe.type !== "steady") ctx.say("Using the image's HEALTHCHECK.");
         check = OWN_CHECK;
       }
       const problem = await problemNow(ctx, check, state, elapsedSeconds);

@@ -23,7 +23,7 @@ export interface ImageMove {
  */
 export async function moveImage({ from, to, image, retrySeconds }: ImageMove, io: WorkIO): Promise<EngineImage> {
   const source = await from.images.find(image);
-  if (source === undefined) throw new DomainError("deploy.build_failed", `The image is not on ${from.name} any more.`);
+  if (source === undefined) throw new DomainError("deploy.build_failed", `The image is no longer on ${from.name}.`);
   io.onLine(`Moves the image, about ${megabytes(source.sizeBytes)}, from ${from.name} to ${to.name}`, "stdout");
   for (let attempt = 1; ; attempt++) {
     try {

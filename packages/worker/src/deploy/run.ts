@@ -123,7 +123,7 @@ async function settled<T>({ ctx: { leaseKeeper }, settings }: Run, work: Promise
     if (leaseKeeper.isLost) throw handOver();
     const late = await within(settings.abortSecondsMax, work);
     if (late !== undefined) return late.value;
-    throw new DomainError("deploy.interrupted", "The step did not stop when it was told to.");
+    throw new DomainError("deploy.interrupted", "The step did not stop when asked to.");
   } finally {
     listening.abort();
   }
@@ -154,7 +154,7 @@ async function farewell({ ctx }: Run, outcome: DeploymentEnd): Promise<string> {
   if (outcome !== "finished") {
     const live = await stores.releases.live(deployment.resource_id, deployment.pull_request_id);
     const sentence = outcome === "failed" ? "Deployment failed." : "Deployment cancelled.";
-    return live === undefined ? sentence : `${sentence} The release before it goes on.`;
+    return live === undefined ? sentence : `${sentence} The previous release keeps running.`;
   }
   const urls = domains.map(({ url }) => adapters.proxy.publicUrl(url));
   return urls.length === 0 ? "Deployment finished." : `Deployment finished: ${urls.join(", ")}`;

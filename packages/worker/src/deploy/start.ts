@@ -55,7 +55,7 @@ function tellLost({ domains, storages, say }: StepContext, artifact: Built["arti
   }
   for (const { container, url } of domains) {
     if (!container || names.includes(container)) continue;
-    say(`Warning: ${url} leads nowhere, since the compose file has no service ${container}.`, "stderr");
+    say(`Warning: ${url} has no target: the compose file has no service ${container}.`, "stderr");
   }
 }
 

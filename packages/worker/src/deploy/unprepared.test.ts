@@ -48,7 +48,7 @@ describe("a deployment that cannot be prepared", () => {
     const { status, error } = await world.ended(await world.deploy(app));
     expect([status, error]).toEqual([
       "failed",
-      expect.stringMatching(/^What the variables refer to comes to more than/),
+      expect.stringMatching(/^The values that the variables refer to exceed/),
     ]);
   });
 

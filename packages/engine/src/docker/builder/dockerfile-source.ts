@@ -26,7 +26,7 @@ export async function dockerfileOf(root: string, folder: string, config: BuildCo
   const location = config.dockerfile_location ?? "/Dockerfile";
   const file = await fileInside(root, folder, location);
   const text = await readText(file);
-  if (text === undefined) throw refused(location, "is no file that can be read. Correct dockerfile_location");
+  if (text === undefined) throw refused(location, "is not a readable file. Correct dockerfile_location");
   const ignoreFile = join(dirname(file), `${basename(file)}.dockerignore`);
   return { text, ignore: await readText(ignoreFile) };
 }
@@ -40,7 +40,7 @@ async function fileInside(root: string, folder: string, location: string): Promi
     const way = relative(root, folder);
     throw refused(
       location,
-      `is no file of the source: /${way} holds ${names}. Correct dockerfile_location or base_directory`,
+      `is not a file of the source: /${way} contains ${names}. Correct dockerfile_location or base_directory`,
     );
   }
   if (!isWithin(root, real)) throw refused(location, LEADS_OUT);

@@ -108,7 +108,7 @@ async function build(
     const target = { ...source, image, labels, isForced: request.isForced };
     await buildImage(target, io, { host, socketPath, logins, steps });
     const built = await inspectImage(docker, host.name, image);
-    if (built === undefined) throw new DomainError("deploy.build_failed", "The image that was built is not there.");
+    if (built === undefined) throw new DomainError("deploy.build_failed", "The built image is missing.");
     io.onLine(`Built ${image}`, "stdout");
     return { type: "image", image, id: built.id, digest: null, ports: built.ports } satisfies ImageArtifact;
   } finally {

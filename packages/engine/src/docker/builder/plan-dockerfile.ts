@@ -123,7 +123,7 @@ function publishInstruction(run: Extract<PlannedRun, { type: "static" }>, way: s
 const PUBLISH = 'real="$(realpath "$1")" && case "$real/" in /app/*) cp -R "$real" /berth-site && exit 0;; esac';
 const PUBLISH_NAMED =
   `cd "$0" && [ -d "./$1" ] && set -- "./$1" && ${PUBLISH}; ` +
-  'echo "The publish_directory is no folder of the application after the build." >&2; exit 1';
+  'echo "The publish_directory is not a folder of the application after the build." >&2; exit 1';
 const PUBLISH_FIRST =
   `cd "$0" && for pattern in "$@"; do for folder in ./$pattern; do if [ -f "$folder/index.html" ]; then set -- "$folder"; ${PUBLISH}; fi; done; done; ` +
   'echo "No index.html to serve was found after the build. Set publish_directory to the folder with the built files." >&2; exit 1';

@@ -84,7 +84,7 @@ async function recognised(source: Source): Promise<PreparedSource> {
   const tool = request.config.is_static ? undefined : await findTool(request.config, place.path);
   if (tool !== undefined) return await preparedByTool(source, tool);
   const wanted = toolOf(request.config);
-  if (wanted !== undefined) io.onLine(`Berth builds it by itself, without ${wanted.name}`, "stdout");
+  if (wanted !== undefined) io.onLine(`Berth builds it itself, without ${wanted.name}`, "stdout");
   return await planned(source, wanted);
 }
 

@@ -23,7 +23,7 @@ type Call = ServerCall<Packet, Packet>;
 export async function sendFiles(call: Call, folders: Readonly<Record<string, SharedFolder>>): Promise<void> {
   const [name = ""] = call.header("dir-name");
   const folder = Object.hasOwn(folders, name) ? folders[name] : undefined;
-  if (folder === undefined) throw new GrpcError(GRPC_CODES.notFound, `There is no folder "${name}" in this build.`);
+  if (folder === undefined) throw new GrpcError(GRPC_CODES.notFound, `This build has no folder "${name}".`);
   const write = inTurn(call);
   const files = new Map<number, string>();
   try {

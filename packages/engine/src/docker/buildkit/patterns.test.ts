@@ -62,7 +62,7 @@ describe("patterns of a .dockerignore", () => {
   });
 
   test.each([["[a"], ["!"], ["[]a]"]])("%j is none", (pattern) => {
-    expect(() => patternsOf([pattern])).toThrow("is no pattern");
+    expect(() => patternsOf([pattern])).toThrow("is not a pattern");
   });
 
   test.each([

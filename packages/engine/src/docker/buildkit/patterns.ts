@@ -17,7 +17,7 @@ export interface PatternMatch {
   readonly each: readonly boolean[];
 }
 
-/** @throws Error when one is no pattern. */
+/** @throws Error when one is not a pattern. */
 export function patternsOf(texts: readonly string[]): Patterns {
   const patterns = texts.flatMap((text) => (text.trim() === "" ? [] : [patternOf(text.trim())]));
   return {
@@ -48,7 +48,7 @@ function patternOf(text: string): Pattern {
   const cleaned = clean(text);
   const isException = cleaned.startsWith("!");
   const bare = isException ? cleaned.slice(1) : cleaned;
-  if (bare === "") throw new Error(`"${text}" is no pattern.`);
+  if (bare === "") throw new Error(`"${text}" is not a pattern.`);
   const names = bare.split("/");
   const wild = names.findIndex((name) => isWild(name));
   return { isException, expression: expressionOf(bare), prefix: wild === -1 ? names : names.slice(0, wild) };
@@ -67,12 +67,12 @@ function clean(path: string): string {
 /** Whether a name holds what stands for other names. */
 export const isWild = (name: string): boolean => /[*?[\\]/.test(name);
 
-/** @throws Error when it is no pattern. */
+/** @throws Error when it is not a pattern. */
 export function expressionOf(pattern: string): RegExp {
   try {
     return new RegExp(`^${translated(pattern)}$`, "u");
   } catch {
-    throw new Error(`"${pattern}" is no pattern.`);
+    throw new Error(`"${pattern}" is not a pattern.`);
   }
 }
 

@@ -106,11 +106,11 @@ describeDocker("a compose file in a repository", ["busybox:stable"], (fixture) =
 
   test.each([
     [{ composeFiles: ["docker-compose.yaml", "away.yaml"] }, "The path away.yaml leads out of the source"],
-    [{ composeFiles: ["docker-compose.yaml", "none.yaml"] }, "There is no compose file none.yaml"],
+    [{ composeFiles: ["docker-compose.yaml", "none.yaml"] }, "Compose file none.yaml, named"],
     [{ composeFiles: ["docker-compose.yaml", "list.yaml"] }, "list.yaml: services is of another form"],
     [{ composeFiles: ["docker-compose.yaml", "include.yaml"] }, "include: Other files cannot be included"],
     [{ composeEnvFiles: ["away.yaml"] }, "The path away.yaml leads out of the source"],
-    [{ composeEnvFiles: ["none.env"] }, "There is no file of variables none.env"],
+    [{ composeEnvFiles: ["none.env"] }, "Env file none.env, named"],
   ])("with files that it cannot have is refused: %j", async (more, problem) => {
     const engine = await engineOf();
     const files = {
@@ -199,7 +199,7 @@ describeDocker("a compose file in a repository", ["busybox:stable"], (fixture) =
   }, 120_000);
 
   test.each([
-    ["volumes: [/:/host]", { isHostGuarded: true }, "power over Berth's own machine"],
+    ["volumes: [/:/host]", { isHostGuarded: true }, "host privileges"],
     ["env_file: link.env", {}, "leads out of the source"],
     ["env_file: gone.env", {}, "no file gone.env"],
     ["env_file: ../x.env", {}, "not in the service's own folder"],
@@ -221,6 +221,6 @@ describeDocker("a compose file in a repository", ["busybox:stable"], (fixture) =
   test("is refused where there is none", async () => {
     const engine = await engineOf();
     const request = suite.request({ Dockerfile: "FROM scratch" }, { build_pack: "dockercompose" });
-    await expect(engine.build(request, io())).rejects.toThrow("There is no compose file docker-compose.yaml");
+    await expect(engine.build(request, io())).rejects.toThrow("Compose file docker-compose.yaml is not in the source");
   });
 });

@@ -92,7 +92,7 @@ function parsed(text: string): Compose {
 function requireNoPowers({ document, containers }: Compose): void {
   const powers = hostPowers(document, containers);
   if (powers.length === 0) return;
-  const sentence = `The compose file asks for power over Berth's own machine, which only its operator gives: ${powers.join(", ")}. Leave that out, or deploy to another server.`;
+  const sentence = `The compose file needs host privileges that only the operator can grant: ${powers.join(", ")}. Remove them, or deploy to another server.`;
   throw new DomainError("deploy.build_failed", sentence);
 }
 
@@ -141,7 +141,7 @@ async function buildOne(place: StackBuildPlace, one: One, io: WorkIO): Promise<S
   const target = await targetOf(place, one, jobFolder);
   await buildImage(target, io, place);
   const built = await inspectImage(place.docker, place.host.name, image);
-  if (built === undefined) throw new DomainError("deploy.build_failed", `The image of ${name} is not there.`);
+  if (built === undefined) throw new DomainError("deploy.build_failed", `The image of ${name} is missing.`);
   io.onLine(`Built ${image}`, "stdout");
   return { image, id: built.id, digest: null };
 }

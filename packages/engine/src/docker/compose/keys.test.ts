@@ -197,6 +197,6 @@ describe.skipIf(schemaPath === undefined)("the keys of the published compose sch
 
 test("what was probably meant is said", () => {
   expect(composeKeyProblems(documentWith({ prots: ["80:80"] }))).toEqual([
-    "services.web.prots: There is no such key; ports is probably meant.",
+    "services.web.prots: Unknown key; ports is probably meant.",
   ]);
 });

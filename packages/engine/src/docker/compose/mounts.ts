@@ -82,7 +82,7 @@ function ownMount(
   const key = defined?.name ?? name ?? `folder${folderName(hostPath ?? "")}`;
   if (!/^[A-Za-z0-9][A-Za-z0-9_.-]*$/.test(key)) {
     const shown = key.slice(0, 100).replace(/\p{C}/gu, "?");
-    throw new DomainError("deploy.start_failed", `The compose file mounts ${shown}, which is no name of a volume.`);
+    throw new DomainError("deploy.start_failed", `The compose file mounts ${shown}, which is not a volume name.`);
   }
   return { ...mount, uuid: `${resourceUuid}_${key}`, type: "volume" };
 }

@@ -78,7 +78,7 @@ async function variablesOf({ source, read }: Files, name: string, said: unknown)
     const found = source && (await insideSource(source, String(path)));
     if (found === undefined) {
       const isExpected = source !== undefined && required !== false && posix.basename(String(path)) !== ENV_FILE;
-      if (isExpected) throw refused(`services.${name}: There is no file ${shown(path)} in the source.`);
+      if (isExpected) throw refused(`services.${name}: File ${shown(path)} is not in the source.`);
       isMissing = true;
       continue;
     }
@@ -95,7 +95,7 @@ function boundedReader(): typeof readText {
     const text = await readText(file, path);
     length += text.length;
     if (length <= VARIABLES_LENGTH_MAX) return text;
-    throw refused(`Its files of variables come to more than ${VARIABLES_LENGTH_MAX} characters for all its services.`);
+    throw refused(`Its env files exceed ${VARIABLES_LENGTH_MAX} characters for all services together.`);
   };
 }
 
@@ -120,7 +120,7 @@ async function filesOf(
   const files: MountedFile[] = [];
   for (const { path, mountPath, ...more } of [...mounted, ...shared]) {
     const found = await insideSource(source, String(interpolated(path, variables)));
-    if (found === undefined && "isRequired" in more) throw refused(`There is no file ${shown(path)} in the source.`);
+    if (found === undefined && "isRequired" in more) throw refused(`File ${shown(path)} is not in the source.`);
     // A folder that is not in the source begins empty.
     if (found === undefined) continue;
     const target = String(interpolated(mountPath, variables));
@@ -177,7 +177,7 @@ export async function insideSource({ root, folder }: StackSource, path: string):
 
 export async function readText(file: string, path: unknown): Promise<string> {
   const stats = await lstat(file);
-  if (!stats.isFile() || stats.size > TEXT_BYTES_MAX) throw refused(`${shown(path)} is no file of text in the source.`);
+  if (!stats.isFile() || stats.size > TEXT_BYTES_MAX) throw refused(`${shown(path)} is not a text file of the source.`);
   return await readFile(file, "utf8");
 }
 

@@ -187,7 +187,7 @@ async function makeNetwork({ docker, instance }: StackPlace, spec: StackSpec, wa
   }).catch((cause: unknown) => {
     if (!(cause instanceof Error) || statusCodeOf(cause) === undefined) throw cause;
     const advice = /pool overlaps/i.test(cause.message)
-      ? " If the network before has its subnet, give it another one in the compose file."
+      ? " If the previous network has its subnet, choose another subnet in the compose file."
       : "";
     const which = `The network ${wanted.key ?? wanted.name} could not be made`;
     throw new DomainError("deploy.start_failed", `${which}: ${explain(cause).replace(/\.?$/, ".")}${advice}`, {

@@ -45,10 +45,10 @@ describe("the files that the compose commands name", () => {
     ["link", "leads out of the source"],
     ["folder/beside.yaml", "leads out of the source"],
     ["chain", "leads out of the source"],
-    ["sub", "is no file of text"],
-    ["pipe", "is no file of text"],
+    ["sub", "is not a text file"],
+    ["pipe", "is not a text file"],
     ["circle", "There is no"],
-    ["large", "is no file of text"],
+    ["large", "is not a text file"],
   ])("are files of the source, whatever links there are in it: %s", async (path, problem) => {
     await withSource({ "sub/x": "", large: `# ${"x".repeat(1_100_000)}` }, async (source) => {
       await symlink("../beside.yaml", join(source, "link"));
@@ -105,6 +105,6 @@ test("files of variables are not read again and again for many services", async 
     const compose = parseCompose(`services: { ${services} }`);
     if ("problems" in compose) throw new Error(compose.problems.join());
     const read = prepareStack(compose, { root: source, folder: source }, {});
-    await expect(read).rejects.toThrow("Its files of variables come to more than");
+    await expect(read).rejects.toThrow("Its env files exceed");
   });
 });

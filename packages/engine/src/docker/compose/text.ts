@@ -15,7 +15,7 @@ export async function composeText(request: BuildRequest): Promise<{ text: string
   const location = (request.config.docker_compose_location ?? DEFAULT_LOCATION).replace(/^\/+/, "");
   const file = await firstOf(place, [location, ...(location === "docker-compose.yaml" ? OTHER_NAMES : [])]);
   if (file === undefined) {
-    const sentence = `There is no compose file ${location} in the source. Correct docker_compose_location or base_directory.`;
+    const sentence = `Compose file ${location} is not in the source. Correct docker_compose_location or base_directory.`;
     throw new DomainError("deploy.build_failed", sentence);
   }
   return { text: await readText(file, location), source: { root: place.root, folder: join(file, "..") } };
@@ -27,7 +27,7 @@ async function mergedText(place: StackSource, paths: readonly string[]) {
   for (const path of paths) {
     const file = await insideSource(place, path);
     if (file === undefined) {
-      const sentence = `There is no compose file ${path} in the source, which the compose commands name.`;
+      const sentence = `Compose file ${path}, named in the custom command, is not in the source.`;
       throw new DomainError("deploy.build_failed", sentence);
     }
     parts.push({ path, text: await readText(file, path), folder: join(file, "..") });
@@ -48,7 +48,7 @@ export async function fileVariables(request: BuildRequest): Promise<Readonly<Rec
   for (const path of composeEnvFiles) {
     const file = await insideSource(place, path);
     if (file === undefined) {
-      const sentence = `There is no file of variables ${path} in the source, which the compose commands name.`;
+      const sentence = `Env file ${path}, named in the custom command, is not in the source.`;
       throw new DomainError("deploy.build_failed", sentence);
     }
     for (const [key, value] of composeEnvFile(await readText(file, path), { isRaw: false })) {
@@ -57,7 +57,7 @@ export async function fileVariables(request: BuildRequest): Promise<Readonly<Rec
       // A value that names the one before it twice, again and again, is soon longer than any memory.
       length += key.length + text.length;
       if (length > COMPOSE_LENGTH_MAX) {
-        const sentence = `The files of variables that the compose commands name come to more than ${COMPOSE_LENGTH_MAX} characters at ${path}. Shorten them.`;
+        const sentence = `The env files named in the custom command exceed ${COMPOSE_LENGTH_MAX} characters at ${path}. Shorten them.`;
         throw new DomainError("deploy.build_failed", sentence);
       }
       variables.set(key, text);
