@@ -15,6 +15,7 @@ const CHECKS = [
   { name: "boundaries", argv: ["node", "tooling/boundaries/check.mjs"] },
   { name: "unused", argv: ["knip"] },
   { name: "API description", argv: ["node", "tooling/openapi/write.ts", "--check"] },
+  { name: "pages from tables", argv: ["node", "tooling/docs/write.ts", "--check"] },
   { name: "tests", argv: ["node", "tooling/vitest/run.mjs", ...process.argv.slice(2)] },
 ];
 

@@ -30,6 +30,7 @@ const TASKS = {
   typecheck: () => hand("turbo", ["run", "typecheck", "--output-logs=errors-only"]),
   boundaries: () => hand("node", ["tooling/boundaries/check.mjs"]),
   openapi: () => hand("node", ["tooling/openapi/write.ts", ...args]),
+  docs: () => hand("node", ["tooling/docs/write.ts", ...args]),
   unused: () => hand("knip", []),
 };
 

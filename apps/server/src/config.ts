@@ -20,24 +20,44 @@ const whole = (about: string) =>
 
 /** Every setting of the server, with its meaning. `docs/configuration.md` is made from this table. */
 export const ENVIRONMENT = z.object({
-  BERTH_DATA: z.string().min(1).optional().describe("Data folder. Default: /var/lib/berth for root, else ~/.berth."),
+  BERTH_DATA: z
+    .string()
+    .min(1)
+    .optional()
+    .describe(
+      "Data folder: the embedded database, applications, storages, keys. One server per folder. Default: `/var/lib/berth` for root, else `~/.berth`.",
+    ),
   BERTH_HOST: z.string().min(1).default("0.0.0.0").describe("Address the API listens on."),
   BERTH_PORT: port("Port of the API.").default(8000),
   BERTH_PROXY_HOST: z.string().min(1).default("0.0.0.0").describe("Address the embedded proxy listens on."),
-  BERTH_PROXY_PORT: port("Port of the embedded proxy, where applications are reached.").default(8080),
-  DATABASE_URL: z.string().min(1).optional().describe("A PostgreSQL of your own instead of the embedded one."),
+  BERTH_PROXY_PORT: port(
+    "Port of the embedded proxy: applications are reached at `http://NAME.localhost:8080`.",
+  ).default(8080),
+  DATABASE_URL: z
+    .string()
+    .min(1)
+    .optional()
+    .describe(
+      "A PostgreSQL of your own (15 or newer) instead of the embedded one, such as `postgres://berth:secret@db.internal/berth`.",
+    ),
   BERTH_EMBEDDED: z
     .enum(["postgres", "pglite"])
     .optional()
-    .describe("Which embedded database; default: the first that runs."),
-  BERTH_RATE_LIMIT: whole("Requests per minute and token; 0 turns the limit off.").default(1200),
-  BERTH_TEAM_SERVERS: whole("Servers a team may have; 0 means no limit.").default(0),
-  BERTH_REPORTED_VERSION: z.string().min(1).default(VERSION).describe("What GET /version answers."),
+    .describe("`postgres` or `pglite`. Default: PostgreSQL where its programs run, else PGlite."),
+  BERTH_RATE_LIMIT: whole("Requests per minute and token; `0` turns the limit off.").default(1200),
+  BERTH_TEAM_SERVERS: whole("Servers a team may have, this machine included; `0` means no limit.").default(0),
+  BERTH_REPORTED_VERSION: z
+    .string()
+    .min(1)
+    .default(VERSION)
+    .describe(
+      "What `GET /api/v1/version` answers, for clients that refuse an old version. Default: the released version.",
+    ),
   BERTH_ALLOWED_PRIVATE_HOSTS: z
     .string()
     .default("")
     .describe(
-      "Hosts, addresses or ranges (10.0.0.0/8) in private networks that may be called: repositories, git hosts, buckets.",
+      "Hosts, addresses or ranges in private networks that may be called (repositories, git hosts, buckets), such as `git.internal,10.0.0.0/8`. Without it none may.",
     ),
   BERTH_PUBLIC_URL: z
     .url({ protocol: /^https?$/, error: "is an http or https URL" })
@@ -49,27 +69,27 @@ export const ENVIRONMENT = z.object({
     .transform((text) => text.split(/[\s,]+/).filter(Boolean))
     .refine((ranges) => ranges.every(isRange), "is a list of addresses and ranges such as 10.0.0.0/8 and fd00::/8")
     .describe(
-      "Proxies before Berth: what they say of a client (X-Forwarded-*) is believed, by the API and all proxies.",
+      "Addresses and ranges of proxies before Berth, such as `10.0.0.0/8,fd00::/8`. The API and the proxies of all servers trust their `X-Forwarded-*` headers and no others.",
     ),
   BERTH_DOCKER: z
     .enum(["auto", "off"])
     .default("auto")
-    .describe("Registers this machine's Docker engine as a server when it answers; off leaves it alone."),
+    .describe("`auto` registers this machine's Docker engine as a server when it answers; `off` leaves it alone."),
   BERTH_DOCKER_SOCKET: z
     .string()
     .startsWith("/")
     .default("/var/run/docker.sock")
-    .describe("Of this machine's Docker engine."),
+    .describe("Socket of this machine's Docker engine."),
   BERTH_HTTP_PORT: port("Port of the proxy beside this machine's Docker engine.").default(80),
   BERTH_HTTPS_PORT: port("Port for https of the proxy beside this machine's Docker engine.").default(443),
   BERTH_ACME_EMAIL: z
     .email("is an e-mail address")
     .optional()
-    .describe("Whom the authority of certificates writes to, for the proxies of all Docker servers."),
+    .describe("E-mail address for the certificate authority, for the proxies of all Docker servers."),
   BERTH_ACME_DIRECTORY: z
     .url("is a URL")
     .optional()
-    .describe("Of another ACME authority than the proxies' own default."),
+    .describe("Directory URL of another ACME authority than the proxies' default."),
   BERTH_DOCKER_NETWORK: z
     .string()
     .regex(/^[A-Za-z0-9][\w.-]{1,62}$/, "is a network's name of letters, digits and _ . -")
@@ -79,11 +99,21 @@ export const ENVIRONMENT = z.object({
     .string()
     .regex(/^[A-Za-z0-9][\w.-]{1,62}$/, "is a name of letters, digits and _ . -")
     .optional()
-    .describe("Names this instance in labels of what it makes; kept from the first start on. Default: a new one."),
-  BERTH_EXAMPLE: z.enum(["on", "off"]).default("on").describe("Deploy examples/hello on the first start."),
-  BERTH_PARALLEL_DEPLOYMENTS: whole("Deployments this process runs at once, over all servers.").default(8),
-  BERTH_TASK_EXECUTIONS: whole("Executions of each scheduled task that can be read.").default(100),
-  BERTH_LOG: z.enum(["debug", "info", "warn", "error", "silent"]).default("warn").describe("What is logged."),
+    .describe(
+      "Names this instance in the labels of everything it creates on engines; fixed at the first start. Default: a new one.",
+    ),
+  BERTH_EXAMPLE: z
+    .enum(["on", "off"])
+    .default("on")
+    .describe("`off`: do not deploy `examples/hello` on the first start."),
+  BERTH_PARALLEL_DEPLOYMENTS: whole(
+    "Deployments this process runs at once, over all servers. Each server has its own limit in `concurrent_builds`.",
+  ).default(8),
+  BERTH_TASK_EXECUTIONS: whole("Executions kept of each scheduled task.").default(100),
+  BERTH_LOG: z
+    .enum(["debug", "info", "warn", "error", "silent"])
+    .default("warn")
+    .describe("`debug`, `info`, `warn`, `error` or `silent`."),
 });
 
 /** This machine's Docker engine and the proxy beside it. */

@@ -1,5 +1,5 @@
 export { type Admission, type AdmissionOptions, admission } from "./admission.ts";
-export { asDomainError, type Problem, type ProblemBody, problemOf } from "./errors.ts";
+export { asDomainError, type Problem, type ProblemBody, problemOf, statusOf } from "./errors.ts";
 export { type Description, describe, jsonOf, yamlOf } from "./openapi.ts";
 export { type RestOptions, restPlugin } from "./rest/plugin.ts";
 export { serverOptions } from "./rest/server-options.ts";

@@ -36,6 +36,7 @@ interface OnScope extends Omit<OperationOptions, "path" | "tag" | "ability"> {
 }
 
 function variablesOf<Owner extends z.ZodRawShape>(scope: SharedOwnerRef["scope"], { path, tag, owner }: Place<Owner>) {
+  const anOwner = `${/^[aeiou]/.test(scope) ? "an" : "a"} ${scope}`;
   const on = <Shape extends z.ZodRawShape>(options: OnScope, sent: z.ZodObject<Shape>) => {
     const operationId = options.operationId.replace("{scope}", scope);
     const whole: unknown = z.strictObject({ ...sent.shape, ...owner });
@@ -57,7 +58,7 @@ function variablesOf<Owner extends z.ZodRawShape>(scope: SharedOwnerRef["scope"]
         method: "GET",
         path: "",
         operationId: "list-shared-variables-by-{scope}",
-        summary: `List the shared variables of a ${scope}`,
+        summary: `List the shared variables of ${anOwner}`,
         description: "Values are there for tokens that may read secrets only.",
         ability: "read",
       },
@@ -74,7 +75,7 @@ function variablesOf<Owner extends z.ZodRawShape>(scope: SharedOwnerRef["scope"]
         method: "POST",
         path: "",
         operationId: "create-shared-variable-by-{scope}",
-        summary: `Create a shared variable of a ${scope}`,
+        summary: `Create a shared variable of ${anOwner}`,
         description:
           `Environment variables of all that belongs to the ${scope} may refer to it as \`{{ ${scope}.KEY }}\`. ` +
           "It reaches what runs with the next deployment.",
@@ -95,7 +96,7 @@ function variablesOf<Owner extends z.ZodRawShape>(scope: SharedOwnerRef["scope"]
         method: "PATCH",
         path: "",
         operationId: "update-shared-variable-by-{scope}",
-        summary: `Change a shared variable of a ${scope}`,
+        summary: `Change a shared variable of ${anOwner}`,
         description: "It is chosen by `key`. What is not sent stays.",
         ability: "write",
         errors: ["resource.not_found"],
@@ -113,7 +114,7 @@ function variablesOf<Owner extends z.ZodRawShape>(scope: SharedOwnerRef["scope"]
         method: "PATCH",
         path: "/bulk",
         operationId: "update-shared-variables-by-{scope}",
-        summary: `Create or change several shared variables of a ${scope}`,
+        summary: `Create or change several shared variables of ${anOwner}`,
         description: "Each by its key. All of them or none.",
         ability: "write",
       },
@@ -130,7 +131,7 @@ function variablesOf<Owner extends z.ZodRawShape>(scope: SharedOwnerRef["scope"]
         method: "DELETE",
         path: "/{variable_uuid}",
         operationId: "delete-shared-variable-by-{scope}",
-        summary: `Delete a shared variable of a ${scope}`,
+        summary: `Delete a shared variable of ${anOwner}`,
         description: "What refers to it gets the reference itself with its next deployment, whose log says so.",
         ability: "write",
       },

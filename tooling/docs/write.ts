@@ -1,0 +1,58 @@
+// Writes the tables of docs/configuration.md and docs/errors.md from the settings and errors themselves; with --check
+// only says whether they are as generated.
+import { readFile, writeFile } from "node:fs/promises";
+import { fileURLToPath } from "node:url";
+import { ENVIRONMENT } from "../../apps/server/src/config.ts";
+import { statusOf } from "../../packages/api/src/index.ts";
+import { ERROR_HELP, ERRORS, VERSION } from "../../packages/core/src/index.ts";
+
+const BEGIN = "<!-- Written by `npm run docs`. -->";
+const END = "<!-- End of what is written. -->";
+
+const isCheck = process.argv.includes("--check");
+
+await writeTable("configuration.md", ["Variable", "Default", "Meaning"], settings());
+await writeTable("errors.md", ["Code", "Status", "What it means, and what to do"], errors());
+
+function settings(): readonly (readonly string[])[] {
+  const defaults: Readonly<Record<string, unknown>> = ENVIRONMENT.parse({});
+  return Object.entries(ENVIRONMENT.shape).map(([name, schema]) => {
+    const value = String(defaults[name] ?? "");
+    // The version of this very release would be another one in each.
+    const shown = value === "" || value === VERSION ? "" : `\`${value}\``;
+    return [`\`${name}\``, shown, descriptionOf(schema)];
+  });
+}
+
+/** A default or a transformation wraps what is described. */
+function descriptionOf(schema: Described): string {
+  const inner = schema.def.innerType ?? schema.def.in;
+  return schema.description ?? (inner === undefined ? "" : descriptionOf(inner));
+}
+
+interface Described {
+  readonly description?: string | undefined;
+  readonly def: { readonly innerType?: Described; readonly in?: Described };
+}
+
+function errors(): readonly (readonly string[])[] {
+  return Object.entries(ERRORS).map(([code, category]) => [
+    `\`${code}\``,
+    String(statusOf(category)),
+    ERROR_HELP[code as keyof typeof ERRORS],
+  ]);
+}
+
+async function writeTable(page: string, head: readonly string[], rows: readonly (readonly string[])[]): Promise<void> {
+  const file = fileURLToPath(new URL(`../../docs/${page}`, import.meta.url));
+  const text = await readFile(file, "utf8");
+  const [before, rest] = text.split(BEGIN);
+  const after = rest?.split(END)[1];
+  if (before === undefined || after === undefined) throw new Error(`docs/${page} lacks the marks of its table`);
+  const lines = [head, head.map(() => "---"), ...rows].map((cells) => `| ${cells.join(" | ")} |`);
+  const written = `${before}${BEGIN}\n${lines.join("\n")}\n${END}${after}`;
+  if (written === text) return;
+  if (!isCheck) return await writeFile(file, written);
+  console.error(`docs/${page} differs from the code. Run \`npm run docs\` and commit the page.`);
+  process.exitCode = 1;
+}
