@@ -1,16 +1,29 @@
+import { readFileSync } from "node:fs";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 
-/** Whole servers and containers come first: a slow file that begins last would keep one worker busy alone. */
-const SLOW = ["/e2e/crash", "/e2e/docker", "/e2e/", "/crash.test.ts", "/docker/"];
+/** Of all files, the part in which those with containers begin: the last of them must not run alone at the end. */
+const SPREAD = 0.8;
 
+/**
+ * Suites on containers wait for one of few places (`testing/src/docker-slot.ts`). One after the other they would fill all
+ * workers with waiting; so they are spread among the others, of which those that start whole servers come first.
+ */
 export class SlowFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const sorted = await super.sort(files);
-    return sorted.toSorted((one, other) => rank(one) - rank(other));
+    const sorted = (await super.sort(files)).toSorted((one, other) => Number(isWhole(other)) - Number(isWhole(one)));
+    const contained = sorted.filter(hasContainers);
+    const others = sorted.filter((file) => !contained.includes(file));
+    const gap = (others.length / Math.max(1, contained.length)) * SPREAD;
+    return [
+      ...contained.map((file, at) => ({ file, place: at * gap })),
+      ...others.map((file, at) => ({ file, place: at })),
+    ]
+      .toSorted((one, other) => one.place - other.place)
+      .map(({ file }) => file);
   }
 }
 
-function rank({ moduleId }: TestSpecification): number {
-  const found = SLOW.findIndex((part) => moduleId.includes(part));
-  return found === -1 ? SLOW.length : found;
-}
+const isWhole = ({ moduleId }: TestSpecification): boolean => moduleId.includes("/e2e/");
+
+const hasContainers = ({ moduleId }: TestSpecification): boolean =>
+  readFileSync(moduleId, "utf8").includes("describeDocker");

@@ -44,7 +44,7 @@ describe("a group of commands", () => {
     const { exitCode, text } = await told("db", "url");
     expect(exitCode).toBe(2);
     expect(text).toContain("'database'");
-    expect(text).toContain("add --help");
+    expect(text).toContain("--help for usage");
   });
 
   test.each([

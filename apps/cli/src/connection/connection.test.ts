@@ -72,18 +72,18 @@ describe("which server a command talks to", () => {
   });
 
   test.each<[string, World, RegExp]>([
-    ["without any", {}, /no server to talk to yet.*berth login URL/],
+    ["without any", {}, /No server is configured yet.*berth login URL/],
     ["for a token without an address", { env: { BERTH_TOKEN: "x" } }, /BERTH_TOKEN is set, but BERTH_URL is not/],
     [
       "for an address without a token",
       { env: { BERTH_URL: "x.example.com" }, config: CONFIG },
-      /no token for https:\/\/x\.example\.com/,
+      /no token is saved for https:\/\/x\.example\.com/,
     ],
-    ["for a context that is not there", { config: CONFIG, context: "nope" }, /no context nope.*prod, lab/],
+    ["for a context that is not there", { config: CONFIG, context: "nope" }, /No connection is named nope.*prod, lab/],
     [
       "for a context called as something every object has",
       { config: CONFIG, context: "constructor" },
-      /no context constructor/,
+      /No connection is named constructor/,
     ],
     [
       "for an address that is none",

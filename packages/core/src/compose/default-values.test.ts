@@ -39,8 +39,8 @@ test("is refused when defaults that name each other come to too much", () => {
   const chain = (size: number, times: number) =>
     Array.from({ length: size }, (_, at) => `X${at}=\${A${at}:-${`$A${at + 1}`.repeat(times)}}`);
   const begun = performance.now();
-  expect(() => started(chain(15, 50))).toThrow(/comes? to more than/);
-  expect(() => started([...chain(6, 50), `X=\${A6:-${"x".repeat(1000)}}`])).toThrow(/comes? to more than/);
+  expect(() => started(chain(15, 50))).toThrow(/exceed/);
+  expect(() => started([...chain(6, 50), `X=\${A6:-${"x".repeat(1000)}}`])).toThrow(/exceed/);
   expect(performance.now() - begun).toBeLessThan(10_000);
 });
 

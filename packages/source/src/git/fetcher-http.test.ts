@@ -129,7 +129,7 @@ describe("checkout over http", () => {
         );
     expect((await ask("/old/.git")).commit).toBe(tip);
     expect((await errorOf(ask("/loop/.git"))).message).toContain("redirects in a circle");
-    expect((await errorOf(ask("/page/.git"))).message).toContain("to a place that is no repository");
+    expect((await errorOf(ask("/page/.git"))).message).toContain("to an address that is not a repository");
   });
 
   test("gives a login to no other host", async () => {
