@@ -1,7 +1,7 @@
 /** Who may import whom. A package not listed under a key is forbidden to it. `docs/decisions/0002` says why. */
 const MAY_IMPORT = {
   core: [],
-  db: ["core"],
+  db: ["core", "host"],
   host: ["core"],
   source: ["core", "host"],
   cloud: ["core", "host"],

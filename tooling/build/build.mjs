@@ -30,6 +30,26 @@ const COMMON_JS = [
  * @returns {Promise<string>} The folder of the build.
  */
 export async function buildProgram(program) {
+  for (;;) {
+    const startedMs = Date.now();
+    const { folder, inputs } = await buildOnce(program);
+    // A source that was saved meanwhile may have been read before or after.
+    if (!inputs.some((path) => changedMs(path) >= startedMs)) return folder;
+  }
+}
+
+const changedMs = (path) => statSync(join(ROOT, path), { throwIfNoEntry: false })?.mtimeMs ?? Number.POSITIVE_INFINITY;
+
+/** What decides how imports are resolved, and this tool itself. */
+function surroundings() {
+  const manifests = ["packages", "apps"].flatMap((folder) =>
+    readdirSync(join(ROOT, folder)).map((name) => `${folder}/${name}/package.json`),
+  );
+  const tool = readdirSync(join(ROOT, "tooling/build")).map((name) => `tooling/build/${name}`);
+  return ["pnpm-lock.yaml", ...manifests, ...tool].filter((path) => existsSync(join(ROOT, path)));
+}
+
+async function buildOnce(program) {
   const dist = distOf(program);
   const temporary = join(dist, `.${randomUUID()}`);
   mkdirSync(temporary, { recursive: true });
@@ -46,10 +66,11 @@ export async function buildProgram(program) {
     // The same content may have been built before, or by another process just now.
     if (existsSync(folder)) rmSync(temporary, { recursive: true });
     else renameSync(temporary, folder);
-    const stamps = [...new Set([...own, "pnpm-lock.yaml"])].sort().map((path) => [path, stampOf(path)]);
+    const read = [...new Set([...own, ...surroundings()])].sort();
+    const stamps = read.map((path) => [path, stampOf(path)]);
     writeManifest(dist, { key, settings: settingsOf(program), inputs: Object.fromEntries(stamps) });
     removeOldBuilds(dist, key);
-    return folder;
+    return { folder, inputs: own };
   } finally {
     rmSync(temporary, { recursive: true, force: true });
   }
@@ -83,7 +104,16 @@ async function bundle({ entries, standalone = {}, external = [] }, outdir) {
     ...Object.entries(standalone).map(([name, source]) => build({ ...options, entryPoints: { [name]: source } })),
   ];
   const results = await Promise.all(builds);
+  for (const { metafile } of results) refuseNamelessImports(metafile);
   return [...new Set(results.flatMap(({ metafile }) => Object.keys(metafile.inputs)))];
+}
+
+/** A CommonJS package that is imported lazily has nothing but a default export in a bundle, unlike in Node. */
+function refuseNamelessImports({ outputs }) {
+  for (const { entryPoint, exports } of Object.values(outputs)) {
+    if (!entryPoint?.includes("node_modules/") || exports.join() !== "default") continue;
+    throw new Error(`import("…") of ${entryPoint} gets no names: import a module of your own that exports them`);
+  }
 }
 
 /** Positions in packages would be four fifths of the maps, which are held in memory. A trace names the file alone. */

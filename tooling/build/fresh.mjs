@@ -1,7 +1,7 @@
 // Finds the build of a program and makes it anew when a source has changed. Runs on any Node 18 or newer, before the
 // packages are installed: it imports nothing but Node's own modules.
 import { spawnSync } from "node:child_process";
-import { readdirSync, readFileSync, statSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { PROGRAMS } from "./programs.mjs";
@@ -23,9 +23,13 @@ export const distOf = (program) => join(ROOT, program.folder, program.dist ?? "d
 export function freshBuild(name) {
   const folder = builtFolder(name);
   if (folder !== undefined) return folder;
-  const { status } = spawnSync(join(ROOT, "node_modules/.bin/node"), [MAIN, name], { stdio: ["ignore", 2, 2] });
+  const pinned = join(ROOT, "node_modules/.bin/node");
+  // Where the registry has no Node for the platform, the system's serves.
+  const node = existsSync(pinned) ? pinned : process.execPath;
+  const { status, error } = spawnSync(node, [MAIN, name], { stdio: ["ignore", 2, 2] });
   const built = status === 0 ? builtFolder(name) : undefined;
   if (built !== undefined) return built;
+  if (error !== undefined) console.error(error.message);
   console.error(`The build of ${name} failed. Correct the error above, then run the same command again.`);
   process.exit(status ?? 1);
 }

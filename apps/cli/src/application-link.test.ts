@@ -54,7 +54,9 @@ describe("the folder that is deployed", () => {
 
   test("is never a whole home or disk, and must be there", async () => {
     using folder = temporaryFolder({ "a.txt": "" });
-    await expect(deployFolder(system(folder.path, folder.path), undefined)).rejects.toThrow("not the folder of an application");
+    await expect(deployFolder(system(folder.path, folder.path), undefined)).rejects.toThrow(
+      "not the folder of an application",
+    );
     await expect(deployFolder(system("/"), undefined)).rejects.toThrow("not the folder of an application");
     await expect(deployFolder(system(folder.path), "nope")).rejects.toThrow("is not a folder");
     await expect(deployFolder(system(folder.path), "a.txt")).rejects.toThrow("is not a folder");

@@ -61,7 +61,7 @@ export const jsonOf = (description: Description): string => `${JSON.stringify(de
 
 /** The same as YAML. Takes far more memory for a moment than JSON does. */
 export async function yamlOf(description: Description): Promise<string> {
-  const { stringify } = await import("yaml");
+  const { stringify } = await import("./openapi/yaml.ts");
   return stringify(description, { aliasDuplicateObjects: false, lineWidth: 0 });
 }
 

@@ -1,6 +1,7 @@
 export { type Argv, toShell } from "./argv.ts";
 export { type DetachedOptions, type DetachedProcess, spawnDetached } from "./detached.ts";
 export { diskSpace } from "./disk.ts";
+export { type FileLock, type LockAttempt, lockFile } from "./file-lock.ts";
 export { endGroup, isAlive, type ProcessGroup, signalGroup } from "./group.ts";
 export type { Host } from "./host.ts";
 export { type GuardedFetch, guardedFetch, HttpFault } from "./http/guarded-fetch.ts";

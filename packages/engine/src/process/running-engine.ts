@@ -2,9 +2,8 @@ import { chmod, mkdir, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { DomainError } from "@berth/core";
 import type { ReleaseRef, ReleaseState } from "@berth/core/deploy";
-import { isRoot } from "@berth/host";
+import { type FileLock, isRoot, lockFile } from "@berth/host";
 import type { Cgroups } from "./cgroup.ts";
-import { lockFolder } from "./folder-lock.ts";
 import { emptyTrash, removeFolder } from "./folder-removal.ts";
 import { runPaths } from "./paths.ts";
 import { portPool } from "./ports.ts";
@@ -41,7 +40,7 @@ export async function openEngine(options: OpenOptions): Promise<RunningEngine> {
   // Applications pass through to their own folders and cannot see which others there are.
   await chmod(dataFolder, 0o711);
   if (isRoot()) await checkWay(dataFolder);
-  const unlock = lockFolder(join(dataFolder, "engine.lock"));
+  const lock = takeLock(join(dataFolder, "applications.lock"));
   try {
     const runtime = await prepareRuntime(runtimeFolder);
     const host: ReleaseHost = { ...options, runtime, ports: portPool(options.settings.ports) };
@@ -63,13 +62,21 @@ export async function openEngine(options: OpenOptions): Promise<RunningEngine> {
       close() {
         clearInterval(ticker);
         for (const release of releases.values()) release.detach();
-        unlock();
+        lock.release();
       },
     };
   } catch (cause) {
-    unlock();
+    lock.release();
     throw cause;
   }
+}
+
+/** Two engines on one folder would start everything twice. */
+function takeLock(path: string): FileLock {
+  const attempt = lockFile(path);
+  if (attempt.lock !== undefined) return attempt.lock;
+  const holder = attempt.pid === undefined ? "Another process" : `Process ${attempt.pid}`;
+  throw new DomainError("setup.failed", `${holder} already runs the applications in this folder. Stop it first.`);
 }
 
 /** Every folder on the way has to let other users through. */

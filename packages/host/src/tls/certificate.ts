@@ -56,12 +56,7 @@ async function newAuthority(
   return { certificate: pem(certificate.toString("pem")), key: await keyText(keys.privateKey) };
 }
 
-/** Loaded when it is first needed: it takes a tenth of a second. */
-async function library() {
-  // The library expects this one before it.
-  await import("reflect-metadata");
-  return await import("@peculiar/x509");
-}
+const library = () => import("./x509.ts");
 
 const newKeys = () => webcrypto.subtle.generateKey(ALGORITHM, true, ["sign", "verify"]);
 
