@@ -13,7 +13,7 @@ export function decodeBase64Field(text: string): string | undefined {
   }
 }
 
-/** What a caller is told of a field for which there is no text. */
+/** The message for a field whose text cannot be decoded. */
 export const BASE64_PROBLEM = "Must be plain text, or base64 of UTF-8 text.";
 
 /** `undefined` when the text is not exactly what an encoder would write. */

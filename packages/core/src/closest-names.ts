@@ -1,5 +1,5 @@
 const NAMES_MAX = 3;
-/** Of a text that is compared: longer ones are nobody's slip. */
+/** Longer texts are not typing errors, and comparing them is expensive. */
 const LENGTH_MAX = 64;
 
 /** The names that were probably meant, the closest first: those that hold the text, and those a few letters away. */

@@ -1,6 +1,6 @@
 import type { ErrorCode } from "./errors.ts";
 
-/** What each code means and what to do about it, in Markdown. `docs/errors.md` is generated from it. */
+/** Meaning and remedy of each code, in Markdown. `docs/errors.md` is generated from it. */
 export const ERROR_HELP = {
   "request.malformed": "The body is not JSON, or is empty where one is required. `error` says which.",
   "request.invalid": "A field has an invalid value, or is unknown. `errors` names it and says what it must be.",

@@ -1,4 +1,4 @@
-/** What went wrong, in words a caller can act on. Transport status codes live in packages/api. */
+/** Kinds of errors. `packages/api` maps them to transport status codes. */
 export type ErrorCategory =
   | "bad_request"
   | "unauthenticated"
@@ -112,7 +112,7 @@ export class DomainError extends Error {
 /** @param thing With a capital, as in the answer: `Application`. Foreign and unknown objects read the same. */
 export const notFound = (thing: string) => new DomainError("resource.not_found", `${thing} not found.`);
 
-/** What is said of a field that an operation does not know. */
+/** The message for a field that an operation does not know. */
 export const NOT_ALLOWED = "This field is not allowed.";
 
 export const invalid = (fields: FieldErrors) => new DomainError("request.invalid", "Validation failed.", { fields });

@@ -1,4 +1,4 @@
-// What every JavaScript runtime has. Core may use these and nothing of Node.
+// Globals of every JavaScript runtime. Core may use these and nothing of Node.
 
 interface URLSearchParams {
   get(name: string): string | null;

@@ -1,4 +1,4 @@
-/** Of one DNS label. */
+/** Limit of a DNS label. */
 const LABEL_LENGTH_MAX = 63;
 
 /**

@@ -4,7 +4,7 @@ import { setTimeout as delay } from "node:timers/promises";
 
 /**
  * How many suites with containers run at once. They wait for containers more than they compute: with one for each core,
- * and twice as many workers (`vitest.config.ts`), both cores of a small machine are busy for most of a run.
+ * and twice as many workers (`tooling/vitest/project.ts`), both cores of a small machine are busy for most of a run.
  */
 const SLOTS = Math.max(2, availableParallelism());
 const POLL_MS = 100;

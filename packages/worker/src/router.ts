@@ -19,7 +19,7 @@ export interface Router {
   unrouteAll(resourceUuid: string, pullRequestId: number): Promise<void>;
   /** Replaces all sites by what `read` answers when the turn comes. */
   sync(read: () => Promise<readonly Site[]>): Promise<void>;
-  /** What the proxy was last told, by the site's id. */
+  /** The proxy's current sites, by id. */
   sites(): ReadonlyMap<string, Site>;
   /** Whether the proxy may know something else, because a call failed. */
   isUncertain(): boolean;

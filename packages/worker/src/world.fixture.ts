@@ -31,11 +31,9 @@ export interface World {
   readonly server: ServerRecord;
   /** Another server of the team, with an engine of its own, that only builds. */
   buildServer(): Promise<BuildServer>;
-  /** Of the server. */
   disk: DiskSpace | undefined;
   /** Below every server with containers. */
   machine: ServerMachine | undefined;
-  /** Of the server. */
   cleaner: ServerCleaner | undefined;
   application(settings?: Partial<ApplicationSettings>): Promise<ApplicationRecord>;
   /** Asks for a deployment, as a user does. */

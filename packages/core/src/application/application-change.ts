@@ -22,7 +22,7 @@ export interface ApplicationChange {
 const DEFAULT_SETTINGS = ApplicationSettings.parse({ build_pack: "nixpacks" });
 const DEFAULT_SECRETS = ApplicationSecrets.parse({});
 
-/** What a request may set. An image's build pack is not sent: it goes with its operation. */
+/** The fields that a request may set. The build pack of an image is fixed by its operation. */
 type Sent = Omit<ApplicationCreate | ApplicationUpdate, "build_pack"> & {
   readonly build_pack?: BuildPack | null | undefined;
 };
@@ -181,7 +181,7 @@ function templateProblems({ preview_url_template: template }: Partial<Applicatio
   return problems.length === 0 ? {} : { preview_url_template: problems };
 }
 
-/** What goes when an application is built in another way from now on. */
+/** Settings that lose their meaning when the build pack changes, reset to their defaults. */
 export function resetsOf(before: BuildPack, after: BuildPack): Pick<ApplicationChange, "settings" | "secrets"> {
   if (before === after) return { settings: {}, secrets: {} };
   if (before === "dockercompose") {

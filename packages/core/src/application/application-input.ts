@@ -8,7 +8,7 @@ import { ApplicationSecrets, ApplicationSettings } from "./application.ts";
 const { build_pack: _buildPack, ...settings } = ApplicationSettings.shape;
 const DEFAULTS = ApplicationSettings.parse({ build_pack: "nixpacks" });
 
-/** What this field may be set to; an image has an operation of its own. */
+/** Build packs that a request may choose. Images are created by another operation. */
 const BuildPack = z
   .enum(["nixpacks", "railpack", "static", "dockerfile", "dockercompose"])
   .describe("How the source is built. nixpacks and railpack detect what it is.");
@@ -125,7 +125,7 @@ export const ApplicationCreateUpload = z.strictObject({
 });
 export type ApplicationCreateUpload = z.infer<typeof ApplicationCreateUpload>;
 
-/** What all creations share. */
+/** The fields that every creation accepts. */
 export type ApplicationCreate = Omit<ApplicationCreateUpload, "dockerfile"> & {
   readonly dockerfile?: string | null | undefined;
 };

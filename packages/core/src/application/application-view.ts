@@ -274,7 +274,7 @@ const secretsView = ({ private_key_id }: ApplicationRecord, secrets: Application
   private_key_id,
 });
 
-/** Of one application: the switches that a list leaves out. */
+/** Adds the switches that lists leave out. */
 export const settingView = (settings: ApplicationSettings): ApplicationSetting => ({
   ...SWITCHES_WITHOUT_MEANING_YET,
   is_static: settings.is_static,

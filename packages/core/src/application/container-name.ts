@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { ApplicationSettings } from "./application.ts";
 
-/** What an application's container is called. */
+/** Settings for the name of an application's container. */
 export const CONTAINER_NAME_SETTINGS = {
   is_consistent_container_name_enabled: z
     .boolean()

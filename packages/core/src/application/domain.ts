@@ -3,7 +3,7 @@ import type { DomainClaim, DomainHolder } from "../ports/records.ts";
 import { RESOURCE_KINDS, type ResourceKind } from "../resource/resource.ts";
 
 const URL_LENGTH_MAX = 2048;
-/** Of a host name and of one of its labels (RFC 1035). */
+/** Limits for a host name and for each of its labels, from RFC 1035. */
 const HOST_LENGTH_MAX = 253;
 const LABEL_LENGTH_MAX = 63;
 
@@ -158,7 +158,7 @@ function instanceConflict(claim: DomainClaim): DomainConflict {
   };
 }
 
-/** What is another team's is told neither by name nor by uuid nor by path. */
+/** Says nothing about a resource of another team: no name, no uuid, no path. */
 export function holderConflict(holder: DomainHolder, teamId: number): DomainConflict {
   const resource_type: ResourceKind = holder.resource_kind;
   if (holder.team_id !== teamId) {

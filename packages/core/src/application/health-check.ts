@@ -6,7 +6,7 @@ import type { ApplicationSettings } from "./application.ts";
 export interface HealthCheck {
   readonly probe: HealthProbe;
   readonly intervalSeconds: number;
-  /** Of one probe. */
+  /** Time limit of one probe. */
   readonly timeoutSeconds: number;
   /** Failures in a row, outside of the start period, that mean unhealthy. */
   readonly failuresMax: number;
@@ -23,11 +23,11 @@ export interface HttpProbe {
   /** Sent as the header `Host`; the request goes to the release itself. */
   readonly host: string;
   readonly path: string;
-  /** Of the release, beside the one that takes traffic; `null`: that one. */
+  /** A port of the release to probe instead of the one that takes traffic; `null` for that one. */
   readonly port: number | null;
   /** `null`: every status below 500. */
   readonly statusCode: number | null;
-  /** What the answer must contain; `null`: nothing. */
+  /** Text that the answer must contain; `null` accepts any. */
   readonly text: string | null;
 }
 
@@ -42,7 +42,7 @@ export interface SteadyProbe {
   readonly type: "steady";
 }
 
-/** What a probe met. */
+/** The outcome of one probe. */
 export type ProbeOutcome =
   | { readonly type: "answer"; readonly statusCode: number; readonly body: string }
   | { readonly type: "exit"; readonly exitCode: number; readonly output: string }
@@ -123,7 +123,7 @@ export const BUILT_IN_CHECK: HealthCheck = {
   startPeriodSeconds: 60,
 };
 
-/** Of a release that nothing is asked of: what its engine says of its own check decides, where it has one. */
+/** For a release without a health check: the engine's own check decides, if it has one. */
 export const STEADY_CHECK: HealthCheck = {
   probe: { type: "steady" },
   intervalSeconds: 1,
@@ -132,10 +132,10 @@ export const STEADY_CHECK: HealthCheck = {
   startPeriodSeconds: 300,
 };
 
-/** Of a release that has a check of its own, such as an image's HEALTHCHECK: its engine runs that and is asked. */
+/** For a release with its own check, such as an image's HEALTHCHECK: the engine runs it and reports the result. */
 export const OWN_CHECK: HealthCheck = { ...BUILT_IN_CHECK, startPeriodSeconds: 300 };
 
-/** What is wrong by a release's own check, as a sentence about "it"; `undefined` when it is healthy. */
+/** The problem that the release's own check reports, as a sentence about "it"; `undefined` when healthy. */
 export const ownProblem = (health: NonNullable<ReleaseState["health"]>): string | undefined =>
   health === "healthy"
     ? undefined
@@ -149,7 +149,7 @@ export function watchOf(check: HealthCheck): HealthCheck {
   return { ...check, intervalSeconds: Math.max(check.intervalSeconds, WATCH_SECONDS_MIN), startPeriodSeconds: 0 };
 }
 
-/** What is wrong with an outcome, as a sentence about "it"; `undefined` when it is healthy. */
+/** The problem that an outcome shows, as a sentence about "it"; `undefined` when healthy. */
 export function problemOf({ probe, timeoutSeconds }: HealthCheck, outcome: ProbeOutcome): string | undefined {
   const request = probe.type === "http" ? `${probe.method} ${probe.path}` : "its health check command";
   switch (outcome.type) {
@@ -195,7 +195,7 @@ export type HealthVerdict =
   | { readonly verdict: "unhealthy"; readonly problem: string }
   | { readonly verdict: "wait"; readonly seconds: number; readonly progress: HealthProgress };
 
-/** What follows from one more probe of a candidate. @param elapsedSeconds Since its start. */
+/** Decides after each probe of a candidate. @param elapsedSeconds Since its start. */
 export function judge(
   check: HealthCheck,
   progress: HealthProgress,

@@ -16,7 +16,6 @@ export const InitScript = z
   .meta({ id: "InitScript", description: "A script that a database runs when it starts for the first time." });
 export type InitScript = z.infer<typeof InitScript>;
 
-/** What a caller sends. */
 export const InitScriptsInput = z
   .array(
     z.strictObject({
@@ -43,7 +42,7 @@ export const InitScriptsInput = z
   );
 type InitScriptsInput = z.infer<typeof InitScriptsInput>;
 
-/** What is wrong with the names, for an engine that runs files with these extensions. */
+/** Problems of the file names, for an engine that runs files with these extensions. */
 export function scriptProblems({ options = [] }: EngineField, scripts: InitScriptsInput): readonly string[] {
   const isRun = (filename: string) => options.some((extension) => filename.endsWith(extension));
   return scripts

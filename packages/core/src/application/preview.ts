@@ -110,7 +110,7 @@ function filled(template: string, values: Readonly<Record<string, string>>): str
   return /^[A-Za-z0-9._-]+$/.test(host) ? host.toLowerCase() : undefined;
 }
 
-/** What a preview is called where the application's own uuid names the application. */
+/** The name of a preview where the application is named by its uuid. */
 export const previewName = (applicationUuid: string, pullRequestId: number): string =>
   `${applicationUuid}${previewSuffix(pullRequestId)}`;
 

@@ -16,7 +16,7 @@ const never = () => false;
 const always = () => true;
 const where = <T>(isFine: boolean, change: T): T | undefined => (isFine ? change : undefined);
 
-/** What Docker gives every container anyway. */
+/** Capabilities that Docker grants every container by default. */
 const USUAL_CAPABILITIES = new Set([
   ...["AUDIT_WRITE", "CHOWN", "DAC_OVERRIDE", "FOWNER", "FSETID", "KILL", "MKNOD", "NET_BIND_SERVICE", "NET_RAW"],
   ...["SETFCAP", "SETGID", "SETPCAP", "SETUID", "SYS_CHROOT"],
@@ -30,7 +30,7 @@ const capability = (text: string): string | undefined => {
 const readSwitch = (value: string): boolean | undefined =>
   value === "true" ? true : value === "false" ? false : undefined;
 
-/** Of containers: a path that is absolute, and no part of it leads up. */
+/** Whether it is an absolute path in a container without `..`. */
 const isPath = (text: string): boolean =>
   /^\/[^\p{Cc}:,]*$/u.test(text) && text.length <= 1024 && !text.split("/").includes("..");
 
@@ -50,7 +50,7 @@ function readUlimit(value: string): Ulimit | undefined {
   return ULIMITS.has(name) ? { name, soft: Number(soft), hard: Number(hard ?? soft) } : undefined;
 }
 
-/** Those that Docker keeps apart from the server's own, so that a container changes only itself. */
+/** Kernel parameters that Docker isolates per container, so setting one cannot affect the server. */
 const OWN_SYSCTL =
   /^(net\.[\w.-]{1,120}|fs\.mqueue\.[\w-]{1,40}|kernel\.(msgmax|msgmnb|msgmni|sem|shmall|shmmax|shmmni|shm_rmid_forced|domainname))$/;
 

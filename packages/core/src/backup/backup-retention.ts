@@ -3,7 +3,7 @@ import type { BackupSettings } from "./backup.ts";
 /** A copy of a backup in one place: on the server, or in an S3 storage. */
 export interface BackupCopy {
   readonly uuid: string;
-  /** What it is of; `null` for all databases. Each is counted by itself. */
+  /** The database that was saved; `null` for all of them. Retention counts each separately. */
   readonly databaseName: string | null;
   readonly createdAt: Date;
   readonly sizeBytes: number;

@@ -1,6 +1,6 @@
 import { statesOf, type Transitions } from "../deploy/transitions.ts";
 
-/** Of a backup, a restore and a drill. One that waits is `running` too, with the step `waiting`. */
+/** Statuses of backups, restores and drills. A waiting one is `running`, with the step `waiting`. */
 export const BACKUP_STATUSES = ["running", "success", "failed", "cancelled-by-user"] as const;
 export type BackupStatus = (typeof BACKUP_STATUSES)[number];
 
@@ -13,5 +13,5 @@ const BACKUP_TRANSITIONS = {
 
 export const backupStates = statesOf<BackupStatus>(BACKUP_TRANSITIONS);
 
-/** What it may end as. */
+/** The statuses in which it can end. */
 export type BackupOutcome = Exclude<BackupStatus, "running">;

@@ -5,13 +5,13 @@ import type { FieldErrors } from "../errors.ts";
 import { inputShape, lenient, sentFields } from "../input.ts";
 import { Frequency } from "../schedule/cron.ts";
 
-/** Of one database. */
+/** Limit per database. */
 export const BACKUPS_MAX = 100;
 
 const count = (about: string) => z.int().min(0).default(0).describe(`${about} 0 keeps all.`);
 const gigabytes = (about: string) => z.number().min(0).default(0).describe(`${about} 0 keeps all.`);
 
-/** What a user may set on a schedule and nobody searches for. */
+/** Settings of a schedule that no query filters by, stored as one value. */
 export const BackupSettings = z.object({
   save_s3: z.boolean().default(false).describe("Send them to the S3 storage."),
   disable_local_backup: z.boolean().default(false).describe("Keep them in the S3 storage only."),
@@ -56,14 +56,14 @@ export const BackupCreate = z.strictObject({
 });
 export type BackupCreate = z.infer<typeof BackupCreate>;
 
-/** What is not sent stays as it is. */
+/** Omitted fields keep their values. */
 export const BackupUpdate = z.strictObject({ frequency: Frequency.optional(), ...OPTIONAL, ...inputShape(SETTINGS) });
 export type BackupUpdate = z.infer<typeof BackupUpdate>;
 
 /** Each is a run of its own. */
 const TARGETS_MAX = 100;
 
-/** What is saved of a database of this engine, each once; `undefined` for a text that names nothing that could be saved. */
+/** The databases to dump, each once; `undefined` when the text names none. */
 export function dumpTargets(engine: DatabaseEngine, text: string): readonly DumpTarget[] | undefined {
   const { dumps } = databaseEngine(engine);
   if (dumps === null) return undefined;
@@ -76,7 +76,7 @@ export function dumpTargets(engine: DatabaseEngine, text: string): readonly Dump
   return [...targets.values()];
 }
 
-// Of what a program takes as a name in its arguments: no option, no address of a server.
+// Safe as an argument of the client programs: neither an option nor a server address.
 const NAME = /^[A-Za-z0-9_][A-Za-z0-9_.$-]{0,127}$/;
 
 /** Whether a database of this name can be saved. */
@@ -97,7 +97,6 @@ export interface BackupPlan {
   readonly settings: BackupSettings;
 }
 
-/** What a schedule is made for. */
 export interface BackupSubject {
   readonly engine: DatabaseEngine;
   /** The database's own fields, of which one names its first database. */

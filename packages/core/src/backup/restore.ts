@@ -110,7 +110,6 @@ export const cancelledRestore = (kind: RestoreKind, reach: RestoreReach): string
   `${CANCELLED_BY_USER} ${kind === "drill" ? DRILL_CANCELLED : RESTORE_CANCELLED[reach]}`;
 
 export const CANCELLED_BY_USER = "Cancelled by a user.";
-/** Of a backup. */
 export const CANCELLED_BACKUP = `${CANCELLED_BY_USER} Nothing is kept of it.`;
 
 const DRILL_CANCELLED = "The database that was saved was not touched.";

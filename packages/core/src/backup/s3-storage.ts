@@ -45,7 +45,7 @@ const OPTIONAL = {
 export const S3StorageCreate = z.strictObject({ ...FIELDS, ...OPTIONAL });
 export type S3StorageCreate = z.infer<typeof S3StorageCreate>;
 
-/** What is not sent stays as it is. */
+/** Omitted fields keep their values. */
 export const S3StorageUpdate = z.strictObject({ ...z.object(FIELDS).partial().shape, ...OPTIONAL });
 export type S3StorageUpdate = z.infer<typeof S3StorageUpdate>;
 

@@ -14,7 +14,7 @@ export function containerPort(
   return wanted ?? portIn(exposes) ?? portIn(ports);
 }
 
-/** Of `127.0.0.1:8080:80/tcp` it is 80, and of a range its first. */
+/** 80 in `127.0.0.1:8080:80/tcp`; the first port of a range. */
 function portIn(list: string | null): number | null {
   const [first = ""] = withDefaults(list ?? "").split(",");
   const port = Number(/(?:^|:)(\d{1,5})(?:-\d+)?(?:\/[a-z]+)?$/.exec(first.trim())?.[1]);

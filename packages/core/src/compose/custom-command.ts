@@ -3,14 +3,14 @@ import { splitWords } from "../application/run-options.ts";
 const COMMANDS = { build: "build", start: "up" } as const;
 type Step = keyof typeof COMMANDS;
 
-/** What a command in the place of Berth's own asks for. */
+/** The options of a custom compose command that Berth honours. */
 export interface ComposeCommand {
   /** Compose files, of which a later one goes before an earlier one; below the base directory. None: the usual one. */
   readonly files: readonly string[];
-  /** Of variables, in the same order. */
+  /** Paths of env files, in the order of the command. */
   readonly envFiles: readonly string[];
   readonly profiles: readonly string[];
-  /** Of all images that are built; a value that is not said is that of the variable. */
+  /** Build arguments for every image; `null` takes the value of the variable of the same name. */
   readonly buildArgs: Readonly<Record<string, string | null>>;
   /** Without any cache. */
   readonly isForced: boolean;
@@ -42,7 +42,7 @@ interface Option {
 
 const FILES_MAX = 20;
 
-/** What Berth does in any case. */
+/** Options for what Berth always does. */
 const USUAL: Option = { read: (_value, command) => command };
 const USUAL_WITH_VALUE: Option = { needs: "a value", ...USUAL };
 
@@ -156,7 +156,7 @@ export function commandFiles(commands: readonly ComposeCommand[]): Pick<ComposeC
   return { files: first("files") ?? [], envFiles: first("envFiles") ?? [] };
 }
 
-/** What is built is what is started. `undefined`: it is. */
+/** The files that differ between the build and the start command; `undefined` when none do. */
 export function differingFiles(build: ComposeCommand, start: ComposeCommand): string | undefined {
   const isOther = (key: "files" | "envFiles") =>
     build[key].length > 0 && start[key].length > 0 && build[key].join("\n") !== start[key].join("\n");

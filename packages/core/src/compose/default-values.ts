@@ -29,7 +29,7 @@ export function readDefaults(variables: readonly Pick<ComposeVariable, "key" | "
     steps += 1;
     if (steps > STEPS_MAX) throw new DomainError("deploy.start_failed", TOO_MANY);
     const path = new Set([...above, key]);
-    // What is read counts as well as what comes of it: a long text may come to nothing, again and again.
+    // Input counts as well as output: a long text can expand to nothing many times.
     return add(interpolateCompose(add(fallback), (name) => valueFor(name, path)));
   };
   const read = [...fallbacks.keys()].map((key) => [key, valueFor(key, new Set()) ?? ""] as const);

@@ -37,7 +37,7 @@ function textOf(value: unknown, note: EntryNote | undefined): string | null {
   return typeof value === "string" ? value : (note?.source ?? String(value));
 }
 
-/** Of a variable's own field. */
+/** The limit of a variable's comment field. */
 const COMMENT_LENGTH_MAX = 256;
 
 const commentOf = (note: EntryNote | undefined): string | null => note?.comment?.slice(0, COMMENT_LENGTH_MAX) || null;

@@ -7,7 +7,7 @@ export interface ServerObject {
   readonly name: string;
 }
 
-/** What a compose text names of its server beyond what is made for it. */
+/** Objects of the server that the compose file refers to but does not create. */
 export function externalReferences(document: ComposeDocument): readonly ServerObject[] {
   const found = [
     ...Object.values(document.services).flatMap(ofService),

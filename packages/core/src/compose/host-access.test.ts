@@ -59,7 +59,6 @@ describe("a compose file", () => {
     expect(read(service, rest)).toEqual({ files: [], powers: [] });
   });
 
-  /** What a value is put into, which as it stands is harmless in each place. */
   const TEXTS = [
     "$X",
     "a$X",

@@ -36,7 +36,7 @@ export function foreignFiles(document: ComposeDocument): readonly string[] {
   ];
 }
 
-/** What a build reads and writes where the compose tool itself runs. */
+/** Build options that read or write on the machine where the compose tool runs. */
 function buildProblems({ ssh, cache_from, cache_to }: Readonly<Record<string, unknown>>): readonly string[] {
   const caches = Object.entries({ cache_from, cache_to }).filter(([, entries]) =>
     [entries].flat().some((entry) => entry != null && !isRemoteCache(String(entry))),
@@ -68,7 +68,7 @@ const isRemote = (context: unknown): boolean =>
 const isOutside = (path: unknown): boolean =>
   typeof path === "string" && (/^[/~]|[$:\\]/.test(path) || path.split("/").includes(".."));
 
-/** What of the file gives a container power over its server; empty for nearly all. */
+/** Settings of the compose file that give a container host privileges; empty for nearly all files. */
 export function hostPowers(
   document: ComposeDocument,
   containers: readonly { readonly name: string; readonly volumes: readonly ComposeVolume[] }[],
@@ -122,7 +122,7 @@ const POWERFUL_KEYS = [
 
 function isPowerful(value: unknown): boolean {
   if (Array.isArray(value)) return value.some((item) => !/^no-new-privileges([:=](true|false))?$/.test(String(item)));
-  // What is shared among the service's own containers gives no power.
+  // Sharing a namespace among the service's own containers gives no host privileges.
   return typeof value === "string" ? !/^(service:.*|none|bridge|private|shareable|)$/.test(value) : Boolean(value);
 }
 

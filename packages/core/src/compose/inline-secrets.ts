@@ -15,7 +15,7 @@ export function inlineSecrets(text: string, values: Values): readonly string[] {
   if ("problems" in compose) return [];
   const variables = Object.fromEntries(Object.entries(values).map(([key, value]) => [key, value ?? ""]));
   const parts = [...new Set(secretParts(compose.document, undefined))];
-  // Of texts, it makes texts.
+  // Interpolation turns an array of strings into an array of strings.
   const read = interpolated(parts, variables) as readonly string[];
   // The name of a container stands in every other line.
   const isTelling = (secret: string) => secret !== "" && !Object.hasOwn(compose.document.services, secret);
@@ -78,6 +78,6 @@ function saysSecret(name: string): boolean {
 
 const WORDS: ReadonlySet<string> = new Set(["pass", "pwd", "pw", "key", "salt", "pat", "dsn", "credentials"]);
 const PARTS = /passw|passphrase|requirepass|masterauth|secret|token|credential|apikey|privatekey/;
-// Of the scheme only its end: a long word would be read again from each of its letters.
+// Matches only the end of the scheme: matching all of it would be quadratic for a long word.
 const URL_PASSWORD = /(?<=[a-z0-9+.-]):\/\/[^\s:/?#@]*:([^\s/?#@]+)@/gi;
 const ASSIGNMENT = /^([A-Za-z_-][\w.-]*)=([\s\S]+)$/;

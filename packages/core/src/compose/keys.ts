@@ -34,7 +34,7 @@ export const COMPOSE_KEYS = {
       "build configs container_name deploy env_file environment expose extends image label_file labels",
     ),
     ...each("obeyed", "networks ports profiles restart scale secrets stop_grace_period volumes"),
-    // Of no specification: what this API family knows.
+    // Keys of this API family that no specification has.
     ...each("obeyed", "exclude_from_hc"),
     ...each(
       "passed_on",
@@ -129,7 +129,7 @@ export function composeKeyProblems(document: Document): readonly string[] {
   });
 }
 
-/** What a text says that is not done as it says, in sentences: whoever deploys it is told. */
+/** Sentences about keys that Berth ignores or handles differently, shown when the file is deployed. */
 export function composeWarnings(document: Document): readonly string[] {
   return partsOf(document).flatMap(({ place, path, value }) => {
     const known: Keys = COMPOSE_KEYS[place];

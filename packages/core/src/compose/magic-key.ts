@@ -60,7 +60,7 @@ function nameAndPort(rest: string): Pick<MagicUrl, "name" | "port"> {
   return { name, port };
 }
 
-/** Of a variable that holds a URL or its host: the keys of all that belong to it. */
+/** The keys of the variables that hold the same URL or its host. */
 export function magicUrlOf(key: string): (MagicUrl & { readonly keys: readonly string[] }) | undefined {
   const magic = readMagic(key);
   if (magic === undefined || !("name" in magic)) return undefined;

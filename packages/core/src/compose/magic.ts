@@ -17,7 +17,7 @@ export interface MagicContext {
   readonly existing: ReadonlyMap<string, string | null>;
 }
 
-/** What the tokens of SUPABASE are signed with. */
+/** The secret that signs the Supabase tokens. */
 const JWT_SECRET_KEY = "SERVICE_PASSWORD_JWT";
 const SYMBOLS = "!@%^*()-_.,?:;+=~[]{}"; // None that a shell, a quoted value or a compose file would read as its own.
 const JWT_YEARS = 100;

@@ -10,7 +10,7 @@ function whole(...texts: readonly string[]): unknown {
   return JSON.parse(merged.text);
 }
 
-// What the compose tool makes of the same files is compared in the suite of the engine.
+// The engine's suite compares the result with that of the compose tool.
 describe("several compose files as one", () => {
   test("say what the last of them says, and the rest of all", () => {
     const base = "services: { web: { image: 'web:1', environment: [A=1, B=1], ports: ['80:80'] }, db: { image: db } }";

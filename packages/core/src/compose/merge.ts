@@ -30,7 +30,7 @@ export function mergeCompose(
       if (refusal instanceof Unlike) return { problems: [`${path}: ${refusal.message}`] };
       throw refusal;
     }
-    // What aliases stand for may be long, and is there each time from now on.
+    // Expanded aliases can be long, and each use counts.
     if (lengthOf(whole) > LENGTH_MAX) return { problems: [`Together they exceed ${LENGTH_MAX} characters.`] };
   }
   return { text: JSON.stringify(whole) };
@@ -41,7 +41,7 @@ const LENGTH_MAX = 1_048_576; // As long as one file may be.
 type Fields = Record<string, unknown>;
 type Path = readonly string[];
 
-/** What one file has as a list and another as a map cannot be put together. */
+/** Thrown when one file has a list where another has a map. */
 class Unlike extends Error {
   constructor(path: Path) {
     super(`${path.join(".").slice(0, 200)} is of another form than in the files before.`);
@@ -163,7 +163,7 @@ const LIMIT: Rule = {
   join: (before, said, path) => (isMap(before) && isMap(said) ? joinMaps(before, said, path) : plain(said)),
 };
 
-/** Of one subnet there is one entry. */
+/** Entries are merged by subnet. */
 const SUBNETS: Rule = {
   join(before, said, path) {
     if (!Array.isArray(before) || !Array.isArray(said)) throw new Unlike(path);

@@ -159,7 +159,7 @@ describe("the work for a compose text is bounded", () => {
     if (!text.includes("${A${A")) expect(isRefused).toBe(true);
   });
 
-  // What is likely to be read as something, and what is not.
+  // Pieces that a parser is likely to interpret, and some that it is not.
   const piece = fc.constantFrom(
     ..."[]{}:-,?&*!|>'\"%@`#$ \n\t".split(""),
     ..."\n  ,services:,image: a,a: b,- a,<<: *a,&a ,*a ,${A:-,${A:?m},$$,!!binary ,!!set ,--- ,... ,\\0,\u2028".split(

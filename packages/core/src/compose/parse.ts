@@ -22,7 +22,7 @@ export interface ComposeContainer {
   readonly name: string;
   readonly kind: "application" | "database";
   readonly image: string | null;
-  /** Of the server, as `host:container` pairs separated by commas. */
+  /** Published ports as `host:container` pairs separated by commas. */
   readonly ports: string | null;
   readonly exposes: string | null;
   /** How many there are of it, as long as no variable says otherwise. */
@@ -35,7 +35,7 @@ export interface ComposeContainer {
 export interface Compose extends UsedVariables {
   readonly document: ComposeDocument;
   readonly containers: readonly ComposeContainer[];
-  /** What each container is given, by its name. */
+  /** Environment of each container, by its name. */
   readonly environments: ReadonlyMap<string, readonly EnvironmentEntry[]>;
 }
 

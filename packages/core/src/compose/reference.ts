@@ -3,7 +3,7 @@ import { DomainError } from "../errors.ts";
 /** One `${...}` or `$NAME` of a compose text. */
 export interface Reference {
   readonly key: string;
-  /** What is used without a value; may hold further references. `null`: nothing is said. */
+  /** The default, which may contain further references; `null` when there is none. */
   readonly fallback: string | null;
   /** Without a value the compose tool refuses to start: `${NAME:?message}`. */
   readonly isRequired: boolean;

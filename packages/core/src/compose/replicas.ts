@@ -14,7 +14,7 @@ export function replicasOf({ scale, deploy }: Scaled): number | undefined {
   return first === second && Number.isInteger(first) && first >= 0 ? first : undefined;
 }
 
-/** What is said of them, in a sentence; `undefined`: all is well. What a variable comes to is known at the start only. */
+/** The problem as a sentence; `undefined` when valid. A value from a variable is checked at the start. */
 export function replicasProblem(service: Scaled): string | undefined {
   if (replicasOf(service) !== undefined || hasVariable(service)) return undefined;
   return "scale and deploy.replicas must be one whole number, 0 or more.";
@@ -27,7 +27,7 @@ const hasVariable = ({ scale, deploy }: Scaled): boolean =>
 export const containerTitle = ({ name, number }: { readonly name: string; readonly number?: number }): string =>
   number === undefined ? name : `${name}-${number}`;
 
-/** Those that a person means: all of that name, or the one whose number follows it. */
+/** All containers of that name, or the one whose number follows it. */
 export function containersNamed<T extends { readonly name: string; readonly number?: number }>(
   containers: readonly T[],
   title: string,

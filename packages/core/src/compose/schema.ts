@@ -1,6 +1,6 @@
 import { z } from "zod";
 
-// What Berth reads of a compose file. The compose tool itself reads all of it, so unknown keys are kept.
+// The part of a compose file that Berth reads. The compose tool reads all of it, so unknown keys are kept.
 
 const Scalar = z.union([z.string(), z.number(), z.boolean(), z.null()]);
 const PortNumber = z.union([z.string(), z.number()]);

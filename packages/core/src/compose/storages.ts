@@ -11,7 +11,7 @@ export function composeStorages(
   serviceUuid: string,
 ): readonly StorageFields[] {
   return containers.flatMap(({ name, volumes }) => {
-    // What is mounted over something else is all there is to see.
+    // A later mount hides an earlier one at the same path.
     const byPath = new Map(volumes.map((volume) => [normalPath(volume.mountPath), volume]));
     return [...byPath].map(([mountPath, volume]) => ({
       ...placeOf(volume, document, serviceUuid),

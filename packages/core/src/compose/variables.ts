@@ -42,7 +42,7 @@ export interface TextOfContainers {
   readonly applications: readonly string[];
 }
 
-/** What a compose text asks of its service: variables, and URLs for its containers. */
+/** The variables and URLs that a compose file needs. */
 export function usedVariables({ environments, texts, applications }: TextOfContainers): UsedVariables {
   const mentions = [
     ...[...environments].flatMap(([container, entries]) => entries.flatMap((entry) => ofEntry(container, entry))),

@@ -1,21 +1,20 @@
 import type { ComposeService } from "./schema.ts";
 
-/** What a compose file mounts into a container. */
 export interface ComposeVolume {
-  /** Of a named volume; `null` for a folder or file of the server. */
+  /** Name of the volume; `null` for a folder or file of the server. */
   readonly name: string | null;
   /** On the server; `null` for a named volume. Relative ones are below the service's own folder. */
   readonly hostPath: string | null;
   readonly mountPath: string;
   readonly isReadOnly: boolean;
-  /** Of a file that the definition itself holds. */
+  /** Content of a file that is defined in the compose file itself. */
   readonly content: string | null;
   readonly isDirectory: boolean;
 }
 
 type Volume = NonNullable<ComposeService["volumes"]>[number];
 
-/** Of a source that is one variable, perhaps with what follows it. */
+/** A source that is a single variable, optionally with a path after it. */
 const VARIABLE_SOURCE = /^\$\{[A-Za-z_][A-Za-z0-9_]*(?::?-[^${}]*)?\}(?:\/[^${}]*)?$/;
 
 /** Mounts that are kept; anonymous volumes and memory are not. */
@@ -34,7 +33,7 @@ export const folderName = (path: string): string =>
     .map((part) => `.${part.replace(/[^A-Za-z0-9_-]/g, "-")}`)
     .join("");
 
-/** What must not be in a source or target, in a sentence; `undefined`: all is well. */
+/** The problem of a source or target as a sentence; `undefined` when valid. */
 export function volumeProblem(volume: Volume): string | undefined {
   const [source, target] = endsOf(volume);
   if (source !== undefined && !VARIABLE_SOURCE.test(source) && isDangerous(source)) return `source ${quoted(source)}`;

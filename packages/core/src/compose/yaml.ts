@@ -2,9 +2,9 @@ import { Composer, type Document, isAlias, isMap, isScalar, isSeq, Lexer, LineCo
 
 /** As compose files are deep, not as attackers nest: what walks them next does so by recursion. */
 const DEPTH_MAX = 32;
-/** Of the text's smallest parts. A compose file of a hundred containers has some thousands. */
+/** Limit of YAML tokens. A compose file of a hundred containers has some thousands. */
 const TOKENS_MAX = 40_000;
-/** Of values, once every alias is replaced by what it stands for. */
+/** Limit of values after all aliases are expanded. */
 const EXPANDED_MAX = 60_000;
 /** Characters of all their texts: whoever walks them reads each, and an alias of five may stand for a million. */
 const EXPANDED_LENGTH_MAX = 2 * 1_048_576; // Twice the longest text that is read.
@@ -12,9 +12,9 @@ const EXPANDED_LENGTH_MAX = 2 * 1_048_576; // Twice the longest text that is rea
 export interface YamlValue {
   /** Plain objects, lists, texts, numbers, flags and null. What an alias stands for is there as one shared object. */
   readonly value: unknown;
-  /** What the value of an entry loses: by its key in a map, by its index in a list. */
+  /** Notes that plain values cannot carry, by key in a map and by index in a list. */
   readonly notes: WeakMap<object, ReadonlyMap<string | number, EntryNote>>;
-  /** Of a map's entries: what they do to the same ones of a file before. In a file alone they do nothing. */
+  /** `!reset` and `!override` of a map's entries, which change how files are merged. */
   readonly tags: WeakMap<object, ReadonlyMap<string, EntryTag>>;
 }
 
@@ -22,7 +22,7 @@ export interface YamlValue {
 export type EntryTag = "!reset" | "!override";
 
 export interface EntryNote {
-  /** What follows `#` behind it. */
+  /** The comment behind the entry. */
   readonly comment: string | undefined;
   /** As it was written: `1.10`, of which a number would make `1.1`. */
   readonly source: string | undefined;
@@ -61,7 +61,7 @@ function oneDocument(text: string, lines: LineCounter): Document.Parsed {
   const error = document?.errors[0];
   if (error !== undefined) throw new Problem(`Not valid YAML${at(lines, error.pos[0])}: ${sentence(error.message)}`);
   if (document === undefined || documents.length > 1) throw new Problem("Must be exactly one YAML document.");
-  // Those that come from a composer have been parsed; its type allows for documents made by hand.
+  // Documents from the composer are parsed; the type also allows documents made by hand.
   return document as Document.Parsed;
 }
 
@@ -93,7 +93,7 @@ interface Anchor {
 
 interface Reading {
   readonly lines: LineCounter;
-  /** What has an anchor and is read to its end. */
+  /** Anchored values that have been read completely. */
   readonly anchors: Map<string, Anchor>;
   readonly notes: WeakMap<object, ReadonlyMap<string | number, EntryNote>>;
   readonly tags: WeakMap<object, ReadonlyMap<string, EntryTag>>;
@@ -172,7 +172,7 @@ interface ReadMap {
   readonly tags: Map<string, EntryTag>;
 }
 
-/** What a map says itself goes before what it merges, and an earlier map before a later one. */
+/** A map's own keys win over merged ones, and an earlier merged map over a later one. */
 function mergeInto({ entries, notes, tags }: ReadMap, map: unknown, from: Reading) {
   if (typeof map !== "object" || map === null || Array.isArray(map)) {
     throw new Problem("Only maps can be merged with <<.");

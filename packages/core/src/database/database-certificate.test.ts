@@ -7,7 +7,6 @@ const later = (days: number) => new Date(NOW.getTime() + days * 86_400_000);
 const database = (server_ip = "203.0.113.7", enable_ssl = "true") =>
   ({ uuid: "d1", placement: { server_ip }, fields: { enable_ssl } }) as unknown as DatabaseRecord;
 
-/** What is kept after the first start. */
 function issued() {
   const wanted = wantedCertificate(database(), undefined, NOW);
   if (wanted === undefined) throw new Error("Nothing is issued.");

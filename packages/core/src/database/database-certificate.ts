@@ -8,7 +8,7 @@ import { isTls } from "./engine/tls.ts";
 const VALID_DAYS = 730;
 /** A start that finds less than this left of it makes another one. */
 const RENEWED_DAYS = 365;
-/** Of the authority, which clients were given. */
+/** Lifetime of the authority, which clients have stored. */
 const AUTHORITY_DAYS = 3650;
 /** Before its end, a certificate is told of. */
 const TOLD_DAYS = 30;
@@ -58,7 +58,7 @@ export function wantedCertificate(
   };
 }
 
-/** What of its record changes with a new certificate. */
+/** The change of the record when a new certificate is issued. */
 export function certificateChange(
   { names, notAfter, authority }: CertificateRequest,
   kept: DatabaseCertificate | undefined,

@@ -15,7 +15,7 @@ export interface DatabaseChange {
   readonly secrets: DatabaseSecrets;
   /** Environment variables, by key. */
   readonly variables: Readonly<Record<string, string>>;
-  /** What is wrong with what was sent. Empty: nothing. */
+  /** Problems by field; empty when valid. */
   readonly problems: FieldErrors;
 }
 
@@ -92,7 +92,7 @@ function readText(type: "text" | "configuration", sent: unknown): ReadValue {
 
 function readScripts(field: EngineField, sent: unknown): ReadValue {
   if (sent === undefined) return {};
-  // What was sent is read already: this gives it its type.
+  // Already validated; parsed again for its type.
   const scripts = InitScriptsInput.parse(sent ?? []);
   const problems = scriptProblems(field, scripts);
   return problems.length > 0 ? { problems } : { value: keptScripts(scripts) };

@@ -35,7 +35,6 @@ export type SettableFieldName<E extends DatabaseEngine = DatabaseEngine> = {
   }[keyof Engines[Engine]["fields"]];
 }[E];
 
-/** What `engine` has in common with all of them. */
 export const databaseEngine = (engine: DatabaseEngine): EngineRow => DATABASE_ENGINES[engine];
 
 /** The engine's own fields by name, in the order of its row. */

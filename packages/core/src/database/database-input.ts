@@ -19,19 +19,19 @@ const PASSWORD = /^[A-Za-z0-9!@#%^*()_+\-=[\]{}:,.?/~]+$/;
 const PASSWORD_PROBLEM = "Only letters, digits and ! @ # % ^ * ( ) _ + - = [ ] { } : , . ? / ~ are allowed.";
 const PORT_PROBLEM = "Must be a port from 1024 to 65535.";
 
-/** What a caller may send for a field of an engine, by its type; of `fixed` and `issued` nothing. */
+/** Input schemas by type of field. Fields of the types `fixed` and `issued` cannot be sent. */
 const FIELD_INPUTS = {
   identifier: z.string().regex(IDENTIFIER, IDENTIFIER_PROBLEM).nullable(),
   password: z.string().max(128, "At most 128 characters.").regex(PASSWORD, PASSWORD_PROBLEM).nullable(),
   text: z.string().max(1000, "At most 1000 characters.").nullable(),
   configuration: z.string().max(262_144, "At most 262144 characters.").nullable(),
   flag: z.boolean().nullable(),
-  // Of which engine is known in `databaseChange`.
+  // `databaseChange` knows the engine and checks the choice.
   choice: z.string().max(100, "At most 100 characters.").nullable(),
   scripts: InitScriptsInput.nullable(),
 } as const satisfies Record<Exclude<EngineField["type"], "fixed" | "issued">, z.ZodType>;
 
-/** What is used for a field that is not sent. */
+/** The default of a field. */
 const defaultOf = ({ type, default: byDefault }: EngineField): string => {
   if (type === "password") return "Default: 64 random letters and digits.";
   return byDefault === null ? "" : `Default \`${byDefault}\`.`;
@@ -86,7 +86,7 @@ const databaseCreate = <E extends DatabaseEngine>(engine: E) =>
 
 type DatabaseCreates = { readonly [E in DatabaseEngine]: ReturnType<typeof databaseCreate<E>> };
 
-/** What a creation takes, by engine. */
+/** Input schemas of creations, by engine. */
 export const DATABASE_CREATES = Object.fromEntries(
   DATABASE_ENGINE_NAMES.map((engine) => [engine, databaseCreate(engine)]),
   // One for each engine, as the type says; `map` gives all of them one type.
@@ -103,7 +103,7 @@ const ALL_FIELDS = Object.assign(
   // The fields of all engines: those of one name take the same.
 ) as FieldsInput<DatabaseEngine>;
 
-/** Of one engine's own fields, a database takes those of its own only: see `databaseChange`. */
+/** Accepts the fields of all engines; `databaseChange` refuses those of another engine. */
 export const DatabaseUpdate = z.strictObject({
   ...COMMON,
   name: ResourceName.nullable().optional().describe("Null keeps the name."),

@@ -114,7 +114,7 @@ const databaseAnswer = <E extends DatabaseEngine>(engine: E) =>
 
 type DatabaseAnswers = { readonly [E in DatabaseEngine]: ReturnType<typeof databaseAnswer<E>> };
 
-/** What is answered about a database, by engine. */
+/** Answer schemas, by engine. */
 export const DATABASE_ANSWERS = Object.fromEntries(
   DATABASE_ENGINE_NAMES.map((engine) => [engine, databaseAnswer(engine)]),
   // One for each engine, as the type says; `map` gives all of them one type.
@@ -205,7 +205,7 @@ export function databaseView(database: DatabaseRecord, { secrets }: DatabaseView
     status: shownStatus(database),
     is_public: database.is_public,
     public_port: database.public_port,
-    // Of one that shall not run nobody expects it.
+    // A stopped database needs no public port.
     public_port_problem: forwardOf(database) === undefined ? null : database.public_port_problem,
     ...NEVER_SET,
     ...settings,
@@ -243,7 +243,7 @@ const openFields = ({ engine, fields }: DatabaseRecord) =>
       }),
   );
 
-/** Of one that was made before its engine had the field. */
+/** The value for a database that was created before its engine had the field. */
 const initial = ({ type, default: byDefault }: EngineField): string | null =>
   type === "flag" || type === "choice" ? byDefault : null;
 

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { LIMIT_SETTINGS } from "../limits.ts";
 import { type DatabaseEngine, databaseEngine } from "./database-engine.ts";
 
-/** What a user may set on a database of any engine and nobody searches for. */
+/** Settings of databases of every engine that no query filters by. */
 export const DatabaseSettings = z.object({
   image: z
     .string()

@@ -1,7 +1,7 @@
 import type { BuildPack } from "../application/build-pack.ts";
 import type { StackArtifact } from "./stack.ts";
 
-/** What a build is made from. All paths are on the control plane's machine. */
+/** Input of a build. All paths are on the control plane's machine. */
 export interface BuildRequest {
   readonly resourceUuid: string;
   readonly deploymentUuid: string;
@@ -16,9 +16,9 @@ export interface BuildRequest {
   readonly isForced: boolean;
   /** Base images are looked for anew. */
   readonly isPulled?: boolean;
-  /** Of every image of a stack that is built. */
+  /** Build arguments for every image that a stack builds. */
   readonly buildArgs?: Readonly<Record<string, string | null>>;
-  /** What a compose text is started with: what it demands and has no value is told before anything is built. Secrets. */
+  /** Variables of the start, so that missing required ones are reported before the build. Secrets. */
   readonly variables?: Readonly<Record<string, string>>;
   /** The compose text to make a stack from, where it does not lie in the source. May be a secret. */
   readonly compose?: string | undefined;
@@ -41,7 +41,7 @@ export interface BuildConfig {
   readonly dockerfile_target_build: string | null;
   readonly docker_registry_image_name: string | null;
   readonly docker_registry_image_tag: string | null;
-  /** What serves the files of a static application on a server with containers. */
+  /** Image that serves a static application on a Docker server. */
   readonly static_image: string;
   readonly custom_nginx_configuration: string | null;
   /** Port numbers, separated by commas: where what serves static files listens. */
@@ -54,7 +54,7 @@ export interface BuildConfig {
   readonly composeEnvFiles?: readonly string[];
 }
 
-/** What a build made: plain JSON, kept in the deployment's row, so that a restarted worker can start it. */
+/** Result of a build: plain JSON in the deployment's row, so that another worker can start it. */
 export type Artifact = FolderArtifact | ImageArtifact | StackArtifact;
 
 export interface FolderArtifact {
@@ -64,7 +64,7 @@ export interface FolderArtifact {
   /** Folder the command starts in, inside `folder`. */
   readonly workingFolder: string;
   readonly run: RunCommand;
-  /** What was recognised, for people: `Node.js (npm)`, `static files`, `Procfile`. */
+  /** What was recognised, as shown to people: `Node.js (npm)`, `static files`, `Procfile`. */
   readonly detected: string;
 }
 

@@ -59,7 +59,7 @@ describe("a name is told to be a resource's", () => {
     [`${UUID}-${OTHER}`, UUID],
     [`web-${UUID}-${OTHER}`, UUID],
     [`web-${UUID}-${OTHER}.${OTHER}`, UUID],
-    // Of a storage, which the engine's labels tell of.
+    // A volume of a storage: its labels name the owner.
     [`berth-${UUID}`, undefined],
     ["productionnetworkshareda", undefined],
     ["$" + "{NET}", undefined],

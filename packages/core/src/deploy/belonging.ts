@@ -11,20 +11,20 @@ import type { ReleaseSpec } from "./release.ts";
 export type ObjectOwner =
   | undefined
   | {
-      /** Of this control plane, and not of another on the same engine. */
+      /** Created by this control plane, not by another one on the same engine. */
       readonly isOurs: boolean;
       /** `null`: made for no resource, such as the network of a destination. */
       readonly resourceUuid: string | null;
     };
 
-/** What the team of a release has on its server. */
+/** Objects of the release's team on its server. */
 export interface TeamBelongings {
   readonly resources: ReadonlySet<string>;
   /** Networks of its destinations. */
   readonly networks: ReadonlySet<string>;
 }
 
-/** What a release names of its server that is not made for it. */
+/** Objects of the server that a release uses but does not create. */
 export function namedBy(spec: ReleaseSpec): readonly ServerObject[] {
   const networks = [spec.network, ...(spec.stack?.networks ?? [])].flatMap((name) =>
     name ? [{ type: "network", name } as const] : [],
@@ -62,7 +62,7 @@ export const foreignNames = (
     return uuid !== undefined && !isOwn(uuid);
   });
 
-/** Of a resource, as it stands in names that Berth gives to networks, volumes and containers. */
+/** The resource's uuid in the name of a network, volume or container that Berth created. */
 export const uuidIn = (name: string): string | undefined =>
   name.includes("$") ? undefined : (NETWORK_OR_VOLUME.exec(name) ?? CONTAINER.exec(name) ?? [])[1];
 

@@ -5,7 +5,7 @@ import type { ReleaseContainer } from "./release.ts";
 /** A user's script that a deployment runs in a release. */
 export interface DeploymentCommand {
   readonly script: string;
-  /** Of several containers the one that runs it. */
+  /** The container that runs it, where there are several. */
   readonly container: string | null;
 }
 

@@ -1,10 +1,10 @@
 import type { Argv } from "../argv.ts";
 
-/** What only an engine with containers reads of a release. */
+/** Options of a release that only container engines read. */
 export interface ContainerOptions {
   /** Arguments instead of the image's own; its entrypoint gets them. `null`: the image's own. */
   readonly command: Argv | null;
-  /** What the engine runs from time to time. `null`: see `hasImageHealthCheck`. */
+  /** Health check that the engine runs; for `null` see `hasImageHealthCheck`. */
   readonly healthCheck: ContainerHealthCheck | null;
   /** Whether the variables `HOST` and `PORT` tell it where to listen. */
   readonly isToldPort: boolean;
@@ -48,7 +48,7 @@ export interface ContainerLimits {
   readonly cpuShares: number | null;
 }
 
-/** What may be asked of a container beyond the settings that have fields of their own. */
+/** Options of a container beyond the settings with their own fields. */
 export interface RunOptions {
   readonly capAdd: readonly string[];
   readonly capDrop: readonly string[];

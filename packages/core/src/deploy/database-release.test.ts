@@ -41,7 +41,7 @@ function of(engine: DatabaseEngine, { sent = {}, settings = {}, envs = [], stora
   const database = {
     ...{ id: 7, uuid: UUID, kind: "database", name: "orders", engine, is_public: false, public_port: null },
     ...{ settings: { ...made.settings, ...settings }, fields: made.fields, placement: { server_ip: "10.0.0.1" } },
-    // What a release is not made of is left out.
+    // Only the fields that a release is derived from.
   } as unknown as DatabaseRecord;
   const variables = Object.entries(made.variables).map(([key, value]) => env(key, value));
   const subject = {

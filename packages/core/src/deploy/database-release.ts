@@ -56,7 +56,7 @@ export function databaseSpec(subject: DatabaseSubject, artifact: Artifact): Rele
       ...valuesOf(own.filter(({ is_runtime }) => is_runtime)),
     },
     ports: [enginePort(engine, values)],
-    // What is in a mounted folder is hidden by the mount, so files come last.
+    // A mounted folder hides files below it, so files are mounted last.
     storages: [
       ...mountsOf(uuid, subject.storages, 0),
       ...files.map((file) => fileMount(uuid, file, row.accounts)),

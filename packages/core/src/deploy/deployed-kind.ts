@@ -22,7 +22,7 @@ type DeployedSource = Pick<DeploymentRecord, "commit" | "pull_request_id" | "git
 
 /** How a kind of resource is deployed, where the kinds differ. */
 export interface DeployedKind<Subject extends DeploySubject> {
-  /** What is fetched. @throws DomainError `source.not_found` */
+  /** The source to fetch. @throws DomainError `source.not_found` */
   source(subject: Subject, deployment: DeployedSource, credentials: GitCredentials | undefined): SourceSpec;
   buildRequest(input: DeployInput<Subject>, sourceFolder: string): BuildRequest;
   releaseSpec(input: DeployInput<Subject>, artifact: Artifact): ReleaseSpec;
@@ -42,7 +42,7 @@ export interface DeployedKind<Subject extends DeploySubject> {
    * a failed one kept is removed.
    */
   isFirstRun(subject: Subject): boolean;
-  /** What to do about one that is not healthy in time, as a sentence; `undefined`: what it should have listened on. */
+  /** Advice for a release that is not healthy in time; `undefined` names the port it should listen on. */
   readonly unhealthyAdvice: string | undefined;
   /** Times that what runs now has ended by itself. */
   restartCount(subject: Subject): number;

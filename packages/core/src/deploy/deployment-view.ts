@@ -167,7 +167,7 @@ export const DeploymentPage = z
   .object({ count: z.int().describe("Of all, whatever the page."), deployments: z.array(Deployment) })
   .meta({ id: "DeploymentPage", description: "Deployments of one application, newest first." });
 
-/** What a follower of a deployment is told, in this order: lines as they come, and each change of its state. */
+/** Events of a followed deployment: log lines as they come, and each change of its state. */
 export const DeploymentEvent = z
   .discriminatedUnion("type", [
     z.object({ type: z.literal("line"), line: DeploymentLogEntry }),

@@ -31,7 +31,7 @@ export interface DeploymentStep {
   readonly status: StepStatus;
   readonly started_at: Date | null;
   readonly finished_at: Date | null;
-  /** What the step gave to the ones after it; a resumed deployment starts from it. Never secrets. */
+  /** Output of the step for later steps, also after a resume. Never secrets. */
   readonly output: Readonly<Record<string, unknown>> | null;
   /** One sentence, without secrets. */
   readonly error: string | null;

@@ -3,10 +3,10 @@ import type { ReleaseState, Upstream } from "./release.ts";
 import { siteContainerOf } from "./site.ts";
 
 export interface DrainSubject {
-  /** Of the release that was replaced. */
+  /** Address of the replaced release. */
   readonly upstream: Upstream | null;
   readonly state: Pick<ReleaseState, "containers"> | undefined;
-  /** What the proxy has been told of the resource, or the preview, since. */
+  /** The current sites of the resource or preview in the proxy. */
   readonly sites: readonly Site[];
   /** Whether the proxy sends a route to the port that its URL names. */
   readonly hasUpstreamPorts: boolean;
@@ -45,7 +45,7 @@ interface SitePorts {
   readonly ports: readonly number[];
 }
 
-/** Of a site of one container's own, only that one is asked. */
+/** A container's own site concerns only that container. */
 const isOfAll = ({ container }: SitePorts): boolean => container === undefined;
 
 const at = (host: string, sites: readonly SitePorts[]): readonly Upstream[] =>

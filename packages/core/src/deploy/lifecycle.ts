@@ -3,7 +3,7 @@ import { lenient } from "../input.ts";
 
 const flag = (about: string) => lenient(z.boolean()).optional().describe(about);
 
-/** What goes with a resource of any kind when it is deleted. */
+/** Options of a deletion, for every kind. */
 export const ResourceDelete = z.strictObject({
   delete_configurations: flag(
     "Changes nothing: of its configuration a server has only its sites and what lies in its containers, which go in any case. Default true.",
@@ -18,7 +18,7 @@ export const ResourceDelete = z.strictObject({
 });
 export type ResourceDelete = z.infer<typeof ResourceDelete>;
 
-/** Of these, what a server has of a resource beside its releases. */
+/** The options that concern a server's objects besides releases. */
 export const REMOVAL_FLAGS = ["delete_volumes", "docker_cleanup", "delete_connected_networks"] as const;
 export type RemovalFlags = Readonly<Record<(typeof REMOVAL_FLAGS)[number], boolean>>;
 

@@ -11,7 +11,7 @@ export const mountsOf = (
   storages
     .map((storage) => {
       const own = storageOf(storage, pullRequestId);
-      // What a preview has for itself is made anew and removed with it.
+      // A preview's own storage is created and removed with it.
       return mountOf(resourceUuid, own.uuid === storage.uuid ? own : { ...own, has_volume: false });
     })
     .sort((a, b) => (a.mountPath < b.mountPath ? -1 : Number(a.mountPath > b.mountPath)));

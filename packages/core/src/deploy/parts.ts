@@ -15,7 +15,7 @@ import type { Observed, Wanted, WantedRelease, WantedResource } from "./wanted.t
 /** Releases as they are seen, by their deployment's uuid. */
 export type Seen = ReadonlyMap<string, ReleaseState>;
 
-/** What has a live release and a site: the resource itself, and each of its previews. */
+/** A part of a resource with its own live release and site: the resource itself or a preview. */
 export interface Part {
   readonly pullRequestId: number;
   readonly desiredState: DesiredState;
@@ -73,7 +73,7 @@ export function statusOf(
     const container: ContainerStatus = {
       state: state.state,
       health: ownHealth(state) ?? health.get(live.deploymentUuid) ?? "unknown",
-      // What was stopped on purpose is no crash loop, however often it restarted before.
+      // A release that was stopped on purpose is not in a crash loop, however often it restarted before.
       restartCount: desiredState === "stopped" ? 0 : state.restartCount,
     };
     return aggregateStatus([container]);
@@ -88,7 +88,7 @@ export function statusOf(
   return isFirstStart && !live ? STARTING_STATUS : STOPPED_STATUS;
 }
 
-/** What the engine itself sees is newer than any probe of ours. */
+/** The engine's own result is newer than any probe of Berth. */
 const ownHealth = ({ health }: ReleaseState): Health | undefined => (health === "starting" ? "unknown" : health);
 
 export const liveOf = ({ releases }: WantedResource, pullRequest: number): WantedRelease | undefined =>

@@ -64,7 +64,7 @@ export const worlds: fc.Arbitrary<World> = fc
     return { wanted: wanted(resources, active), observed: observed(releases) };
   });
 
-/** What an engine, a proxy and a database would have become. */
+/** Applies operations to a modelled engine, proxy and database. */
 export function applyOperations({ wanted, observed }: World, operations: readonly Operation[]): World {
   let resources = [...wanted.resources];
   let releases = [...observed.releases];

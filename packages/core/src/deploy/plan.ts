@@ -33,7 +33,7 @@ export type Operation =
     }
   | { readonly type: "set_upstream"; readonly deploymentId: number; readonly upstream: Upstream }
   | { readonly type: "set_status"; readonly resourceId: number; readonly status: string }
-  /** Of a service and of each of its containers, by name. */
+  /** Statuses of a service and of each of its containers, by name. */
   | {
       readonly type: "set_statuses";
       readonly resourceId: number;
@@ -125,7 +125,7 @@ function planRelease(
       return [{ type: "retire", resourceId: resource.id, pullRequestId, release: ref, deploymentId, keepsArtifact }];
     }
     case "kept": {
-      // What was built stays, but nothing of it runs. Whether it stays any longer is decided when another joins it.
+      // A kept build does not run. How long it is kept is decided when another build joins it.
       const state = seen.get(deploymentUuid)?.state;
       return state === undefined || DOWN.has(state) ? [] : [{ type: "stop", resourceId: null, release: ref }];
     }
@@ -245,7 +245,7 @@ function setStatuses(
 }
 
 function setRestarts(resource: WantedResource, seen: Seen): Operation[] {
-  // Of a service, each container restarts by itself.
+  // Containers of a service restart separately.
   if (resource.containers !== undefined) return [];
   const live = liveOf(resource, 0);
   const restartCount = (live && seen.get(live.deploymentUuid)?.restartCount) ?? 0;

@@ -7,7 +7,7 @@ import { memoryBytes } from "./memory.ts";
 
 type Env = Readonly<Record<string, string>>;
 
-/** What an application's settings ask of its container. A preview shares neither ports nor names with the application. */
+/** Container options from an application's settings. A preview shares neither ports nor names with it. */
 export function containerOptions(
   settings: ApplicationSettings,
   { custom_labels }: Pick<ApplicationSecrets, "custom_labels">,
@@ -69,7 +69,7 @@ export function containerLimits(settings: LimitTexts): ContainerLimits {
   };
 }
 
-/** What is the kernel's default need not be asked for; some kernels warn of what they do not know. */
+/** Defaults are omitted, since some kernels warn about settings they do not support. */
 const unless = (value: number, usual: number): number | null => (value === usual ? null : value);
 const DEFAULT_SWAPPINESS = 60;
 const DEFAULT_CPU_SHARES = 1024;

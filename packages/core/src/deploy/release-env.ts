@@ -14,13 +14,13 @@ export interface EnvSubject {
 
 type EnvValues = Readonly<Record<string, string>>;
 
-/** What a release runs with. The variables of the user come before the ones that every release is given. */
+/** Variables of a release. The user's win over those that every release gets. */
 export function runtimeEnv(subject: EnvSubject): EnvValues {
   const given = { ...givenEnv(subject), SOURCE_COMMIT: subject.deployment.commit };
   return withUserValues(subject, given, ({ is_runtime }) => is_runtime);
 }
 
-/** What a build runs with. The commit is not among it: it would spoil every cached layer. */
+/** Variables of a build. The commit is left out: it would invalidate every cached layer. */
 export function buildtimeEnv(subject: EnvSubject): EnvValues {
   return withUserValues(subject, givenEnv(subject), ({ is_buildtime }) => is_buildtime);
 }
@@ -54,7 +54,7 @@ function withUserValues(subject: EnvSubject, given: EnvValues, isWanted: (env: E
   return { ...given, ...userValues(subject, isWanted) };
 }
 
-/** Those that the user set for what runs. */
+/** The user's variables for the release. */
 export const userRuntimeEnv = (subject: EnvSubject): EnvValues => userValues(subject, ({ is_runtime }) => is_runtime);
 
 function userValues(subject: EnvSubject, isWanted: (env: EnvRecord) => boolean): EnvValues {

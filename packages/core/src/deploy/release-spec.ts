@@ -127,7 +127,7 @@ export function releaseSpec(subject: ApplicationInput, artifact: Artifact): Rele
   };
 }
 
-/** Of the build pack dockercompose. */
+/** The stack of the build pack dockercompose. */
 function applicationStack(subject: ApplicationInput, artifact: StackArtifact, env: ReleaseSpec["env"]): StackOptions {
   const { application, deployment, domains, storages } = subject;
   const { settings } = application;

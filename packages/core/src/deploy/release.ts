@@ -25,7 +25,7 @@ export interface ReleaseSpec extends ReleaseRef {
   readonly limits: ReleaseLimits;
   /** That its container joins, made when it is missing; left out: the engine's own. Only engines with containers read it. */
   readonly network?: string | undefined;
-  /** What its container is called from the moment it is the live release; left out: as its deployment is. */
+  /** Name of its container once it is the live release. Default: named by its deployment. */
   readonly containerName?: string | undefined;
   /** For an engine with containers; others do not read it. */
   readonly container?: ContainerOptions | undefined;
@@ -33,7 +33,7 @@ export interface ReleaseSpec extends ReleaseRef {
   readonly stack?: StackOptions | undefined;
 }
 
-/** What a release finds at a path although it was not built into it. Paths are absolute and normalised. */
+/** A storage mounted into a release. Paths are absolute and normalised. */
 export type StorageMount = VolumeMount | FolderMount | FileMount;
 
 interface Mount {
@@ -89,20 +89,20 @@ export type ContainerState =
   | "dead"
   | "removing";
 
-/** What an engine observes of a release. */
+/** State of a release, as its engine observes it. */
 export interface ReleaseState extends ReleaseRef {
   readonly state: ContainerState;
   /** Where it takes requests; `null` while it does not run or exposes nothing. */
   readonly upstream: Upstream | null;
   readonly restartCount: number;
-  /** Of the last run that ended, 128 + signal when a signal ended it. */
+  /** Exit code of the last run that ended; 128 + signal when a signal ended it. */
   readonly exitCode: number | null;
   readonly startedAt: Date | null;
-  /** What a health check of its own says, such as an image's HEALTHCHECK; missing where it has none. */
+  /** Result of its own health check, such as an image's HEALTHCHECK; missing without one. */
   readonly health?: Health | "starting";
   /** Where its container is to have a lasting name once it is the live release: that one, and the one it has. */
   readonly containerName?: { readonly now: string; readonly wanted: string };
-  /** Of a stack, in the order of its compose text: what stands above sums them up. */
+  /** Containers of a stack, in the order of its compose file. The fields above summarise them. */
   readonly containers?: readonly ReleaseContainer[];
 }
 
@@ -115,7 +115,7 @@ export interface ReleaseContainer {
   readonly state: ContainerState;
   readonly health?: Health | "starting";
   readonly restartCount: number;
-  /** Of the last run that ended. */
+  /** Exit code of the last run that ended. */
   readonly exitCode: number | null;
   readonly startedAt: Date | null;
   /** Where the control plane reaches it on the server; `null` while it does not run. */

@@ -16,9 +16,9 @@ export function requireVariables({ variables }: Pick<Compose, "variables">, valu
 }
 
 interface BuildDemands {
-  /** What was written, with the sections that shape the build. */
+  /** The file as written, with the sections that shape the build. */
   readonly text: Pick<Compose, "document">;
-  /** What is started. */
+  /** The file as it is started. */
   readonly started: Pick<Compose, "variables">;
 }
 
@@ -55,7 +55,7 @@ function refuse(toStart: readonly Demand[], toBuild: readonly Demand[]): void {
   throw new DomainError("deploy.start_failed", sentences.join(" "), { details: { missing_variables } });
 }
 
-/** Of what is read before there is anything to start. */
+/** Variables that are read during the build, before anything starts. */
 const buildVariables = ({ services }: Compose["document"]): readonly Demand[] =>
   Object.values(services).flatMap(({ build, image }) => textsIn([build, image]).flatMap((text) => referencesOf(text)));
 

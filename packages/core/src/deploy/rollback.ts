@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { KeptBuild } from "../ports/rollback.ts";
 import { timestamp } from "../timestamp.ts";
 
-/** What an application is taken back to. */
+/** The target of a rollback. */
 export const ApplicationRollback = z.strictObject({
   commit: z
     .string()

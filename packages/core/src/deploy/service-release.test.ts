@@ -26,7 +26,7 @@ services:
 volumes: { data: , other: { external: true }, named: { name: mine } }
 `;
 const artifact = (compose = COMPOSE): StackArtifact => ({ type: "stack", compose, images: {}, files: [] });
-// What a spec is derived from is read of these alone.
+// Only the fields that a spec is derived from.
 const service = {
   id: 3,
   uuid: "s1",

@@ -9,7 +9,7 @@ export interface ServiceStatus {
   readonly containers: Readonly<Record<string, string>>;
 }
 
-/** What is to be shown of a service and of each of its containers. */
+/** Shown statuses of a service and of each of its containers. */
 export function serviceStatusOf(
   resource: WantedResource,
   containers: readonly WantedContainer[],
@@ -54,12 +54,12 @@ function statusOf(found: ReleaseContainer, isStopped: boolean): ContainerStatus 
   return {
     state: found.state,
     health: found.health === "starting" ? "unknown" : (found.health ?? "unknown"),
-    // What was stopped on purpose is no crash loop, however often it restarted before.
+    // A release that was stopped on purpose is not in a crash loop, however often it restarted before.
     restartCount: isStopped ? 0 : found.restartCount,
   };
 }
 
-/** Of several containers that were made from one service of the text, what they come to. */
+/** Combined status of the containers of one compose service. */
 function shown(all: readonly ContainerStatus[]): string {
   const [only, ...others] = all;
   if (others.length > 0) return aggregateServiceStatus(all.map(counted), { isStarting: false });

@@ -7,7 +7,7 @@ export const isRunning = (status: string): boolean => status.includes("running")
 
 export const isStopped = (status: string): boolean => /exited|stopped/.test(status);
 
-/** What an answer says of a resource: its removal goes before whatever was last observed. */
+/** The shown status: a removal in progress hides the last observation. */
 export const shownStatus = (resource: { readonly status: string; readonly removing_at: Date | null }): string =>
   resource.removing_at === null ? withHealth(resource.status) : REMOVING_STATUS;
 

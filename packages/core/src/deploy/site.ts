@@ -17,16 +17,16 @@ type SiteSettings = Pick<
   | "is_stripprefix_enabled"
 >;
 
-/** What a site is made of, beside where its requests go now. */
+/** Input of a site, apart from its current upstreams. */
 export interface SiteSubject {
   readonly owner: { readonly uuid: string; readonly name: string };
   readonly settings: SiteSettings;
   readonly secrets: Pick<ApplicationSecrets, "http_basic_auth_password"> &
     Partial<Pick<ApplicationSecrets, "custom_labels">>;
   readonly domains: readonly DomainClaim[];
-  /** Of a preview: the site is one of its own. */
+  /** Set for a preview, which has its own site. */
   readonly pullRequestId?: number | undefined;
-  /** Of one of several containers: the site is one of its own. */
+  /** Set for one of several containers, which has its own site. */
   readonly container?: SiteContainer | undefined;
 }
 
@@ -50,7 +50,7 @@ export const PLAIN_SITE: Pick<SiteSubject, "settings" | "secrets"> = {
   secrets: { http_basic_auth_password: null },
 };
 
-/** What all sites of an application share, also those of its previews. */
+/** Settings that all sites of an application share, previews included. */
 export const applicationSite = ({
   application: { uuid, name, settings },
   secrets,
@@ -77,7 +77,7 @@ export function siteIdOf(resourceUuid: string, pullRequestId: number, container?
 /** No uuid has it, so what stands before the first one names the part. */
 const CONTAINER_MARK = ".";
 
-/** Of the part that a site belongs to, the resource itself or one of its previews: what `siteIdOf` is without a container. */
+/** Identifier of the part that a site belongs to: `siteIdOf` without a container. */
 export const sitePartOf = (siteId: string): string => siteId.split(CONTAINER_MARK, 1)[0] ?? siteId;
 
 /** `undefined`: it is of no container alone. */
@@ -89,7 +89,7 @@ export function siteContainerOf(siteId: string): string | undefined {
 export const subjectId = ({ owner, pullRequestId = 0, container }: SiteSubject): string =>
   siteIdOf(owner.uuid, pullRequestId, container?.name);
 
-/** What the proxy must know of a resource. Without upstreams it answers that it is down. */
+/** The proxy's site of a resource. Without upstreams it answers that the resource is down. */
 export function siteOf(subject: SiteSubject, upstreams: readonly Upstream[]): Site {
   const { settings, secrets, domains } = subject;
   const isProtected = settings.is_http_basic_auth_enabled;

@@ -46,5 +46,5 @@ function containerProblem(container: ReleaseContainer, elapsedSeconds: number): 
   return elapsedSeconds >= STEADY_SECONDS ? undefined : "has not run for long yet";
 }
 
-/** What has no check is healthy when it has run for so long without a crash. */
+/** A container without a check counts as healthy after running this long without a crash. */
 const STEADY_SECONDS = 5;

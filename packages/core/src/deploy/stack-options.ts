@@ -12,7 +12,7 @@ import { type StackMountsSubject, stackMounts } from "./stack-mounts.ts";
 export interface StackSubject extends StackMountsSubject {
   readonly owner: { readonly uuid: string; readonly name: string };
   readonly domains: readonly DomainClaim[];
-  /** What is given beside the user's own variables, which come before it. */
+  /** Variables that Berth adds; the user's win. */
   readonly given: Env;
   /** `$` in labels is no variable. */
   readonly isLabelEscaped: boolean;
@@ -65,7 +65,7 @@ function containerOptions(
     env: {
       ...filtered(usual, (key) => !said.has(key)),
       ...filtered(values, isUnused(compose)),
-      // What stands on the right of such a name says where its URL leads, and is not its value.
+      // The right side of such a name is the target of its URL, not its value.
       ...filtered(values, (key) => said.has(key) && readMagic(key) !== undefined),
     },
     labels: isLabelEscaped ? literalLabels(compose.document.services[name]?.labels) : {},
@@ -74,7 +74,7 @@ function containerOptions(
   };
 }
 
-/** Those that Berth made for the text belong to where it names them; no other container has a use for a password. */
+/** Generated variables go only to the containers that name them, so no other container gets a password. */
 function isUnused({ variables }: Compose): (key: string) => boolean {
   const used = new Set(variables.map(({ key }) => key));
   return (key) => !used.has(key) && readMagic(key) === undefined;

@@ -11,11 +11,11 @@ export interface StackArtifact {
   readonly type: "stack";
   /** Without what is built and without other files. Its references to variables are still there. */
   readonly compose: string;
-  /** What files of its source say that its references mean, where the resource has no such variable. Secrets. */
+  /** Values from env files of the source, for references that the resource has no variable for. Secrets. */
   readonly variables?: Readonly<Record<string, string>>;
   /** By the container's name, and under a name that no container has: what holds large files of the source. */
   readonly images: Readonly<Record<string, StackImage>>;
-  /** What the source mounts into containers. */
+  /** Files of the source that are mounted into containers. */
   readonly files: readonly StackFile[];
 }
 
@@ -37,9 +37,9 @@ export interface StackFile {
   readonly mode: number;
 }
 
-/** What a stack is started with, beside its artifact. */
+/** Options of a stack's start, besides its artifact. */
 export interface StackOptions {
-  /** What `${NAME}` of the compose text means, byte for byte. Secrets. */
+  /** Values of `${NAME}` in the compose file, byte for byte. Secrets. */
   readonly variables: Readonly<Record<string, string>>;
   /** By the container's name; one that is missing gets what the compose text says, and nothing else. */
   readonly containers: Readonly<Record<string, StackContainer>>;
@@ -63,7 +63,7 @@ export interface StackPredecessor {
   readonly isRestart: boolean;
 }
 
-/** What one container of a stack gets beyond what the compose text says. */
+/** Additions of Berth to one container of a stack. */
 export interface StackContainer {
   /** Byte for byte; goes before what the text says of the same variables. Secrets. */
   readonly env: Readonly<Record<string, string>>;
@@ -104,7 +104,7 @@ export function stackState(containers: readonly ReleaseContainer[]): Aggregate {
   };
 }
 
-/** Those that run once or are left out of the status count only where there are no others. */
+/** Containers that run once or are excluded from the status count only when there are no others. */
 function countedContainers(containers: readonly ReleaseContainer[]): readonly ReleaseContainer[] {
   const lasting = containers.filter(({ isExcluded }) => !isExcluded);
   return lasting.length > 0 ? lasting : containers;

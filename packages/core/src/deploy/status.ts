@@ -1,6 +1,6 @@
 import type { ContainerState } from "./release.ts";
 
-/** What probes say of a container. `unknown`: not probed yet, or nothing to probe. */
+/** Result of probes. `unknown`: not probed yet, or nothing to probe. */
 export type Health = "healthy" | "unhealthy" | "unknown";
 
 export interface ContainerStatus {

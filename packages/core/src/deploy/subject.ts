@@ -6,7 +6,7 @@ import type { StorageRecord } from "../ports/storage.ts";
 import type { ResourceKind } from "../resource/resource.ts";
 import type { ServiceSecrets } from "../service/service.ts";
 
-/** What can be deployed, with what only its kind has. */
+/** A resource to deploy, with the fields of its kind. */
 export type DeploySubject = DeployedApplication | DeployedDatabase | DeployedService;
 
 export interface DeployedApplication {

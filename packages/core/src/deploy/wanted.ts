@@ -5,7 +5,7 @@ import type { ReleaseState, Upstream } from "./release.ts";
 import type { SiteSubject } from "./site.ts";
 import type { Health } from "./status.ts";
 
-/** What is recorded of one server. */
+/** Recorded state of one server. */
 export interface Wanted {
   readonly resources: readonly WantedResource[];
   /** Uuids of the deployments that are queued or in progress: what they are making is theirs. */
@@ -26,10 +26,10 @@ export interface WantedResource {
   readonly isAlone: boolean;
   /** A deployment of it is in progress, not of one of its previews. */
   readonly isDeploying: boolean;
-  /** What its sites are made of, one for each container where it has several; empty: it claims no URL. */
+  /** Inputs of its sites, one for each container where it has several; empty without URLs. */
   readonly sites: readonly SiteSubject[];
   readonly previews: readonly WantedPreview[];
-  /** Of a service; `undefined`: its status is that of its release alone. */
+  /** Containers of a service; `undefined` when the status is that of the release alone. */
   readonly containers?: readonly WantedContainer[] | undefined;
 }
 
@@ -57,16 +57,16 @@ export interface WantedRelease {
   readonly role: ReleaseRole;
   readonly builtBy: string;
   readonly upstream: Upstream | null;
-  /** Of a retiring one: the deployment that took its place has not ended yet. */
+  /** For a retiring release: the deployment that replaced it has not ended yet. */
   readonly isSuccessorActive: boolean;
 }
 
-/** What is seen of the same server. It must have been read before what is recorded: a release follows its record. */
+/** Observed state of the same server. It must be read before the records: a release follows its record. */
 export interface Observed {
   readonly releases: readonly ReleaseState[];
   /** By the deployment's uuid; what is missing is unknown. */
   readonly health: ReadonlyMap<string, Health>;
-  /** What the proxy was last told, by the site's id. */
+  /** The proxy's current sites, by id. */
   readonly sites: ReadonlyMap<string, Site>;
   /** Deployments' uuids whose release failed to start lately and must wait for its next try. */
   readonly backingOff: ReadonlySet<string>;

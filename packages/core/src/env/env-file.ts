@@ -2,7 +2,7 @@
 export interface EnvFileEntry {
   readonly key: string;
   readonly value: string;
-  /** What follows `#` at the end of its line. */
+  /** The comment at the end of its line. */
   readonly comment: string | null;
 }
 

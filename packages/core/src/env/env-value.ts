@@ -25,7 +25,7 @@ export function interpolate(value: string, shared: SharedVariables): string {
   });
 }
 
-/** What a value names by `{{ scope.KEY }}`. */
+/** A reference of the form `{{ scope.KEY }}`. */
 export interface SharedReference {
   readonly scope: SharedScope;
   readonly key: string;
@@ -33,7 +33,7 @@ export interface SharedReference {
 
 export const referenceText = ({ scope, key }: SharedReference): string => `{{ ${scope}.${key} }}`;
 
-/** What these values refer to, each once, in the order in which they stand. */
+/** References in these values, each once, in order of appearance. */
 export function referencesIn(values: Iterable<string | null>): readonly SharedReference[] {
   const found = new Map<string, SharedReference>();
   for (const value of values) {

@@ -5,7 +5,7 @@ import { Timestamp, timestamp } from "../timestamp.ts";
 import { isShared, realValue, type SharedVariables } from "./env-value.ts";
 
 export const ENV_VALUE_LENGTH_MAX = 131_072; // Linux allows no longer string in an environment (MAX_ARG_STRLEN).
-/** Of one bulk request. */
+/** Limit per bulk request. */
 const BULK_MAX = 1000;
 
 const EnvKey = z
@@ -130,7 +130,7 @@ const DEFAULTS: Omit<EnvFields, "key"> = {
 /** A new variable, with the defaults for what was not sent. */
 export const newEnv = (sent: EnvCreate): EnvFields => ({ ...DEFAULTS, ...present(sent), key: sent.key });
 
-/** What a request changes: its key and `is_preview` only choose the variable. */
+/** The change of a request; its key and `is_preview` only select the variable. */
 export function envChange(sent: EnvUpdate): Partial<EnvFields> {
   const { key: _key, is_preview: _isPreview, ...change } = present(sent);
   return change;

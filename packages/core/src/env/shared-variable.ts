@@ -6,7 +6,7 @@ import { Timestamp, timestamp } from "../timestamp.ts";
 import { EnvCreate, type EnvironmentVariable, type EnvViewOptions, envView } from "./env.ts";
 import { interpolate, referencesIn, referenceText, type SharedScope, type SharedVariables } from "./env-value.ts";
 
-/** Of one owner. */
+/** Limit per owner. */
 export const SHARED_VARIABLES_MAX = 1000;
 
 /** In a change the variable is chosen by `key`, and what is not sent stays as it is. */
@@ -73,12 +73,12 @@ export const newSharedVariable = ({
   is_shown_once = false,
 }: SharedVariableCreate): SharedVariableFields => ({ key, value, comment, is_multiline, is_shown_once });
 
-/** What a request changes: its key only chooses the variable. */
+/** The change of a request; its key only selects the variable. */
 export const sharedVariableChange = ({ key: _key, ...change }: SharedVariableCreate): Partial<SharedVariableFields> =>
   // Fields that were not sent are dropped; the others have the types of the schema, which are those of the fields.
   Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined));
 
-/** What references mean where these are seen. */
+/** Values of references to these variables. */
 export function sharedVariables(seen: readonly Pick<SeenVariable, "scope" | "key" | "value">[]): SharedVariables {
   const byScope = Map.groupBy(seen, ({ scope }) => scope);
   return Object.fromEntries(

@@ -1,4 +1,4 @@
-/** What a file or object holds. */
+/** Size and checksum of a file or object. */
 export interface StoredContent {
   readonly sizeBytes: number;
   /** In hexadecimal. */
@@ -28,7 +28,7 @@ export interface BackupFiles {
   read(path: string): AsyncIterable<Uint8Array>;
   /** Idempotent; with what is left of a write that did not end. */
   remove(path: string): Promise<void>;
-  /** Of a database, with all that is in it. Idempotent. */
+  /** Removes the folder of a database with its content. Idempotent. */
   removeFolder(databaseUuid: string): Promise<void>;
 }
 
@@ -49,7 +49,7 @@ export interface ObjectStorage {
   remove(key: string, signal: AbortSignal): Promise<void>;
 }
 
-/** Of what can be read once. */
+/** Computes size and checksum while the content is read once. */
 export type Digest = (content: AsyncIterable<Uint8Array>) => Promise<StoredContent>;
 
 /** Undoes what `write` did to what was not compressed. */

@@ -22,7 +22,7 @@ export interface BackupScheduleRecord extends Timestamps {
 }
 export type BackupScheduleFields = Pick<BackupScheduleRecord, "enabled" | "frequency" | "s3_storage_id" | "settings">;
 
-/** What is done just now. */
+/** Steps of a backup. */
 export const BACKUP_STEPS = ["waiting", "dumping", "uploading", "checking"] as const;
 export type BackupStep = (typeof BACKUP_STEPS)[number];
 
@@ -34,7 +34,7 @@ export interface BackupExecutionRecord extends Timestamps {
   readonly uuid: string;
   readonly scheduled_backup_id: number;
   readonly status: BackupStatus;
-  /** What went wrong, or what the tools said. Never secrets. */
+  /** The problem, or the output of the tools. Never secrets. */
   readonly message: string | null;
   readonly size_bytes: number | null;
   /** On the server. */
@@ -53,14 +53,14 @@ export interface BackupExecutionRecord extends Timestamps {
   readonly step: BackupStep | null;
   /** So far. */
   readonly written_bytes: number | null;
-  /** Of the file, in hexadecimal. */
+  /** Checksum of the file, in hexadecimal. */
   readonly sha256: string | null;
 }
 
 export interface BackupStore {
   /** By id. */
   list(resourceId: number, paging?: Paging): Promise<Page<BackupScheduleRecord>>;
-  /** Of several databases, by id. */
+  /** Schedules of several databases, by id. */
   listOf(resourceIds: readonly number[]): Promise<readonly BackupScheduleRecord[]>;
   find(resourceId: number, uuid: string): Promise<BackupScheduleRecord | undefined>;
   insert(resourceId: number, uuid: string, fields: BackupScheduleFields): Promise<BackupScheduleRecord>;
@@ -141,7 +141,7 @@ export interface RenewedRun {
   readonly is_cancel_requested: boolean;
 }
 
-/** What the scheduler and whoever runs backups read and write, across teams. */
+/** Store of backups for scheduler and workers, across teams. */
 export interface SystemBackupStore {
   /**
    * Queues a run for a due time: an execution for each database. While one of the schedule runs, the due time is
@@ -170,7 +170,7 @@ export interface SystemBackupStore {
   finish(hold: BackupLease, end: BackupEnd): Promise<boolean>;
   /** Ends those whose owner is gone, and those that nobody can take, as failed or cancelled. Answers how many. */
   endAbandoned(at: Date): Promise<number>;
-  /** Of a schedule: what is kept in one place. */
+  /** Copies of a schedule that are kept in one place. */
   copies(scheduleId: number, place: BackupPlace): Promise<readonly BackupCopy[]>;
   /** Has removed what was written there by a run that is not known any more. */
   discard(places: BackupPlaces): Promise<void>;

@@ -17,7 +17,7 @@ export interface IssuedCertificate {
   readonly authority: Authority;
   /** In PEM. */
   readonly certificate: string;
-  /** Of the certificate, made for it alone. */
+  /** Private key of the certificate, used for nothing else. */
   readonly key: string;
 }
 

@@ -52,9 +52,9 @@ export interface NewMachine {
   readonly sshKeyIds: readonly number[];
   readonly hasIpv4: boolean;
   readonly hasIpv6: boolean;
-  /** What cloud-init runs at the first start. */
+  /** Script that cloud-init runs at the first start. */
   readonly userData: string | null;
-  /** Of the server that the machine becomes: the machine's label, by which it is found again. */
+  /** uuid of the server for this machine, stored as a label by which the machine is found again. */
   readonly serverUuid: string;
 }
 

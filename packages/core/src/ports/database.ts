@@ -7,7 +7,7 @@ export interface DatabaseRecord extends ResourceRecord {
   readonly placement: Placement;
   readonly engine: DatabaseEngine;
   readonly is_public: boolean;
-  /** Of the server, while it is public. */
+  /** Port of the server while the database is public. */
   readonly public_port: number | null;
   /** Why the port does not lead to it, as was seen last. */
   readonly public_port_problem: string | null;
@@ -18,7 +18,7 @@ export interface DatabaseRecord extends ResourceRecord {
   readonly last_restart_at: Date | null;
   readonly last_online_at: Date | null;
   readonly started_at: Date | null;
-  /** Of what it proves itself with, where it offers TLS. */
+  /** Expiry of its certificate, where it offers TLS. */
   readonly certificate_expires_at: Date | null;
 }
 
@@ -50,7 +50,7 @@ export interface SystemDatabaseStore {
   emitExpiring(before: Date): Promise<number>;
   /** Those of these servers that are reached from outside while they run. */
   listPublic(serverIds: readonly number[]): Promise<readonly DatabaseRecord[]>;
-  /** What was seen of its public port; `null` when nothing is wrong. @param port Of which it was seen. */
+  /** Records a problem of its public port; `null` when there is none. @param port The port that was observed. */
   recordPortProblem(id: number, port: number, problem: string | null): Promise<void>;
 }
 

@@ -19,7 +19,7 @@ export interface DestinationUser {
 }
 
 export interface DestinationStore {
-  /** Of all servers, or of one; by id. */
+  /** Destinations of all servers or of one, by id. */
   list(filter: { readonly server_id?: number | undefined }, paging?: Paging): Promise<Page<DestinationRecord>>;
   find(uuid: string): Promise<DestinationRecord | undefined>;
   /**

@@ -4,7 +4,7 @@ import type { WorkIO } from "./engine.ts";
 export interface EngineImage {
   /** `sha256:...` of the image itself. */
   readonly id: string;
-  /** What it takes up there; what is moved of it may be less. */
+  /** Size on that engine; a transfer may be smaller. */
   readonly sizeBytes: number;
   /** `sha256:...` of what each of its layers holds, the lowest first. */
   readonly layers: readonly string[];

@@ -7,7 +7,7 @@ import type { ResourceKind } from "../resource/resource.ts";
 import type { EngineImages } from "./engine-images.ts";
 import type { Forwarder } from "./forward.ts";
 
-/** What an engine can do. Shared code asks these, never the engine's name. */
+/** Capabilities of an engine. Shared code checks these, never the engine's name. */
 export interface EngineCapabilities {
   /** Which kinds of resource it runs. */
   readonly kinds: readonly ResourceKind[];
@@ -54,7 +54,7 @@ export interface ExecResult {
   readonly isTruncated: boolean;
 }
 
-/** What goes into a program and comes out of it. */
+/** Input and output of a program. */
 export interface CommandIO {
   readonly signal: AbortSignal;
   /** Its standard input; none when left out. */
@@ -69,10 +69,10 @@ export interface CommandResult {
   readonly errors: readonly string[];
 }
 
-/** What a release's living processes use. */
+/** Resource usage of a release's processes. */
 export interface ReleaseUsage {
   readonly processes: number;
-  /** What the kernel would take back at once is not counted where that is known. */
+  /** Reclaimable cache is not counted where it is known. */
   readonly memoryBytes: number;
   /** Since they started: the difference of two readings is the use between them. */
   readonly cpuSeconds: number;
@@ -88,18 +88,18 @@ export interface TransferredBytes {
   readonly out: number;
 }
 
-/** What goes with a release; left out: all that is its own. */
+/** Parts to keep when a release is removed. Default: nothing is kept. */
 export interface ReleaseRemoval {
   readonly graceSeconds?: number;
   /** Its containers stop together, in no order: each takes no longer than the grace time. */
   readonly isAtOnce?: boolean;
-  /** What was built or pulled for it stays. */
+  /** Keeps the images that were built or pulled for it. */
   readonly keepsImages?: boolean;
   /** The networks that it alone has stay; what somebody else has joined stays in any case. */
   readonly keepsNetworks?: boolean;
 }
 
-/** What goes with a resource beside its releases. An engine without images or networks of its own passes over those. */
+/** Options for removing a resource's other objects. An engine without images or networks ignores those. */
 export interface ResourceRemoval extends Pick<ReleaseRemoval, "keepsImages" | "keepsNetworks"> {
   readonly deleteVolumes: boolean;
 }

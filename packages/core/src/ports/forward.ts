@@ -1,9 +1,9 @@
 /** A port of a server that leads to a resource on it, byte by byte: what is reached so need not speak HTTP. */
 export interface Forward {
   readonly resourceUuid: string;
-  /** Of the server. A resource has one at most. */
+  /** Port of the server. A resource has at most one. */
   readonly publicPort: number;
-  /** Of the server, that the resource is in. */
+  /** Network of the server that the resource is in. */
   readonly network: string;
   /** A name that its network knows: whichever release has it is reached. */
   readonly host: string;
@@ -12,10 +12,10 @@ export interface Forward {
   readonly idleSeconds: number;
 }
 
-/** What a server has of forwards. */
+/** A forward that exists on a server. */
 export interface PresentForward {
   readonly resourceUuid: string;
-  /** What it was made from; `undefined` for one that another version of Berth made. */
+  /** Its definition; `undefined` when another version of Berth created it. */
   readonly forward: Forward | undefined;
   readonly isRunning: boolean;
 }

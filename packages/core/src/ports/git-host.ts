@@ -2,7 +2,7 @@ import type { HostedBranch, HostedRepository, RepositoryName } from "../source/h
 
 /** How an app signs in at a git host: it proves who it is with its key, and acts through one of its installations. */
 export interface GitHostLogin {
-  /** Of the REST API, without a slash at its end, e.g. `https://api.github.com`. */
+  /** URL of the REST API without a trailing slash, such as `https://api.github.com`. */
   readonly apiUrl: string;
   readonly appId: number;
   readonly installationId: number;

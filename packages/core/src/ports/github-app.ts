@@ -20,7 +20,7 @@ export interface GithubAppRecord extends Timestamps {
 
 export interface GithubAppSecrets {
   readonly client_secret: string;
-  /** What GitHub signs its deliveries with. */
+  /** Secret that GitHub signs its deliveries with. */
   readonly webhook_secret: string;
 }
 

@@ -16,7 +16,7 @@ export interface JobRecord extends Timestamps {
   /** One sentence, without secrets: why it failed, or why its last attempt did. */
   readonly error: string | null;
   readonly attempts: number;
-  /** What it printed; only of one that was asked for by itself. */
+  /** Output; only when a single job was requested. */
   readonly log?: string | null;
   readonly started_at: Date | null;
   readonly finished_at: Date | null;
@@ -67,7 +67,7 @@ type Subject = Pick<NewJob, "type"> & { readonly subject_id: number };
 export interface SystemJobStore {
   /** An attempt begins: the first one, or one after a failure. */
   begin(subject: Subject): Promise<void>;
-  /** What the last attempt failed with; `null` when it only waits. */
+  /** Records the error of the last attempt; `null` while it waits. */
   note(subject: Subject, error: string | null): Promise<void>;
   /** Takes one that is queued, or whose lease ran out, of these subjects; oldest first. */
   claim(

@@ -1,6 +1,6 @@
 import type { KindFilter, Page, Paging } from "./records.ts";
 
-/** What a resource of every kind is made with, beside what its kind adds. */
+/** Fields of a new resource of every kind. */
 export interface NewResource {
   readonly uuid: string;
   readonly environment_id: number;
@@ -10,7 +10,7 @@ export interface NewResource {
   readonly description: string | null;
 }
 
-/** What may change of a resource of every kind. What is left out stays. */
+/** Change of a resource of every kind. Omitted fields keep their values. */
 export interface ResourceChange<Settings, Secrets> {
   readonly name?: string | undefined;
   readonly description?: string | null | undefined;
@@ -19,7 +19,7 @@ export interface ResourceChange<Settings, Secrets> {
   readonly secrets?: Partial<Secrets> | undefined;
 }
 
-/** What a store of every kind can do. */
+/** Store functions of every kind. */
 export interface KindStore<Resource, Fresh extends NewResource, Change, Secrets> {
   list(filter: KindFilter & { readonly tag?: string | undefined }, paging?: Paging): Promise<Page<Resource>>;
   find(uuid: string): Promise<Resource | undefined>;
@@ -29,6 +29,6 @@ export interface KindStore<Resource, Fresh extends NewResource, Change, Secrets>
   update(id: number, change: Change): Promise<Resource | undefined>;
   /** @throws DomainError `resource.not_found` */
   secrets(id: number): Promise<Secrets>;
-  /** Of several at once, by id. */
+  /** Secrets of several at once, by id. */
   secretsOf(ids: readonly number[]): Promise<ReadonlyMap<number, Secrets>>;
 }

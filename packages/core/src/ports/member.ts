@@ -28,6 +28,6 @@ export interface MemberStore {
   delete(teamId: number, userId: number): Promise<boolean>;
   /** User ids. Until the transaction ends, nobody else asks for the owners of this team. */
   lockOwners(teamId: number): Promise<readonly number[]>;
-  /** Of the user in the team. */
+  /** Tokens of the user in the team. */
   tokens(teamId: number, userId: number): Promise<readonly TokenRecord[]>;
 }

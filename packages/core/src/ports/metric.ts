@@ -1,11 +1,11 @@
 import type { Page, Paging } from "./records.ts";
 
-/** What a resource used at a moment. What counts up counts from the sample before; `null` where there is none. */
+/** Usage of a resource at a moment. Counters are relative to the previous sample; `null` without one. */
 export interface MetricRecord {
   readonly at: Date;
-  /** Of the release that was measured. */
+  /** Deployment of the measured release. */
   readonly deployment_uuid: string;
-  /** Of one processor: two that are busy are 200. */
+  /** Percent of one processor: two busy processors are 200. */
   readonly cpu_percent: number | null;
   readonly memory_bytes: number;
   readonly processes: number;

@@ -12,16 +12,16 @@ export interface PreviewRecord extends Timestamps {
   readonly fqdn: string | null;
   /** `state:health`, as last observed. */
   readonly status: string;
-  /** Of the host that the pull request lies at: `github`, `gitlab`, `gitea`, `bitbucket`. */
+  /** Kind of git host: `github`, `gitlab`, `gitea`, `bitbucket`. */
   readonly git_type: string | null;
-  /** Of an application made from an image: what the preview runs. */
+  /** Tag that the preview runs, for an application from an image. */
   readonly docker_registry_image_tag: string | null;
   readonly last_online_at: Date | null;
   /** Set once deletion was asked for; the row goes when the removal is done. */
   readonly removing_at: Date | null;
 }
 
-/** What is said of a pull request. What is left out keeps its value. */
+/** Fields of a preview. Omitted fields keep their values. */
 export interface PreviewFields {
   readonly pull_request_id: number;
   readonly pull_request_html_url?: string | undefined;
@@ -53,10 +53,10 @@ export interface ServerPreview extends RoutedPreview {
   readonly server_id: number;
 }
 
-/** What the worker needs across teams. */
+/** The worker's store of previews, across teams. */
 export interface SystemPreviewStore {
   find(applicationId: number, pullRequestId: number): Promise<RoutedPreview | undefined>;
-  /** Of all applications of a server, by id. */
+  /** Previews of all applications of a server, by id. */
   listByServer(serverId: number): Promise<readonly RoutedPreview[]>;
   /** As `listByServer`, of several servers. */
   listByServers(serverIds: readonly number[]): Promise<readonly ServerPreview[]>;

@@ -28,7 +28,7 @@ export interface PrivateKeyFields {
   readonly secrets: PrivateKeySecrets;
 }
 
-/** What cannot do without a key. */
+/** An object that uses a key. */
 export interface PrivateKeyUser {
   readonly kind: "server" | "application" | "GitHub app";
   readonly uuid: string;
@@ -42,7 +42,7 @@ export interface PrivateKeyStore {
   findByFingerprint(fingerprint: string): Promise<PrivateKeyRecord | undefined>;
   /** @throws DomainError `resource.not_found` */
   secrets(id: number): Promise<PrivateKeySecrets>;
-  /** Of several at once, by id. */
+  /** Secrets of several at once, by id. */
   secretsOf(ids: readonly number[]): Promise<ReadonlyMap<number, PrivateKeySecrets>>;
   /** @throws DomainError `request.invalid` when any team of the instance has the key. */
   insert(key: PrivateKeyFields & { readonly uuid: string }): Promise<PrivateKeyRecord>;

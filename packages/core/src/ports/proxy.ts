@@ -35,7 +35,7 @@ export interface SiteRoute {
   readonly redirectToHost?: string | undefined;
 }
 
-/** What of a site a proxy can do. What it cannot is accepted and has no effect. */
+/** Features of sites that a proxy supports. Unsupported ones are accepted and have no effect. */
 export interface ProxyCapabilities {
   readonly https: boolean;
   readonly compression: boolean;
@@ -46,7 +46,7 @@ export interface ProxyCapabilities {
   readonly requestCounts: boolean;
 }
 
-/** Of a proxy that runs by itself. */
+/** Lifecycle of a proxy that runs on its own. */
 export interface ProxyLifecycle {
   /** Idempotent. @throws DomainError `setup.failed` as `ManagedProxy.ensure` */
   start(): Promise<void>;

@@ -5,6 +5,6 @@ export type QueueName = JobType | "scheduled_task" | "requested_backup" | "backu
 
 /** For workers, which would otherwise ask each queue by itself every few seconds and mostly find nothing. */
 export interface SystemQueueStore {
-  /** Those that hold anything which has not ended, on whatever server: what waits, what runs and what was left behind. */
+  /** Queues with runs that have not ended, on any server: waiting, running or abandoned. */
   busy(): Promise<ReadonlySet<QueueName>>;
 }

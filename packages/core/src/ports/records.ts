@@ -17,7 +17,7 @@ export interface Paging {
 
 export interface Page<T> {
   readonly items: readonly T[];
-  /** Of all rows that match, whatever the page. */
+  /** Number of all matching rows, regardless of the page. */
   readonly total: number;
 }
 
@@ -43,7 +43,7 @@ export interface TeamRecord extends Timestamps {
 export interface TokenRecord {
   readonly id: number;
   readonly team_id: number;
-  /** Who acts by it: a member of the team. */
+  /** The member of the team who acts through it. */
   readonly user_id: number;
   readonly name: string;
   readonly abilities: readonly Ability[];
@@ -82,20 +82,20 @@ export interface ServerRecord extends Timestamps {
   readonly proxy_type: string;
   /** Somebody stopped its proxy: nothing but being asked to starts it. */
   readonly is_proxy_stopped: boolean;
-  /** What was seen of its proxy last; `null` before the first look. */
+  /** Last observed status of its proxy; `null` before the first observation. */
   readonly proxy_status: ProxyStatus | null;
   /** Why its proxy does not know its sites, or does not run. */
   readonly proxy_problem: string | null;
   readonly settings: ServerSettings;
   readonly cloud_provider_token_id: number | null;
-  /** Of the machine that was rented for it. */
+  /** Identifier of the rented machine. */
   readonly hetzner_server_id: number | null;
-  /** Of SSH. */
+  /** Key for SSH. */
   readonly private_key_id: number | null;
   /** The address before the last change of it. */
   readonly ip_previous: string | null;
   readonly is_validating: boolean;
-  /** What the last validation found, a sentence a line; `null` when all was well. */
+  /** Problems of the last validation, one sentence a line; `null` when there were none. */
   readonly validation_logs: string | null;
   /** Fingerprint that its machine must show, `SHA256:…`; `null` until the first connection. */
   readonly host_key: string | null;
@@ -105,7 +105,7 @@ export interface ServerRecord extends Timestamps {
   readonly probes: number;
   /** Told of already: its disk was fuller than its threshold at the last look. */
   readonly is_disk_usage_high: boolean;
-  /** What the last validation found its machine to be. */
+  /** Machine facts of the last validation. */
   readonly server_metadata: ServerFacts | null;
   /** Set once deletion was asked for; the row goes when the last resource on it is gone. */
   readonly removing_at: Date | null;
@@ -113,7 +113,7 @@ export interface ServerRecord extends Timestamps {
   readonly revision: number;
 }
 
-/** What a machine with containers is made of. */
+/** Hardware and system of a Docker server. */
 export interface ServerFacts {
   readonly engine_version: string;
   readonly api_version: string;
@@ -126,10 +126,10 @@ export interface ServerFacts {
   readonly disk_total_bytes: number | null;
   readonly disk_free_bytes: number | null;
 }
-/** What only a server on a rented machine has. */
+/** Fields of servers on rented machines only. */
 export type RentedFields = Pick<ServerRecord, "cloud_provider_token_id" | "hetzner_server_id">;
 
-/** What all kinds of resource have: one row of the table `resource`. With `removing_at`: whether these go with it. */
+/** Fields of every kind of resource: one row of the table `resource`. The removal flags count with `removing_at`. */
 export interface ResourceRecord extends Timestamps, RemovalFlags {
   readonly id: number;
   readonly uuid: string;
@@ -149,7 +149,7 @@ export interface ResourceRecord extends Timestamps, RemovalFlags {
 
 /** A resource in a list of all kinds, with what its type is made of. */
 export interface ListedResource extends ResourceRecord {
-  /** Of a database. */
+  /** Engine of a database; `null` for other kinds. */
   readonly database_engine: DatabaseEngine | null;
 }
 
@@ -185,7 +185,7 @@ export interface ApplicationRecord extends ResourceRecord {
   readonly github_app: GithubSource | null;
   /** Comma-separated URLs. Written together with the claims in the table `domain`, which decide who holds one. */
   readonly fqdn: string | null;
-  /** What its repository is read with. */
+  /** Key that its repository is read with. */
   readonly private_key_id: number | null;
   readonly settings: ApplicationSettings;
   readonly restart_count: number;
@@ -201,9 +201,9 @@ export interface DomainClaim {
   readonly path: string;
   /** The URL as it is shown. */
   readonly url: string;
-  /** Of a service: which of its containers gets what comes for it. */
+  /** For a service: the container that receives the requests. */
   readonly service_container_id?: number | null | undefined;
-  /** Of several containers: the name of the one that gets what comes for it. Of a service it is only read. */
+  /** With several containers: the name of the one that receives the requests. Read-only for services. */
   readonly container?: string | null | undefined;
   /** Where that container listens, unless the URL names a port; only read. */
   readonly container_port?: number | null | undefined;
@@ -214,9 +214,9 @@ export interface DomainHolder extends DomainClaim {
   readonly resource_uuid: string;
   readonly resource_name: string;
   readonly resource_kind: ResourceKind;
-  /** Of the preview that holds it; 0: the resource itself. */
+  /** Pull request of the preview that claims it; 0 for the resource itself. */
   readonly pull_request_id: number;
-  /** Of a service: which of its containers. */
+  /** Container of a service that it concerns. */
   readonly container_name: string | null;
 }
 
@@ -260,9 +260,9 @@ export interface DeploymentRecord extends Timestamps {
   readonly rollback_to: string | null;
   readonly is_webhook: boolean;
   readonly is_api: boolean;
-  /** Of the host that the pull request lies at. */
+  /** Kind of git host of the pull request. */
   readonly git_type: string | null;
-  /** Of an image: another tag than the application is set to. */
+  /** Tag that replaces the application's tag, for an image. */
   readonly docker_registry_image_tag: string | null;
   /** Where it is built; `null`: on the server that it goes to, or not yet chosen. */
   readonly build_server_id: number | null;
@@ -296,7 +296,7 @@ export interface NewDeployment {
   readonly is_instant: boolean;
 }
 
-/** What became of a request for a deployment: `duplicate` names the one that is waiting or running (D14). */
+/** Outcome of a deployment request: `duplicate` names the one that is waiting or running (D14). */
 export type EnqueueOutcome =
   | { readonly outcome: "queued"; readonly deployment: DeploymentRecord }
   | { readonly outcome: "duplicate"; readonly deployment: DeploymentRecord }
@@ -305,7 +305,7 @@ export type EnqueueOutcome =
 /** `kept`: it does not run any more, and what was built for it stays to be rolled back to. */
 export type ReleaseRole = "candidate" | "live" | "retiring" | "kept";
 
-/** What a deployment has made: at most one is `live` per resource and pull request. */
+/** The release of a deployment. At most one is `live` per resource and pull request. */
 export interface ReleaseRecord extends Timestamps {
   readonly deployment_id: number;
   readonly deployment_uuid: string;

@@ -13,7 +13,7 @@ export interface RegistryRecord extends Timestamps {
 }
 export type RegistryFields = Omit<RegistryRecord, "id" | "uuid" | "team_id" | keyof Timestamps>;
 
-/** What a registry asks for. Secret. */
+/** Login for a registry. Secret. */
 export interface RegistryLogin extends Pick<RegistryRecord, "address" | "username"> {
   readonly password: string;
 }
@@ -25,7 +25,7 @@ export interface RegistryStore {
   find(uuid: string): Promise<RegistryRecord | undefined>;
   /** @throws DomainError `resource.already_exists` when the team has a login for this address. */
   insert(uuid: string, registry: RegistryFields & { readonly password: string }): Promise<RegistryRecord>;
-  /** What is not given stays. @throws DomainError `resource.already_exists` */
+  /** Omitted fields keep their values. @throws DomainError `resource.already_exists` */
   update(
     uuid: string,
     change: Given<RegistryFields & { readonly password: string }>,

@@ -25,15 +25,15 @@ export interface RestoreRecord extends Timestamps {
   readonly kind: RestoreKind;
   readonly execution_uuid: string;
   readonly scheduled_backup_uuid: string;
-  /** What it goes into; of a drill, what was saved. */
+  /** Target of the restore; for a drill, the saved database. */
   readonly target_database_uuid: string;
   /** Inside of it; `null` for all that was saved. */
   readonly database_name: string | null;
   readonly status: BackupStatus;
   readonly step: RestoreStep | null;
-  /** What went wrong. Never secrets. */
+  /** The problem. Never secrets. */
   readonly message: string | null;
-  /** What was counted afterwards. */
+  /** Row counts after the restore. */
   readonly tables: readonly RestoredTable[] | null;
   readonly started_at: Date | null;
   readonly finished_at: Date | null;
@@ -50,7 +50,7 @@ export interface NewRestore extends Pick<RestoreRecord, "uuid" | "kind" | "datab
 export interface RestoreStore {
   /** Whether a backup of this schedule is being restored or tried; with `executionUuid`, whether that one is. */
   isRunning(scheduleId: number, executionUuid?: string): Promise<boolean>;
-  /** Of the backups of a database, newest first. */
+  /** Restores of a database's backups, newest first. */
   list(resourceId: number, paging?: Paging): Promise<Page<RestoreRecord>>;
   find(resourceId: number, uuid: string): Promise<RestoreRecord | undefined>;
   /** Wakes the workers. `undefined` while another of the kind runs for the same target. */
@@ -73,7 +73,7 @@ export interface ClaimedRestore {
   readonly server_id: number;
   /** Seconds. */
   readonly timeout: number;
-  /** What was saved; `null` for all databases. */
+  /** The saved database; `null` for all. */
   readonly saved: DumpTarget | null;
   readonly sha256: string | null;
   readonly table_rows: TableRows | null;
@@ -87,7 +87,7 @@ export interface RestoreEnd extends Pick<RestoreRecord, "message" | "tables"> {
   readonly finished_at: Date;
 }
 
-/** What whoever restores reads and writes, across teams. */
+/** Store of restores for workers, across teams. */
 export interface SystemRestoreStore {
   /** Takes one that waits, for databases on these servers, the oldest first and each by one owner. */
   claim(serverIds: readonly number[], hold: ClaimRequest): Promise<ClaimedRestore | undefined>;

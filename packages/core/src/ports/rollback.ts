@@ -8,6 +8,6 @@ export interface KeptBuild {
   readonly is_current: boolean;
   readonly commit: string;
   readonly commit_message: string | null;
-  /** Of the deployment that built it. */
+  /** Creation of the deployment that built it. */
   readonly created_at: Date;
 }

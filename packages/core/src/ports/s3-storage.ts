@@ -26,9 +26,9 @@ export interface S3StorageStore {
   list(paging?: Paging): Promise<Page<S3StorageRecord>>;
   find(uuid: string): Promise<S3StorageRecord | undefined>;
   insert(uuid: string, storage: S3StorageFields & S3Credentials): Promise<S3StorageRecord>;
-  /** What is not given stays. */
+  /** Omitted fields keep their values. */
   update(uuid: string, change: Given<S3StorageFields & S3Credentials>): Promise<S3StorageRecord | undefined>;
-  /** Of several at once, by id. */
+  /** Secrets of several at once, by id. */
   credentialsOf(ids: readonly number[]): Promise<ReadonlyMap<number, S3Credentials>>;
   /** `false` when backups use it. */
   deleteIfUnused(uuid: string): Promise<boolean>;

@@ -1,16 +1,15 @@
-/** What runs by the clock. Each has its row in the worker's table of kinds. */
+/** Kinds of scheduled work. Each has a row in the worker's table of kinds. */
 export const SCHEDULE_KINDS = ["scheduled_task", "backup", "docker_cleanup", "disk_check"] as const;
 export type ScheduleKind = (typeof SCHEDULE_KINDS)[number];
 
 /** When something runs again. The database keeps a row for each subject that has a frequency and is enabled. */
 export interface ScheduleRecord {
   readonly kind: ScheduleKind;
-  /** Of the task, the backup or the server. */
+  /** Identifier of the task, the backup or the server. */
   readonly subject_id: number;
   readonly server_id: number;
   /** As its owner wrote it. */
   readonly frequency: string;
-  /** Of the server. */
   readonly timezone: string;
   /** Grows with every change of the frequency or of the server's zone. */
   readonly revision: number;
@@ -20,9 +19,9 @@ export interface ScheduleRecord {
   readonly due_at: Date;
 }
 
-/** What the scheduler reads and writes, across teams. */
+/** The scheduler's store, across teams. */
 export interface SystemScheduleStore {
-  /** What is due at `now`, the longest due first, behind `after`. */
+  /** Schedules that are due at `now`, the longest overdue first, after the cursor `after`. */
   due(
     kind: ScheduleKind,
     now: Date,

@@ -16,7 +16,7 @@ export interface ScheduledTaskRecord extends Timestamps {
   readonly enabled: boolean;
 }
 export type ScheduledTaskFields = Omit<ScheduledTaskRecord, "id" | "uuid" | keyof Timestamps>;
-/** What is left out stays as it is. */
+/** Omitted fields keep their values. */
 export type ScheduledTaskChange = {
   readonly [Field in keyof ScheduledTaskFields]?: ScheduledTaskFields[Field] | undefined;
 };
@@ -28,14 +28,14 @@ export interface ScheduledTaskExecutionRecord extends Timestamps {
   readonly id: number;
   readonly uuid: string;
   readonly status: TaskExecutionStatus;
-  /** What it printed. */
+  /** Its output. */
   readonly message: string | null;
   /** Why it could not run, where that is not the command's own doing. */
   readonly error_details: string | null;
-  /** Of its shell; `null` while it runs, and when it was ended by something else than itself. */
+  /** Exit code of its shell; `null` while it runs and when something else ended it. */
   readonly exit_code: number | null;
   readonly retry_count: number;
-  /** What it runs for; `null` when it was asked for by hand. */
+  /** The due time; `null` for a manual run. */
   readonly due_at: Date | null;
   readonly started_at: Date;
   readonly finished_at: Date | null;
@@ -82,7 +82,7 @@ export interface ExecutionLease {
   readonly owner: string;
 }
 
-/** What the scheduler and the workers write of what they run, across teams. */
+/** The store of executions for scheduler and workers, across teams. */
 export interface SystemScheduledTaskStore {
   /**
    * Queues a run for a due time. While one runs, the due time is written down as skipped, and an event tells of it.

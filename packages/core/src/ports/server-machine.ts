@@ -1,7 +1,7 @@
 import type { DiskSpace } from "../server/server-validation.ts";
 import type { ServerFacts } from "./records.ts";
 
-/** What a look at a server with containers found, as far as it came. */
+/** Findings of an inspection of a Docker server, as far as it got. */
 export interface ServerInspection {
   /** A sentence for people when no program can be run there, with what to do. */
   readonly machineProblem: string | null;
@@ -10,7 +10,7 @@ export interface ServerInspection {
   readonly facts: ServerFacts | null;
   /** `linux`, or what Berth cannot run on; `null` when the engine does not answer. */
   readonly osType: string | null;
-  /** Of the disk that holds the engine's data; `null` when it cannot be read. */
+  /** Usage of the disk that holds the engine's data; `null` when it cannot be read. */
   readonly disk: DiskSpace | null;
 }
 

@@ -4,7 +4,7 @@ import type { Placement, ResourceRecord, Timestamps } from "./records.ts";
 
 export interface ServiceRecord extends ResourceRecord {
   readonly placement: Placement;
-  /** Of a one-click service: the key of its template. */
+  /** Key of the template; `null` unless it is a one-click service. */
   readonly service_type: string | null;
   readonly settings: ServiceSettings;
   readonly last_online_at: Date | null;
@@ -14,7 +14,6 @@ export interface ServiceRecord extends ResourceRecord {
 export interface ServiceContainerRecord extends Timestamps {
   readonly id: number;
   readonly uuid: string;
-  /** Of the service. */
   readonly resource_id: number;
   readonly kind: ServiceContainerKind;
   /** Its key in the compose text. */
@@ -34,7 +33,6 @@ export interface ServiceContainerRecord extends Timestamps {
   readonly last_online_at: Date | null;
 }
 
-/** What the compose text says of a container. */
 export type ServiceContainerFields = Pick<
   ServiceContainerRecord,
   "kind" | "name" | "image" | "ports" | "exposes" | "exclude_from_status" | "port"
@@ -48,7 +46,7 @@ export interface NewService extends NewResource {
 
 export interface ServiceStore
   extends KindStore<ServiceRecord, NewService, ResourceChange<ServiceSettings, ServiceSecrets>, ServiceSecrets> {
-  /** Of these services, each in the order of its compose text. */
+  /** Containers of these services, each in the order of its compose file. */
   containers(ids: readonly number[]): Promise<readonly ServiceContainerRecord[]>;
   findContainer(uuid: string): Promise<ServiceContainerRecord | undefined>;
   /** Makes the service's containers these: those with a known name are changed, others are added, the rest goes. */
@@ -58,7 +56,7 @@ export interface ServiceStore
   ): Promise<readonly ServiceContainerRecord[]>;
 }
 
-/** What the worker needs of services, across teams. */
+/** The worker's store of services, across teams. */
 export interface SystemServiceStore {
   /**
    * What was observed of its containers, by their names, and of all of them together. Written, and told of, only where

@@ -4,15 +4,15 @@ export interface StorageRecord extends Timestamps {
   readonly id: number;
   readonly uuid: string;
   readonly type: "persistent" | "file";
-  /** Of a persistent one; `null` of a file. */
+  /** Name of a persistent storage; `null` for a file. */
   readonly name: string | null;
   /** Absolute, normalised. Once in a resource, or in a container of it. */
   readonly mount_path: string;
-  /** Of a persistent one: the server's folder that is mounted instead of a volume of its own. */
+  /** Folder of the server that a persistent storage mounts instead of a volume. */
   readonly host_path: string | null;
-  /** Of a directory: the server's folder. Of a file: where it is kept. */
+  /** The server's folder for a directory; where the file is kept for a file. */
   readonly fs_path: string | null;
-  /** Of a file, decrypted. */
+  /** Content of a file, decrypted. */
   readonly content: string | null;
   readonly is_directory: boolean;
   readonly is_preview_suffix_enabled: boolean;

@@ -176,7 +176,7 @@ export interface ServerStore {
 }
 
 type ServerColumns = Omit<ServerRecord, "id" | "team_id" | "removing_at" | keyof Timestamps>;
-/** What has a default may be left out. */
+/** Fields with a default may be omitted. */
 export type NewServer = Pick<
   ServerColumns,
   "uuid" | "name" | "description" | "ip" | "port" | "user" | "engine" | "proxy_type" | "settings"
@@ -208,9 +208,7 @@ export interface ResourceStore {
 
 export interface NewApplication extends NewResource {
   readonly source: ApplicationSource;
-  /** Of the team. */
   readonly private_key_id?: number | null | undefined;
-  /** Of the team. */
   readonly github_app?: Pick<GithubSource, "id" | "repository_id"> | undefined;
   readonly settings: ApplicationSettings;
   readonly secrets: ApplicationSecrets;
@@ -229,7 +227,7 @@ export type ApplicationStore = KindStore<
   ApplicationSecrets
 >;
 
-/** Who holds claims: a resource, one of its previews, or some containers of a service. */
+/** The holder of URL claims: a resource, one of its previews, or some containers of a service. */
 export interface ClaimHolder {
   readonly resourceId: number;
   /** 0: the resource itself. */
@@ -274,7 +272,7 @@ export interface EnvStore {
 }
 
 export interface DeploymentStore {
-  /** Of applications: queued and in progress, oldest first. */
+  /** Queued and running deployments of applications, oldest first. */
   listActive(paging?: Paging): Promise<Page<DeploymentRecord>>;
   /** Newest first. */
   listByResource(
@@ -309,7 +307,7 @@ export interface DeploymentStore {
 
 export interface ReleaseStore {
   live(resourceId: number, pullRequestId: number): Promise<ReleaseRecord | undefined>;
-  /** Of the resource itself, not of its previews; each build once, the one that runs first, then the newest. */
+  /** Kept builds of the resource, without previews: the running one first, then the newest. */
   builds(resourceId: number): Promise<readonly KeptBuild[]>;
 }
 

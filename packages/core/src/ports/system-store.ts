@@ -39,7 +39,7 @@ export interface Authenticator {
   touchToken(id: number, at: Date): void;
 }
 
-/** What the worker needs across teams. Every write to a running deployment is fenced by its lease. */
+/** The worker's stores, across teams. Every write to a running deployment is fenced by its lease. */
 export interface SystemStores {
   transaction<T>(work: (stores: SystemStores) => Promise<T>): Promise<T>;
   /** Stores in the scope of a team, for use cases run by the system. */
@@ -79,9 +79,9 @@ export interface SystemServerStore {
   recordProbe(before: ServerRecord, after: Reachability, problem: string | null): Promise<void>;
   /** Tells when it came to be too high. */
   recordDiskUsage(id: number, usage: DiskUsage): Promise<void>;
-  /** What was seen of its proxy; tells when it is another than before. @param problem Stays when it is not given. */
+  /** Records the proxy's status and emits an event when it changed. @param problem Kept when omitted. */
   recordProxyStatus(id: number, status: ProxyStatus, problem?: string | null): Promise<void>;
-  /** What a validation found, with the end of its job, in one transaction. `false` when the lease is lost. */
+  /** Records the findings of a validation and ends its job in one transaction. `false` when the lease is lost. */
   finishValidation(lease: JobLease, serverId: number, found: ValidationResult): Promise<boolean>;
 }
 
@@ -188,7 +188,7 @@ export interface SystemReleaseStore {
   delete(deploymentId: number): Promise<void>;
   /** A retiring one becomes `kept`: it does not run any more, what was built for it stays. */
   keep(deploymentId: number): Promise<void>;
-  /** What a rollback runs again; `undefined` when it is not there any more. */
+  /** The release that a rollback reuses; `undefined` when it is no longer kept. */
   findBuild(resourceId: number, builtBy: string): Promise<ReleaseRecord | undefined>;
   /** Kept ones of a resource beyond the newest `count`, without those that a waiting or running rollback asks for. */
   listSurplus(resourceId: number, count: number): Promise<readonly ReleaseRecord[]>;
@@ -206,7 +206,6 @@ export interface SystemResourceStore {
   /** Claims of a resource itself, not of its previews, for its routes. */
   domains(id: number): Promise<readonly DomainClaim[]>;
   setStatus(id: number, status: string): Promise<void>;
-  /** What was observed of restarts. */
   setRestarts(
     id: number,
     restarts: { readonly restart_count: number; readonly last_restart_at: Date | null },
@@ -229,7 +228,7 @@ export interface SystemResourceStore {
   delete(id: number): Promise<void>;
 }
 
-/** Who does a job that only one replica may do, e.g. `server:3`. Names are made by us, never from input. */
+/** Leases for work that only one replica may do, such as `server:3`. Names never come from input. */
 export interface LeaseStore {
   /** `true` when `owner` holds it now: it was free, ran out, or was held by the same owner. */
   acquire(name: string, owner: string, seconds: number): Promise<boolean>;

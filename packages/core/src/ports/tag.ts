@@ -9,7 +9,7 @@ export interface TagRecord extends Timestamps {
 
 /** A tag shows as long as a resource has it. */
 export interface TagStore {
-  /** Of the team, by name. */
+  /** Tags of the team, by name. */
   list(paging?: Paging): Promise<Page<TagRecord>>;
   /** By name. */
   listByResource(resourceId: number, paging?: Paging): Promise<Page<TagRecord>>;

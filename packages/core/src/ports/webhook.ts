@@ -11,9 +11,9 @@ export interface WebhookDelivery {
   readonly id: string;
 }
 
-/** What a delivery may concern, in all teams: who proves to know an owner's secret acts for that owner. */
+/** Finds what a delivery may concern, in all teams. A valid signature acts for the secret's owner. */
 export interface SystemWebhookStore {
-  /** Those that get their code from a repository with one of these keys by themselves, by id. @see repositoryKey */
+  /** Applications whose own source is a repository with one of these keys, by id. @see repositoryKey */
   applicationsByRepository(keys: readonly string[]): Promise<
     readonly {
       readonly application: ApplicationRecord;
@@ -22,13 +22,13 @@ export interface SystemWebhookStore {
   >;
   /** Apps with this number, at whatever GitHub, by id. */
   githubApps(appId: number): Promise<readonly { readonly id: number; readonly webhook_secret: string }[]>;
-  /** Those that get their code from the repository through one of these apps, by id. */
+  /** Applications that reach the repository through one of these apps, by id. */
   applicationsByGithubApp(githubAppIds: readonly number[], repositoryId: number): Promise<readonly ApplicationRecord[]>;
   /**
    * Inside a transaction, which decides that the delivery is answered here: whoever comes with the same one waits for
    * its end. Answers what was remembered of an earlier one.
    */
   begin(delivery: WebhookDelivery): Promise<WebhookAnswer | undefined>;
-  /** Of a delivery that was begun in this transaction. Kept for a week. */
+  /** Stores the answer of a delivery that was begun in this transaction. Kept for a week. */
   remember(delivery: WebhookDelivery, answer: WebhookAnswer): Promise<void>;
 }

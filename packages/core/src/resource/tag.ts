@@ -3,7 +3,7 @@ import { stripTags } from "../name.ts";
 import type { TagRecord } from "../ports/tag.ts";
 import { Timestamp, timestamp } from "../timestamp.ts";
 
-/** Of one request. */
+/** Limit per request. */
 const TAGS_MAX = 100;
 
 const clean = (name: unknown): unknown => (typeof name === "string" ? stripTags(name).trim().toLowerCase() : name);

@@ -6,7 +6,7 @@ export const LATE_SECONDS_MAX = 60;
 /** Counting goes no further: after a long time away there would be very many. */
 export const MISSED_COUNT_MAX = 100;
 
-/** What was not done in time. */
+/** Due runs that were missed. */
 export interface MissedRuns {
   /** The first time that was missed: what was due then runs now. */
   readonly due_at: Date;

@@ -15,7 +15,7 @@ import { Frequency } from "./cron.ts";
 export const KINDS_WITH_TASKS = ["application", "service"] as const satisfies readonly ResourceKind[];
 export type TaskOwnerRef = ResourceRef & { readonly kind: (typeof KINDS_WITH_TASKS)[number] };
 
-/** Of one resource. */
+/** Limit per resource. */
 export const SCHEDULED_TASKS_MAX = 100;
 const COMMAND_LENGTH_MAX = 65_536; // Half of the longest argument that Linux passes on (MAX_ARG_STRLEN).
 const TIMEOUT_SECONDS_MAX = 2_147_483_647; // What a column of 32 bits holds.
@@ -44,7 +44,7 @@ const OPTIONAL = {
 export const ScheduledTaskCreate = z.strictObject({ ...FIELDS, ...OPTIONAL });
 export type ScheduledTaskCreate = z.infer<typeof ScheduledTaskCreate>;
 
-/** What is not sent stays as it is. */
+/** Omitted fields keep their values. */
 export const ScheduledTaskUpdate = z.strictObject({
   name: FIELDS.name.optional(),
   command: FIELDS.command.optional(),

@@ -52,7 +52,7 @@ export function chooseBuildServer<Server extends Candidate>({
 const isUsable = ({ removing_at, settings }: Candidate): boolean =>
   removing_at === null && settings.is_reachable && settings.is_usable && !settings.force_disabled;
 
-/** What was never looked at may be anything: only what is known to differ is passed over. */
+/** An uninspected server may have any architecture, so only a known difference excludes it. */
 function isSameArchitecture(one: Candidate, other: Candidate): boolean {
   const [own, wanted] = [one.server_metadata?.architecture, other.server_metadata?.architecture];
   return own === undefined || wanted === undefined || own === wanted;

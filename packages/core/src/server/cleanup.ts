@@ -16,13 +16,13 @@ export interface SeenObject {
   readonly sizeBytes: number | null;
 }
 
-/** What is recorded of the server; it must have been read after what was seen. */
+/** Records of the server. They must be read after the observation. */
 export interface CleanupRecord {
-  /** Of this control plane. */
+  /** Identifier of this control plane. */
   readonly instance: string;
   /** Uuids of every resource on the server, also of those that are being removed. */
   readonly resources: ReadonlySet<string>;
-  /** Of the uuids that what was seen bears: those that are, or were, of a resource of this control plane. */
+  /** The observed uuids that belong or belonged to a resource of this control plane. */
   readonly own: ReadonlySet<string>;
   /** Uuids of deployments that wait or run, that have a release, or that built one which is kept. */
   readonly deployments: ReadonlySet<string>;
@@ -120,10 +120,10 @@ export function isCleanupNeeded(
 
 /** Looks after what lies on a server's engine. Both reject only with a `DomainError`. */
 export interface ServerCleaner {
-  /** Of this control plane, as it stands in the labels of all that it makes. */
+  /** Identifier of this control plane, as in the labels of everything it creates. */
   readonly instance: string;
   observe(): Promise<readonly SeenObject[]>;
-  /** What is in use meanwhile, or is not what was planned any more, stays. Idempotent. */
+  /** Keeps what is in use meanwhile or has changed since the plan. Idempotent. */
   remove(operation: CleanupOperation): Promise<"removed" | "gone" | "stays">;
 }
 

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { cloudTokenFields } from "./cloud-token.ts";
 
-/** What every question about a provider's catalogue takes, beside the page. */
+/** Query of every catalogue operation, without paging. */
 export const CloudCatalogueQuery = z.strictObject(cloudTokenFields);
 export type CloudCatalogueQuery = z.infer<typeof CloudCatalogueQuery>;
 

@@ -3,7 +3,7 @@ import { isMap, parseDocument } from "yaml";
 const HEADER = "#cloud-config";
 const BYTES_MAX = 32_768; // Hetzner's own limit.
 
-/** What is wrong with a text that cloud-init shall run at a machine's first start; `undefined` for nothing. */
+/** The problem of a cloud-init text as a sentence; `undefined` when valid. */
 export function cloudInitProblem(text: string): string | undefined {
   if (new TextEncoder().encode(cloudInitText(text)).length > BYTES_MAX) return "At most 32 KiB.";
   if (text.startsWith("#!")) return undefined;

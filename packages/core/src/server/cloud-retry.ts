@@ -24,7 +24,7 @@ export function nextCloudWait(
   return seconds > 0 ? seconds : undefined;
 }
 
-/** What is told to wait when the provider does not say it. */
+/** Used when the provider sends no Retry-After. */
 export const CLOUD_RETRY_AFTER_SECONDS = 60;
 
 const DELAY_SECONDS_MAX = 86_400; // More is a fault of the provider's clock or ours.

@@ -30,7 +30,7 @@ export function readDockerImage(text: string, tag: string | null = null): Docker
   return { image: { name: isByDigest ? `${parts.repository}@sha256` : parts.repository, tag: said } };
 }
 
-/** What an engine pulls: `name:tag` or `name@sha256:digest`. */
+/** The reference that an engine pulls: `name:tag` or `name@sha256:digest`. */
 export const imageReference = ({ name, tag }: DockerImage): string => `${name}:${tag}`;
 
 export const DEFAULT_IMAGE_TAG = "latest";
@@ -84,7 +84,7 @@ const isDigest = (text: string): boolean => /^[a-f0-9]{64}$/.test(text);
 
 /** One part of a repository's path, as registries take it. */
 const PATH_PART = /^[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*$/;
-/** Of a name with all that may stand behind it. */
+/** Limit of a reference with its tag or digest. */
 const IMAGE_LENGTH_MAX = 512;
 
 const NAME_FIELD = "docker_registry_image_name";

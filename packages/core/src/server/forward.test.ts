@@ -74,7 +74,7 @@ describe("the plan for forwards", () => {
     { selector: ({ resourceUuid }) => resourceUuid },
   );
 
-  /** What a server has after these operations; a port that is taken is refused. */
+  /** Applies the operations; a taken port is refused. */
   function apply(before: readonly PresentForward[], operations: readonly ForwardOperation[]) {
     const there = new Map(before.map((one) => [one.resourceUuid, one]));
     for (const operation of operations) {

@@ -62,7 +62,7 @@ const OPTIONAL = { description: ResourceDescription.optional().describe("For peo
 export const RegistryCreate = z.strictObject({ ...FIELDS, name: FIELDS.name.optional(), ...OPTIONAL });
 export type RegistryCreate = z.infer<typeof RegistryCreate>;
 
-/** What is not sent stays as it is. */
+/** Omitted fields keep their values. */
 export const RegistryUpdate = z.strictObject({ ...z.object(FIELDS).partial().shape, ...OPTIONAL });
 export type RegistryUpdate = z.infer<typeof RegistryUpdate>;
 

@@ -28,7 +28,7 @@ const Login = z
 
 const settings = ServerSettings.shape;
 
-/** What of a server's settings a request may change; null keeps what is. */
+/** Settings of a server that a request may change; `null` keeps the value. */
 const SETTABLE = {
   concurrent_builds: lenient(settings.concurrent_builds.unwrap()).nullable().optional(),
   dynamic_timeout: lenient(settings.dynamic_timeout.unwrap()).nullable().optional(),

@@ -3,7 +3,7 @@ import type { ManagedProxyStatus } from "../ports/proxy.ts";
 import type { ServerRecord } from "../ports/records.ts";
 import { ServerUpdate } from "./server-input.ts";
 
-/** What is seen of a server's proxy; one that has no container yet reads as one that has exited. */
+/** Statuses of a server's proxy. Without a container it is `exited`. */
 export const PROXY_STATUSES = ["running", "starting", "restarting", "exited"] as const;
 export type ProxyStatus = (typeof PROXY_STATUSES)[number];
 

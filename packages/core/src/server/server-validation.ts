@@ -2,12 +2,12 @@ import type { ServerFacts } from "../ports/records.ts";
 import type { ServerInspection } from "../ports/server-machine.ts";
 import type { EngineKind } from "./server.ts";
 
-/** What a worker saw of a server that it can work on. */
+/** Findings of a worker on a usable server. */
 export interface ServerFindings {
   /** A sentence for people when the engine does not answer. */
   readonly engineProblem: string | null;
   readonly proxyProblem: string | null;
-  /** Of the disk that holds what the server runs; `null` when it cannot be read. */
+  /** Usage of the disk that holds the server's resources; `null` when it cannot be read. */
   readonly disk: DiskSpace | null;
 }
 
@@ -21,7 +21,7 @@ export interface ValidationResult {
   readonly is_usable: boolean;
   /** Sentences, a line each. With `is_usable` they are warnings. */
   readonly validation_logs: string | null;
-  /** What the machine is made of, where that was seen. */
+  /** Hardware and system of the machine, when known. */
   readonly facts?: ServerFacts | null | undefined;
 }
 
@@ -95,7 +95,7 @@ function diskProblem(disk: DiskSpace | null, thresholdPercent: number): string |
   return `Its disk is ${usedPercent} % full, the threshold is ${thresholdPercent} %.`;
 }
 
-/** Of a server whose engine this version has no way to drive. */
+/** The validation of a server whose engine this version does not support. */
 export const undrivenValidation = (engine: Extract<EngineKind, "swarm">): ValidationResult => ({
   is_reachable: false,
   is_usable: false,

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { ServerRecord } from "../ports/records.ts";
 
-/** What an operator may set on a server, with the family's defaults. */
+/** Settings of a server, with the defaults of the API family. */
 export const ServerSettings = z.object({
   concurrent_builds: z.int().min(1).max(1000).default(2).describe("Deployments in progress at once."),
   deployment_queue_limit: z.int().min(1).max(100000).default(25).describe("Deployments that may wait."),

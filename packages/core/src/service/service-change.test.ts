@@ -8,7 +8,6 @@ function composeOf(text: string): Compose {
   return compose;
 }
 
-/** Of a text whose variables are all new. */
 function planOf(before: Compose, after: Compose): ServicePlan {
   const insert = after.variables.map(({ key }) => ({ key, value: "x" }));
   const none = { insert: [], update: [], delete: [] };

@@ -69,7 +69,7 @@ export interface ServicePlan {
 
 type Stored = { readonly uuid: string; readonly container: string | null; readonly mount_path: string };
 
-/** What is shown of a change before it is made. */
+/** The preview of a change. */
 export function serviceChanges(plan: ServicePlan): ServiceChanges {
   const containers = containerChanges(plan.before, plan.after);
   const variables = variableChanges(plan);
@@ -86,7 +86,7 @@ export function serviceChanges(plan: ServicePlan): ServiceChanges {
   };
 }
 
-/** Of variables as they are after the change. */
+/** Reads the variables as they are after the change. */
 function demands({ after, variables: { insert, update }, existing }: ServicePlan): readonly string[] {
   const changed = new Map(update.map(({ uuid, change }) => [uuid, change.value]));
   const entries = [
@@ -105,7 +105,7 @@ function replacementOf(
   const words = new Map(Object.entries(after.document.services).map(([name, service]) => [name, wordsOf(service)]));
   const mentions = (name: string, key: string) => words.get(name)?.has(key) === true;
   const keys = variables.map(({ key }) => key);
-  // What no text uses goes to every container.
+  // A variable that no part of the file uses goes to every container.
   const isForAll = hasNewSettings || keys.some((key) => ![...words.keys()].some((name) => mentions(name, key)));
   const definedAnew = SECTIONS.map((section) => ({ section, names: redefined({ before, after }, section) }));
   const changed = Object.entries(after.document.services).flatMap(([name, service]) => {
@@ -121,13 +121,13 @@ function replacementOf(
   return { ...how, containers: [...actions] };
 }
 
-/** What names none is in the default one as long as the text says something of that. */
+/** A container that names no network is in the default one, if the file defines it. */
 function joined({ document }: Pick<Compose, "document">, name: string): readonly string[] {
   const service = document.services[name] ?? {};
   return service.network_mode ? [] : Object.keys(saidNetworks(service, document));
 }
 
-/** What containers are given by its name, and that the text says beside them. */
+/** Top-level sections whose entries containers refer to by name. */
 const SECTIONS = ["networks", "configs", "secrets"] as const;
 
 /** Names below a section whose definition differs. */

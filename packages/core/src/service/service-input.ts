@@ -13,7 +13,7 @@ const COMPOSE = {
   docker_compose_raw: compose("Another name for docker_compose."),
 };
 
-/** Of one request. */
+/** Limit per request. */
 const URLS_MAX = 100;
 
 export const ServiceUrl = z

@@ -6,7 +6,7 @@ const SOURCE_FIELDS = ["docker_compose", "docker_compose_raw", "type"] as const;
 
 type Sent = { readonly [Field in (typeof SOURCE_FIELDS)[number]]?: string | null | undefined };
 
-/** What a service is made from: the type of a template, or a compose text. */
+/** The source of a service: the type of a template, or a compose file. */
 export type ServiceSource = { readonly type: string } | ComposeText;
 
 export interface ComposeText extends Compose {

@@ -5,7 +5,7 @@ import type { DomainClaim, ServerRecord } from "../ports/records.ts";
 import { type ContainerClaims, generatedLabel, generatedServiceUrl } from "./service-url.ts";
 
 export interface UrlPlan {
-  /** Of the containers whose URLs change. */
+  /** Claims of the containers whose URLs change. */
   readonly claims: ContainerClaims;
   /** For each URL that the compose text asks for, where it leads to from now on. */
   readonly urls: readonly PlannedUrl[];

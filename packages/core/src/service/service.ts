@@ -1,6 +1,6 @@
 import { z } from "zod";
 
-/** What a user may set of a service and nobody searches for: one `jsonb` column. */
+/** Settings of a service that no query filters by, stored in one `jsonb` column. */
 export const ServiceSettings = z.object({
   connect_to_docker_network: z.boolean().default(false).describe("Join the network of its destination too."),
   is_container_label_escape_enabled: z.boolean().default(true).describe("Escape $ in container labels."),

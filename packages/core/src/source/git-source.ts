@@ -129,7 +129,7 @@ function parseScp(text: string): GitUrl {
   return { scheme: "ssh", username, password: null, host: checkHost(host), port: null, path: scpPath(path) };
 }
 
-/** What begins at the root is written as an `ssh://` address, of which git decodes the path: here nothing is encoded. */
+/** An absolute path. In an `ssh://` address git would decode it; in this form nothing is encoded. */
 function scpPath(path: string): string {
   if (!path.startsWith("/")) return path;
   checkPath(path);

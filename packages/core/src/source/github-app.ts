@@ -55,7 +55,7 @@ export const GithubAppCreate = z.strictObject({
 });
 export type GithubAppCreate = z.infer<typeof GithubAppCreate>;
 
-/** What is not sent stays. */
+/** Omitted fields keep their values. */
 export const GithubAppUpdate = z.strictObject({ ...FIELDS, api_url: HostUrl.describe(API_URL) }).partial();
 export type GithubAppUpdate = z.infer<typeof GithubAppUpdate>;
 

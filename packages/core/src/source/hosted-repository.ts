@@ -63,10 +63,10 @@ export interface RepositoryName {
   readonly name: string;
 }
 
-/** What a list from a git host is cut to. */
+/** Lists of a git host are cut to this length. */
 export const LISTED_MAX = 5000;
 
-/** Of an owner or of a repository, at GitHub. `.` and `..` would be other places of a path. */
+/** Name of an owner or a repository at GitHub. `.` and `..` would change the path. */
 const PART = /^(?!\.{1,2}$)[\w.-]{1,100}$/;
 export const RepositoryNamePart = z.string().regex(PART, "Only letters, digits, -, _ and . are allowed.");
 

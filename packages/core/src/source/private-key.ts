@@ -8,7 +8,7 @@ import type { GitCredentials } from "../ports/source.ts";
 import { Timestamp, timestamp } from "../timestamp.ts";
 import { formatGitUrl, parseGitUrl } from "./git-source.ts";
 
-/** Of a key: encrypted at rest, absent without `read:sensitive`. */
+/** Encrypted at rest, absent without `read:sensitive`. */
 export interface PrivateKeySecrets {
   /** As it was sent, decoded: for answers. */
   readonly private_key: string;
@@ -42,7 +42,7 @@ export const PrivateKeyCreate = z.strictObject({
 });
 export type PrivateKeyCreate = z.infer<typeof PrivateKeyCreate>;
 
-/** What is left out stays as it is. */
+/** Omitted fields keep their values. */
 export const PrivateKeyUpdate = PrivateKeyCreate.extend({
   name: ResourceName.nullable().optional().describe("Null keeps the name."),
 });

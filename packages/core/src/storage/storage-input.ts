@@ -81,7 +81,7 @@ export const ContainerStorageCreate = z.strictObject({
   resource_uuid: z.string().min(1, "This field is required.").describe("The container that it is mounted into."),
 });
 
-/** What is not sent stays as it is. */
+/** Omitted fields keep their values. */
 export const StorageUpdate = z
   .strictObject({
     uuid: z.string().optional().describe("The storage's identifier."),

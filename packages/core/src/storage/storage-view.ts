@@ -56,7 +56,7 @@ export type StorageContainer = Pick<ServiceContainerRecord, "uuid" | "name" | "k
 
 export interface StorageViewOptions {
   readonly owner: Pick<ResourceRecord, "id" | "uuid" | "kind">;
-  /** Of a resource that has several. */
+  /** Present for a resource with several containers. */
   readonly containers: readonly StorageContainer[];
   readonly maySeeSecrets: boolean;
 }

@@ -96,7 +96,7 @@ describe("a change of a storage", () => {
         expect(Object.keys(sent)).toEqual(expect.arrayContaining(keys));
         const after = { ...current, ...change };
         expect(storageChange(after, { uuid: current.uuid, ...sent })).toEqual(change);
-        // What the other type has stays empty.
+        // Fields of the other type stay empty.
         if (current.type === "file") expect([after.name, after.host_path]).toEqual([null, null]);
         else expect([after.content, after.fs_path]).toEqual([null, null]);
         if (current.is_directory) expect(after.content).toBeNull();

@@ -2,7 +2,7 @@ import { DomainError, invalid } from "../errors.ts";
 import type { StorageFields, StorageRecord } from "../ports/storage.ts";
 import { normalPath, type StorageCreate, type StorageUpdate } from "./storage-input.ts";
 
-/** Of one resource: far more than one has, and read within a moment. */
+/** Limit per resource: far above real use, and still fast to read. */
 export const STORAGES_MAX = 100;
 
 export interface StoragePlace {
@@ -57,7 +57,7 @@ export function requireDeletable(storage: StorageRecord): StorageRecord {
   throw invalid({ _: [`${READ_ONLY} It goes when it is taken out there.`] });
 }
 
-/** What a service, a compose file or a database engine says of a storage is changed there. */
+/** A storage that a service, compose file or database engine defines is changed there. */
 const READ_ONLY = "This storage is managed by its resource's own definition.";
 const DEFINED_FIELDS = ["name", "mount_path", "host_path", "content"] as const;
 

@@ -1,4 +1,4 @@
-/** What is written to the event log in the same transaction as the change itself. */
+/** Events are written in the same transaction as the change. */
 export const EVENT_TYPES = [
   "deployment.queued",
   "deployment.started",

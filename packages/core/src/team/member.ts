@@ -53,7 +53,7 @@ export const userView = (member: MemberRecord): User => ({
   updated_at: timestamp(member.updated_at),
 });
 
-/** Of a user who was given none. */
+/** The default name of a user. */
 export const nameFromEmail = (email: string): string => email.split("@", 1)[0] ?? email;
 
 /**
@@ -72,6 +72,6 @@ export function requireDispensable(teamId: number, userId: number, owners: reado
   }
 }
 
-/** What of these abilities a token of the role may not hold. */
+/** The abilities that a token of this role may not have. */
 export const excessOf = (role: Role, abilities: readonly Ability[]): readonly Ability[] =>
   abilities.filter((ability) => !roleAllows(role, ability));

@@ -38,7 +38,6 @@ const refusal = (asked: Scope, wanted: Ability): readonly [string, string] | und
   }
 };
 
-/** What a token with one ability may do, by the role of its user: the whole table. */
 const ALONE = {
   owner: {
     root: ABILITIES,

@@ -1,10 +1,10 @@
 import { DomainError } from "../errors.ts";
 
-/** What a token may do. No ability implies another, but `root` implies all. */
+/** Abilities of tokens. No ability implies another, except `root`, which implies all. */
 export const ABILITIES = ["root", "read", "read:sensitive", "write", "write:sensitive", "deploy"] as const;
 export type Ability = (typeof ABILITIES)[number];
 
-/** What a user is in a team, the mightiest first. */
+/** Roles in a team, the most powerful first. */
 export const ROLES = ["owner", "admin", "member"] as const;
 export type Role = (typeof ROLES)[number];
 
@@ -27,7 +27,7 @@ export const ROOT_TEAM_ID = 0;
 /** The instance's own user: who acts for it where nobody else is named. */
 export const ROOT_USER_ID = 0;
 
-/** Who acts, for whom, and how far. Every store and use case is reached through one. */
+/** The team, abilities and actor of a call. Every store and use case is reached through a scope. */
 export interface Scope {
   readonly teamId: number;
   readonly abilities: readonly Ability[];

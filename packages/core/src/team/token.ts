@@ -4,10 +4,10 @@ import type { TokenRecord } from "../ports/records.ts";
 import { Timestamp, timestamp, timestampOrNull } from "../timestamp.ts";
 import { ABILITIES, type Ability } from "./permission.ts";
 
-/** Of the random part of a token's secret; eight hexadecimal digits of its checksum follow. */
+/** Length of a secret's random part; eight hexadecimal digits of its checksum follow. */
 const RANDOM_LENGTH = 40;
 
-/** What is stored of a secret is its hash; the text itself exists once, in the answer that creates it. */
+/** Only the hash of a secret is stored. The secret itself appears once, in the answer that creates it. */
 export function tokenSecret(random: (length: number) => string): string {
   const text = random(RANDOM_LENGTH);
   return `${text}${crc32(text).toString(16).padStart(8, "0")}`;

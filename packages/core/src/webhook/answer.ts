@@ -1,4 +1,4 @@
-/** What became of a delivery for one application. */
+/** The result of a delivery for one application. */
 export interface WebhookResult {
   readonly status: "success" | "queued" | "skipped" | "failed";
   readonly message: string;

@@ -11,7 +11,7 @@ type Settings = Pick<
   | "watch_paths"
 >;
 
-/** What becomes of a delivery for one application that gets its code from the repository. */
+/** The decision about a delivery for one application of the repository. */
 export type WebhookDecision =
   | { readonly action: "deploy" }
   | { readonly action: "close" }

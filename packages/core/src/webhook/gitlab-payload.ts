@@ -29,7 +29,7 @@ export const GitlabPush = z
     ref: Text,
     after: Commit,
     commits: z.array(z.object({ message: Text, added: Files, modified: Files, removed: Files })).nullish(),
-    /** Of these GitLab tells the newest 20. */
+    /** GitLab sends only the newest 20 commits. */
     total_commits_count: z.int().nullish(),
   })
   .transform(({ ref, after, commits, total_commits_count }): Push[] => {

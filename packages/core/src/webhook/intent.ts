@@ -4,7 +4,7 @@ export interface PushedRepository {
   readonly id: number | null;
   /** As the host writes it: `owner/name`. */
   readonly name: string;
-  /** What applications of it may be found by. @see repositoryKey */
+  /** Keys by which its applications are found. @see repositoryKey */
   readonly keys: readonly string[];
   readonly defaultBranch: string | null;
 }
@@ -15,7 +15,7 @@ export interface Push {
   readonly commit: string;
   /** Paths that were added, changed or removed; `undefined` when the host does not tell all of them. */
   readonly files: readonly string[] | undefined;
-  /** Of the pushed commits; `undefined` when the host does not tell all of them. */
+  /** Messages of the pushed commits; `undefined` when the host does not send all of them. */
   readonly messages: readonly string[] | undefined;
 }
 
@@ -33,7 +33,6 @@ export interface PullRequestChange {
   readonly url: string | null;
 }
 
-/** What a delivery asks for. */
 export type WebhookIntent = Push | PullRequestChange;
 
 /**

@@ -20,7 +20,6 @@ const isMalformed = (work: () => unknown): boolean => {
   }
 };
 
-/** Of a push whose commits are as given. */
 const github = (fields: object = {}) =>
   webhookIntents("github", "push", { ref: "refs/heads/main", after: COMMIT, ...fields });
 const commit = (fields: object = {}) => ({

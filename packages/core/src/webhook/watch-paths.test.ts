@@ -105,7 +105,7 @@ describe("watch_paths", () => {
     const [slow, files] = [`${"*a".repeat(1000)}b`, [`${"a".repeat(1000)}`]];
     const effort = watchEffort();
     const answers = Array.from({ length: 1000 }, () => isWatched(slow, files, effort));
-    // What is left to do when the effort is used up counts as watched.
+    // A path that is not decided within the effort limit counts as watched.
     expect([answers[0], answers.at(-1)]).toEqual([false, true]);
     expect(effort.stepsLeft).toBeGreaterThan(-10_000);
   });

@@ -79,7 +79,7 @@ export interface DatabaseTable extends KindTable {
 }
 
 export interface ServiceTable extends KindTable {
-  /** Of a one-click service: the key of its template. */
+  /** Key of the template; `null` unless it is a one-click service. */
   service_type: string | null;
 }
 
@@ -113,7 +113,7 @@ export interface ContainerNameTable {
 export interface DomainTable {
   id: Generated<number>;
   resource_id: number;
-  /** Of a service: which of its containers. */
+  /** Container of a service that it concerns. */
   service_container_id: number | null;
   /** Of an application with several containers: the name of one. */
   container: string | null;

@@ -24,7 +24,7 @@ export interface ServerTable extends Timestamps {
   validation_logs: string | null;
   removing_at: Date | null;
   cloud_provider_token_id: number | null;
-  /** Of the machine that was rented for it. */
+  /** Identifier of the rented machine. */
   hetzner_server_id: number | null;
   host_key: string | null;
   unreachable_count: Generated<number>;

@@ -27,7 +27,7 @@ export function databaseReleases(
     ...{ id: 1, uuid: own, kind: "database", name: "orders", engine, is_public: false, public_port: null },
     ...{ settings: { ...made.settings, image, health_check_interval: 1 }, fields: made.fields },
     placement: { server_ip: "127.0.0.1" },
-    // What a release is not made of is left out.
+    // Only the fields that a release is derived from.
   } as unknown as DatabaseRecord;
   const variables = { ...made.variables, ...changed };
   const envs = Object.entries(variables).map(([key, value]) => ({

@@ -19,7 +19,7 @@ interface Login {
   readonly enable_ssl: string | null;
 }
 
-/** What the server does in each mode of clients; it calls that by names of its own. */
+/** The server's name of each TLS mode of clients. */
 const TLS_MODES: Readonly<Record<string, string>> = { allow: "allowTLS", prefer: "preferTLS" };
 const TLS_ONLY = "requireTLS";
 

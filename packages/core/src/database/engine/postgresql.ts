@@ -17,13 +17,13 @@ const CLOSE = "update pg_catalog.pg_database set datallowconn = false where datn
 const OPEN = "update pg_catalog.pg_database set datallowconn = true where datname <> 'template0' and not datallowconn";
 const END_OTHERS =
   "select pg_terminate_backend(pid) from pg_stat_activity where datname is not null and pid <> pg_backend_pid()";
-// Who was just being let in is ended by the second.
+// The second round ends clients that were connecting during the first.
 const END_ALL_OTHERS = `do $$ begin perform pid from (${END_OTHERS}) ended(pid); perform pg_sleep(0.5);
   perform pg_stat_clear_snapshot(); perform pid from (${END_OTHERS}) ended(pid); end $$`;
 // Not the connection: a client that replaces all databases goes on to open them.
 const interrupt = (name: string) =>
   `select pg_cancel_backend(pid) from pg_stat_activity where application_name = '${name}' and pid <> pg_backend_pid()`;
-/** What is never closed for long, and where a restore that was killed can be followed by another one. */
+/** Never closed for long, so a restore can begin there even after an earlier one was killed. */
 const ENTRY = "template1";
 /** The user that restores is there before, and so may others be. */
 const ROLE_STAYS = /current user cannot be dropped|role "[^"]*" (already exists|cannot be dropped)/;
@@ -32,7 +32,7 @@ const ACCESS_PATH = "/etc/postgresql/pg_hba.conf";
 /** In which it takes clients without TLS too. */
 const PLAIN_MODES: ReadonlySet<string> = new Set(["allow", "prefer"]);
 
-/** What the image writes into pg_hba.conf, but for TLS alone from outside of the container. */
+/** The image's pg_hba.conf, with TLS required from outside the container. */
 const tlsOnly = (method: string | null): string => `local all all trust
 host all all 127.0.0.1/32 trust
 host all all ::1/128 trust

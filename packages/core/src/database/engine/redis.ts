@@ -42,7 +42,7 @@ export const redis = engineRow({
     ...addressOf(values, values.redis_password),
     user: hasUsers(image) ? values.redis_username : null,
   }),
-  // What its client logs in with, in a health check.
+  // The client reads its password from here in health checks.
   variables: (values) => given({ REDISCLI_AUTH: values.redis_password }),
   start: (values, certificate) =>
     startWith(

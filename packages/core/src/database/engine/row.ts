@@ -27,7 +27,7 @@ export interface EngineField<Type extends FieldType = FieldType, Variable extend
   readonly type: Type;
   /** For `identifier`, `flag`, `choice` and `fixed`. */
   readonly default: string | null;
-  /** Of a `choice`, and the extensions that `scripts` may have. */
+  /** Values of a `choice`, and file extensions of `scripts`. */
   readonly options?: readonly string[];
   readonly about: string;
   /** The environment variable that is the field, where its owner may change it too. */
@@ -35,7 +35,7 @@ export interface EngineField<Type extends FieldType = FieldType, Variable extend
 }
 export type EngineFields = Readonly<Record<string, EngineField>>;
 
-/** What the fields hold; `null` for nothing, also for a variable that its owner deleted. */
+/** Values of the fields; `null` when unset or when the owner deleted the variable. */
 export type EngineValues<Fields extends EngineFields = EngineFields> = {
   readonly [Name in keyof Fields]: string | null;
 };
@@ -45,7 +45,7 @@ export interface DatabaseAddress {
   readonly scheme: string;
   readonly user: string | null;
   readonly password: string | null;
-  /** What follows the port, e.g. `/shop`. */
+  /** The part of the URL after the port, such as `/shop`. */
   readonly path: string;
 }
 
@@ -57,12 +57,12 @@ export interface DatabaseFile {
   readonly isSecret?: boolean;
 }
 
-/** What a database proves itself with, all of it in PEM. */
+/** A certificate with its key, in PEM. */
 export interface TlsCertificate {
-  /** What clients check the certificate against. */
+  /** The authority that clients verify the certificate with. */
   readonly authority: string;
   readonly certificate: string;
-  /** Of the certificate. */
+  /** Private key of the certificate. */
   readonly key: string;
 }
 
@@ -74,22 +74,22 @@ export interface DatabaseCommand {
   readonly file?: DatabaseFile;
 }
 
-/** What the image is started with; no `argv` starts it as it is made. */
+/** How the image is started; without `argv` by its own command. */
 export interface DatabaseStart {
   readonly argv?: Argv;
   readonly files?: readonly DatabaseFile[];
 }
 
-/** What of a database is saved. */
+/** What a backup of a database contains. */
 export interface DumpTarget {
   readonly database: string;
   /** MongoDB only. */
   readonly excludedCollections: readonly string[];
 }
 
-/** What a dump's file is. */
+/** Format of a dump's file. */
 export interface DumpFormat {
-  /** Of its name, as it comes. */
+  /** Extension of the file's name, with its dot. */
   readonly extension: string;
   /** By the tool that makes it. */
   readonly isCompressed: boolean;
@@ -153,7 +153,7 @@ export interface EngineRow<Fields extends EngineFields = EngineFields, Collectio
   readonly dataPath: string;
   readonly fields: Fields;
   address(values: EngineValues<Fields>, image: string): DatabaseAddress;
-  /** What the image reads when it starts, beside the owner's own variables. */
+  /** Variables that the image reads at its start, besides the owner's. */
   variables(values: EngineValues<Fields>): Readonly<Record<string, string>>;
   /** @param certificate `null`: without TLS. */
   start(values: EngineValues<Fields>, certificate: TlsCertificate | null): DatabaseStart;

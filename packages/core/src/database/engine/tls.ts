@@ -16,7 +16,7 @@ interface TlsValues {
   readonly enable_ssl: string | null;
 }
 
-/** Of engines without TLS: no. */
+/** Always false for engines without TLS. */
 export const isTls = (values: Partial<TlsValues>): boolean => values.enable_ssl === "true";
 
 const FOLDER = "/etc/berth/tls";
