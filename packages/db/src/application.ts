@@ -33,7 +33,7 @@ const GITHUB_APP = sql<GithubSource | null>`(
     'repository_id', application.repository_project_id)
   from github_app where github_app.id = application.github_app_id)`;
 
-// What was stored before a setting existed lacks it and reads as its default; the build pack is always there.
+// Rows from before a setting existed read as its default. The build pack is always present.
 const SETTING_DEFAULTS = ApplicationSettings.parse({ build_pack: "nixpacks" });
 const SECRET_DEFAULTS = ApplicationSecrets.parse({});
 
@@ -44,7 +44,7 @@ export const selectApplications = (db: Kysely<DB>) =>
     .innerJoin("application", "application.resource_id", "resource.id")
     .select([...APPLICATION_COLUMNS, GITHUB_APP.as("github_app")]);
 
-/** What every request about one application asks. */
+/** Runs for every request about one application, so it is compiled once. */
 const findByUuid = prepared((db, teamId: number, uuid: string) =>
   selectApplications(db).where("resource.team_id", "=", teamId).where("resource.uuid", "=", uuid),
 );
@@ -63,7 +63,7 @@ const ROWS = {
   secretDefaults: SECRET_DEFAULTS,
 } as const;
 
-/** What is deployed, whatever its team. */
+/** The subject of a deployment, in any team. */
 export async function applicationSubject(context: Context, id: number): Promise<SubjectOf<"application"> | undefined> {
   const found = await readSubject(context, ROWS, id);
   return found && { kind: "application", ...found };

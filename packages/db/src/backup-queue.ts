@@ -220,7 +220,7 @@ export const cancelExecution = (context: Context, uuid: string, at: Date): Promi
     },
   );
 
-/** Of those that run: what has ended never changes again. What failed leaves nothing behind that nobody knows. */
+/** Changes running executions only: ended ones are final. Copies of a failed one are recorded for removal. */
 async function endExecutions(context: Context, isMeant: RawBuilder<unknown>, end: BackupEnd): Promise<number> {
   const { rows } = await sql<EndedRow>`
     update backup_execution run
@@ -254,7 +254,7 @@ interface Places {
 
 /** Seconds from now. */
 const AT_ONCE = [0];
-/** What is broken off in the middle of being sent may have been taken, and be there a while later. */
+/** Minutes after which an interrupted upload is looked for again, since the storage may still have accepted it. */
 const ON_ITS_WAY = [0, 10, 120];
 
 interface EndedRow extends Required<Places> {

@@ -54,7 +54,7 @@ const selectSchedules = (db: Kysely<DB>) =>
     .select(SCHEDULE_COLUMNS);
 
 type ScheduleRow = Omit<BackupScheduleRecord, "settings"> & { readonly settings: Partial<BackupSettings> };
-// What was stored before a setting existed lacks it and reads as its default.
+// Rows from before a setting existed read as its default.
 const scheduleRecord = (row: ScheduleRow): BackupScheduleRecord => ({
   ...row,
   settings: { ...BACKUP_DEFAULTS, ...row.settings },

@@ -26,7 +26,7 @@ export const runTopic = (uuid: string): string => `run ${uuid}`;
 
 export async function watchChanges(notifier: Notifier): Promise<Changes> {
   let clock = 0;
-  // What is not in the map has changed at `floor` or before: forgetting a topic can only wake someone needlessly.
+  // A topic outside the map changed at `floor` or before: forgetting one can only cause a needless wake-up.
   let floor = 0;
   const versions = new Map<string, number>();
   const waiters = new Map<string, Set<() => void>>();

@@ -12,12 +12,11 @@ export interface StoreDependencies {
   readonly cipher: Cipher;
 }
 
-/** What every store works with. */
 export interface Context extends StoreDependencies {
   readonly database: Database;
   /** The transaction, inside one: PGlite has one connection, so another query would wait for ever. */
   readonly db: Kysely<DB>;
-  /** Of the transaction: written just before it commits. `undefined` outside one. */
+  /** Messages that are written just before the transaction commits; `undefined` outside one. */
   readonly pending: PendingMessages | undefined;
 }
 
@@ -80,7 +79,7 @@ export function notifyDeployment(context: Context, id: number): void {
   pendingOf(context).changedDeployments.add(id);
 }
 
-/** Whoever waits for the end of a backup or restore hears of it once the transaction is committed. */
+/** Notifies those who wait for the end of a backup or restore, once the transaction commits. */
 export function notifyRunEnd(context: Context, uuid: string): void {
   pendingOf(context).endedRuns.add(uuid);
 }

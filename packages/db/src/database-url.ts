@@ -35,7 +35,7 @@ export function parseDatabaseUrl(url: string): DatabaseTarget {
   }
 }
 
-/** What is wrong with the connection, in one sentence that says what to do. */
+/** The problem of the connection, as one sentence with its remedy. */
 export function connectionProblem(error: unknown, { user, database, place }: DatabaseTarget): DomainError {
   const code = isPasswordMissing(error) ? "28P01" : (databaseErrorCode(error) ?? "");
   const sentence =

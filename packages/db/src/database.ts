@@ -67,7 +67,7 @@ const ROWS = {
   secretDefaults: {} as DatabaseSecrets,
 } as const;
 
-/** What is deployed, whatever its team. */
+/** The subject of a deployment, in any team. */
 export async function databaseSubject(context: Context, id: number): Promise<SubjectOf<"database"> | undefined> {
   const found = await readSubject(context, ROWS, id);
   return found && { kind: "database", ...found };

@@ -6,7 +6,7 @@ import type { Context, TeamContext } from "./context.ts";
 import { storableJson } from "./storable.ts";
 
 const TAKE_MAX = 10_000;
-/** Of a batch: a longer one is appended in parts. */
+/** Limit per batch: a longer one is appended in parts. */
 const LINES_MAX = 1_000;
 
 export async function readLog(

@@ -193,7 +193,7 @@ onEachBackend((database) => {
       const { lease } = await claimed(database(), app, "slow");
       await loseLease(database(), lease);
       const takeOver = async () => {
-        // What is being written to is passed over and found at the next try.
+        // A row that is being written is skipped and found at the next try.
         for (;;) {
           const taken = await deployments.claimAbandoned("next", 60, [app.server_id]);
           if (taken !== undefined) return { taken, seen: await deployments.steps(lease.deployment_id) };
@@ -203,7 +203,7 @@ onEachBackend((database) => {
         deployments.saveStep(lease, "build", { status: "running", output: { by: "slow" } }),
         takeOver(),
       ]);
-      // Whoever takes it over sees all that was written before, and nothing is written after.
+      // The next owner sees everything that was written before, and nothing is written after.
       expect(seen).toHaveLength(isSaved ? 1 : 0);
       expect(await deployments.steps(lease.deployment_id)).toEqual(seen);
       await deployments.finish(taken.lease, "finished", null);
@@ -296,11 +296,11 @@ onEachBackend((database) => {
     const take = (lease: Lease) => deployments.takeBuildServer(lease, builder.id);
     const answers = await Promise.all([one, two, three].map(take));
     expect(answers.toSorted()).toEqual(["full", "taken", "taken"]);
-    // Whoever goes on with one has its place already.
+    // A resumed deployment has its place already.
     const [taken = one, other = two] = leases.filter((_lease, at) => answers[at] === "taken");
     const waiting = leases[answers.indexOf("full")] ?? three;
     expect(await take(taken)).toBe("taken");
-    // What goes to the build server itself needs a place there too.
+    // A deployment to the build server itself needs a place there too.
     await queued(stores, onBuilder);
     expect(await deployments.claimNext("worker", 60, [builder.id])).toBeUndefined();
     await deployments.saveStep(taken, "build", { status: "done" });

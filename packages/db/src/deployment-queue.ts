@@ -190,7 +190,7 @@ async function takeBuildServer(context: Context, lease: Lease, serverId: number)
   return answer ?? "lost";
 }
 
-/** What goes to a server, and what others build on it. */
+/** Deployments to a server, and builds for other servers on it. */
 async function busyPlaces({ db }: Context, serverId: number, except: number): Promise<number> {
   const { count } = await db
     .selectFrom("deployment")
@@ -221,7 +221,7 @@ async function nextRunnable(
     .with("running", (qb) =>
       qb
         .selectFrom("deployment")
-        // What others build on a server has a place there too.
+        // A build for another server takes a place too.
         .crossJoinLateral(
           sql<{ server_id: number }>`(select deployment.server_id union
             select deployment.build_server_id where deployment.build_server_id is not null and ${isBuilding})`.as(

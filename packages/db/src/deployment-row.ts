@@ -41,7 +41,7 @@ export const DEPLOYMENT_COLUMNS = [
 /** Written out, so that PostgreSQL sees that the partial index on these two holds all that is asked for. */
 export const isActive = sql<boolean>`deployment.status in ('queued', 'in_progress')`;
 
-/** Of a stack, a step's output holds secrets. */
+/** The output of a stack's step holds secrets. */
 export const stepPlace = (deploymentId: number, name: string): string =>
   `deployment_step ${deploymentId} ${name} output`;
 

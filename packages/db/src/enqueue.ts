@@ -7,12 +7,12 @@ import { idsOf, inTransaction, type TeamContext, wakeWorkers } from "./context.t
 import { DEPLOYMENT_COLUMNS, isActive, tellOfDeployment } from "./deployment-row.ts";
 import { pick } from "./pick.ts";
 
-/** What stands in the queue, read under the locks of all servers concerned. */
+/** State of the queue, read under the locks of all servers concerned. */
 interface QueueState {
   /** By server id. */
   readonly limits: ReadonlyMap<number, number>;
   readonly queued: ReadonlyMap<number, number>;
-  /** Of the resources concerned, oldest first. */
+  /** Active deployments of the resources concerned, oldest first. */
   readonly active: readonly DeploymentRecord[];
 }
 
@@ -79,7 +79,7 @@ type Wanted = Pick<
 const mayBeDuplicate = ({ force_rebuild, rollback, is_instant }: NewDeployment) =>
   !force_rebuild && !rollback && !is_instant;
 
-/** What `earlier` will do is all that `later` asks for. */
+/** Whether `earlier` already does everything that `later` asks for. */
 function covers(earlier: Wanted, later: NewDeployment): boolean {
   if (earlier.resource_id !== later.resource_id || earlier.pull_request_id !== later.pull_request_id) return false;
   if (earlier.commit !== later.commit || earlier.restart_only !== later.restart_only) return false;

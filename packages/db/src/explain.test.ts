@@ -188,7 +188,7 @@ const READS: Readonly<Record<string, (read: Read, tables: TeamTables) => Promise
   "a resource's claims": ({ system }, { resourceId }) => system.resources.domains(resourceId),
 };
 
-// Of a size that fits into one or two pages of the disk, so that reading them whole is the fastest way.
+// Tables of one or two disk pages, where a full scan is fastest.
 const SMALL_TABLES = new Set([
   "server",
   "destination",
@@ -291,7 +291,7 @@ it.each(Object.keys(READS))("reads %s by an index, with and without knowing the 
     for (const query of queries) {
       if (!/^\s*(\(?select|with|update|delete)/i.test(query.sql)) continue;
       expect(scannedWhole(await explain(query, "costs off")), query.sql).toEqual([]);
-      // What a prepared statement comes to after five uses.
+      // PostgreSQL uses a generic plan after five executions.
       expect(scannedWhole(await explain(query, "generic_plan", [])), query.sql).toEqual([]);
     }
   }

@@ -185,7 +185,7 @@ type Attempts = {
 const REFUSED = Symbol("throws not found or conflict");
 const NEVER = AbortSignal.abort();
 
-/** What comes of it for those of the other team that have a value of each scope. */
+/** The result for the other team's resources with a value in each scope. */
 const ofEach = async <T>(
   { sharedOnes }: World,
   attempt: (owner: SharedVariableOwner, uuid: string) => Promise<T | undefined>,

@@ -58,7 +58,7 @@ onEachBackend((database) => {
       .toMatchObject({ lease: { owner: "d", attempt: 2 } })
       .then(() => find(job));
     expect(next).toMatchObject({ status: "in_progress", attempts: 2 });
-    // Who lost it changes nothing any more.
+    // A worker that lost the lease changes nothing.
     if (claimed) expect(await jobs.finish(claimed.lease, "finished", null)).toBe(false);
     expect(await jobs.finish({ job_id: job.id, owner: "d", attempt: 2 }, "failed", "No\0 way.")).toBe(true);
     expect(await jobs.finish({ job_id: job.id, owner: "d", attempt: 2 }, "finished", null)).toBe(false);

@@ -25,7 +25,7 @@ export function jobStore(context: TeamContext): JobStore {
           const newestFirst = { owner: "job.team_id", is: teamId, id: "job.id", direction: "desc" } as const;
           return within(ofOwner(jobs, newestFirst), window).execute();
         },
-        // What has ended is pruned, so even a long list is counted within its index.
+        // Ended jobs are pruned, so the index is small enough to count.
         () => countRows(matching(filter)),
       ),
     find: (uuid) => own().select(JOB_COLUMNS).select("job.log").where("job.uuid", "=", uuid).executeTakeFirst(),
@@ -60,7 +60,7 @@ async function requireOwnSubjects({ db, teamId }: TeamContext, jobs: readonly Ne
   }
 }
 
-/** What jobs are about, by the name that people know it by: the rows of a team, called `own`. */
+/** Subjects of jobs with their names, among the rows of a team, called `own`. */
 const SUBJECTS = {
   Server: (teamId: number) => sql`(select id from server where team_id = ${teamId}) own`,
   Resource: (teamId: number) => sql`(select id from resource where team_id = ${teamId}) own`,

@@ -16,7 +16,7 @@ import { countRows, ofOwner, page, within } from "./page.ts";
 import { emitResourceEvent, keptTotal, RESOURCE_COLUMNS } from "./resource-row.ts";
 import type { DB } from "./schema.ts";
 
-// What the kinds of resource have in common in the database: a row of `resource`, and a row of a table named like the
+// Every kind of resource has a row of `resource`, and a row of a table named like the
 // kind with its settings in one jsonb and its secrets sealed in one value.
 
 /** One value, since decoding a column costs more than a key of it. */
@@ -159,7 +159,7 @@ export interface KindRows<TB extends keyof DB, Row, Resource, Secrets> {
   readonly thing: string;
   /** `selectPlaced` with the kind's own table. */
   select(db: Kysely<DB>): SelectQueryBuilder<DB, TB | "resource", Row>;
-  /** What every request about one of them asks. */
+  /** Runs for every request about one of them, so it is compiled once. */
   findByUuid(db: Kysely<DB>, teamId: number, uuid: string): Promise<Row | undefined>;
   record(row: Row): Resource;
   readonly secretDefaults: Secrets;
@@ -209,7 +209,7 @@ export async function readSubject<
   return { record: found, secrets: openSecrets(context, kind, found.uuid, rows[0]?.secrets ?? null, secretDefaults) };
 }
 
-/** Of a row that was inserted in this transaction. */
+/** Reads a row that was inserted in this transaction. */
 export const readNew = async <TB extends keyof DB, Row, Resource, Secrets>(
   { db }: Context,
   { select, record }: KindRows<TB, Row, Resource, Secrets>,

@@ -4,7 +4,7 @@ import { sql } from "kysely";
 
 export interface LargeDatabases {
   readonly databaseId: number;
-  /** Of that database, with most of the executions. */
+  /** The schedule of that database, with most of the executions. */
   readonly scheduleId: number;
 }
 
@@ -33,7 +33,7 @@ export async function fillDatabases(
     insert into s3_storage (uuid, team_id, name, endpoint, bucket, region, is_usable, credentials)
     select ${beside.uuid} || team.id || 's' || n, team.id, 'storage ' || n, '', '', '', true, ''
     from team, generate_series(1, 40) as n`.execute(kysely);
-  // Of other teams: nobody can seal a password here.
+  // Databases of other teams, without passwords.
   await sql`
     insert into registry (uuid, team_id, name, address, username, password)
     select ${beside.uuid} || team.id || 'g' || n, team.id, 'registry ' || n, ${beside.uuid} || n, '', ''

@@ -14,7 +14,7 @@ interface Holder {
   readonly at: Date;
 }
 
-/** What a claim writes into the row. */
+/** Columns that a claim writes. */
 export const takenBy = ({ owner, leaseSeconds, at }: Holder): RawBuilder<unknown> =>
   sql`lease_owner = ${owner}, started_at = ${at}, updated_at = now(),
     lease_expires_at = clock_timestamp() + ${leaseSeconds}::float8 * interval '1 second'`;
@@ -76,7 +76,7 @@ export const END_EVENTS: Readonly<Record<BackupOutcome, string>> = {
   "cancelled-by-user": "cancelled",
 };
 
-/** What a cancel of a run goes by. */
+/** Columns that a cancel reads. */
 interface Cancellable {
   readonly uuid: string;
   readonly status: BackupStatus;

@@ -2,7 +2,7 @@ import type { Page, Paging } from "@berth/core/ports";
 import { type RawBuilder, type SelectQueryBuilder, type StringReference, sql } from "kysely";
 import type { DB } from "./schema.ts";
 
-/** What to pass over and how much to take; `undefined` takes all. */
+/** Offset and limit; `undefined` returns all rows. */
 export interface Window {
   readonly offset: number;
   readonly limit: number | undefined;

@@ -113,7 +113,7 @@ export function systemPreviewStore(context: Context): SystemPreviewStore {
           "server_id",
         ),
       )
-      // Of a join, PostgreSQL believes that it is cheaper to read all previews once there are many resources.
+      // With a join, PostgreSQL would scan all previews once there are many resources.
       .where(
         sql<boolean>`application_preview.resource_id = any(array(
           select id from resource where server_id = any(${serverIds}::bigint[])))`,
@@ -164,7 +164,7 @@ const selectRouted = (db: Kysely<DB>) =>
         and domain.pull_request_id = application_preview.pull_request_id), '[]')`.as("domains"),
   ]);
 
-/** What is observed every few seconds is written, and told of, only when it changed. */
+/** Observed every few seconds, so it is written and reported only when it changed. */
 function setStatus(context: Context, id: number, status: string): Promise<void> {
   return inTransaction(context, async (tx) => {
     const before = await tx.db

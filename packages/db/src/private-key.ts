@@ -17,7 +17,7 @@ const FIELDS = [
 ] as const;
 const COLUMNS = ["id", "uuid", "team_id", ...FIELDS, "created_at", "updated_at"] as const;
 
-/** Who may use a key: a row for each table that refers to `private_key`, answering `uuid` and `name`. */
+/** Users of a key: a row for each table that refers to `private_key`, with `uuid` and `name`. */
 const USERS: readonly KeyUse[] = [
   { kind: "server", isGit: false, of: (keyId) => sql`select uuid, name from server where private_key_id = ${keyId}` },
   {

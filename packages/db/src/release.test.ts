@@ -97,7 +97,7 @@ onEachBackend((database) => {
     expect(await releases.promote(lease)).toEqual(promoted);
     expect(await releases.live(app.id, 0)).toMatchObject({ deployment_id: deployment.id });
     expect(await stores.releases.live(app.id, 0)).toEqual(await releases.live(app.id, 0));
-    // What is live is not made a candidate again by a step that is repeated.
+    // A repeated step does not turn the live release into a candidate again.
     await releases.saveCandidate(lease, { artifact: image("c"), built_by: "x", upstream: null });
     expect(await releases.live(app.id, 0)).toMatchObject({ role: "live", artifact: image("b") });
   });

@@ -220,7 +220,7 @@ async function saveCandidate(
       conflict
         .column("deployment_id")
         .doUpdateSet({ ...made, updated_at: sql<Date>`now()` })
-        // What is live already is no candidate any more.
+        // A live release is no longer a candidate.
         .where("release.role", "=", "candidate"),
     )
     .execute();

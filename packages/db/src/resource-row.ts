@@ -52,7 +52,7 @@ export function emitResourceEvent(
   });
 }
 
-/** What is observed every few seconds is written, and told of, only when it changed. */
+/** Observed every few seconds, so it is written and reported only when it changed. */
 export function setStatus(context: Context, id: number, status: string): Promise<void> {
   return inTransaction(context, async (tx) => {
     const before = await tx.db

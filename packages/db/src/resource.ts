@@ -189,7 +189,7 @@ export function systemResourceStore(context: Context): SystemResourceStore {
   };
 }
 
-/** What each kind is deployed from. Its row may be gone since its kind was read. */
+/** Readers of each kind's subject. The row may be gone since its kind was read. */
 const readSubject: {
   readonly [Kind in ResourceKind]: (context: Context, id: number) => Promise<DeploySubject | undefined>;
 } = { application: applicationSubject, database: databaseSubject, service: serviceSubject };

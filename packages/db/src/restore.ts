@@ -175,7 +175,7 @@ async function claim(
   return next;
 }
 
-/** Of those that run: what has ended never changes again. */
+/** Changes running ones only: ended ones are final. */
 async function endAll(context: Context, isMeant: RawBuilder<unknown>, end: RestoreEnd): Promise<number> {
   const { rows } = await sql<Told>`
     update backup_restore run

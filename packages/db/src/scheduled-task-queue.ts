@@ -129,7 +129,7 @@ async function claim(
 
 type End = Pick<ScheduledTaskExecutionRecord, "status" | "exit_code" | "error_details" | "finished_at">;
 
-/** Of those that run: what has ended never changes again. */
+/** Changes running ones only: ended ones are final. */
 async function endExecutions(context: Context, isMeant: ReturnType<typeof sql>, end: End): Promise<number> {
   const { status, exit_code, error_details, finished_at } = end;
   const { rows } = await sql<TaskSubject>`

@@ -29,7 +29,7 @@ type Found = Readonly<Record<string, unknown>>;
 /** With what `replace` makes of it in the place of each stack. */
 function replaced<T>(value: T, replace: (stack: Found) => object | undefined): T {
   if (typeof value !== "object" || value === null || value instanceof Date) return value;
-  // What stands in the place of a part is the same thing to whoever reads the whole.
+  // Readers of the whole get the replaced part at the same place.
   if (Array.isArray(value)) return value.map((item) => replaced(item, replace)) as T;
   // Any object may be read by its keys.
   const found = value as Found;

@@ -64,7 +64,7 @@ const FIELDS = [
 ] as const;
 const RENTED_FIELDS = ["cloud_provider_token_id", "hetzner_server_id"] as const;
 
-// What was stored before a setting existed lacks it and reads as its default.
+// Rows from before a setting existed read as its default.
 const DEFAULTS = ServerSettings.parse({});
 const record = (row: Selectable<DB["server"]>): ServerRecord => ({
   ...row,
@@ -252,7 +252,7 @@ export function systemServerStore(context: Context): SystemServerStore {
   };
 }
 
-/** Those that a lease holds: they see that their server is gone only when they are taken up. */
+/** Leased jobs notice that their server is gone only when they are claimed again. */
 const HELD_JOBS = [
   "server.install_engine",
   "server.restart_proxy",

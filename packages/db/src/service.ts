@@ -39,14 +39,14 @@ const CONTAINER_COLUMNS = [
   "service_container.updated_at",
 ] as const;
 
-// What was stored before a setting existed lacks it and reads as its default.
+// Rows from before a setting existed read as its default.
 const SETTING_DEFAULTS = ServiceSettings.parse({});
 const SECRET_DEFAULTS = ServiceSecrets.parse({});
 
 const selectServices = (db: Kysely<DB>) =>
   selectPlaced(db).innerJoin("service", "service.resource_id", "resource.id").select(SERVICE_COLUMNS);
 
-/** What every request about one service asks. */
+/** Runs for every request about one service, so it is compiled once. */
 const findByUuid = prepared((db, teamId: number, uuid: string) =>
   selectServices(db).where("resource.team_id", "=", teamId).where("resource.uuid", "=", uuid),
 );
@@ -140,7 +140,7 @@ async function saveContainers(
   return await serviceStore(context).containers([id]);
 }
 
-/** What is deployed, whatever its team. */
+/** The subject of a deployment, in any team. */
 export async function serviceSubject(context: Context, id: number): Promise<SubjectOf<"service"> | undefined> {
   const found = await readSubject(context, ROWS, id);
   if (found === undefined) return undefined;

@@ -10,7 +10,7 @@ export function tagStore({ db, teamId }: TeamContext): TagStore {
   const ownResource = (resourceId: number) =>
     db.selectFrom("resource").select("resource.id").where("id", "=", resourceId).where("team_id", "=", teamId);
   const ofTeam = () => db.selectFrom("tag").where("tag.team_id", "=", teamId);
-  // What no resource has any more is kept, so that who gives it to a resource at that moment finds it.
+  // An unused tag is kept, so that a request that assigns it at that moment finds it.
   const used = () =>
     ofTeam().where(({ exists, selectFrom }) =>
       exists(selectFrom("resource_tag").select("tag_id").whereRef("resource_tag.tag_id", "=", "tag.id")),

@@ -74,7 +74,7 @@ const OF_TOKEN = [
   "token.created_at",
 ] as const;
 
-/** What every request asks first. */
+/** Runs first in every request, so it is compiled once. */
 const findByHash = prepared((db, hash: string) =>
   db
     .selectFrom("token")

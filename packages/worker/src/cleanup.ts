@@ -10,7 +10,7 @@ export interface CleanupDeps extends WorkerDeps {
   readonly settings: WorkerSettings;
 }
 
-/** What may go from a server now. `undefined`: its engine keeps nothing that is cleaned up. */
+/** Plans the cleanup of a server; `undefined` when its engine has nothing to clean up. */
 export async function planServerCleanup(
   { stores, cleanerFor }: Pick<WorkerDeps, "stores" | "cleanerFor">,
   server: ServerRecord,
@@ -20,7 +20,7 @@ export async function planServerCleanup(
 }
 
 async function planFor(stores: SystemStores, cleaner: ServerCleaner, server: ServerRecord) {
-  // What is recorded later than it was seen is not among what was seen.
+  // Objects that are recorded after the observation are not part of it.
   const seen = await cleaner.observe();
   const [own, active, building, releases, resources, removing, destinations] = await Promise.all([
     stores.resources.everRecorded(new Set(seen.flatMap(({ resourceUuid }) => resourceUuid ?? []))),

@@ -200,7 +200,7 @@ const CHANGES = new Set([
   "resources.setStatus",
 ]);
 
-/** What becomes of the second deployment if nobody disturbs it, and how it comes to that. */
+/** Undisturbed outcomes of the second deployment, and how each comes about. */
 const SCENARIOS = {
   finished: { end: "finished", begin: async () => undefined },
   failed: {

@@ -17,7 +17,7 @@ export async function installEngineOn(
     return;
   }
   const problem = lease.attempt > settings.attemptsMax ? INTERRUPTED : await install(deps, lease, server, signal);
-  // Whoever takes it up next finds what is installed already.
+  // The next worker detects what is already installed.
   if (signal.aborted) return;
   if (problem !== null) {
     await stores.jobs.finish(lease, "failed", problem);
@@ -99,7 +99,7 @@ export function keptTail(lengthMax: number = LOG_LENGTH_MAX) {
 }
 
 const INTERRUPTED = "The installation was interrupted too often. Start it again.";
-/** What an installation is held for before its first line. */
+/** Lease of an installation until its first line of output. */
 export const LEASE_SECONDS = 30;
 const INSTALLATION_SECONDS_MAX = 3600;
 /** With the validation behind it. */

@@ -15,7 +15,7 @@ export interface Behaviour {
   /** Listens on a port of its own choice. */
   readonly isOnWrongPort?: boolean | undefined;
   readonly log?: readonly string[] | undefined;
-  /** What a check of its own says, such as an image's HEALTHCHECK. */
+  /** Result of the release's own check, such as an image's HEALTHCHECK. */
   readonly health?: () => NonNullable<ReleaseState["health"]>;
 }
 
@@ -42,13 +42,13 @@ export interface FakeEngine {
   isWatched: boolean;
   /** As if nothing had been told of what it holds. */
   forgetTold(): void;
-  /** What the containers of releases are called that were given a lasting name, by deployment. */
+  /** Lasting container names, by deployment. */
   readonly names: Map<string, string>;
   /** Names that something has which is not Berth's. */
   readonly foreignNames: Set<string>;
   /** Whether it takes `ports_mappings`. */
   mapsPorts: boolean;
-  /** What must never happen, and did. */
+  /** Violations of rules that must always be true. */
   readonly violations: readonly string[];
   exec: (script: string) => { readonly exitCode: number; readonly output: string };
   /** The release ends by itself. */
@@ -90,7 +90,7 @@ export function fakeEngine(points: Points): FakeEngine {
   const violations: string[] = [];
   const listeners = new Set<(state: ReleaseState) => void>();
 
-  /** What it has told of itself: a moment old, as what comes by events is. */
+  /** State as of the last event, which may be a moment old. */
   let told: readonly Release[] = [];
   const tellSoon = (state?: ReleaseState) =>
     setTimeout(() => {

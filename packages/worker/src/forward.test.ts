@@ -62,7 +62,7 @@ describe("the public ports of a server", () => {
     const logger = { debug: tell, info: tell, error: tell, warn: (message: string) => void warnings.push(message) };
     const made = (settings: number): Forwards =>
       createForwards({ stores: database.system, logger, settings: { ...DEFAULT_SETTINGS, resyncSeconds: settings } });
-    // What else a server's hands can do is not asked for.
+    // Other adapters of a server are not used.
     const adapters = { server: where.server, engine: { forwards: fake.forwarder } } as unknown as ServerAdapters;
     const forwards = made(resyncSeconds);
     return {
@@ -110,7 +110,7 @@ describe("the public ports of a server", () => {
     await at.look();
     expect(at.fake.calls.length).toBe(before);
     at.fake.open.clear();
-    // Whoever looks for the first time looks at everything.
+    // A first look reads everything.
     await at.look(true);
     expect(at.fake.ports()).toEqual([15_004]);
   });

@@ -21,7 +21,7 @@ export interface ForwardDeps extends Pick<WorkerDeps, "stores" | "logger"> {
 }
 
 interface ServerState {
-  /** What it was last brought to. */
+  /** The state that was last applied. */
   recorded: string;
   syncedMs: number;
   work: Promise<void> | undefined;

@@ -4,7 +4,7 @@ import { credentialsFor, githubLogin } from "@berth/core/source";
 
 type Credentials = (application: ApplicationRecord) => Promise<GitCredentials | undefined>;
 
-/** What the repository of an application is read with, whatever it has. */
+/** Credentials for an application's repository, of any kind. */
 export function gitCredentials(
   stores: Pick<SystemStores, "forTeam">,
   gitHost: Pick<GitHost, "readToken">,
@@ -13,7 +13,7 @@ export function gitCredentials(
   return (application) => (application.github_app === null ? ofKey(application) : ofApp(application));
 }
 
-/** What the repository of an application is read with when it has a key: what the key says at this moment. */
+/** Credentials of an application with a private key, read at this moment. */
 export const keyCredentials =
   (stores: Pick<SystemStores, "forTeam">): Credentials =>
   async ({ team_id, private_key_id, settings }) => {

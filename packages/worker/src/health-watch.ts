@@ -8,7 +8,7 @@ import type { ServerAdapters } from "./server-adapters.ts";
 export interface HealthWatch {
   /** Begins the probes that are due. What is not among `live` any more is forgotten. */
   probe(adapters: ServerAdapters, live: readonly Watched[]): void;
-  /** Of these releases, as far as they were probed: by the deployment's uuid. */
+  /** Health of these releases as far as they were probed, by the deployment's uuid. */
   health(releases: readonly Pick<ReleaseState, "deploymentUuid">[]): ReadonlyMap<string, Health>;
   /** A deployment has just seen it. */
   markHealthy(deploymentUuid: string): void;
@@ -34,7 +34,7 @@ interface Watch {
 export function createHealthWatch({ logger, clock }: WatchDeps, onChange: () => void): HealthWatch {
   const watches = new Map<string, Watch>();
   const byServer = new Map<number, ReadonlySet<string>>();
-  /** Of each server: applications of one that hang hold up no other's. */
+  /** Running probes of each server, so that hanging applications delay only their own server. */
   const running = new Map<number, Set<Promise<void>>>();
   const stopping = new AbortController();
   const busy = new Set<string>();
@@ -93,7 +93,7 @@ export function createHealthWatch({ logger, clock }: WatchDeps, onChange: () => 
       for (const uuid of byServer.get(adapters.server.id) ?? []) if (!uuids.has(uuid)) watches.delete(uuid);
       byServer.set(adapters.server.id, uuids);
       for (const watched of live) {
-        // What has a check of its own is watched by its engine.
+        // The engine watches releases with their own check.
         const { state, check } = watched;
         if (state.state === "running" && state.health === undefined && check.probe.type !== "steady")
           begin(adapters, watched);

@@ -27,7 +27,6 @@ const action = fc.oneof(
 );
 type Action = typeof action extends fc.Arbitrary<infer T> ? T : never;
 
-/** What a run of actions works on. */
 interface Stage {
   readonly world: World;
   readonly applications: readonly ApplicationRecord[];

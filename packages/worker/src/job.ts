@@ -77,7 +77,7 @@ export function createJobs(deps: ValidationDeps, wakeSignal: WakeSignal): Jobs {
     }
   };
 
-  /** What is on servers within reach is removed by those who look after them. */
+  /** Objects on reachable servers are removed by their reconciler. */
   const removeFrom = async (servers: readonly ServerRecord[]) => {
     const marked = new Set((await stores.resources.listRemoving()).map(({ server_id }) => server_id));
     const others = servers.filter((server) => marked.has(server.id) && !deps.ownsServer(server));
@@ -135,7 +135,7 @@ export function createJobs(deps: ValidationDeps, wakeSignal: WakeSignal): Jobs {
     async stop() {
       stopping.abort();
       const begun = [installations, cleanups, proxyChanges].map((jobs) => jobs.ended());
-      // What is under way is left to whoever claims it next.
+      // Unfinished jobs are left to the next worker that claims them.
       await within(STOP_SECONDS_MAX, Promise.all([...loops, ...begun]));
     },
   };

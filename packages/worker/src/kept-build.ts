@@ -1,7 +1,7 @@
 import { deployedKind } from "@berth/core/deploy";
 import type { Engine, ReleaseRecord, SystemStores } from "@berth/core/ports";
 
-/** What becomes of a release's build when it retires: some stay on the server, to be rolled back to. */
+/** Decides whether the build of a retiring release is kept for rollbacks. */
 export interface BuildKeeping {
   /** The release is stopped only: what it built is used by another one, or kept. */
   readonly staysBuilt: boolean;

@@ -37,7 +37,7 @@ export interface CallWatch {
   after?(name: string): void;
 }
 
-/** What a process has in its hands: works until the life is over. */
+/** A proxy object whose calls work until the process is killed. */
 export function killable<T extends object>(target: T, owner: Life, watch: CallWatch = {}, path = ""): T {
   return new Proxy(target, {
     get(object, key, receiver) {

@@ -10,7 +10,7 @@ import type { WakeSignal } from "./wake-signal.ts";
  */
 export type RunEnding = "gone" | "cancelled" | "stopped" | "lost";
 
-// Whoever aborts gives one of them as the reason.
+// Every abort passes one of them as its reason.
 export const endingOf = (signal: AbortSignal): RunEnding => signal.reason as RunEnding;
 
 /** Work that waits in the database, and is held by a lease while it runs. */
@@ -81,7 +81,7 @@ export function createLeaseRunner<Run>(
   const loops: Promise<void>[] = [];
   let expiry: NodeJS.Timeout | undefined;
 
-  /** Who cannot renew must stop before another says that it has, whether the database refuses or does not answer. */
+  /** Without a renewal the runs must stop before another worker ends them, whether the database refuses or does not answer. */
   const heldUntil = (untilMs: number) => {
     clearTimeout(expiry);
     const lose = () => {
@@ -173,7 +173,7 @@ export function createLeaseRunner<Run>(
   };
 }
 
-/** What is forgotten bit by bit, no more often than every ten minutes. */
+/** Prunes in small batches, at most every ten minutes. */
 export function pruning(prune: () => Promise<number>): (signal: AbortSignal) => Promise<void> {
   let prunedMs = Number.NEGATIVE_INFINITY;
   return async (signal) => {

@@ -2,7 +2,7 @@ import { DomainError, isDomainError } from "@berth/core";
 import type { Artifact, StackImage } from "@berth/core/deploy";
 import type { Engine, WorkIO } from "@berth/core/ports";
 
-/** What an artifact is started from; nothing of one that has no images. */
+/** Images of an artifact; empty when it has none. */
 export function imagesOf(artifact: Artifact): readonly StackImage[] {
   if (artifact.type === "folder") return [];
   return artifact.type === "image" ? [artifact] : Object.values(artifact.images);

@@ -27,7 +27,7 @@ export function createSampler({
   adaptersOf,
 }: SamplerDeps): Sampler {
   const stopping = new AbortController();
-  /** Of each server, by the resource's id. */
+  /** Readings of each server, by the resource's id. */
   const readings = new Map<number, ReadonlyMap<number, UsageReading>>();
   const busy = new Set<number>();
   let loop: Promise<void> = Promise.resolve();

@@ -21,7 +21,7 @@ import type {
 import type { ServerAdapters } from "./server-adapters.ts";
 import { serverRecords } from "./server-records.ts";
 
-/** What is recorded and what is seen of a server, read so that what is seen is never newer than its record. */
+/** Recorded and observed state of a server. The observation is never newer than the record. */
 export interface Snapshot {
   readonly wanted: Wanted;
   readonly releases: Observed["releases"];
@@ -36,7 +36,7 @@ export interface Observer {
    * done. `undefined`: the engine has to be asked.
    */
   cachedSnapshot(adapters: ServerAdapters): Promise<Snapshot | undefined>;
-  /** What was kept of a resource is read again at the next look. */
+  /** Drops the cached settings of a resource. */
   forget(resourceId: number): void;
 }
 

@@ -97,7 +97,7 @@ export async function applyOperation(
   }
 }
 
-/** What is not as Berth left it, and what mends it where Berth does not. */
+/** A difference from the recorded state, with its remedy where Berth does not repair it. */
 type Drift =
   | { readonly drift: "release_missing" }
   | { readonly drift: "image_missing"; readonly remedy: "deploy"; readonly reason: string };
@@ -121,7 +121,7 @@ async function startLive(
   const domains = await claimsOf(stores, resourceId, record.pull_request_id);
   if (domains === undefined || (subject.record.desired_state !== "running" && !isPreview)) return;
   const team = stores.forTeam(subject.record.team_id);
-  // What has been changed since it was deployed is of the next deployment: it may be what that one failed of.
+  // Changes since the deployment wait for the next one: they may be why a deployment failed.
   const resumed = await engine.resume?.(release);
   if (resumed !== undefined) {
     await stores.releases.setUpstream(deploymentId, resumed.upstream);
@@ -171,7 +171,7 @@ async function regainImages(
   }
 }
 
-/** What an engine says while it starts a release again belongs to no deployment's log. */
+/** Output of a restart by the reconciler belongs to no deployment's log. */
 const quietIo = (signal: AbortSignal): WorkIO => ({ signal, onLine: () => undefined });
 
 async function discard(

@@ -14,7 +14,6 @@ import type {
 import type { DiskSpace, ServerCleaner } from "@berth/core/server";
 import type { BackupTools } from "./backup/tools.ts";
 
-/** What a worker is given. */
 export interface WorkerDeps {
   readonly stores: SystemStores;
   /** The same engine for every call about the same server. */
@@ -34,7 +33,7 @@ export interface WorkerDeps {
   readonly clock: Clock;
   /** Names this worker among all that ever ran: a new one for every start. */
   readonly owner: string;
-  /** Of the disk that holds what the server runs; `undefined` when it cannot be read. */
+  /** Usage of the disk that holds the server's resources; `undefined` when it cannot be read. */
   diskOf(server: ServerRecord): Promise<DiskSpace | undefined>;
   /**
    * What is below the engine of a server with containers; `undefined` for this machine without them and for what is
@@ -47,7 +46,7 @@ export interface WorkerDeps {
   keepOnly?(servers: readonly ServerRecord[]): Promise<void>;
   /** Looks after what lies on a server's engine; `undefined`: it keeps nothing that is cleaned up. */
   cleanerFor?(server: ServerRecord): ServerCleaner | undefined;
-  /** What backups are kept with; without it none are made. */
+  /** Storages and tools of backups. Without them no backups run. */
   readonly backups?: BackupTools | undefined;
   readonly logger: Logger;
 }

@@ -111,5 +111,5 @@ function outcomeOf(error: unknown): ProbeOutcome {
 /** Enough to find a text in; a page that never ends does not fill our memory. */
 const BODY_BYTES_MAX = 1024 * 1024;
 const OUTPUT_BYTES_MAX = 4096;
-/** Of `timeout` and of engines that end a script which takes too long. */
+/** Exit code of `timeout` and of engines for a script that exceeded its time limit. */
 const TIMEOUT_EXIT_CODE = 124;

@@ -79,7 +79,7 @@ export function createReachabilityWatch(deps: ReachabilityDeps): ReachabilityWat
 
   const isDiskLookDue = (server: ServerRecord) => {
     const since = checkedAt.get(server.id);
-    // What came due while nobody watched is made up for with the next one.
+    // Checks that were missed are made up for by the next one.
     if (since === undefined) checkedAt.set(server.id, clock.now());
     return since !== undefined && isDiskCheckDue(server.settings, since, clock.now());
   };

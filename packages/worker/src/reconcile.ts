@@ -28,7 +28,7 @@ export interface ReconcilerDeps extends WorkerDeps {
   readonly settings: WorkerSettings;
   readonly serverLeases: ServerLeases;
   readonly adaptersOf: (server: ServerRecord) => ServerAdapters;
-  /** Of a server that is gone, or is not within reach any more. */
+  /** Drops the adapters of a server that is gone or no longer reachable from here. */
   readonly forgetAdapters: (serverId: number) => void;
 }
 
@@ -153,7 +153,7 @@ export function createReconciler(deps: ReconcilerDeps, wakeSignal: WakeSignal): 
 
   const acquire = async (server: ServerRecord, serverState: ServerState): Promise<boolean> => {
     const isHeld = await serverLeases.acquire(server.id);
-    // Whoever looked after it in between has told the proxy things that we do not know of.
+    // Another worker may have changed the proxy in between.
     if (!isHeld) serverState.syncedMs = NEVER;
     return isHeld;
   };
@@ -164,10 +164,10 @@ export function createReconciler(deps: ReconcilerDeps, wakeSignal: WakeSignal): 
     const cachedSnapshot = await seen(adapters, observer.cachedSnapshot);
     if (cachedSnapshot !== undefined && planOf(adapters, cachedSnapshot).length === 0) {
       recordSnapshot(adapters, cachedSnapshot.look);
-      // What has begun anew meanwhile is not known to be healthy any more.
+      // A release that restarted meanwhile is not known to be healthy.
       if (planOf(adapters, cachedSnapshot).length === 0) return;
     }
-    // What is done is done from a look at how things are now.
+    // Operations are planned from a fresh snapshot only.
     const now = await seen(adapters, observer.look);
     if (now === undefined) return;
     recordSnapshot(adapters, now.look);
@@ -222,7 +222,7 @@ export function createReconciler(deps: ReconcilerDeps, wakeSignal: WakeSignal): 
     }
   };
 
-  /** What takes long holds up only what it must not run beside. */
+  /** A slow operation blocks only those with the same lock key. */
   const begin = (adapters: ServerAdapters, name: string, operations: readonly Operation[]) => {
     const before = locks.get(name);
     if (before !== undefined) {
@@ -243,7 +243,7 @@ export function createReconciler(deps: ReconcilerDeps, wakeSignal: WakeSignal): 
       try {
         await applyOperation(operationDeps, adapters, operation, stopping.signal);
         const { type } = operation;
-        // What was kept of the resource is older than what these wrote.
+        // The cached settings are older than what these operations wrote.
         if (type === "set_restarts" || type === "set_statuses" || type === "route") {
           observer.forget(operation.resourceId);
         }

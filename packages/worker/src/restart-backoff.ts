@@ -17,7 +17,7 @@ export function createRestartBackoff(settings: Pick<WorkerSettings, "restSeconds
       tries.set(deploymentUuid, { count, untilMs: performance.now() + seconds * 1000 });
     },
     seen(releases) {
-      // What has run for as long as it would have had to wait has recovered.
+      // A release that ran for as long as its backoff has recovered.
       for (const { deploymentUuid, state } of releases) {
         const tried = tries.get(deploymentUuid);
         if (state === "running" && tried !== undefined && performance.now() > tried.untilMs)

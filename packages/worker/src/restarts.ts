@@ -3,16 +3,16 @@ import type { Clock } from "@berth/core/ports";
 
 /** How often releases restarted by themselves in a row: those since one last ran for a while. */
 export interface Restarts {
-  /** Of one server, all of them. */
+  /** Records all releases of one server. */
   seen(serverId: number, releases: readonly ReleaseState[]): void;
-  /** Of one server, by the deployment's uuid. */
+  /** Restart counts of one server, by the deployment's uuid. */
   now(serverId: number): ReadonlyMap<string, number>;
   /** From here on it is counted anew. */
   forgive(deploymentUuid: string): void;
 }
 
 interface Counted {
-  /** What the engine counted when the row began. */
+  /** The engine's count when the series began. */
   readonly from: number;
   readonly to: number;
 }
@@ -23,7 +23,7 @@ export function createRestarts({ now }: Clock): Restarts {
 
   const count = ({ deploymentUuid, state, startedAt, restartCount }: ReleaseState, before?: Counted): Counted => {
     const ranMs = state === "running" && startedAt !== null ? now().getTime() - startedAt.getTime() : 0;
-    // Of what was before the first look nobody knows how long ago it was; an engine counts anew after a stop.
+    // Earlier restarts have no known time, and an engine resets its count after a stop.
     const isNew = before === undefined || restartCount < before.from;
     if (isNew || ranMs > STEADY_SECONDS * 1000 || forgiven.delete(deploymentUuid)) {
       return { from: restartCount, to: restartCount };
@@ -44,5 +44,5 @@ export function createRestarts({ now }: Clock): Restarts {
   };
 }
 
-/** What has run for so long has recovered: Docker waits a minute at most between two restarts. */
+/** A release that ran this long has recovered: Docker waits at most a minute between two restarts. */
 const STEADY_SECONDS = 600;

@@ -51,7 +51,7 @@ export function createRouter(stores: SystemStores, engine: Engine, proxy: SitePr
     // Those to come first: a URL that moves from one container to another is answered all the time.
     for (const site of wanted) await tellSite(site.id, site);
     const known = [...sites.keys()].filter((id) => sitePartOf(id) === partId);
-    // What we have not told it may have been told by another.
+    // Sites that we did not send may have been sent by another worker.
     const gone = wanted.length === 0 ? new Set([...known, partId]) : known.filter((id) => !ids.has(id));
     for (const id of gone) await tellSite(id, undefined);
   };

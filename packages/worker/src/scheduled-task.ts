@@ -30,7 +30,7 @@ export async function runTask(deps: ValidationDeps, task: ClaimedTask, signal: A
   const details = { task: task.task_uuid, execution: task.execution_uuid };
   try {
     const secrets = await secretsFor(deps, task).catch((cause: unknown) => {
-      // What variables come to is the task's own failure, and is told of as one.
+      // Variables that are too large are a failure of the task itself.
       if (isDomainError(cause, "deploy.start_failed")) return cause;
       throw cause;
     });

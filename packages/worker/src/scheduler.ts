@@ -25,10 +25,10 @@ export interface DueRun {
   readonly dueAt: Date;
 }
 
-/** Whom a missed run is told to. */
+/** The object that a missed run is reported for. */
 export interface ScheduledSubject {
   readonly team_id: number;
-  /** Of the resource it belongs to. */
+  /** uuid of the resource it belongs to. */
   readonly resource_uuid: string | null;
   /** Its own. */
   readonly uuid: string;

@@ -2,7 +2,7 @@ import type { Engine, ServerMachine, ServerRecord, Proxy as SiteProxy } from "@b
 import type { Connect, WorkerDeps } from "./ports.ts";
 import { createRouter, type Router } from "./router.ts";
 
-/** What a worker works on a server with. */
+/** Adapters of one server. */
 export interface ServerAdapters {
   readonly server: ServerRecord;
   readonly engine: Engine;
@@ -16,7 +16,7 @@ export interface ServerAdapters {
 /** One engine, proxy and router for each server, for deployments and reconciler alike. */
 export interface AdapterCache {
   of(server: ServerRecord): ServerAdapters;
-  /** Of a server that is gone, or is not within reach any more. */
+  /** Drops the adapters of a server that is gone or no longer reachable from here. */
   forget(serverId: number): void;
 }
 

@@ -17,7 +17,7 @@ export interface ServerJob {
 export interface ServerJobs {
   /** Claims what waits and begins it: a server that does not answer holds up no other. */
   claimAll(job: ServerJob): Promise<void>;
-  /** What was begun. */
+  /** Resolves when everything that was begun has ended. */
   ended(): Promise<unknown>;
 }
 

@@ -19,7 +19,7 @@ export function createServerLeases(
   const leaseMs = serverLeaseSeconds * 1000;
 
   const acquireBatch = batched(async (serverIds: readonly number[]) => {
-    // Those that would be due in a moment are renewed with these, so that all of them come to be due at once.
+    // Leases that are due soon are renewed together with these, so that all become due at the same time.
     const ids = [...new Set([...serverIds, ...lookedAfter()])];
     // A lease runs from when it was asked for at the latest.
     const untilMs = performance.now() + leaseMs;

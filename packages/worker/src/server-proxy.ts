@@ -44,9 +44,9 @@ async function bringTo(deps: ValidationDeps, server: ServerRecord, isAnew: boole
 }
 
 interface ProxyNote {
-  /** What keeps going wrong with it; `null` when nothing does. */
+  /** A lasting problem of the proxy; `null` when there is none. */
   readonly problem?: string | null;
-  /** What was recorded a moment ago: nothing is asked of the database where that is what is seen. */
+  /** The record as of a moment ago: nothing is written when it equals the observation. */
   readonly recorded?: Pick<ServerRecord, "proxy_status" | "proxy_problem">;
 }
 

@@ -1,13 +1,13 @@
 import type { DeploymentRecord, ReleaseRecord, RoutedPreview, RoutedResource, SystemStores } from "@berth/core/ports";
 import { batched } from "./batch.ts";
 
-/** What is recorded of a server. */
+/** Reads the records of a server. */
 export interface ServerRecords {
   readonly active: readonly DeploymentRecord[];
   readonly releases: readonly ReleaseRecord[];
   readonly resources: readonly RoutedResource[];
   readonly previews: readonly RoutedPreview[];
-  /** Of all servers: a drill's database has no record of its own. */
+  /** Drills of all servers, since a drill's database has no record. */
   readonly drills: readonly string[];
 }
 

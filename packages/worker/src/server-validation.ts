@@ -38,7 +38,7 @@ async function resultOf(deps: ValidationDeps, lease: JobLease, server: ServerRec
   return validationOf(findings, server.settings.server_disk_usage_notification_threshold);
 }
 
-/** Of a server with Docker: from its machine up to its engine. */
+/** Inspects a Docker server: machine first, then engine. */
 export async function inspected(deps: ValidationDeps, server: ServerRecord): Promise<ValidationResult> {
   const machine = deps.machineOf(server);
   if (machine === undefined) return ELSEWHERE;

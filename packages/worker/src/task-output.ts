@@ -3,7 +3,7 @@ import type { Logger } from "./ports.ts";
 import type { WorkerSettings } from "./settings.ts";
 import { lane } from "./wait.ts";
 
-/** What an execution prints, kept while it runs. No line of it holds a secret. */
+/** Output of an execution, stored while it runs and without secrets. */
 export interface TaskOutput {
   readonly isEmpty: boolean;
   line(text: string): void;

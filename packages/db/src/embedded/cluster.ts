@@ -12,7 +12,7 @@ export const ROLE = "berth";
 /** Folder of one embedded database. Closed to everyone but the database's user. */
 export interface ClusterFolder {
   readonly root: string;
-  /** What PostgreSQL calls its data directory. */
+  /** PostgreSQL's data directory. */
   readonly data: string;
   readonly logFile: string;
 }

@@ -186,7 +186,7 @@ describe("the fallback", () => {
   });
 });
 
-/** Of the process and its children: shared pages count once. */
+/** Memory of the process and its children; shared pages count once. */
 async function proportionalMegabytes(pid: number): Promise<number> {
   const children = (await readFile(`/proc/${pid}/task/${pid}/children`, "utf8")).trim().split(" ");
   let kilobytes = 0;

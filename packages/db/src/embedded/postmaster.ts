@@ -54,7 +54,7 @@ export async function startPostmaster(setup: PostmasterSetup, socketFolder?: str
   }
 }
 
-/** What `postmaster.pid` says: its lines are documented in PostgreSQL's `pidfile.h`. */
+/** Content of `postmaster.pid`. Its lines are documented in PostgreSQL's `pidfile.h`. */
 interface PidFile extends Postmaster {
   readonly isReady: boolean;
 }
@@ -166,7 +166,7 @@ async function waitUntilReady(
 async function notStarted(folder: ClusterFolder, logFrom: number): Promise<Ended> {
   const log = await readFile(folder.logFile).catch(() => Buffer.alloc(0));
   const lines = log.subarray(logFrom).toString("utf8").trim().split("\n");
-  // What is left of a killed server writes into the same log.
+  // Remaining processes of a killed server write into the same log.
   const locked = lines.find((line) => /lock file .* already exists|shared memory block .* still in use/.test(line));
   const reason = locked ?? lines.findLast((line) => /FATAL|PANIC|ERROR/.test(line)) ?? lines.at(-1) ?? "";
   const sentence = reason.replace(/^.*?(FATAL|PANIC|ERROR): */, "");

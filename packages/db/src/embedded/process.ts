@@ -1,6 +1,6 @@
 import { execFile, spawn } from "node:child_process";
 
-/** Who a program runs as: nobody else than ourselves when left out. */
+/** User and group of a program. Default: our own. */
 export interface Ids {
   readonly uid: number;
   readonly gid: number;
@@ -13,7 +13,7 @@ export interface ProgramResult {
   readonly stderr: string;
 }
 
-/** What the database's programs see of our environment: nothing, since it may hold secrets. */
+/** The database's programs get nothing of our environment, since it may hold secrets. */
 export const PROGRAM_ENVIRONMENT = { PATH: "/usr/bin:/bin:/usr/sbin:/sbin", LANG: "C", LC_ALL: "C", TZ: "UTC" };
 
 const PROGRAM_TIMEOUT_MS = 120_000; // initdb on a slow disk takes some seconds

@@ -12,7 +12,7 @@ const KINDS = [
     last_online_at timestamptz(3),
     started_at timestamptz(3)
   )`,
-  // Of a compose text, which may hold secrets, all is in the sealed value.
+  // The compose file may hold secrets, so all of it is sealed.
   `create table service (
     resource_id bigint primary key references resource on delete cascade,
     service_type text,

@@ -29,7 +29,7 @@ const GIT_HOSTS = [
   "alter table application add column github_app_id bigint references github_app",
   "alter table application add column repository_project_id bigint",
   "create index application_github_app on application (github_app_id, repository_project_id)",
-  // What a push finds its applications by: core's repositoryKey, made here so that no change of the settings misses it.
+  // A push finds its applications by core's repositoryKey, computed here so that no change of the settings misses it.
   `alter table application add column repository_key text generated always as (
     lower(regexp_replace(
       btrim(

@@ -44,7 +44,7 @@ const JOB = [
   "create unique index job_one_active on job (subject_id, type) where status in ('queued', 'in_progress')",
 ];
 
-/** What servers are asked for in the background, and the record of all background work. */
+/** Background work of servers and its records. */
 export const servers: Migration = {
   async up(db: Kysely<unknown>): Promise<void> {
     for (const statement of [...SERVER, ...JOB]) await sql.raw(statement).execute(db);

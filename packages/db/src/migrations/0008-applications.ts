@@ -25,7 +25,7 @@ const PREVIEWS = [
   "drop index domain_resource",
   "create index domain_resource on domain (resource_id, pull_request_id, position)",
 
-  // Of an image, when the deployment runs another one than the application is set to.
+  // Set when the deployment runs another image tag than the application's.
   "alter table deployment add column docker_registry_image_tag text",
 ];
 

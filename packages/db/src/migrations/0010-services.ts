@@ -28,7 +28,7 @@ const SERVICES = [
   "create index domain_service_container on domain (service_container_id) where service_container_id is not null",
 ];
 
-/** What a service consists of, and which of it holds a URL. */
+/** Containers of services and their URL claims. */
 export const services: Migration = {
   async up(db: Kysely<unknown>): Promise<void> {
     for (const statement of SERVICES) await sql.raw(statement).execute(db);

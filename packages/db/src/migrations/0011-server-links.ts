@@ -10,7 +10,7 @@ const SERVER = [
     add column server_metadata jsonb`,
 ];
 
-/** What is known of a server's machine: its host key, how it answered lately, what it is made of. */
+/** Host key, reachability and facts of a server's machine. */
 export const serverLinks: Migration = {
   async up(db: Kysely<unknown>): Promise<void> {
     for (const statement of SERVER) await sql.raw(statement).execute(db);

@@ -19,7 +19,7 @@ const METRICS = [
   "create index metric_at on metric (at)",
 ];
 
-/** What resources used, sampled, for a day. */
+/** Usage samples of resources, kept for a day. */
 export const metrics: Migration = {
   async up(db: Kysely<unknown>): Promise<void> {
     for (const statement of METRICS) await sql.raw(statement).execute(db);

@@ -18,7 +18,7 @@ const SCHEDULE = [
 
   "create table scheduler (id integer primary key, looked_at timestamptz(3) not null, is_stall_told boolean not null)",
 
-  // What is new or changed is due at once, to be planned: an expression is read by the scheduler, not by SQL.
+  // New and changed schedules are due at once, since only the scheduler can evaluate their expression.
   `create function set_schedule(kind_ text, subject bigint, server bigint, frequency_ text) returns void
     language plpgsql as $$ begin
       if frequency_ is null then

@@ -17,7 +17,7 @@ const EXECUTIONS = [
   "create index scheduled_task_execution_count_total on scheduled_task_execution_count (total)",
 ];
 
-/** Who runs an execution, for which due time, and how it ended. */
+/** Lease, due time and outcome of executions. */
 export const taskExecutions: Migration = {
   async up(db: Kysely<unknown>): Promise<void> {
     for (const statement of EXECUTIONS) await sql.raw(statement).execute(db);

@@ -58,7 +58,7 @@ const REMOVALS = [
     for each row execute function remove_backup_copies()`,
 ];
 
-/** Who runs a backup, where its copies are, and which of them are to go. */
+/** Leases of backups, and their copies with those to be removed. */
 export const backupRuns: Migration = {
   async up(db: Kysely<unknown>): Promise<void> {
     for (const statement of [...EXECUTIONS, ...REMOVALS]) await sql.raw(statement).execute(db);

@@ -2,7 +2,7 @@ import { type Kysely, sql } from "kysely";
 import type { Migration } from "kysely/migration";
 
 const CERTIFICATES = [
-  // What it proves itself with is among its secrets; this is what is asked for across all databases.
+  // The certificate is among the secrets. Its expiry is queried across all databases.
   `alter table database
     add column certificate_expires_at timestamptz(3),
     add column certificate_told_at timestamptz(3)`,

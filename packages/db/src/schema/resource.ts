@@ -42,7 +42,7 @@ export interface ApplicationTable {
   resource_id: number;
   source: ApplicationSource;
   github_app_id: number | null;
-  /** Of the repository, at its GitHub app. */
+  /** Identifier of the repository at its GitHub app. */
   repository_project_id: number | null;
   /** Made from the settings by the database. */
   repository_key: ColumnType<string | null, never, never>;
@@ -55,7 +55,7 @@ export interface ApplicationTable {
   last_online_at: Date | null;
 }
 
-/** What the tables of all kinds have. Settings and secrets are typed by their stores. */
+/** Columns of every kind's table. Stores give settings and secrets their types. */
 interface KindTable {
   resource_id: number;
   settings: Json<Readonly<Record<string, unknown>>>;
@@ -103,7 +103,7 @@ export interface ServiceContainerTable extends Timestamps {
   last_online_at: Date | null;
 }
 
-/** Of an application whose container has the same name after every deployment. */
+/** Lasting container names of applications. */
 export interface ContainerNameTable {
   resource_id: number;
   server_id: number;
@@ -115,14 +115,14 @@ export interface DomainTable {
   resource_id: number;
   /** Container of a service that it concerns. */
   service_container_id: number | null;
-  /** Of an application with several containers: the name of one. */
+  /** Container that it concerns, for an application with several. */
   container: string | null;
   host: string;
   path: string;
   url: string;
   /** Order in which the owner named them. */
   position: number;
-  /** Of the preview that claims it; 0: the resource itself. */
+  /** Pull request of the preview that claims it; 0 for the resource itself. */
   pull_request_id: Generated<number>;
 }
 
@@ -157,7 +157,7 @@ export interface EnvTable extends Timestamps {
   order: number | null;
 }
 
-/** Of a team, project, environment or server alike. */
+/** Shared by a team, project, environment or server. */
 export interface SharedVariableTable extends Timestamps {
   id: Generated<number>;
   uuid: string;

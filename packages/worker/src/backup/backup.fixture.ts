@@ -123,7 +123,7 @@ export async function backupWorld(fixture: DockerFixture): Promise<BackupWorld> 
     const spec = databaseSpec({ database: record, secrets, deployment, envs: [], storages: [] }, artifact);
     const ref = { resourceUuid: record.uuid, deploymentUuid: deployment.uuid };
     await engine.start(spec, { signal: new AbortController().signal, onLine: () => undefined });
-    // Of a release, a backup reads no more than this.
+    // A backup reads only these fields of a release.
     releases.set(record.id, {
       deployment_uuid: deployment.uuid,
       resource_uuid: record.uuid,

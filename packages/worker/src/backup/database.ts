@@ -32,13 +32,13 @@ export async function readDatabase(
   return { record, secrets, values: engineValues(record.engine, { ...record.fields, ...secrets }), dumps };
 }
 
-/** What must not stand in a message. */
+/** Secrets that must not appear in messages. */
 export const textsToHide = ({ secrets }: KnownDatabase): readonly string[] =>
   Object.values(secrets).filter((secret) => secret.length >= HIDDEN_LENGTH_MIN);
 
 const HIDDEN_LENGTH_MIN = 4;
 
-/** What programs said: without secrets, and no longer than somebody reads. */
+/** Output of programs without secrets, cut to a readable length. */
 export const shownMessage = (message: string, redact: (text: string) => string): string =>
   redact(message)
     .split("\n")

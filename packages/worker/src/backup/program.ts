@@ -26,7 +26,7 @@ export function interruptible(command: Command, { dumps, values }: KnownDatabase
     const end = async () => {
       const [over, late] = [new AbortController(), new AbortController()];
       program.catch(() => undefined).finally(() => over.abort());
-      // Of what is lost another one is about to say that it has ended.
+      // Another worker is about to record the end of a lost run.
       if (endingOf(signal) === "lost") killed.abort();
       const timers = [setTimeout(() => killed.abort(), GRACE_MS), setTimeout(() => late.abort(), LATE_MS)];
       do {
@@ -45,7 +45,7 @@ export function interruptible(command: Command, { dumps, values }: KnownDatabase
       return await program;
     } finally {
       signal.removeEventListener("abort", onAbort);
-      // What ends statements of this name would end those of the next program too.
+      // Ending statements of this name would also end those of the next program.
       await ending;
     }
   };

@@ -31,17 +31,17 @@ import { type BackupDeps, openStorage } from "./tools.ts";
 interface Run {
   readonly deps: BackupDeps;
   readonly claimed: ClaimedRestore;
-  /** Of the run, its time limit included. */
+  /** Ends the run, also at its time limit. */
   readonly signal: AbortSignal;
   readonly tell: (step: RestoreStep) => Promise<void>;
 }
 
-/** What came out of it so far. */
+/** The outcome so far. */
 interface Outcome {
   hidden: readonly string[];
   notes: string[];
   tables: readonly RestoredTable[] | null;
-  /** Of a restore: what the database has of it. */
+  /** How far the restore has changed the database. */
   reach: RestoreReach;
 }
 
@@ -195,14 +195,14 @@ async function feed(run: Run, { database, running, into, path }: Feed, outcome: 
   const isAtomic = saved !== null && dumps.isRestoreAtomic;
   outcome.reach = isAtomic ? "either" : "partial";
   const isProblem = saved === null ? dumps.isProblem : undefined;
-  // What has been cut short lets nobody in until then.
+  // After an interrupted restore clients stay locked out until then.
   const letIn = async () =>
     saved === null ? await keepLogin(database, running, graceAfter(signal, LET_IN_MS_MAX)) : undefined;
   const result = await running.command(running.ref, asked, { signal, input }).catch(async (error: unknown) => {
     await letIn().catch(() => undefined);
     throw error;
   });
-  // What was cut short may end well, without its rest.
+  // An interrupted program may exit with 0 without having read everything.
   const isWhole = result.exitCode === 0 && (isAtomic || !signal.aborted);
   if (isWhole) outcome.reach = "whole";
   else if (isAtomic) outcome.reach = "undone";

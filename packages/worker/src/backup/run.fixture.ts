@@ -21,7 +21,6 @@ import { until } from "../world.fixture.ts";
 import { type TestRunner, testRunner } from "./runner.fixture.ts";
 import type { BackupTools } from "./tools.ts";
 
-/** What a program of the database does. */
 export type Program = (command: DatabaseCommand, io: CommandIO) => Promise<CommandResult>;
 
 export const DONE = { exitCode: 0, errors: [] };
@@ -89,7 +88,7 @@ export function backupRuns() {
     releases,
     tools,
     start(change: Partial<TestRunner> = {}): LeaseRunner {
-      // Of an engine, a backup uses this only.
+      // A backup uses only this part of an engine.
       const engine = {
         command: async (_: unknown, command: DatabaseCommand, io: CommandIO) => {
           if (io.signal.aborted) throw cancelled();
@@ -114,7 +113,7 @@ export function backupRuns() {
       const stores = database.stores();
       const storage = settings.save_s3 ? await testS3Storage(stores) : undefined;
       const record = await testDatabaseResource(stores, place, { engine, secrets: SECRETS[engine] ?? {} });
-      // Of a release, a backup reads no more than this.
+      // A backup reads only these fields of a release.
       releases.set(record.id, { deployment_uuid: testUuid(), resource_uuid: record.uuid } as ReleaseRecord);
       const schedule = await stores.backups.insert(record.id, testUuid(), {
         ...{ enabled: true, frequency: "daily", s3_storage_id: storage?.id ?? null },
@@ -133,7 +132,7 @@ export function backupRuns() {
             const found = await newest();
             return found?.status === "running" ? undefined : found;
           }),
-        /** Of the newest. */
+        /** Restores the newest backup. */
         async restore(kind: RestoreKind = "restore") {
           const uuid = testUuid();
           const { id = 0, database_name = null } = (await newest()) ?? {};

@@ -28,7 +28,7 @@ interface Run {
   readonly deps: BackupDeps;
   readonly claimed: ClaimedBackup;
   readonly lease: BackupLease;
-  /** Of the run, its time limit included. */
+  /** Ends the run, also at its time limit. */
   readonly signal: AbortSignal;
   readonly tell: (step: BackupStep, written: number) => void;
 }
@@ -219,7 +219,7 @@ function endOf({ settings }: ClaimedBackup, saved: Saved, failure: unknown, limi
     return { ...found, status: "success", message: null, keepsFile: !(isUploaded && settings.disable_local_backup) };
   }
   if (limit.isLost()) return undefined;
-  // Whoever cancels it wants none, also where it was whole and about to be sent.
+  // A cancelled backup is discarded, even when it was complete and about to be sent.
   if (limit.isCancelled()) {
     const none = { ...found, size_bytes: null, sha256: null, table_rows: null, keepsFile: false };
     return { ...none, status: "cancelled-by-user", message: CANCELLED_BACKUP };

@@ -11,7 +11,7 @@ export interface TestRunner {
   readonly system: SystemStores;
   readonly server: Pick<ServerRecord, "id">;
   readonly engine: Engine;
-  /** Of databases, by their number. */
+  /** Releases of databases, by the database's id. */
   readonly releases: ReadonlyMap<number, ReleaseRecord>;
   readonly tools: () => BackupTools;
   readonly settings?: Partial<WorkerSettings>;

@@ -10,7 +10,7 @@ import type {
 } from "@berth/core/ports";
 import type { ValidationDeps } from "../server-validation.ts";
 
-/** What backups are kept with. */
+/** Storages and tools of backups. */
 export interface BackupTools {
   readonly files: BackupFiles;
   objectStorage(storage: S3StorageRecord, credentials: S3Credentials): ObjectStorage;

@@ -20,7 +20,7 @@ export async function chooseBuildPlace(ctx: StepContext): Promise<BuildPlace> {
   if (subject.kind !== "application") return own;
   const { use_build_server, build_pack } = subject.record.settings;
   if (!use_build_server || build_pack === "dockerimage") return own;
-  // What was chosen since this run began is not in what it began with.
+  // The build server may have been chosen after this run read its deployment.
   const before = (await stores.deployments.find(deployment.id))?.build_server_id ?? null;
   const choice = await chooseFree(ctx, before);
   if (choice.server === undefined) {
@@ -65,7 +65,7 @@ async function choose({ adapters, deployment, stores, ownsServer }: StepContext,
   return chooseBuildServer({ target, servers, activeBuilds, before });
 }
 
-/** Of what was built there and is not wanted any more; `undefined`: nothing was built elsewhere. */
+/** The build server that still holds an unwanted build; `undefined` when nothing was built elsewhere. */
 export async function otherBuildPlace({
   adapters,
   deployment,

@@ -14,7 +14,7 @@ export const build: Step<StepContext, CheckedOut, Built> = {
   resumable: true,
   async run(ctx, { folder, commit, reused }) {
     if (reused !== null) {
-      // What it demands to be started with is told before anything is pulled for it.
+      // Reports missing required variables before anything is pulled.
       ctx.kind.releaseSpec({ ...ctx, deployment: { ...ctx.deployment, commit } }, reused.artifact);
       await bringBack(ctx, reused.artifact);
       return reused;
@@ -25,7 +25,7 @@ export const build: Step<StepContext, CheckedOut, Built> = {
     const { server } = ctx.adapters;
     const request = {
       ...ctx.kind.buildRequest({ ...ctx, deployment: { ...ctx.deployment, commit } }, source),
-      // Whoever may push to a repository has no say over the machine that Berth itself runs on.
+      // Push access to a repository must not grant control of Berth's own machine.
       isHostGuarded: isLocalHost(server.ip) || isOwnMachine(server),
     };
     const place = await chooseBuildPlace(ctx);

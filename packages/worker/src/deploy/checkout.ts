@@ -7,7 +7,7 @@ export interface CheckedOut {
   /** `null`: nothing is built, so nothing was fetched. */
   readonly folder: string | null;
   readonly commit: string;
-  /** What is started again instead of a new build. */
+  /** The earlier build that is started again. */
   readonly reused: Built | null;
 }
 

@@ -4,7 +4,7 @@ import { commandContainer, type ReleaseContainer, type ReleaseRef } from "@berth
 import type { ReleaseRecord } from "@berth/core/ports";
 import type { StepContext } from "./context.ts";
 
-/** What a user's command does is not known to be safe twice, so each is recorded before and after it. */
+/** A user's command may not be safe to repeat, so its start and its end are recorded. */
 interface Progress {
   readonly preCommand?: "running" | "done";
   readonly postCommand?: "running" | "done";

@@ -6,16 +6,15 @@ import type { ServerAdapters } from "../server-adapters.ts";
 import type { WorkerSettings } from "../settings.ts";
 import type { LeaseKeeper } from "./lease-keeper.ts";
 
-/** What every step works with. */
 export interface DeployContext extends DeployInput {
   /** How the subject is deployed. */
   readonly kind: DeployedKind<DeploySubject>;
   readonly ref: ReleaseRef;
-  /** Of `envs`, what is shared and what leads to nothing. */
+  /** Resolved shared variables of `envs`, and references without a target. */
   readonly variables: ResolvedEnvs;
-  /** Of the server that it goes to. */
+  /** Adapters of the target server. */
   readonly adapters: ServerAdapters;
-  /** Of a server that it may be built on. */
+  /** Engine of a server that may build it. */
   engineOf(server: ServerRecord): Engine;
   readonly ownsServer: WorkerDeps["ownsServer"];
   readonly stores: SystemStores;
@@ -28,7 +27,6 @@ export interface DeployContext extends DeployInput {
   onHealthy(deploymentUuid: string): void;
 }
 
-/** What one run of one step works with. */
 export interface StepContext extends DeployContext {
   /** Fetches the source of a commit, with what its repository asks for: that stands in no line of the log. */
   fetch(commit: string): Promise<Checkout>;
@@ -40,7 +38,7 @@ export interface StepContext extends DeployContext {
   readonly wasInterrupted: boolean;
   /** Somebody cancelled the deployment, and it is being undone. */
   readonly isCancelled: boolean;
-  /** What the step had saved until then. */
+  /** Progress that an earlier run of the step saved. */
   readonly saved: Readonly<Record<string, unknown>>;
   /** Keeps how far the step has come. */
   save(progress: Readonly<Record<string, unknown>>): Promise<void>;

@@ -7,7 +7,6 @@ import type { BuildPlace } from "./build-place.ts";
 import type { StepContext } from "./context.ts";
 import { moveImage } from "./image-move.ts";
 
-/** What a delivery works with. */
 export type DeliveryContext = Pick<StepContext, "subject" | "deployment" | "ref" | "settings" | "io" | "say"> & {
   readonly adapters: Pick<ServerAdapters, "server" | "engine">;
 };
@@ -102,7 +101,7 @@ export async function discardBuild({ ref }: Pick<DeliveryContext, "ref">, { engi
   });
 }
 
-/** What is in a registry comes from there, unless the server cannot reach it. */
+/** Pulls the image from its registry, unless the server cannot reach it. */
 async function pulled(ctx: DeliveryContext, to: EngineImages, { image, digest }: StackImage) {
   if (!digest) return undefined;
   try {
@@ -114,7 +113,7 @@ async function pulled(ctx: DeliveryContext, to: EngineImages, { image, digest }:
   }
 }
 
-/** What its server has lost of it is pulled again where a registry has it. */
+/** Pulls images that the server has lost, where a registry has them. */
 export async function bringBack(ctx: DeliveryContext, artifact: Artifact): Promise<void> {
   const { engine } = ctx.adapters;
   for (const { image, digest } of await lostImages(engine, artifact)) {

@@ -71,7 +71,7 @@ export async function runDeployment(
 const isExpected = (leaseKeeper: LeaseKeeper, error: unknown): boolean =>
   leaseKeeper.isLost || leaseKeeper.isGivingUp || isDomainError(error, "database.unavailable");
 
-/** What a run needs; or how the deployment ended for want of it. */
+/** Prepares a run, or answers how the deployment ended because it could not be prepared. */
 async function open(
   deps: DeploymentDeps,
   claim: Claim,

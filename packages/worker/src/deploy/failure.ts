@@ -21,7 +21,7 @@ export function failureBefore(run: Run, step: StepName): Failure | undefined {
   return undefined;
 }
 
-/** What became of a step that threw. @throws when the deployment is left to whoever claims it next. */
+/** The outcome of a step that threw. @throws when the next worker shall resume the deployment. */
 export function failureOf(run: Run, step: StepName, cause: unknown): Failure {
   const { leaseKeeper } = run.ctx;
   switch (leaseKeeper.ending) {
@@ -35,7 +35,7 @@ export function failureOf(run: Run, step: StepName, cause: unknown): Failure {
     case undefined:
       break;
   }
-  // What stops the control plane may have ended the step's processes too; if not, it fails again after the next start.
+  // Stopping the control plane may have ended the step's processes too. A real failure repeats after the next start.
   if (leaseKeeper.isGivingUp && !leaseKeeper.isCommitted) throw cause;
   // Nothing can be said about a deployment whose record cannot be written; it is claimed again when that is possible.
   if (isDomainError(cause, "database.unavailable")) throw cause;

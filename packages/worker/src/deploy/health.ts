@@ -151,7 +151,7 @@ function describe({ probe, startPeriodSeconds, failuresMax, intervalSeconds, tim
   return `Waits at most ${patienceSeconds} seconds for ${what}`;
 }
 
-/** What exposes nothing is healthy when it has run for so long without a crash. */
+/** A release without a port counts as healthy after running this long without a crash. */
 const STEADY_SECONDS = 5;
 const WRONG_PORT_SECONDS = 30;
 const LAST_LINES = 20;

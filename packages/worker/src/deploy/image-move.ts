@@ -3,7 +3,7 @@ import type { EngineImage, EngineImages, WorkIO } from "@berth/core/ports";
 import { pause } from "../wait.ts";
 
 export interface ImagePlace {
-  /** Of its server, for people. */
+  /** Name of its server. */
   readonly name: string;
   readonly images: EngineImages;
 }
@@ -27,7 +27,7 @@ export async function moveImage({ from, to, image, retrySeconds }: ImageMove, io
   io.onLine(`Moves the image, about ${megabytes(source.sizeBytes)}, from ${from.name} to ${to.name}`, "stdout");
   for (let attempt = 1; ; attempt++) {
     try {
-      // What was there at the first try may be what the second one lacks.
+      // Layers that existed at the first try may be gone at the second.
       const held = attempt === 1 ? await to.images.held(source.layers) : [];
       const { sizeBytes, layers } = source;
       return await sendImage({ from, to, image, sizeBytes, layerCount: layers.length, held }, io);

@@ -58,7 +58,7 @@ export function keepLease({ deployments, lease, settings, wakeSignal, logger }: 
     if (leaves) leaving.abort();
     if (leaves || !isCommitted) ended.abort();
   };
-  // Who cannot renew must stop before the lease runs out, not when the database is back to say so.
+  // Without a renewal the work must stop before the lease expires, not when the database answers again.
   const expireAfter = (seconds: number) => {
     clearTimeout(expiry);
     expiry = setTimeout(() => end("lost"), Math.max(seconds, 0) * 1000 * LEASE_USE);

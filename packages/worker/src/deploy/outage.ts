@@ -7,7 +7,6 @@ import type { LeaseKeeper } from "./lease-keeper.ts";
 import type { DeploymentLog } from "./log.ts";
 import type { DeployStep } from "./progress.ts";
 
-/** Of a run. */
 interface Interrupted {
   readonly ctx: {
     readonly leaseKeeper: Pick<LeaseKeeper, "signal" | "leaving">;
@@ -49,7 +48,7 @@ async function answers(machine: ServerMachine, wanted: AbortSignal): Promise<boo
   return (await within(ANSWER_SECONDS, asked))?.value ?? false;
 }
 
-/** What fails again and again while its server answers has another reason. */
+/** Repeated failures while the server answers have another cause than an outage. */
 const ATTEMPTS_MAX = 3;
 const ASK_SECONDS = 0.5;
 const ANSWER_SECONDS = 5;

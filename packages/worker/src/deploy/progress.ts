@@ -20,7 +20,7 @@ export interface Run {
   readonly steps: readonly DeployStep[];
   /** As last saved. */
   readonly rows: Map<StepName, StepRow>;
-  /** What the steps gave so far. Each was typed where it was added to the pipeline. */
+  /** Merged output of the steps so far. The pipeline types each step's output. */
   state: object;
 }
 
@@ -35,7 +35,7 @@ export async function saveStep(
   rows.set(name, { output: null, error: null, ...rows.get(name), ...shown });
 }
 
-/** What a step gave is there for those after it; no line from here on tells what a compose file of the source does. */
+/** Makes a step's output available to later steps, and hides the secrets of the source's compose files from the log. */
 export function mergeOutput(run: Run, gives: object): void {
   run.state = { ...run.state, ...gives };
   // Only the build gives something of this name.

@@ -26,7 +26,7 @@ export type DeploymentEnd = "finished" | "failed" | "cancelled-by-user";
  */
 export async function runToEnd(run: Run): Promise<DeploymentEnd> {
   const { leaseKeeper, source, deployment, stores } = run.ctx;
-  // What has become the live release is a success, whatever happened to the worker after that.
+  // Once the release is live the deployment succeeds, whatever happened to the worker after that.
   if (hasTraffic(await stores.releases.find(deployment.id))) leaseKeeper.commit();
   await leaseKeeper.refresh();
 
@@ -141,7 +141,7 @@ async function skipRetireStep(run: Run): Promise<void> {
 async function end(run: Run, outcome: DeploymentEnd, error: string | null): Promise<DeploymentEnd> {
   const { ctx, log } = run;
   log.say(null, await farewell(run, outcome), outcome === "finished" ? "stdout" : "stderr");
-  // Whoever reads that it has ended also reads its last line.
+  // The last log line is written before the end is visible.
   await log.close();
   const deployments: SystemStores["deployments"] = ctx.stores.deployments;
   if (await deployments.finish(ctx.leaseKeeper.lease, outcome, error && log.redact(error))) return outcome;

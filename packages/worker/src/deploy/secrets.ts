@@ -6,7 +6,7 @@ export const valuesByKey = (
   envs: readonly Pick<EnvRecord, "key" | "value">[],
 ): Readonly<Record<string, string | null>> => Object.fromEntries(envs.map(({ key, value }) => [key, value]));
 
-/** Of those that were found in a compose text: what counts as a variable's value would. */
+/** The texts of a compose file that are long enough to be hidden, as for variables. */
 export const tellingOf = (texts: readonly string[]): readonly string[] => texts.filter(isTelling);
 
 interface SecretVariables extends Pick<ResolvedEnvs, "sharedValues"> {

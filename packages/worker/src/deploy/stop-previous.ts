@@ -4,7 +4,7 @@ import { runPreCommand } from "./command.ts";
 import type { StepContext } from "./context.ts";
 
 export interface StopResult {
-  /** What is to be started. */
+  /** The release to start. */
   readonly spec: ReleaseSpec;
   /** The last moment for it was before this. */
   readonly ranPreCommand: boolean;

@@ -44,7 +44,7 @@ export async function failUnprepared(
   return (await stores.deployments.finish(lease, outcome, error)) ? outcome : "left";
 }
 
-/** What becomes of a step that is neither ended nor undone any more. */
+/** The status of a step that will neither end nor be undone. */
 function leftStatus(status: StepStatus, outcome: DeploymentOutcome): StepStatus | undefined {
   if (status === "running") {
     if (outcome === "finished") return "done";
