@@ -22,7 +22,6 @@ export interface DataFolder {
   readonly serverFile: string;
   /** Which record stands for this machine's Docker engine. */
   readonly dockerFile: string;
-  /** Of databases. */
   readonly backups: string;
   /** What Berth keeps for the servers it looks after, e.g. sockets that lead to their engines. */
   readonly servers: string;

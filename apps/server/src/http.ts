@@ -21,7 +21,7 @@ export interface HttpOptions {
   readonly controlFor: (scope: Scope) => Control;
   readonly authenticator: Authenticator;
   readonly webhooks: WebhookOptions["webhooks"];
-  /** Of a token, or of an address without one. 0 is unlimited. */
+  /** Requests per minute of a token, or of an address without one. 0 is unlimited. */
   readonly requestsPerMinute: number;
   readonly log: Pick<Logger, "error">;
   readonly now?: () => Date;

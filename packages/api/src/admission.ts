@@ -5,7 +5,7 @@ import { type Quota, rateLimiter } from "./rate-limit.ts";
 
 export interface AdmissionOptions {
   readonly authenticator: Authenticator;
-  /** Of a token, or of an address without one. 0 is unlimited. */
+  /** Requests per minute of a token, or of an address without one. 0 is unlimited. */
   readonly requestsPerMinute: number;
   readonly now: () => Date;
 }
@@ -19,7 +19,7 @@ export interface Caller {
 }
 
 export interface Admission {
-  /** Who asks; `undefined` without a valid token, which is no error yet: some operations are for everyone. */
+  /** The caller; `undefined` without a valid token. That is not an error yet, since some operations are public. */
   identify(caller: Caller): Promise<Identity | undefined>;
   /** Counts a request that needs no token. */
   count(caller: Caller): void;

@@ -2,12 +2,12 @@ import { hash } from "node:crypto";
 import type { Authenticator } from "@berth/core/ports";
 import type { Scope } from "@berth/core/team";
 
-/** What is stored of a token: SHA-256 (hex) of its secret part. */
+/** The stored hash of a token: SHA-256 (hex) of its secret part. */
 export const hashOfSecret = (secret: string): string => hash("sha256", secret, "hex");
 
 export interface Credentials {
   readonly hash: string;
-  /** Of the form `<id>|<secret>`; a bare secret has none. */
+  /** Set for the form `<id>|<secret>`; a bare secret has no id. */
   readonly id: number | undefined;
 }
 
@@ -23,7 +23,7 @@ export interface Identity {
   readonly isApiEnabled: boolean;
 }
 
-/** Who a token belongs to; `undefined` for an unknown or expired one. One query. */
+/** The identity of a token; `undefined` when it is unknown or expired. One query. */
 export async function identify(
   authenticator: Authenticator,
   { hash: secretHash, id }: Credentials,

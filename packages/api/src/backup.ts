@@ -15,7 +15,6 @@ const scheduled_backup_uuid = z.string().describe("The schedule's identifier.");
 const execution_uuid = z.string().describe("The backup's identifier.");
 const delete_s3 = lenient(z.boolean()).optional().describe("Delete it from the S3 storage too. Default false.");
 
-/** Of databases. */
 export const backups = {
   list: onResource("database", {
     method: "GET",

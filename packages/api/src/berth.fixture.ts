@@ -40,7 +40,7 @@ export interface Served {
   /** May everything in the team that `place` belongs to. */
   readonly token: string;
   readonly otherTeam: OtherTeam;
-  /** Of the team with id 0. */
+  /** Token of the team with id 0. */
   readonly rootToken: string;
   tokenWith(...abilities: Ability[]): Promise<string>;
   ask(method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE", path: string, options?: AskOptions): Promise<Answer>;

@@ -16,7 +16,7 @@ const routes = operationsOf(appRouter)
 const scoped = routes.filter(([, { operation }]) => operation.options.ability !== null);
 const withBody = scoped.filter(([, { method, body }]) => method !== "GET" && body !== "upload");
 
-/** What holds for every operation before its use case is asked: none of these requests reaches one. */
+/** Rules of every operation that apply before its use case: none of these requests reaches one. */
 describe("every operation", () => {
   let app: FastifyInstance;
   let documented: (route: Route, status: number) => boolean;

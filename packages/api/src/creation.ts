@@ -1,6 +1,6 @@
 import type { ErrorCode } from "@berth/core";
 
-/** What the creations of resources of every kind have in common. */
+/** Options that creations of every kind share. */
 export const creation = {
   method: "POST",
   ability: "write",

@@ -36,7 +36,7 @@ const createOf = <E extends DatabaseEngine>(engine: E) =>
   })
     .input(DATABASE_CREATES[engine])
     .output(CreatedDatabase)
-    // What one engine takes is an input of any: its own fields are all texts, and none is required.
+    // The input of one engine fits the union of all: engine fields are optional texts.
     .mutation(({ ctx, input }) => ctx.control.databases.create(engine, input as DatabaseCreate));
 
 type Creates = { readonly [E in DatabaseEngine]: ReturnType<typeof createOf<E>> };

@@ -39,7 +39,7 @@ describe("the description of Berth", () => {
   });
 
   test("[S04] has no operation that runs a command", () => {
-    // What a scheduled task has run is read or deleted, not run.
+    // Executions of scheduled tasks are read or deleted, not run.
     const running = operations().filter(({ name }) => /exec(?!utions\b|ution_uuid\b)|command/i.test(name));
     expect(running.map(({ name }) => name)).toEqual([]);
   });
@@ -49,7 +49,7 @@ describe("the description of Berth", () => {
   });
 
   test("[S05] gives no answer an attribute named domains, but lists of several", () => {
-    // What is saved of a service has them: clients of this API family read the URLs of its containers there.
+    // Saved services have them: clients of this API family read the containers' URLs there.
     const { ServerDomains, SavedService: _, ...schemas } = description.components.schemas;
     expect(ServerDomains).toMatchObject({ properties: { ip: {}, domains: {} } });
     const answers = [schemas, ...operations().map(({ operation }) => operation.responses)];

@@ -36,7 +36,7 @@ export interface Problem {
   readonly body: ProblemBody;
 }
 
-/** What a caller is told about an error: never a stack, a query or a cause. */
+/** The public part of an error: never a stack, a query or a cause. */
 export function problemOf(thrown: unknown, requestId: string): Problem {
   const error = asDomainError(thrown);
   const { retryAfterSeconds } = error;
@@ -86,7 +86,7 @@ export function asTrpcError(thrown: unknown, input?: unknown): TRPCError {
   return new TRPCError({ code: TRPC_CODE[error.category], message: error.message, cause: error });
 }
 
-/** What tRPC itself refuses under `/trpc`, before a procedure runs. */
+/** Refusals of tRPC itself under `/trpc`, before a procedure runs. */
 const TRPC_REFUSALS: Partial<Record<TRPCError["code"], readonly [ErrorCode, string]>> = {
   PARSE_ERROR: ["request.malformed", "Invalid request."],
   BAD_REQUEST: ["request.malformed", "Invalid request."],

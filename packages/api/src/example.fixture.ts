@@ -23,7 +23,7 @@ const Line = z.object({ n: z.int().min(0).max(1_000_000), text: z.string() }).me
 
 export interface Example {
   readonly app: FastifyInstance;
-  /** What the operations got, newest last. */
+  /** Inputs of the operations, newest last. */
   readonly inputs: unknown[];
   readonly faults: { readonly error: unknown; readonly id: string; readonly operation: string | undefined }[];
   readonly scopes: Scope[];

@@ -47,7 +47,7 @@ const routes = operationsOf(appRouter)
   .filter(({ isTwin, operation }) => !isTwin && operation.options.events === undefined)
   // Switching the API off would refuse all the others.
   .filter(({ operation }) => operation.options.evenWhenDisabled !== true && operation.options.upload === undefined)
-  // What is deleted is missed by those that come after.
+  // Deletions come last, since later operations would miss their objects.
   .sort((a, b) => Number(a.method === "DELETE") - Number(b.method === "DELETE"))
   .map((route) => [`${route.method} ${route.path}`, route] as const);
 
@@ -96,5 +96,5 @@ function* nonsenseFor(
   }
 }
 
-/** Of tokens only the number: their use is written down. */
+/** Tokens are only counted, since each use updates them. */
 const contentsOf = ({ db }: Served) => contents(db.url, ["token"]);

@@ -7,7 +7,7 @@ import { resumable } from "./stream.ts";
 const LINES_DEFAULT = 100;
 const LINES_MAX = 10_000;
 
-/** What is no positive number asks for the default, as clients of this API family expect. */
+/** Anything but a positive number means the default, as clients of this API family expect. */
 const lines = z
   .preprocess((value) => {
     const count = Number(value);

@@ -119,7 +119,7 @@ const CREATIONS: Readonly<Record<string, object>> = {
   "create-token": { name: "mine", abilities: ["read"] },
 };
 
-/** What is sent to an operation when nothing is wrong with it; `{}` for one without a body. */
+/** A valid body for an operation; `{}` for one without a body. */
 export function exampleBody({ where }: Pick<Served, "where">, { options, input }: Operation): object {
   const shape = input?.shape ?? {};
   const place = Object.fromEntries(Object.entries(where).filter(([key]) => key in shape));

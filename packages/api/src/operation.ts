@@ -18,9 +18,9 @@ export interface OperationOptions {
   readonly tag: Tag;
   readonly summary: string;
   readonly description?: string;
-  /** What the token needs; `null` lets everyone in. */
+  /** Ability that the token needs; `null` makes the operation public. */
   readonly ability: Ability | null;
-  /** Of success; 200 by default. */
+  /** Status of success. Default: 200. */
   readonly status?: 200 | 201 | 202 | 204;
   /**
    * Input keys that are query parameters although the method has a body (POST, PUT, PATCH). A JSON body may carry them

@@ -23,7 +23,7 @@ export interface ResourceOperationOptions<Shape extends z.ZodRawShape>
   readonly path: Path | "";
   /** `{kind}` stands for the kind's name: `list-envs-by-{kind}-uuid`. */
   readonly operationId: string;
-  /** What the caller sends besides the path: a strict object, without `uuid` unless `uuidKey` is another. */
+  /** Input besides the path: a strict object, without `uuid` unless `uuidKey` names another key. */
   readonly input?: z.ZodObject<Shape>;
 }
 

@@ -10,7 +10,6 @@ const backup = {
 const restore_uuid = z.string().describe("The restore's identifier.");
 const EXECUTION = "/backups/{scheduled_backup_uuid}/executions/{execution_uuid}";
 
-/** Of backups of databases. */
 export const restores = {
   restore: onResource("database", {
     method: "POST",

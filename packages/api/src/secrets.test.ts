@@ -14,7 +14,7 @@ const NOT_SENT: ReadonlySet<string> = new Set([
   "Database-redis.redis_username", // an environment variable, which is a field of its own
   "Application.private_key_id", // a number; the key itself is a field of its own
   "Application.docker_compose", // made from docker_compose_raw
-  // Of features that Berth does not have.
+  // Fields of features that Berth does not have.
   ...["logdrain_newrelic_license_key", "logdrain_axiom_api_key", "logdrain_custom_config"].map(ofSettings),
   ...["logdrain_custom_config_parser", "sentinel_token", "sentinel_custom_url"].map(ofSettings),
 ]);
@@ -124,7 +124,7 @@ describe("a secret", () => {
   });
 });
 
-/** What a `bytea` would say if it were not encrypted. */
+/** The text of a `bytea` column if it were not encrypted. */
 const clearBytes = (row: string): string =>
   [...row.matchAll(/\\x([0-9a-f]+)/g)].map(([, hex = ""]) => Buffer.from(hex, "hex").toString("latin1")).join("");
 

@@ -83,7 +83,7 @@ describe("the catalogue of one-click services", () => {
 
   test("holds no type that cannot be created, with a URL and without a variable left to chance", async () => {
     const left = await Promise.all(types.map(missing));
-    // What only their owner can know.
+    // Values that only their owner can know.
     expect(types.filter((_, index) => left[index]?.length !== 0)).toEqual(["outline"]);
   });
 });

@@ -25,7 +25,7 @@ export const sharedVariables = {
 interface Place<Owner extends z.ZodRawShape> {
   readonly path: Path;
   readonly tag: Tag;
-  /** What names the owner in the path. */
+  /** Path parameters that name the owner. */
   readonly owner: Owner;
 }
 

@@ -5,7 +5,6 @@ import { listed, paging } from "./list.ts";
 import { operation } from "./operation.ts";
 import { onResource, perKind } from "./per-kind.ts";
 
-/** Of a resource. */
 export const resourceTags = perKind(["application", "service", "database"], (kind) => ({
   list: onResource(kind, {
     method: "GET",

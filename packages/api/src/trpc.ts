@@ -6,11 +6,11 @@ import type { OperationOptions } from "./operation.ts";
 
 export type { Control } from "@berth/control";
 
-/** What every request knows before its operation runs. */
+/** Context of a request, made before its operation runs. */
 export interface Context {
   /** In every answer's `X-Request-Id` and error body, and in the log. */
   readonly requestId: string;
-  /** Who asks; `undefined` without a valid token. */
+  /** Scope of the caller; `undefined` without a valid token. */
   readonly scope: Scope | undefined;
   readonly isApiEnabled: boolean;
   readonly controlFor: (scope: Scope) => Control;

@@ -98,7 +98,7 @@ async function writeWhole(
       try {
         await sink(chunks);
       } catch (cause) {
-        // Whoever produces hands on what is an error of ours.
+        // Errors of the producer are passed on.
         throw diskError(cause);
       }
     });
@@ -140,7 +140,7 @@ async function identity(root: string): Promise<string> {
   await mkdir(root, { recursive: true, mode: 0o700 });
   const path = join(root, "folder-id");
   try {
-    // Whoever is first decides.
+    // The first writer decides.
     await writeFile(path, randomBytes(12).toString("hex"), { mode: 0o600, flag: "wx" });
   } catch (cause) {
     if (codeOf(cause) !== "EEXIST") throw cause;

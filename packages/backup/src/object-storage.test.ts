@@ -138,7 +138,7 @@ describe("an upload that is aborted while the storage takes it", () => {
     const sent = storage({ endpoint }).put("x", content, { sizeBytes: bytes, signal: stop.signal });
     void taking.then(() => stop.abort());
     await expect(sent).rejects.toMatchObject({ code: "deploy.cancelled" });
-    // What is broken off is tried again within this time.
+    // The client retries an interrupted request within this time.
     await new Promise((resolve) => setTimeout(resolve, 1000));
     expect(asked).toEqual(wanted);
   });

@@ -100,7 +100,7 @@ const PART_BYTES_MIN = 16 * 1024 * 1024;
 /** S3 takes 10,000; a few are left for content that grew. */
 const PARTS_MAX = 9_900;
 
-/** Of one part: some are in memory at a time, so it is larger only where there would be too many of them. */
+/** Size of one part. Several are in memory at a time, so parts grow only when there would be too many. */
 export const partBytes = (sizeBytes: number): number => Math.max(PART_BYTES_MIN, Math.ceil(sizeBytes / PARTS_MAX));
 
 /**

@@ -21,7 +21,7 @@ export interface ClientOptions {
 }
 
 export type Client = TRPCClient<AppRouter>;
-/** What each operation takes and answers, e.g. `Outputs["applications"]["get"]`. */
+/** Inputs and outputs of each operation, such as `Outputs["applications"]["get"]`. */
 export type Inputs = inferRouterInputs<AppRouter>;
 export type Outputs = inferRouterOutputs<AppRouter>;
 export type { ProblemBody } from "@berth/api";
@@ -56,7 +56,7 @@ export function createClient({ url, token, EventSource: Events = EventSource }: 
   });
 }
 
-/** What the server says of an error: its code, its fields, its request id. `undefined` when no server answered. */
+/** The server's error: code, fields and request id; `undefined` when no server answered. */
 export function problemOf(error: unknown): ProblemBody | undefined {
   // Errors of this package come from `AppRouter`; there is no other.
   return error instanceof TRPCClientError ? (error as TRPCClientError<AppRouter>).data?.problem : undefined;

@@ -20,7 +20,7 @@ export interface CloudQuestion {
   readonly body?: unknown;
 }
 
-/** What the provider said: done, or refused with a status from 400 to 499. */
+/** The provider's answer: done, or refused with a status from 400 to 499. */
 export interface CloudAnswer {
   readonly status: number;
   /** JSON; `undefined` for an empty body, and for a refusal in another form. */

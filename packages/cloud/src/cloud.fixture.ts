@@ -41,7 +41,7 @@ export async function cloudBench(
   };
 }
 
-/** What it is refused with; fails when it is not, or with something else than a domain error. */
+/** The domain error of a refusal; fails when the work succeeds or throws anything else. */
 export async function refusalOf(work: Promise<unknown>): Promise<DomainError> {
   const error = await work.then(
     () => undefined,

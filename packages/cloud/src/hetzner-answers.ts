@@ -2,12 +2,12 @@ import { DomainError, type FieldErrors } from "@berth/core";
 import { CloudImage, CloudLocation, CloudServerType, CloudSshKey } from "@berth/core/server";
 import { z } from "zod";
 
-// What is read of Hetzner's answers, in its documented shapes. Further keys are nobody's business here.
+// Schemas of Hetzner's answers, in its documented shapes. Other keys are ignored.
 
 export const Location = CloudLocation;
 export const SshKey = CloudSshKey;
 
-// What a list can do without must not spoil it.
+// Optional fields must not fail the whole list.
 const { element: Price } = CloudServerType.shape.prices;
 const { cpu_type, architecture } = CloudServerType.shape;
 

@@ -12,7 +12,7 @@ import { type HetznerRefusal, Paged, read, refusalOf } from "./hetzner-answers.t
 
 export interface HetznerClient {
   readonly http: CloudHttp;
-  /** What it answers when it does as it is asked. @throws DomainError `cloud.refused`, `cloud.failed` */
+  /** Answer of a successful request. @throws DomainError `cloud.refused`, `cloud.failed` */
   ask(token: string, question: CloudQuestion): Promise<unknown>;
   /** All pages of a list. @param key Under which an answer has the entries; the list's path, too. */
   list<T extends z.ZodType>(

@@ -11,7 +11,7 @@ export function hetzner(options: CloudHttpOptions): MachineProvider {
   const client = hetznerClient(options);
   return {
     async checkToken(token) {
-      // What every token of a project may read.
+      // Every token of a project may read locations.
       const answer = answered(await client.http(token, { path: "/locations", query: { per_page: "1" } }));
       const refusal = refusalIn(answer, token);
       return refusal === undefined ? { isValid: true } : { isValid: false, reason: refused(refusal).message };

@@ -5,7 +5,7 @@ import type { UseCaseContext } from "./context.ts";
 
 type AnswerContext = Pick<UseCaseContext, "scope" | "stores" | "publicUrl">;
 
-/** What the caller may see of these applications. */
+/** Views of these applications for the caller. */
 export async function applicationViews(
   { scope, stores, publicUrl }: AnswerContext,
   applications: readonly ApplicationRecord[],

@@ -4,12 +4,12 @@ import type { ApplicationRecord, DomainClaim, Stores } from "@berth/core/ports";
 import { hasProxy } from "@berth/core/server";
 import { requestedDomains } from "./domain.ts";
 
-/** What a change says of URLs, as far as it can be kept. */
+/** URLs of a change, without those that cannot be kept. */
 export interface ChangedDomains {
   readonly sent: ApplicationUpdate;
   /** `undefined`: they stay. */
   readonly claims: readonly DomainClaim[] | undefined;
-  /** What was left out, and why. */
+  /** The omitted URLs, and why. */
   readonly message?: string;
 }
 

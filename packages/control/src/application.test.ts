@@ -10,7 +10,6 @@ beforeAll(async () => {
 });
 afterAll(() => at.db.close());
 
-/** What an operation is refused with. */
 async function refusal(work: Promise<unknown>): Promise<DomainError> {
   try {
     await work;

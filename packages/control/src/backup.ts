@@ -30,7 +30,7 @@ import { emitResourceEvent } from "./event.ts";
 import { requireEngineFor } from "./lifecycle.ts";
 import { mapPage } from "./page.ts";
 
-/** Of each schedule, where it is answered with its executions. */
+/** Executions shown with each schedule. */
 const EXECUTIONS_SHOWN = 100;
 
 /** When databases are saved, and how that went. */
@@ -139,7 +139,7 @@ async function findSchedule(stores: Stores, database: DatabaseRecord, uuid: stri
   return schedule;
 }
 
-/** What is broken off may leave a database half restored. @throws DomainError `resource.in_use` */
+/** An interrupted restore may leave a database half restored. @throws DomainError `resource.in_use` */
 async function requireNotRestored(tx: Stores, scheduleId: number, executionUuid?: string): Promise<void> {
   if (!(await tx.restores.isRunning(scheduleId, executionUuid))) return;
   throw new DomainError("resource.in_use", "The backup is in use: it is being restored. Wait until that has ended.");

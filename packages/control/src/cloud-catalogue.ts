@@ -23,7 +23,7 @@ export async function findHetznerToken(stores: Stores, uuid: string): Promise<Cl
   return token;
 }
 
-/** What can be rented, as the provider says it now. */
+/** The provider's current catalogue. */
 export function cloudCatalogue({ scope, stores, cloud }: UseCaseContext) {
   const list =
     <T>(what: string, read: (provider: MachineProvider, token: string) => Promise<readonly T[]>) =>

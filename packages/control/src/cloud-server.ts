@@ -48,7 +48,7 @@ export function cloudServers(context: UseCaseContext) {
 }
 
 interface Rental {
-  /** Of the server to be. */
+  /** uuid of the future server. */
   readonly uuid: string;
   readonly name: string;
   readonly cloudToken: CloudTokenRecord;
@@ -66,7 +66,7 @@ async function rent(context: UseCaseContext, rental: Rental, sent: Wanted): Prom
   const sshKeyId = await patiently(() =>
     cloud.hetzner.ensureSshKey(token, { name: key.name, publicKey: key.public_key }),
   );
-  // Whoever looks for machines that belong to nobody, after a crash in between, finds here what was asked for.
+  // After a crash in between, this event names the requested machine.
   await tellOfMachine(context, rental, "cloud_machine.requested");
   const { location, server_type: serverType, image, hasIpv4, hasIpv6, cloud_init_script: script } = sent;
   const sshKeyIds = [...new Set([sshKeyId, ...(sent.hetzner_ssh_key_ids ?? [])])];
@@ -124,7 +124,7 @@ async function giveBack(context: UseCaseContext, rental: Rental, machine: Machin
   } catch (cause) {
     const why = isDomainError(reason) ? reason.message : "The server could not be saved.";
     const named = { hetzner_server_id: machine.id, hetzner_server_name: machine.name };
-    // What kept the server from being saved may keep the event from it too: then the answer alone names the machine.
+    // The event may fail for the same reason as the server; then only the answer names the machine.
     await tellOfMachine(context, rental, "cloud_machine.left", named).catch(() => undefined);
     throw new DomainError(
       "cloud.failed",

@@ -22,16 +22,15 @@ import type { CleanupOperation } from "@berth/core/server";
 import type { TemplateRecord } from "@berth/core/service";
 import type { Scope } from "@berth/core/team";
 
-/** What the use cases ask of a server's engine; the worker does the rest. */
+/** The part of an engine that use cases call; the worker does the rest. */
 export type ControlEngine = Pick<Engine, "kind" | "capabilities" | "logs">;
 
-/** What the use cases need of the world. */
 export interface ControlDeps {
   readonly stores: (scope: Scope) => Stores;
   readonly source: Pick<SourceFetcher, "saveUpload">;
   /** @throws DomainError `engine.unreachable` */
   readonly engineFor: (server: ServerRecord) => ControlEngine | Promise<ControlEngine>;
-  /** What a cleanup of a server would remove now; `undefined`: its engine keeps nothing that is cleaned up. */
+  /** Plans a cleanup of a server now; `undefined` when its engine has nothing to clean up. */
   readonly planCleanup?: (server: ServerRecord) => Promise<readonly CleanupOperation[] | undefined>;
   /** Whether there is anything that a cleanup of a server could remove, as far as is known without asking it. */
   readonly hasCleanup?: (server: ServerRecord) => boolean;
@@ -39,7 +38,7 @@ export interface ControlDeps {
   readonly publicUrl: (url: string, serverId: number) => string;
   /** The instance's own URL, which no resource can take; `null` when it has none. */
   readonly instanceUrl: string | null;
-  /** What `GET /version` answers. */
+  /** Answer of `GET /version`. */
   readonly reportedVersion: string;
   /** How many servers a team may have; `null` for any number. */
   readonly teamServersMax: number | null;
@@ -50,7 +49,7 @@ export interface ControlDeps {
   readonly objectStorage: (storage: S3StorageRecord, credentials: S3Credentials) => ObjectStorage;
   /** For the rate limit of a cloud provider. */
   readonly wait: (seconds: number) => Promise<void>;
-  /** Of what databases prove themselves with. */
+  /** Issues TLS certificates for databases. */
   readonly certificates: CertificateIssuer;
   readonly clock: Clock;
   readonly ids: Ids;
@@ -62,7 +61,7 @@ export interface ControlDeps {
   readonly hashToken: (secret: string) => string;
 }
 
-/** What one request's use cases share. */
+/** Context that the use cases of one request share. */
 export interface UseCaseContext extends Omit<ControlDeps, "stores"> {
   readonly scope: Scope;
   readonly stores: Stores;

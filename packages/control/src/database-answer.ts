@@ -20,7 +20,7 @@ export async function findDatabaseAlone(tx: Stores, uuid: string): Promise<Datab
 
 type AnswerContext = Pick<UseCaseContext, "scope" | "stores">;
 
-/** What the caller may see of these databases. */
+/** Views of these databases for the caller. */
 export async function databaseViews(
   { scope, stores }: AnswerContext,
   databases: readonly DatabaseRecord[],
@@ -35,7 +35,7 @@ async function secretsOf(stores: Stores, databases: readonly DatabaseRecord[]) {
   const ids = databases.map(({ id }) => id);
   const secrets = await stores.databases.secretsOf(ids);
   const all = keys.length === 0 ? [] : await stores.envs.findByKeys(ids, [...new Set(keys)]);
-  // What is never shown again is not shown as a field or in a URL either.
+  // Values that are shown once appear in no field and in no URL.
   const found = all.filter(({ is_shown_once }) => !is_shown_once);
   const shared = await stores.sharedVariables.seenBy(ids, referencesIn(found.map(({ value }) => value)));
   const open = shared.filter(({ is_shown_once }) => !is_shown_once);

@@ -12,7 +12,6 @@ import type {
 import { RESOURCE_KINDS } from "@berth/core/resource";
 import type { UseCaseContext } from "./context.ts";
 
-/** What is asked of one deployment. */
 export interface DeploymentRequest {
   /** An application is made one by `applicationWish`, which knows what else it needs. */
   readonly resource: ResourceRecord;
@@ -54,7 +53,7 @@ export async function requestDeployments(
     return { deployment: outcome.deployment, isDuplicate: outcome.outcome === "duplicate" };
   });
   for (const { resource, preview } of requests) {
-    // Who deploys wants it to run: also after a restart of the control plane in the middle. A preview runs in any case,
+    // A deployment means that the resource shall run, also after a restart of the control plane. A preview runs anyway,
     // and does not bring back an application that was stopped.
     if (preview === undefined && resource.desired_state !== "running")
       await tx.resources.setDesiredState(resource.id, "running");

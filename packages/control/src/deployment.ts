@@ -128,7 +128,7 @@ const notCancellable = ({ status }: DeploymentRecord) =>
   new DomainError("deployment.not_cancellable", `Deployment cannot be cancelled. Current status: ${status}`);
 
 export interface FollowedEvent {
-  /** Of the last line told: what `after` is to be after a lost connection. */
+  /** Cursor of the last line: the `after` of the next request after a lost connection. */
   readonly cursor: number;
   readonly event: DeploymentEvent;
 }
@@ -164,7 +164,7 @@ async function* followEvents(
   }
 }
 
-/** What a follower wants to be told of: not each renewal of the worker's hold. */
+/** The fields whose changes a follower gets; renewals of the lease are not among them. */
 const stateOf = ({ deployment: { status, commit, cancel_requested_at }, steps }: StateEvent): string =>
   JSON.stringify([status, commit, cancel_requested_at, steps]);
 

@@ -77,7 +77,7 @@ export function destinations({ scope, stores, ids }: UseCaseContext) {
       await stores.transaction(async (tx) => {
         const destination = await findDestination(tx, uuid);
         await requireUnused(tx, destination);
-        // What was created on it since then is refused by the reference.
+        // The foreign key refuses the deletion when something was created on it meanwhile.
         if (!(await tx.destinations.deleteIfUnused(destination.id))) throw inUse("a resource");
         await emit(tx, destination, "deleted");
       });

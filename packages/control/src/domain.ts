@@ -57,9 +57,9 @@ export interface WantedDomains {
   readonly isForced: boolean;
   /** The resource that shall hold them; what it holds already is no conflict. */
   readonly resourceId?: number | undefined;
-  /** Of a preview of the resource. */
+  /** Set for a preview of the resource. */
   readonly pullRequestId?: number | undefined;
-  /** Of a service: its containers whose claims these replace. */
+  /** Containers of a service whose claims these replace. */
   readonly containerIds?: readonly number[] | undefined;
 }
 

@@ -65,7 +65,7 @@ const envsOf = ({
     const maySee = maySeeSecrets(scope);
     const references = referencesIn(rows.map(({ value }) => value));
     const seen = await stores.sharedVariables.seenBy([owner.id], references);
-    // What is never shown again is not shown through what refers to it either.
+    // Values that are shown once do not appear through references either.
     const shared = sharedVariables(seen.filter(({ is_shown_once }) => !is_shown_once));
     return envViews(rows, { maySeeSecrets: maySee, shared, version });
   },

@@ -101,7 +101,7 @@ async function findKey(stores: Stores, uuid: string): Promise<PrivateKeyRecord> 
   throw new DomainError("resource.not_found", "Private key not found or does not belong to your team.");
 }
 
-/** Of a name nobody knows what it leads to until it is called; then it is looked at again. */
+/** A name is resolved only at the call, where it is checked again. */
 function requireCallable(
   { gitHost }: Pick<UseCaseContext, "gitHost">,
   sent: { readonly api_url?: string | null | undefined; readonly html_url?: string | undefined },

@@ -15,7 +15,7 @@ interface Variable {
   readonly is_shown_once: boolean;
 }
 
-/** What differs by whose variables they are. `inside` are the stores of the change's transaction. */
+/** Differences by owner of the variables. `tx` are the stores of the change's transaction. */
 export interface KeyedVariables<Ref, Owner, Change extends Sent, Row extends Variable, View> {
   /** As messages call one. */
   readonly title: string;
@@ -77,7 +77,7 @@ export function keyedVariables<Ref, Owner, Change extends Sent, Row extends Vari
         const owner = await variables.ownerAlone(tx, ref);
         if ((await variables.find(tx, owner, sent)) !== undefined) throw exists();
         const made = await variables.insert(tx, owner, sent).catch((cause: unknown) => {
-          // Of two requests at once, one comes too late.
+          // One of two simultaneous requests is too late.
           throw isDomainError(cause, "resource.already_exists") ? exists(cause) : cause;
         });
         await variables.changed(tx, owner, [sent.key]);

@@ -17,12 +17,12 @@ export interface FollowedLine {
 /** How often a follower looks whether another release has taken over. */
 const TAKEOVER_CHECK_SECONDS = 1;
 
-/** Of several containers: the one that prints. Default: the first that takes requests. */
+/** Source of a log. Default with several containers: the first that receives requests. */
 export interface LogSource {
   readonly container?: string | undefined;
 }
 
-/** What a resource of any kind prints. */
+/** Logs of resources of every kind. */
 export function logs({ scope, stores, engineFor }: UseCaseContext) {
   /** @throws DomainError `resource.not_found` */
   async function requireContainer({ id, kind }: ResourceRecord, container: string | undefined): Promise<void> {

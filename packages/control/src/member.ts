@@ -22,7 +22,7 @@ import { mapPage } from "./page.ts";
 
 export function members({ scope, stores }: UseCaseContext) {
   return {
-    /** Of the caller's team where none is named. */
+    /** Members of the named team, or of the caller's. */
     async list(teamId: number | undefined, paging: Paging): Promise<Page<User>> {
       requireAbility(scope, "read");
       const id = await findTeam(stores, teamId ?? scope.teamId);
@@ -100,7 +100,7 @@ async function findMember(stores: Stores, teamId: number, userId: number): Promi
   return member;
 }
 
-/** What the caller is in a team: in another team than their own nothing, but who runs the instance owns all teams. */
+/** The caller's role in a team: none in another team, except that the root team owns all teams. */
 function roleIn(scope: Scope, teamId: number): Role {
   if (teamId === scope.teamId) return roleOf(scope);
   return scope.teamId === ROOT_TEAM_ID && can(scope, "root") ? "owner" : "member";

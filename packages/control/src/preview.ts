@@ -19,7 +19,7 @@ import { requestJob } from "./job.ts";
 import { mapPage } from "./page.ts";
 import { cancelDeployments } from "./removal.ts";
 
-/** What the pull requests of an application run as. They are made when one is deployed. */
+/** Previews of an application's pull requests. They are created when one is deployed. */
 export function previews(context: UseCaseContext) {
   const { scope, stores, publicUrl } = context;
   return {

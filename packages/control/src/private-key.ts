@@ -109,7 +109,7 @@ async function findSame(stores: Stores, fingerprint: string): Promise<PrivateKey
   return key;
 }
 
-/** What is left out stays, and null stands for nothing. */
+/** Omitted fields keep their values; `null` clears them. */
 function changed(
   record: PrivateKeyRecord,
   secrets: PrivateKeySecrets,

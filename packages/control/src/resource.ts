@@ -40,7 +40,7 @@ export function resources(context: UseCaseContext) {
         const ofKind = ids.length === 0 ? [] : await viewsOf[kind](ids);
         for (const view of ofKind) views.set(view.uuid, view);
       }
-      // What was removed between the two reads is left out.
+      // Resources that were removed between the two reads are left out.
       const listed = items.flatMap(({ id, uuid }) => {
         const view = views.get(uuid);
         return view === undefined ? [] : [{ ...view, id }];

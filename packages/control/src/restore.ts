@@ -45,7 +45,7 @@ export function restores(context: UseCaseContext) {
   }
 
   return {
-    /** Of all backups of a database, newest first. */
+    /** Restores of all backups of a database, newest first. */
     async list(databaseUuid: string, paging: Paging): Promise<Page<Restore>> {
       requireAbility(scope, "read");
       const { id } = await findDatabase(stores, databaseUuid);
@@ -77,7 +77,7 @@ export function restores(context: UseCaseContext) {
       return { uuid, message: "Restore request queued." };
     },
 
-    /** Of a drill too. @throws DomainError `backup.not_cancellable` */
+    /** Cancels a restore or drill. @throws DomainError `backup.not_cancellable` */
     async cancel(databaseUuid: string, uuid: string): Promise<BackupRunCancelled> {
       requireAbility(scope, "write");
       const { id } = await findDatabase(stores, databaseUuid);

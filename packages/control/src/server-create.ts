@@ -5,7 +5,7 @@ import { requireOperator } from "@berth/core/team";
 import type { UseCaseContext } from "./context.ts";
 import { requestJob } from "./job.ts";
 
-/** What says of a new server all that is not the same for every one. */
+/** Fields of a new server that differ between servers. */
 export type ServerDraft = Omit<NewServer, "engine" | "settings" | "name" | "proxy_type" | "is_validating"> & {
   /** Generated when there is none. */
   readonly name: string | null;

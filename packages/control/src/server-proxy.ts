@@ -16,7 +16,7 @@ import { findServer, requireStaying, servers } from "./server.ts";
 export function serverProxies(context: UseCaseContext) {
   const { scope, stores } = context;
 
-  /** What is asked for last holds, whichever of two jobs is done first. */
+  /** The last request decides, whichever of two jobs ends first. */
   const request = async (uuid: string, { type, isStopped, message }: Action): Promise<JobStarted> => {
     requireAbility(scope, "write");
     const job = await stores.transaction(async (tx) => {

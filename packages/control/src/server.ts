@@ -125,7 +125,7 @@ export function servers(context: UseCaseContext) {
           ip_previous: hasMoved ? server.ip : server.ip_previous,
           port,
           host_key: hostKeyAfter(server, { ip, port, host_key: sent.host_key }),
-          // What was seen of another machine says nothing of this one.
+          // Observations of another machine do not apply to this one.
           ...(hasMoved ? { probes: 0, unreachable_count: 0 } : {}),
           private_key_id: key?.id ?? server.private_key_id,
           user: sent.user ?? server.user,
@@ -162,7 +162,7 @@ export function servers(context: UseCaseContext) {
         const server = await tx.servers.findAlone(uuid);
         if (server === undefined) throw notFound("Server");
         if (isOwnMachine(server)) throw new DomainError("resource.in_use", "Local server cannot be deleted.");
-        // What is being removed already holds nothing up: the server goes after it.
+        // Resources that are being removed do not block: the server is removed after them.
         if (!force && (await tx.resources.hasStaying(server.id))) throw hasResources(server);
         if (await tx.servers.markRemoving(server.id)) {
           await requestRemovalOfAll(context, tx, server, removalFlags({}));
@@ -177,7 +177,7 @@ export function servers(context: UseCaseContext) {
   };
 }
 
-/** What was seen of a proxy of another type says nothing of this one. */
+/** Observations of another type of proxy do not apply to this one. */
 function proxyChange(server: ServerRecord, sent: ServerUpdate) {
   const proxy_type = (sent.proxy_type ?? server.proxy_type).toUpperCase();
   return proxy_type === server.proxy_type ? {} : { proxy_type, proxy_status: null, proxy_problem: null };

@@ -5,7 +5,7 @@ import type { UseCaseContext } from "./context.ts";
 
 type AnswerContext = Pick<UseCaseContext, "scope" | "stores" | "publicUrl">;
 
-/** What the caller may see of these services. */
+/** Views of these services for the caller. */
 export async function serviceViews(
   { scope, stores, publicUrl }: AnswerContext,
   services: readonly ServiceRecord[],

@@ -18,7 +18,7 @@ import { claimDomains, requireFreeDomains } from "./domain.ts";
 
 export interface Definition {
   readonly compose: Compose;
-  /** Of the service; `false` when only URLs change. */
+  /** Whether the compose file changes; `false` when only URLs do. */
   readonly isNewCompose: boolean;
   readonly requested: ContainerClaims;
   readonly isForced: boolean;
@@ -27,7 +27,7 @@ export interface Definition {
 export interface Applied {
   readonly containers: readonly ServiceContainerRecord[];
   readonly overridden: readonly DomainConflict[];
-  /** What was done, and to what. */
+  /** The applied plan and its service. */
   readonly plan: Omit<ServicePlan, "before" | "after" | "hasNewSettings">;
 }
 

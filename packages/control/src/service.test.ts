@@ -29,7 +29,7 @@ const serviceAt = (at: Pick<World, "where">, fields: Partial<ServiceCreate> = {}
   ...fields,
 });
 
-/** What belongs to a service, as its owner sees it. */
+/** Everything that belongs to a service, as its owner sees it. */
 async function ownedBy(at: World, uuid: string) {
   const ref = { kind: "service", uuid } as const;
   const { items: envs } = await at.own.envs.list(ref, {});

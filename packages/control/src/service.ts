@@ -52,7 +52,7 @@ export function services(context: UseCaseContext) {
       return view;
     },
 
-    /** What can be created by its type. */
+    /** One-click services by type. */
     async templates({ skip = 0, take, ...filter }: ServiceTemplateFilter & Paging): Promise<Page<ServiceTemplate>> {
       requireAbility(scope, "read");
       const found = filterTemplates(templates, filter).map(templateView);

@@ -103,7 +103,7 @@ async function requireOwnStorages(tx: Stores, { kind, uuid }: ResourceRecord): P
   throw invalid({ _: ["The compose file names the storages of its containers. Add it there, then deploy."] });
 }
 
-/** Of kinds whose resources are several containers. */
+/** Readers of containers, for kinds that have several. */
 const CONTAINERS: {
   readonly [Kind in ResourceKind]?: (tx: Stores, id: number) => Promise<readonly StorageContainer[]>;
 } = {

@@ -9,7 +9,7 @@ import { mapPage } from "./page.ts";
 /** Words by which resources of any kind are found and deployed together. */
 export function tags({ scope, stores, ids }: UseCaseContext) {
   return {
-    /** Those that a resource of the team has. */
+    /** Tags that resources of the team have. */
     async list(paging: Paging): Promise<Page<Tag>> {
       requireAbility(scope, "read");
       return mapPage(await stores.tags.list(paging), tagView);

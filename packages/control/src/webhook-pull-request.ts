@@ -31,6 +31,6 @@ export async function isDeployed(
   if (action !== "update") return false;
   const { items } = await team.deployments.listByResource(id, { pull_request_id: number }, { take: 1 });
   const [newest] = items;
-  // Of a commit that is told in short the deployment knows the whole.
+  // The deployment has the full id of an abbreviated commit.
   return newest?.status === "finished" && newest.commit.startsWith(commit);
 }

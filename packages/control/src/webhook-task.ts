@@ -13,7 +13,7 @@ import { applicationRequest, DUPLICATE_MESSAGE, type Requested, requestDeploymen
 import { closePreview, type PreviewContext } from "./preview.ts";
 import { isDeployed, openPullRequest } from "./webhook-pull-request.ts";
 
-/** What a delivery asks of one application. */
+/** The task of a delivery for one application. */
 export interface WebhookTask {
   readonly application: ApplicationRecord;
   readonly intent: WebhookIntent;
@@ -78,7 +78,7 @@ async function carryOutInTeam(
   return results;
 }
 
-/** What was settled at once, or what is to be deployed: the application itself when there is no preview. */
+/** Either a result, or a deployment: of the application itself when there is no preview. */
 type Prepared = { readonly result: WebhookResult } | { readonly preview: PreviewRecord | undefined };
 
 async function prepared(

@@ -130,7 +130,7 @@ export const gitApplication = (
 export const secondDestination = (stores: Stores, server: ServerRecord) =>
   stores.destinations.insert({ uuid: testUuid(), server_id: server.id, name: "second", network: "second" });
 
-/** What each is refused with; `done` for what is not refused. All of them run at once. */
+/** Runs all at once; the error code of each, or `done`. */
 export async function outcomes(works: readonly Promise<unknown>[]): Promise<string[]> {
   const results = await Promise.allSettled(works);
   return results.map((result) => (result.status === "fulfilled" ? "done" : messageOf(result.reason)));

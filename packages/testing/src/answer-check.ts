@@ -1,7 +1,6 @@
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
 import formats from "ajv-formats";
 
-/** What is read of a description. */
 interface Description {
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
 }
@@ -60,7 +59,7 @@ export function answerCheckOf(document: object): AnswerCheck {
   };
 }
 
-/** Of the schema of a JSON answer, as a reference into the description. */
+/** Reference to the schema of a JSON answer in the description. */
 function pointerTo(description: Description, template: string, method: string, status: string): string | undefined {
   const part = (key: string) => encodeURIComponent(key.replaceAll("~", "~0").replaceAll("/", "~1"));
   const response = description.paths[template]?.[method]?.responses?.[status];

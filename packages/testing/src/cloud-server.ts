@@ -7,7 +7,7 @@ export interface CloudServer {
   readonly url: string;
   /** All that came, in order. */
   readonly requests: readonly CloudRequest[];
-  /** What happens to the next requests of this kind, e.g. `POST /servers`, one fault after the other. */
+  /** Faults for the next requests of this kind, such as `POST /servers`, one after the other. */
   fail(request: string, ...faults: readonly CloudFault[]): void;
   close(): Promise<void>;
 }

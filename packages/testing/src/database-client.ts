@@ -40,7 +40,7 @@ function clickhouseArgv(url: string, sql: string): Argv {
 const insert = (value: string) => `CREATE TABLE t (v text); INSERT INTO t VALUES ('${value}')`;
 const select = "SELECT v FROM t";
 
-/** Of engines that images can be made of from packages of Debian. */
+/** Engines whose images can be made from Debian packages. */
 export const TEST_CLIENTS = {
   postgresql: {
     image: "postgres:17-alpine",

@@ -17,7 +17,7 @@ import {
 import { ADDRESS_VARIABLE } from "./database-setup.ts";
 import { loopbackUrl, socketUrl, TEMPLATE, type TestPostgres, withClient } from "./postgres-server.ts";
 
-/** What the database suites run on: the embedded PostgreSQL, one reached by `DATABASE_URL`, and the fallback. */
+/** Backends of the database suites: the embedded PostgreSQL, one reached by `DATABASE_URL`, and the fallback. */
 export const BACKENDS = ["embedded", "tcp", "pglite"] as const;
 export type Backend = (typeof BACKENDS)[number];
 
@@ -53,7 +53,7 @@ export async function testDatabase(
   };
 }
 
-/** What the fixture's stores encrypt with. */
+/** Cipher of the fixture's stores. */
 export const testCipher = (): Cipher => cipher([Buffer.alloc(32, 7)]);
 
 interface Opened {

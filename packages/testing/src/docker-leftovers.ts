@@ -4,7 +4,7 @@ import type Docker from "dockerode";
 export const TEST_LABEL = "berth.test";
 /** When it was made, in seconds since 1970. */
 export const TEST_TIME_LABEL = "berth.test.at";
-/** What the product writes on its own objects: the value is of one suite, and tells when it began. */
+/** The product's label on its objects. Its value names one suite and when that began. */
 const INSTANCE_LABEL = "berth.instance";
 const INSTANCE = /^test-(\d+)-/;
 

@@ -163,7 +163,7 @@ function sshRun({ address }: ServerContainer, privateKey: string, command: strin
   });
 }
 
-/** What sshd says first; the code of the failure when it says nothing. */
+/** The greeting of sshd; the error code when there is none. */
 function greeting(host: string): Promise<string> {
   return new Promise((resolve) => {
     const socket = connect({ host, port: 22, timeout: 1500 });

@@ -4,9 +4,9 @@ import { type HostedRepository, repositoryText } from "@berth/core/source";
 
 /** A git host without a network, for tests of what is decided about it. The real one is the engine's. */
 export interface TestGitHost extends GitHost {
-  /** What every app sees; may be changed. */
+  /** Repositories that every app sees; may be changed. */
   readonly visible: HostedRepository[];
-  /** Of every repository. */
+  /** Branches of every repository. */
   readonly branchNames: string[];
   /** With what it was asked, in order. */
   readonly logins: GitHostLogin[];

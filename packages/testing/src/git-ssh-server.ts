@@ -8,7 +8,7 @@ export interface GitSshServer {
   readonly port: number;
   /** `ssh://git@127.0.0.1:PORT`, without a slash at its end. */
   readonly url: string;
-  /** What was asked to be run, in order. */
+  /** Requested commands, in order. */
   readonly commands: readonly string[];
   close(): Promise<void>;
 }

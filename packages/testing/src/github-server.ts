@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 
 /** GitHub's REST API on the loopback, with one app that is installed once, as far as Berth uses it. */
 export interface GithubServer {
-  /** What a GitHub app's `api_url` is. */
+  /** The `api_url` for a GitHub app. */
   readonly url: string;
   readonly appId: number;
   readonly installationId: number;
@@ -14,7 +14,7 @@ export interface GithubServer {
   readonly requests: readonly string[];
   /** Tokens that were given out, newest last. */
   readonly tokens: readonly GivenToken[];
-  /** What the installation sees; may be changed. */
+  /** Repositories that the installation sees; may be changed. */
   readonly repositories: GithubRepository[];
   /** Answers each request whose `METHOD /path` begins so with a fault, until it is cleared. */
   fail(requests: string, fault: GithubFault): void;
@@ -216,7 +216,7 @@ function repositoryAnswer({ id, fullName, branches }: GithubRepository) {
     clone_url: `https://github.test/${fullName}.git`,
     ssh_url: `git@github.test:${fullName}.git`,
     default_branch: branches[0] ?? "main",
-    // What an answer of ours must not carry on.
+    // A field that answers of Berth must not pass on.
     temp_clone_token: "AAAASECRETCLONETOKEN",
     permissions: { admin: false, push: false, pull: true },
   };

@@ -1,6 +1,6 @@
 import { createRepository, type TestRepository } from "./git-repository.ts";
 
-/** What a repository tries, and what a build of it may never show or make. */
+/** A hostile repository, and what its build must never show or create. */
 export interface HostileRepository {
   readonly name: string;
   /** Settings of the application that make the attempt complete. */

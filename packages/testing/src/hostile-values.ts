@@ -1,4 +1,4 @@
-/** What a value tries to be taken for. */
+/** Kinds of hostile values. */
 export type HostileKind = "shell" | "option" | "path" | "break" | "compose" | "label" | "git" | "unicode";
 
 export interface HostileValue {

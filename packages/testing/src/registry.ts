@@ -16,7 +16,7 @@ export interface TestRegistry {
 
 const USERNAME = "berth";
 const PASSWORD = "registry-pass-1";
-// Of that password, with the lowest cost: each request is checked with it.
+// Hash of that password with the lowest cost, since each request is checked with it.
 const HTPASSWD = `${USERNAME}:$2b$05$LEqomHcm2vlOySq3h9pC/eD5VpLvNIWqP0U4p7n1oYO/7Jj/vKzxq`;
 
 /** @param options.isOpen Without a user. */

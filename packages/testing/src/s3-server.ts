@@ -65,7 +65,7 @@ export async function startS3Server(): Promise<S3Server> {
   };
 }
 
-/** What it keeps an object's content in. */
+/** File that holds an object's content. */
 const OBJECT = "._S3rver_object";
 
 /** The only one it knows. */

@@ -6,7 +6,7 @@ import { type ExecResult, type TestContainer, until } from "./docker-container.t
 import { type SshKeyPair, sshKeyPair } from "./git-ssh-server.ts";
 import { serverEngine } from "./server-engine.ts";
 
-/** What a server in a container is made of. */
+/** Image of a server in a container. */
 export const SERVER_IMAGE = "server:debian13";
 
 /** A whole server: its own address, sshd and Docker engine, in a container. */

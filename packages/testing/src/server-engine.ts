@@ -30,7 +30,7 @@ async function connected(modem: Docker["modem"], container: Docker.Container): P
   const socket: Duplex = Duplex.from({ readable: answers, writable: stream });
   socket.on("error", () => stream.destroy());
   socket.once("close", () => stream.destroy());
-  // What an agent asks of a socket beyond a stream.
+  // Methods that an agent calls on a socket beyond those of a stream.
   return Object.assign(socket, Object.fromEntries(SOCKET_METHODS.map((name) => [name, () => socket])));
 }
 

@@ -4,12 +4,12 @@ import type { InputKey, Route } from "../rest/routes.ts";
 
 type Shape = Record<string, z.ZodType>;
 
-/** What zod's schemas say of a route. */
+/** The parts of a route that are generated from zod schemas. */
 export interface GeneratedParts {
   readonly parameters?: readonly unknown[];
-  /** Of the JSON body. */
+  /** Schema of the JSON body. */
   readonly body?: unknown;
-  /** Of the answer, or of an event's data. */
+  /** Schema of the answer, or of an event's data. */
   readonly answer?: unknown;
 }
 
@@ -37,7 +37,7 @@ export function generate(routes: readonly Route[]): {
     const whole = { ...inPath, ...Object.fromEntries(others) };
     procedures[`${name}, body`] = procedure("mutation", `/${index}${path}`, whole, z.undefined());
   }
-  // Of a router, the generator reads the flattened procedures and of these what `procedure` gives them.
+  // The generator reads only the flattened procedures of a router, with the fields that `procedure` sets.
   const router = { _def: { procedures } } as unknown as Parameters<typeof generateOpenApiDocument>[0];
   const { paths, components } = generateOpenApiDocument(router, { title: "", version: "", baseUrl: "" });
   return {

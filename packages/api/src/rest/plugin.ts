@@ -19,7 +19,7 @@ export interface RestOptions {
   readonly admission: Admission;
   /** Told once of every answer that is our fault (5xx), with what caused it. */
   readonly onFault: (error: unknown, request: { readonly id: string; readonly operation: string | undefined }) => void;
-  /** Of a JSON body, in bytes. */
+  /** Limit of a JSON body, in bytes. */
   readonly bodyLimit: number;
   readonly pingSeconds: number;
   /** Where the answer to an unknown path sends the caller. */

@@ -2,7 +2,7 @@ import { DomainError } from "@berth/core";
 import { TRPCError } from "@trpc/server";
 import { malformed } from "./input.ts";
 
-/** What Fastify itself refuses, before an operation runs, in our terms; anything else as it is. */
+/** Maps refusals of Fastify itself to domain errors; returns anything else unchanged. */
 export function asRequestError(error: unknown): unknown {
   if (!(error instanceof Error) || error instanceof DomainError || error instanceof TRPCError) return error;
   // Fastify's errors carry both; whatever else was thrown has neither and stays as it is.

@@ -6,7 +6,7 @@ import { problemOf } from "../errors.ts";
 import { malformed } from "./input.ts";
 import { asRequestError } from "./request-error.ts";
 
-/** What the plugins need of the Fastify instance they are registered on. */
+/** Options that the plugins need of their Fastify instance. */
 export const serverOptions = {
   routerOptions: {
     ignoreTrailingSlash: true,
@@ -33,11 +33,11 @@ export const serverOptions = {
   },
 } satisfies FastifyServerOptions;
 
-/** What Node cannot make a request of, by its error's code. */
+/** Requests that Node cannot parse, by its error code. */
 const UNREADABLE: Readonly<Record<string, readonly [line: string, detail: string]>> = {
   HPE_HEADER_OVERFLOW: ["431 Request Header Fields Too Large", "The headers are too large."],
   ERR_HTTP_REQUEST_TIMEOUT: ["408 Request Timeout", "The request did not come in time."],
 };
 
-/** What ends up in logs and headers holds nothing that could break out of them. */
+/** Request ids appear in logs and headers, so they contain no special characters. */
 const REQUEST_ID = /^[\w.:-]{1,128}$/;

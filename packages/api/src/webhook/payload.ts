@@ -34,10 +34,10 @@ function fieldOf(form: string): string {
 
 const FIELD = "payload=";
 
-/** Of a push of 2,048 commits and as many files as fit into 25 MB there are fewer. */
+/** A push of 2,048 commits with as many files as fit into 25 MB stays below it. */
 const VALUES_MAX = 500_000;
 
-/** What is nothing but brackets becomes twenty times as large in memory, and takes seconds to read. */
+/** JSON of brackets alone takes twenty times its size in memory and seconds to parse. */
 function hasTooManyValues(json: string): boolean {
   let count = 0;
   for (let at = 0; at < json.length; at += 1) {

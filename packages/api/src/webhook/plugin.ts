@@ -62,7 +62,7 @@ export function webhookPlugin(app: FastifyInstance, options: WebhookOptions, don
 
 type Headers = FastifyRequest["headers"];
 
-/** What cannot be signed is refused before its body is read. A ping does nothing, whoever sends it. */
+/** Refuses unsigned requests before their body is read. Pings need no signature, since they do nothing. */
 function requireSignature({ provider }: Place, headers: Headers): void {
   const { signature, eventHeader }: ProviderHeaders = WEBHOOK_PROVIDERS[provider];
   const isPing = eventHeader !== undefined && headers[eventHeader] === "ping";

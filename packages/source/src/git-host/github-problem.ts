@@ -4,11 +4,11 @@ import { HttpFault } from "@berth/host";
 
 interface Circumstances {
   readonly login: GitHostLogin;
-  /** What was asked for: signing with the app's key, a token, a list, one repository; or what came of it. */
+  /** The failed request: signing with the app's key, a token, a list, one repository; or its answer. */
   readonly about: "key" | "token" | "list" | "repository" | "answer";
 }
 
-/** What a failed call means for the user. Neither tokens nor keys are in any text. */
+/** The meaning of a failed call for the user. No text contains tokens or keys. */
 export function githubProblem(cause: unknown, { login, about }: Circumstances): DomainError {
   const host = new URL(login.apiUrl).host;
   if (about === "key")
@@ -42,7 +42,7 @@ const unreadable = (host: string, cause: unknown) =>
     cause,
   });
 
-/** What the library throws for a status of 300 and more. */
+/** The library's error for a status of 300 and more. */
 interface Refusal extends Error {
   readonly status: number;
   readonly response?: { readonly headers: Readonly<Record<string, string | number | undefined>> };

@@ -1,9 +1,9 @@
 import { DomainError } from "@berth/core";
 
-/** What an archive may hold; more is refused with `request.too_large`. */
+/** Limits of an archive; more is refused with `request.too_large`. */
 export interface ArchiveLimits {
   readonly entries: number;
-  /** Of all files together, unpacked. */
+  /** Size of all files together, unpacked. */
   readonly unpackedBytes: number;
 }
 
@@ -171,7 +171,7 @@ function walk(link: Node, shown: string, hops: number): Node | "nowhere" {
   let place = link.parent;
   for (const part of (link.link ?? "").split("/")) {
     if (part === "" || part === ".") continue;
-    // What the archive does not hold is a place too: below it there are no links, but there is a way up.
+    // A path outside the archive's entries counts too: it contains no links, but `..` leads up from it.
     let next: Node | undefined = part === ".." ? place?.parent : (place?.children?.get(part) ?? { parent: place });
     if (next?.link !== undefined) {
       const end = follow(next, shown, hops + 1);

@@ -116,7 +116,7 @@ const FIRST_LINES = 50;
 const LAST_LINES = 200;
 const LINE_LENGTH_MAX = 2000;
 
-/** What git and the server say can be endless: the first lines and the last are kept, and of each the start. */
+/** Output of git and the server can be endless: keeps the first and last lines, and the start of each. */
 export function lineKeeper() {
   const first: string[] = [];
   const last: string[] = [];
@@ -169,7 +169,7 @@ function watchSize(mirror: string, bytesMax: number, say: (line: string) => void
   return { exceeded: exceeded.signal, stop: () => clearInterval(timer) };
 }
 
-/** Of all packs of a mirror, finished or not. 0 when there is none yet. */
+/** Size of all packs of a mirror, finished or not. 0 when there is none yet. */
 export async function packBytes(mirror: string): Promise<number> {
   const folder = join(mirror, "objects", "pack");
   const names = await readdir(folder).catch(() => []);

@@ -6,15 +6,15 @@ import type { ArchiveLimits } from "./archive-entries.ts";
 import { configArguments, localGitEnvironment, type SessionPlace } from "./git-session.ts";
 
 export interface SourceLimits extends ArchiveLimits {
-  /** Of one repository's mirror, as packed by git. */
+  /** Size of one repository's mirror, as packed by git. */
   readonly repositoryBytes: number;
-  /** Of one exchange with a repository's server. */
+  /** Time limit of one exchange with a repository's server. */
   readonly fetchSeconds: number;
-  /** Of an uploaded archive, as it is sent. */
+  /** Size of an uploaded archive, as it is sent. */
   readonly uploadBytes: number;
 }
 
-/** What every step of one checkout shares. */
+/** Context that every step of one checkout shares. */
 export interface GitContext {
   readonly place: SessionPlace;
   readonly limits: SourceLimits;

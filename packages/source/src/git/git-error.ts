@@ -1,7 +1,7 @@
 import { DomainError, type ErrorCode } from "@berth/core";
 import { formatGitUrl, type GitUrl } from "@berth/core/source";
 
-/** What a failed exchange with a repository's server means. */
+/** Causes of a failed exchange with a repository's server. */
 export type GitFailure =
   /** Tell the user. */
   | { readonly type: "error"; readonly error: DomainError }

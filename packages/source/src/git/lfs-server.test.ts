@@ -15,7 +15,7 @@ function server(answers: readonly Answer[]) {
     asked.push({ url, authorization: headers.authorization });
     const { text, ...answer } = answers[asked.length - 1] ?? { statusCode: 404, headers: {}, text: "" };
     const body = Object.assign(Readable.from([Buffer.from(text)]), { dump: async () => undefined });
-    // Of an answer no more than this is read.
+    // Only these fields of an answer are read.
     return { ...answer, body } as unknown as HttpAnswer;
   };
   return { http, asked };

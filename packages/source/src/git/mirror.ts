@@ -28,7 +28,7 @@ export async function removeUnusedMirrors(folder: string): Promise<void> {
 /** Longer than most breaks between two deployments of something that lives. */
 const MIRROR_KEPT_SECONDS = 30 * 24 * 3600;
 
-/** What to find in a repository. */
+/** The revision to find in a repository. */
 export interface Wanted {
   /** `null`: the repository's default branch. */
   readonly ref: string | null;
@@ -118,7 +118,7 @@ async function makeMirror(context: GitContext, mirror: string): Promise<void> {
     });
     if (exitCode !== 0) throw new MirrorDamaged(output);
     await mkdir(join(made, "info"), { recursive: true });
-    // What `git archive` would leave out or rewrite for a release is part of what is deployed.
+    // Files that `git archive` would leave out or rewrite are deployed too.
     await writeFile(join(made, "info", "attributes"), "* -export-ignore -export-subst\n");
     await mkdir(dirname(mirror), { recursive: true, mode: 0o700 });
     await rename(made, mirror).catch((cause: unknown) => {

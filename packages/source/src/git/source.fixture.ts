@@ -19,7 +19,7 @@ export interface SourceBench {
   readonly base: string;
   /** `BASE/repos/app`, with the branch main and no commit yet. */
   readonly repository: TestRepository;
-  /** What the fetcher has told. */
+  /** Log lines of the fetcher. */
   readonly lines: string[];
   io(signal?: AbortSignal): WorkIO;
   /** Always of the same folder, `BASE/sources`. */

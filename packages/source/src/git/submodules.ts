@@ -72,7 +72,7 @@ async function gitlinkOf(context: GitContext, mirror: string, commit: string, pa
 
 function addressOf(base: GitUrl, path: string, address: string): GitUrl {
   const url = resolveSafely(base, path, address);
-  // What lies on this machine is for who named this machine, not for what a repository of elsewhere names.
+  // A submodule of a remote repository must not read files of this machine.
   if (url.scheme === "file" && base.scheme !== "file") throw refused(path, "lies on the control plane's own disk");
   return url;
 }

@@ -40,7 +40,7 @@ export async function* gunzipped(archive: ByteStream, isGzip: boolean): AsyncIte
     return;
   }
   const gunzip = createGunzip();
-  // What fails is told by the iteration below: a broken source destroys the stream it feeds.
+  // The iteration below reports failures: a broken source destroys the stream that it feeds.
   const fed = pipeline(archive, gunzip).catch(() => {});
   try {
     yield* gunzip as AsyncIterable<Uint8Array>;
@@ -52,7 +52,7 @@ export async function* gunzipped(archive: ByteStream, isGzip: boolean): AsyncIte
 
 const isZlibError = (cause: unknown) => cause instanceof Error && "code" in cause && `${cause.code}`.startsWith("Z_");
 
-// What is compressed has been unpacked before, by us, within the limits.
+// The archive is already decompressed, within the limits.
 const PLAIN = { brotli: false, zstd: false } as const;
 const MAGIC_BYTES = 4;
 

@@ -125,7 +125,7 @@ async function removeOld(place: string, newest: string): Promise<void> {
   const aged = await Promise.all(
     names.map(async (name) => ({
       name,
-      // What another request has just removed sorts last and is removed "again".
+      // An upload that another request has just removed sorts last and is removed "again".
       at: name.startsWith(newest)
         ? Number.POSITIVE_INFINITY
         : await stat(join(place, name)).then(

@@ -1,4 +1,4 @@
-/** What is told of a push or a pull request, whatever the host. */
+/** Facts of a push or pull request, for every host. */
 export interface TestPush {
   readonly repository?: string;
   readonly repositoryId?: number;
