@@ -291,7 +291,7 @@ describe("a terminal", () => {
     expect((await run(folder.path, "deploy", "--name", "short-lived")).code).toBe(0);
     const answered = async (text: string) => {
       const running = startOnTerminal(["delete", "short-lived"], { cwd: folder.path, env: env() });
-      await until(() => running.stdout().includes("go on: "));
+      await until(() => running.stdout().includes("confirm: "));
       running.send(text);
       return await running.ended;
     };
