@@ -6,7 +6,7 @@ import type { Host } from "@berth/host";
 import Docker from "dockerode";
 import { TIME_LIMITS, type TimeLimits, withTimeLimits } from "./time-limit.ts";
 
-/** Of the engine that listens on a socket of this machine, for people; `undefined` when none answers. */
+/** Version of the engine on a socket of this machine, for people; `undefined` when none answers. */
 export async function dockerVersion(socketPath: string): Promise<string | undefined> {
   const docker = new Docker({ socketPath, timeout: 5000 });
   try {
@@ -91,7 +91,7 @@ function telling(agent: Agent): AddRequest {
 
 type AddRequest = (request: ClientRequest, ...rest: readonly unknown[]) => void;
 
-/** What an engine answered, as one of our errors; 404 and others that mean something are looked for before. */
+/** Maps an engine's refusal to a domain error. Callers check 404 and other meaningful statuses before. */
 export function engineError(server: string, cause: unknown): DomainError {
   if (isDomainError(cause)) return cause;
   if (!(cause instanceof Error)) return new DomainError("engine.failed", `The engine of ${server} failed.`, { cause });
@@ -102,7 +102,7 @@ export function engineError(server: string, cause: unknown): DomainError {
   return new DomainError("engine.failed", `The engine of ${server} refused: ${reasonOf(cause)}`, { cause });
 }
 
-/** Of an answer of the engine; `undefined` when there was none. */
+/** Status of the engine's answer; `undefined` without an answer. */
 export function statusCodeOf(error: unknown): number | undefined {
   const code = error instanceof Error && "statusCode" in error ? error.statusCode : undefined;
   return typeof code === "number" ? code : undefined;

@@ -1,6 +1,6 @@
 import type { ReleaseRef, ReleaseSpec } from "@berth/core/deploy";
 
-/** What every object that Berth makes on a server carries. It changes and removes nothing that does not. */
+/** Labels of every object that Berth creates on a server. It changes and removes nothing without them. */
 export const LABELS = {
   managed: "berth.managed",
   instance: "berth.instance",
@@ -8,9 +8,9 @@ export const LABELS = {
   deployment: "berth.deployment",
   kind: "berth.kind",
   name: "berth.name",
-  /** What a container is called once it is the live release; missing: as its deployment is. */
+  /** Name of the container once it is the live release. Default: named by its deployment. */
   lastingName: "berth.lasting-name",
-  /** What a container is for: builds and proxies have containers too. */
+  /** Purpose of a container: builds and proxies have containers too. */
   role: "berth.role",
   storage: "berth.storage",
   /** The port that takes requests; missing where nothing does. */
@@ -19,7 +19,7 @@ export const LABELS = {
   version: "berth.version",
   /** Fingerprint of what a container was made from. */
   spec: "berth.spec",
-  /** Of one of several containers of a release: its name in the compose text. */
+  /** Name in the compose file, for one of several containers of a release. */
   container: "berth.container",
   /** How many there are of it, where they are several. */
   replicas: "berth.replicas",
@@ -27,7 +27,7 @@ export const LABELS = {
   order: "berth.order",
   /** `true`: it runs once, or is left out of the status. */
   excluded: "berth.excluded",
-  /** What the networks of several containers are named by. */
+  /** The part of network names that identifies a release of several containers. */
   scope: "berth.scope",
 } as const;
 

@@ -1,7 +1,7 @@
 import { DomainError } from "@berth/core";
 import { LABELS, type Labels, labelOf } from "./labels.ts";
 
-/** Of an image that Berth made or pulled for one deployment. */
+/** Reference of an image that Berth built or pulled for one deployment. */
 export interface ImageRef {
   readonly resourceUuid: string;
   readonly deploymentUuid: string;
@@ -14,7 +14,7 @@ export const imageRepository = (resourceUuid: string): string => `${NAMESPACE}${
 export const imageName = ({ resourceUuid, deploymentUuid }: ImageRef): string =>
   `${imageRepository(resourceUuid)}:${plain(deploymentUuid)}`;
 
-/** Of one of several containers of a deployment. A name in a compose text is also a part of a tag. */
+/** Image name of one of several containers of a deployment. Names in compose files are valid parts of tags. */
 export const containerImageName = (ref: ImageRef, container: string): string => `${imageName(ref)}.${container}`;
 
 /** Whether a name on the server is one of this deployment. */

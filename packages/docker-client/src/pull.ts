@@ -18,7 +18,7 @@ export interface PulledImage {
   readonly ports: readonly number[];
 }
 
-/** What the record names, e.g. `nginx:1.27` or `ghcr.io/owner/name@sha256:...`. */
+/** Image of the record, such as `nginx:1.27` or `ghcr.io/owner/name@sha256:...`. */
 export function wantedImage(config: BuildConfig): string {
   const { docker_registry_image_name: name, docker_registry_image_tag: tag } = config;
   const read = name === null ? undefined : readDockerImage(name, tag);

@@ -5,7 +5,7 @@ import type { RegistryLogin } from "@berth/core/ports";
 import { DOCKER_HUB, registryAddress } from "@berth/core/server";
 import { z } from "zod";
 
-/** What one registry asks for, as the engine's API takes it. */
+/** Login for one registry, in the form of the engine's API. */
 export interface EngineLogin {
   readonly username: string;
   readonly password: string;
@@ -18,7 +18,7 @@ export type RegistryLogins = ReadonlyMap<string, EngineLogin>;
 export interface LoginSources {
   /** Docker configuration with logins, e.g. `~/.docker/config.json`. Those that a helper program keeps are not in it. */
   readonly dockerConfigFile?: string | undefined;
-  /** What Berth itself keeps; it wins. */
+  /** Logins that Berth stores. They win. */
   readonly recordedLogins?: (() => Promise<readonly RegistryLogin[]>) | undefined;
 }
 

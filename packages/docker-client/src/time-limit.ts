@@ -3,9 +3,9 @@ import type Docker from "dockerode";
 
 /** How long an engine may take to answer. */
 export interface TimeLimits {
-  /** What only reads. */
+  /** Limit of calls that only read. */
   readonly readSeconds: number;
-  /** What makes, changes or removes: it may move much data, and may wait for what the engine does just then. */
+  /** Limit of calls that change something: they may move much data, or wait for other work of the engine. */
   readonly changeSeconds: number;
 }
 
@@ -32,7 +32,7 @@ export function withTimeLimits(docker: Docker, server: string, limits: TimeLimit
 
 /** `undefined`: it takes as long as it takes. */
 export function secondsOf(request: Request, { readSeconds, changeSeconds }: TimeLimits): number | undefined {
-  // What is streamed ends with its connection, and is ended by whoever reads it or sends it.
+  // Streams end with their connection, and their reader or writer ends them.
   if (request.isStream || request.hijack || request.openStdin || request.file !== undefined) return undefined;
   const [path = ""] = request.path.split("?");
   if (/\/(?:wait|prune)$/.test(path) || path === "/commit") return undefined;

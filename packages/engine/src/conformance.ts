@@ -5,11 +5,11 @@ import { afterAll, beforeAll, describe, expect, type TestContext, test, vi } fro
 /** One engine on one machine, as the conformance suite needs it. */
 export interface EngineWorld {
   readonly engine: Engine;
-  /** What the engine starts for `CONFORMANCE_APP`, in the form that its builds have. */
+  /** Artifact of `CONFORMANCE_APP`, in the form of the engine's builds. */
   artifact(ref: ReleaseRef): Promise<Artifact>;
   /** The engine's object vanishes as by a crash, stopping nothing; answers another one on the same machine. */
   reincarnate(): Promise<Engine>;
-  /** What the machine still holds of a release: folders, containers, processes. Words for people. */
+  /** Remains of a release on the machine: folders, containers, processes. Text for people. */
   leftovers(ref: ReleaseRef): Promise<readonly string[]>;
   /** Whether a command hidden in a value has run anywhere: it would have made this file. */
   readonly marker: string;
@@ -20,7 +20,7 @@ export interface EngineWorld {
 const io = { signal: new AbortController().signal, onLine() {} };
 const WAIT = { timeout: 20_000, interval: 20 };
 
-/** What every engine guarantees. What one cannot do is a capability it declares as missing. */
+/** Guarantees of every engine. An engine declares each capability that it lacks. */
 export function engineConformance(name: string, makeWorld: () => Promise<EngineWorld>): void {
   describe(`${name} engine`, () => {
     let world: EngineWorld;

@@ -13,7 +13,7 @@ export interface ProcessBuilder {
 
 /** Where a build works and as whom. The folders belong to `user`. */
 export interface BuildPlace {
-  /** Of the whole resource, for what its releases share. */
+  /** Folder of the resource, shared by its releases. */
   readonly resourceFolder: string;
   /** The artifact's `folder`. */
   readonly releaseFolder: string;

@@ -22,7 +22,7 @@ import type { BuildPlace } from "./build-place.ts";
 import { CONFIG } from "./plan.fixture.ts";
 import { type ProcessBuilderOptions, processBuilder } from "./process-builder.ts";
 
-/** Whom builds run as: nobody who exists, when we are root. */
+/** User of builds: an unused id when we are root. */
 export const USER: HostUser | undefined = isRoot() ? { uid: 61_234, gid: 61_234 } : undefined;
 
 export interface GivenBuild {

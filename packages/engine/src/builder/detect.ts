@@ -155,7 +155,7 @@ function pythonSteps({ entries, hasPython }: SourceFacts): BuildStep[] {
 const hasPythonProject = ({ entries }: SourceFacts): boolean =>
   entries.includes("requirements.txt") || entries.includes("pyproject.toml");
 
-/** Of the base directory, and of the workspace above it. */
+/** Program folders of the base directory, and of the workspace above it. */
 export const nodeBins = ({ workspace }: SourceFacts): string[] =>
   [...new Set([0, workspace.levelsUp])].map((levels) => `${"../".repeat(levels)}node_modules/.bin`);
 
@@ -174,7 +174,7 @@ function unrecognised({ entries, packageJson }: SourceFacts, { base_directory }:
   );
 }
 
-/** What the folder has for Docker is a way to start it, though not of its own accord. */
+/** Suggests the folder's Dockerfile or compose file, which is not used without being chosen. */
 function ofDocker(entries: readonly string[]): string {
   if (entries.includes("Dockerfile")) {
     return " To build it from its Dockerfile, set build_pack to dockerfile, on a server with Docker.";

@@ -1,9 +1,9 @@
 import { DomainError } from "@berth/core";
 
-/** What a build reads of a package.json. Whatever has another shape than npm documents counts as absent. */
+/** Fields of a package.json that a build reads. Values of another shape than npm documents count as absent. */
 export interface PackageJson {
   readonly scripts: ReadonlyMap<string, string>;
-  /** Of all kinds, development included. */
+  /** Dependencies of all kinds, development included. */
   readonly dependencies: ReadonlySet<string>;
   readonly main: string | undefined;
   /** `pnpm@9.1.0`, without the checksum that may follow. */

@@ -67,7 +67,7 @@ export function planOf({
   return detectPlan(facts, { ...CONFIG, ...config });
 }
 
-/** What matters of a plan, short enough for a table. */
+/** Summary of a plan, short enough for a table. */
 export function summary(given: Given): string {
   const { detected, steps, run } = planOf(given);
   const how =

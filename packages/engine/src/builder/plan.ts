@@ -1,7 +1,7 @@
 import type { Argv } from "@berth/host";
 import type { PackageJson } from "./package-json.ts";
 
-/** What a plan is made from: the source's folder as it was checked out, before anything has run. */
+/** Facts about the checked-out source, read before anything runs. */
 export interface SourceFacts {
   /** Names in the base directory; a folder's ends with `/`. */
   readonly entries: readonly string[];
@@ -33,7 +33,7 @@ export interface WorkspaceFacts {
   readonly hasPnpmBuildRules: boolean;
 }
 
-/** What a build does, decided before it begins. */
+/** Plan of a build, decided before it begins. */
 export interface BuildPlan {
   /** For people: `Next.js (pnpm)`. */
   readonly detected: string;

@@ -59,7 +59,7 @@ async function build(request: BuildRequest, io: WorkIO, where: BuildPlace, optio
   } satisfies FolderArtifact;
 }
 
-/** What is known before anything of the source runs, read where only we can enter. */
+/** Reads the source before anything of it runs, in a folder that only we can enter. */
 async function inspect(request: BuildRequest, where: BuildPlace) {
   try {
     const root = await folderInside(request.sourceFolder, "/", "base_directory");

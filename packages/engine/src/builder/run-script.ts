@@ -30,7 +30,7 @@ export function withExec(command: string): string {
   return assignments === "" ? `exec ${command}` : `exec env ${command}`;
 }
 
-// What the shell does itself cannot take its place.
+// Words of the shell itself, which `exec` cannot run.
 const SHELL_WORDS = new Set(
   (
     ". : [ alias bg break case cd command continue do done echo elif else esac eval exec exit export fg fi for function " +

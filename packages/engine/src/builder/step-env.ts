@@ -69,7 +69,7 @@ function nodeEnv(step: BuildStep, wanted: string | undefined): Record<string, st
 // Debian, Red Hat, Alpine.
 const BUNDLES = ["/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt", "/etc/ssl/cert.pem"];
 
-/** What the machine trusts: Node and pip bring lists of their own, which know no company's proxy. */
+/** The machine's certificate authorities: the lists of Node and pip lack those of company proxies. */
 function trustedAuthorities(): Record<string, string> {
   const bundle = BUNDLES.find((file) => existsSync(file));
   return { NODE_USE_SYSTEM_CA: "1", ...(bundle === undefined ? {} : { PIP_CERT: bundle }) };

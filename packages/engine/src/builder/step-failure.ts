@@ -8,7 +8,7 @@ export interface FailedStep {
   readonly lines: readonly string[];
 }
 
-/** What went wrong in a step, and what to do about it where the output tells. */
+/** The failure of a step, with a remedy where the output shows one. */
 export function stepFailure({ step, exitCode, lines }: FailedStep): DomainError {
   const text = lines.join("\n");
   const hint = HINTS.find(({ exitCodes, pattern }) => exitCodes?.includes(exitCode) || pattern?.test(text))?.hint;

@@ -80,7 +80,7 @@ describe.skipIf(!hasEngine)("a cleanup of an engine", { timeout: 20_000 }, () =>
     expect(outcomes).toEqual(["removed", "removed", "removed"]);
     const gone = new Set(plan.map(({ name }) => name));
     expect(await seen()).toEqual(before.filter((name) => !gone.has(name)));
-    // What was planned may be gone, or used, when it is its turn.
+    // A planned object may be gone or in use by its turn.
     for (const operation of plan) expect(await cleaner.remove(operation)).toBe("gone");
     const inUse = (await cleaner.observe()).find(({ name }) => name === used.image);
     expect(await cleaner.remove(operationFor(inUse))).toBe("stays");

@@ -6,7 +6,7 @@ export interface DockerCleanerOptions {
   readonly docker: Docker;
   /** Its name, for people. */
   readonly server: string;
-  /** Of this control plane: stands in the labels of all that it makes. */
+  /** Identifier of this control plane, used in the labels of everything it creates. */
   readonly instance: string;
 }
 
@@ -19,7 +19,7 @@ export function dockerCleaner(options: DockerCleanerOptions): ServerCleaner {
     observe: () => seen().catch((cause: unknown) => Promise.reject(engineError(server, cause))),
     async remove(operation) {
       try {
-        // What is there now decides: a name may lead to something else than when it was planned.
+        // The current object decides: the name may refer to another object than in the plan.
         const now = (await seen()).find(({ type, id, name }) => isSame(operation, { type, id, name }));
         if (now === undefined) return "gone";
         if (now.isInUse) return "stays";
@@ -68,7 +68,7 @@ async function observe(docker: Docker): Promise<readonly SeenObject[]> {
   const byId = new Map([...images, ...named].map((image) => [image.Id, image]));
   return [
     ...containers.map(({ Id, Names, Labels, State }) => ({
-      // Whoever runs an image that Berth has built gets a container with its labels. It is for nothing of Berth's.
+      // A container of an image that Berth built inherits its labels, although Berth did not create it.
       ...labelsOf(labelOf(Labels, LABELS.role) === undefined ? {} : Labels),
       type: "container" as const,
       id: Id,

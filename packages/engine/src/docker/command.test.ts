@@ -33,7 +33,7 @@ test("a program that is aborted while the engine is asked to begin it is killed,
       return { start, inspect: async () => ({ Running: true, ExitCode: null }) };
     },
   };
-  // What is asked of an engine here.
+  // The only method that is called here.
   const docker = { getContainer: () => container } as unknown as Docker;
   const running = commandIn(docker, "x", { argv: ["sleep", "600"], variables: {} }, { signal: stop.signal });
   await expect(running).rejects.toMatchObject({ code: "deploy.cancelled" });

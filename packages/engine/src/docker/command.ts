@@ -61,7 +61,7 @@ export async function commandIn(
   const read = output(streams.output).then(() => streams.rest());
   const fed = input === undefined ? Promise.resolve() : feed(stream, input);
   try {
-    // What is read to its end has ended, whether it took all that was fed to it or not; what cannot be fed has failed.
+    // Output that is read to its end means the program ended, even with unread input; a failed input is a failure.
     await Promise.race([read, aborted.promise, fed.then(() => read)]);
   } catch (cause) {
     await kill(launched, streams.pid, file?.path);
@@ -140,14 +140,14 @@ function streamsOf(stream: AsyncIterable<Uint8Array | string>, end: string) {
     }
     tellPid(undefined);
     splitter.end();
-    // What the program wrote before it was killed, or what says why it could not be started.
+    // The remaining output, or the reason why the program could not be started.
     if (!isComplete() && tail.length > 0) yield tail;
   }
   const isComplete = () => tail.equals(mark);
   const output = read();
 
   return {
-    /** Of the program's shell. */
+    /** Process id of the program's shell. */
     pid,
     output,
     isComplete,
@@ -157,7 +157,7 @@ function streamsOf(stream: AsyncIterable<Uint8Array | string>, end: string) {
   };
 }
 
-/** Whoever reads it may have failures of its own, and shall know them from this one. */
+/** Marks failures of the stream, so that a reader can tell them from its own. */
 async function* framesOf(stream: AsyncIterable<Uint8Array | string>): ReturnType<typeof readFrames> {
   try {
     yield* readFrames(stream);

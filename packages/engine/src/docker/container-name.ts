@@ -72,7 +72,7 @@ async function giveBack({ docker }: Place, { Id }: ContainerInspectInfo, own: Re
   }
 }
 
-/** Whoever has the name. The engine also finds containers whose id begins so. */
+/** The container with this name. The engine also finds containers by a prefix of their id. */
 async function holderOf({ docker }: Place, name: string): Promise<ContainerInspectInfo | undefined> {
   try {
     const info = await docker.getContainer(name).inspect();

@@ -19,13 +19,13 @@ export interface ContainerPlace {
   readonly image: string;
 }
 
-/** What the engine is told to make of a release. Pure: the same spec gives the same container. */
+/** Create options of a release's container. Pure: the same spec gives the same options. */
 export function createOptions(spec: ReleaseSpec, place: ContainerPlace): ContainerCreateOptions {
   const options = containerOf(spec, place);
   return { ...options, Labels: { ...uninherited({ ...options.Labels, [LABELS.spec]: fingerprint(options) }) } };
 }
 
-/** What a release has that asks for nothing. */
+/** Default container options. */
 export const NO_CONTAINER_OPTIONS: ContainerOptions = {
   command: null,
   healthCheck: null,
@@ -83,7 +83,7 @@ function healthCheckOf({
     Interval: intervalSeconds * NANOSECONDS,
     Timeout: timeoutSeconds * NANOSECONDS,
     StartPeriod: startPeriodSeconds * NANOSECONDS,
-    // Of the start period. Older engines do not read it, and check for the first time when one interval is over.
+    // Older engines ignore it and run the first check after one interval.
     ...(startPeriodSeconds > 0 ? { StartInterval: NANOSECONDS } : {}),
   };
   return { Healthcheck: { Test: ["CMD", ...argv], Retries: retries, ...times } };

@@ -25,7 +25,7 @@ describeDocker("a database of", IMAGES, (fixture) => {
     await healthy(spec);
     return spec;
   };
-  /** What a client in the same network answers. */
+  /** Output of a client in the same network. */
   const ask = async (image: string, argv: readonly string[]) => {
     const client = await fixture.container({ image, argv: ["sleep", "60"] });
     const { exitCode, output } = await client.exec(argv);

@@ -10,7 +10,7 @@ import { CONFORMANCE_APP } from "../conformance-app.ts";
 import type { ImageBuilder } from "./builder.ts";
 import { type DockerEngine, type DockerEngineOptions, dockerEngine } from "./engine.ts";
 
-/** What suites of the engine stand on. */
+/** Images that the engine's suites need. */
 export const IMAGES = ["node:24-alpine"];
 
 /** One instance of Berth on the engine of this machine. */
@@ -21,7 +21,7 @@ export interface DockerWorld {
   image(...lines: string[]): Promise<ImageArtifact>;
   engine(options?: Partial<DockerEngineOptions>): Promise<DockerEngine>;
   containersOf(ref: Partial<ReleaseRef>): Promise<Docker.ContainerInfo[]>;
-  /** What this suite made on the engine goes with its fixture. */
+  /** Removes everything that this suite created on the engine. */
   close(): Promise<void>;
 }
 

@@ -79,7 +79,7 @@ export function dockerEngine(options: DockerEngineOptions): DockerEngine {
       containers.map(({ container }) => container),
       name,
     );
-    // Of several, the first that runs.
+    // With several, the first that runs.
     const chosen = meant.find(({ state }) => state === "running") ?? meant[0];
     const found = containers.find(({ container }) => container === chosen);
     if (found === undefined) throw notFound("Container");
@@ -98,7 +98,7 @@ export function dockerEngine(options: DockerEngineOptions): DockerEngine {
     else await stopStack(containers, stopOne);
   }
 
-  /** What another release has too goes on in that; the rest is this one's to be stopped. */
+  /** Leaves containers that another release owns too; answers the remaining ones. */
   async function leaveShared(ref: ReleaseRef): Promise<Seen | undefined> {
     const shared = (await watch.find(ref))?.containers.filter(({ owners }) => owners.length > 1) ?? [];
     for (const { id } of shared) {
@@ -240,7 +240,7 @@ export function dockerEngine(options: DockerEngineOptions): DockerEngine {
   return withDomainErrors(engine, host.name, () => watch.start());
 }
 
-/** What a compose text says of its own container, unless whoever stops it is in a hurry. */
+/** Stop grace of the compose file, unless the caller sets a shorter one. */
 const graceOf = ({ info }: SeenContainer, graceSeconds: number): number =>
   graceSeconds < STOP_GRACE_SECONDS ? graceSeconds : (stopTimeoutOf(info) ?? graceSeconds);
 
@@ -313,7 +313,7 @@ function withDomainErrors(engine: DockerEngine, server: string, begin: () => voi
       }
     };
   };
-  /** What may be repeated is, once: a kept connection that was idle may turn out to be dead. */
+  /** Repeats an idempotent call once: an idle kept connection may be dead. */
   const repeated = <Args extends unknown[], Result>(call: (...args: Args) => Promise<Result>) =>
     wrapped((...args: Args) => call(...args).catch((cause: unknown) => again(cause, () => call(...args))));
   return {

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type Docker from "dockerode";
 
-/** What an engine says of a container. */
+/** Event of a container. */
 export interface ContainerEvent {
   /** `start`, `die`, `destroy`, `rename`, `health_status`, … */
   readonly action: string;

@@ -175,7 +175,7 @@ describeDocker("a script in a container", [...IMAGES, "debian:trixie-slim"], (fi
     async (what) => {
       const { engine, spec } = await started(ENDLESS_SHELL);
       const running = engine.exec(spec, what, { timeoutSeconds: BRIEF_SECONDS, maxOutputBytes: 10 });
-      // Of two streams either may come first.
+      // Either of the two streams may come first.
       const output = expect.stringMatching(/^(?:x{10}|4711\nx{5})$/);
       expect(await running).toMatchObject({ exitCode: 124, output, isTruncated: true });
       const stop = AbortSignal.timeout(500);

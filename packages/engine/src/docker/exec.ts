@@ -94,7 +94,7 @@ export async function prepared(container: Docker.Container, options: Docker.Exec
 
 const startOf = async (container: Docker.Container) => (await container.inspect()).State.StartedAt;
 
-/** What it left in the background may keep the output open after the script has ended. */
+/** A background process may keep the output open after the script has ended. */
 async function firstEnd(
   exec: Docker.Exec,
   read: Promise<void>,
@@ -218,14 +218,14 @@ function outputOf(bytesMax: number, onLine: (line: string) => void = () => undef
   };
 
   return {
-    /** Of the script's shell; `undefined` when there is none. */
+    /** Process id of the script's shell; `undefined` without one. */
     pid,
     kept: () => {
       // Cut characters are left out.
       const text = Buffer.concat([...kept, ...(isHeaded ? [] : [head])]).toString("utf8");
       return { output: isTruncated ? text.replace(/\uFFFD$/, "") : text, isTruncated };
     },
-    /** What it wrote may still be on its way when it has ended; what it left in the background may never end. */
+    /** Waits briefly for output that is still in transit, since a background process may keep the stream open forever. */
     async settled(read: Promise<void>): Promise<void> {
       const endMs = performance.now() + LATE_MS_MAX;
       const isRead = read.then(() => true);
@@ -255,7 +255,7 @@ function outputOf(bytesMax: number, onLine: (line: string) => void = () => undef
 export const cancelled = () => new DomainError("deploy.cancelled", "The work was cancelled.");
 
 const OUTPUT_BYTES_MAX = 1 << 20;
-/** Of any system, in digits. */
+/** Digits of the longest process id of any system. */
 export const PID_LENGTH_MAX = 20;
 const BEGIN_MS = 5000;
 const KILL_MS_MAX = 5000;

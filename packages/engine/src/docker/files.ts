@@ -75,14 +75,14 @@ async function accountsOf(container: Docker.Container, files: readonly FileMount
 function accessTo({ readers }: FileMount, accounts: Accounts, user: string): Access {
   const owner = ownerOf(user, accounts);
   if (readers === undefined) return { ...owner, isPrivate: false };
-  // What begins as somebody cannot become another one.
+  // A container that does not start as root cannot change its user.
   if (!isRoot(user)) return { ...owner, isPrivate: true };
   const [reader] = readers.flatMap((name) => accounts.get(name) ?? []);
   // Nobody knows whom this image goes on as; its processes alone see the file.
   return reader === undefined ? { ...owner, isPrivate: false } : { ...reader, isPrivate: true };
 }
 
-/** Whom the container's processes run as. @param user Of the image or the options: a name or number, and a group or none. */
+/** User of the container's processes. @param user From the image or the options: name or number, optionally with a group. */
 function ownerOf(user: string, accounts: Accounts): Owner {
   const [name = "", group] = user.split(":");
   if (/^\d+$/.test(name)) return { uid: Number(name), gid: /^\d+$/.test(group ?? "") ? Number(group) : 0 };

@@ -20,7 +20,7 @@ export interface DockerForwarderOptions {
 
 const IMAGE = "nginx:alpine";
 const ROLE = "forward";
-/** Of all that a forward is made from beside itself: another one makes it anew. */
+/** Version of how forwards are made: a new one recreates them. */
 const VERSION = 2;
 const CONFIGURATION_PATH = "/etc/berth/forward.conf";
 

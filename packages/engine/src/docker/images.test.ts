@@ -61,7 +61,7 @@ describeDocker("an image", ["server:debian13", "registry:2", "busybox:stable"], 
     rmSync(folder, { recursive: true, force: true });
   });
 
-  /** Of content that no engine has seen before. */
+  /** An image with unique content. */
   async function image(sizeBytes = MEGABYTE, engine = docker.client): Promise<string> {
     const name = `${docker.name("image")}:1`;
     made.push(name);

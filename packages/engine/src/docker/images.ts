@@ -125,7 +125,7 @@ async function load({ docker, server }: Place, content: AsyncIterable<Uint8Array
     // The library ends its request when the source breaks.
     await followProgress(await docker.loadImage(source, { quiet: true }), { signal, onLine: () => undefined });
   } catch (cause) {
-    // What ended the source ended the rest.
+    // A failed source ends the transfer.
     throw engineError(server, broken ?? cause);
   } finally {
     signal.removeEventListener("abort", stop);

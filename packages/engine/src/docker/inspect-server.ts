@@ -5,7 +5,7 @@ import type { Host } from "@berth/host";
 import { z } from "zod";
 import { engineJson } from "./engine-json.ts";
 
-/** What an engine says of itself; it may leave out or add anything else. */
+/** Fields that are read of an engine's version; all others are ignored. */
 const Version = z.object({ Version: z.string(), ApiVersion: z.string() });
 const Info = z.object({
   OperatingSystem: z.string().default(""),
@@ -46,7 +46,7 @@ export async function pingServer(host: Host, options: Options): Promise<void> {
   await engineJson(host, "/_ping", options);
 }
 
-/** Of the disk that holds the engine's data. */
+/** Usage of the disk that holds the engine's data. */
 export async function serverDisk(host: Host, options: Options): Promise<DiskSpace | undefined> {
   const { DockerRootDir } = Info.parse(await engineJson(host, "/info", options));
   return await diskOf(host, DockerRootDir, options.signal);
@@ -57,7 +57,7 @@ async function diskOf(host: Host, folder: string, signal: AbortSignal): Promise<
   return exitCode === 0 ? diskOfText(output) : undefined;
 }
 
-/** What `df -P -k` prints of one folder: kilobytes in all, used, and free for who is not root. */
+/** Output of `df -P -k` for one folder: kilobytes in total, used, and free for users other than root. */
 export function diskOfText(output: string): DiskSpace | undefined {
   const numbers = /\s(\d+)\s+\d+\s+(\d+)\s+\d+%\s/.exec(output.split("\n").slice(1).join("\n"));
   if (numbers === null) return undefined;

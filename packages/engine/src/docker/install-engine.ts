@@ -1,7 +1,7 @@
 import { DomainError } from "@berth/core";
 import type { Argv, Host } from "@berth/host";
 
-/** What `/etc/os-release` and the login say of a machine. */
+/** System and user of a machine, from `/etc/os-release` and the login. */
 export interface InstallTarget {
   /** `ID` and `ID_LIKE`. */
   readonly families: readonly string[];

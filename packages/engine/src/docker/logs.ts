@@ -58,7 +58,7 @@ async function firstPass(source: LogSource, { after, lines, signal }: LogQuery):
   // Frames of one moment must not be cut apart, and long lines are several frames.
   const tail = [...(await collect(linesOf(source, { tail: lines + TAIL_MARGIN, signal })))];
   const last = tail.slice(Math.max(tail.length - lines, 0));
-  // What was there already is not told later when none of it was asked for.
+  // With zero lines requested, existing output is skipped.
   return { cursor: tail.at(-1)?.cursor ?? LOG_START, lines: lines === 0 ? [] : last };
 }
 

@@ -13,7 +13,7 @@ export function ensureNetwork(docker: Docker, name: string, instance: string, mo
   return next;
 }
 
-/** What a network is made with, beyond what all have. */
+/** Options of a network beyond the common ones. */
 export type NetworkMore = Partial<Omit<NetworkCreateOptions, "Name">>;
 
 async function ensureAlone(docker: Docker, name: string, instance: string, more: NetworkMore): Promise<void> {
@@ -52,13 +52,13 @@ async function makeNetwork(docker: Docker, name: string, instance: string, more:
   }
 }
 
-/** Those that carry all of these labels. What is in use stays. */
+/** Removes networks with all of these labels. Networks in use stay. */
 export async function removeNetworks(docker: Docker, labels: Labels): Promise<void> {
   const found = await docker.listNetworks({ filters: { ...labelFilter(labels) } });
   for (const { Id } of found) await removeNetwork(docker, Id);
 }
 
-/** What is in use stays. */
+/** Removes a network unless it is in use. */
 export async function removeNetwork(docker: Docker, id: string): Promise<void> {
   try {
     await docker.getNetwork(id).remove();

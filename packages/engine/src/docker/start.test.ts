@@ -89,7 +89,7 @@ describeDocker("a container of a release", IMAGES, (fixture) => {
       code: "deploy.start_failed",
       message: expect.stringContaining(`port ${serverPort} of the server is taken`),
     });
-    // What could not be started leaves nothing.
+    // A failed start leaves nothing behind.
     expect(await world.containersOf(second)).toEqual([]);
     await engine.remove(mapped, { graceSeconds: 1 });
   });

@@ -16,7 +16,7 @@ export interface StartPlace {
   readonly host: Host;
   readonly docker: Docker;
   readonly instance: string;
-  /** Of releases that name none. */
+  /** Network of releases that name none. */
   readonly network: string;
   /** The container that the release has already. */
   readonly seen: Seen | undefined;
@@ -43,7 +43,7 @@ export async function startRelease(place: StartPlace, spec: ReleaseSpec, { signa
       return seen.id;
     }
   }
-  // What runs is never replaced by a mere start: its environment is of the deployment that made it.
+  // A start never replaces a running container, whose environment belongs to its deployment.
   if (seen !== undefined && UP.has(seen.state.state)) return seen.id;
   requireWanted(signal);
   await ensureNetwork(docker, network, instance);

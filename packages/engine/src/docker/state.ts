@@ -15,7 +15,7 @@ const STATES: ReadonlySet<string> = new Set<ContainerState>([
 
 const isState = (text: string): text is ContainerState => STATES.has(text);
 
-/** What is seen of a container. @param lastExitCode Of the run before the one that goes on: the engine forgets it. */
+/** State of a container. @param lastExitCode Exit code of the previous run, which the engine forgets. */
 export function stateOf(ref: ReleaseRef, info: ContainerInspectInfo, lastExitCode: number | undefined): ReleaseState {
   const status = info.State.Status;
   const state = isState(status) ? status : "dead";
@@ -78,7 +78,7 @@ export const inOrder = <T extends { readonly part: Part }>(parts: readonly T[]):
       (a?.order ?? 0) - (b?.order ?? 0) || (a?.container.number ?? 0) - (b?.container.number ?? 0),
   );
 
-/** What is seen of a release by all of its containers; `undefined` when there is none. */
+/** State of a release from all of its containers; `undefined` without any. */
 export function releaseOf(parts: readonly Part[]): ReleaseState | undefined {
   const [first] = parts;
   if (first === undefined || first.member === undefined) return first?.state;

@@ -17,7 +17,7 @@ export async function usageOf(docker: Docker, containerId: string): Promise<Rele
   }
 }
 
-/** Of several containers; `undefined` when none of them runs. */
+/** Summed usage of several containers; `undefined` when none runs. */
 export function sumOf(all: readonly (ReleaseUsage | undefined)[]): ReleaseUsage | undefined {
   const usages = all.filter((usage) => usage !== undefined);
   if (usages.length < 2) return usages[0];

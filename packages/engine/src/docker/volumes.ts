@@ -46,7 +46,7 @@ export async function ensureVolumes(
   }
 }
 
-/** What a compose text calls a volume becomes part of its name, and of the path that the engine is asked at. */
+/** The name in the compose file becomes part of the volume's name and of a request path. */
 function requireName(uuid: string, name: string): void {
   if (VOLUME_NAME.test(volumeName(uuid))) return;
   throw startFailed(`${name} is not a volume name: it may contain letters, digits, "_", "." and "-" only.`);

@@ -19,7 +19,7 @@ export interface ReleaseWatch {
   /** Looks now. `undefined`: no such release. */
   find(ref: ReleaseRef): Promise<Seen | undefined>;
   list(): Promise<readonly ReleaseState[]>;
-  /** What is known without asking; `undefined` while events may be missed. */
+  /** State known from events; `undefined` while events may be missed. */
   lastSeen(): readonly ReleaseState[] | undefined;
   onChange(listener: (state: ReleaseState) => void): () => void;
   /** Resolves with the next change of this release, on `signal`, or after a second. */
@@ -165,7 +165,7 @@ export function watchReleases({ docker, instance, resyncSeconds, warn }: Release
     const before = known.get(id);
     for (const part of before?.parts ?? []) {
       const { state } = part;
-      // Whoever looked for it may have found already that it is gone.
+      // A concurrent lookup may already have removed it.
       const wholeBefore = wholeOf(state) ?? releaseOf([part]);
       forgetId(state, id);
       if (wholeBefore !== undefined) emit(wholeOf(state) ?? { ...wholeBefore, state: "removing", upstream: null });
@@ -205,7 +205,7 @@ export function watchReleases({ docker, instance, resyncSeconds, warn }: Release
     });
   }
 
-  /** Of a release of several containers, others may have come: those are looked up. */
+  /** Looks up containers that were added to a release of several. */
   async function idsNow(ref: ReleaseRef): Promise<readonly string[]> {
     const ids = [...(idsOf.get(ref.deploymentUuid) ?? [])];
     const isAlone = ids.length === 1 && ids.every((id) => known.get(id)?.parts[0]?.member === undefined);
@@ -230,7 +230,7 @@ export function watchReleases({ docker, instance, resyncSeconds, warn }: Release
       forgetId(ref, id);
       return [];
     });
-    // What was known of it is not so any more.
+    // The cached ids are outdated.
     if (found.length === 0) return ids.length === 0 ? undefined : findAnew(ref, ids);
     for (const { id, own } of found) remember(own, id);
     if (found.some(({ own }) => own.resourceUuid !== ref.resourceUuid)) return undefined;

@@ -22,7 +22,7 @@ export interface ProcessEngineOptions {
   /** For Node and npm. Default: `runtime` beside `dataFolder`. */
   readonly runtimeFolder?: string;
   readonly builder: ProcessBuilder;
-  /** What `builder` understands. */
+  /** Build packs that `builder` supports. */
   readonly buildPacks?: readonly string[];
   readonly settings?: Partial<ProcessSettings>;
   /** Told of what fails in the background, where nobody waits for it. */

@@ -2,7 +2,7 @@ import type { ReleaseRef, ReleaseSpec } from "@berth/core/deploy";
 import { mountedAt, type ResourcePaths } from "./paths.ts";
 import type { Runtime } from "./runtime.ts";
 
-/** What a shell finds on any Linux. */
+/** PATH of any Linux. */
 export const SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
 export const pathOf = (runtime: Runtime, systemPath: string = SYSTEM_PATH): string => `${runtime.bin}:${systemPath}`;

@@ -73,7 +73,7 @@ function lineCutter(start: number, isInLine: boolean) {
   return {
     *lines(from: number, bytes: Buffer): Generator<LogLine> {
       if (from !== position + open.length) {
-        // What stood between was rotated away before it was read.
+        // Lines in between were rotated away before they were read.
         isTorn = true;
         position = from;
         open = Buffer.alloc(0);

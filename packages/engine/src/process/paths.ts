@@ -10,7 +10,7 @@ export interface ResourcePaths {
   readonly releases: string;
   readonly run: string;
   readonly storages: string;
-  /** Of files that are mounted into releases. */
+  /** Folder of files that are mounted into releases. */
   readonly files: string;
   readonly cache: string;
   readonly home: string;

@@ -4,7 +4,7 @@ import type { ProcessIdentity } from "@berth/host";
 import { readJson, writeJson } from "@berth/host";
 import type { RunPaths } from "./paths.ts";
 
-/** What of a release survives the control plane. */
+/** State of a release that survives the control plane. */
 export interface ReleaseRecord {
   readonly desired: DesiredState;
   readonly port: number | null;

@@ -62,7 +62,7 @@ const isSource = import.meta.url.endsWith(".ts");
 const STATIC_SERVER = new URL(isSource ? "./static-server.ts" : "./static-server.js", import.meta.url);
 
 interface PackageParts {
-  /** What of the package is needed: files or folders. */
+  /** Needed files and folders of the package. */
   readonly needs: readonly string[];
   /** Command to the file of the package that it runs. */
   readonly commands: Readonly<Record<string, string>>;

@@ -5,7 +5,7 @@ import { LOG_LIMITS, type LogLimits } from "./log-file.ts";
 import { PORT_RANGE, type PortPool, type PortRange } from "./ports.ts";
 import type { Runtime } from "./runtime.ts";
 
-/** What an operator or a test may set. */
+/** Settings of the process engine. */
 export interface ProcessSettings {
   /** When we are root, the user and group id of a resource is this plus its number. */
   readonly uidBase: number;
@@ -38,7 +38,7 @@ export const PROCESS_SETTINGS: ProcessSettings = {
   buildProcessesMax: 2048,
 };
 
-/** What all releases of an engine share. */
+/** Context that all releases of an engine share. */
 export interface ReleaseHost {
   readonly dataFolder: string;
   readonly settings: ProcessSettings;
@@ -54,7 +54,7 @@ export interface ReleaseHost {
 /** Whether a user id is one that `userOf` gives, so that nobody but an application uses it. */
 export const isOwnUid = (settings: ProcessSettings, uid: number): boolean => isRoot() && uid > settings.uidBase;
 
-/** Whom a resource's processes run as; `undefined` when we are not root and they run as we do. */
+/** User of a resource's processes; `undefined` when we are not root and they run as we do. */
 export function userOf(settings: ProcessSettings, resourceNumber: number): HostUser | undefined {
   if (!isRoot()) return undefined;
   if (!Number.isSafeInteger(resourceNumber) || resourceNumber < 1)

@@ -14,7 +14,7 @@ import {
 
 export const WAIT = { timeout: 15_000, interval: 10 };
 
-/** What each test of the process engine has: a folder and an engine of its own, gone with all it started afterwards. */
+/** Folder and engine of one test, removed afterwards with everything they started. */
 export interface ProcessSuite {
   readonly world: ProcessWorld;
   readonly runtimeFolder: string;

@@ -172,7 +172,7 @@ export function superviseRelease(
         spec = next;
         crashes = 0;
         try {
-          // Of a takeover that failed: it must not run twice.
+          // A failed takeover may have left it running; it must not run twice.
           if (record.process !== null) await end(LEFTOVER_GRACE_SECONDS);
           await prepare();
           await save({ desired: "running", restartCount: 0 });
@@ -223,7 +223,7 @@ export function superviseRelease(
   };
 }
 
-/** What takes no requests has no upstream. */
+/** A release without requests has no upstream. */
 const isExposed = ({ ports, artifact }: ReleaseSpec): boolean =>
   ports.length > 0 || (artifact.type === "folder" && artifact.run.type === "static");
 

@@ -25,7 +25,7 @@ export interface BuildTarget {
   readonly more?: MoreOfBuild | undefined;
 }
 
-/** What a compose text says of a build beyond that, as the compose specification calls it. */
+/** Further build options of a compose file, named as in the compose specification. */
 export interface MoreOfBuild {
   /** Folders, or addresses of what lies elsewhere, by their name. */
   readonly contexts?: Readonly<Record<string, string>> | undefined;
@@ -81,7 +81,7 @@ export function buildDemand(target: BuildTarget, hostGateway: string | undefined
   };
 }
 
-/** What is fetched by the engine itself. */
+/** Whether the engine itself would fetch the context. */
 export const isElsewhere = (context: string): boolean => /^((https?|git|ssh|docker-image):\/\/|git@)/.test(context);
 
 /** Whether a build asks for the address that containers reach their engine by. */

@@ -9,7 +9,7 @@ import { listNames } from "../../builder/listing.ts";
 /** A Dockerfile as it is built from, whoever wrote it. */
 export interface DockerfileSource {
   readonly text: string;
-  /** Of the file of this Dockerfile alone, `<name>.dockerignore`; the context's own counts where there is none. */
+  /** Content of `<name>.dockerignore`; without it the context's `.dockerignore` counts. */
   readonly ignore: string | undefined;
 }
 

@@ -198,7 +198,7 @@ describe.skipIf(!hasEngine)("an image from a Dockerfile", { timeout: 20_000 }, (
   });
 });
 
-/** Of every process of the machine, as it was started. */
+/** Command lines of all processes of the machine. */
 function commandLines(): string[] {
   return readdirSync("/proc")
     .filter((name) => /^\d+$/.test(name))

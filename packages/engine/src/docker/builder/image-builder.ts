@@ -34,7 +34,7 @@ export interface ImageBuilderOptions extends LoginSources {
   readonly host: Host;
   /** Where the engine listens on the server. Default: its usual place. */
   readonly socketPath?: string | undefined;
-  /** Of this control plane: stands in the labels of all that it makes. */
+  /** Identifier of this control plane, used in the labels of everything it creates. */
   readonly instanceId: string;
   /** A folder of Berth's own machine for what a build needs while it lasts. Nobody else may read it. */
   readonly folder: string;

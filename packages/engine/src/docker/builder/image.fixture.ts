@@ -25,7 +25,7 @@ export interface ImageSuite {
   withPath(path: string): ImageBuilder;
   readonly folder: string;
   readonly resourceUuid: string;
-  /** What the builds have told, all in one. */
+  /** Output of all builds. */
   readonly lines: string[];
   request(files: Files, config?: Partial<BuildConfig>, more?: Partial<BuildRequest>): BuildRequest;
   build(
@@ -34,9 +34,9 @@ export interface ImageSuite {
     more?: Partial<BuildRequest>,
     signal?: AbortSignal,
   ): Promise<ImageArtifact>;
-  /** What the image's command, or another one, writes. */
+  /** Output of the image's command or of another one. */
   output(image: string, command?: readonly string[]): Promise<string>;
-  /** What the image answers on a port: the status, and the body of a success. */
+  /** Answers of the image on a port: status, and body on success. */
   served(image: string, port: number, paths: readonly string[]): Promise<string[]>;
   close(): Promise<void>;
 }

@@ -6,7 +6,7 @@ import type { BuildPlan, BuildStep, PlannedRun, SourceFacts } from "../../builde
 import type { KnownSteps } from "./progress.ts";
 import { builtSiteInstructions } from "./static-site.ts";
 
-/** What a Dockerfile is made from, beside the plan. */
+/** Input of a generated Dockerfile, besides the plan. */
 export interface PlannedImage {
   readonly plan: BuildPlan;
   readonly facts: SourceFacts;
@@ -119,7 +119,7 @@ function publishInstruction(run: Extract<PlannedRun, { type: "static" }>, way: s
   return `RUN ${JSON.stringify(["/bin/sh", "-c", script, way === "" ? "/app" : `/app/${way}`, ...folders])}`;
 }
 
-// What is published lies within the application's own folder, wherever links lead.
+// The published folder must be inside the application's folder, also after following links.
 const PUBLISH = 'real="$(realpath "$1")" && case "$real/" in /app/*) cp -R "$real" /berth-site && exit 0;; esac';
 const PUBLISH_NAMED =
   `cd "$0" && [ -d "./$1" ] && set -- "./$1" && ${PUBLISH}; ` +

@@ -2,7 +2,7 @@ import { type LineSplitter, splitLines } from "@berth/host";
 import type { BuildStep } from "../../builder/plan.ts";
 import type { Status } from "../buildkit/messages.ts";
 
-/** What a build told until its end. */
+/** Output of a build. */
 export interface BuildTrace {
   write(status: Status): void;
   /** Hands on what stands without a line end. */

@@ -20,7 +20,7 @@ export interface TestRegistry {
 }
 
 const PASSWORD = "s3cret-canary";
-// Of the password above, made with the lowest cost that is quick.
+// Hash of the password above, with the lowest cost.
 const HTPASSWD = "bob:$2a$05$ezeQvZ1yM97e.LP3Ibb8k.y6/lp.VSK.H9jCZEoM8sTp5PnJ2z/N6\n";
 
 /** A registry that asks for a login, on loopback. */
@@ -71,7 +71,7 @@ export async function testRegistry(docker: Docker): Promise<TestRegistry> {
   };
 }
 
-/** What the engine has pulled from it keeps the name of a registry that is gone. */
+/** Removes images that carry the name of this registry. */
 async function forget(docker: Docker, address: string): Promise<void> {
   for (const { RepoTags, RepoDigests } of await docker.listImages({ filters: { reference: [`${address}/*/*`] } })) {
     const names = [...(RepoTags ?? []), ...(RepoDigests ?? [])].filter((name) => name.startsWith(`${address}/`));

@@ -16,14 +16,14 @@ import type { KnownSteps } from "./progress.ts";
 import { NGINX_SECRET, nginxConfiguration, siteDockerfile } from "./static-site.ts";
 import { type BuildTool, findTool, isForTool, runTool, toolOf } from "./tool.ts";
 
-/** What is built, without what is the same for every build. */
+/** Input of one build. */
 export interface PreparedSource
   extends Pick<BuildTarget, "context" | "dockerfile" | "target" | "args" | "secrets" | "secretFiles"> {
   readonly steps?: KnownSteps;
 }
 
 export interface PreparePlace {
-  /** Of this build alone. */
+  /** Folder of this build alone. */
   readonly jobFolder: string;
   readonly path: string;
   /** Holds the key of the hashes by which changed secrets are noticed. */
@@ -110,7 +110,7 @@ async function planned(
   tool: BuildTool | undefined,
 ): Promise<PreparedSource> {
   const { config, env } = request;
-  // What the machine of the control plane has installed says nothing about the image.
+  // Programs that are installed on the control plane's machine do not exist in the image.
   const facts = { ...(await readFacts(root, folder, place.path)), hasPython: true };
   const plan = planOf(facts, config, tool);
   io.onLine(`Detected ${plan.detected}`, "stdout");

@@ -1,6 +1,6 @@
 import { type BuildConfig, portsOf } from "@berth/core/deploy";
 
-/** What nginx serves a static application with: the user's own text, or ours. */
+/** nginx configuration of a static application: the user's, or the default. */
 export function nginxConfiguration(config: BuildConfig, isSpa: boolean): string {
   const own = config.custom_nginx_configuration;
   if (own !== null && own.trim() !== "") return own;

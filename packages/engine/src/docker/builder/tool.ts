@@ -10,12 +10,12 @@ import { shown } from "../../builder/step-failure.ts";
 /** A program that turns a source into something BuildKit builds, where it is installed on Berth's machine. */
 export interface BuildTool {
   readonly name: "nixpacks" | "railpack";
-  /** What a person runs to have it. */
+  /** Command that installs it. */
   readonly install: string;
   argv(place: ToolPlace): Argv;
   /** Beside the application's own variables. */
   env(config: BuildConfig): Readonly<Record<string, string>>;
-  /** What is built, once the program has written it. */
+  /** The build that the program has written. */
   made(place: Pick<ToolPlace, "source" | "out">): { readonly context: string; readonly dockerfile: string };
   /** Beside the application's own variables. */
   args(ids: { readonly secretsHash: string; readonly cacheId: string }): Readonly<Record<string, string>>;
@@ -81,7 +81,7 @@ export async function findTool(config: BuildConfig, path: string): Promise<Build
   return tool !== undefined && (await isProgram(tool.name, path)) ? tool : undefined;
 }
 
-/** What a build pack is named after. */
+/** The program of a build pack. */
 export const toolOf = ({ build_pack }: BuildConfig): BuildTool | undefined =>
   build_pack === "nixpacks" || build_pack === "railpack" ? BUILD_TOOLS[build_pack] : undefined;
 

@@ -61,7 +61,7 @@ export async function* call<Request, Response>(
     stream.end(framed(request.encode(message)));
     for await (const bytes of messagesOf(stream)) yield response.decode(bytes);
   } catch (cause) {
-    // What the other side said of it is more than that the stream ended.
+    // The status of the other side says more than the end of the stream.
     if (ending["grpc-status"] === undefined) throw brokenOff(cause);
   } finally {
     signal.removeEventListener("abort", onAbort);
@@ -166,7 +166,7 @@ function framed(message: Uint8Array): Buffer {
 
 async function* messagesOf(stream: Http2Stream): AsyncGenerator<Buffer, void> {
   let held: Buffer = Buffer.alloc(0);
-  // Whoever has read enough may still have something to write.
+  // A reader that stops early may still write.
   for await (const chunk of stream.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
     held = held.length === 0 ? chunk : Buffer.concat([held, chunk]);
     for (;;) {

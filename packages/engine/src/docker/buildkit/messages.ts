@@ -54,7 +54,7 @@ const Status = z.object({
   ),
   logs: z.array(z.object({ vertex: z.string(), stream: z.number(), msg: Bytes })),
 });
-/** What has changed in the steps of a build, and what they wrote. */
+/** Changed steps of a build, and their output. */
 export type Status = z.infer<typeof Status>;
 export const StatusResponse = codecOf("StatusResponse", Status);
 

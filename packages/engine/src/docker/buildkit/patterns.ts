@@ -13,7 +13,7 @@ export interface Patterns {
 
 export interface PatternMatch {
   readonly isMatch: boolean;
-  /** Of each pattern. */
+  /** Result of each pattern. */
   readonly each: readonly boolean[];
 }
 
@@ -25,7 +25,7 @@ export function patternsOf(texts: readonly string[]): Patterns {
       let isMatch = false;
       const each = patterns.map(({ isException, expression }, index) => {
         let matches = parent?.each[index] ?? false;
-        // What would change nothing is not asked.
+        // A pattern that cannot change the result is not evaluated.
         if (!matches && isException === isMatch) matches = expression.test(path);
         if (matches) isMatch = !isException;
         return matches;
@@ -40,7 +40,7 @@ export function patternsOf(texts: readonly string[]): Patterns {
 interface Pattern {
   readonly isException: boolean;
   readonly expression: RegExp;
-  /** What every match begins with, as far as that is whole names. */
+  /** Leading path segments that every match shares. */
   readonly prefix: readonly string[];
 }
 

@@ -14,7 +14,7 @@ import {
 } from "./messages.ts";
 import { type EnginePlace, upgraded } from "./upgrade.ts";
 
-/** What an engine may ask for while it builds. It never has more of it than it asks for. */
+/** Files and secrets that an engine may request during a build. It gets only what it requests. */
 export interface SessionOffer {
   readonly folders: Readonly<Record<string, SharedFolder>>;
   /** Build secrets by their id. */
@@ -42,7 +42,7 @@ export async function openSession(
     {
       "X-Docker-Expose-Session-Uuid": id,
       "X-Docker-Expose-Session-Name": "berth",
-      // What an engine kept of one source is never taken for another one's: files of two commits may look the same.
+      // The key separates cached files by source: files of two commits may look the same.
       "X-Docker-Expose-Session-Sharedkey": id,
       "X-Docker-Expose-Session-Grpc-Method": [...handlers.keys()],
     },

@@ -14,7 +14,7 @@ import {
 import { openSession, type SessionOffer } from "./session.ts";
 import { type EnginePlace, upgraded } from "./upgrade.ts";
 
-/** What BuildKit is to make. */
+/** Input of a BuildKit solve. */
 export interface Solve {
   readonly frontend: string;
   readonly attributes: Readonly<Record<string, string>>;
@@ -66,7 +66,7 @@ export async function solve(
   }
 }
 
-/** What the engine's own containers reach it by; `undefined` when it does not say. */
+/** Address by which the engine's containers reach their host; `undefined` when unknown. */
 export async function hostGateway(place: EnginePlace, signal: AbortSignal): Promise<string | undefined> {
   const control = await openControl(place, signal);
   try {
@@ -111,7 +111,7 @@ async function watch(
   try {
     for await (const status of call(control, STATUS, { Ref }, signal)) onStatus(status);
   } catch {
-    // What becomes of the build is told by the build's own call.
+    // The call of the build itself reports its outcome.
   }
 }
 

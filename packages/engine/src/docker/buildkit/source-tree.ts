@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { Stat } from "./messages.ts";
 import { type PatternMatch, type Patterns, patternsOf } from "./patterns.ts";
 
-/** What an engine wants of a folder. */
+/** Files of a folder that an engine requests. */
 export interface Selection {
   readonly include: readonly string[];
   readonly exclude: readonly string[];

@@ -127,7 +127,7 @@ describeDocker("a compose file in a repository", ["busybox:stable"], (fixture) =
     ["services: { web: { privileged: !override true } }", "services.web.privileged"],
     ["services: { web: { volumes: ['/:/host'] } }", "services.web.volumes: /"],
     ["x-a: &a { pid: host }\nservices: { web: { <<: *a } }", "services.web.pid"],
-    // What makes a folder of the server of it lies in a file of variables.
+    // The host folder comes from an env file.
     ["services: { web: { volumes: ['$OWN'] } }", "services.web.volumes: $OWN"],
     ["services: { web: { volumes: ['/a$OWN'] } }", "services.web.volumes: /a$OWN"],
   ])("asks for no power over Berth's own machine, by none of its files: %s", async (later, power) => {

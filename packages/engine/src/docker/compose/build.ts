@@ -26,7 +26,7 @@ export interface StackBuildPlace extends Omit<BuildPlace, "steps"> {
   readonly docker: Docker;
   /** A folder of Berth's own machine that nobody else reads, for this build alone. */
   readonly jobFolder: string;
-  /** Of every image that is built. */
+  /** Labels of every built image. */
   readonly labels: Labels;
 }
 
@@ -49,7 +49,7 @@ export async function buildStack(place: StackBuildPlace, written: BuildRequest, 
   const images: Record<string, StackImage> = {};
   const pulled = new Map<string, StackImage>();
   for (const name of buildOrder(compose)) {
-    // What is on the server already is not waited for, and so would not notice.
+    // An image that is already present needs no waiting, so a cancel is checked here.
     if (io.signal.aborted) throw new DomainError("deploy.cancelled", "The build was cancelled.");
     // Only those that are started are built or fetched.
     if (!isActive(compose.document.services[name] ?? {}, request.env)) continue;

@@ -19,9 +19,9 @@ import { SOURCE_IMAGE } from "./source-image.ts";
 import { projectName, type StackSpec, scopeOf, stackContainerName } from "./spec.ts";
 import { pairsOf, recordOf, userLabels } from "./values.ts";
 
-/** What is told to the compose tool, and what has to be there before. */
+/** Document for the compose tool, and the objects that must exist before. */
 export interface StackPlan {
-  /** What the text says, without references. */
+  /** The compose file with references filled in. */
   readonly source: ComposeDocument;
   /** With nothing in it that the tool would have to look up. */
   readonly document: StackDocument;
@@ -48,7 +48,7 @@ export interface StackDocument {
 }
 
 export interface ContainerFiles {
-  /** Of the text and its source. */
+  /** Files of the compose file and its source. */
   readonly entries: readonly FileEntry[];
   /** Storages. */
   readonly mounts: readonly FileMount[];
@@ -177,7 +177,7 @@ function planContainer(planned: Planned, compose: Compose, instance: string) {
       ...(image === undefined ? {} : { image }),
       ...deployOf(service),
       ...(isIdle ? { profiles } : {}),
-      // Of several, the tool names each by its number.
+      // With several replicas the tool numbers the containers.
       ...(replicas === 1 ? { container_name: stackContainerName(container.name, spec) } : { scale: replicas }),
       pull_policy: "never",
       ...restartOf(service),
@@ -308,7 +308,7 @@ function numberOf(value: unknown, radix: number): number | undefined {
   return typeof number === "number" && Number.isInteger(number) && number >= 0 ? number : undefined;
 }
 
-/** What the text says of it beyond its name. */
+/** Its definition in the compose file, without its name. */
 function definitionOf(
   { uuid }: VolumeMount,
   { resourceUuid, stack }: StackSpec,
@@ -332,7 +332,7 @@ function dedupe(mounts: readonly VolumeMount[]): readonly VolumeMount[] {
   const byUuid = new Map<string, VolumeMount>();
   for (const mount of mounts) {
     const known = byUuid.get(mount.uuid);
-    // Whoever knows that it held data says so for all.
+    // One mount that recorded data counts for all of the same volume.
     byUuid.set(mount.uuid, known?.isRecorded === true ? known : mount);
   }
   return [...byUuid.values()];

@@ -3,7 +3,7 @@
  */
 export async function* filesOnly(archive: AsyncIterable<Uint8Array | string>): AsyncGenerator<Uint8Array> {
   let rest = Buffer.alloc(0);
-  /** What says more about the entry that follows it. */
+  /** Extended headers of the next entry. */
   let held: Buffer[] = [];
   let left = 0;
   let goes: "on" | "held" | "nowhere" = "on";

@@ -23,7 +23,7 @@ export function fingerprint(
   const { container_name: _n, image: name, environment, labels, ...rest } = service;
   const { BERTH_DEPLOYMENT_UUID: _d, SOURCE_COMMIT: commit, ...env } = recordOf(environment);
   const { "berth.deployment": _l, ...own } = recordOf(labels);
-  // What is pulled is no other one because of a commit of the source.
+  // A pulled image does not depend on the commit of the source.
   const source = image.isBuilt ? commit : undefined;
   const text = JSON.stringify([sorted({ ...rest, env, own, source, image: image.id ?? name }), more]);
   return createHash("sha256").update(text).digest("hex");
@@ -37,7 +37,7 @@ export function sorted(value: unknown): unknown {
   return Object.fromEntries(entries.map(([key, item]) => [key, sorted(item)]));
 }
 
-/** What becomes of the containers of the release before. */
+/** Which containers of the previous release are kept. */
 export interface Succession {
   /** They go on, in the new release too. */
   readonly kept: readonly SeenContainer[];

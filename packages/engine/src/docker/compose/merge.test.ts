@@ -135,7 +135,7 @@ describeDocker("several compose files", [], () => {
   });
 });
 
-/** What the tool reads. It needs no engine. */
+/** The file as the compose tool reads it. No engine is needed. */
 async function config(folder: string, files: readonly string[]): Promise<unknown> {
   const argv = [
     "compose",

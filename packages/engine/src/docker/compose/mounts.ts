@@ -6,10 +6,10 @@ import { recordOf } from "./values.ts";
 
 type Volume = NonNullable<ComposeDocument["services"][string]["volumes"]>[number];
 
-/** What one container mounts, as the compose tool is told. */
+/** Mounts of one container, for the compose tool. */
 export interface ContainerMounts {
   readonly volumes: readonly unknown[];
-  /** Those that Berth makes and checks before. */
+  /** Volumes that Berth creates and checks before the start. */
   readonly owned: readonly Extract<StorageMount, { type: "volume" }>[];
   readonly files: readonly Extract<StorageMount, { type: "file" }>[];
   /** Volumes of the server that the text mounts by their own name. */
@@ -110,7 +110,7 @@ function mountEntry(
   return [{ type: "volume", source, target, ...isReadOnly, ...(options.volume ? { volume: options.volume } : {}) }];
 }
 
-/** What the long form of a mount says beyond its ends. */
+/** Options of a mount's long form. */
 const optionsAt = (text: readonly Volume[], path: string): Readonly<Record<string, unknown>> =>
   recordOf(text.find((volume) => typeof volume === "object" && plainPath(volume.target) === plainPath(path)));
 

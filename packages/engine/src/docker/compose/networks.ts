@@ -32,7 +32,7 @@ export interface WantedNetwork {
 interface StackNetworks {
   readonly document: Readonly<Record<string, { readonly name: string; readonly external: true }>>;
   readonly wanted: readonly WantedNetwork[];
-  /** What a service is told of them. */
+  /** Network section of a service. */
   of(service: ComposeService, own: StackContainer | undefined): object;
   /** Fingerprints of those that a service joins and that the text says something of. */
   marksOf(service: ComposeService): readonly string[];
@@ -78,7 +78,7 @@ export function stackNetworks(spec: StackSpec, document: ComposeDocument): Stack
   };
 }
 
-/** What the compose tool would make by itself, and nobody would take away: the default network, where one asks for it. */
+/** Defines the default network where it is used, since the compose tool would create it without labels. */
 function impliedNetworks({ services }: ComposeDocument): NonNullable<ComposeDocument["networks"]> {
   const isAsked = Object.values(services).some(({ networks }) =>
     Array.isArray(networks) ? networks.includes("default") : "default" in recordOf(networks),
@@ -98,7 +98,7 @@ function joinedBy(service: ComposeService, container: StackContainer | undefined
   );
 }
 
-/** Of all that a network is made with but its name. */
+/** Hash of a network's definition without its name. */
 export function networkMark({ name: _n, key: _k, ...definition }: WantedNetwork): string {
   return createHash("sha256")
     .update(JSON.stringify(sorted(definition)))
@@ -126,7 +126,7 @@ export async function renamedNetworks(
     const there = await docker.listNetworks({ filters: { name: [network.name] } });
     const [found, foundOther] = [network.name, other].map((name) => there.find(({ Name }) => Name === name));
     const foundMark = labelOf(found?.Labels, LABELS.spec);
-    // What is in the newer one stays in it, also when the older one is gone.
+    // Containers in the newer network stay there, also when the older one is gone.
     const isChanged = foundOther === undefined && foundMark !== undefined && foundMark !== mark;
     if (foundOther !== undefined || isChanged) names.set(network.name, other);
     if (isChanged) lines.push(`Makes the network ${network.key} anew, since what the file says of it has changed`);

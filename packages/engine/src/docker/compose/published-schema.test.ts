@@ -67,13 +67,13 @@ function problemsOf(value: unknown): readonly string[] {
   return "problems" in read ? read.problems : [];
 }
 
-/** Of the types of values, not of what Berth asks of names and paths beside them. */
+/** Whether a problem concerns the type of a value, not Berth's own rules for names and paths. */
 const isOfShape = (problem: string) => /: Invalid input/.test(problem);
 
 /** The schema does not ask for it, and the tool does. */
 const isOfTarget = (problem: string) => /\.(ports|volumes)\.\d+(\.target)?: /.test(problem);
 
-/** What the tool or its older versions read, and files of this API family say, though the schema does not know it. */
+/** Forms that the tool accepts and files of this API family use, although the schema lacks them. */
 const LENIENT = {
   "a restart that YAML read as a boolean": { image: "a", restart: false },
   "numbers in a list of variables": { image: "a", environment: [1] },

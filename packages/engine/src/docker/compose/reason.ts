@@ -1,4 +1,4 @@
-/** What the compose tool says of a failure, in a sentence: its last words that are no progress. */
+/** The compose tool's reason of a failure: its last output that is not progress. */
 export function composeReason(words: readonly string[]): string {
   const said = words.map(plain).filter((line) => line !== "" && !PROGRESS.test(line));
   const last = said.findLast((line) => FAILURE.test(line)) ?? said.at(-1) ?? "the compose tool gave no reason";
@@ -10,7 +10,7 @@ export function composeReason(words: readonly string[]): string {
   return /[.!?]$/.test(reason) ? reason : `${reason}.`;
 }
 
-/** Of the tool to the engine: nothing is wrong with the containers. */
+/** Whether the tool lost its connection to the engine, so that the containers are not at fault. */
 export const isLostConnection = (reason: string): boolean =>
   /(?:^|: )(?:error during connect: |Cannot connect to the Docker daemon )/.test(reason);
 

@@ -10,7 +10,7 @@ import { removeContainer } from "../start.ts";
 import type { StackBuildPlace } from "./build.ts";
 import { filesOnly } from "./files-only.ts";
 
-// What a compose text mounts of its source is put into the containers when they start. A little of it is written down;
+// Mounted files of the source are put into the containers at the start. A few are stored with the artifact;
 // more goes to the server once, as an image that holds nothing else, and is copied out of that.
 
 /** No name of a container begins like this. */

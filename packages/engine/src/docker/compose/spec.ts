@@ -6,7 +6,7 @@ export interface StackSpec extends ReleaseSpec {
   readonly stack: StackOptions;
 }
 
-/** What its networks are named by. */
+/** The part of its networks' names that identifies it. */
 export const scopeOf = ({ resourceUuid, stack }: StackSpec): string => stack.scope ?? resourceUuid;
 
 /** Names the containers of one deployment for the compose tool. */

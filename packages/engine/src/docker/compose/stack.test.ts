@@ -40,7 +40,7 @@ describeDocker("a release of several containers", ["busybox:stable"], (fixture) 
   afterAll(() => world.close());
 
   const containers = { web: { ports: [8080], networkAliases: ["web-alias"] } };
-  /** What started a moment ago may not listen yet. */
+  /** A container that has just started may not listen yet. */
   const pageAt = (host: string | null | undefined, port: number | null | undefined) =>
     vi.waitFor(async () => await (await fetch(`http://${host}:${port}/`)).text(), WAIT);
   const linesOf = async (spec: ReturnType<typeof stackSpec>, container?: string) => {
@@ -106,7 +106,7 @@ describeDocker("a release of several containers", ["busybox:stable"], (fixture) 
       (await engine.exec(spec, script, { timeoutSeconds: 20, container: "web" })).output.trim();
     await vi.waitFor(async () => expect(await asked(one)).toBe("one one one one one one two"), WAIT);
     expect(await asked(two)).toBe("two two two two two one two");
-    // What joined is what was made: a start of what runs makes nothing anew.
+    // A start of a running release creates no container.
     const before = (await world.containersOf(two)).map(({ Id }) => Id).sort();
     await engine.start(two, io());
     expect((await world.containersOf(two)).map(({ Id }) => Id).sort()).toEqual(before);

@@ -25,7 +25,7 @@ export interface StackPlace {
   readonly server: string;
   readonly instance: string;
   readonly tool: ComposeTool;
-  /** What there is of it already, or of another release of the same resource. */
+  /** Its existing containers, or those of another release of the resource. */
   seen(deploymentUuid?: string): Promise<Seen | undefined>;
   stop(containers: readonly SeenContainer[]): Promise<void>;
 }
@@ -81,7 +81,7 @@ async function succeed(
   const { replaces } = spec.stack;
   const old = replaces && (await place.seen(replaces.deploymentUuid));
   if (replaces === undefined || old === undefined) return;
-  // What it has already is its own since an earlier try.
+  // Containers that it already owns come from an earlier try.
   const others = old.containers.filter(({ owners }) => !owners.includes(spec.deploymentUuid));
   const { source, document } = plan;
   const { kept, stopping, lines } = succession({ spec, compose, source, document }, replaces, others, LABELS.spec);
@@ -96,7 +96,7 @@ async function succeed(
 const isOfProject = ({ info }: SeenContainer, { deploymentUuid }: StackSpec): boolean =>
   info.Config.Labels["com.docker.compose.project"] === projectName(deploymentUuid);
 
-/** What is there already is not the tool's to make, nor to wait for. */
+/** Removes existing containers from the document: the tool shall neither create nor await them. */
 function without(document: StackDocument, names: ReadonlySet<string>): StackDocument {
   const services = Object.entries(document.services).flatMap(([name, { depends_on, ...service }]) => {
     if (names.has(name)) return [];

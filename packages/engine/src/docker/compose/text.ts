@@ -38,7 +38,7 @@ async function mergedText(place: StackSource, paths: readonly string[]) {
   throw new DomainError("deploy.build_failed", `The compose files cannot be used: ${merged.problems.join(" ")}`);
 }
 
-/** Of the files of variables that the compose commands name, a later one going before an earlier one. */
+/** Variables of the env files in the custom commands. Later files win. */
 export async function fileVariables(request: BuildRequest): Promise<Readonly<Record<string, string>>> {
   const { composeEnvFiles = [] } = request.config;
   if (composeEnvFiles.length === 0) return {};
@@ -81,5 +81,5 @@ async function firstOf(place: StackSource, names: readonly string[]): Promise<st
 }
 
 const DEFAULT_LOCATION = "/docker-compose.yaml";
-/** What the compose tool itself looks for. */
+/** Default file names of the compose tool. */
 const OTHER_NAMES = ["docker-compose.yml", "compose.yaml", "compose.yml"];

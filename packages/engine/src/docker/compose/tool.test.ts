@@ -26,7 +26,7 @@ function composeOf(text: string): Compose {
   return compose;
 }
 
-/** What the real tool understands; it needs no engine for that. */
+/** The document as the real compose tool reads it. No engine is needed. */
 async function read(document: unknown): Promise<{ services: Record<string, { environment: Record<string, string> }> }> {
   const folder = await mkdtemp(join(tmpdir(), "berth-compose-"));
   try {

@@ -70,7 +70,7 @@ interface Call {
 async function call(options: ComposeToolOptions, one: Call, io: WorkIO): Promise<void> {
   const { host, socketPath = DOCKER_SOCKET, path = SYSTEM_PATH } = options;
   const marker = `BERTH_STACK=${one.deploymentUuid}`;
-  // Of a control plane that went away in the middle.
+  // Ends a tool that a killed control plane left behind.
   await endGroup({ others: () => pidsWithEnv(marker) }, 0);
   const config = join(one.folder, "config");
   await mkdir(config, { mode: 0o700 });
