@@ -1,4 +1,4 @@
-// What many servers cost while nothing happens: simulated engines that speak the real API over sockets.
+// Cost of many idle servers: simulated engines that speak the real API over sockets.
 import { spawn } from "node:child_process";
 import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

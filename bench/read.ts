@@ -16,7 +16,7 @@ export async function benchRead(): Promise<readonly Figure[]> {
   const server = await testServer({ env: { DATABASE_URL: database.url } });
   const repository = temporaryRepository(plainServer("1"));
   const { uuid } = await createApplication(server, repository, { name: "measured" });
-  // What a dashboard or a tool holds: with a token that reads secrets there would be a third query, for the secrets.
+  // A usual token: one with `read:sensitive` would need a third query.
   const { body } = await server.rest("POST", "/tokens", { name: "Bench", abilities: ["read"] });
   const { token } = body as { token: string };
   const bare = spawn(process.execPath, [fileURLToPath(new URL("./baseline.ts", import.meta.url))], {

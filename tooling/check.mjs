@@ -1,4 +1,4 @@
-// What `npm test` and CI run, in the order in which a mistake shows soonest. Each check prints its own closing line.
+// The checks of `npm test` and CI, the fastest first. Each prints its own closing line.
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";

@@ -19,7 +19,7 @@ import { licensesOf } from "./licenses.mjs";
 /** A server that still runs loads chunks of the build that it was started from. */
 const BUILDS_KEPT = 4;
 
-/** What CommonJS packages expect around their code, and a module does not have. */
+/** CommonJS packages expect these names, which modules lack. */
 const COMMON_JS = [
   'import{createRequire as berthRequire}from"node:module";',
   "const require=berthRequire(import.meta.url),__dirname=import.meta.dirname,__filename=import.meta.filename;",
@@ -40,7 +40,7 @@ export async function buildProgram(program) {
 
 const changedMs = (path) => statSync(join(ROOT, path), { throwIfNoEntry: false })?.mtimeMs ?? Number.POSITIVE_INFINITY;
 
-/** What decides how imports are resolved, and this tool itself. */
+/** Files that decide how imports are resolved, and this tool itself. */
 function surroundings() {
   const manifests = ["packages", "apps"].flatMap((folder) =>
     readdirSync(join(ROOT, folder)).map((name) => `${folder}/${name}/package.json`),

@@ -44,7 +44,7 @@ export function builtFolder(name) {
   return join(dist, manifest.key);
 }
 
-/** What the build depends on beside its inputs: a changed table is a changed build. */
+/** The build also depends on its row in the table. */
 export const settingsOf = (program) => JSON.stringify(program);
 
 /** A file's by its time and size; a folder's by the names in it. */

@@ -20,7 +20,7 @@ function licenseOf(folder) {
   return [`${name} ${version}, ${license ?? "see below"}`, ...texts].join("\n\n");
 }
 
-/** Of the nearest folder with a name: a package may hold manifests that say only which modules it has. */
+/** Manifest of the nearest folder with a name: packages may contain nameless manifests. */
 function manifestOf(folder) {
   const file = join(folder, "package.json");
   const manifest = existsSync(file) ? JSON.parse(readFileSync(file, "utf8")) : {};

@@ -12,7 +12,7 @@
  *   read or executed.
  */
 
-/** What every server needs beside its entry. */
+/** Parts of every server besides its entry. */
 const SERVER = {
   folder: "apps/server",
   standalone: {

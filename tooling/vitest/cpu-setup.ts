@@ -15,7 +15,7 @@ afterAll(({}, file) => {
   file.meta.cpuSeconds = cpuSeconds() - startedAt;
 });
 
-/** Of this worker and of the programs that it started and that have ended. Containers are their engine's. */
+/** CPU time of this worker and of its ended programs. Containers count for their engine. */
 function cpuSeconds(): number {
   const stat = readFileSync("/proc/self/stat", "latin1");
   // The name in parentheses may hold anything; `utime` is the 14th field, and the times of children follow.

@@ -5,11 +5,11 @@ import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { relative } from "node:path";
 
-/** What they print stands at the end, in this order. */
+/** Their output is printed at the end, in this order. */
 const OURS = ["times", "flaky", "skipped"].map((name) => `./tooling/vitest/${name}-reporter.ts`);
 const REPORT = "reports/vitest.json";
 const SECOND_REPORT = "reports/vitest-second.json";
-/** Of more than these it is not the machine's mood. */
+/** More failed files than this are not a disturbance of the machine. */
 const FILES_MAX = 3;
 
 const given = process.argv.slice(2);
@@ -39,14 +39,14 @@ function read(path) {
   return existsSync(path) ? JSON.parse(readFileSync(path, "utf8")) : undefined;
 }
 
-/** Those that failed without a failed test; none when a test failed anywhere, which has had its second try. */
+/** Files that failed outside their tests; none when a test failed, which has had its second try. */
 function disturbedFiles({ testResults }) {
   const failed = testResults.filter(({ status }) => status === "failed");
   const isTests = failed.some(({ assertionResults }) => assertionResults.some(({ status }) => status === "failed"));
   return isTests ? [] : failed.map(({ name }) => name);
 }
 
-/** What was tried twice counts as it was the second time. */
+/** The second try of a file counts. */
 function merged(first, second) {
   const again = new Set(second.testResults.map(({ name }) => name));
   const testResults = [...first.testResults.filter(({ name }) => !again.has(name)), ...second.testResults];

@@ -5,7 +5,7 @@ export default class SkippedReporter implements Reporter {
   #isWhole = true;
 
   onInit(vitest: Vitest): void {
-    // Who asks for some tests by name skips all others.
+    // A run of some tests by name skips all others.
     this.#isWhole = vitest.config.testNamePattern === undefined;
   }
 

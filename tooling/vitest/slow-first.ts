@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 
-/** Of all files, the part in which those with containers begin: the last of them must not run alone at the end. */
+/** Suites on containers begin within this part of all files, so that the last does not run alone at the end. */
 const SPREAD = 0.8;
 
 /**

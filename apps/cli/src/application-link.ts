@@ -4,7 +4,7 @@ import { z } from "zod";
 import { Failure, hasCode } from "./failure.ts";
 
 const Link = z.object({ url: z.string(), uuid: z.string(), name: z.string() });
-/** What a folder is deployed as, on one server. */
+/** The application that a folder is deployed as, on one server. */
 export type Link = z.infer<typeof Link>;
 
 const LinkFile = z.object({ applications: z.array(Link) });
@@ -42,7 +42,7 @@ export async function findLinks(start: string): Promise<{ folder: string; links:
   }
 }
 
-/** Of several servers each keeps its own. */
+/** Each server has its own link. */
 export async function remember(folder: string, link: Link): Promise<void> {
   const others = ((await readLinks(folder)) ?? []).filter(({ url, uuid }) => url !== link.url && uuid !== link.uuid);
   await write(folder, [link, ...others]);

@@ -9,7 +9,7 @@ export interface Candidate {
 }
 
 export interface ChooseOptions<T> {
-  /** What is chosen, e.g. `application`. */
+  /** Kind of object, such as `application`. */
   readonly thing: string;
   /** Tells candidates of one name apart: `Shop/production`. */
   readonly describe?: (candidate: T) => string;
@@ -30,7 +30,7 @@ export function choose<T extends Candidate>(wanted: string, candidates: readonly
   throw unknown(wanted, candidates, options);
 }
 
-/** Those that a uuid or a name may mean. */
+/** Candidates that a uuid or a name may mean. */
 export function meant<T extends Candidate>(wanted: string, candidates: readonly T[]): readonly T[] {
   const byUuid = candidates.find(({ uuid }) => uuid === wanted);
   if (byUuid) return [byUuid];

@@ -4,7 +4,7 @@ import { Failure } from "./failure.ts";
 import { printable } from "./printable.ts";
 
 export interface ExplainOptions {
-  /** What the command talked to, if it came that far. */
+  /** Connection of the command, if it got that far. */
   readonly connection: Connection | undefined;
   readonly isVerbose: boolean;
   /** Names of the command's flags, by which people know the API's fields. */
@@ -66,7 +66,7 @@ function fieldLines({ errors = {} }: Problem, flagNames: ReadonlySet<string>): r
   });
 }
 
-/** What helps against an error, by its code. */
+/** Remedies of an error, by its code. */
 function nextSteps({ code, status, message, errors }: Problem): readonly string[] {
   if (status === 401) return ["Log in again with: berth login URL"];
   switch (code) {

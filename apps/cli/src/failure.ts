@@ -5,7 +5,7 @@ export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 export class Failure extends Error {
   override readonly name = "Failure";
   readonly exitCode: ExitCode;
-  /** What to do next, or the parts of what is wrong: one line each, below the message. */
+  /** Remedies or parts of the problem, one line each, below the message. */
   readonly details: readonly string[];
 
   constructor(

@@ -3,7 +3,7 @@ import { z } from "zod";
 
 /** One command-line flag, made from one field of a schema. */
 export interface Flag {
-  /** Of the schema's field, e.g. `build_command`. */
+  /** Name of the schema's field, such as `build_command`. */
   readonly key: string;
   /** Without its dashes, e.g. `build-command`. */
   readonly name: string;
@@ -43,7 +43,6 @@ export function flagOf(key: string, property: unknown, isRequired: boolean): Fla
   };
 }
 
-/** What is read of a field's JSON Schema. */
 interface Field {
   readonly type?: string | readonly string[] | undefined;
   readonly enum?: readonly unknown[] | undefined;

@@ -33,7 +33,7 @@ const system: System = {
   },
 };
 
-// Who reads may stop reading, as `berth logs | head` does: that is no failure.
+// A reader may stop reading, as in `berth logs | head`. That is not a failure.
 for (const stream of [process.stdout, process.stderr]) {
   stream.on("error", (error: NodeJS.ErrnoException) => process.exit(error.code === "EPIPE" ? 0 : 1));
 }

@@ -21,7 +21,7 @@ export interface Output {
   readonly isVerbose: boolean;
   /** Standard output is a terminal and for people: the cursor may move. */
   readonly isLive: boolean;
-  /** Of standard output. */
+  /** Colors of standard output. */
   readonly colors: Colors;
   readonly columns: number;
   /** An answer of the API; `forPeople` is what people see of it. */

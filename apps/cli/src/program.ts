@@ -179,7 +179,7 @@ export async function run(argv: readonly string[], system: System): Promise<Exit
   }
 }
 
-/** What the API answered, when it refused. */
+/** The API's answer when it refused. */
 function answerIn(error: unknown): object | undefined {
   const problem = problemIn(error);
   if (problem === undefined || problem.code === NOT_BERTH) return undefined;
@@ -254,7 +254,7 @@ function outputOf(program: Command, system: System) {
   return output(system, { json, verbose, color });
 }
 
-/** What is no option and no value of the one option before a command that takes one. */
+/** Arguments that are neither options nor the value of the global option that takes one. */
 const wordsOf = (argv: readonly string[]) =>
   argv.filter((text, index) => !text.startsWith("-") && argv[index - 1] !== "--context");
 

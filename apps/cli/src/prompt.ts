@@ -4,7 +4,7 @@ import { EXIT, Failure } from "./failure.ts";
 import type { System } from "./system.ts";
 
 export interface AskOptions {
-  /** What is typed is not shown. */
+  /** Hides the typed text. */
   readonly isSecret?: boolean;
 }
 

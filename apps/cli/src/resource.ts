@@ -5,7 +5,7 @@ import type { Api } from "./connection/api.ts";
 import { usage } from "./failure.ts";
 import { printable } from "./printable.ts";
 
-/** What has commands of its own, besides applications. */
+/** Kinds with their own commands, besides applications. */
 export interface NamedKinds {
   readonly database: Database;
   readonly service: Service;

@@ -11,7 +11,7 @@ export interface Session {
   connect(): Promise<Api>;
   /** The same without a client. */
   resolve(): Promise<Connection>;
-  /** What was found, for error messages. */
+  /** The connection that was found, for error messages. */
   connection(): Connection | undefined;
   /** For a command that finds its server by itself. */
   use(connection: Connection): void;

@@ -1,6 +1,6 @@
 import type { Readable, Writable } from "node:stream";
 
-/** What a run of the command line sees of the world, so that tests can give it another. */
+/** Environment of a run of the command line, which tests replace. */
 export interface System {
   readonly stdin: Readable & { readonly isTTY?: boolean };
   readonly stdout: Screen;

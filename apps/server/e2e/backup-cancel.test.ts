@@ -21,7 +21,7 @@ const ROWS = 1000;
 /** So much that an upload has not got through before it is cancelled. */
 const BALLAST_ROWS = 200_000;
 const CANCEL_MS_MAX = 5000;
-/** What `nothingRuns` takes on a machine that does little else. */
+/** Duration of `nothingRuns` on an idle machine. */
 const LOOK_MS = 250;
 const AS_IT_WAS =
   "Cancelled by a user. It is restored in one transaction, which was rolled back: the database is as it was.";
@@ -76,7 +76,7 @@ describeDocker("a backup, restore or drill that is cancelled", ["postgres:17-alp
   const files = () => (existsSync(folder()) ? readdirSync(folder(), { recursive: true, encoding: "utf8" }) : []);
   const filesBut = (kept: readonly string[]) => files().filter((name) => !kept.includes(name));
 
-  /** What a run has going on in the database, in its container and in its server. */
+  /** Statements, processes and programs of a run: in the database, its container and its server. */
   const ofRuns = async () => {
     const programs = await execIn(docker, database, ["sh", "-c", "cat /proc/[0-9]*/comm 2>/dev/null; true"]);
     const sessions = await sql("select count(*) from pg_stat_activity where application_name like 'berth-%'");
@@ -163,7 +163,7 @@ describeDocker("a backup, restore or drill that is cancelled", ["postgres:17-alp
     await s3?.close();
   }, 60_000);
 
-  // Of a try that failed.
+  // Cleans up after a failed try.
   beforeEach(async () => {
     const restores = await ask<Run[]>("GET", `/databases/${database}/restores`);
     const schedules = await ask<{ uuid: string; executions: Run[] }[]>("GET", backups());
@@ -232,7 +232,7 @@ describeDocker("a backup, restore or drill that is cancelled", ["postgres:17-alp
       90_000,
     );
     expect(s3.objects()).toContainEqual(expect.stringContaining(next.uuid));
-    // What was on its way when the gate was opened did not arrive.
+    // Requests in transit did not arrive after the endpoint was resumed.
     expect(objects()).toEqual([]);
   }, 240_000);
 
@@ -245,7 +245,7 @@ describeDocker("a backup, restore or drill that is cancelled", ["postgres:17-alp
     const closed = "select count(*) from pg_database where not datallowconn and datname <> 'template0'";
     expect(await sql(closed)).toBe("0");
     expect(await sql("select count(*) from slow")).toBe("0");
-    // What it was given is restored, the passwords of its users too.
+    // Everything is restored, including the passwords of its users.
     const { internal_db_url } = await ask<{ internal_db_url: string }>("GET", `/databases/${database}`);
     expect(await execIn(docker, database, ["psql", internal_db_url, "-Atc", "select 1"])).toBe("1");
   }, 180_000);

@@ -66,7 +66,7 @@ describeDocker("an application with a build server", ["server:debian13", "regist
     await trustRegistry(registry, [builder, target]);
     mkdirSync(join(home, ".docker"));
     writeFileSync(join(home, ".docker", "config.json"), registryLogins(registry));
-    // What the base image of a build is made of need not be where the application runs.
+    // The base image of a build is not needed where the application runs.
     await builder.loadImages("busybox:stable");
     server = await testServer({ env: { HOME: home, BERTH_ALLOWED_PRIVATE_HOSTS: "127.0.0.1" } });
     serverUuid = await addServer("web-1", target, {});
@@ -99,10 +99,10 @@ describeDocker("an application with a build server", ["server:debian13", "regist
   const patch = async (change: object) => {
     expect(await server.rest("PATCH", `/applications/${app}`, change)).toMatchObject({ status: 200 });
   };
-  /** What the running container serves: made anew by each build without a cache. */
+  /** Page of the running container, which each build without a cache changes. */
   const served = async () => {
     const { output } = await target.exec(["docker", "ps", "-q", "--filter", `label=berth.resource=${app}`]);
-    // What it replaced may still be on its way out, and stands behind it.
+    // The replaced container may still be stopping and is listed after it.
     const [id = ""] = output.split("\n");
     return (await target.exec(["docker", "exec", id, "cat", "/www/index.html"])).output;
   };

@@ -13,7 +13,7 @@ import { startServer } from "../src/server.ts";
 
 const [crashStep, moment, count = "1"] = (process.env.BERTH_CRASH ?? "").split(":");
 const MIDDLE_MS = 15;
-/** Who ended on the way does not come: the others are killed without it. */
+/** A deployment that ended early does not arrive; the others are killed without it. */
 const GATHER_MS_MAX = 20_000;
 
 /** No handler runs, nothing is flushed: as when the machine's memory runs out. */

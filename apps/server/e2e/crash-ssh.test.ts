@@ -14,7 +14,7 @@ describeDocker(
             ["application", "compose"],
           ],
         }),
-      // What differs from a local engine is the connection that breaks while something is on its way.
+      // Only the connection differs from a local engine: it breaks while something is in transit.
       moments: ["middle"],
     });
   },

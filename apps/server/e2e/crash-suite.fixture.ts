@@ -10,7 +10,7 @@ const STEPS = ["checkout", "build", "start", "health", "switch"] as const;
 type Moment = "before" | "middle" | "after";
 
 export interface CrashSuite {
-  /** What is deployed, and where. */
+  /** Deploys the resources of the suite. */
   readonly open: () => Promise<Place>;
   readonly moments: readonly Moment[];
   /** Whether it is also tried with the product's own leases and periods. */
@@ -21,7 +21,7 @@ export interface CrashSuite {
 export function crashSuite({ open, moments, hasProductTimes = false }: CrashSuite): void {
   let place: Place;
   let version = 0;
-  /** What was given to those that keep something. */
+  /** Values that were stored in resources with data. */
   const kept: string[] = [];
   beforeAll(async () => {
     place = await open();
@@ -61,7 +61,7 @@ export function crashSuite({ open, moments, hasProductTimes = false }: CrashSuit
     expect(await watch.end()).toEqual([]);
     const wasAsked = deployment !== newest;
     const served = wasAsked && outcome.status === "finished" ? wanted : body;
-    // What stopped for its successor is started again when that fails, as soon as somebody looks after the server.
+    // A release that stopped for its successor is started again when that fails, at the next reconciliation.
     if (!resource.isSeamless && outcome.status === "failed") await until(() => isServing(resource), 60_000);
     expect((await resource.visit()).body).toBe(served);
     await until(async () => (await resource.releases()) === 1, 60_000);
@@ -107,10 +107,10 @@ const TAKEN_UP_MS_MAX = 15_000;
 
 interface Asked {
   readonly resource: PlacedResource;
-  /** What it served before, and what it shall serve. */
+  /** Answers before and after the deployment. */
   readonly body: string;
   readonly wanted: string;
-  /** Of its deployments before. */
+  /** Its newest earlier deployment. */
   readonly newest: string;
   readonly watch: ReturnType<typeof watching>;
 }

@@ -55,7 +55,7 @@ export async function processPlace(): Promise<Place> {
   };
 }
 
-/** What can be placed on an engine. */
+/** Kinds of resources for an engine. */
 export type PlacedKind = keyof typeof MAKERS;
 
 const MAKERS = {
@@ -101,7 +101,7 @@ export async function enginePlace(docker: DockerFixture, placement: Placement): 
     };
     return { server, machines, resources, dispose };
   } catch (cause) {
-    // What it is deploying would come after the suite's objects were removed.
+    // A running deployment would create objects after the suite's were removed.
     await starting.then(({ server }) => server.dispose()).catch(() => undefined);
     throw cause;
   }
@@ -115,7 +115,7 @@ async function placedOn(seen: SeenServer, kinds: readonly PlacedKind[]): Promise
 /** Asks again and again; every answer that is not the resource's is a failure. */
 export function watching(resource: PlacedResource) {
   const failures: string[] = [];
-  // What stops before its successor starts is away meanwhile.
+  // A release that stops before its successor starts does not answer meanwhile.
   let isOn = resource.isSeamless;
   // A test that fails on the way does not end it.
   onTestFinished(() => {

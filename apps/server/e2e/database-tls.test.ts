@@ -15,7 +15,7 @@ interface TlsClient {
   /** Checks what the database shows against an authority. */
   verified(url: string, authority: string): Argv;
   plain(url: string): Argv;
-  /** What the client says of a database that wants TLS. */
+  /** The client's message about a database that requires TLS. */
   readonly refusal: string;
 }
 

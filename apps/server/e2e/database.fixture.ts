@@ -17,7 +17,7 @@ export interface ShownDatabase {
 
 type DatabaseServer = Pick<DockerServer, "rest" | "dockerUuid">;
 
-/** What is asked of a server about its databases. @param server Known once the suite has begun. */
+/** Calls about databases of a server. @param server Available once the suite has begun. */
 export function databaseCalls(server: () => DatabaseServer & Parameters<typeof placeOf>[0]) {
   const done = async <T = Record<string, unknown>>(method: string, path: string, body?: unknown): Promise<T> => {
     const answer = await server().rest(method, path, body);
@@ -55,7 +55,7 @@ export const clientContainer = (
 ): Promise<TestContainer> =>
   docker.container({ image, hostConfig: { NetworkMode: networkMode }, raw: { Entrypoint: ["sleep", "120"] } });
 
-/** What a client answers. */
+/** Output of a client. */
 export async function askClient(
   docker: Pick<DockerFixture, "container">,
   { image, networkMode }: { readonly image: string; readonly networkMode: string },

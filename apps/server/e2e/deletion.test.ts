@@ -77,7 +77,7 @@ describeDocker("the deletion of an application", ["busybox:stable", "caddy:2"], 
     return uuid;
   }
 
-  /** What looks as if it belonged to an application, and does not. */
+  /** Objects that look like an application's, but are not. */
   async function makeForeign(uuid: string): Promise<void> {
     const labels = { "berth.managed": "true", "berth.instance": "another", "berth.resource": uuid };
     await docker.container({
@@ -189,7 +189,7 @@ describeDocker("the deletion of", ["busybox:stable", "redis:8-alpine", "caddy:2"
         // The names are those of the table.
         const flags = Object.fromEntries(FLAGS.map((flag) => [flag, all || flag === only])) as Flags;
         const path = `/${kind.path.split("/")[1]}/${uuid}`;
-        // What is left out goes too.
+        // By default everything is deleted.
         expect((await server.rest("DELETE", path, all ? undefined : flags)).status).toBe(200);
         await until(async () => (await server.rest("GET", path)).status === 404, 60_000);
         const after = await things();

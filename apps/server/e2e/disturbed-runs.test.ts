@@ -152,7 +152,7 @@ describeDocker("backups, restores and tasks that run", ["postgres:17-alpine", "b
     await s3?.close();
   }, 60_000);
 
-  // Of a try that failed.
+  // Cleans up after a failed try.
   beforeEach(async () => {
     gate.open();
     await unlock();
@@ -248,7 +248,7 @@ describeDocker("backups, restores and tasks that run", ["postgres:17-alpine", "b
     );
     await until(async () => (await containersOf(drill)).length === 0);
     await until(() => !existsSync(folder()) || readdirSync(folder()).length === 0);
-    // What waits before the gate is of nobody any more.
+    // The waiting requests have no owner left.
     gate.open();
     await until(() => s3.objects().length === objects.length);
     const left = (await engineObjectsOf(docker)).filter(

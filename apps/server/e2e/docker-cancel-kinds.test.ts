@@ -51,7 +51,7 @@ describeDocker("a deployment of each other kind, here and over SSH,", IMAGES, (d
     rmSync(folder, { recursive: true, force: true });
   });
 
-  /** What each step is held by: by itself where it can be in the middle of something. */
+  /** How each step is made to hang: in the middle of its own work where possible. */
   const HELD: Readonly<Record<StepName, HungStep | undefined>> = {
     checkout: undefined,
     build: "build",
@@ -92,13 +92,13 @@ describeDocker("a deployment of each other kind, here and over SSH,", IMAGES, (d
     return (body as { name: string; status: string }[]).find((step) => step.name === name)?.status;
   };
 
-  /** What stopped for its successor is back. */
+  /** Waits until a resource that stopped for its successor answers again. */
   const answered = (one: PlacedResource) =>
     until(async () => {
       const answer = await one.visit().catch(() => undefined);
       return answer?.status === 200 ? answer.body : undefined;
     }, 60_000);
-  /** Of several containers one may answer before the one that keeps something is back. */
+  /** One container may answer before the one with data is back. */
   const keptOf = (one: PlacedResource) => until(() => one.kept?.all().catch(() => undefined), 60_000);
 
   async function cancelled(deployments: readonly string[]): Promise<void> {

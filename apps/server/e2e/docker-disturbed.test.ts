@@ -53,7 +53,7 @@ describeDocker("a deployment to Docker, here and over SSH,", [SERVER_IMAGE, "bus
   const runs = (deployment: string, step: StepName) =>
     until(async () => (await stepOf(deployment, step)) === "running", 60_000);
 
-  /** What each step is in the middle of. A step that ends at once is held, and then does its work. */
+  /** Long work of each step. A step that would end at once is paused, and then does its work. */
   const LONG: Readonly<Record<StepName, (application: PlacedResource) => Promise<unknown>>> = {
     checkout: async () => hold("checkout"),
     build: ({ uuid }) => setDockerfile(place.server, uuid, dockerfile("x", `RUN sleep ${ENDLESS}`)),
@@ -159,7 +159,7 @@ describeDocker("a deployment to Docker, here and over SSH,", [SERVER_IMAGE, "bus
     const { server, machine, application } = remote();
     const watch = watching(application);
     version += 1;
-    // What was built once is not built again.
+    // An existing build is reused.
     const wanted = `slow-${version}`;
     await setDockerfile(server, application.uuid, dockerfile(wanted, `RUN sleep ${SLOW_SECONDS}`));
     const deployment = await requestDeployment(server, application.uuid);

@@ -14,7 +14,7 @@ import { hostileGround, shuffled, someAtOnce } from "./hostile-ground.fixture.ts
 
 const IMAGES = [...Object.values(HOSTILE_ENGINES).map(({ client }) => client.image), "caddy:2"];
 const AT_ONCE = 4;
-/** What an image makes of a text that is no script is its own affair. */
+/** Names of scripts. Images may treat other texts as they like. */
 const SCRIPTS = ["notes.sql", "notes.sh"];
 
 describeDocker("hostile values in databases and backups", IMAGES, (docker) => {

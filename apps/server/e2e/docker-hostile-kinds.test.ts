@@ -9,7 +9,7 @@ import { endedTask, type TaskRun, tasksOf } from "./hostile-task.fixture.ts";
 
 /** Each place of a compose text meets so many values, and each value the next places. */
 const PLACES_EACH = 4;
-/** Of the values: all are sent, and the kinds stand together in the corpus. */
+/** Every how many values one is run. All are sent, and kinds are adjacent in the corpus. */
 const RUN_EVERY = 12;
 const AT_ONCE = 4;
 /** Places that no value gets through: they are for words of the format, or reach out of the container. */
@@ -60,7 +60,7 @@ describeDocker("hostile values in services", ["busybox:stable", "caddy:2"], (doc
           const uuid = await create("/services", { docker_compose: composeText(name, value) });
           if (uuid === undefined) continue;
           ended.push((await deployed(uuid)).status);
-          // What its volumes are is looked at while others run.
+          // Volumes are inspected while other tests run.
           await tenant().ask("DELETE", `/services/${uuid}?delete_volumes=false`);
           return;
         }

@@ -17,16 +17,16 @@ import { dockerfile } from "./placed-resource.fixture.ts";
 import { sshServer } from "./seen-server.fixture.ts";
 import { testServer } from "./server.fixture.ts";
 
-/** What is written into a build or told to an engine. */
+/** Fields that reach a build or an engine. */
 const DEPLOYED_FIELDS = [
   "start_command",
   "custom_docker_run_options",
   "health_check_command",
   "dockerfile_target_build",
 ];
-/** Of the values: all are sent, and the kinds stand together in the corpus. */
+/** Every how many values one is run. All are sent, and kinds are adjacent in the corpus. */
 const DEPLOYED_EVERY = 32;
-/** Of the places of a compose text. */
+/** Every how many places of a compose file one is run. */
 const PLACES_EVERY = 8;
 const TASKS_EVERY = 16;
 const WORKERS = 2;
@@ -65,7 +65,7 @@ describeDocker("hostile values on a server over SSH", IMAGES, (docker) => {
       ...QUICK_CHECK,
       ...settings,
     });
-  /** Of a release that runs now. */
+  /** Container of the running release. */
   const containerOf = async (uuid: string): Promise<string> => {
     const filter = ["--filter", `label=berth.resource=${uuid}`, "--filter", "label=berth.role=release"];
     return (await machine.exec(["docker", "ps", "-q", ...filter])).output.trim();
@@ -103,7 +103,7 @@ describeDocker("hostile values on a server over SSH", IMAGES, (docker) => {
         if ((await tenant().ask("PATCH", `/applications/${uuid}`, { [field]: value })).status === 200)
           taken.push(value);
       }
-      // Of each field another kind of value is left in the end.
+      // Leaves another kind of value in each field.
       const last = taken[Math.floor((taken.length * index) / DEPLOYED_FIELDS.length)];
       if (last === undefined) continue;
       await tenant().ask("PATCH", `/applications/${uuid}`, { [field]: last });

@@ -14,7 +14,7 @@ const DOCKERFILE = [
   'CMD ["httpd", "-f", "-p", "80", "-h", "/www"]',
   "",
 ].join("\n");
-/** What fails its check does so soon. */
+/** A failing check fails quickly. */
 const QUICK_CHECK = {
   health_check_enabled: true,
   health_check_interval: 1,
@@ -201,7 +201,7 @@ describeDocker("hostile values on a real engine", ["busybox:stable", "caddy:2"],
     );
   });
 
-  /** Of the files that the repository brought. */
+  /** Content of the repository's files. */
   async function readAll(id: string): Promise<string> {
     const script = "find /copied /copied2 -type f -exec cat {} + 2>/dev/null";
     const exec = await docker.client.getContainer(id).exec({ Cmd: ["sh", "-c", script], AttachStdout: true });

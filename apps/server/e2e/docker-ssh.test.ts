@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { type Deployed, deploy, outcomeOf, placeOf } from "./applications.fixture.ts";
 import { type TestServer, testServer, until } from "./server.fixture.ts";
 
-/** What somebody without a repository has: a Dockerfile. */
+/** An application without a repository: a Dockerfile. */
 const dockerfile = (version: string): string => {
   const program = `require("http").createServer((q, r) => r.end("${version}")).listen(3000)`;
   const text = `FROM node:24-alpine\nEXPOSE 3000\nCMD ${JSON.stringify(["node", "-e", program])}\n`;

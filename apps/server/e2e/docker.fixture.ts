@@ -3,12 +3,12 @@ import { freePorts, type ServerOptions, type TestServer, testServer } from "./se
 
 /** A real server that has this machine's Docker engine registered, with a proxy on ports of its own. */
 export interface DockerServer extends TestServer {
-  /** Of the server that stands for the engine. */
+  /** uuid of the server for the engine. */
   readonly dockerUuid: string;
   readonly httpsPort: number;
 }
 
-/** What it makes on the engine carries the suite's instance, and goes with the suite. `proxyPort` is the engine's. */
+/** Its objects carry the suite's instance label and are removed with the suite. `proxyPort` is the engine's. */
 export async function dockerServer(
   docker: Pick<DockerFixture, "instance" | "name">,
   options: ServerOptions = {},
@@ -31,7 +31,7 @@ export async function dockerServer(
   return { ...server, proxyPort: Number(httpPort), httpsPort: Number(httpsPort), dockerUuid: found.uuid };
 }
 
-/** What a program prints in the container of a resource that runs now. @throws Error with that when it fails. */
+/** Output of a program in a resource's running container. @throws Error with the output when it fails. */
 export async function execIn(
   { client }: Pick<DockerFixture, "client">,
   uuid: string,

@@ -169,7 +169,7 @@ describeDocker("this machine's Docker engine", ["node:24-alpine", "caddy:2"], (d
         images: images.flatMap(({ Id, Labels }) => (isOther(Labels) ? [Id] : [])).sort(),
       };
     };
-    // What the last deployment replaced is still draining.
+    // The replaced release may still be draining.
     await until(async () => ((await containersOf(app.uuid)).length === 1 ? true : undefined), 60_000);
     const before = await all();
     const other = await create({ name: "other" });

@@ -37,7 +37,7 @@ export async function endlessRegistry(docker: DockerFixture): Promise<EndlessReg
       waiting.delete(response);
     });
   });
-  // Who begins with TLS is to try without.
+  // Clients that begin with TLS shall retry without.
   server.on("clientError", (_cause, socket) => socket.destroy());
   await new Promise<void>((resolve) => server.listen(0, "0.0.0.0", resolve));
   const { port } = server.address() as AddressInfo; // It listens on TCP.

@@ -4,7 +4,7 @@ import type { DockerFixture, ServerContainer } from "@berth/testing";
 export interface EngineObject {
   readonly what: "container" | "volume" | "network" | "image";
   readonly id: string;
-  /** What would be different if somebody had touched it. */
+  /** State that changes when the object is modified. */
   readonly state: unknown;
   readonly resource: string | undefined;
 }

@@ -10,7 +10,7 @@ import { until } from "./server.fixture.ts";
 const LENGTH_MAX = 65_536;
 const SEED = Date.now();
 
-/** What a value must not be taken for: each has been, somewhere between a form and a process. */
+/** Texts that some layer between a form and a process might interpret. */
 const PIECES = [
   ...['"', "'", "`", "\\", "$", "$$", "$HOME", "${", "HOME}", ":-y}", "$(id)", "\n", "\r\n", "\t", " ", "=", "#", ","],
   ...["%s", "{{ team.NOTHING }}", "{{", "}}", "\\n", "\\u0000", "!", "&&", ";", "|", "<<EOF", "\u2028", "\u{1f433}"],

@@ -189,7 +189,6 @@ interface Schema {
   readonly properties?: Json;
 }
 
-/** What is read of the API's description. */
 interface Description {
   readonly paths: Readonly<Record<string, { readonly patch?: Operation } | undefined>>;
   readonly components: { readonly schemas: Readonly<Record<string, Schema | undefined>> };

@@ -143,7 +143,7 @@ export interface Config {
   /** Addresses and ranges of proxies before the API and before the servers' proxies. */
   readonly trustedProxies: readonly string[];
   readonly docker: LocalDocker;
-  /** Of the proxies of all Docker servers. */
+  /** TLS settings of the proxies of all Docker servers. */
   readonly tls: TlsSettings;
   /** For the first start; `undefined`: a new one. */
   readonly instanceId: string | undefined;

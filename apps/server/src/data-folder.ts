@@ -23,7 +23,7 @@ export interface DataFolder {
   /** Which record stands for this machine's Docker engine. */
   readonly dockerFile: string;
   readonly backups: string;
-  /** What Berth keeps for the servers it looks after, e.g. sockets that lead to their engines. */
+  /** Files for its servers, such as sockets to their engines. */
   readonly servers: string;
 }
 

@@ -47,7 +47,7 @@ export function dockerServer(first: ServerRecord, deps: DockerServerDeps): Membe
   const warn = (message: string, cause: unknown) => log.warn(message, { server: record.name, error: cause });
   const logins = {
     recordedLogins: () => deps.stores.forTeam(first.team_id).registries.logins(),
-    // Whoever may log in on Berth's own machine runs the instance: it is not for other teams.
+    // The logins of Berth's own machine belong to its operator, so only the root team uses them.
     dockerConfigFile: first.team_id === ROOT_TEAM_ID ? join(homedir(), ".docker", "config.json") : undefined,
   };
   const builder = imageBuilder({
@@ -140,7 +140,7 @@ function sshOptions(record: ServerRecord, { stores }: DockerServerDeps, bridgeFo
   };
 }
 
-/** Of each new server's first destination. */
+/** Network of each new server's first destination. */
 const NETWORK = "berth";
 
 /** Only root may write where system services keep what is theirs. */

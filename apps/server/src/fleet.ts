@@ -3,11 +3,11 @@ import type { Engine, ServerMachine, ServerRecord, Proxy as SiteProxy } from "@b
 import type { ServerCleaner } from "@berth/core/server";
 import type { Connect } from "@berth/worker";
 
-/** What works on one server. */
+/** Adapters of one server. */
 export interface Member {
   readonly engine: Engine;
   readonly proxy: SiteProxy;
-  /** What is below its engine; `undefined` for this machine's processes. */
+  /** Machine of its engine; `undefined` for this machine's processes. */
   readonly machine?: ServerMachine | undefined;
   /** `undefined`: its engine keeps nothing that is cleaned up. */
   readonly cleaner?: ServerCleaner | undefined;
@@ -66,7 +66,7 @@ export function fleet(
   const letGo = (id: number, member: Member) => {
     members.delete(id);
     records.delete(id);
-    // What is left of a server that is gone disturbs nobody.
+    // Failures while closing a removed server are ignored.
     const work = member.close().catch(() => undefined);
     closing.add(work);
     void work.finally(() => closing.delete(work));

@@ -132,7 +132,7 @@ const BODY_LIMIT_BYTES = 1_048_576;
 const PING_SECONDS = 15; // Half of the shortest idle timeout that proxies commonly have.
 const DOCS_URL = "/docs";
 
-/** What an answer may do in a browser: nothing, unless its route says otherwise. */
+/** Answers may do nothing in a browser unless their route allows it. */
 const SECURITY_HEADERS = {
   "x-content-type-options": "nosniff",
   "referrer-policy": "no-referrer",

@@ -1,4 +1,4 @@
-/** What a person sees while the server starts: one line a step, with what it took. */
+/** Progress of the start: one line a step, with its duration. */
 export interface Progress {
   /** Says what is being done, then that it is done. Passes the work's result and error on. */
   step<T>(title: string, work: () => Promise<T>, describe?: (result: T) => string): Promise<T>;

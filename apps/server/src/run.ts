@@ -44,7 +44,7 @@ function stopOnSignal(server: RunningServer): void {
   }
 }
 
-/** What a person can mend is one sentence; what is our own mistake keeps its stack. */
+/** Prints one sentence for a problem that a person can solve, and the stack for an internal error. */
 function fail(error: unknown): never {
   if (isDomainError(error)) process.stderr.write(`${error.message}\n`);
   else console.error("Berth stopped because of an internal error:", error);

@@ -22,7 +22,7 @@ import type { Logger } from "./logger.ts";
 import { magic } from "./magic.ts";
 import { readTemplates, TEMPLATES_FOLDER } from "./templates.ts";
 
-/** Of the embedded proxy when root starts it: below the applications' own ids, so that none of them has it. */
+/** User of the embedded proxy when started by root. Below the applications' ids, so that none has it. */
 const PROXY_USER_ID = 699_990;
 
 const wait = (seconds: number) => setTimeout(seconds * 1000);
@@ -66,7 +66,7 @@ export async function wire(
     dataFolder: folder.apps,
     runtimeFolder: folder.runtime,
     builder: processBuilder(),
-    // What goes by HOST is reached through the proxy only.
+    // Applications listen on HOST, so they are reached only through the proxy.
     settings: { hostAddress: "127.0.0.1" },
     warn: (message, cause) => log.warn(message, { cause }),
   });

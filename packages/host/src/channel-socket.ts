@@ -46,7 +46,7 @@ export function channelSocket(client: Client, channel: ClientChannel): Duplex {
   return withSocketCalls(socket);
 }
 
-/** Whoever speaks HTTP over it calls these on every connection. Timeouts are the callers' own, by signals. */
+/** HTTP clients call these on every connection. Callers set time limits by signals. */
 function withSocketCalls(socket: Duplex): Duplex {
   const itself = () => socket;
   const calls = { setKeepAlive: itself, setNoDelay: itself, setTimeout: itself, ref: itself, unref: itself };

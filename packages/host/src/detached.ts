@@ -10,7 +10,7 @@ export interface DetachedOptions {
   readonly user?: HostUser | undefined;
   /** Standard output and error are appended to this file, made with mode 0600. Without it they are thrown away. */
   readonly logFile?: string | undefined;
-  /** What the program writes to file descriptor 3 replaces what stood in this file, made with mode 0600. */
+  /** Receives what the program writes to file descriptor 3. Truncated first, created with mode 0600. */
   readonly resultFile?: string | undefined;
   /** Standard input stays open and empty until `open` is called; it ends without a line when we end before that. */
   readonly isGated?: boolean | undefined;

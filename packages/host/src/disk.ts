@@ -1,7 +1,7 @@
 import { statfs } from "node:fs/promises";
 import type { DiskSpace } from "@berth/core/server";
 
-/** Of the disk that holds the folder, as its own user may use it; `undefined` when it cannot be read. */
+/** Usage of the disk that holds the folder, for unprivileged users; `undefined` when it cannot be read. */
 export async function diskSpace(folder: string): Promise<DiskSpace | undefined> {
   try {
     const { bsize, blocks, bavail } = await statfs(folder);

@@ -2,7 +2,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { DomainError } from "@berth/core";
 import { groupMembers } from "./procfs.ts";
 
-/** What belongs together and ends together. */
+/** Processes that end together. */
 export interface ProcessGroup {
   /** Left out when its leader is gone: the number may be another's by now. */
   readonly groupId?: number | undefined;

@@ -27,7 +27,7 @@ export interface Host {
   close(): Promise<void>;
 }
 
-/** What runs on another machine has neither a user of ours nor a process group here. */
+/** Options for any host: programs on another machine have no local user or process group. */
 export type HostRunOptions = Pick<
   RunOptions,
   "env" | "cwd" | "stdin" | "stdout" | "signal" | "timeoutSeconds" | "onLine" | "maxOutputBytes"

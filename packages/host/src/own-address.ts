@@ -6,11 +6,11 @@ import type { AddressBook } from "@berth/core/ports";
 interface Machine {
   readonly hostName: () => string;
   readonly addresses: () => readonly string[];
-  /** What connecting to a name would reach. */
+  /** Resolves a name to the addresses that a connection would use. */
   readonly resolve: (name: string) => Promise<readonly string[]>;
 }
 
-/** Of the machine that this process runs on. A name that cannot be resolved leads nowhere yet. */
+/** Addresses of this machine. A name that cannot be resolved is not one of them. */
 export function addressBook(machine: Machine = thisMachine): AddressBook {
   return {
     async isOwn(host) {
@@ -24,7 +24,7 @@ export function addressBook(machine: Machine = thisMachine): AddressBook {
   };
 }
 
-/** Of files of host names everywhere, of RFC 6761, and how containers call the machine that they run on. */
+/** Names of the own machine: from hosts files, from RFC 6761, and as containers call it. */
 const OWN_NAMES =
   /^((.+\.)?localhost|localhost\.localdomain|ip6-(localhost|loopback)|(.+\.)?(host|gateway)\.docker\.internal)$/;
 
@@ -42,7 +42,7 @@ const tooLate = (): Promise<never> =>
 
 const RESOLVE_MS_MAX = 3000;
 
-/** What leads to an IPv4 address that stands at the end of an IPv6 one. IPv4 in IPv6 is seen through by itself. */
+/** Prefixes of IPv6 addresses that end with an IPv4 address. IPv4-mapped ones are recognised anyway. */
 const PREFIXES = ["::", "64:ff9b::", "::ffff:0:"];
 
 function listOf(addresses: readonly string[], bits = 32): BlockList {

@@ -22,7 +22,7 @@ function made(name: string, ...args: string[]): { readonly text: string; readonl
   return { text: readFileSync(file, "utf8"), publicKey };
 }
 
-/** What OpenSSH says of a text: its public key and its fingerprints. */
+/** Public key and fingerprints according to OpenSSH. */
 function toldByOpenSsh(text: string) {
   const file = join(folder, `asked-${Math.random()}`);
   writeFileSync(file, text);
@@ -34,7 +34,7 @@ function toldByOpenSsh(text: string) {
   return { publicKey: publicKey.trim().split(" ").slice(0, 2).join(" "), sha256: print("sha256"), md5: print("md5") };
 }
 
-/** Of the form of a key, and of that size. Its numbers have nothing to do with each other. */
+/** A key of this size in valid form, with unrelated numbers. */
 function hugeKey(bits: number): string {
   const odd = (length: number) => Buffer.alloc(length / 8, 0xfb).toString("base64url");
   const [half, whole] = [odd(bits / 2), odd(bits)];

@@ -91,7 +91,7 @@ function isWhole(key: ParsedKey): boolean {
   }
 }
 
-/** What also signs for others than ssh, e.g. for an app of GitHub, reads no form of OpenSSH's. */
+/** PEM form, since other signers, such as GitHub apps, cannot read OpenSSH's form. */
 function rsaForm(key: KeyObject): string {
   const { modulusLength = 0 } = key.asymmetricKeyDetails ?? {};
   if (modulusLength < RSA_BITS_MIN) throw invalidKey(`An RSA key needs ${RSA_BITS_MIN} bits or more.`);

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from "node:fs";
 /** The fields of `/proc/PID/stat` that supervision needs. */
 export interface ProcessStat {
   readonly pid: number;
-  /** Of the executed file, cut to 15 characters; a process may change it. */
+  /** Name of the executed file, cut to 15 characters; a process may change it. */
   readonly name: string;
   /** One letter; `Z` and `X` are dead, only not reaped yet. */
   readonly state: string;

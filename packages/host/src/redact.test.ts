@@ -73,7 +73,7 @@ describe("redactor", () => {
     const secret = fc.string({ minLength: 4, maxLength: 30 }).filter((text) => !/[\r\n]/.test(text));
     fc.assert(
       fc.property(fc.array(secret, { minLength: 1, maxLength: 5 }), fc.string(), (secrets, text) => {
-        // What stands between the marks must be free of secrets; a mark itself may hold a short one by chance.
+        // The text between the marks must be free of secrets; a mark may contain a short one by chance.
         const rest = redactor(secrets)(text + secrets.join(text)).split("[REDACTED]");
         expect(rest.filter((part) => secrets.some((value) => part.includes(value)))).toEqual([]);
       }),

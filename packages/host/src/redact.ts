@@ -91,7 +91,7 @@ function encodings(value: string): string[] {
   ];
 }
 
-/** What stays the same of a value's base64 when 0, 1 or 2 bytes (modulo 3) precede it and others follow. */
+/** The constant part of a value's base64 when 0, 1 or 2 bytes (modulo 3) precede it and others follow. */
 function embeddedBase64(bytes: Buffer): string[] {
   return [0, 1, 2].flatMap((offset) => {
     const padded = Buffer.concat([Buffer.alloc(offset), bytes]);

@@ -107,14 +107,14 @@ export function sshConnection(options: SshOptions): SshConnection {
       }
     },
     retryNow: () => {
-      // Who asks again and again still makes the others wait longer each time.
+      // An immediate retry still increases the backoff.
       failure = failure && { ...failure, untilMs: 0 };
     },
     async close() {
       isClosed = true;
       const last = await current?.catch(() => undefined);
       last?.end();
-      // Whoever does not say goodbye in return is not waited for.
+      // The other side's end is not awaited.
       last?.destroy();
     },
   };

@@ -114,7 +114,7 @@ export function addressRefused(name: string, address: string, cause: unknown): D
   return new DomainError("engine.unreachable", `Nothing answers on ${address} of server ${name}.`, { cause });
 }
 
-/** What a look at the socket's file said, since OpenSSH answers the same to all of them. */
+/** State of the socket's file, since OpenSSH reports all of them alike. */
 export type SocketState = "missing" | "closed" | "open";
 
 export function socketRefused(
@@ -133,7 +133,7 @@ export function socketRefused(
 
 const PROHIBITED = 1;
 
-/** What ssh2 hangs on its errors. */
+/** Extra fields of ssh2's errors. */
 export function detailsOf(cause: unknown): {
   readonly message: string;
   readonly code?: string | undefined;

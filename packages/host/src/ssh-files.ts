@@ -46,7 +46,7 @@ export function sshFiles(connection: SshConnection, run: (argv: Argv) => Promise
     const sftp = await (session ?? openSession());
     let onClose = () => {};
     const answered = new Promise<T>((resolve, reject) => {
-      // What is asked of a session that is just ending is dropped without an answer.
+      // A request on a closing session is dropped without an answer.
       onClose = () => reject(new Error("The session ended."));
       sftp.once("close", onClose);
       try {

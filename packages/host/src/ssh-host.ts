@@ -13,7 +13,7 @@ import { runOver } from "./ssh-run.ts";
 import { turns } from "./turns.ts";
 
 export interface SshHostOptions extends SshOptions {
-  /** Of Berth's own machine, for the sockets that lead to this server's. Short: a socket's path has 107 bytes. */
+  /** Local folder for sockets that lead to this server's. Short, since a socket's path is limited to 107 bytes. */
   readonly bridgeFolder: string;
 }
 

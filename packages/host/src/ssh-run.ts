@@ -223,5 +223,5 @@ function brokenError(argv: Argv, cause: unknown): DomainError {
 }
 
 const IDLE_MS = 1000; // What an ended program wrote is on the way for a while; what it left running is not waited for.
-/** What it left running may write for ever. */
+/** Background processes may write forever. */
 const LATE_MS_MAX = 5000;

@@ -51,7 +51,7 @@ export function textSet(texts: Iterable<string>): TextSet {
   };
 }
 
-/** What the shortest of the texts has at least. */
+/** Length of the shortest text. */
 export const PREFIX_LENGTH = 4;
 
 /** For each text the longest other one that it begins with, as an index; -1 when there is none. */

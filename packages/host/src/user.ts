@@ -2,13 +2,13 @@ import { existsSync } from "node:fs";
 import { DomainError } from "@berth/core";
 import type { Argv } from "./argv.ts";
 
-/** Whom a process runs as. */
+/** User and group of a process. */
 export interface HostUser {
   readonly uid: number;
   readonly gid: number;
 }
 
-/** What to spawn so that `argv` runs as `user`. */
+/** Arguments and ids that run `argv` as `user`. */
 export interface SpawnAs {
   readonly argv: Argv;
   readonly ids: { readonly uid?: number; readonly gid?: number };
@@ -42,5 +42,5 @@ export function asUser(argv: Argv, user: HostUser | undefined, cwd: string | und
   return { argv: cwd === undefined ? harmless : ["/usr/bin/env", "-C", cwd, "--", ...harmless], ids: user, cwd: "/" };
 }
 
-// Of util-linux, which Debian and its like always have.
+// Part of util-linux, which is always installed on Debian and its derivatives.
 const SETPRIV_PATHS = ["/usr/bin/setpriv", "/bin/setpriv"];

@@ -27,7 +27,7 @@ async function answer(
     return;
   }
   const body = await readBody(request);
-  // Who reaches this socket is the control plane, and it writes `ControlRequests`.
+  // Only the control plane reaches this socket, and it writes `ControlRequests`.
   const input = <Name extends keyof ControlRequests>() => JSON.parse(body) as ControlRequests[Name];
   switch (request.url) {
     case "/sync":

@@ -35,7 +35,7 @@ function serve(config: ProxyConfig): void {
   }, FOLDER_CHECK_MS);
 }
 
-/** What cannot be read is no reason not to serve: the control plane sends the whole table when it starts. */
+/** Serves without routes when the table cannot be read: the control plane sends it at its start. */
 function readTable(): readonly Site[] {
   if (!fs.existsSync(TABLE_FILE)) return [];
   try {

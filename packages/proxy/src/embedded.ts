@@ -25,7 +25,7 @@ export interface EmbeddedProxyOptions {
   readonly port: number;
   /** Node 24 or newer. */
   readonly nodePath: string;
-  /** Whom the process becomes once it listens, if root starts it; so it may listen below 1024 all the same. */
+  /** User that the process becomes once it listens, if started by root, so that it can use ports below 1024. */
   readonly user?: HostUser | undefined;
   /** Addresses and ranges of proxies before this one: what they say of the client (`X-Forwarded-*`) is believed. */
   readonly trustedProxies?: readonly string[] | undefined;
@@ -37,7 +37,7 @@ export interface EmbeddedProxyOptions {
 }
 
 export interface EmbeddedProxy extends ProxyPort {
-  /** What it listens on. */
+  /** Port that it listens on. */
   readonly port: number;
   status(): Promise<ProxyStatus>;
   /** Idempotent. Ends the supervision; the process goes on serving its routes unless `stopProxy`. */
@@ -125,7 +125,7 @@ export async function embeddedProxy(options: EmbeddedProxyOptions): Promise<Embe
   };
 }
 
-/** What an earlier control plane left, so that a change before the first `sync` takes nothing away. */
+/** Sites of an earlier control plane, so that a change before the first `sync` removes none. */
 async function readSites(folder: string, tablePath: string): Promise<ReadonlyMap<string, Site>> {
   try {
     await mkdir(folder, { recursive: true });

@@ -9,7 +9,7 @@ const front = useProxy();
 const echoHead = (request: IncomingMessage, response: ServerResponse) =>
   response.end(JSON.stringify({ method: request.method, url: request.url, raw: request.rawHeaders }));
 
-/** What the upstream was sent: names in lower case, each with all its values. */
+/** Headers that the upstream received: names in lower case, each with all its values. */
 function received(text: string): Record<string, string[]> {
   const { raw } = JSON.parse(text) as { raw: string[] }; // Written by `echoHead`.
   const headers: Record<string, string[]> = {};

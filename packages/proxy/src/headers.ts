@@ -9,7 +9,7 @@ export interface ForwardedOptions {
   /** The client is another proxy: what it says of its own client is believed and passed on. */
   readonly trustsForwarded: boolean;
   readonly requestId: string;
-  /** What was taken away from the front of the path, if anything. */
+  /** Prefix that was removed from the path. */
   readonly prefix: string;
 }
 
@@ -89,7 +89,7 @@ const HOP_BY_HOP: ReadonlySet<string> = new Set([
 
 const UNUSED_IN_UPGRADE: ReadonlySet<string> = new Set(["keep-alive", "proxy-connection", "transfer-encoding"]);
 
-/** What this proxy says of the client. Applications believe these, so a client must not be able to send them. */
+/** Headers that this proxy sets about the client. Applications trust them, so clients must not be able to send them. */
 const FORWARDED: ReadonlySet<string> = new Set([
   "forwarded",
   "x-forwarded-for",

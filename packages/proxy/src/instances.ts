@@ -217,7 +217,7 @@ function askSocket<Name extends keyof ControlRequests>(
   });
 }
 
-/** Of their records and sockets. */
+/** Process ids of records and sockets. */
 function namedPids(names: readonly string[]): Set<number> {
   return new Set(names.flatMap((name) => /^(\d+)\.(?:json|sock)$/.exec(name)?.[1] ?? []).map(Number));
 }

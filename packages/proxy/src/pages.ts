@@ -33,7 +33,7 @@ export const ambiguousPath = (): Page => ({
   hint: "It leads to different applications depending on how its escapes and dots are read. Write it plainly.",
 });
 
-/** Of proxies that cannot tell a refused connection from one that broke off. */
+/** For proxies that cannot distinguish a refused connection from a broken one. */
 export const noAnswer = (name: string): Page => ({
   status: 502,
   title: `The application ${name} does not answer`,
@@ -71,7 +71,7 @@ export function sendPage(page: Page, request: IncomingMessage, response: ServerR
   response.end(body);
 }
 
-/** Of an `Accept` header in any case of letters. */
+/** Matches an `Accept` header, ignoring case. */
 export const TAKES_HTML = "text/html|application/xhtml";
 
 export function pageContent(

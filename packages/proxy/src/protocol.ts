@@ -1,11 +1,11 @@
 import type { Site } from "@berth/core/ports";
 import type { InFlight } from "./upstream.ts";
 
-/** What the control plane and the proxy's process know of each other: its argument, its files, its requests. */
+/** Protocol between control plane and proxy process: its argument, files and requests. */
 
 /** The process's one argument, as JSON. */
 export interface ProxyConfig {
-  /** Of its code and the way it was started: a proxy of another version is to be replaced. */
+  /** Hash of its code and how it was started: a proxy of another version is replaced. */
   readonly version: string;
   readonly host: string;
   /** 0: any free one. */
@@ -13,7 +13,7 @@ export interface ProxyConfig {
   /** Addresses and ranges of other proxies, which are believed. */
   readonly trustedProxies: readonly string[];
   readonly limits: ProxyLimits;
-  /** Whom it becomes once it listens; `null` to stay who it is. */
+  /** User that it becomes once it listens; `null` to keep the current one. */
   readonly user: { readonly uid: number; readonly gid: number } | null;
 }
 
@@ -40,10 +40,10 @@ export interface TableFile {
 /** In the proxy's folder. Connecting to it is how a control plane finds the proxies that run. */
 export const socketName = (pid: number): string => `${pid}.sock`;
 
-/** What the proxy says of itself. */
+/** Status of the proxy. */
 export interface ProxyStatus extends ProxyConfig {
   readonly pid: number;
-  /** Of its socket while it listens. */
+  /** Port of its socket while it listens. */
   readonly port: number;
   readonly state: "listening" | "waiting" | "retired";
   /** Why it does not listen: the code of Node's error, such as `EADDRINUSE`. */

@@ -19,7 +19,7 @@ export function relayBody(request: IncomingMessage, sent: ClientRequest, socket:
   sent.once("close", () => {
     socket.off("drain", onDrain);
     if (request.readableEnded) return;
-    // What the upstream no longer wants has to be read off the client's connection before its next request.
+    // The rest of the body must be read from the client's connection before its next request.
     request.unpipe(sent);
     request.resume();
   });
@@ -86,7 +86,7 @@ export function relayInformation(
   sent.on("information", ({ statusCode, headers }) => {
     received++;
     if (received > INFORMATION_RECEIVED_MAX) {
-      // What was read together with it is still parsed, and cutting off once is enough.
+      // Data that was read together with it is still parsed, so this may be reached again.
       if (received === INFORMATION_RECEIVED_MAX + 1) onFlood();
       return;
     }

@@ -9,14 +9,14 @@ export type Resolved =
   | { readonly entry: SiteEntry; readonly asked: Asked; readonly page?: undefined }
   | { readonly entry?: undefined; readonly page: Page };
 
-/** What the upstream is asked for. */
+/** Request to the upstream. */
 export interface Asked {
   readonly target: string;
   /** Taken away from the front of the target; empty when it is passed on unchanged. */
   readonly prefix: string;
 }
 
-/** What a request gets: the site that answers it, or a page of the proxy's own. */
+/** Target of a request: a site, or a page of the proxy. */
 export function resolveRequest(state: ProxyState, request: IncomingMessage): Resolved {
   const { headers, rawHeaders, url: target = "" } = request;
   const hostHeader = headers.host ?? "";

@@ -5,7 +5,7 @@ import { buildTable, type RouteTable } from "./table.ts";
 import { type Trust, trustIn } from "./trusted.ts";
 import { createUpstreams, type Upstreams } from "./upstream.ts";
 
-/** What all requests of the proxy share. */
+/** State that all requests of the proxy share. */
 export interface ProxyState {
   readonly table: RouteTable;
   readonly upstreams: Upstreams;

@@ -17,7 +17,7 @@ export interface RouteEntry {
 /** Host to its routes, the longest path first. */
 export type RouteTable = ReadonlyMap<string, readonly RouteEntry[]>;
 
-/** Of two sites that claim the same host and path, the later one has it. */
+/** When two sites claim the same host and path, the later one wins. */
 export function buildTable(sites: Iterable<Site>): RouteTable {
   const hosts = new Map<string, Map<string, RouteEntry>>();
   for (const site of sites) {
@@ -94,7 +94,7 @@ interface Reading {
   readonly isDecoded: boolean;
 }
 
-/** What applications make of a path: any set of these habits is somebody's. */
+/** Readings of a path: some application uses each combination. */
 function* readings(path: string): Generator<Reading> {
   for (const escapes of path.includes("%") ? [undefined, ESCAPED_DOT, ESCAPE] : [undefined]) {
     const decoded = escapes === undefined ? path : decode(path, escapes);

@@ -15,7 +15,7 @@ interface UpgradeRequest {
   readonly state: ProxyState;
   readonly request: IncomingMessage;
   readonly client: Socket;
-  /** What the client sent behind its request already. */
+  /** Data that the client already sent after its request. */
   readonly head: Buffer;
   readonly refused: Set<string>;
   asked: Asked;
@@ -124,7 +124,7 @@ function sendHead(
 
 interface UpstreamEnd {
   readonly socket: Socket;
-  /** What the upstream sent behind its answer already. */
+  /** Data that the upstream already sent after its answer. */
   readonly firstBytes: Buffer;
 }
 
@@ -145,7 +145,7 @@ function join({ client, head }: UpgradeRequest, answer: IncomingMessage, upstrea
     // Finds out about a peer that vanished without a word.
     from.setKeepAlive(true, KEEP_ALIVE_MS);
     from.on("error", () => from.destroy());
-    // What is still to be written goes out first.
+    // Pending data is written first.
     from.once("close", () => to.destroySoon());
     from.pipe(to);
   }

@@ -13,13 +13,13 @@ export function keptAt(execution: Kept): readonly ("server" | "S3")[] {
   ];
 }
 
-/** Of a good one, no copy may be left. */
+/** A successful backup may have no copy left. */
 export const isRestorable = (execution: Kept & Pick<BackupExecution, "status">): boolean =>
   execution.status === "success" && keptAt(execution).length > 0;
 
 export const savedName = (name: string | null): string => printable(name ?? "all databases");
 
-/** What was last told of one that runs. */
+/** Progress of a running backup that was printed last. */
 export interface ToldProgress {
   readonly step: string;
   readonly writtenBytes: number;

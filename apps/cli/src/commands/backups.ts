@@ -108,7 +108,7 @@ const STATUS_COLORS = { success: "green", failed: "red", running: "cyan", "cance
 const STATUS_TEXTS: Partial<Record<BackupStatus, string>> = { "cancelled-by-user": "cancelled" };
 const placesOf = (execution: BackupExecution): string => keptAt(execution).join(", ") || "-";
 
-/** Of one that runs: so far. */
+/** Size, so far for a running backup. */
 function sizeOf({ status, size, written_bytes }: BackupExecution): string {
   if (size !== null) return bytes(Number(size));
   return status === "running" && written_bytes !== null ? bytes(written_bytes) : "-";
@@ -162,7 +162,7 @@ async function run(session: Session, wanted: string, options: RunOptions): Promi
     );
     for (const execution of made) tellProgress(output, told, execution);
     const isAtEnd = made.length > 0 && made.every(({ status }) => status !== "running");
-    // Of several databases the next may be about to begin.
+    // With several databases the next backup may be about to begin.
     looksAtEnd = isAtEnd ? looksAtEnd + 1 : 0;
     return looksAtEnd > 1 ? made : undefined;
   });

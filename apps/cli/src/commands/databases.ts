@@ -53,7 +53,7 @@ const GIVEN = ["name", "project_uuid", "environment_name", "environment_uuid", "
 
 function defineCreate(group: Command, bind: Bind, engine: DatabaseEngine): void {
   const { title } = databaseEngine(engine);
-  // Of which only the shape is read, whatever the engine.
+  // Only the shape is read, which every engine has.
   const flags = flagsFor(DATABASE_CREATES[engine] as z.ZodObject).filter(({ key }) => !GIVEN.includes(key));
   const command = addPlaceFlags(group.command(engine).summary(title).description(`Create a database of ${title}.`))
     .argument("[name]", "default: made from its engine")
@@ -63,7 +63,7 @@ function defineCreate(group: Command, bind: Bind, engine: DatabaseEngine): void 
   command.action(
     bind(async (session: Session, name: string | undefined, options: CreateOptions) => {
       const sent = valuesOf(flags, options);
-      // Whoever asks for a port wants it open.
+      // A requested port implies public access.
       const access = sent.public_port === undefined ? {} : { is_public: true };
       return create(session, engine, { name, fields: { ...access, ...sent } }, options);
     }),

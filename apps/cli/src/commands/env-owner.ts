@@ -33,7 +33,7 @@ export const whose = (command: Command): Command =>
 export const isNamed = ({ app, service, database, team, project, environment, server }: Whose): boolean =>
   [app, service, database, team, project, environment, server].some((named) => named !== undefined);
 
-/** What is shown of a variable, of a resource or a shared one. */
+/** Shown fields of a variable, shared or of a resource. */
 export type ShownVariable = Pick<EnvironmentVariable, "uuid" | "key" | "value" | "comment" | "is_shown_once"> &
   Partial<Pick<EnvironmentVariable, "is_preview" | "is_runtime" | "is_buildtime" | "real_value">> &
   Partial<Pick<SharedVariable, "reference">>;
@@ -46,7 +46,7 @@ export interface VariableOwner {
   /** All of them or none. */
   save(data: EnvCreate[]): Promise<unknown>;
   remove(variableUuid: string): Promise<unknown>;
-  /** What makes a change hold. */
+  /** Command that makes a change effective. */
   readonly next: string;
 }
 
@@ -122,13 +122,13 @@ async function sharedOwner(
 }
 
 function shared(variables: SharedVariables, ref: object, name: string): VariableOwner {
-  // What names the owner of this scope.
+  // Parameters that name the owner in this scope.
   const owner = ref as { readonly uuid: string; readonly environment_name_or_uuid: string };
   return {
     name,
     isShared: true,
     list: () => variables.list.query(owner),
-    // What only an environment variable has is refused by its name.
+    // The server refuses fields that shared variables do not have.
     save: (data) => variables.updateBulk.mutate({ ...owner, data: data as SharedVariableCreate[] }),
     remove: (variable_uuid) => variables.delete.mutate({ ...owner, variable_uuid }),
     next: "It reaches what refers to it with the next deployment of each.",

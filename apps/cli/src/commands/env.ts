@@ -69,7 +69,7 @@ function requireNoPreview(isShared: boolean, preview = false): void {
   if (isShared && preview) throw usage("Shared variables are the same for previews. Leave out --preview.");
 }
 
-/** What a script prints ends in its log. */
+/** Values are left out, since a script's output ends in its log. */
 const withoutValue = ({ value: _value, real_value: _real, ...env }: ShownVariable) => env;
 
 function valueText({ value, is_shown_once }: ShownVariable, isShown: boolean, { colors }: Output): string {

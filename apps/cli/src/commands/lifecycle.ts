@@ -18,7 +18,7 @@ interface Target {
   readonly name: string;
 }
 
-/** What a command's argument names, and how it is found. */
+/** Kind of object that a command's argument names, and how it is found. */
 interface Named {
   readonly argument: readonly [flags: string, description: string];
   find(api: Api, session: Session, wanted: string | undefined): Promise<Target>;

@@ -39,7 +39,7 @@ async function logs(session: Session, wanted: string | undefined, options: Optio
 interface LinesQuery {
   readonly uuid: string;
   readonly lines?: number;
-  /** Of a service. */
+  /** Container of a service. */
   readonly container?: string;
 }
 

@@ -36,7 +36,7 @@ async function rollback(session: Session, wanted: string | undefined, options: O
   }
   if (kept.images.length === 0) throw nothingKept(name);
   const { tag, commit_message, deployment_uuid } = chosenImage(kept.images, options.to, uuid);
-  // Of one commit several builds may be kept, and what runs may be one of them.
+  // Several builds of one commit may be kept, and the running one may be among them.
   const queued = await api.client.rollbacks.rollback.mutate({ uuid, commit: deployment_uuid });
   output.json(queued);
   const title = commit_message === null ? "" : `: ${printable(commit_message)}`;

@@ -9,7 +9,7 @@ import { resolveConnection, serverUrl } from "./resolve.ts";
 interface World {
   readonly env?: Record<string, string>;
   readonly config?: ConfigFile;
-  /** What the server on this machine wrote. */
+  /** Connection file of the server on this machine. */
   readonly local?: { url: string; token: string };
   readonly context?: string;
 }

@@ -42,7 +42,7 @@ function parseProblem(status: number, text: string): Problem | undefined {
   }
 }
 
-/** What the API said, in an error of the REST client or of the tRPC client. */
+/** The API's problem, from an error of the REST or the tRPC client. */
 export function problemIn(error: unknown): Problem | undefined {
   if (error instanceof ProblemError) return error.problem;
   const parsed = TrpcError.safeParse(error);

@@ -6,7 +6,7 @@ import type { System } from "../system.ts";
 
 export interface DeployFolder {
   readonly path: string;
-  /** What it was deployed as before. */
+  /** Earlier applications of this folder. */
   readonly links: readonly Link[];
 }
 
@@ -42,7 +42,7 @@ export async function dockerfileIn(folder: string): Promise<"alone" | "with_page
   return names.has("index.html") ? "with_page" : "alone";
 }
 
-/** What an application made from the folder is called: as its package, else as the folder. */
+/** Default name of an application: its package's, else the folder's. */
 export async function nameOf(folder: string): Promise<string> {
   const text = await readFile(join(folder, "package.json"), "utf8").catch(() => "");
   return packageName(text) ?? basename(folder);

@@ -18,7 +18,7 @@ export interface Place {
   readonly server: { readonly uuid: string; readonly name: string };
 }
 
-/** What is put there. */
+/** Kind of object to place. */
 export type PlacedKind = "application" | "database" | "image" | "service";
 
 /** As named; else the only one there is, else the one with the usual name. */

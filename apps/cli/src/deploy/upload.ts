@@ -8,7 +8,7 @@ import { type Content, walk } from "../pack/walk.ts";
 import { printable } from "../printable.ts";
 import type { Session } from "../session.ts";
 
-/** What would be uploaded, checked before anything is made. */
+/** Checks the upload before anything is created. */
 export async function pack({ output }: Session, folder: string): Promise<Content> {
   const content = await walk(folder);
   for (const reason of content.leftOut) output.warn(`left out ${printable(reason)}`);

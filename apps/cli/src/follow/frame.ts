@@ -16,7 +16,7 @@ export interface FrameOptions {
   readonly trouble: string | undefined;
 }
 
-/** What a terminal shows of a deployment under way: its steps, each with a sign and what it took, and the last line. */
+/** Terminal view of a running deployment: steps with sign and duration, and the last log line. */
 export function frame(state: FollowState, options: FrameOptions): string {
   const { colors, tick, columns, trouble } = options;
   const spinner = colors.cyan(SPINNER[tick % SPINNER.length] ?? "");
@@ -27,7 +27,7 @@ export function frame(state: FollowState, options: FrameOptions): string {
   return lines.join("\n");
 }
 
-/** What goes on while no step runs. */
+/** Text while no step runs. */
 function waiting({ status, steps }: FollowState): string | undefined {
   if (status === undefined) return "Connecting";
   if (status === "queued") return "Waiting in the queue";

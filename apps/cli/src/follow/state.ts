@@ -3,7 +3,7 @@ import type { DeploymentEvent, DeploymentStatus, StepName } from "@berth/core/de
 type StateEvent = Extract<DeploymentEvent, { type: "state" }>;
 export type StepView = StateEvent["steps"][number];
 
-/** What is known of a deployment that is followed. */
+/** State of a followed deployment. */
 export interface FollowState {
   readonly status: DeploymentStatus | undefined;
   /** One sentence that says why it failed. */
@@ -58,7 +58,7 @@ export const STEP_TITLES: Readonly<Record<StepName, string>> = {
 export const failedStep = ({ steps }: FollowState): StepView | undefined =>
   steps.find(({ status }) => status === "failed") ?? steps.find(({ status, error }) => status === "undone" && error);
 
-/** What a step took so far, in milliseconds; `undefined` when it has not begun. */
+/** Duration of a step so far, in milliseconds; `undefined` before it begins. */
 export function tookMilliseconds({ started_at, finished_at }: StepView, now: Date): number | undefined {
   if (started_at === null) return undefined;
   const end = finished_at === null ? now.getTime() : new Date(finished_at).getTime();

@@ -1,7 +1,7 @@
 import { connectionTrouble } from "../connection/problem.ts";
 import { Failure } from "../failure.ts";
 
-/** What the client calls back for a subscription. */
+/** Callbacks of a subscription. */
 export interface Handlers<T> {
   onData(event: { readonly data: T }): void;
   onError(error: unknown): void;

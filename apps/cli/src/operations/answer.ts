@@ -32,7 +32,7 @@ function showObject(output: Output, answer: Readonly<Record<string, unknown>>): 
   }
 }
 
-/** What is in an object stands below each other, under its own name and the object's. */
+/** Fields of an object are printed one below the other, prefixed with the object's name. */
 function pairsOf(key: string, value: unknown): readonly (readonly [string, string])[] {
   if (isEmpty(value)) return [];
   if (!isObject(value)) return [[key, textOf(value)]];
@@ -59,7 +59,7 @@ function showList(output: Output, items: readonly unknown[]): void {
   );
 }
 
-/** What some row has a plain value for. */
+/** Columns with a plain value in some row. */
 function columnsOf(rows: readonly Readonly<Record<string, unknown>>[]): readonly string[] {
   const keys = [...new Set(rows.flatMap((row) => Object.keys(row)))];
   const plain = keys.filter((key) => rows.some((row) => !isEmpty(row[key])) && rows.every((row) => isShown(row[key])));

@@ -23,7 +23,6 @@ export interface Operation {
 
 const DESCRIPTION = new URL("openapi.json", ASSETS);
 
-/** What is read of the API's description. */
 interface Description {
   readonly paths: Readonly<Record<string, Readonly<Record<string, Described>>>>;
   readonly components: { readonly schemas: Readonly<Record<string, unknown>> };

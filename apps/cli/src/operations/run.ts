@@ -17,7 +17,7 @@ export async function runOperation(
   args: readonly unknown[],
 ): Promise<ExitCode> {
   const typed = operation.pathParameters.map((_, n) => String(args[n]));
-  // What follows the arguments is an object of the options.
+  // The options follow the arguments.
   const options = (args[operation.pathParameters.length] ?? {}) as Readonly<Record<string, unknown>>;
   if (operation.method === "DELETE" && options.yes !== true) await confirm(session, operation, typed);
   const parameters = await pathValues(asker(session), operation, typed);
@@ -82,7 +82,7 @@ async function requestOf(
   return { ...base, body: JSON.stringify(body), contentType: "application/json" };
 }
 
-/** What cannot be listed is left to the operation itself to refuse. */
+/** When a list is refused, the operation itself reports the problem. */
 function asker(session: Session): Ask {
   return async (request) => {
     const response = await rest(await session.resolve(), request);

@@ -8,12 +8,12 @@ import { bytes, plural } from "../format.ts";
 import { printable } from "../printable.ts";
 import type { Content, Entry } from "./walk.ts";
 
-/** What may be uploaded, as the server's own limits. */
+/** Limits of an upload, equal to the server's. */
 export interface Limits {
-  /** Of all files together. */
+  /** Size of all files together. */
   readonly sizeBytes: number;
   readonly entries: number;
-  /** Of the compressed archive: known only while it is made. */
+  /** Size of the compressed archive, which is known only while it is written. */
   readonly archiveBytes: number;
 }
 
@@ -88,7 +88,7 @@ export function archive(folder: string, content: Content, options: ArchiveOption
       details: [...biggest(content.entries, "bytes"), ADVICE],
     });
   });
-  // What fails is told by the stream that is answered: the others pass it on to it.
+  // The returned stream reports failures: the others pass theirs on to it.
   pipeline(tar, counted, createGzip(), limited).catch(() => {});
   return limited;
 }
@@ -136,7 +136,7 @@ function counter(onBytes: (count: number) => void): Transform {
   });
 }
 
-/** Of the tar before compression, for progress: every entry has a header and fills whole blocks. */
+/** Size of the uncompressed tar, for progress: every entry has a header and fills whole blocks. */
 export function tarBytes({ entries }: Content): number {
   const blocks = entries.map(({ stats }) => 1 + (stats.isFile() ? Math.ceil(stats.size / TAR_BLOCK_BYTES) : 0));
   return blocks.reduce((sum, count) => sum + count * TAR_BLOCK_BYTES, 2 * TAR_BLOCK_BYTES);

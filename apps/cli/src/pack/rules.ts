@@ -1,6 +1,6 @@
 import ignore, { type Ignore } from "ignore";
 
-/** What ignore files of one folder say. Paths are relative to the uploaded folder. */
+/** Rules of one folder's ignore files. Paths are relative to the uploaded folder. */
 export interface Rules {
   /** @param path Of a file or folder, with a slash at its end when it is a folder. */
   judge(path: string): "ignored" | "kept" | "undecided";
@@ -55,7 +55,7 @@ export function dockerRules(text: string): Rules & { readonly hasExceptions: boo
   };
 }
 
-/** What says how to build is sent whatever `.dockerignore` says, as `docker build` does. */
+/** Build files are uploaded even if `.dockerignore` excludes them, as in `docker build`. */
 const DOCKER_KEEPS =
   /(^|\/)(Dockerfile(\.[^/]*)?|[^/]+\.Dockerfile|\.dockerignore|(docker-)?compose[^/]*\.ya?ml|Procfile|nixpacks\.toml|railpack\.json)$/i;
 

@@ -9,16 +9,16 @@ export interface Entry {
   /** Relative to the folder. */
   readonly path: string;
   readonly stats: Stats;
-  /** Of a symbolic link: its target, relative. */
+  /** Relative target of a symbolic link. */
   readonly target?: string;
 }
 
 export interface Content {
   /** Parents before children, names in the order of their code points: the same folder gives the same archive. */
   readonly entries: readonly Entry[];
-  /** Of all files. */
+  /** Size of all files. */
   readonly sizeBytes: number;
-  /** What cannot be uploaded and was left out, with the reason. */
+  /** Entries that cannot be uploaded, with the reason. */
   readonly leftOut: readonly string[];
 }
 

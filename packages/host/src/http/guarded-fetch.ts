@@ -7,7 +7,7 @@ export interface GuardedFetchOptions {
   readonly allowedPrivateHosts: PrivateHosts;
   /** For the whole exchange, its redirects and its body. */
   readonly secondsMax: number;
-  /** Of the answer's body, as it is after decompression. */
+  /** Limit of the answer's body after decompression. */
   readonly bytesMax: number;
 }
 

@@ -18,7 +18,7 @@ const RESERVED_IPV4 = [
   ...["192.168.0.0/16", "198.18.0.0/15", "224.0.0.0/4", "240.0.0.0/4"],
 ];
 
-/** What leads to an IPv4 address that stands at the end of an IPv6 one: NAT64, and its form for one machine. */
+/** Prefixes of IPv6 addresses that end with an IPv4 address: NAT64, and its local form. */
 const TRANSLATED = ["64:ff9b::", "::ffff:0:"];
 
 const RESERVED = rangesOf([

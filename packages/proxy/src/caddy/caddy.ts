@@ -44,7 +44,7 @@ export function caddyProxy(options: ServerProxyOptions): ManagedProxy {
 
   let recorded: ReadonlyMap<string, RoutedSite> | undefined;
   let certificates: readonly OwnCertificate[] = [];
-  /** What Caddy has for certain. */
+  /** Configuration that Caddy has certainly loaded. */
   let loaded: string | undefined;
   let switchedMs = 0;
 
@@ -117,7 +117,7 @@ export function caddyProxy(options: ServerProxyOptions): ManagedProxy {
     await delay(SETTLED_AFTER_MS);
   }
 
-  /** What is recorded, whoever of several control planes told this proxy something last. */
+  /** Recorded sites, whichever control plane wrote last. */
   async function current(): Promise<ReadonlyMap<string, RoutedSite>> {
     const version = await host.files.read(versionPath);
     if (loaded === undefined || version?.toString() !== versionOf(loaded)) {
@@ -171,7 +171,7 @@ export function caddyProxy(options: ServerProxyOptions): ManagedProxy {
     for (const site of list) sites.set(site.id, await routed(site, before.get(site.id)));
     const wanted = new Map([...sites.values()].flatMap((site) => [...slotContents(site)]));
     await fillSlots(wanted);
-    // What Caddy holds may be another's work: it compares by itself.
+    // Another control plane may have changed Caddy's configuration; Caddy itself compares.
     loaded = undefined;
     await load(configOf(sites));
     await eachInBatches([...sites.values()], (site) => files.write(site));
@@ -189,7 +189,7 @@ export function caddyProxy(options: ServerProxyOptions): ManagedProxy {
     const config = configOf(sites);
     const { state } = await container.status("CADDY");
     const wanted = [...sites.values()].flatMap((site) => [...slotContents(site)]);
-    // Of one that runs, a slot may be newer than what was read of its site.
+    // While the proxy runs, a slot may be newer than the record that was read.
     const present = new Set(state === "running" ? await host.files.list(slotsFolder) : []);
     await fillSlots(new Map(wanted.filter(([name]) => !present.has(name))));
     const hasConfig = (await host.files.read(join(paths.config, "caddy.json"))) !== undefined;

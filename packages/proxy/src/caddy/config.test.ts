@@ -117,7 +117,7 @@ describe("a slot", () => {
 });
 
 describe("a text", () => {
-  /** What Caddy makes of one, by the rules of its replacer. */
+  /** Caddy's result, by the rules of its replacer. */
   const replaced = (text: string) => {
     if (!text.includes("{")) return text;
     let result = "";

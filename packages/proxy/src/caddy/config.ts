@@ -19,7 +19,7 @@ export interface CaddyConfigInput {
   readonly certificates: readonly OwnCertificate[];
 }
 
-/** What Caddy is told: everything but where the requests of a site go now, which it reads from the site's slots. */
+/** Caddy's configuration, without current upstreams: those are read from the sites' slots. */
 export function caddyConfig({ sites, settings, certificates }: CaddyConfigInput) {
   const hosts = routesByHost(sites);
   const trusted = settings.trustedProxies;
@@ -40,7 +40,7 @@ export function caddyConfig({ sites, settings, certificates }: CaddyConfigInput)
       http: {
         http_port: settings.httpPort,
         https_port: settings.httpsPort,
-        // Of what a change of routes replaces: a download may last. A stop of the container waits shorter.
+        // Grace of replaced routes, since a download may last. A stop of the container waits less.
         grace_period: "1h",
         servers: {
           http: { ...server(false), protocols: ["h1"] },

@@ -65,7 +65,7 @@ describeDocker("values that are meant to become something else", [IMAGE], (docke
       expect([401, 503]).toContain((await ask(httpPort, { host: `user-${index}.test` })).status);
       expect((await ask(httpPort, { host: `header-${index}.test` })).status).toBe(503);
     }
-    // What is written on the server are files of the folder, and nothing above it.
+    // Only files inside the folder are written on the server.
     for (const name of ["run/slots", "sites"])
       for (const file of await readdir(join(folder, name))) expect(file).toMatch(/^[a-z0-9][a-z0-9.-]*$/);
     expect(await readFile(join(folder, "config", "caddy.json"), "utf8")).not.toContain("secret");

@@ -14,7 +14,7 @@ import { literal } from "./literal.ts";
 export const SITE_NAME = "berth_site";
 export const SITE_NAME_HTML = "berth_site_html";
 
-/** What Caddy answers itself: the pages of the embedded proxy. */
+/** Caddy's own error pages, equal to those of the embedded proxy. */
 export function errorRoutes() {
   return [
     { statuses: ["400"], page: ambiguousPath() },

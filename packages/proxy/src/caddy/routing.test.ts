@@ -4,7 +4,7 @@ import { ask, site } from "../proxy.fixture.ts";
 import { IMAGE, useCaddy } from "./caddy.fixture.ts";
 import { caddyProxy } from "./caddy.ts";
 
-/** What the upstream was asked. */
+/** A request that the upstream received. */
 interface Heard {
   readonly url: string;
   readonly headers: Record<string, string>;

@@ -4,7 +4,7 @@ import { literal } from "./literal.ts";
 import { SITE_NAME, SITE_NAME_HTML } from "./pages.ts";
 import { CADDY_PATHS } from "./paths.ts";
 
-/** What a request to a route of a site goes through, in this order. */
+/** Handlers of a site's route, in order. */
 export function siteHandlers(one: HostRoute, { publicPort }: { readonly publicPort: number }): readonly unknown[] {
   const { site, route } = one;
   const files = slotNames(one).map((name) => `{file.${CADDY_PATHS.slots}/${name}}`);
@@ -43,7 +43,7 @@ export function slotNames({ site, route }: HostRoute): readonly string[] {
   return Array.from({ length: Math.max(1, site.slotCount) }, (_none, index) => `${name}.${index}`);
 }
 
-/** What is to be in each slot of a site. Those that are left over take a turn more of what there is. */
+/** Contents of a site's slots. Surplus slots repeat upstreams. */
 export function slotContents(site: RoutedSite): ReadonlyMap<string, string> {
   const contents = new Map<string, string>();
   for (const route of site.routes) {

@@ -11,7 +11,7 @@ export interface SwitchLoad {
   /** Where the proxy listens. */
   readonly port: number;
   readonly docker: Docker;
-  /** Of the releases' containers. */
+  /** Labels of the releases' containers. */
   readonly labels: Readonly<Record<string, string>>;
   /** The network that they are in. */
   readonly network: string;
@@ -23,7 +23,7 @@ export interface SwitchLoad {
 export interface SwitchResult {
   readonly requests: number;
   readonly messages: number;
-  /** What went wrong, in words. Every client sends each thing once. */
+  /** Failures as text. Every client sends each message once. */
   readonly failures: readonly string[];
   /** Releases that answered. */
   readonly releases: number;

@@ -33,7 +33,7 @@ export interface ProxyContainer {
   status(type: ProxyType): Promise<ManagedProxyStatus>;
   /** The last lines that it wrote. */
   lastLines(): Promise<string>;
-  /** What a program inside of it prints. */
+  /** Output of a program in the container. */
   output(argv: Argv): Promise<string>;
 }
 

@@ -1,6 +1,6 @@
 import { join } from "node:path/posix";
 
-/** What a server's proxy keeps in its folder on the server, whatever its type. */
+/** Paths in the proxy's folder on the server, for every type. */
 export const proxyPaths = (folder: string) => ({
   /** Sites as they were told last. */
   sites: join(folder, "sites"),

@@ -25,7 +25,7 @@ export function recordedProxy(first: ProxyRecord, make: (type: ProxyType) => Man
 
   const started = async (): Promise<ManagedProxy> => {
     const proxy = current;
-    // What it is told while it is stopped, it finds at its next start.
+    // A stopped proxy reads changes at its next start.
     if (isStopped) return proxy;
     starting ??= proxy.ensure();
     const mine = starting;
@@ -84,6 +84,6 @@ export function recordedProxy(first: ProxyRecord, make: (type: ProxyType) => Man
   };
 }
 
-/** What older records may hold reads as no proxy. */
+/** Unknown values of older records mean no proxy. */
 const typeOf = ({ proxy_type }: ProxyRecord): ProxyType =>
   proxy_type === "CADDY" || proxy_type === "TRAEFIK" ? proxy_type : "NONE";

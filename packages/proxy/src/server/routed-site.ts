@@ -37,7 +37,7 @@ export interface OwnCertificate {
   readonly name: string;
   /** Host names it is for; `*.a.test` for any one label before `a.test`. */
   readonly hosts: readonly string[];
-  /** Of the two files' content. */
+  /** Hash of both files. */
   readonly digest: string;
 }
 

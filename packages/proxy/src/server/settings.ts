@@ -5,7 +5,7 @@ import type { ProxySettings, TlsSettings } from "./routed-site.ts";
 export interface ServerProxyOptions {
   readonly host: Host;
   readonly docker: Docker;
-  /** Of Berth: several may share an engine. */
+  /** Identifier of this Berth, since several may share an engine. */
   readonly instance: string;
   /** Absolute, on the server, and the same for its engine; made when missing. */
   readonly folder: string;

@@ -25,7 +25,7 @@ export interface TraefikConfigInput {
   readonly certificates: readonly OwnCertificate[];
 }
 
-/** What Traefik's file provider reads: all that it does for sites. Its own settings are arguments, see `traefikCommand`. */
+/** Configuration of Traefik's file provider: all sites. Static settings are arguments, see `traefikCommand`. */
 export function traefikConfig({ sites, settings, certificates }: TraefikConfigInput) {
   const routes = [...routesByHost(sites)].flatMap(([, all]) => all);
   const parts = routes.flatMap((one, index) => routeParts(one, `r${index}`, { settings, certificates }));
