@@ -120,7 +120,7 @@ export const DeploymentLogEntry = z
     step: z.enum(STEP_NAMES).nullable(),
     type: z.enum(["stdout", "stderr"]),
     output: text,
-    hidden: flag.describe("Only for tokens with `read:sensitive`."),
+    hidden: flag.describe("Whether only tokens that may read secrets get this line."),
     timestamp: Timestamp,
   })
   .meta({ id: "DeploymentLogEntry", description: "One line of a deployment's log." });
