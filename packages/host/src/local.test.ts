@@ -159,7 +159,7 @@ describe("run", () => {
     symlinkSync("closed/open", join(folder, "link"));
     for (const name of ["link", "missing"]) {
       const options = { env, cwd: join(folder, name), user };
-      const refusal = { code: "engine.failed", message: expect.stringContaining("folder to run it in") };
+      const refusal = { code: "engine.failed", message: expect.stringContaining("working folder") };
       await expect(run(["ls"], options)).rejects.toMatchObject(refusal);
       await expect(spawnDetached(["ls"], options)).rejects.toMatchObject(refusal);
     }

@@ -101,7 +101,7 @@ export const filesRefused = (name: string, cause: unknown) =>
 /** Its shell wrote something before the program that answers about files did. */
 export const filesGarbled = (name: string, cause: unknown) =>
   unreachable(
-    `The login of server ${name} prints text at login, so no files can be sent there. Make its startup files (.bashrc, .profile) silent for non-interactive shells, or set "Subsystem sftp internal-sftp" in its sshd_config and restart sshd.`,
+    `Server ${name} prints text at login, so no files can be sent there. Make its startup files (.bashrc, .profile) silent for non-interactive shells, or set "Subsystem sftp internal-sftp" in its sshd_config and restart sshd.`,
     cause,
   );
 

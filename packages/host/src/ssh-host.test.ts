@@ -333,8 +333,8 @@ describe.runIf(hasSshd)("a host over SSH", () => {
         lines: [`ForceCommand /bin/sh -c 'echo Welcome; ${files}; eval "$SSH_ORIGINAL_COMMAND"'`],
       });
       const host = hostWith();
-      await expect(host.files.read(join(folder, "x"))).rejects.toThrow("writes something of its own accord");
-      await expect(host.files.read(join(folder, "x"))).rejects.toThrow("writes something of its own accord");
+      await expect(host.files.read(join(folder, "x"))).rejects.toThrow("prints text at login");
+      await expect(host.files.read(join(folder, "x"))).rejects.toThrow("prints text at login");
       expect((await host.run(["echo", "on"], { env })).output).toBe("on\n");
       await sshd.start();
     });
