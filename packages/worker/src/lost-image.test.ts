@@ -52,7 +52,7 @@ test("a release whose image nobody has is told of once, with what mends it", asy
     resource_name: application.name,
     drift: "image_missing",
     remedy: "deploy",
-    reason: expect.stringMatching(/^The image berth\/\S+ is not on the server any more, .* Deploy again\.$/),
+    reason: expect.stringMatching(/^The image berth\/\S+ is no longer on the server, .* Deploy again\.$/),
   });
   expect(others).toEqual([]);
   const next = await world.ended(await world.deploy(application));

@@ -139,7 +139,7 @@ describeDocker("a compose file in a repository", ["busybox:stable"], (fixture) =
     };
     const config = { composeFiles: ["docker-compose.yaml", "later.yaml"], composeEnvFiles: ["env"] };
     const request = suite.request(files, { build_pack: "dockercompose", ...config }, { env: {}, isHostGuarded: true });
-    await expect(engine.build(request, io())).rejects.toThrow(`only its operator gives: ${power}.`);
+    await expect(engine.build(request, io())).rejects.toThrow(`only the operator can grant: ${power}.`);
   });
 
   test("is built once, and starts without its source", async () => {
