@@ -15,7 +15,7 @@ describe("a failed step", () => {
   test.each([
     [137, "", "ran out of memory"],
     [127, "sh: 1: nope: not found", "is not installed"],
-    [126, "", "may not be executed"],
+    [126, "", "is not executable"],
     [
       1,
       "npm error `npm ci` can only install packages when your package.json and package-lock.json or x are in sync",

@@ -201,7 +201,7 @@ describeDocker("a compose file in a repository", ["busybox:stable"], (fixture) =
   test.each([
     ["volumes: [/:/host]", { isHostGuarded: true }, "host privileges"],
     ["env_file: link.env", {}, "leads out of the source"],
-    ["env_file: gone.env", {}, "no file gone.env"],
+    ["env_file: gone.env", {}, "File gone.env is not in the source"],
     ["env_file: ../x.env", {}, "not in the service's own folder"],
   ])("is refused with %s", async (line, more, sentence) => {
     const engine = await engineOf();
