@@ -1,5 +1,6 @@
 import { VERSION } from "@berth/core";
 import { Command, CommanderError, Option } from "commander";
+import type { Bind, CommandModule } from "./command-module.ts";
 import { NOT_BERTH, problemIn } from "./connection/problem.ts";
 import { explain, failureLines } from "./explain.ts";
 import { EXIT, type ExitCode } from "./failure.ts";
@@ -8,19 +9,6 @@ import { output } from "./output.ts";
 import { printable } from "./printable.ts";
 import { type Session, session } from "./session.ts";
 import type { System } from "./system.ts";
-
-/**
- * Gives commander the function it calls: the command's action, in a session of its own. The action answers its exit
- * code, or nothing for 0.
- */
-export type Bind = <Arguments extends readonly unknown[]>(
-  action: (session: Session, ...args: Arguments) => Promise<ExitCode> | Promise<void>,
-) => (...args: Arguments) => Promise<void>;
-
-/** A module in `commands/`: adds arguments, flags and the action to its command. */
-export interface CommandModule {
-  define(command: Command, bind: Bind): void;
-}
 
 interface Entry {
   readonly name: string;

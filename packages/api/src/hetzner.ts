@@ -9,7 +9,8 @@ import {
 } from "@berth/core/server";
 import { z } from "zod";
 import { listed, paging } from "./list.ts";
-import { type OperationOptions, operation } from "./operation.ts";
+import { operation } from "./operation.ts";
+import type { OperationOptions } from "./operation-options.ts";
 
 const Query = CloudCatalogueQuery.extend(paging);
 

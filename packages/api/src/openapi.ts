@@ -4,7 +4,7 @@ import { headers } from "./openapi/headers.ts";
 import { describeOperation, type OperationObject } from "./openapi/operation.ts";
 import { responses, schemas } from "./openapi/problems.ts";
 import { tidy } from "./openapi/tidy.ts";
-import { TAGS } from "./operation.ts";
+import { TAGS } from "./operation-options.ts";
 import { operationsOf, routesOf } from "./rest/routes.ts";
 
 export interface Description {

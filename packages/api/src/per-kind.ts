@@ -2,7 +2,8 @@ import { RESOURCE_KINDS, type ResourceKind } from "@berth/core/resource";
 import type { Ability } from "@berth/core/team";
 import type { TRPCRouterRecord } from "@trpc/server";
 import { z } from "zod";
-import { type OperationOptions, operation, type Path } from "./operation.ts";
+import { operation } from "./operation.ts";
+import type { OperationOptions, Path } from "./operation-options.ts";
 
 /** Builds one sub-router per kind from a single definition. */
 export function perKind<K extends ResourceKind, R extends TRPCRouterRecord>(

@@ -4,7 +4,8 @@ import { SharedVariable, SharedVariableBulk, SharedVariableCreate } from "@berth
 import type { Paging } from "@berth/core/ports";
 import { z } from "zod";
 import { listed, paging } from "./list.ts";
-import { type OperationOptions, operation, type Path, type Tag } from "./operation.ts";
+import { operation } from "./operation.ts";
+import type { OperationOptions, Path, Tag } from "./operation-options.ts";
 
 const project = z.string().describe("The project's identifier.");
 const environment_name_or_uuid = z.string().describe("The environment's name, or its identifier.");

@@ -2,7 +2,7 @@ import type { Control } from "@berth/control";
 import type { Scope } from "@berth/core/team";
 import { initTRPC } from "@trpc/server";
 import { problemOf } from "./errors.ts";
-import type { OperationOptions } from "./operation.ts";
+import type { OperationOptions } from "./operation-options.ts";
 
 export type { Control } from "@berth/control";
 

@@ -1,6 +1,5 @@
 import { DomainError } from "@berth/core";
-import { CLOUD_PROVIDERS, type CloudProviderKind } from "@berth/core/ports";
-import { cloudRetryAfterSeconds } from "@berth/core/server";
+import { CLOUD_PROVIDERS, type CloudProviderKind, cloudRetryAfterSeconds } from "@berth/core/server";
 import type { PrivateHosts } from "@berth/host";
 import { guardedFetch, HttpFault } from "@berth/host";
 

@@ -1,6 +1,7 @@
 import { DomainError, notFound } from "@berth/core";
-import { CLOUD_PROVIDERS, type CloudTokenRecord, type Page, type Paging, type Stores } from "@berth/core/ports";
+import type { CloudTokenRecord, Page, Paging, Stores } from "@berth/core/ports";
 import {
+  CLOUD_PROVIDERS,
   type CloudToken,
   type CloudTokenCreate,
   type CloudTokenUpdate,

@@ -1,11 +1,10 @@
 import { invalid, notFound } from "@berth/core";
 import { basicAuthProblems } from "@berth/core/application";
-import type { Page, Paging, PrivateKeyFields, PrivateKeyRecord, Stores } from "@berth/core/ports";
+import type { Page, Paging, PrivateKeyFields, PrivateKeyRecord, PrivateKeySecrets, Stores } from "@berth/core/ports";
 import {
   keyInUse,
   type PrivateKey,
   type PrivateKeyCreate,
-  type PrivateKeySecrets,
   type PrivateKeyUpdate,
   privateKeyText,
   privateKeyView,

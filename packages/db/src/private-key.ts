@@ -1,6 +1,6 @@
 import { notFound } from "@berth/core";
-import type { PrivateKeyFields, PrivateKeyStore, PrivateKeyUser } from "@berth/core/ports";
-import { keyExists, keyInUse, type PrivateKeySecrets } from "@berth/core/source";
+import type { PrivateKeyFields, PrivateKeySecrets, PrivateKeyStore, PrivateKeyUser } from "@berth/core/ports";
+import { keyExists, keyInUse } from "@berth/core/source";
 import { type RawBuilder, sql } from "kysely";
 import { type Context, idsOf, isId, type TeamContext } from "./context.ts";
 import { isForeignKeyViolation, violates } from "./errors.ts";

@@ -1,5 +1,5 @@
 import { statfs } from "node:fs/promises";
-import type { DiskSpace } from "@berth/core/server";
+import type { DiskSpace } from "@berth/core/ports";
 
 /** Usage of the disk that holds the folder, for unprivileged users; `undefined` when it cannot be read. */
 export async function diskSpace(folder: string): Promise<DiskSpace | undefined> {

@@ -2,17 +2,23 @@ import type { Duplex } from "node:stream";
 import type { Upstream } from "@berth/core/deploy";
 import type {
   ApplicationRecord,
+  BackupFiles,
   Clock,
+  Decompress,
+  Digest,
+  DiskSpace,
   Engine,
   GitCredentials,
+  ObjectStorage,
+  S3Credentials,
+  S3StorageRecord,
   ServerMachine,
   ServerRecord,
   Proxy as SiteProxy,
   SourceFetcher,
   SystemStores,
 } from "@berth/core/ports";
-import type { DiskSpace, ServerCleaner } from "@berth/core/server";
-import type { BackupTools } from "./backup/tools.ts";
+import type { ServerCleaner } from "@berth/core/server";
 
 export interface WorkerDeps {
   readonly stores: SystemStores;
@@ -59,4 +65,12 @@ export interface Logger {
   info(message: string, details?: Readonly<Record<string, unknown>>): void;
   warn(message: string, details?: Readonly<Record<string, unknown>>): void;
   error(message: string, details?: Readonly<Record<string, unknown>>): void;
+}
+
+/** Storages and tools of backups. */
+export interface BackupTools {
+  readonly files: BackupFiles;
+  objectStorage(storage: S3StorageRecord, credentials: S3Credentials): ObjectStorage;
+  readonly digest: Digest;
+  readonly decompress: Decompress;
 }

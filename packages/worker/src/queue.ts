@@ -1,5 +1,6 @@
 import { isDomainError } from "@berth/core";
-import { type Claim, type DeploymentDeps, type DeploymentOutcome, runDeployment } from "./deploy/deployment.ts";
+import type { Claim, DeploymentDeps, DeploymentOutcome } from "./deploy/claim.ts";
+import { runDeployment } from "./deploy/deployment.ts";
 import { keepLease, type LeaseKeeper } from "./deploy/lease-keeper.ts";
 import { pause, within } from "./wait.ts";
 import type { WakeSignal } from "./wake-signal.ts";

@@ -1,5 +1,5 @@
 import { createBackupRunner } from "./backup/runner.ts";
-import type { DeploymentDeps } from "./deploy/deployment.ts";
+import type { DeploymentDeps } from "./deploy/claim.ts";
 import { createJobs } from "./job.ts";
 import { createSampler } from "./metric.ts";
 import type { WorkerDeps } from "./ports.ts";

@@ -3,13 +3,14 @@ import { type DeploymentStep, isTerminal } from "@berth/core/deploy";
 import type {
   ApplicationRecord,
   DeploymentRecord,
+  DiskSpace,
   NewDeployment,
   ServerMachine,
   ServerRecord,
   Stores,
   SystemStores,
 } from "@berth/core/ports";
-import { type DiskSpace, type ServerCleaner, ServerSettings } from "@berth/core/server";
+import { type ServerCleaner, ServerSettings } from "@berth/core/server";
 import { newDeployment, type TestDatabase, testApplication, testPlace, testUuid } from "@berth/testing";
 import { type FakeEngine, fakeEngine } from "./fake-engine.fixture.ts";
 import { type FakeProxy, fakeProxy } from "./fake-proxy.fixture.ts";

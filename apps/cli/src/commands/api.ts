@@ -1,8 +1,8 @@
 import type { Command } from "commander";
+import type { Bind } from "../command-module.ts";
 import { type RestRequest, rest } from "../connection/rest.ts";
 import { EXIT, type ExitCode, usage } from "../failure.ts";
 import { inputStream } from "../input-stream.ts";
-import type { Bind } from "../program.ts";
 import type { Session } from "../session.ts";
 
 interface Options {

@@ -1,8 +1,8 @@
 import type { Application } from "@berth/core/application";
 import type { Command } from "commander";
+import type { Bind } from "../command-module.ts";
 import { ago } from "../format.ts";
 import { cell, type Output } from "../output.ts";
-import type { Bind } from "../program.ts";
 import type { Session } from "../session.ts";
 import { statusText } from "../status-text.ts";
 import { targetApplication } from "../target.ts";

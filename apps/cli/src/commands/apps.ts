@@ -1,9 +1,9 @@
 import type { Application } from "@berth/core/application";
 import type { Command } from "commander";
 import { choose } from "../choose.ts";
+import type { Bind } from "../command-module.ts";
 import type { Api } from "../connection/api.ts";
 import { cell } from "../output.ts";
-import type { Bind } from "../program.ts";
 import type { Session } from "../session.ts";
 import { statusText } from "../status-text.ts";
 

@@ -7,6 +7,7 @@ import {
 } from "@berth/core/backup";
 import type { Command } from "commander";
 import { choose } from "../choose.ts";
+import type { Bind } from "../command-module.ts";
 import type { Api } from "../connection/api.ts";
 import { EXIT, type ExitCode, Failure, usage } from "../failure.ts";
 import { addFlags, flagsFor, valuesOf } from "../flags.ts";
@@ -14,7 +15,6 @@ import { untilOver } from "../follow/poll.ts";
 import { ago, bytes, duration } from "../format.ts";
 import { cell, type Output } from "../output.ts";
 import { printable } from "../printable.ts";
-import type { Bind } from "../program.ts";
 import { ask } from "../prompt.ts";
 import { namedResource } from "../resource.ts";
 import type { Session } from "../session.ts";

@@ -1,6 +1,6 @@
 import type { Command } from "commander";
+import type { Bind } from "../command-module.ts";
 import { EXIT, type ExitCode } from "../failure.ts";
-import type { Bind } from "../program.ts";
 import type { Session } from "../session.ts";
 
 export function define(command: Command, bind: Bind): void {

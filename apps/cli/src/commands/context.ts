@@ -1,9 +1,9 @@
 import type { Command } from "commander";
+import type { Bind } from "../command-module.ts";
 import { configPath, readConfig, writeConfig } from "../connection/config-file.ts";
 import { contextNamed, resolveConnection } from "../connection/resolve.ts";
 import { Failure } from "../failure.ts";
 import { cell } from "../output.ts";
-import type { Bind } from "../program.ts";
 import type { Session } from "../session.ts";
 
 export function define(command: Command, bind: Bind): void {

@@ -8,13 +8,13 @@ import {
 } from "@berth/core/database";
 import type { Command } from "commander";
 import type { z } from "zod";
+import type { Bind } from "../command-module.ts";
 import type { Api } from "../connection/api.ts";
 import { addPlaceFlags, choosePlace, type PlaceOptions } from "../deploy/place.ts";
 import { EXIT, type ExitCode, Failure } from "../failure.ts";
 import { addFlags, flagsFor, valuesOf } from "../flags.ts";
 import { cell } from "../output.ts";
 import { printable } from "../printable.ts";
-import type { Bind } from "../program.ts";
 import { namedResource } from "../resource.ts";
 import type { Session } from "../session.ts";
 import { statusText } from "../status-text.ts";

@@ -1,10 +1,10 @@
 import { ResourceDelete } from "@berth/core/deploy";
 import type { Command } from "commander";
 import { findLinks, forget } from "../application-link.ts";
+import type { Bind } from "../command-module.ts";
 import { EXIT, Failure, usage } from "../failure.ts";
 import { addFlags, flagsFor, valuesOf } from "../flags.ts";
 import { printable } from "../printable.ts";
-import type { Bind } from "../program.ts";
 import { ask } from "../prompt.ts";
 import type { Session } from "../session.ts";
 import { namedApplication } from "../target.ts";

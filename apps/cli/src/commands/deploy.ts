@@ -1,6 +1,7 @@
 import { lstat } from "node:fs/promises";
 import { join } from "node:path";
 import type { Command } from "commander";
+import type { Bind } from "../command-module.ts";
 import type { Api } from "../connection/api.ts";
 import {
   changeTarget,
@@ -17,7 +18,6 @@ import { EXIT, type ExitCode, Failure, usage } from "../failure.ts";
 import { valuesOf } from "../flags.ts";
 import { followDeployment } from "../follow/deployment.ts";
 import { printable } from "../printable.ts";
-import type { Bind } from "../program.ts";
 import type { Session } from "../session.ts";
 
 export function define(command: Command, bind: Bind): void {

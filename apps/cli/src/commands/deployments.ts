@@ -1,9 +1,9 @@
 import type { Deployment } from "@berth/core/deploy";
 import { type Command, InvalidArgumentError } from "commander";
 import { findLinks } from "../application-link.ts";
+import type { Bind } from "../command-module.ts";
 import { ago, duration } from "../format.ts";
 import { cell } from "../output.ts";
-import type { Bind } from "../program.ts";
 import type { Session } from "../session.ts";
 import { deploymentStatusText } from "../status-text.ts";
 import { targetApplication } from "../target.ts";

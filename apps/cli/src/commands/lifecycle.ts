@@ -1,9 +1,9 @@
 import type { Command } from "commander";
+import type { Bind } from "../command-module.ts";
 import type { Api } from "../connection/api.ts";
 import { EXIT, type ExitCode } from "../failure.ts";
 import { followDeployment } from "../follow/deployment.ts";
 import { printable } from "../printable.ts";
-import type { Bind } from "../program.ts";
 import { type NamedKind, namedResource } from "../resource.ts";
 import type { Session } from "../session.ts";
 import { targetApplication } from "../target.ts";

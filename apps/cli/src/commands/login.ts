@@ -1,11 +1,11 @@
 import type { Command } from "commander";
+import type { Bind } from "../command-module.ts";
 import { openApi } from "../connection/api.ts";
 import { type Context, configPath, readConfig, writeConfig } from "../connection/config-file.ts";
 import { type Connection, serverUrl } from "../connection/resolve.ts";
 import { restText } from "../connection/rest.ts";
 import { usage } from "../failure.ts";
 import { printable } from "../printable.ts";
-import type { Bind } from "../program.ts";
 import { ask, readInput } from "../prompt.ts";
 import type { Session } from "../session.ts";
 

@@ -1,10 +1,10 @@
 import { type Command, InvalidArgumentError } from "commander";
+import type { Bind } from "../command-module.ts";
 import type { Api } from "../connection/api.ts";
 import { EXIT, type ExitCode, usage } from "../failure.ts";
 import { followDeployment } from "../follow/deployment.ts";
 import { followStream, type Handlers } from "../follow/subscription.ts";
 import { printableLine } from "../printable.ts";
-import type { Bind } from "../program.ts";
 import type { Session } from "../session.ts";
 import { targetApplication } from "../target.ts";
 

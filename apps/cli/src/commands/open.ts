@@ -1,7 +1,7 @@
 import type { Command } from "commander";
+import type { Bind } from "../command-module.ts";
 import { Failure } from "../failure.ts";
 import { printable } from "../printable.ts";
-import type { Bind } from "../program.ts";
 import type { Session } from "../session.ts";
 import { targetApplication } from "../target.ts";
 

@@ -1,9 +1,9 @@
 import { ProjectCreate } from "@berth/core/team";
 import type { Command } from "commander";
+import type { Bind } from "../command-module.ts";
 import { addFlags, flagsFor, valuesOf } from "../flags.ts";
 import { cell } from "../output.ts";
 import { printable } from "../printable.ts";
-import type { Bind } from "../program.ts";
 import type { Session } from "../session.ts";
 
 const FLAGS = flagsFor(ProjectCreate.omit({ name: true }));

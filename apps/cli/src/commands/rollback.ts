@@ -1,11 +1,11 @@
 import type { RollbackImage } from "@berth/core/deploy";
 import type { Command } from "commander";
+import type { Bind } from "../command-module.ts";
 import { EXIT, type ExitCode, Failure, usage } from "../failure.ts";
 import { followDeployment } from "../follow/deployment.ts";
 import { ago } from "../format.ts";
 import { cell } from "../output.ts";
 import { printable } from "../printable.ts";
-import type { Bind } from "../program.ts";
 import type { Session } from "../session.ts";
 import { targetApplication } from "../target.ts";
 

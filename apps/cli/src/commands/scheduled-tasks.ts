@@ -1,6 +1,7 @@
 import { type ScheduledTask, ScheduledTaskCreate, type ScheduledTaskExecution } from "@berth/core/schedule";
 import type { Command } from "commander";
 import { choose } from "../choose.ts";
+import type { Bind } from "../command-module.ts";
 import type { Api } from "../connection/api.ts";
 import { EXIT, type ExitCode } from "../failure.ts";
 import { addFlags, flagsFor, valuesOf } from "../flags.ts";
@@ -8,7 +9,6 @@ import { untilOver } from "../follow/poll.ts";
 import { ago, duration } from "../format.ts";
 import { cell, type Output } from "../output.ts";
 import { printable, printableLine } from "../printable.ts";
-import type { Bind } from "../program.ts";
 import { namedResource } from "../resource.ts";
 import type { Session } from "../session.ts";
 import { targetApplication } from "../target.ts";

@@ -1,12 +1,12 @@
 import { isJobOver, ServerValidate } from "@berth/core/server";
 import type { Command } from "commander";
 import { choose } from "../choose.ts";
+import type { Bind } from "../command-module.ts";
 import { EXIT, type ExitCode, Failure } from "../failure.ts";
 import { addFlags, flagsFor, valuesOf } from "../flags.ts";
 import { untilOver } from "../follow/poll.ts";
 import { cell } from "../output.ts";
 import { printable, printableLine } from "../printable.ts";
-import type { Bind } from "../program.ts";
 import type { Session } from "../session.ts";
 
 export function define(command: Command, bind: Bind): void {

@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import type { Bind } from "../program.ts";
+import type { Bind } from "../command-module.ts";
 import { defineQueueing } from "./lifecycle.ts";
 
 interface Options {

@@ -1,6 +1,6 @@
 import type { Command } from "commander";
+import type { Bind } from "../command-module.ts";
 import { printable } from "../printable.ts";
-import type { Bind } from "../program.ts";
 import type { Session } from "../session.ts";
 import { targetApplication } from "../target.ts";
 

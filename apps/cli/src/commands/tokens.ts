@@ -1,11 +1,11 @@
 import { TokenCreate } from "@berth/core/team";
 import type { Command } from "commander";
+import type { Bind } from "../command-module.ts";
 import { usage } from "../failure.ts";
 import { addFlags, flagsFor, valuesOf } from "../flags.ts";
 import { ago } from "../format.ts";
 import { cell } from "../output.ts";
 import { printable } from "../printable.ts";
-import type { Bind } from "../program.ts";
 import type { Session } from "../session.ts";
 
 const FLAGS = flagsFor(TokenCreate.omit({ name: true }));

@@ -1,9 +1,9 @@
 import { VERSION } from "@berth/core";
 import type { Command } from "commander";
+import type { Bind } from "../command-module.ts";
 import { restText } from "../connection/rest.ts";
 import { Failure } from "../failure.ts";
 import { printable } from "../printable.ts";
-import type { Bind } from "../program.ts";
 import type { Session } from "../session.ts";
 
 export function define(command: Command, bind: Bind): void {

@@ -1,6 +1,6 @@
 import type { Command } from "commander";
+import type { Bind } from "../command-module.ts";
 import { addFlags } from "../flags.ts";
-import type { Bind } from "../program.ts";
 import type { Operation } from "./description.ts";
 import { runOperation } from "./run.ts";
 

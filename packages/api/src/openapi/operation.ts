@@ -1,4 +1,4 @@
-import type { OperationOptions } from "../operation.ts";
+import type { OperationOptions } from "../operation-options.ts";
 import type { Route } from "../rest/routes.ts";
 import type { GeneratedParts } from "./generate.ts";
 import { headersOf } from "./headers.ts";

@@ -1,6 +1,6 @@
 import type { AnyRouter } from "@trpc/server";
 import { z } from "zod";
-import type { Method, OperationOptions, Path } from "../operation.ts";
+import type { Method, OperationOptions, Path } from "../operation-options.ts";
 import type { Context, Meta } from "../trpc.ts";
 import { type Coerce, coercerOf, isList } from "./coerce.ts";
 

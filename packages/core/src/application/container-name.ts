@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { ApplicationSettings } from "./application.ts";
+import type { BuildPack } from "./build-pack.ts";
 
 /** Settings for the name of an application's container. */
 export const CONTAINER_NAME_SETTINGS = {
@@ -19,7 +19,11 @@ export const CONTAINER_NAME_SETTINGS = {
 
 interface NamedApplication {
   readonly uuid: string;
-  readonly settings: Pick<ApplicationSettings, keyof typeof CONTAINER_NAME_SETTINGS | "build_pack">;
+  readonly settings: {
+    readonly build_pack: BuildPack;
+    readonly is_consistent_container_name_enabled: boolean;
+    readonly custom_internal_name: string | null;
+  };
 }
 
 /** The name that its container has whatever deployment made it; `undefined`: each has one of its own. */

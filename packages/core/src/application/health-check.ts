@@ -1,5 +1,5 @@
 import type { ReleaseState } from "../deploy/release.ts";
-import type { EngineKind } from "../server/server.ts";
+import type { EngineKind } from "../server/server-settings.ts";
 import type { ApplicationSettings } from "./application.ts";
 
 /** How it is found out that a release works, and how patiently. */

@@ -12,10 +12,11 @@ import type { StorageRecord } from "../ports/storage.ts";
 import type { Artifact } from "./artifact.ts";
 import type { ContainerHealthCheck, ContainerOptions } from "./container.ts";
 import { mountsOf } from "./mounts.ts";
-import type { FileMount, ReleaseSpec } from "./release.ts";
+import type { ReleaseSpec } from "./release.ts";
 import { containerLimits } from "./release-container.ts";
 import { valuesOf } from "./release-env.ts";
 import { limitsOf } from "./release-spec.ts";
+import type { FileMount } from "./storage-mount.ts";
 
 /** Everything a release of a database is derived from, read at one moment. */
 export interface DatabaseSubject {

@@ -1,6 +1,6 @@
 import { storageOf } from "../application/preview.ts";
 import type { StorageRecord } from "../ports/storage.ts";
-import type { StorageMount } from "./release.ts";
+import type { StorageMount } from "./storage-mount.ts";
 
 /** Outer paths first. A preview has its own of those that it does not share. */
 export const mountsOf = (

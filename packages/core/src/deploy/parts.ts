@@ -1,15 +1,9 @@
 import type { Site } from "../ports/proxy.ts";
 import type { DesiredState } from "../resource/resource.ts";
+import type { Health } from "./container-state.ts";
 import type { ReleaseState } from "./release.ts";
 import { type SiteSubject, siteOf, upstreamsOf } from "./site.ts";
-import {
-  aggregateStatus,
-  type ContainerStatus,
-  type Health,
-  REMOVING_STATUS,
-  STARTING_STATUS,
-  STOPPED_STATUS,
-} from "./status.ts";
+import { aggregateStatus, type ContainerStatus, REMOVING_STATUS, STARTING_STATUS, STOPPED_STATUS } from "./status.ts";
 import type { Observed, Wanted, WantedRelease, WantedResource } from "./wanted.ts";
 
 /** Releases as they are seen, by their deployment's uuid. */

@@ -1,9 +1,8 @@
 import fc from "fast-check";
+import type { ContainerState, Health } from "./container-state.ts";
 import { observed, preview, release, resource, seen, site, wanted } from "./plan.fixture.ts";
 import type { Operation } from "./plan.ts";
-import type { ContainerState } from "./release.ts";
 import { siteIdOf, siteOf, subjectId, upstreamsOf } from "./site.ts";
-import type { Health } from "./status.ts";
 import type { Observed, Wanted, WantedRelease, WantedResource } from "./wanted.ts";
 
 export interface World {

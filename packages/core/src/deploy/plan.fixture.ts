@@ -1,7 +1,7 @@
+import type { Health } from "./container-state.ts";
 import type { Operation } from "./plan.ts";
 import type { ReleaseState } from "./release.ts";
 import { PLAIN_SITE, type SiteSubject, siteOf } from "./site.ts";
-import type { Health } from "./status.ts";
 import type { Observed, Wanted, WantedPreview, WantedRelease, WantedResource } from "./wanted.ts";
 
 export const UPSTREAM = { host: "127.0.0.1", port: 4000 };

@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import type { Health } from "./container-state.ts";
 import { sitesOf } from "./parts.ts";
 import {
   observed,
@@ -18,7 +19,6 @@ import { type Operation, plan } from "./plan.ts";
 import { applyOperations, worlds } from "./plan-world.fixture.ts";
 import type { ReleaseState } from "./release.ts";
 import { siteOf } from "./site.ts";
-import type { Health } from "./status.ts";
 import type { WantedResource } from "./wanted.ts";
 
 describe("a server that is as recorded", () => {

@@ -5,7 +5,7 @@ import type { ApplicationRecord, DomainClaim } from "../ports/records.ts";
 import type { DesiredState } from "../resource/resource.ts";
 import { labelHeaders } from "./label-headers.ts";
 import type { ReleaseState, Upstream } from "./release.ts";
-import { mainContainer } from "./stack.ts";
+import { mainContainer } from "./stack-state.ts";
 
 type SiteSettings = Pick<
   ApplicationSettings,

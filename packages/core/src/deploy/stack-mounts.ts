@@ -5,7 +5,7 @@ import { composeStorages } from "../compose/storages.ts";
 import { folderName } from "../compose/volume.ts";
 import type { StorageFields, StorageRecord } from "../ports/storage.ts";
 import { mountsOf } from "./mounts.ts";
-import type { StorageMount } from "./release.ts";
+import type { StorageMount } from "./storage-mount.ts";
 
 export interface StackMountsSubject {
   readonly owner: { readonly uuid: string };

@@ -1,7 +1,4 @@
-import type { ContainerState } from "./release.ts";
-
-/** Result of probes. `unknown`: not probed yet, or nothing to probe. */
-export type Health = "healthy" | "unhealthy" | "unknown";
+import type { ContainerState, Health } from "./container-state.ts";
 
 export interface ContainerStatus {
   readonly state: ContainerState | "degraded";

@@ -1,9 +1,9 @@
 import type { Site } from "../ports/proxy.ts";
 import type { ReleaseRole } from "../ports/records.ts";
 import type { DesiredState } from "../resource/resource.ts";
+import type { Health } from "./container-state.ts";
 import type { ReleaseState, Upstream } from "./release.ts";
 import type { SiteSubject } from "./site.ts";
-import type { Health } from "./status.ts";
 
 /** Recorded state of one server. */
 export interface Wanted {

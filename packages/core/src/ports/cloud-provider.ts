@@ -1,12 +1,5 @@
 import type { CloudImage, CloudLocation, CloudServerType, CloudSshKey } from "../server/cloud-catalogue.ts";
 
-/** Where machines are rented. */
-export const CLOUD_PROVIDERS = {
-  hetzner: { title: "Hetzner" },
-  digitalocean: { title: "DigitalOcean" },
-} as const;
-export type CloudProviderKind = keyof typeof CLOUD_PROVIDERS;
-
 /** One adapter for each provider. */
 export interface CloudProviders {
   readonly hetzner: MachineProvider;

@@ -1,4 +1,4 @@
-import type { CloudProviderKind } from "./cloud-provider.ts";
+import type { CloudProviderKind } from "../server/cloud-provider-kind.ts";
 import type { Page, Paging, Timestamps } from "./records.ts";
 
 /** A login at a cloud provider, without the login itself. */

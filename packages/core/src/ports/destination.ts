@@ -1,5 +1,5 @@
 import type { ResourceKind } from "../resource/resource.ts";
-import type { EngineKind } from "../server/server.ts";
+import type { EngineKind } from "../server/server-settings.ts";
 import type { Page, Paging, Timestamps } from "./records.ts";
 
 export interface DestinationRecord extends Timestamps {

@@ -1,4 +1,4 @@
-import type { WorkIO } from "./engine.ts";
+import type { WorkIO } from "./work-io.ts";
 
 /** An image that lies on an engine. */
 export interface EngineImage {

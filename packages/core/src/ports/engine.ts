@@ -2,10 +2,12 @@ import type { ServerObject } from "../compose/external-references.ts";
 import type { DatabaseCommand } from "../database/engine/row.ts";
 import type { Artifact, BuildRequest } from "../deploy/artifact.ts";
 import type { ObjectOwner } from "../deploy/belonging.ts";
-import type { ReleaseRef, ReleaseSpec, ReleaseState, StorageMount } from "../deploy/release.ts";
+import type { ReleaseRef, ReleaseSpec, ReleaseState } from "../deploy/release.ts";
+import type { StorageMount } from "../deploy/storage-mount.ts";
 import type { ResourceKind } from "../resource/resource.ts";
 import type { EngineImages } from "./engine-images.ts";
 import type { Forwarder } from "./forward.ts";
+import type { WorkIO } from "./work-io.ts";
 
 /** Capabilities of an engine. Shared code checks these, never the engine's name. */
 export interface EngineCapabilities {
@@ -20,13 +22,6 @@ export interface EngineCapabilities {
   readonly privileged_mounts: boolean;
   readonly memory_limit: boolean;
   readonly cpu_limit: boolean;
-}
-
-/** Where a long piece of work writes its lines, and how it learns that it shall stop. */
-export interface WorkIO {
-  readonly signal: AbortSignal;
-  /** One line without its line end. Redaction of secrets is done by the receiver. */
-  onLine(line: string, stream: "stdout" | "stderr"): void;
 }
 
 /** A line of a release's own output. `cursor` is opaque and grows: `logs({ after: cursor })` goes on behind it. */

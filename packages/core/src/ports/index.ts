@@ -36,3 +36,4 @@ export * from "./store.ts";
 export * from "./system-store.ts";
 export * from "./tag.ts";
 export * from "./webhook.ts";
+export type * from "./work-io.ts";

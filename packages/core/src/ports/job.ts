@@ -1,4 +1,4 @@
-import type { JobStatus, JobSubjectType, JobType } from "../server/job.ts";
+import type { JobStatus, JobSubjectType, JobType } from "../server/job-status.ts";
 import type { Page, Paging, Timestamps } from "./records.ts";
 
 /** Work that goes on after its request was answered: the record of it, which outlives what it is about. */

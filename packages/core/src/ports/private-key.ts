@@ -1,4 +1,3 @@
-import type { PrivateKeySecrets } from "../source/private-key.ts";
 import type { Page, Paging, Timestamps } from "./records.ts";
 
 /** A key of SSH, without what is secret of it. */
@@ -74,4 +73,13 @@ export interface KeyReader {
    * passphrase, a sort that is not supported
    */
   read(text: string): ReadKey;
+}
+
+/** Encrypted at rest, absent without `read:sensitive`. */
+export interface PrivateKeySecrets {
+  /** As it was sent, decoded: for answers. */
+  readonly private_key: string;
+  /** The same key in a form that every `ssh` and library reads: for connecting. */
+  readonly ssh_key: string;
+  readonly http_basic_auth_password: string | null;
 }

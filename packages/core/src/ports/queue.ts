@@ -1,4 +1,4 @@
-import type { JobType } from "../server/job.ts";
+import type { JobType } from "../server/job-status.ts";
 
 /** Work that waits in the database until a worker takes it. Deployments have their own, which tells of itself. */
 export type QueueName = JobType | "scheduled_task" | "requested_backup" | "backup" | "restore";

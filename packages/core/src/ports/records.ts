@@ -5,8 +5,8 @@ import type { DeploymentStatus } from "../deploy/deployment.ts";
 import type { RemovalFlags } from "../deploy/lifecycle.ts";
 import type { Upstream } from "../deploy/release.ts";
 import type { DesiredState, ResourceKind } from "../resource/resource.ts";
-import type { EngineKind, ServerSettings } from "../server/server.ts";
-import type { ProxyStatus } from "../server/server-proxy.ts";
+import type { ProxyStatus } from "../server/proxy-status.ts";
+import type { EngineKind, ServerSettings } from "../server/server-settings.ts";
 import type { Ability } from "../team/permission.ts";
 
 /** A page of a list: `skip` rows are passed over, at most `take` are answered; no `take` answers all. */

@@ -1,4 +1,3 @@
-import type { DiskSpace } from "../server/server-validation.ts";
 import type { ServerFacts } from "./records.ts";
 
 /** Findings of an inspection of a Docker server, as far as it got. */
@@ -29,4 +28,9 @@ export interface ServerMachine {
    * @throws DomainError `engine.unsupported` for another system, `engine.failed` when a step failed
    */
   installEngine(onLine: (line: string) => void, signal?: AbortSignal): Promise<void>;
+}
+
+export interface DiskSpace {
+  readonly totalBytes: number;
+  readonly freeBytes: number;
 }

@@ -1,4 +1,4 @@
-import type { WorkIO } from "./engine.ts";
+import type { WorkIO } from "./work-io.ts";
 
 /** Where an application's code comes from. */
 export type SourceSpec =

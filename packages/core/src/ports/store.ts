@@ -2,7 +2,7 @@ import type { ApplicationSecrets, ApplicationSettings, ApplicationSource } from 
 import type { DeploymentLogLine, DeploymentStep } from "../deploy/deployment.ts";
 import type { RemovalFlags } from "../deploy/lifecycle.ts";
 import type { DesiredState, ResourceKind, ResourceRef } from "../resource/resource.ts";
-import type { ServerSettings } from "../server/server.ts";
+import type { ServerSettings } from "../server/server-settings.ts";
 import type { Ability } from "../team/permission.ts";
 import type { BackupStore } from "./backup.ts";
 import type { CloudTokenStore } from "./cloud-token.ts";

@@ -3,8 +3,8 @@ import type { DeploymentLogLine, DeploymentStep, StepName, StepStatus } from "..
 import type { Upstream } from "../deploy/release.ts";
 import type { DeploySubject } from "../deploy/subject.ts";
 import type { DiskUsage } from "../server/disk-usage.ts";
+import type { ProxyStatus } from "../server/proxy-status.ts";
 import type { Reachability } from "../server/reachability.ts";
-import type { ProxyStatus } from "../server/server-proxy.ts";
 import type { ValidationResult } from "../server/server-validation.ts";
 import type { Role } from "../team/permission.ts";
 import type { SystemBackupStore } from "./backup.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { ServerFacts } from "../ports/records.ts";
 import { chooseBuildServer } from "./build-server.ts";
-import { ServerSettings } from "./server.ts";
+import { ServerSettings } from "./server-settings.ts";
 
 const facts = (architecture: string): ServerFacts => ({
   engine_version: "28.0.0",

@@ -1,8 +1,8 @@
 import { z } from "zod";
 import { ResourceName } from "../name.ts";
-import { CLOUD_PROVIDERS, type CloudProviderKind } from "../ports/cloud-provider.ts";
 import type { CloudTokenRecord } from "../ports/cloud-token.ts";
 import { Timestamp, timestamp } from "../timestamp.ts";
+import { CLOUD_PROVIDERS, type CloudProviderKind } from "./cloud-provider-kind.ts";
 
 // The keys of the table, which `keys` forgets.
 const PROVIDERS = Object.keys(CLOUD_PROVIDERS) as [CloudProviderKind, ...CloudProviderKind[]];

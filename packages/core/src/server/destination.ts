@@ -3,7 +3,7 @@ import { lenient } from "../input.ts";
 import { ResourceName } from "../name.ts";
 import type { DestinationRecord } from "../ports/destination.ts";
 import { Timestamp, timestamp } from "../timestamp.ts";
-import type { EngineKind } from "./server.ts";
+import type { EngineKind } from "./server-settings.ts";
 
 /** Name of the network of a server's first destination. */
 export const FIRST_NETWORK = "berth";

@@ -1,7 +1,7 @@
 import { Cron } from "croner";
+import type { DiskSpace } from "../ports/server-machine.ts";
 import { cronOf } from "../schedule/cron.ts";
-import type { ServerSettings } from "./server.ts";
-import type { DiskSpace } from "./server-validation.ts";
+import type { ServerSettings } from "./server-settings.ts";
 
 type Rule = Pick<
   ServerSettings,

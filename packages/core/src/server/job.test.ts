@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { isJobOver, JOB_STATUSES, JOB_TRANSITIONS, type JobStatus, jobSourcesOf } from "./job.ts";
+import { isJobOver, JOB_STATUSES, JOB_TRANSITIONS, type JobStatus, jobSourcesOf } from "./job-status.ts";
 
 const RANK: Record<JobStatus, number> = { queued: 0, in_progress: 1, finished: 2, failed: 2 };
 

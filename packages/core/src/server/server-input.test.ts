@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { ServerSettings } from "./server.ts";
 import { ServerUpdate, serverSettingsChange } from "./server-input.ts";
+import { ServerSettings } from "./server-settings.ts";
 
 describe("a change of a server", () => {
   test("[S21] sets the queue limit, which is 25 by default", () => {

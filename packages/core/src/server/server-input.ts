@@ -3,7 +3,7 @@ import { lenient } from "../input.ts";
 import { ResourceDescription, ResourceName } from "../name.ts";
 import { FREQUENCY_PROBLEM, isFrequency } from "../schedule/cron.ts";
 import { HostKey } from "./host-key.ts";
-import { ServerSettings } from "./server.ts";
+import { ServerSettings } from "./server-settings.ts";
 
 const PROXY_TYPES = ["traefik", "caddy", "nginx", "none"] as const;
 

@@ -1,11 +1,8 @@
 import { z } from "zod";
 import type { ManagedProxyStatus } from "../ports/proxy.ts";
 import type { ServerRecord } from "../ports/records.ts";
+import { PROXY_STATUSES, type ProxyStatus } from "./proxy-status.ts";
 import { ServerUpdate } from "./server-input.ts";
-
-/** Statuses of a server's proxy. Without a container it is `exited`. */
-export const PROXY_STATUSES = ["running", "starting", "restarting", "exited"] as const;
-export type ProxyStatus = (typeof PROXY_STATUSES)[number];
 
 export const proxyStatusOf = ({ state }: Pick<ManagedProxyStatus, "state">): ProxyStatus =>
   state === "absent" ? "exited" : state;

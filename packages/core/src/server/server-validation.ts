@@ -1,6 +1,6 @@
 import type { ServerFacts } from "../ports/records.ts";
-import type { ServerInspection } from "../ports/server-machine.ts";
-import type { EngineKind } from "./server.ts";
+import type { DiskSpace, ServerInspection } from "../ports/server-machine.ts";
+import type { EngineKind } from "./server-settings.ts";
 
 /** Findings of a worker on a usable server. */
 export interface ServerFindings {
@@ -9,11 +9,6 @@ export interface ServerFindings {
   readonly proxyProblem: string | null;
   /** Usage of the disk that holds the server's resources; `null` when it cannot be read. */
   readonly disk: DiskSpace | null;
-}
-
-export interface DiskSpace {
-  readonly totalBytes: number;
-  readonly freeBytes: number;
 }
 
 export interface ValidationResult {

@@ -5,8 +5,9 @@ import type { ListedResource, ServerRecord } from "../ports/records.ts";
 import type { ResourceKind } from "../resource/resource.ts";
 import { cronOf } from "../schedule/cron.ts";
 import { PlainTimestamp, plainTimestamp, Timestamp, timestamp, timestampOrNull } from "../timestamp.ts";
-import { ENGINE_KINDS, isOwnMachine, type ServerSettings } from "./server.ts";
+import { isOwnMachine } from "./server.ts";
 import { shownProxyStatus } from "./server-proxy.ts";
+import { ENGINE_KINDS, type ServerSettings } from "./server-settings.ts";
 
 const text = z.string();
 const textOrNull = z.string().nullable();

@@ -1,39 +1,5 @@
-import { z } from "zod";
 import type { ServerRecord } from "../ports/records.ts";
-
-/** Settings of a server, with the defaults of the API family. */
-export const ServerSettings = z.object({
-  concurrent_builds: z.int().min(1).max(1000).default(2).describe("Deployments in progress at once."),
-  deployment_queue_limit: z.int().min(1).max(100000).default(25).describe("Deployments that may wait."),
-  dynamic_timeout: z.int().min(1).max(86400).default(3600).describe("Seconds a deployment may take."),
-  is_build_server: z.boolean().default(false),
-  is_swarm_manager: z.boolean().default(false),
-  is_swarm_worker: z.boolean().default(false),
-  is_jump_server: z.boolean().default(false),
-  is_reachable: z.boolean().default(false),
-  is_usable: z.boolean().default(false),
-  wildcard_domain: z.string().max(255).nullable().default(null).describe("URL that generated domains hang below."),
-  is_cloudflare_tunnel: z.boolean().default(false),
-  is_metrics_enabled: z.boolean().default(false),
-  is_terminal_enabled: z.boolean().default(true),
-  force_disabled: z.boolean().default(false),
-  generate_exact_labels: z.boolean().default(false),
-  force_docker_cleanup: z.boolean().default(true),
-  docker_cleanup_frequency: z.string().max(255).default("0 0 * * *"),
-  docker_cleanup_threshold: z.int().min(1).max(100).default(80),
-  delete_unused_volumes: z.boolean().default(false),
-  delete_unused_networks: z.boolean().default(false),
-  disable_application_image_retention: z.boolean().default(false),
-  server_timezone: z.string().max(64).default("UTC"),
-  server_disk_usage_notification_threshold: z.int().min(1).max(100).default(80),
-  server_disk_usage_check_frequency: z.string().max(255).default("0 23 * * *"),
-  connection_timeout: z.int().min(1).max(300).default(10),
-});
-export type ServerSettings = z.infer<typeof ServerSettings>;
 
 /** Whether it is a machine of a control plane itself: no login leads to it. */
 export const isOwnMachine = ({ engine, private_key_id }: Pick<ServerRecord, "engine" | "private_key_id">): boolean =>
   engine === "process" || private_key_id === null;
-
-export const ENGINE_KINDS = ["process", "docker", "swarm"] as const;
-export type EngineKind = (typeof ENGINE_KINDS)[number];

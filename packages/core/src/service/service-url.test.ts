@@ -5,7 +5,7 @@ import { parseCompose } from "../compose/parse.ts";
 import type { WantedUrl } from "../compose/variables.ts";
 import { isDomainError } from "../errors.ts";
 import type { EnvRecord } from "../ports/records.ts";
-import { ServerSettings } from "../server/server.ts";
+import { ServerSettings } from "../server/server-settings.ts";
 import { generatedServiceUrl, readServiceUrls } from "./service-url.ts";
 import { planUrls } from "./service-url-plan.ts";
 import { planVariables } from "./service-variable.ts";

@@ -4,9 +4,9 @@ import { lenient } from "../input.ts";
 import { ResourceName } from "../name.ts";
 import type { GitHostLogin } from "../ports/git-host.ts";
 import type { GithubAppFields, GithubAppRecord, GithubAppSecrets } from "../ports/github-app.ts";
+import type { PrivateKeySecrets } from "../ports/private-key.ts";
 import { Timestamp, timestamp } from "../timestamp.ts";
 import { HostedBranch, HostedRepository } from "./hosted-repository.ts";
-import type { PrivateKeySecrets } from "./private-key.ts";
 
 /** A site or API that Berth calls: http or https, nothing behind the path. */
 const HostUrl = z

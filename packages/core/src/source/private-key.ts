@@ -3,19 +3,10 @@ import { decodeBase64Field } from "../base64.ts";
 import { DomainError, invalid } from "../errors.ts";
 import { lenient } from "../input.ts";
 import { ResourceName, ShortDescription } from "../name.ts";
-import type { PrivateKeyRecord, PrivateKeyUser } from "../ports/private-key.ts";
+import type { PrivateKeyRecord, PrivateKeySecrets, PrivateKeyUser } from "../ports/private-key.ts";
 import type { GitCredentials } from "../ports/source.ts";
 import { Timestamp, timestamp } from "../timestamp.ts";
 import { formatGitUrl, parseGitUrl } from "./git-source.ts";
-
-/** Encrypted at rest, absent without `read:sensitive`. */
-export interface PrivateKeySecrets {
-  /** As it was sent, decoded: for answers. */
-  readonly private_key: string;
-  /** The same key in a form that every `ssh` and library reads: for connecting. */
-  readonly ssh_key: string;
-  readonly http_basic_auth_password: string | null;
-}
 
 const KeyText = z
   .string()

@@ -1,5 +1,5 @@
-import type { CloudProviderKind, ServerFacts } from "@berth/core/ports";
-import type { EngineKind, ProxyStatus, ServerSettings } from "@berth/core/server";
+import type { ServerFacts } from "@berth/core/ports";
+import type { CloudProviderKind, EngineKind, ProxyStatus, ServerSettings } from "@berth/core/server";
 import type { ColumnType, Generated, GeneratedAlways } from "kysely";
 import type { Json, Timestamps } from "./column.ts";
 

@@ -1,6 +1,5 @@
 import { isDomainError } from "@berth/core";
-import type { ServerFacts, ServerInspection } from "@berth/core/ports";
-import type { DiskSpace } from "@berth/core/server";
+import type { DiskSpace, ServerFacts, ServerInspection } from "@berth/core/ports";
 import type { Host } from "@berth/host";
 import { z } from "zod";
 import { engineJson } from "./engine-json.ts";

@@ -27,9 +27,9 @@ import {
   testS3Storage,
   testUuid,
 } from "@berth/testing";
+import type { BackupTools } from "../ports.ts";
 import { until } from "../world.fixture.ts";
 import { testRunner } from "./runner.fixture.ts";
-import type { BackupTools } from "./tools.ts";
 
 /** Databases in containers of this machine's engine, saved by a runner of this process. */
 export interface BackupWorld {

@@ -2,7 +2,7 @@ import { DomainError } from "@berth/core";
 import type { Engine } from "@berth/core/ports";
 import { endingOf } from "../lease-runner.ts";
 import { pause } from "../wait.ts";
-import type { KnownDatabase } from "./database.ts";
+import type { KnownDatabase } from "./known-database.ts";
 
 export type Command = NonNullable<Engine["command"]>;
 

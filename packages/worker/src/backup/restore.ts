@@ -14,16 +14,8 @@ import type {
 } from "@berth/core/ports";
 import { written } from "../lease-runner.ts";
 import { pause } from "../wait.ts";
-import {
-  countRows,
-  type KnownDatabase,
-  type LiveDatabase,
-  live,
-  readDatabase,
-  requireSuccess,
-  shownMessage,
-  textsToHide,
-} from "./database.ts";
+import { countRows, type LiveDatabase, live, requireSuccess, shownMessage } from "./database.ts";
+import { type KnownDatabase, readDatabase, textsToHide } from "./known-database.ts";
 import { graceAfter, requireGoingOn, stoppedBy } from "./program.ts";
 import { runLimit } from "./run-limit.ts";
 import { type BackupDeps, openStorage } from "./tools.ts";

@@ -17,9 +17,9 @@ import {
 } from "@berth/testing";
 import { afterAll, afterEach, beforeAll, beforeEach } from "vitest";
 import type { LeaseRunner } from "../lease-runner.ts";
+import type { BackupTools } from "../ports.ts";
 import { until } from "../world.fixture.ts";
 import { type TestRunner, testRunner } from "./runner.fixture.ts";
-import type { BackupTools } from "./tools.ts";
 
 export type Program = (command: DatabaseCommand, io: CommandIO) => Promise<CommandResult>;
 

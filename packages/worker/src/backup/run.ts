@@ -10,16 +10,8 @@ import type {
   TableRows,
 } from "@berth/core/ports";
 import { written } from "../lease-runner.ts";
-import {
-  countRows,
-  type KnownDatabase,
-  type LiveDatabase,
-  live,
-  readDatabase,
-  requireSuccess,
-  shownMessage,
-  textsToHide,
-} from "./database.ts";
+import { countRows, type LiveDatabase, live, requireSuccess, shownMessage } from "./database.ts";
+import { type KnownDatabase, readDatabase, textsToHide } from "./known-database.ts";
 import { keepRules, REMOVAL_MS_MAX, removeCopies } from "./retention.ts";
 import { type RunLimit, runLimit } from "./run-limit.ts";
 import { type BackupDeps, openStorage } from "./tools.ts";

@@ -2,10 +2,10 @@ import type { Engine, ReleaseRecord, ServerRecord, SystemStores } from "@berth/c
 import { redactor } from "@berth/host";
 import { testUuid } from "@berth/testing";
 import type { LeaseRunner } from "../lease-runner.ts";
+import type { BackupTools } from "../ports.ts";
 import { DEFAULT_SETTINGS, type WorkerSettings } from "../settings.ts";
 import { wakeSignal } from "../wake-signal.ts";
 import { createBackupRunner } from "./runner.ts";
-import type { BackupTools } from "./tools.ts";
 
 export interface TestRunner {
   readonly system: SystemStores;

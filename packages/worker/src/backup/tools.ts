@@ -1,22 +1,7 @@
 import { DomainError } from "@berth/core";
-import type {
-  BackupFiles,
-  Decompress,
-  Digest,
-  ObjectStorage,
-  S3Credentials,
-  S3StorageRecord,
-  SystemStores,
-} from "@berth/core/ports";
+import type { ObjectStorage, SystemStores } from "@berth/core/ports";
+import type { BackupTools } from "../ports.ts";
 import type { ValidationDeps } from "../server-validation.ts";
-
-/** Storages and tools of backups. */
-export interface BackupTools {
-  readonly files: BackupFiles;
-  objectStorage(storage: S3StorageRecord, credentials: S3Credentials): ObjectStorage;
-  readonly digest: Digest;
-  readonly decompress: Decompress;
-}
 
 export interface BackupDeps extends ValidationDeps {
   readonly backups: BackupTools;

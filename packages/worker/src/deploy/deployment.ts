@@ -1,11 +1,9 @@
 import { isDomainError } from "@berth/core";
 import { inlineSecrets } from "@berth/core/compose";
 import { type DeploymentStep, deployedKind, STEP_NAMES, type StepName } from "@berth/core/deploy";
-import type { DeploymentRecord, Lease } from "@berth/core/ports";
+import type { Lease } from "@berth/core/ports";
 import { claimsOf } from "../claims.ts";
-import type { WorkerDeps } from "../ports.ts";
-import type { ServerAdapters } from "../server-adapters.ts";
-import type { WorkerSettings } from "../settings.ts";
+import type { Claim, DeploymentDeps, DeploymentOutcome } from "./claim.ts";
 import type { DeployContext } from "./context.ts";
 import { faultOf } from "./error-summary.ts";
 import { stoppedTooOften } from "./failure.ts";
@@ -13,26 +11,10 @@ import { deploy } from "./index.ts";
 import type { LeaseKeeper } from "./lease-keeper.ts";
 import { type DeploymentLog, deploymentLog } from "./log.ts";
 import type { DeployStep, Run, StepRow } from "./progress.ts";
-import { type DeploymentEnd, runToEnd } from "./run.ts";
+import { runToEnd } from "./run.ts";
 import { isUnmistakable, secretsOf, tellingOf, valuesByKey } from "./secrets.ts";
 import { failUnprepared } from "./unprepared.ts";
 import { variablesOf } from "./variables.ts";
-
-export interface Claim {
-  readonly lease: Lease;
-  readonly deployment: DeploymentRecord;
-}
-
-export interface DeploymentDeps extends WorkerDeps {
-  readonly settings: WorkerSettings;
-  readonly adaptersOf: (server: ServerAdapters["server"]) => ServerAdapters;
-  onHealthy(deploymentUuid: string): void;
-  /** The product's pipeline unless a test brings its own. */
-  readonly steps?: readonly DeployStep[] | undefined;
-}
-
-/** `left`: whoever claims it next goes on with it. */
-export type DeploymentOutcome = DeploymentEnd | "left";
 
 /** Runs one claimed deployment. Never rejects. */
 export async function runDeployment(

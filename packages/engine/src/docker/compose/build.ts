@@ -4,7 +4,6 @@ import { DomainError } from "@berth/core";
 import { type Compose, composeWarnings, hostPowers, interpolated, isActive, parseCompose } from "@berth/core/compose";
 import { type BuildRequest, requireBuildable, type StackArtifact, type StackImage } from "@berth/core/deploy";
 import type { WorkIO } from "@berth/core/ports";
-import type { Labels } from "@berth/docker-client";
 import {
   containerImageName,
   engineError,
@@ -13,22 +12,14 @@ import {
   isOwnName,
   pullImage,
 } from "@berth/docker-client";
-import type Docker from "dockerode";
-import { type BuildPlace, buildImage } from "../builder/build-image.ts";
+import { buildImage } from "../builder/build-image.ts";
 import { type BuildTarget, isElsewhere } from "../builder/build-target.ts";
 import { dockerfileOf } from "../builder/dockerfile-source.ts";
+import type { StackBuildPlace } from "./build-place.ts";
 import { insideSource, prepareStack, type StackSource } from "./source.ts";
 import { buildSourceImage, SOURCE_IMAGE } from "./source-image.ts";
 import { composeText, fileVariables } from "./text.ts";
 import { pairsOf, recordOf } from "./values.ts";
-
-export interface StackBuildPlace extends Omit<BuildPlace, "steps"> {
-  readonly docker: Docker;
-  /** A folder of Berth's own machine that nobody else reads, for this build alone. */
-  readonly jobFolder: string;
-  /** Labels of every built image. */
-  readonly labels: Labels;
-}
 
 /**
  * Brings what a compose text names to the server: images that it pulls, and those that it builds from the source.

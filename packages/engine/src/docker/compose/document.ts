@@ -12,7 +12,7 @@ import type { FileMount, StackContainer, VolumeMount } from "@berth/core/deploy"
 import { requireStartable } from "@berth/core/env";
 import { LABELS, type Labels, releaseLabels, uninherited } from "@berth/docker-client";
 import type { FileEntry } from "../files.ts";
-import { fingerprint } from "./keep.ts";
+import { fingerprint } from "./fingerprint.ts";
 import { containerMounts } from "./mounts.ts";
 import { stackNetworks, type WantedNetwork } from "./networks.ts";
 import { SOURCE_IMAGE } from "./source-image.ts";

@@ -10,7 +10,7 @@ import {
 import type { StackContainer } from "@berth/core/deploy";
 import { LABELS, labelOf } from "@berth/docker-client";
 import type Docker from "dockerode";
-import { sorted } from "./keep.ts";
+import { sorted } from "./fingerprint.ts";
 import { type StackSpec, scopeOf } from "./spec.ts";
 import { recordOf, userLabels } from "./values.ts";
 

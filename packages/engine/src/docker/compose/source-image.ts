@@ -7,7 +7,7 @@ import { containerImageName, inspectImage, type Labels, ownedLabels } from "@ber
 import type Docker from "dockerode";
 import { buildImage } from "../builder/build-image.ts";
 import { removeContainer } from "../start.ts";
-import type { StackBuildPlace } from "./build.ts";
+import type { StackBuildPlace } from "./build-place.ts";
 import { filesOnly } from "./files-only.ts";
 
 // Mounted files of the source are put into the containers at the start. A few are stored with the artifact;

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { ReleaseContainer } from "./release.ts";
-import { stackState } from "./stack.ts";
+import { stackState } from "./stack-state.ts";
 
 const container = (change: Partial<ReleaseContainer> = {}): ReleaseContainer => ({
   name: "web",

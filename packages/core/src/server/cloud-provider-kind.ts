@@ -1,0 +1,6 @@
+/** Where machines are rented. */
+export const CLOUD_PROVIDERS = {
+  hetzner: { title: "Hetzner" },
+  digitalocean: { title: "DigitalOcean" },
+} as const;
+export type CloudProviderKind = keyof typeof CLOUD_PROVIDERS;

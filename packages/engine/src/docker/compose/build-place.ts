@@ -1,0 +1,11 @@
+import type { Labels } from "@berth/docker-client";
+import type Docker from "dockerode";
+import type { BuildPlace } from "../builder/build-image.ts";
+
+export interface StackBuildPlace extends Omit<BuildPlace, "steps"> {
+  readonly docker: Docker;
+  /** A folder of Berth's own machine that nobody else reads, for this build alone. */
+  readonly jobFolder: string;
+  /** Labels of every built image. */
+  readonly labels: Labels;
+}

@@ -1,0 +1,31 @@
+import { DomainError, notFound } from "@berth/core";
+import type { EngineRow, EngineValues } from "@berth/core/database";
+import { databaseEngine, engineValues } from "@berth/core/database";
+import type { DatabaseRecord, DatabaseSecrets, SystemStores } from "@berth/core/ports";
+
+export interface KnownDatabase {
+  readonly record: DatabaseRecord;
+  readonly secrets: DatabaseSecrets;
+  readonly values: EngineValues;
+  readonly dumps: NonNullable<EngineRow["dumps"]>;
+}
+
+/** @throws DomainError `engine.unsupported` for one that cannot be saved while it runs */
+export async function readDatabase(
+  stores: Pick<SystemStores, "forTeam">,
+  { team_id, uuid }: { readonly team_id: number; readonly uuid: string },
+): Promise<KnownDatabase> {
+  const { databases } = stores.forTeam(team_id);
+  const record = await databases.find(uuid);
+  if (record === undefined) throw notFound("Database");
+  const { dumps } = databaseEngine(record.engine);
+  if (dumps === null) throw new DomainError("engine.unsupported", "This database cannot be saved while it runs.");
+  const secrets = await databases.secrets(record.id);
+  return { record, secrets, values: engineValues(record.engine, { ...record.fields, ...secrets }), dumps };
+}
+
+/** Secrets that must not appear in messages. */
+export const textsToHide = ({ secrets }: KnownDatabase): readonly string[] =>
+  Object.values(secrets).filter((secret) => secret.length >= HIDDEN_LENGTH_MIN);
+
+const HIDDEN_LENGTH_MIN = 4;
