@@ -1,7 +1,8 @@
 import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
+import { until } from "@berth/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type TestServer, testServer, until } from "../../server/e2e/server.fixture.ts";
+import { type TestServer, testServer } from "../../server/e2e/server.fixture.ts";
 import { type TemporaryFolder, temporaryFolder } from "../src/temporary-folder.fixture.ts";
 import { berth, type Ran, start, startOnTerminal } from "./cli.fixture.ts";
 import { slowBuild, webServer } from "./sources.fixture.ts";
@@ -99,7 +100,7 @@ describe("looking at applications", () => {
     await server.kill();
     const before = ticks(running.stdout()).length;
     await server.start();
-    await until(() => ticks(running.stdout()).length > before + 20, 60_000);
+    await until(() => ticks(running.stdout()).length > before + 20, { seconds: 60 });
     running.interrupt();
     const { stdout, stderr } = await running.ended;
     const seen = ticks(stdout);

@@ -3,8 +3,8 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { type Agent, request } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createRepository, type RepositoryFiles, type TestRepository } from "@berth/testing";
-import { type TestServer, until } from "./server.fixture.ts";
+import { createRepository, type RepositoryFiles, type TestRepository, until } from "@berth/testing";
+import type { TestServer } from "./server.fixture.ts";
 
 /** A small server without dependencies that says which version it is. */
 export const plainServer = (version: string): RepositoryFiles => ({
@@ -105,11 +105,14 @@ export async function requestDeployment(server: TestServer, uuid: string): Promi
 }
 
 export async function outcomeOf(server: TestServer, deploymentUuid: string, deadlineMs = 120_000): Promise<Outcome> {
-  const ended = await until(async () => {
-    const { body } = await server.rest("GET", `/deployments/${deploymentUuid}`).catch(() => ({ body: {} }));
-    const deployment = body as { status?: string; error?: string | null };
-    return ["queued", "in_progress", undefined].includes(deployment.status) ? undefined : deployment;
-  }, deadlineMs);
+  const ended = await until(
+    async () => {
+      const { body } = await server.rest("GET", `/deployments/${deploymentUuid}`).catch(() => ({ body: {} }));
+      const deployment = body as { status?: string; error?: string | null };
+      return ["queued", "in_progress", undefined].includes(deployment.status) ? undefined : deployment;
+    },
+    { seconds: deadlineMs / 1000 },
+  );
   const page = (await server.rest("GET", `/deployments/${deploymentUuid}/logs`)).body as {
     lines: { output: string }[];
   };

@@ -1,12 +1,11 @@
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
-import { describeDocker, type S3Server, startS3Server } from "@berth/testing";
+import { describeDocker, type S3Server, startS3Server, until } from "@berth/testing";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { deployFirst, made, placeOf } from "./applications.fixture.ts";
 import { type DockerServer, dockerServer, execIn } from "./docker.fixture.ts";
 import { engineObjectsOf, isOf } from "./engine-objects.fixture.ts";
 import { type PausableEndpoint, pausableEndpoint } from "./pausable-endpoint.fixture.ts";
-import { until } from "./server.fixture.ts";
 
 interface Run {
   readonly uuid: string;
@@ -85,10 +84,13 @@ describeDocker("a backup, restore or drill that is cancelled", ["postgres:17-alp
   const nothingRuns = async () => (await ofRuns()) === 0;
   /** In the middle of a statement that would go on for an hour. */
   const stands = (uuid: string, what: string) =>
-    until(async () => {
-      const found = `select count(*) from pg_stat_activity where application_name like 'berth-%' and ${what}`;
-      return (await sqlIn(uuid, found).catch(() => "0")) !== "0";
-    }, 60_000);
+    until(
+      async () => {
+        const found = `select count(*) from pg_stat_activity where application_name like 'berth-%' and ${what}`;
+        return (await sqlIn(uuid, found).catch(() => "0")) !== "0";
+      },
+      { seconds: 60 },
+    );
 
   const took = async (work: () => Promise<unknown>): Promise<number> => {
     const sinceMs = Date.now();
@@ -146,10 +148,13 @@ describeDocker("a backup, restore or drill that is cancelled", ["postgres:17-alp
     ({ uuid: storage } = await ask("POST", "/s3-storages", login));
     const saved = async (settings: object): Promise<Saved> => {
       const schedule = await scheduled(settings);
-      const execution = await until(async () => {
-        const [run] = await executions(schedule);
-        return run?.status === "running" ? undefined : run;
-      }, 60_000);
+      const execution = await until(
+        async () => {
+          const [run] = await executions(schedule);
+          return run?.status === "running" ? undefined : run;
+        },
+        { seconds: 60 },
+      );
       expect(execution).toMatchObject({ status: "success", message: null });
       return { schedule, execution: execution.uuid };
     };
@@ -191,7 +196,7 @@ describeDocker("a backup, restore or drill that is cancelled", ["postgres:17-alp
   test("in the middle of a drill ends within 5 seconds, and leaves neither container nor volume", async () => {
     const kept = files();
     const drill = await asked("drill");
-    await until(async () => (await restoreOf(drill)).step === "restoring", 90_000);
+    await until(async () => (await restoreOf(drill)).step === "restoring", { seconds: 90 });
     const { message } = await cancelledRestore(drill, async () => !(await engineObjectsOf(docker)).some(isOf(drill)));
     expect(message).toBe("Cancelled by a user. The database that was saved was not touched.");
     expect(filesBut(kept)).toEqual([]);
@@ -219,7 +224,7 @@ describeDocker("a backup, restore or drill that is cancelled", ["postgres:17-alp
     const { uuid } = await begun(schedule);
     const objects = () => s3.objects().filter((key) => key.includes(uuid));
     try {
-      await until(() => gate.isAwaited(), 60_000);
+      await until(() => gate.isAwaited(), { seconds: 60 });
       expect(filesBut(kept)).toEqual([expect.stringContaining(uuid)]);
       const gone = async () => filesBut(kept).length === 0 && objects().length === 0;
       expect(await cancelledBackup(schedule, uuid, gone)).toMatchObject({ ...NOTHING_KEPT, s3_uploaded: false });
@@ -227,10 +232,9 @@ describeDocker("a backup, restore or drill that is cancelled", ["postgres:17-alp
       gate.open();
     }
     await ask("PATCH", `${backups()}/${schedule}`, { backup_now: true });
-    const next = await until(
-      async () => (await executions(schedule)).find(({ status }) => status === "success"),
-      90_000,
-    );
+    const next = await until(async () => (await executions(schedule)).find(({ status }) => status === "success"), {
+      seconds: 90,
+    });
     expect(s3.objects()).toContainEqual(expect.stringContaining(next.uuid));
     // Requests in transit did not arrive after the endpoint was resumed.
     expect(objects()).toEqual([]);

@@ -1,10 +1,9 @@
 import { execFileSync } from "node:child_process";
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
-import { describeDocker, type S3Server, startS3Server } from "@berth/testing";
+import { describeDocker, type S3Server, startS3Server, until } from "@berth/testing";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type DockerServer, dockerServer } from "./docker.fixture.ts";
-import { until } from "./server.fixture.ts";
 
 interface Execution {
   readonly uuid: string;
@@ -42,19 +41,25 @@ describeDocker("backups of a database", ["postgres:17-alpine"], (docker) => {
   const executions = async (schedule: string) =>
     (await ask<{ executions: Execution[] }>("GET", `${path}/backups/${schedule}/executions`)).executions;
   const ended = (schedule: string, count = 1) =>
-    until(async () => {
-      const all = await executions(schedule);
-      return all.length >= count && all.every(({ status }) => status !== "running") ? all[0] : undefined;
-    }, 90_000);
+    until(
+      async () => {
+        const all = await executions(schedule);
+        return all.length >= count && all.every(({ status }) => status !== "running") ? all[0] : undefined;
+      },
+      { seconds: 90 },
+    );
   const schedule = async (settings: object) =>
     (await ask("POST", `${path}/backups`, { frequency: "yearly", backup_now: true, ...settings })).uuid;
   const restored = async (kind: "restore" | "drill", schedule: string, execution: string): Promise<Restore> => {
     const at = `${path}/backups/${schedule}/executions/${execution}/${kind}`;
     const { uuid: restore } = await ask("POST", at, kind === "restore" ? {} : undefined);
-    return await until(async () => {
-      const found = await ask<Restore>("GET", `${path}/restores/${restore}`);
-      return found.status === "running" ? undefined : found;
-    }, 90_000);
+    return await until(
+      async () => {
+        const found = await ask<Restore>("GET", `${path}/restores/${restore}`);
+        return found.status === "running" ? undefined : found;
+      },
+      { seconds: 90 },
+    );
   };
 
   beforeAll(async () => {
@@ -66,7 +71,9 @@ describeDocker("backups of a database", ["postgres:17-alpine"], (docker) => {
       ...{ image: "postgres:17-alpine", postgres_db: "shop" },
     }));
     path = `/databases/${uuid}`;
-    await until(async () => (await ask<{ status: string }>("GET", path)).status === "running:healthy", 120_000);
+    await until(async () => (await ask<{ status: string }>("GET", path)).status === "running:healthy", {
+      seconds: 120,
+    });
     await sql("create table orders as select i as id, 'order ' || i as what from generate_series(1, 1000) i");
     const { bucket, endpoint, key, secret } = s3;
     const login = { name: "Far away", region: "eu-central-1", bucket, endpoint, key, secret };

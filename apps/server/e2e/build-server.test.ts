@@ -11,10 +11,11 @@ import {
   startServerContainer,
   type TestRegistry,
   trustRegistry,
+  until,
 } from "@berth/testing";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { outcomeOf, placeOf, requestDeployment } from "./applications.fixture.ts";
-import { type TestServer, testServer, until } from "./server.fixture.ts";
+import { type TestServer, testServer } from "./server.fixture.ts";
 
 const dockerfile = (...lines: string[]): string =>
   Buffer.from(
@@ -48,12 +49,15 @@ describeDocker("an application with a build server", ["server:debian13", "regist
     });
     expect(status, JSON.stringify(body)).toBe(201);
     const { uuid } = body as { uuid: string };
-    await until(async () => {
-      const { body: read } = await server.rest("GET", `/servers/${uuid}`);
-      const { is_usable, validation_logs } = read as { is_usable: boolean; validation_logs: string | null };
-      expect(validation_logs).toBeNull();
-      return is_usable;
-    }, 90_000);
+    await until(
+      async () => {
+        const { body: read } = await server.rest("GET", `/servers/${uuid}`);
+        const { is_usable, validation_logs } = read as { is_usable: boolean; validation_logs: string | null };
+        expect(validation_logs).toBeNull();
+        return is_usable;
+      },
+      { seconds: 90 },
+    );
     return uuid;
   };
 
@@ -134,10 +138,15 @@ describeDocker("an application with a build server", ["server:debian13", "regist
   test("is moved again when the connection is lost in the middle", async () => {
     await patch({ dockerfile: dockerfile("RUN head -c 120000000 /dev/urandom >/large") });
     const deployment = await request();
-    await until(async () => {
-      const { body } = await server.rest("GET", `/deployments/${deployment}/logs`);
-      return (body as { lines: { output: string }[] }).lines.some(({ output }) => output.startsWith("Moves the image"));
-    }, 60_000);
+    await until(
+      async () => {
+        const { body } = await server.rest("GET", `/deployments/${deployment}/logs`);
+        return (body as { lines: { output: string }[] }).lines.some(({ output }) =>
+          output.startsWith("Moves the image"),
+        );
+      },
+      { seconds: 60 },
+    );
     await target.killSshd();
     await target.startSshd();
     const outcome = await outcomeOf(server, deployment);
@@ -151,12 +160,12 @@ describeDocker("an application with a build server", ["server:debian13", "regist
     const before = await served();
     await patch({ dockerfile: dockerfile("RUN echo begun && sleep 300") });
     const deployment = await request();
-    await until(async () => (await builder.exec(["pgrep", "-f", "^sleep 300"])).exitCode === 0, 60_000);
+    await until(async () => (await builder.exec(["pgrep", "-f", "^sleep 300"])).exitCode === 0, { seconds: 60 });
     const askedMs = performance.now();
     const answer = await server.rest("POST", `/deployments/${deployment}/cancel`);
     expect(answer).toMatchObject({ status: 200, body: { status: "cancelled-by-user" } });
     expect(performance.now() - askedMs).toBeLessThan(5000);
-    await until(async () => (await builder.exec(["pgrep", "-f", "^sleep 300"])).exitCode === 1, 5000);
+    await until(async () => (await builder.exec(["pgrep", "-f", "^sleep 300"])).exitCode === 1, { seconds: 5 });
     expect(await served()).toBe(before);
     expect(await images(builder)).toEqual(["busybox"]);
     await patch({ dockerfile: dockerfile() });

@@ -1,8 +1,7 @@
-import { describeDocker, type RepositoryFiles } from "@berth/testing";
+import { describeDocker, type RepositoryFiles, until } from "@berth/testing";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { deploy, get, outcomeOf, placeOf, temporaryRepository } from "./applications.fixture.ts";
 import { type DockerServer, dockerServer } from "./docker.fixture.ts";
-import { until } from "./server.fixture.ts";
 
 /** Two containers, of which one is built; the other keeps what it is told. */
 const files = (version: string, more = ""): RepositoryFiles => ({
@@ -77,10 +76,13 @@ describeDocker("an application of a compose file", ["busybox:stable", "caddy:2"]
     expect((await get(server, webHost, "/site/page.txt")).body).toBe("page 1");
     expect((await get(server, storeHost, "/starts")).body).toBe("1\n");
     // One of them has no check.
-    await until(async () => {
-      const { body } = await server.rest("GET", `/applications/${uuid}`);
-      return (body as { status: string }).status === "running:unknown" ? true : undefined;
-    }, 60_000);
+    await until(
+      async () => {
+        const { body } = await server.rest("GET", `/applications/${uuid}`);
+        return (body as { status: string }).status === "running:unknown" ? true : undefined;
+      },
+      { seconds: 60 },
+    );
   }, 180_000);
 
   test("keeps its data through a deployment, and the release before it over one that fails", async () => {
@@ -101,10 +103,13 @@ describeDocker("an application of a compose file", ["busybox:stable", "caddy:2"]
     source.commit(files("3", 'command: ["sh", "-c", "exit 7"]'));
     const failed = await deploy(server, uuid);
     expect([failed.status, failed.log]).toEqual(["failed", expect.stringContaining("web")]);
-    await until(async () => {
-      const answer = await get(server, webHost).catch(() => undefined);
-      return answer?.body === "2\n" ? true : undefined;
-    }, 60_000);
+    await until(
+      async () => {
+        const answer = await get(server, webHost).catch(() => undefined);
+        return answer?.body === "2\n" ? true : undefined;
+      },
+      { seconds: 60 },
+    );
   }, 240_000);
 
   test("goes back to its first release without a build", async () => {
@@ -122,13 +127,16 @@ describeDocker("an application of a compose file", ["busybox:stable", "caddy:2"]
 
   test("goes with all that was made for it", async () => {
     expect((await server.rest("DELETE", `/applications/${uuid}`)).status).toBe(200);
-    await until(async () => {
-      const { client } = docker;
-      const { Volumes } = await client.listVolumes(labelled());
-      const left = [...(await client.listContainers({ all: true, ...labelled() })), ...(Volumes ?? [])];
-      const networks = await client.listNetworks(labelled());
-      const images = await client.listImages({ filters: { reference: [`berth/${uuid}:*`] } });
-      return left.length + networks.length + images.length === 0 ? true : undefined;
-    }, 60_000);
+    await until(
+      async () => {
+        const { client } = docker;
+        const { Volumes } = await client.listVolumes(labelled());
+        const left = [...(await client.listContainers({ all: true, ...labelled() })), ...(Volumes ?? [])];
+        const networks = await client.listNetworks(labelled());
+        const images = await client.listImages({ filters: { reference: [`berth/${uuid}:*`] } });
+        return left.length + networks.length + images.length === 0 ? true : undefined;
+      },
+      { seconds: 60 },
+    );
   }, 120_000);
 });

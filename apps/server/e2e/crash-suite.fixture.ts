@@ -1,8 +1,9 @@
+import { until } from "@berth/testing";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { outcomeOf, requestDeployment } from "./applications.fixture.ts";
 import { type Place, watching } from "./crash.fixture.ts";
 import type { PlacedResource } from "./placed-resource.fixture.ts";
-import { type TestServer, until } from "./server.fixture.ts";
+import type { TestServer } from "./server.fixture.ts";
 
 const STEPS = ["checkout", "build", "start", "health", "switch"] as const;
 
@@ -62,9 +63,9 @@ export function crashSuite({ open, moments, hasProductTimes = false }: CrashSuit
     const wasAsked = deployment !== newest;
     const served = wasAsked && outcome.status === "finished" ? wanted : body;
     // A release that stopped for its successor is started again when that fails, at the next reconciliation.
-    if (!resource.isSeamless && outcome.status === "failed") await until(() => isServing(resource), 60_000);
+    if (!resource.isSeamless && outcome.status === "failed") await until(() => isServing(resource), { seconds: 60 });
     expect((await resource.visit()).body).toBe(served);
-    await until(async () => (await resource.releases()) === 1, 60_000);
+    await until(async () => (await resource.releases()) === 1, { seconds: 60 });
     await until(async () => (await outcomeOf(server, deployment)).steps.every(({ status }) => status !== "running"));
     if (resource.kept !== undefined) expect(await resource.kept.all()).toEqual(kept);
     return wasAsked;
@@ -92,10 +93,9 @@ export function crashSuite({ open, moments, hasProductTimes = false }: CrashSuit
     await Promise.all(
       asked.map(async ({ resource }) => {
         const uuid = await newestDeployment(server, resource);
-        await until(
-          async () => (await logOf(server, uuid)).includes(TAKEN_UP),
-          startedMs + TAKEN_UP_MS_MAX - Date.now(),
-        );
+        await until(async () => (await logOf(server, uuid)).includes(TAKEN_UP), {
+          seconds: (startedMs + TAKEN_UP_MS_MAX - Date.now()) / 1000,
+        });
       }),
     );
     expect(await Promise.all(asked.map(settled))).toEqual(asked.map(() => true));

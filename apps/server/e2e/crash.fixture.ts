@@ -127,7 +127,7 @@ export function watching(resource: PlacedResource) {
         ({ status, body }) => status === 200 || failures.push(`${status} ${body}`),
         (cause: unknown) => failures.push(String(cause)),
       );
-      await new Promise((resolve) => setTimeout(resolve, 10));
+      await new Promise((resolve) => setTimeout(resolve, WATCH_PAUSE_MS));
     }
   })();
   return {
@@ -138,6 +138,9 @@ export function watching(resource: PlacedResource) {
     },
   };
 }
+
+/** A gap while a release replaces another lasts longer; ten resources that are asked all the time keep a processor busy. */
+const WATCH_PAUSE_MS = 25;
 
 /** The ports of all processes that belong to the resource: one for each release that runs. */
 function releasesOf(resourceUuid: string): ReadonlySet<string> {

@@ -1,10 +1,9 @@
 import type { Argv } from "@berth/core";
-import { describeDocker, TEST_CLIENTS } from "@berth/testing";
+import { describeDocker, TEST_CLIENTS, until } from "@berth/testing";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { berth, type Ran } from "../../cli/e2e/cli.fixture.ts";
 import { askClient } from "./database.fixture.ts";
 import { type DockerServer, dockerServer } from "./docker.fixture.ts";
-import { until } from "./server.fixture.ts";
 
 const { image, write, read } = TEST_CLIENTS.postgresql;
 const EMPTIED: Argv = ["--no-psqlrc", "--quiet", "--command=DELETE FROM t"];
@@ -77,7 +76,7 @@ describeDocker("a database, from the command line", [image], (docker) => {
     await until(async () => (await ask(isHeld))[1] === "1");
     const restoring = run("backup", "restore", name, backup, "--yes");
     const isWaiting = ["psql", url, "-Atc", "SELECT count(*) > 0 FROM pg_locks WHERE NOT granted"] as const;
-    await until(async () => (await ask(isWaiting))[1] === "t", 60_000);
+    await until(async () => (await ask(isWaiting))[1] === "t", { seconds: 60 });
     const cancelled = await run("backup", "cancel", name);
     expect(cancelled, cancelled.stderr).toMatchObject({ code: 0 });
     expect(cancelled.stdout).toMatch(/^Restore cancelled successfully\.\nCancelled by a user\. .* is as it was\.$/m);

@@ -1,7 +1,7 @@
-import { describeDocker, type ServerContainer, startServerContainer, TEST_CLIENTS } from "@berth/testing";
+import { describeDocker, type ServerContainer, startServerContainer, TEST_CLIENTS, until } from "@berth/testing";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { databaseCalls } from "./database.fixture.ts";
-import { type TestServer, testServer, until } from "./server.fixture.ts";
+import { type TestServer, testServer } from "./server.fixture.ts";
 
 const { image, write, read } = TEST_CLIENTS.postgresql;
 const CANCEL_MS_MAX = 5000;
@@ -22,10 +22,13 @@ describeDocker("a database on a server over SSH", ["server:debian13", image, "ng
     });
     expect(status, JSON.stringify(body)).toBe(201);
     dockerUuid = (body as { uuid: string }).uuid;
-    await until(async () => {
-      const { body: shown } = await server.rest("GET", `/servers/${dockerUuid}`);
-      return (shown as { is_usable: boolean }).is_usable || undefined;
-    }, 60_000);
+    await until(
+      async () => {
+        const { body: shown } = await server.rest("GET", `/servers/${dockerUuid}`);
+        return (shown as { is_usable: boolean }).is_usable || undefined;
+      },
+      { seconds: 60 },
+    );
   }, 180_000);
   afterAll(async () => server?.dispose());
 
@@ -41,27 +44,33 @@ describeDocker("a database on a server over SSH", ["server:debian13", image, "ng
       const { exitCode, output } = await client.exec(argv);
       return [exitCode, output.trim()];
     };
-    await until(async () => (await ask(write(url, "kept")))[0] === 0 || undefined, 60_000);
+    await until(async () => (await ask(write(url, "kept")))[0] === 0 || undefined, { seconds: 60 });
     const outcome = await run(uuid, "restart");
     expect(outcome, outcome.log).toMatchObject({ status: "finished" });
     await shows(uuid, "running:healthy");
-    await until(async () => (await ask(read(url)))[1] === "kept" || undefined, 60_000);
+    await until(async () => (await ask(read(url)))[1] === "kept" || undefined, { seconds: 60 });
 
     const { uuid: schedule } = await done("POST", `/databases/${uuid}/backups`, {
       ...{ frequency: "yearly", backup_now: true },
     });
     const path = `/databases/${uuid}/backups/${schedule}/executions`;
-    const [execution] = await until(async () => {
-      const { executions } = await done<{ executions: { uuid: string; status: string }[] }>("GET", path);
-      return executions.some(({ status }) => status !== "running") ? executions : undefined;
-    }, 60_000);
+    const [execution] = await until(
+      async () => {
+        const { executions } = await done<{ executions: { uuid: string; status: string }[] }>("GET", path);
+        return executions.some(({ status }) => status !== "running") ? executions : undefined;
+      },
+      { seconds: 60 },
+    );
     expect(execution).toMatchObject({ status: "success", message: null });
     expect((await ask(["psql", url, "-qc", "UPDATE t SET v = 'lost'"]))[0]).toBe(0);
     const restore = await done("POST", `${path}/${execution?.uuid}/restore`, {});
-    const ended = await until(async () => {
-      const found = await done("GET", `/databases/${uuid}/restores/${restore.uuid}`);
-      return found.status === "running" ? undefined : found;
-    }, 60_000);
+    const ended = await until(
+      async () => {
+        const found = await done("GET", `/databases/${uuid}/restores/${restore.uuid}`);
+        return found.status === "running" ? undefined : found;
+      },
+      { seconds: 60 },
+    );
     expect(ended).toMatchObject({ status: "success", message: null });
     expect(await ask(read(url))).toEqual([0, "kept"]);
 
@@ -73,7 +82,9 @@ describeDocker("a database on a server over SSH", ["server:debian13", image, "ng
     await until(async () => (await count("pg_locks WHERE mode = 'AccessExclusiveLock'"))[1] === "1" || undefined);
     const again = await done("POST", `${path}/${execution?.uuid}/restore`, {});
     const going = "pg_stat_activity WHERE application_name LIKE 'berth-%'";
-    await until(async () => (await count(`${going} AND wait_event_type = 'Lock'`))[1] === "1" || undefined, 60_000);
+    await until(async () => (await count(`${going} AND wait_event_type = 'Lock'`))[1] === "1" || undefined, {
+      seconds: 60,
+    });
     const askedMs = Date.now();
     const cancelled = await done("POST", `/databases/${uuid}/restores/${again.uuid}/cancel`);
     expect(Date.now() - askedMs).toBeLessThanOrEqual(CANCEL_MS_MAX);

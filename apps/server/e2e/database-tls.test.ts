@@ -1,10 +1,10 @@
 import type { Argv } from "@berth/core";
 import { DATABASE_ENGINES } from "@berth/core/database";
-import { describeDocker, mysqlLogin, TEST_CLIENTS, type TestContainer } from "@berth/testing";
+import { describeDocker, mysqlLogin, TEST_CLIENTS, type TestContainer, until } from "@berth/testing";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { clientContainer, databaseCalls, type ShownDatabase } from "./database.fixture.ts";
 import { type DockerServer, dockerServer } from "./docker.fixture.ts";
-import { freePorts, until } from "./server.fixture.ts";
+import { freePorts } from "./server.fixture.ts";
 
 const AUTHORITY = "/tmp/ca.crt";
 const FOREIGN = "/tmp/foreign.crt";
@@ -121,19 +121,25 @@ describeDocker("a database that offers TLS", IMAGES, (docker) => {
         backup_now: true,
       });
       const path = `/databases/${uuid}/backups/${schedule}/executions`;
-      const [execution] = await until(async () => {
-        const { executions } = await done<{ executions: { uuid: string; status: string; message: string }[] }>(
-          "GET",
-          path,
-        );
-        return executions.some(({ status }) => status !== "running") ? executions : undefined;
-      }, 60_000);
+      const [execution] = await until(
+        async () => {
+          const { executions } = await done<{ executions: { uuid: string; status: string; message: string }[] }>(
+            "GET",
+            path,
+          );
+          return executions.some(({ status }) => status !== "running") ? executions : undefined;
+        },
+        { seconds: 60 },
+      );
       expect(execution).toMatchObject({ status: "success", message: null });
       const drill = await done("POST", `${path}/${execution?.uuid}/drill`);
-      const ended = await until(async () => {
-        const found = await done("GET", `/databases/${uuid}/restores/${drill.uuid}`);
-        return found.status === "running" ? undefined : found;
-      }, 60_000);
+      const ended = await until(
+        async () => {
+          const found = await done("GET", `/databases/${uuid}/restores/${drill.uuid}`);
+          return found.status === "running" ? undefined : found;
+        },
+        { seconds: 60 },
+      );
       expect(ended).toMatchObject({ status: "success", message: null });
     },
     240_000,

@@ -1,7 +1,7 @@
 import type { DockerFixture, TestContainer } from "@berth/testing";
+import { until } from "@berth/testing";
 import { outcomeOf, placeOf } from "./applications.fixture.ts";
 import type { DockerServer } from "./docker.fixture.ts";
-import { until } from "./server.fixture.ts";
 
 export const DATABASE_DEADLINE_MS = 90_000;
 
@@ -35,10 +35,13 @@ export function databaseCalls(server: () => DatabaseServer & Parameters<typeof p
       return String((await done("POST", `/databases/${engine}`, { ...where, ...about, ...fields })).uuid);
     },
     shows: (uuid: string, status: string) =>
-      until(async () => {
-        const shown = await show(uuid);
-        return shown.status === status ? shown : undefined;
-      }, DATABASE_DEADLINE_MS),
+      until(
+        async () => {
+          const shown = await show(uuid);
+          return shown.status === status ? shown : undefined;
+        },
+        { seconds: DATABASE_DEADLINE_MS / 1000 },
+      ),
     /** Asks for a start or restart, and waits until it has ended. */
     async run(uuid: string, action: "start" | "restart") {
       const { deployment_uuid } = await done("POST", `/databases/${uuid}/${action}`);

@@ -1,9 +1,9 @@
 import { connect } from "node:net";
-import { describeDocker, TEST_CLIENTS, type TestClient } from "@berth/testing";
+import { describeDocker, TEST_CLIENTS, type TestClient, until } from "@berth/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { askClient, DATABASE_DEADLINE_MS, databaseCalls, type ShownDatabase } from "./database.fixture.ts";
 import { type DockerServer, dockerServer } from "./docker.fixture.ts";
-import { freePorts, until } from "./server.fixture.ts";
+import { freePorts } from "./server.fixture.ts";
 
 type Engine = keyof typeof TEST_CLIENTS;
 const IMAGES = [...Object.values(TEST_CLIENTS).map(({ image }) => image), "nginx:alpine"];
@@ -41,7 +41,7 @@ describeDocker("a database on this machine's Docker engine", IMAGES, (docker) =>
       const shown = await shows(uuid, "running:healthy");
       expect(shown).toMatchObject({ restart_count: 0, started_at: expect.any(String) });
       const { fromOutside, fromInside } = asked(client, shown);
-      await until(async () => (await isOpen(public_port ?? 0)) || undefined, DATABASE_DEADLINE_MS);
+      await until(async () => (await isOpen(public_port ?? 0)) || undefined, { seconds: DATABASE_DEADLINE_MS / 1000 });
       expect(await fromOutside((url) => client.write(url, "kept"))).toEqual([0, expect.any(String)]);
       expect(await fromInside(client.read)).toEqual([0, "kept"]);
       const outcome = await run(uuid, "restart");
@@ -134,7 +134,7 @@ describeDocker("a database on this machine's Docker engine", IMAGES, (docker) =>
     const uuid = await create("redis", { is_public: true, public_port });
     await shows(uuid, "running:healthy");
     const sentence = `Port ${public_port} of server docker is taken by something else`;
-    await until(() => server.output().includes(sentence) || undefined, DATABASE_DEADLINE_MS);
+    await until(() => server.output().includes(sentence) || undefined, { seconds: DATABASE_DEADLINE_MS / 1000 });
     await holder.container.remove({ force: true });
   }, 120_000);
 });

@@ -1,4 +1,4 @@
-import { BACKENDS, testDatabase } from "@berth/testing";
+import { BACKENDS, testDatabase, until } from "@berth/testing";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import {
   createApplication,
@@ -8,7 +8,7 @@ import {
   plainServer,
   temporaryRepository,
 } from "./applications.fixture.ts";
-import { type TestServer, testServer, until } from "./server.fixture.ts";
+import { type TestServer, testServer } from "./server.fixture.ts";
 
 /** How the server is told which database to use. */
 const environments = {

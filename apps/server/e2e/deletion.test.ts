@@ -1,9 +1,8 @@
-import { describeDocker } from "@berth/testing";
+import { describeDocker, until } from "@berth/testing";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { deploy, type Outcome, placeOf } from "./applications.fixture.ts";
 import { type DockerServer, dockerServer } from "./docker.fixture.ts";
 import { type EngineObject, engineObjectsOf, isOf, sorted } from "./engine-objects.fixture.ts";
-import { until } from "./server.fixture.ts";
 
 const FLAGS = ["delete_volumes", "delete_connected_networks", "delete_configurations", "docker_cleanup"] as const;
 type Flags = Readonly<Record<(typeof FLAGS)[number], boolean>>;
@@ -51,10 +50,13 @@ describeDocker("the deletion of an application", ["busybox:stable", "caddy:2"], 
     );
     // The first has more than one of what a deployment makes: what it replaced is kept for a rollback.
     const again = await deploy(server, uuids[0] ?? "");
-    await until(async () => {
-      const { body } = await server.rest("GET", `/deployments/${again.uuid}/steps`);
-      return (body as Outcome["steps"]).every(({ status }) => status === "done");
-    }, 60_000);
+    await until(
+      async () => {
+        const { body } = await server.rest("GET", `/deployments/${again.uuid}/steps`);
+        return (body as Outcome["steps"]).every(({ status }) => status === "done");
+      },
+      { seconds: 60 },
+    );
     await makeForeign(uuids[0] ?? "");
   }, 240_000);
   afterAll(() => server?.dispose());
@@ -114,7 +116,7 @@ describeDocker("the deletion of an application", ["busybox:stable", "caddy:2"], 
         ? await server.rest("DELETE", path, flags)
         : await server.rest("DELETE", `${path}?${query}`);
       expect(answer.status).toBe(200);
-      await until(async () => (await server.rest("GET", path)).status === 404, 60_000);
+      await until(async () => (await server.rest("GET", path)).status === 404, { seconds: 60 });
 
       const stays = (thing: EngineObject) => !isOf(uuid)(thing) || isKept(flags, thing);
       expect(sorted(await things())).toEqual(sorted(before.filter(stays)));
@@ -126,7 +128,7 @@ describeDocker("the deletion of an application", ["busybox:stable", "caddy:2"], 
     const uuid = uuids.at(-1) ?? "";
     const before = await things();
     expect((await server.rest("DELETE", `/applications/${uuid}`)).status).toBe(200);
-    await until(async () => (await server.rest("GET", `/applications/${uuid}`)).status === 404, 60_000);
+    await until(async () => (await server.rest("GET", `/applications/${uuid}`)).status === 404, { seconds: 60 });
     expect(sorted(await things())).toEqual(sorted(before.filter((thing) => !isOf(uuid)(thing))));
   }, 90_000);
 });
@@ -169,10 +171,13 @@ describeDocker("the deletion of", ["busybox:stable", "redis:8-alpine", "caddy:2"
     made.push(uuid);
     const own = `/${path.split("/")[1]}/${uuid}`;
     expect((await server.rest("POST", `${own}/start`)).status).toBe(200);
-    await until(async () => {
-      const { status } = (await server.rest("GET", own)).body as { status: string };
-      return status.startsWith("running");
-    }, 120_000);
+    await until(
+      async () => {
+        const { status } = (await server.rest("GET", own)).body as { status: string };
+        return status.startsWith("running");
+      },
+      { seconds: 120 },
+    );
     return uuid;
   }
 
@@ -191,7 +196,7 @@ describeDocker("the deletion of", ["busybox:stable", "redis:8-alpine", "caddy:2"
         const path = `/${kind.path.split("/")[1]}/${uuid}`;
         // By default everything is deleted.
         expect((await server.rest("DELETE", path, all ? undefined : flags)).status).toBe(200);
-        await until(async () => (await server.rest("GET", path)).status === 404, 60_000);
+        await until(async () => (await server.rest("GET", path)).status === 404, { seconds: 60 });
         const after = await things();
         const stays = (thing: EngineObject) => !isOf(uuid)(thing) || isKept(flags, thing);
         expect(sorted(after), `${only} alone`).toEqual(sorted(before.filter(stays)));

@@ -1,12 +1,11 @@
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
-import { describeDocker, type S3Server, startS3Server } from "@berth/testing";
+import { describeDocker, type S3Server, startS3Server, until } from "@berth/testing";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { deployFirst, made, placeOf } from "./applications.fixture.ts";
 import { type DockerServer, dockerServer, execIn } from "./docker.fixture.ts";
 import { engineObjectsOf } from "./engine-objects.fixture.ts";
 import { type PausableEndpoint, pausableEndpoint } from "./pausable-endpoint.fixture.ts";
-import { until } from "./server.fixture.ts";
 
 interface Run {
   readonly uuid: string;
@@ -59,10 +58,13 @@ describeDocker("backups, restores and tasks that run", ["postgres:17-alpine", "b
   const executions = async (schedule: string) =>
     (await ask<{ executions: Run[] }>("GET", `${backups()}/${schedule}/executions`)).executions;
   const endedBackup = (schedule: string, count = 1) =>
-    until(async () => {
-      const all = await executions(schedule);
-      return all.length >= count && all.every(({ status }) => status !== "running") ? all[0] : undefined;
-    }, 90_000);
+    until(
+      async () => {
+        const all = await executions(schedule);
+        return all.length >= count && all.every(({ status }) => status !== "running") ? all[0] : undefined;
+      },
+      { seconds: 90 },
+    );
   const restores = () => ask<Run[]>("GET", `/databases/${database}/restores`);
   const tasks = () => `/services/${service}/scheduled-tasks`;
   const taskRuns = (task: string) => ask<Run[]>("GET", `${tasks()}/${task}/executions`);
@@ -87,7 +89,7 @@ describeDocker("backups, restores and tasks that run", ["postgres:17-alpine", "b
       "select pg_terminate_backend(pid) from pg_stat_activity where query like '%pg_sleep(3600)%' and pid <> pg_backend_pid()",
     );
   const waiting = () =>
-    until(async () => (await sql("select count(*) from pg_locks where not granted")) !== "0", 60_000);
+    until(async () => (await sql("select count(*) from pg_locks where not granted")) !== "0", { seconds: 60 });
 
   /** Once it is whole: then it is sent away. */
   const fileOf = async (schedule: string) => {
@@ -99,7 +101,7 @@ describeDocker("backups, restores and tasks that run", ["postgres:17-alpine", "b
   async function disturbable() {
     gate.close();
     const schedule = await scheduled({ save_s3: true, s3_storage_uuid: storage });
-    await until(async () => (await fileOf(schedule)) !== undefined && gate.isAwaited(), 60_000);
+    await until(async () => (await fileOf(schedule)) !== undefined && gate.isAwaited(), { seconds: 60 });
     await locked();
     const { uuid: restore } = await ask(
       "POST",
@@ -203,7 +205,7 @@ describeDocker("backups, restores and tasks that run", ["postgres:17-alpine", "b
     expect(await endedBackup(running.schedule, 2)).toMatchObject({ status: "success" });
     expect(s3.objects()).toHaveLength(objects.length + 1);
     await ask("POST", `${backups()}/${schedule}/executions/${execution}/restore`, {});
-    await until(async () => (await restores())[0]?.status === "success", 60_000);
+    await until(async () => (await restores())[0]?.status === "success", { seconds: 60 });
     expect(await rows()).toBe(ROWS);
   }, 240_000);
 
@@ -212,7 +214,7 @@ describeDocker("backups, restores and tasks that run", ["postgres:17-alpine", "b
     const objects = s3.objects();
     gate.close();
     const deleted = await scheduled({ save_s3: true, s3_storage_uuid: storage });
-    const file = await until(() => fileOf(deleted), 60_000);
+    const file = await until(() => fileOf(deleted), { seconds: 60 });
     const running = await disturbable();
     const { uuid: drill } = await ask("POST", `${backups()}/${good.schedule}/executions/${good.execution}/drill`);
     await until(async () => (await containersOf(drill)).length > 0);
@@ -243,7 +245,7 @@ describeDocker("backups, restores and tasks that run", ["postgres:17-alpine", "b
     await Promise.all(
       paths.map(async (path) => {
         await ask("DELETE", `${path}?delete_volumes=${path === paths[0]}`);
-        await until(async () => (await server.rest("GET", path)).status === 404, DELETE_MS_MAX);
+        await until(async () => (await server.rest("GET", path)).status === 404, { seconds: DELETE_MS_MAX / 1000 });
       }),
     );
     await until(async () => (await containersOf(drill)).length === 0);

@@ -1,7 +1,7 @@
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { describeDocker, SERVER_IMAGE } from "@berth/testing";
+import { describeDocker, SERVER_IMAGE, until } from "@berth/testing";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { outcomeOf, requestDeployment } from "./applications.fixture.ts";
 import { enginePlace, type Place, watching } from "./crash.fixture.ts";
@@ -16,7 +16,6 @@ import {
   tagsOn,
 } from "./engine-objects.fixture.ts";
 import { DATABASE_IMAGE, endDeployments, type HungStep, type PlacedResource } from "./placed-resource.fixture.ts";
-import { until } from "./server.fixture.ts";
 
 const STEPS = ["checkout", "build", "start", "health", "switch"] as const;
 type StepName = (typeof STEPS)[number];
@@ -77,9 +76,11 @@ describeDocker("a deployment of each other kind, here and over SSH,", IMAGES, (d
       resources.map((one) => (hung === undefined ? one.change(`not-${step}`) : one.hang?.(hung, nowhereOf(one)))),
     );
     const deployments = await Promise.all(resources.map(({ uuid }) => requestDeployment(server, uuid)));
-    await Promise.all(deployments.map((uuid) => until(async () => (await stepOf(uuid, step)) === "running", 60_000)));
-    if (isHeld) await until(() => held() - heldBefore === resources.length, 60_000);
-    if (step === "build") await until(() => registry.waiting() >= resources.length, 60_000);
+    await Promise.all(
+      deployments.map((uuid) => until(async () => (await stepOf(uuid, step)) === "running", { seconds: 60 })),
+    );
+    if (isHeld) await until(() => held() - heldBefore === resources.length, { seconds: 60 });
+    if (step === "build") await until(() => registry.waiting() >= resources.length, { seconds: 60 });
     if (step === "start") {
       const begun = async (at: number) => (await resources[at]?.traces(deployments[at] ?? "")) ?? 0;
       await until(async () => (await Promise.all(resources.map((_, at) => begun(at)))).every((count) => count > 0));
@@ -94,12 +95,15 @@ describeDocker("a deployment of each other kind, here and over SSH,", IMAGES, (d
 
   /** Waits until a resource that stopped for its successor answers again. */
   const answered = (one: PlacedResource) =>
-    until(async () => {
-      const answer = await one.visit().catch(() => undefined);
-      return answer?.status === 200 ? answer.body : undefined;
-    }, 60_000);
+    until(
+      async () => {
+        const answer = await one.visit().catch(() => undefined);
+        return answer?.status === 200 ? answer.body : undefined;
+      },
+      { seconds: 60 },
+    );
   /** One container may answer before the one with data is back. */
-  const keptOf = (one: PlacedResource) => until(() => one.kept?.all().catch(() => undefined), 60_000);
+  const keptOf = (one: PlacedResource) => until(() => one.kept?.all().catch(() => undefined), { seconds: 60 });
 
   async function cancelled(deployments: readonly string[]): Promise<void> {
     const { server } = place;
@@ -132,11 +136,14 @@ describeDocker("a deployment of each other kind, here and over SSH,", IMAGES, (d
 
   /** All there is once everything is back that had made way. */
   const settled = () =>
-    until(async () => {
-      const all = await things();
-      const isBack = ({ what, state }: EngineObject) => what !== "container" || !String(state).endsWith("exited");
-      return all.every(isBack) ? all : undefined;
-    }, 60_000);
+    until(
+      async () => {
+        const all = await things();
+        const isBack = ({ what, state }: EngineObject) => what !== "container" || !String(state).endsWith("exited");
+        return all.every(isBack) ? all : undefined;
+      },
+      { seconds: 60 },
+    );
 
   test.each(STEPS)(
     "is cancelled in %s within 5 seconds and leaves nothing, and what was there before runs with its data",
@@ -186,7 +193,7 @@ describeDocker("a deployment of each other kind, here and over SSH,", IMAGES, (d
           const path = `/${kind}/${uuid}`;
           const answer = await server.rest("DELETE", `${path}?delete_volumes=${delete_volumes}`);
           expect(answer.status, JSON.stringify(answer.body)).toBe(200);
-          await until(async () => (await server.rest("GET", path)).status === 404, DELETE_MS_MAX);
+          await until(async () => (await server.rest("GET", path)).status === 404, { seconds: DELETE_MS_MAX / 1000 });
         }),
       );
       for (const one of resources) deleted.add(one);

@@ -1,9 +1,8 @@
 import { Agent } from "node:http";
-import { describeDocker, type RepositoryFiles } from "@berth/testing";
+import { describeDocker, type RepositoryFiles, until } from "@berth/testing";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createApplication, deploy, getKept, plainServer, temporaryRepository } from "./applications.fixture.ts";
 import { type DockerServer, dockerServer } from "./docker.fixture.ts";
-import { until } from "./server.fixture.ts";
 
 const dockerApp = (version: string): RepositoryFiles => ({
   ...plainServer(version),
@@ -83,7 +82,9 @@ describeDocker("an application whose container always has the same name", ["node
       expect(outcome, outcome.log).toMatchObject({ status: "finished" });
       const info = await docker.client.getContainer(name).inspect();
       expect(info.Config.Labels["berth.deployment"]).toBe(outcome.uuid);
-      await until(async () => ((await wordsOf(beside)).includes(`answer ${version}`) ? true : undefined), 20_000);
+      await until(async () => ((await wordsOf(beside)).includes(`answer ${version}`) ? true : undefined), {
+        seconds: 20,
+      });
     }
     isOver = true;
     await Promise.all(clients);

@@ -1,12 +1,11 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { describeDocker, SERVER_IMAGE, type ServerContainer } from "@berth/testing";
+import { describeDocker, SERVER_IMAGE, type ServerContainer, until } from "@berth/testing";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { type Outcome, outcomeOf, requestDeployment } from "./applications.fixture.ts";
 import { enginePlace, type Place, watching } from "./crash.fixture.ts";
 import { dockerfile, endDeployments, type PlacedResource, setDockerfile } from "./placed-resource.fixture.ts";
-import { until } from "./server.fixture.ts";
 
 const STEPS = ["checkout", "build", "start", "health", "switch"] as const;
 type StepName = (typeof STEPS)[number];
@@ -51,7 +50,7 @@ describeDocker("a deployment to Docker, here and over SSH,", [SERVER_IMAGE, "bus
     return (body as { name: string; status: string }[]).find((step) => step.name === name)?.status;
   };
   const runs = (deployment: string, step: StepName) =>
-    until(async () => (await stepOf(deployment, step)) === "running", 60_000);
+    until(async () => (await stepOf(deployment, step)) === "running", { seconds: 60 });
 
   /** Long work of each step. A step that would end at once is paused, and then does its work. */
   const LONG: Readonly<Record<StepName, (application: PlacedResource) => Promise<unknown>>> = {
@@ -119,7 +118,7 @@ describeDocker("a deployment to Docker, here and over SSH,", [SERVER_IMAGE, "bus
       const outcome = await outcomeOf(server, deployment);
       expect(outcome.status, outcome.log).toBe("finished");
       expect((await server.rest("POST", `/deployments/${deployment}/cancel`)).status).toBe(400);
-      await until(async () => (await stepOf(deployment, "retire")) === "done", 60_000);
+      await until(async () => (await stepOf(deployment, "retire")) === "done", { seconds: 60 });
       expect(await application.releases()).toBe(1);
       expect(await watches[at]?.end()).toEqual([]);
       expect((await application.visit()).body).toBe(wanted);
@@ -139,7 +138,7 @@ describeDocker("a deployment to Docker, here and over SSH,", [SERVER_IMAGE, "bus
       const held = heldAt(step);
       hold(step);
       const deployment = await requestDeployment(server, application.uuid);
-      await until(() => heldAt(step) > held, 60_000);
+      await until(() => heldAt(step) > held, { seconds: 60 });
       const watch = watching(application);
       await lose(machine);
       release();
@@ -163,7 +162,7 @@ describeDocker("a deployment to Docker, here and over SSH,", [SERVER_IMAGE, "bus
     const wanted = `slow-${version}`;
     await setDockerfile(server, application.uuid, dockerfile(wanted, `RUN sleep ${SLOW_SECONDS}`));
     const deployment = await requestDeployment(server, application.uuid);
-    await until(() => sleepers(SLOW_SECONDS).length > 0, 60_000);
+    await until(() => sleepers(SLOW_SECONDS).length > 0, { seconds: 60 });
     await machine.killSshd();
     await new Promise((resolve) => setTimeout(resolve, OUTAGE_MS));
     await machine.startSshd();
@@ -177,7 +176,7 @@ describeDocker("a deployment to Docker, here and over SSH,", [SERVER_IMAGE, "bus
     const wanted = await nextVersion([application]);
     const watch = watching(application);
     const deployment = await requestDeployment(server, application.uuid);
-    await until(async () => (await stepOf(deployment, "switch")) === "done", 60_000);
+    await until(async () => (await stepOf(deployment, "switch")) === "done", { seconds: 60 });
     await machine.killSshd();
     await new Promise((resolve) => setTimeout(resolve, OUTAGE_MS));
     await machine.startSshd();
@@ -189,8 +188,8 @@ describeDocker("a deployment to Docker, here and over SSH,", [SERVER_IMAGE, "bus
 
   async function settled(application: PlacedResource, outcome: Outcome, wanted: string): Promise<void> {
     expect(outcome.status, `${outcome.error}\n${outcome.log}`).toBe("finished");
-    await until(async () => (await application.releases()) === 1, 60_000);
-    await until(async () => (await application.visit().catch(() => undefined))?.body === wanted, 60_000);
+    await until(async () => (await application.releases()) === 1, { seconds: 60 });
+    await until(async () => (await application.visit().catch(() => undefined))?.body === wanted, { seconds: 60 });
   }
 });
 

@@ -1,14 +1,13 @@
 import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { describeDocker, SERVER_IMAGE } from "@berth/testing";
+import { describeDocker, SERVER_IMAGE, until } from "@berth/testing";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { made, type Outcome, outcomeOf, requestDeployment } from "./applications.fixture.ts";
 import { enginePlace, type Place } from "./crash.fixture.ts";
 import { execIn } from "./docker.fixture.ts";
 import { type EngineObject, engineObjectsOn, filesOn, sorted } from "./engine-objects.fixture.ts";
 import { DATABASE_IMAGE, endDeployments, type PlacedResource } from "./placed-resource.fixture.ts";
-import { until } from "./server.fixture.ts";
 
 const KINDS = ["database", "stack", "service", "compose"] as const;
 const OUTAGE_MS = 2000; // Longer than every step needs to notice.
@@ -63,10 +62,10 @@ describeDocker(
       await new Promise((resolve) => setTimeout(resolve, ms));
     };
     const serves = (one: PlacedResource, wanted: string) =>
-      until(async () => (await one.visit().catch(() => undefined))?.body === wanted, 60_000);
+      until(async () => (await one.visit().catch(() => undefined))?.body === wanted, { seconds: 60 });
     const keeps = async (one: PlacedResource) => {
       if (one.kept === undefined) return;
-      expect(await until(() => one.kept?.all().catch(() => undefined), 60_000)).toEqual(["first"]);
+      expect(await until(() => one.kept?.all().catch(() => undefined), { seconds: 60 })).toEqual(["first"]);
     };
     /** In the middle of a deployment of each. */
     async function deployedTo(moment: string, version: string): Promise<readonly string[]> {
@@ -76,7 +75,7 @@ describeDocker(
       writeFileSync(join(folder, moment), "");
       await Promise.all(resources.map((one) => one.change(version)));
       const deployments = await Promise.all(resources.map(({ uuid }) => requestDeployment(server, uuid)));
-      await until(() => held() - before === resources.length, 60_000);
+      await until(() => held() - before === resources.length, { seconds: 60 });
       return deployments;
     }
     const outcomes = (deployments: readonly string[]): Promise<readonly Outcome[]> =>
@@ -99,7 +98,7 @@ describeDocker(
         }
         for (const one of resources) {
           await serves(one, version);
-          await until(async () => (await one.releases()) === 1, 60_000);
+          await until(async () => (await one.releases()) === 1, { seconds: 60 });
           await keeps(one);
         }
         expect(volumesAndNetworks(await things())).toEqual(volumesAndNetworks(before));
@@ -130,10 +129,13 @@ describeDocker(
         return Array.isArray(body) ? (body as Run[]) : (body as { executions: Run[] }).executions;
       };
       const ended = (path: string, count: number) =>
-        until(async () => {
-          const all = await runs(path);
-          return all.length === count && all.every(({ status }) => status !== "running") ? all[0] : undefined;
-        }, 60_000);
+        until(
+          async () => {
+            const all = await runs(path);
+            return all.length === count && all.every(({ status }) => status !== "running") ? all[0] : undefined;
+          },
+          { seconds: 60 },
+        );
 
       const unlock = () =>
         sql(
@@ -148,14 +150,14 @@ describeDocker(
       const command = `if [ -e ${ran} ]; then exit 0; fi; touch ${ran}; sleep 27182`;
       const task = await made(server, tasks, { name: "endless", command, frequency: "yearly", container: "store" });
       await server.rest("POST", `${tasks}/${task}/run`);
-      await until(async () => (await dumping()) > 0 && (await sleeping()) > 0, 60_000);
+      await until(async () => (await dumping()) > 0 && (await sleeping()) > 0, { seconds: 60 });
       await away();
       const [taskRun, backup] = [await ended(`${tasks}/${task}`, 1), await ended(`${backups}/${schedule}`, 1)];
       expect(taskRun).toMatchObject({ status: "failed", error_details: expect.stringMatching(LOST) });
       expect(backup).toMatchObject({ status: "failed", message: expect.stringMatching(LOST) });
       expect(existsSync(backup.filename ?? "")).toBe(false);
       await machine().startSshd();
-      await until(async () => (await dumping()) === 0 && (await sleeping()) === 0, 60_000);
+      await until(async () => (await dumping()) === 0 && (await sleeping()) === 0, { seconds: 60 });
       expect(await filesOn(machine())).toEqual(filesBefore);
       await unlock();
       await server.rest("POST", `${tasks}/${task}/run`);

@@ -1,12 +1,11 @@
 import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { describeDocker, SERVER_IMAGE } from "@berth/testing";
+import { describeDocker, SERVER_IMAGE, until } from "@berth/testing";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { deploy, outcomeOf, requestDeployment } from "./applications.fixture.ts";
 import { enginePlace, type Place, watching } from "./crash.fixture.ts";
 import { endDeployments } from "./placed-resource.fixture.ts";
-import { until } from "./server.fixture.ts";
 
 const PATIENCE_SECONDS = "2";
 
@@ -47,7 +46,7 @@ describeDocker(
       const held = server.output().split(`Paused at ${step}\n`).length;
       writeFileSync(join(folder, step), "");
       const deployment = await requestDeployment(server, application.uuid);
-      await until(() => server.output().split(`Paused at ${step}\n`).length > held, 60_000);
+      await until(() => server.output().split(`Paused at ${step}\n`).length > held, { seconds: 60 });
       await machine.killSshd();
       release();
       return deployment;
@@ -67,7 +66,7 @@ describeDocker(
         expect(outcome.log).toContain("Waits until it is back.");
         expect(outcome.log).toContain("The previous release keeps running.");
         await machine.startSshd();
-        await until(async () => (await application.traces(deployment)) === 0, 60_000);
+        await until(async () => (await application.traces(deployment)) === 0, { seconds: 60 });
         expect(await application.releases()).toBe(1);
         expect(await watch.end()).toEqual([]);
         expect(await application.visit()).toEqual(before);
@@ -83,8 +82,8 @@ describeDocker(
       expect(outcome.status, outcome.log).toBe("finished");
       expect(outcome.log).toContain("the route follows as soon as it does");
       await machine.startSshd();
-      await until(async () => (await application.visit()).body === "late", 60_000);
-      await until(async () => (await application.releases()) === 1, 60_000);
+      await until(async () => (await application.visit()).body === "late", { seconds: 60 });
+      await until(async () => (await application.releases()) === 1, { seconds: 60 });
       expect(await watch.end()).toEqual([]);
     }, 120_000);
 

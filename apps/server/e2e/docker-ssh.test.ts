@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
-import { describeDocker, type ServerContainer, startServerContainer } from "@berth/testing";
+import { describeDocker, type ServerContainer, startServerContainer, until } from "@berth/testing";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type Deployed, deploy, outcomeOf, placeOf } from "./applications.fixture.ts";
-import { type TestServer, testServer, until } from "./server.fixture.ts";
+import { type TestServer, testServer } from "./server.fixture.ts";
 
 /** An application without a repository: a Dockerfile. */
 const dockerfile = (version: string): string => {
@@ -54,10 +54,13 @@ describeDocker("a server over SSH", ["server:debian13", "node:24-alpine", "caddy
   };
 
   test("is validated, and its host key is pinned", async () => {
-    const found = await until(async () => {
-      const now = await read();
-      return now.is_validating ? undefined : now;
-    }, 60_000);
+    const found = await until(
+      async () => {
+        const now = await read();
+        return now.is_validating ? undefined : now;
+      },
+      { seconds: 60 },
+    );
     expect(found, found.validation_logs ?? "").toMatchObject({ is_usable: true, validation_logs: null });
     const shown = await machine.exec(["cat", "/etc/ssh/ssh_host_ed25519_key.pub"]);
     const [, blob = ""] = shown.output.split(" ");
@@ -131,10 +134,9 @@ describeDocker("a server over SSH", ["server:debian13", "node:24-alpine", "caddy
   test("is empty again after it was deleted with force", async () => {
     expect(await server.rest("DELETE", `/servers/${serverUuid}`)).toMatchObject({ status: 400 });
     expect(await server.rest("DELETE", `/servers/${serverUuid}?force=true`)).toMatchObject({ status: 200 });
-    await until(
-      async () => ((await server.rest("GET", `/servers/${serverUuid}`)).status === 404 ? true : undefined),
-      90_000,
-    );
+    await until(async () => ((await server.rest("GET", `/servers/${serverUuid}`)).status === 404 ? true : undefined), {
+      seconds: 90,
+    });
     const left = await machine.exec(["docker", "ps", "-a", "-q", "--filter", "label=berth.resource"]);
     expect(left.output).toBe("");
   }, 120_000);

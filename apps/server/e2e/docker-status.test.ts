@@ -1,8 +1,7 @@
-import { describeDocker, type TestDatabase, testDatabase } from "@berth/testing";
+import { describeDocker, type TestDatabase, testDatabase, until } from "@berth/testing";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { deploy, placeOf } from "./applications.fixture.ts";
 import { type DockerServer, dockerServer } from "./docker.fixture.ts";
-import { until } from "./server.fixture.ts";
 
 /** Between what somebody does to a container and the record of it. */
 const LAG_MS_MAX = 5000;
@@ -98,9 +97,9 @@ describeDocker("what somebody else does to a container", ["busybox:stable", "cad
     const exec = await (await handle()).exec({ Cmd: ["killall", "-9", "httpd"] });
     await exec.start({});
     const since = await startedAgain(State.StartedAt);
-    await until(async () => (await read()).restart_count === before + 1, LAG_MS_MAX * 2);
+    await until(async () => (await read()).restart_count === before + 1, { seconds: (LAG_MS_MAX * 2) / 1000 });
     expect(Date.now() - since).toBeLessThanOrEqual(LAG_MS_MAX);
-    await until(async () => isHealthy((await read()).status), LAG_MS_MAX * 2);
+    await until(async () => isHealthy((await read()).status), { seconds: (LAG_MS_MAX * 2) / 1000 });
     expect(Date.now() - since).toBeLessThanOrEqual(LAG_MS_MAX);
   }, 60_000);
 
@@ -108,7 +107,7 @@ describeDocker("what somebody else does to a container", ["busybox:stable", "cad
     const { Id, State } = await container();
     await (await handle()).restart({ t: 0 });
     const since = await startedAgain(State.StartedAt);
-    await until(async () => isHealthy((await read()).status), LAG_MS_MAX * 2);
+    await until(async () => isHealthy((await read()).status), { seconds: (LAG_MS_MAX * 2) / 1000 });
     expect(Date.now() - since).toBeLessThanOrEqual(LAG_MS_MAX);
     expect((await container()).Id).toBe(Id);
     expect((await events()).filter(({ type }) => type === "resource.drifted")).toEqual([]);

@@ -1,5 +1,5 @@
 import { Agent } from "node:http";
-import { describeDocker, type RepositoryFiles } from "@berth/testing";
+import { describeDocker, type RepositoryFiles, until } from "@berth/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import {
   createApplication,
@@ -11,7 +11,6 @@ import {
   temporaryRepository,
 } from "./applications.fixture.ts";
 import { type DockerServer, dockerServer } from "./docker.fixture.ts";
-import { until } from "./server.fixture.ts";
 
 /** As `plainServer`, with the Dockerfile that a user would write. */
 const dockerApp = (version: string): RepositoryFiles => ({
@@ -88,7 +87,7 @@ describeDocker("this machine's Docker engine", ["node:24-alpine", "caddy:2"], (d
     agent.destroy();
     expect(failures).toEqual([]);
     expect(seen).toEqual(new Set([before, "1", "2", "3"]));
-    await until(async () => ((await containersOf(app.uuid)).length === 1 ? true : undefined), 60_000);
+    await until(async () => ((await containersOf(app.uuid)).length === 1 ? true : undefined), { seconds: 60 });
   }, 240_000);
 
   test("sends no request to a candidate that never becomes healthy, and removes it", async () => {
@@ -120,12 +119,17 @@ describeDocker("this machine's Docker engine", ["node:24-alpine", "caddy:2"], (d
         const [container] = await containersOf(app.uuid);
         const since = Date.now();
         await act(container?.Id ?? "");
-        await until(async () => {
-          const [now] = await containersOf(app.uuid);
-          const isBack = now?.State === "running" && (now.Id !== container?.Id || now.Created * 1000 < since);
-          return isBack && (await get(server, app.host)).status === 200 ? true : undefined;
-        }, deadlineMs);
-        await until(async () => ((await statusOf(app.uuid)) === "running:healthy" ? true : undefined), deadlineMs);
+        await until(
+          async () => {
+            const [now] = await containersOf(app.uuid);
+            const isBack = now?.State === "running" && (now.Id !== container?.Id || now.Created * 1000 < since);
+            return isBack && (await get(server, app.host)).status === 200 ? true : undefined;
+          },
+          { seconds: deadlineMs / 1000 },
+        );
+        await until(async () => ((await statusOf(app.uuid)) === "running:healthy" ? true : undefined), {
+          seconds: deadlineMs / 1000,
+        });
       },
       90_000,
     );
@@ -137,7 +141,7 @@ describeDocker("this machine's Docker engine", ["node:24-alpine", "caddy:2"], (d
     expect((await get(server, app.host)).status).toBe(200);
     await server.start();
     expect((await get(server, app.host)).status).toBe(200);
-    await until(async () => ((await statusOf(app.uuid)) === "running:healthy" ? true : undefined), 60_000);
+    await until(async () => ((await statusOf(app.uuid)) === "running:healthy" ? true : undefined), { seconds: 60 });
     expect((await containersOf(app.uuid)).map(({ Id }) => Id)).toEqual([before?.Id]);
   }, 120_000);
 
@@ -170,7 +174,7 @@ describeDocker("this machine's Docker engine", ["node:24-alpine", "caddy:2"], (d
       };
     };
     // The replaced release may still be draining.
-    await until(async () => ((await containersOf(app.uuid)).length === 1 ? true : undefined), 60_000);
+    await until(async () => ((await containersOf(app.uuid)).length === 1 ? true : undefined), { seconds: 60 });
     const before = await all();
     const other = await create({ name: "other" });
     await server.rest("POST", `/applications/${other.uuid}/storages`, {
@@ -184,7 +188,7 @@ describeDocker("this machine's Docker engine", ["node:24-alpine", "caddy:2"], (d
     await server.rest("DELETE", `/applications/${other.uuid}?delete_volumes=true`);
     await until(
       async () => ((await server.rest("GET", `/applications/${other.uuid}`)).status === 404 ? true : undefined),
-      60_000,
+      { seconds: 60 },
     );
     expect(await all()).toEqual(before);
     expect((await get(server, other.host)).status).toBe(404);

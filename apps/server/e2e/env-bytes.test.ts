@@ -1,11 +1,10 @@
 import { PassThrough } from "node:stream";
 import { text } from "node:stream/consumers";
-import { describeDocker } from "@berth/testing";
+import { describeDocker, until } from "@berth/testing";
 import fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { deploy, get, placeOf } from "./applications.fixture.ts";
 import { type DockerServer, dockerServer } from "./docker.fixture.ts";
-import { until } from "./server.fixture.ts";
 
 const LENGTH_MAX = 65_536;
 const SEED = Date.now();
@@ -144,7 +143,7 @@ ${names.map((name) => `      ${name}: "\${${name}}"`).join("\n")}
       expect(started.status, JSON.stringify(started.body)).toBe(200);
 
       const filters = { label: [`berth.resource=${uuid}`, "berth.role=release"] };
-      const id = await until(async () => (await docker.client.listContainers({ filters }))[0]?.Id, 60_000);
+      const id = await until(async () => (await docker.client.listContainers({ filters }))[0]?.Id, { seconds: 60 });
       const exec = await docker.client.getContainer(id).exec({ Cmd: ["cat", "/proc/1/environ"], AttachStdout: true });
       expect(valuesIn(await outputOf(await exec.start({}))), `seed ${SEED}`).toEqual(WANTED);
     },

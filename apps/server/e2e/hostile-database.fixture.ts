@@ -1,7 +1,6 @@
-import { TEST_CLIENTS, type TestClient } from "@berth/testing";
+import { TEST_CLIENTS, type TestClient, until } from "@berth/testing";
 import { expect } from "vitest";
 import type { Json, Tenant } from "./hostile.fixture.ts";
-import { until } from "./server.fixture.ts";
 
 const RUN_DEADLINE_MS = 120_000;
 /** PostgreSQL cuts longer names, and two could become one. */
@@ -44,10 +43,13 @@ export interface BackupRun {
 /** Backups of a database, and what is restored from them. @param path Of the database. */
 export function backupCalls(tenant: () => Tenant, path: string) {
   const endedAll = async <T extends BackupRun>(read: () => Promise<readonly T[]>): Promise<readonly T[]> => {
-    const runs = await until(async () => {
-      const all = await read();
-      return all.length > 0 && all.every(({ status }) => status !== "running") ? all : undefined;
-    }, RUN_DEADLINE_MS);
+    const runs = await until(
+      async () => {
+        const all = await read();
+        return all.length > 0 && all.every(({ status }) => status !== "running") ? all : undefined;
+      },
+      { seconds: RUN_DEADLINE_MS / 1000 },
+    );
     for (const { message } of runs) expect(message ?? "").not.toContain("Berth's own");
     return runs;
   };

@@ -1,6 +1,6 @@
+import { until } from "@berth/testing";
 import { expect } from "vitest";
 import type { Json, Tenant } from "./hostile.fixture.ts";
-import { until } from "./server.fixture.ts";
 
 const RUN_DEADLINE_MS = 60_000;
 
@@ -22,11 +22,14 @@ export interface TaskRun {
 /** Runs a task, and waits until it has ended, in whatever way. */
 export async function endedTask(tenant: Tenant, path: string): Promise<readonly TaskRun[]> {
   expect((await tenant.ask("POST", `${path}/run`)).status).toBeLessThan(300);
-  const runs = await until(async () => {
-    const { body } = await tenant.ask("GET", `${path}/executions`);
-    const all = body as unknown as TaskRun[];
-    return all.length > 0 && all.every(({ status }) => status !== "running") ? all : undefined;
-  }, RUN_DEADLINE_MS);
+  const runs = await until(
+    async () => {
+      const { body } = await tenant.ask("GET", `${path}/executions`);
+      const all = body as unknown as TaskRun[];
+      return all.length > 0 && all.every(({ status }) => status !== "running") ? all : undefined;
+    },
+    { seconds: RUN_DEADLINE_MS / 1000 },
+  );
   for (const { message } of runs) expect(message ?? "").not.toContain("Berth's own");
   return runs;
 }

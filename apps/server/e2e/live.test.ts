@@ -1,5 +1,6 @@
 import { connect, createServer, type Server, type Socket } from "node:net";
 import { createClient, type Outputs } from "@berth/client";
+import { until } from "@berth/testing";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import {
   createApplication,
@@ -11,7 +12,7 @@ import {
   requestDeployment,
   temporaryRepository,
 } from "./applications.fixture.ts";
-import { type TestServer, testServer, until } from "./server.fixture.ts";
+import { type TestServer, testServer } from "./server.fixture.ts";
 
 const LINES = 60;
 const CUTS = 3;

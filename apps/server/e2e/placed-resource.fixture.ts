@@ -1,7 +1,8 @@
+import { until } from "@berth/testing";
 import { type Answer, deployFirst, made, placeOf } from "./applications.fixture.ts";
 import { execIn } from "./docker.fixture.ts";
 import type { SeenServer } from "./seen-server.fixture.ts";
-import { type TestServer, until } from "./server.fixture.ts";
+import type { TestServer } from "./server.fixture.ts";
 
 export type HungStep = "build" | "start" | "health";
 

@@ -1,6 +1,7 @@
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import type { RepositoryFiles } from "@berth/testing";
+import { until } from "@berth/testing";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import {
   createApplication,
@@ -10,7 +11,7 @@ import {
   outcomeOf,
   temporaryRepository,
 } from "./applications.fixture.ts";
-import { type TestServer, testServer, until } from "./server.fixture.ts";
+import { type TestServer, testServer } from "./server.fixture.ts";
 
 /** Answers its version, the variable GREETING, its branch, and how often it was asked, counted in its storage. */
 const counting = (version: string): RepositoryFiles => ({

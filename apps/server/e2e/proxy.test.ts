@@ -1,8 +1,7 @@
-import { describeDocker } from "@berth/testing";
+import { describeDocker, until } from "@berth/testing";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createApplication, type Deployed, deploy, get, temporaryRepository } from "./applications.fixture.ts";
 import { type DockerServer, dockerServer } from "./docker.fixture.ts";
-import { until } from "./server.fixture.ts";
 
 describeDocker("the proxy of a Docker server", ["nginx:alpine", "caddy:2"], (docker) => {
   let server: DockerServer;
@@ -31,10 +30,13 @@ describeDocker("the proxy of a Docker server", ["nginx:alpine", "caddy:2"], (doc
   async function ask(action: "start" | "stop" | "restart") {
     const { body } = await server.rest("POST", `/servers/${server.dockerUuid}/proxy/${action}`);
     const { job_uuid } = body as { job_uuid: string };
-    const job = await until(async () => {
-      const found = (await server.rest("GET", `/jobs/${job_uuid}`)).body as { status: string; error: string | null };
-      return ["finished", "failed"].includes(found.status) ? found : undefined;
-    }, 60_000);
+    const job = await until(
+      async () => {
+        const found = (await server.rest("GET", `/jobs/${job_uuid}`)).body as { status: string; error: string | null };
+        return ["finished", "failed"].includes(found.status) ? found : undefined;
+      },
+      { seconds: 60 },
+    );
     expect(job).toMatchObject({ status: "finished", error: null });
   }
   const proxies = () =>

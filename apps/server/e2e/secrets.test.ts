@@ -1,7 +1,7 @@
 import { generateKeyPairSync } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { type Canaries, plantCanaries } from "@berth/testing";
+import { type Canaries, plantCanaries, until } from "@berth/testing";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import {
   createApplication,
@@ -11,7 +11,7 @@ import {
   requestDeployment,
   temporaryRepository,
 } from "./applications.fixture.ts";
-import { type TestServer, testServer, until } from "./server.fixture.ts";
+import { type TestServer, testServer } from "./server.fixture.ts";
 
 /** What its build and its start print, its secret among it. */
 const repository = temporaryRepository({
@@ -61,10 +61,13 @@ describe("a secret given to a running server", () => {
     });
     const first = await requestDeployment(server, planted.made.application);
     let isOver = false;
-    const watching = until(() => {
-      for (const line of commandLines()) seen.add(line);
-      return isOver;
-    }, 120_000);
+    const watching = until(
+      () => {
+        for (const line of commandLines()) seen.add(line);
+        return isOver;
+      },
+      { seconds: 120 },
+    );
     await outcomeOf(server, first);
     // With what ran before: only then there is something to run commands in.
     outcome = await outcomeOf(server, await requestDeployment(server, planted.made.application));

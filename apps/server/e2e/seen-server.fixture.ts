@@ -1,7 +1,8 @@
 import type { DockerFixture, ServerContainer } from "@berth/testing";
+import { until } from "@berth/testing";
 import { type Answer, get, made, visit } from "./applications.fixture.ts";
 import type { DockerServer } from "./docker.fixture.ts";
-import { type TestServer, until } from "./server.fixture.ts";
+import type { TestServer } from "./server.fixture.ts";
 
 /** A server with an engine, and how a test looks at it without the control plane. */
 export interface SeenServer {
@@ -38,12 +39,15 @@ export async function sshServer(server: TestServer, machine: ServerContainer, na
     proxy_type: "caddy",
     instant_validate: true,
   });
-  await until(async () => {
-    const { body } = await server.rest("GET", `/servers/${serverUuid}`);
-    const { is_usable, is_validating, validation_logs } = body as Validated;
-    if (is_usable || is_validating) return is_usable;
-    throw new Error(`${name} cannot be used: ${validation_logs}\n${server.output()}`);
-  }, 90_000);
+  await until(
+    async () => {
+      const { body } = await server.rest("GET", `/servers/${serverUuid}`);
+      const { is_usable, is_validating, validation_logs } = body as Validated;
+      if (is_usable || is_validating) return is_usable;
+      throw new Error(`${name} cannot be used: ${validation_logs}\n${server.output()}`);
+    },
+    { seconds: 90 },
+  );
   return serverUuid;
 }
 

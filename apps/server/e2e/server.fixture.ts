@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { createClient } from "@berth/client";
-import { type AnswerCheck, answerCheckOf } from "@berth/testing";
+import { type AnswerCheck, answerCheckOf, until } from "@berth/testing";
 import { freshBuild } from "../../../tooling/build/fresh.mjs";
 import { SERVER_FLAGS } from "../../../tooling/server-flags.mjs";
 
@@ -153,23 +153,15 @@ function run(main: string, env: Readonly<Record<string, string>>) {
           () => false,
         );
       // The API answers first; the rest of the start is told line by line.
-      await until(async () => {
-        if (!isRunning()) throw new Error(`The server ended instead of starting:\n${output}`);
-        return output.includes("Docs  ") && (await isHealthy());
-      }, START_DEADLINE_MS);
+      await until(
+        async () => {
+          if (!isRunning()) throw new Error(`The server ended instead of starting:\n${output}`);
+          return output.includes("Docs  ") && (await isHealthy());
+        },
+        { seconds: START_DEADLINE_MS / 1000 },
+      );
     },
   };
-}
-
-/** Polls until the condition holds; the value it answered. */
-export async function until<T>(condition: () => Promise<T> | T, deadlineMs = 30_000): Promise<NonNullable<T>> {
-  const end = Date.now() + deadlineMs;
-  for (;;) {
-    const value = await condition();
-    if (value) return value as NonNullable<T>;
-    if (Date.now() > end) throw new Error(`Not within ${deadlineMs} ms: ${condition.toString()}`);
-    await new Promise((resolve) => setTimeout(resolve, 25));
-  }
 }
 
 export async function freePorts(count: number): Promise<readonly number[]> {

@@ -1,11 +1,10 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { describeDocker } from "@berth/testing";
+import { describeDocker, until } from "@berth/testing";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { get, outcomeOf, placeOf } from "./applications.fixture.ts";
 import { type DockerServer, dockerServer } from "./docker.fixture.ts";
-import { until } from "./server.fixture.ts";
 
 /** A one-click service, with what stands in for the image of its application where no registry is. */
 interface StandIn {
@@ -133,17 +132,16 @@ describeDocker("one-click services on Docker", IMAGES, (docker) => {
       const outcome = await outcomeOf(server, deployment?.deployment_uuid ?? "");
       expect(outcome, outcome.log).toMatchObject({ status: "finished" });
       const view = async () => (await server.rest("GET", `/services/${uuid}`)).body as { status: string };
-      await until(async () => ((await view()).status === "running:healthy" ? true : undefined), 60_000);
+      await until(async () => ((await view()).status === "running:healthy" ? true : undefined), { seconds: 60 });
       const answer = await get(server, new URL(domains[0] ?? "").hostname);
       expect(answer.status, answer.body).toBe(200);
       const env: Record<string, string> = JSON.parse(answer.body);
       expect(env.BERTH_RESOURCE_UUID).toBe(uuid);
       if (made !== undefined) expect(env[made]).toMatch(/^[A-Za-z0-9]{32,64}$/);
       await server.rest("DELETE", `/services/${uuid}`);
-      await until(
-        async () => ((await server.rest("GET", `/services/${uuid}`)).status === 404 ? true : undefined),
-        60_000,
-      );
+      await until(async () => ((await server.rest("GET", `/services/${uuid}`)).status === 404 ? true : undefined), {
+        seconds: 60,
+      });
     },
     180_000,
   );

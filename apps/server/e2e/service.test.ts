@@ -1,8 +1,7 @@
-import { describeDocker } from "@berth/testing";
+import { describeDocker, until } from "@berth/testing";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { get, type Outcome, outcomeOf, placeOf } from "./applications.fixture.ts";
 import { type DockerServer, dockerServer } from "./docker.fixture.ts";
-import { until } from "./server.fixture.ts";
 
 /** Answers with its variables, and at /db whether the database takes connections. */
 const WEB = [
@@ -50,11 +49,14 @@ describeDocker("services on Docker", ["node:24-alpine", "postgres:17-alpine", "c
   let where: object;
 
   const view = async () => (await server.rest("GET", `/services/${uuid}`)).body as ServiceView;
-  const statusIs = (status: string) => until(async () => ((await view()).status === status ? true : undefined), 60_000);
+  const statusIs = (status: string) =>
+    until(async () => ((await view()).status === status ? true : undefined), { seconds: 60 });
   const labelled = () => ({ filters: { label: [`berth.resource=${uuid}`] } });
   const environment = async (): Promise<Record<string, string>> => JSON.parse((await get(server, host)).body);
   const answers = () =>
-    until(async () => ((await get(server, host).catch(() => undefined))?.status === 200 ? true : undefined), 60_000);
+    until(async () => ((await get(server, host).catch(() => undefined))?.status === 200 ? true : undefined), {
+      seconds: 60,
+    });
 
   /** Of its newest deployment. */
   async function newest(): Promise<Outcome> {
@@ -115,10 +117,13 @@ describeDocker("services on Docker", ["node:24-alpine", "postgres:17-alpine", "c
     const task = { name: "who", command: "echo in $BERTH_CONTAINER_NAME", frequency: "* * * * *", container: "db" };
     const { body } = await server.rest("POST", `/services/${uuid}/scheduled-tasks`, task);
     const path = `/services/${uuid}/scheduled-tasks/${(body as { uuid: string }).uuid}`;
-    const execution = await until(async () => {
-      const found = (await server.rest("GET", `${path}/executions`)).body as { status: string; message: string }[];
-      return found.find(({ status }) => status !== "running");
-    }, 90_000);
+    const execution = await until(
+      async () => {
+        const found = (await server.rest("GET", `${path}/executions`)).body as { status: string; message: string }[];
+        return found.find(({ status }) => status !== "running");
+      },
+      { seconds: 90 },
+    );
     expect(execution).toMatchObject({ status: "success", message: expect.stringContaining(`in db-${uuid}`) });
     await server.rest("DELETE", path);
   }, 120_000);
@@ -155,10 +160,13 @@ describeDocker("services on Docker", ["node:24-alpine", "postgres:17-alpine", "c
       }
     })();
     await begun("/restart");
-    const web = await until(async () => {
-      const now = await idsOf("web");
-      return now.length === 1 && now[0] !== before.web[0] ? now : undefined;
-    }, 60_000);
+    const web = await until(
+      async () => {
+        const now = await idsOf("web");
+        return now.length === 1 && now[0] !== before.web[0] ? now : undefined;
+      },
+      { seconds: 60 },
+    );
     isOver = true;
     await load;
     expect(failed).toEqual([]);
@@ -190,10 +198,16 @@ describeDocker("services on Docker", ["node:24-alpine", "postgres:17-alpine", "c
     expect((await get(server, host)).status).toBe(503);
     expect((await server.rest("POST", `/services/${uuid}/stop`, {})).status).toBe(400);
     // It asked for a cleanup of the server, which leaves what a start needs.
-    const cleaned = await until(async () => {
-      const [job] = (await server.rest("GET", "/jobs?type=server.cleanup")).body as { status: string; error: string }[];
-      return job?.status === "queued" || job?.status === "in_progress" ? undefined : (job ?? { status: "none" });
-    }, 60_000);
+    const cleaned = await until(
+      async () => {
+        const [job] = (await server.rest("GET", "/jobs?type=server.cleanup")).body as {
+          status: string;
+          error: string;
+        }[];
+        return job?.status === "queued" || job?.status === "in_progress" ? undefined : (job ?? { status: "none" });
+      },
+      { seconds: 60 },
+    );
     expect(cleaned).toMatchObject({ status: "finished" });
     await begun("/start");
     await answers();
@@ -244,10 +258,9 @@ describeDocker("services on Docker", ["node:24-alpine", "postgres:17-alpine", "c
   test("is deleted with its volumes kept", async () => {
     expect(await volumes()).toHaveLength(1);
     await server.rest("DELETE", `/services/${uuid}?delete_volumes=false`);
-    await until(
-      async () => ((await server.rest("GET", `/services/${uuid}`)).status === 404 ? true : undefined),
-      60_000,
-    );
+    await until(async () => ((await server.rest("GET", `/services/${uuid}`)).status === 404 ? true : undefined), {
+      seconds: 60,
+    });
     expect(await docker.client.listContainers({ ...labelled(), all: true })).toEqual([]);
     expect(await volumes()).toHaveLength(1);
     for (const { Name } of await volumes()) await docker.client.getVolume(Name).remove();
@@ -270,10 +283,9 @@ describeDocker("services on Docker", ["node:24-alpine", "postgres:17-alpine", "c
     expect(await docker.client.getNetwork(`${uuid}_default`).inspect()).toMatchObject({ Internal: true });
     expect(await volumes()).toHaveLength(1);
     await server.rest("DELETE", `/services/${uuid}?delete_volumes=true`);
-    await until(
-      async () => ((await server.rest("GET", `/services/${uuid}`)).status === 404 ? true : undefined),
-      60_000,
-    );
+    await until(async () => ((await server.rest("GET", `/services/${uuid}`)).status === 404 ? true : undefined), {
+      seconds: 60,
+    });
     expect(await volumes()).toEqual([]);
     expect((await docker.client.listNetworks(labelled())).length).toBe(0);
   }, 180_000);

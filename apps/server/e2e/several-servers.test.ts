@@ -8,11 +8,12 @@ import {
   startServerContainer,
   type TestDatabase,
   testDatabase,
+  until,
 } from "@berth/testing";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { deployFirst, made, placeOf } from "./applications.fixture.ts";
 import { sshServer } from "./seen-server.fixture.ts";
-import { type TestServer, testServer, until } from "./server.fixture.ts";
+import { type TestServer, testServer } from "./server.fixture.ts";
 
 interface Run {
   readonly uuid: string;
@@ -98,13 +99,16 @@ describeDocker("two control planes on one database", IMAGES, (docker) => {
     const schedule = await made(second, `/databases/${postgres}/backups`, { frequency: "* * * * *" });
     /** Until so many of both are over; none was made twice. */
     const over = async (server: TestServer, count: number) => {
-      const seen = await until(async () => {
-        const runs = await runsOf(server, task, schedule);
-        const isOver = ({ length }: readonly Run[]) => length >= count;
-        const all = [...runs.tasks, ...runs.backups];
-        const isDone = isOver(runs.tasks) && isOver(runs.backups) && all.every(({ status }) => status !== "running");
-        return isDone ? runs : undefined;
-      }, MINUTE_MS_MAX);
+      const seen = await until(
+        async () => {
+          const runs = await runsOf(server, task, schedule);
+          const isOver = ({ length }: readonly Run[]) => length >= count;
+          const all = [...runs.tasks, ...runs.backups];
+          const isDone = isOver(runs.tasks) && isOver(runs.backups) && all.every(({ status }) => status !== "running");
+          return isDone ? runs : undefined;
+        },
+        { seconds: MINUTE_MS_MAX / 1000 },
+      );
       const { tasks, backups, lines, files } = seen;
       expect([...tasks, ...backups].map(({ status }) => status)).toEqual([...tasks, ...backups].map(() => "success"));
       expect(lines).toHaveLength(tasks.length);

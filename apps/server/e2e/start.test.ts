@@ -5,9 +5,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { VERSION } from "@berth/core";
+import { until } from "@berth/testing";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { get } from "./applications.fixture.ts";
-import { failedStart, freePorts, type TestServer, testServer, until } from "./server.fixture.ts";
+import { failedStart, freePorts, type TestServer, testServer } from "./server.fixture.ts";
 
 const RUN = fileURLToPath(new URL("../../../tooling/run.mjs", import.meta.url));
 
@@ -77,7 +78,7 @@ it("stops everything at one Ctrl-C in the terminal of npm start", async () => {
     output += chunk;
   });
   const exited = new Promise((resolve) => child.once("exit", resolve));
-  await until(() => output.includes("Ready"), 60_000);
+  await until(() => output.includes("Ready"), { seconds: 60 });
   // As a terminal does: to every process of the foreground group.
   process.kill(-(child.pid ?? 0), "SIGINT");
   expect(await exited).toBe(0);

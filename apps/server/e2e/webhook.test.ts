@@ -1,5 +1,5 @@
 import type { WebhookResult } from "@berth/core/webhook";
-import { type TestEvent, WEBHOOK_PAYLOADS, webhookDelivery } from "@berth/testing";
+import { type TestEvent, until, WEBHOOK_PAYLOADS, webhookDelivery } from "@berth/testing";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import {
   createApplication,
@@ -9,7 +9,7 @@ import {
   plainServer,
   temporaryRepository,
 } from "./applications.fixture.ts";
-import { type TestServer, testServer, until } from "./server.fixture.ts";
+import { type TestServer, testServer } from "./server.fixture.ts";
 
 const SECRET = "correct horse battery staple";
 

@@ -1,3 +1,4 @@
+import { until } from "@berth/testing";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import type { FollowedLine } from "./log.ts";
 import { gitApplication, type World, world } from "./world.fixture.ts";
@@ -111,11 +112,3 @@ describe("what an application prints", () => {
     for await (const line of await control.logs.follow(ref, options)) into.push(line);
   }
 });
-
-async function until(condition: () => boolean): Promise<void> {
-  const end = Date.now() + 10_000;
-  while (!condition()) {
-    if (Date.now() > end) throw new Error("The condition was not met in time.");
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
-}

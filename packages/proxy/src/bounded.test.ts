@@ -1,8 +1,9 @@
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { type IncomingMessage, request, type ServerResponse } from "node:http";
+import { until } from "@berth/testing";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { HOST, site, startProxy, startUpstream, type TestProxy, until } from "./proxy.fixture.ts";
+import { HOST, site, startProxy, startUpstream, type TestProxy } from "./proxy.fixture.ts";
 
 const CHUNK = Buffer.alloc(64 * 1024, "0123456789abcdef");
 const CHUNKS = 2400; // 150 MiB.
@@ -54,11 +55,14 @@ async function hashOf(message: IncomingMessage): Promise<string> {
 async function settled(value: () => number): Promise<number> {
   let last = -1;
   let same = 0;
-  await until("it has stopped growing", () => {
-    same = value() === last ? same + 1 : 0;
-    last = value();
-    return same > 30;
-  });
+  await until(
+    () => {
+      same = value() === last ? same + 1 : 0;
+      last = value();
+      return same > 30;
+    },
+    { what: "it has stopped growing" },
+  );
   return last;
 }
 
@@ -75,7 +79,7 @@ describe("150 MiB", () => {
       sent.once("response", resolve).once("error", reject),
     );
     const { written } = writeAll(sent);
-    await until("the application has the request", async () => (await front.proxy.inFlight(upstream)) === 1);
+    await until(async () => (await front.proxy.inFlight(upstream)) === 1, { what: "the application has the request" });
     expect(await settled(written)).toBeLessThan(IN_TRANSIT_BYTES_MAX);
     expect((await residentBytes()) - before).toBeLessThan(WAITING_BYTES_MAX);
     begin();

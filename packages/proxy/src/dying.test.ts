@@ -2,10 +2,11 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { processStat } from "@berth/host";
+import { until } from "@berth/testing";
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import { PROXY_LIMITS } from "./embedded.ts";
 import { openInstances, proxyProgram } from "./instances.ts";
-import { ask, HOST, site, startProxy, startUpstream, until } from "./proxy.fixture.ts";
+import { ask, HOST, site, startProxy, startUpstream } from "./proxy.fixture.ts";
 import { supervise } from "./supervisor.ts";
 
 let folder: string;
@@ -28,11 +29,10 @@ describe("a proxy that hangs", () => {
     await proxy.put(site("a", [app]));
     const { pid } = await proxy.status();
     process.kill(pid, "SIGSTOP");
-    await until("it is gone", () => processStat(pid) === undefined);
-    await until(
-      "it serves",
-      async () => (await ask(proxy.port, { host: "a.test" }).catch(() => undefined))?.text === "app",
-    );
+    await until(() => processStat(pid) === undefined, { what: "it is gone" });
+    await until(async () => (await ask(proxy.port, { host: "a.test" }).catch(() => undefined))?.text === "app", {
+      what: "it serves",
+    });
     expect(lines).toContain(`The proxy hangs and is killed (process ${pid}).`);
   });
 });

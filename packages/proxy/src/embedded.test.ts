@@ -5,9 +5,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { processStat } from "@berth/host";
+import { until } from "@berth/testing";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { type EmbeddedProxy, type EmbeddedProxyOptions, embeddedProxy } from "./embedded.ts";
-import { ask, HOST, listen, readAll, site, startUpstream, type TestUpstream, until } from "./proxy.fixture.ts";
+import { ask, HOST, listen, readAll, site, startUpstream, type TestUpstream } from "./proxy.fixture.ts";
 
 let folder: string;
 let app: TestUpstream;
@@ -50,7 +51,9 @@ describe("the proxy's process", () => {
     const pids = [await pidOf(proxy)];
     for (let count = 1; count <= 3; count++) {
       process.kill(pids.at(-1) ?? 0, "SIGKILL");
-      await until("it serves again", async () => (await getA(proxy.port).catch(() => undefined))?.status === 200);
+      await until(async () => (await getA(proxy.port).catch(() => undefined))?.status === 200, {
+        what: "it serves again",
+      });
       expect((await ask(proxy.port, { host: "b.test" })).status).toBe(503);
       pids.push(await pidOf(proxy));
     }
@@ -118,7 +121,7 @@ describe("the proxy's process", () => {
     const pid = await pidOf(proxy);
     await proxy.close({ stopProxy: false });
     await rm(folder, { recursive: true });
-    await until("it has ended", () => isGone(pid));
+    await until(() => isGone(pid), { what: "it has ended" });
   });
 
   it("starts without routes when their file is damaged", async () => {
@@ -139,7 +142,7 @@ describe("a control plane", () => {
     await first.put(site("slow", [slow]));
     const pid = await pidOf(first);
     const answer = ask(first.port, { host: "slow.test" });
-    await until("it is in flight", async () => (await first.inFlight(slow)) === 1);
+    await until(async () => (await first.inFlight(slow)) === 1, { what: "it is in flight" });
     await first.close({ stopProxy: false });
     const second = await open();
     expect([await pidOf(second), second.port]).toEqual([pid, first.port]);
@@ -221,7 +224,7 @@ describe("a proxy of another version or configuration", () => {
     await old.sync([site("a", [app]), site("slow", [slow])]);
     const oldPid = await pidOf(old);
     const inFlight = ask(port, { host: "slow.test" });
-    await until("it is in flight", async () => (await old.inFlight(slow)) === 1);
+    await until(async () => (await old.inFlight(slow)) === 1, { what: "it is in flight" });
     const agent = new Agent({ keepAlive: true, maxSockets: 1 });
     const kept = () =>
       new Promise<IncomingMessage>((resolve, reject) => {
@@ -242,7 +245,7 @@ describe("a proxy of another version or configuration", () => {
     await young.delete("a");
     finish();
     expect((await inFlight).text).toBe("begun,done");
-    await until("the old process has ended", () => isGone(oldPid));
+    await until(() => isGone(oldPid), { what: "the old process has ended" });
     expect(await young.inFlight(slow)).toBe(0);
     agent.destroy();
     await slow.stop();
@@ -261,7 +264,7 @@ describe("a proxy of another version or configuration", () => {
     blocker.close();
     const young = await open({ port: other });
     expect((await getA(other)).status).toBe(200);
-    await until("the old process has ended", () => isGone(pid));
+    await until(() => isGone(pid), { what: "the old process has ended" });
     await expect(getA(port)).rejects.toThrow("ECONNREFUSED");
     expect(young.port).toBe(other);
   });

@@ -1,6 +1,7 @@
 import { connect, createServer as createTcpServer, type Server as TcpServer } from "node:net";
+import { until } from "@berth/testing";
 import { describe, expect, it } from "vitest";
-import { ask, HOST, listen, site, startUpstream, until } from "./proxy.fixture.ts";
+import { ask, HOST, listen, site, startUpstream } from "./proxy.fixture.ts";
 import { useProxy } from "./use-proxy.fixture.ts";
 
 const front = useProxy();
@@ -118,11 +119,11 @@ describe("a client that goes away", () => {
     for (const path of ["/wait", "/stream"]) {
       const socket = connect(front.port, HOST, () => socket.write(`GET ${path} HTTP/1.1\r\nHost: a.test\r\n\r\n`));
       const before = started;
-      await until("the application has the request", () => started > before);
+      await until(() => started > before, { what: "the application has the request" });
       expect(await front.proxy.inFlight(upstream)).toBe(1);
       socket.destroy();
-      await until("the application sees the end", () => closed === started);
-      await until("nothing is in flight", async () => (await front.proxy.inFlight(upstream)) === 0);
+      await until(() => closed === started, { what: "the application sees the end" });
+      await until(async () => (await front.proxy.inFlight(upstream)) === 0, { what: "nothing is in flight" });
     }
   });
 
@@ -136,7 +137,7 @@ describe("a client that goes away", () => {
     const socket = connect(front.port, HOST, () => {
       socket.write("POST / HTTP/1.1\r\nHost: a.test\r\nContent-Length: 100\r\n\r\nhalf", () => socket.destroy());
     });
-    await until("the application sees the end", () => seen.length > 0);
+    await until(() => seen.length > 0, { what: "the application sees the end" });
     expect(seen).toEqual(["error"]);
   });
 });

@@ -1,7 +1,8 @@
 import { createServer, type IncomingMessage, request, type ServerResponse } from "node:http";
 import { connect, createServer as createTcpServer, type Socket } from "node:net";
+import { until } from "@berth/testing";
 import { describe, expect, it } from "vitest";
-import { ask, exchange, HOST, listen, readAll, site, until } from "./proxy.fixture.ts";
+import { ask, exchange, HOST, listen, readAll, site } from "./proxy.fixture.ts";
 import { useProxy } from "./use-proxy.fixture.ts";
 
 const front = useProxy();
@@ -128,7 +129,7 @@ describe("what reaches the application", () => {
     });
     const sent = request({ host: HOST, port: front.port, method: "POST", headers: { host: "a.test" } });
     sent.flushHeaders();
-    await until("the head has come", () => isSeen);
+    await until(() => isSeen, { what: "the head has come" });
     const answer = new Promise<IncomingMessage>((resolve) => sent.once("response", resolve));
     sent.end("late");
     expect((await readAll(await answer)).toString()).toBe("late");
@@ -211,10 +212,10 @@ describe("what reaches the client", () => {
     });
     for (let number = 1; number <= 3; number++) {
       stream?.write(`data: ${number}\n\n`);
-      await until(`event ${number} has come`, () => text.endsWith(`data: ${number}\n\n`));
+      await until(() => text.endsWith(`data: ${number}\n\n`), { what: `event ${number} has come` });
     }
     stream?.end();
-    await until("the stream has ended", () => answer.complete);
+    await until(() => answer.complete, { what: "the stream has ended" });
     expect(text).toBe("data: 1\n\ndata: 2\n\ndata: 3\n\n");
   });
 
@@ -255,16 +256,16 @@ describe("what reaches the client", () => {
       });
       const half = "x".repeat(1_000_000);
       client.write(`POST / HTTP/1.1\r\nHost: a.test\r\nContent-Length: ${2 * half.length}\r\n\r\n${half}`);
-      await until("the answer has come", () => text.endsWith("too much"));
+      await until(() => text.endsWith("too much"), { what: "the answer has come" });
       if (what === "hangs up") {
         application?.resetAndDestroy();
-        await until("that is known", async () => (await front.proxy.inFlight({ host: HOST, port })) === 0);
+        await until(async () => (await front.proxy.inFlight({ host: HOST, port })) === 0, { what: "that is known" });
       }
       client.write(`${half}GET / HTTP/1.1\r\nHost: b.test\r\n\r\n`);
-      await until("the next answer has come", () => text.includes("Nothing is served at b.test"));
+      await until(() => text.includes("Nothing is served at b.test"), { what: "the next answer has come" });
       expect(text).toMatch(/^HTTP\/1\.1 413 /);
       if (what !== "hangs up") {
-        await until("all has arrived", () => (application?.bytesRead ?? 0) > 2 * half.length);
+        await until(() => (application?.bytesRead ?? 0) > 2 * half.length, { what: "all has arrived" });
       }
       client.destroy();
     },

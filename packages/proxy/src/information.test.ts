@@ -1,7 +1,8 @@
 import { readFileSync } from "node:fs";
 import { connect, createServer as createTcpServer, type Socket } from "node:net";
+import { until } from "@berth/testing";
 import { describe, expect, it } from "vitest";
-import { ask, exchange, HOST, listen, site, until } from "./proxy.fixture.ts";
+import { ask, exchange, HOST, listen, site } from "./proxy.fixture.ts";
 import { useProxy } from "./use-proxy.fixture.ts";
 
 const front = useProxy();
@@ -28,8 +29,10 @@ async function serveRaw(answer: (socket: Socket) => void) {
 }
 
 const isCutOff = async ({ upstream, sockets }: Awaited<ReturnType<typeof serveRaw>>) => {
-  await until("the application is cut off", () => sockets.length > 0 && sockets.every((socket) => socket.destroyed));
-  await until("nothing is in flight", async () => (await front.proxy.inFlight(upstream)) === 0);
+  await until(() => sockets.length > 0 && sockets.every((socket) => socket.destroyed), {
+    what: "the application is cut off",
+  });
+  await until(async () => (await front.proxy.inFlight(upstream)) === 0, { what: "nothing is in flight" });
 };
 
 describe("what comes before an answer", () => {
@@ -67,7 +70,7 @@ describe("what comes before an answer", () => {
     const clients = Array.from({ length: 20 }, () => connect(front.port, HOST));
     front.cleanUp(() => clients.map((client) => client.destroy()));
     for (const client of clients) client.pause().write(GET);
-    await until("every request has come", () => used.sockets.length === clients.length);
+    await until(() => used.sockets.length === clients.length, { what: "every request has come" });
     await isCutOff(used);
     expect((await front.proxy.status()).pid).toBe(pid);
     expect(residentBytes() - before).toBeLessThan(50 * 1024 * 1024);

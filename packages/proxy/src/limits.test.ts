@@ -1,4 +1,5 @@
 import { connect, type Socket } from "node:net";
+import { until } from "@berth/testing";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import {
   ask,
@@ -9,7 +10,6 @@ import {
   startUpstream,
   type TestProxy,
   type TestUpstream,
-  until,
 } from "./proxy.fixture.ts";
 
 const LIMITS = { headersSeconds: 0.1, stallSeconds: 0.5, connections: 8 };
@@ -59,15 +59,15 @@ describe("a client that holds a connection without using it", () => {
   it("is let go in the middle of an upload, and the application learns of it", async () => {
     const before = broken;
     await exchange(front.port, "POST /upload HTTP/1.1\r\nHost: a.test\r\nContent-Length: 100\r\n\r\nhalf");
-    await until("the application learns of it", () => broken > before);
+    await until(() => broken > before, { what: "the application learns of it" });
     expect(await front.proxy.inFlight(app)).toBe(0);
   });
 
   it("is let go when it does not take the answer", async () => {
     const socket = await open("GET /big HTTP/1.1\r\nHost: a.test\r\n\r\n");
     socket.pause();
-    await until("it is in flight", async () => (await front.proxy.inFlight(app)) === 1);
-    await until("it is given up", async () => (await front.proxy.inFlight(app)) === 0);
+    await until(async () => (await front.proxy.inFlight(app)) === 1, { what: "it is in flight" });
+    await until(async () => (await front.proxy.inFlight(app)) === 0, { what: "it is given up" });
     socket.destroy();
   });
 
@@ -77,14 +77,14 @@ describe("a client that holds a connection without using it", () => {
     socket.on("data", (data) => {
       text += data;
     });
-    await until("the stream has begun", () => text.includes("200 OK"));
+    await until(() => text.includes("200 OK"), { what: "the stream has begun" });
     // Each takes longer than a stall may last.
     for (let count = 0; count < 3; count++) {
       await exchange(front.port, "POST /upload HTTP/1.1\r\nHost: a.test\r\nContent-Length: 100\r\n\r\nhalf");
     }
     expect(isClosed(socket)).toBe(false);
     write("still here");
-    await until("the event has come", () => text.includes("still here"));
+    await until(() => text.includes("still here"), { what: "the event has come" });
     socket.destroy();
   });
 
@@ -96,24 +96,24 @@ describe("a client that holds a connection without using it", () => {
     });
     const since = Date.now();
     for (let count = 1; count <= 12; count++) {
-      await until("it is time for the next byte", () => Date.now() - since >= count * 120);
+      await until(() => Date.now() - since >= count * 120, { what: "it is time for the next byte" });
       socket.write("x");
     }
-    await until("the answer has come", () => text.endsWith("all"));
+    await until(() => text.endsWith("all"), { what: "the answer has come" });
     socket.destroy();
   });
 });
 
 describe("more connections than allowed", () => {
   it("are closed at once, and taken again when others have ended", async () => {
-    await until("earlier ones have ended", async () => (await front.proxy.status()).connections === 0);
+    await until(async () => (await front.proxy.status()).connections === 0, { what: "earlier ones have ended" });
     const get = "GET /events HTTP/1.1\r\nHost: a.test\r\n\r\n";
     const held = await Promise.all(Array.from({ length: LIMITS.connections }, () => open(get)));
-    await until("all are held", async () => (await front.proxy.inFlight(app)) === LIMITS.connections);
+    await until(async () => (await front.proxy.inFlight(app)) === LIMITS.connections, { what: "all are held" });
     await expect(ask(front.port, { host: "a.test" })).rejects.toThrow(/hang up|ECONNRESET/);
     expect(held.some(isClosed)).toBe(false);
     for (const socket of held) socket.destroy();
-    await until("they have ended", async () => (await front.proxy.status()).connections === 0);
+    await until(async () => (await front.proxy.status()).connections === 0, { what: "they have ended" });
     expect((await ask(front.port, { host: "a.test" })).text).toBe("ok");
   });
 });

@@ -3,7 +3,6 @@ import { createServer, type IncomingMessage, type OutgoingHttpHeaders, request, 
 import { type AddressInfo, connect, type Server as NetServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { setTimeout as delay } from "node:timers/promises";
 import type { Upstream } from "@berth/core/deploy";
 import type { Site } from "@berth/core/ports";
 import { type EmbeddedProxy, type EmbeddedProxyOptions, embeddedProxy } from "./embedded.ts";
@@ -109,12 +108,4 @@ export function exchange(port: number, bytes: string): Promise<string> {
     socket.once("error", reject);
     socket.once("close", () => resolve(Buffer.concat(chunks).toString("latin1")));
   });
-}
-
-export async function until(what: string, holds: () => boolean | Promise<boolean>, secondsMax = 20): Promise<void> {
-  const deadline = Date.now() + secondsMax * 1000;
-  while (!(await holds())) {
-    if (Date.now() > deadline) throw new Error(`Not within ${secondsMax} seconds: ${what}.`);
-    await delay(5);
-  }
 }

@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { Agent, type IncomingMessage, request } from "node:http";
 import { setTimeout as delay } from "node:timers/promises";
+import { until } from "@berth/testing";
 import { Pool } from "undici";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import {
@@ -12,7 +13,6 @@ import {
   startUpstream,
   type TestProxy,
   type TestUpstream,
-  until,
 } from "./proxy.fixture.ts";
 
 const SWITCHES = 10;
@@ -97,15 +97,21 @@ describe("switching to a new release", () => {
     );
     for (let number = 1; number <= SWITCHES; number++) {
       const goal = (REQUESTS_MIN / (SWITCHES + 1)) * number;
-      await until(`${goal} requests are through`, () => results.length >= goal || failures.length > 0, 60);
+      await until(() => results.length >= goal || failures.length > 0, {
+        what: `${goal} requests are through`,
+        seconds: 60,
+      });
       const next = await startRelease(String(number));
       await front.proxy.put(site("a", [next]));
       const last = release;
-      await until("the old release is drained", async () => (await front.proxy.inFlight(last)) === 0);
+      await until(async () => (await front.proxy.inFlight(last)) === 0, { what: "the old release is drained" });
       await last.stop();
       release = next;
     }
-    await until("all requests are through", () => results.length >= REQUESTS_MIN || failures.length > 0, 60);
+    await until(() => results.length >= REQUESTS_MIN || failures.length > 0, {
+      what: "all requests are through",
+      seconds: 60,
+    });
     isOver = true;
     await Promise.all(workers);
     for (const client of clients) client.close();
@@ -126,13 +132,13 @@ describe("switching to a new release", () => {
     const young = await startUpstream((_request, response) => response.end("young"));
     await front.proxy.put(site("a", [old]));
     const first = ask(front.port, { host: "a.test" });
-    await until("it is in flight", async () => (await front.proxy.inFlight(old)) === 1);
+    await until(async () => (await front.proxy.inFlight(old)) === 1, { what: "it is in flight" });
     await front.proxy.put(site("a", [young]));
     expect((await ask(front.port, { host: "a.test" })).text).toBe("young");
     expect(await front.proxy.inFlight(old)).toBe(1);
     answer();
     expect((await first).text).toBe("old to its end");
-    await until("it is drained", async () => (await front.proxy.inFlight(old)) === 0);
+    await until(async () => (await front.proxy.inFlight(old)) === 0, { what: "it is drained" });
     await Promise.all([old.stop(), young.stop()]);
   });
 
@@ -145,7 +151,7 @@ describe("switching to a new release", () => {
       new Promise<number>((resolve) => old.server.getConnections((_error, count) => resolve(count)));
     expect(await connections()).toBe(1);
     await front.proxy.put(site("a", [young]));
-    await until("it is closed", async () => (await connections()) === 0, 2);
+    await until(async () => (await connections()) === 0, { what: "it is closed", seconds: 2 });
     await Promise.all([old.stop(), young.stop()]);
   });
 });

@@ -1,8 +1,9 @@
 import { createServer } from "node:http";
 import { connect, type Socket } from "node:net";
+import { until } from "@berth/testing";
 import { describe, expect, it } from "vitest";
 import { WebSocket, WebSocketServer } from "ws";
-import { exchange, HOST, listen, site, startUpstream, until } from "./proxy.fixture.ts";
+import { exchange, HOST, listen, site, startUpstream } from "./proxy.fixture.ts";
 import { useProxy } from "./use-proxy.fixture.ts";
 
 const front = useProxy();
@@ -38,7 +39,7 @@ async function open(path = "/"): Promise<{ socket: WebSocket; next(): Promise<Bu
   return {
     socket,
     async next() {
-      await until("a message has come", () => messages.length > 0);
+      await until(() => messages.length > 0, { what: "a message has come" });
       return messages.shift() ?? Buffer.alloc(0);
     },
   };
@@ -88,7 +89,7 @@ describe("a WebSocket", () => {
     expect((await second.next()).toString()).toBe("young hello");
     expect([await front.proxy.inFlight(old), await front.proxy.inFlight(young)]).toEqual([1, 1]);
     first.socket.close(4001, "bye");
-    await until("it is no longer in flight", async () => (await front.proxy.inFlight(old)) === 0);
+    await until(async () => (await front.proxy.inFlight(old)) === 0, { what: "it is no longer in flight" });
     expect(await front.proxy.inFlight(young)).toBe(1);
   });
 
@@ -104,7 +105,7 @@ describe("a WebSocket", () => {
     const cut = new Promise((resolve) => other.socket.once("close", resolve));
     echo.cut();
     expect(await cut).toBe(1006);
-    await until("nothing is in flight", async () => (await front.proxy.inFlight(echo)) === 0);
+    await until(async () => (await front.proxy.inFlight(echo)) === 0, { what: "nothing is in flight" });
   });
 
   it("ends at the application when its client vanishes", async () => {
@@ -112,7 +113,7 @@ describe("a WebSocket", () => {
     await front.proxy.put(site("a", [echo]));
     const { socket } = await open();
     socket.terminate();
-    await until("nothing is in flight", async () => (await front.proxy.inFlight(echo)) === 0);
+    await until(async () => (await front.proxy.inFlight(echo)) === 0, { what: "nothing is in flight" });
   });
 });
 
@@ -138,10 +139,10 @@ describe("any other upgrade", () => {
       text += data;
     });
     client.write(`${ASK}soon`);
-    await until("the application has answered", () => text.includes("early"));
+    await until(() => text.includes("early"), { what: "the application has answered" });
     expect(text).toBe("HTTP/1.1 101 As You Like\r\nConnection: Upgrade\r\nUpgrade: berth/1\r\nX-A: 1\r\n\r\nearly,");
     client.end("later");
-    await until("the application has ended", () => text.endsWith("early,and soonlater"));
+    await until(() => text.endsWith("early,and soonlater"), { what: "the application has ended" });
     client.destroy();
   });
 
@@ -162,8 +163,10 @@ describe("any other upgrade", () => {
       await new Promise((resolve) => client.on("error", () => {}).once("data", resolve));
       const [application] = ends.splice(0);
       (cut === "client" ? client : application)?.resetAndDestroy();
-      await until("both have ended", () => client.closed && application?.closed === true);
-      await until("nothing is in flight", async () => (await front.proxy.inFlight({ host: HOST, port })) === 0);
+      await until(() => client.closed && application?.closed === true, { what: "both have ended" });
+      await until(async () => (await front.proxy.inFlight({ host: HOST, port })) === 0, {
+        what: "nothing is in flight",
+      });
     }
   });
 

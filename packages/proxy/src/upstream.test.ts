@@ -1,6 +1,7 @@
 import { type ClientRequest, request } from "node:http";
+import { until } from "@berth/testing";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { HOST, readAll, startUpstream, type TestUpstream, until } from "./proxy.fixture.ts";
+import { HOST, readAll, startUpstream, type TestUpstream } from "./proxy.fixture.ts";
 import { createUpstreams, type UpstreamAgent, type Upstreams } from "./upstream.ts";
 
 let server: TestUpstream;
@@ -56,7 +57,7 @@ describe("connections to an upstream", () => {
     const { agent } = upstreams.enter(server);
     await exchange(agent);
     server.server.closeIdleConnections();
-    await until("it is noticed", () => Object.values(agent.freeSockets).flat().length === 0);
+    await until(() => Object.values(agent.freeSockets).flat().length === 0, { what: "it is noticed" });
     expect((await exchange(agent)).reusedSocket).toBe(false);
   });
 
@@ -70,10 +71,10 @@ describe("connections to an upstream", () => {
     expect(again.agent).toBe(pool.agent);
     upstreams.retain([]);
     // Within 2 seconds: those with a route are closed after 4.
-    await until("the idle one is closed", async () => (await connections()) === 0, 2);
+    await until(async () => (await connections()) === 0, { what: "the idle one is closed", seconds: 2 });
     expect(upstreams.inFlight()).toEqual([{ host: HOST, port: server.port, inFlight: 1 }]);
     await exchange(again.agent);
-    await until("it is not kept", async () => (await connections()) === 0, 2);
+    await until(async () => (await connections()) === 0, { what: "it is not kept", seconds: 2 });
     upstreams.leave(again);
     expect(upstreams.inFlight()).toEqual([]);
   });

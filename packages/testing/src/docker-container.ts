@@ -84,12 +84,3 @@ async function exitCodeOf(exec: Docker.Exec): Promise<number> {
 }
 
 const EXIT_ATTEMPTS = 100;
-
-/** Asks again until it is so. @throws Error that names what did not come. */
-export async function until(what: string, seconds: number, isSo: () => Promise<boolean>): Promise<void> {
-  const deadline = Date.now() + seconds * 1000;
-  while (!(await isSo().catch(() => false))) {
-    if (Date.now() > deadline) throw new Error(`Not within ${seconds} s: ${what}.`);
-    await delay(50);
-  }
-}

@@ -1,6 +1,6 @@
 import type { DockerFixture } from "./docker.ts";
-import { until } from "./docker-container.ts";
 import type { ServerContainer } from "./server-container.ts";
+import { until } from "./until.ts";
 
 export const REGISTRY_IMAGE = "registry:2";
 
@@ -44,7 +44,12 @@ export async function startRegistry(
   const port = NetworkSettings.Ports["5000/tcp"]?.[0]?.HostPort;
   if (port === undefined) throw new Error("The registry has no port.");
   const wanted = isOpen ? 200 : 401;
-  await until("the registry answers", 30, async () => (await fetch(`http://127.0.0.1:${port}/v2/`)).status === wanted);
+  const answers = () =>
+    fetch(`http://127.0.0.1:${port}/v2/`).then(
+      ({ status }) => status === wanted,
+      () => false,
+    );
+  await until(answers, { what: "the registry answers" });
   return { address: `127.0.0.1:${port}`, networkAddress: `${address}:5000`, username: USERNAME, password: PASSWORD };
 }
 

@@ -2,9 +2,10 @@ import { readFileSync } from "node:fs";
 import { connect } from "node:net";
 import type Docker from "dockerode";
 import type { DockerFixture } from "./docker.ts";
-import { type ExecResult, type TestContainer, until } from "./docker-container.ts";
+import type { ExecResult, TestContainer } from "./docker-container.ts";
 import { type SshKeyPair, sshKeyPair } from "./git-ssh-server.ts";
 import { serverEngine } from "./server-engine.ts";
+import { until } from "./until.ts";
 
 /** Image of a server in a container. */
 export const SERVER_IMAGE = "server:debian13";
@@ -118,15 +119,16 @@ function serverOf(
     },
     async startSshd() {
       await ok(["/usr/sbin/sshd", "-E", "/var/log/sshd.log"]);
-      await until(`sshd of ${name}`, 10, () => isListening(address));
+      await until(() => isListening(address).catch(() => false), { what: `sshd of ${name}`, seconds: 10 });
     },
     async down() {
       await container.container.kill();
-      await until(`${name} is down`, 20, async () => !(await container.container.inspect()).State.Running);
+      await until(async () => !(await container.container.inspect()).State.Running, { what: `${name} is down` });
     },
     async up() {
       if (!(await container.container.inspect()).State.Running) await container.container.start();
-      await until(`${name} is ready`, READY_SECONDS_MAX, isReady).catch(async (cause: Error) => {
+      const ready = { what: `${name} is ready`, seconds: READY_SECONDS_MAX };
+      await until(() => isReady().catch(() => false), ready).catch(async (cause: Error) => {
         const { output } = await container
           .exec(["tail", "-n", "20", "/var/log/dockerd.log"])
           .catch(() => ({ output: "" }));

@@ -1,9 +1,9 @@
 import type { JobRecord } from "@berth/core/ports";
 import type { CleanupOperation, SeenObject, ServerCleaner } from "@berth/core/server";
-import { type TestDatabase, testDatabase, testUuid } from "@berth/testing";
+import { type TestDatabase, testDatabase, testUuid, until } from "@berth/testing";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { planServerCleanup, requestDueCleanups } from "./cleanup.ts";
-import { openWorld, until, type World } from "./world.fixture.ts";
+import { openWorld, type World } from "./world.fixture.ts";
 
 let database: TestDatabase;
 let world: World;
@@ -44,7 +44,7 @@ function cleaner(objects: readonly SeenObject[]): ServerCleaner & { readonly rem
 const jobs = async (): Promise<readonly JobRecord[]> =>
   (await world.stores.jobs.list({ type: "server.cleanup", subject: world.server.uuid })).items;
 const ended = () =>
-  until("the cleanup ends", async () => (await jobs()).find(({ finished_at }) => finished_at !== null));
+  until(async () => (await jobs()).find(({ finished_at }) => finished_at !== null), { what: "the cleanup ends" });
 const request = () =>
   world.stores.jobs.request([
     { uuid: testUuid(), type: "server.cleanup", subject: { ...world.server, type: "server" } },
@@ -59,7 +59,7 @@ describe("a cleanup of a server", () => {
     await world.ended(kept);
     const live = await world.deploy(application);
     await world.ended(live);
-    await until("it is kept", async () => (await world.system.releases.find(kept.id))?.role === "kept");
+    await until(async () => (await world.system.releases.find(kept.id))?.role === "kept", { what: "it is kept" });
     await first.stop({ graceSeconds: 1 });
     const queued = await world.deploy(application);
     const gone = await world.application();

@@ -1,7 +1,7 @@
 import { DomainError } from "@berth/core";
-import { type TestDatabase, testDatabase } from "@berth/testing";
+import { type TestDatabase, testDatabase, until } from "@berth/testing";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
-import { openWorld, until, type World } from "./world.fixture.ts";
+import { openWorld, type World } from "./world.fixture.ts";
 
 let database: TestDatabase;
 let world: World;
@@ -54,7 +54,7 @@ test.each(["take_name", "name_free"])(
     expect(await world.proxy.request(application.uuid)).toBe(second.uuid);
     world.worker();
     expect((await world.ended(second)).status).toBe("finished");
-    await until("it has the name", () => holders().join() === `shop: ${second.uuid}`);
+    await until(() => holders().join() === `shop: ${second.uuid}`, { what: "it has the name" });
   },
 );
 
@@ -62,7 +62,7 @@ test("a container that somebody renames gets its name back", async () => {
   world.worker();
   const { deployment } = await deployed();
   world.engine.names.set(deployment.uuid, "mine");
-  await until("it has its name", () => holders().join() === `shop: ${deployment.uuid}`);
+  await until(() => holders().join() === `shop: ${deployment.uuid}`, { what: "it has its name" });
 });
 
 test("nothing is stopped for a deployment whose name something else has", async () => {
@@ -82,5 +82,5 @@ test("a name that is taken after the start is got as soon as it is free", async 
   world.points.fail("take_name", new DomainError("deploy.start_failed", "The name is taken."), 2);
   const { deployment } = await deployed();
   expect(await world.log(deployment)).toContain("does not have its name yet");
-  await until("it has its name", () => holders().join() === `shop: ${deployment.uuid}`);
+  await until(() => holders().join() === `shop: ${deployment.uuid}`, { what: "it has its name" });
 });

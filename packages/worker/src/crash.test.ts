@@ -1,7 +1,7 @@
 import type { ApplicationRecord, DeploymentRecord } from "@berth/core/ports";
-import { type TestDatabase, testDatabase } from "@berth/testing";
+import { type TestDatabase, testDatabase, until } from "@berth/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { openWorld, until, type World } from "./world.fixture.ts";
+import { openWorld, type World } from "./world.fixture.ts";
 
 let database: TestDatabase;
 beforeAll(async () => {
@@ -24,7 +24,9 @@ async function prepare(world: World, settings = {}) {
   const application = await world.application(settings);
   const first = await world.deploy(application);
   expect((await world.ended(first)).status).toBe("finished");
-  await until("the first deployment has retired nothing", async () => (await world.steps(first)).retire === "skipped");
+  await until(async () => (await world.steps(first)).retire === "skipped", {
+    what: "the first deployment has retired nothing",
+  });
   return { worker, application, first };
 }
 
@@ -45,12 +47,14 @@ function askAllTheTime(world: World, application: ApplicationRecord) {
 }
 
 async function expectOnly(world: World, application: ApplicationRecord, deployment: DeploymentRecord) {
-  await until("the new release serves", async () => (await world.proxy.request(application.uuid)) === deployment.uuid);
-  await until("only the new release is left", () => world.engine.artifacts().join() === deployment.uuid);
-  await until("nothing else runs", () =>
-    world.engine.releases().every((each) => each.deploymentUuid === deployment.uuid),
-  );
-  await until("the step retire is done", async () => (await world.steps(deployment)).retire === "done");
+  await until(async () => (await world.proxy.request(application.uuid)) === deployment.uuid, {
+    what: "the new release serves",
+  });
+  await until(() => world.engine.artifacts().join() === deployment.uuid, { what: "only the new release is left" });
+  await until(() => world.engine.releases().every((each) => each.deploymentUuid === deployment.uuid), {
+    what: "nothing else runs",
+  });
+  await until(async () => (await world.steps(deployment)).retire === "done", { what: "the step retire is done" });
   expect(world.engine.starts.get(deployment.uuid)).toBe(1);
   expect(world.engine.violations).toEqual([]);
   expect(world.source.checkouts.size).toBe(0);
@@ -87,10 +91,10 @@ describe("a worker that is killed", () => {
       world.engine.behave = () => ({ statusCode: () => statusCode });
       const stopAsking = askAllTheTime(world, application);
       const second = await world.deploy(application);
-      await until("it is being checked", async () => (await world.steps(second)).health === "running");
+      await until(async () => (await world.steps(second)).health === "running", { what: "it is being checked" });
       worker.kill();
       world.worker();
-      await until("it is taken over", async () => (await world.find(second)).attempt === 2);
+      await until(async () => (await world.find(second)).attempt === 2, { what: "it is taken over" });
       statusCode = 200;
       expect((await world.ended(second)).status).toBe("finished");
       await expectOnly(world, application, second);
@@ -236,7 +240,7 @@ describe("a worker that is killed behind any change it makes", () => {
       };
       const doomed = world.worker({ watch: { after } });
       const isDone = async () => /done|skipped/.test((await world.steps(second)).retire ?? "");
-      await until("it is killed or done", async () => doomed.life.isOver || (await isDone()));
+      await until(async () => doomed.life.isOver || (await isDone()), { what: "it is killed or done" });
       isOver = true;
       const wasKilled = doomed.life.isOver;
       if (!wasKilled) await doomed.stop({ graceSeconds: 1 });
@@ -304,10 +308,9 @@ describe("a worker that was suspended", () => {
       calls.length = 0;
       held.open();
       late.life.thaw();
-      await until(
-        "it tries to go on",
-        () => calls.includes("deployments.saveStep") || calls.includes("releases.saveCandidate"),
-      );
+      await until(() => calls.includes("deployments.saveStep") || calls.includes("releases.saveCandidate"), {
+        what: "it tries to go on",
+      });
       await late.stop({ graceSeconds: 0 });
       // It may still be the one who looks after the server, so what that calls does not count.
       expect(calls.filter((name) => /^(engine\.(build|start)|source|releases\.promote)/.test(name))).toEqual([]);
@@ -435,7 +438,7 @@ describe("several workers", () => {
       const worker = world.worker();
       worker.pause();
       const deployment = await world.deploy(await world.application());
-      await until("the server is looked at", () => world.points.count("sync") > 0);
+      await until(() => world.points.count("sync") > 0, { what: "the server is looked at" });
       expect((await world.find(deployment)).status).toBe("queued");
       worker.resume();
       expect((await world.ended(deployment)).status).toBe("finished");

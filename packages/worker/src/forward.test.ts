@@ -1,12 +1,11 @@
 import { DomainError } from "@berth/core";
 import { databaseView } from "@berth/core/database";
 import type { DatabaseRecord, Forward, Forwarder, PresentForward } from "@berth/core/ports";
-import { type TestDatabase, testDatabase, testDatabaseResource, testPlace } from "@berth/testing";
+import { type TestDatabase, testDatabase, testDatabaseResource, testPlace, until } from "@berth/testing";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { createForwards, type Forwards } from "./forward.ts";
 import type { ServerAdapters } from "./server-adapters.ts";
 import { DEFAULT_SETTINGS } from "./settings.ts";
-import { until } from "./world.fixture.ts";
 
 let database: TestDatabase;
 beforeAll(async () => {
@@ -135,10 +134,13 @@ describe("the public ports of a server", () => {
     await at.look(true);
     expect(await at.events("resource.port_refused")).toHaveLength(1);
     at.fake.foreign.clear();
-    await until("the port is open", async () => {
-      await at.look();
-      return at.fake.open.has(refused.uuid);
-    });
+    await until(
+      async () => {
+        await at.look();
+        return at.fake.open.has(refused.uuid);
+      },
+      { what: "the port is open" },
+    );
     expect(await at.events("resource.port_opened")).toHaveLength(1);
     expect(await problemOf(refused)).toBeNull();
   });

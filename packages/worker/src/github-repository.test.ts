@@ -24,11 +24,11 @@ import {
   testPlace,
   testPrivateKey,
   testUuid,
+  until,
 } from "@berth/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { gitCredentials } from "./git-credentials.ts";
 import { worker } from "./worker.ts";
-import { until } from "./world.fixture.ts";
 
 const REPOSITORY_ID = 11;
 
@@ -121,12 +121,11 @@ async function deployed(privateKey: string): Promise<{ ended: DeploymentRecord; 
   const [queued] = await stores.deployments.enqueue([newDeployment(application, { commit: "HEAD" })]);
   if (queued?.outcome !== "queued") throw new Error("It was not queued.");
   const ended = await until(
-    "the deployment ends",
     async () => {
       const found = await stores.deployments.find(queued.deployment.uuid);
       return found && isTerminal(found.status) ? found : undefined;
     },
-    60,
+    { what: "the deployment ends", seconds: 60 },
   );
   const lines = await stores.deployments.log(ended.id, {});
   return { ended, log: lines.map(({ output }) => output).join("\n") };

@@ -1,10 +1,10 @@
-import { type TestDatabase, testDatabase } from "@berth/testing";
+import { type TestDatabase, testDatabase, until } from "@berth/testing";
 import { afterAll, expect, test } from "vitest";
 import { createHealthWatch, type Watched } from "./health-watch.ts";
 import { life } from "./killable.fixture.ts";
 import { createRouter } from "./router.ts";
 import type { ServerAdapters } from "./server-adapters.ts";
-import { openWorld, until } from "./world.fixture.ts";
+import { openWorld } from "./world.fixture.ts";
 
 let database: TestDatabase | undefined;
 afterAll(() => database?.close());
@@ -32,7 +32,7 @@ test("a watched application that hangs is given up after half a minute, however 
   expect(timeouts).toEqual([3600]);
   first.kill();
   world.worker();
-  await until("it is watched", () => timeouts.length > 1);
+  await until(() => timeouts.length > 1, { what: "it is watched" });
   expect(timeouts[1]).toBe(30);
   await world.close();
 });
@@ -73,7 +73,7 @@ test("applications of one server that hang keep those of no other from being wat
     Array.from({ length: 50 }, (_none, number) => watched(`stuck-${number}`)),
   );
   watch.probe(other, [watched("other")]);
-  await until("it is healthy", () => watch.health([{ deploymentUuid: "other" }]).get("other") === "healthy");
+  await until(() => watch.health([{ deploymentUuid: "other" }]).get("other") === "healthy", { what: "it is healthy" });
   expect(probed.length).toBeLessThan(20);
   gate.resolve();
   await watch.stop();

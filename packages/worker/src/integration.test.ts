@@ -19,10 +19,10 @@ import {
   testDatabase,
   testPlace,
   testUuid,
+  until,
 } from "@berth/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type Worker, worker } from "./worker.ts";
-import { until } from "./world.fixture.ts";
 
 let root: string;
 let database: TestDatabase;
@@ -121,12 +121,11 @@ async function enqueue(application: ApplicationRecord, fields: Partial<NewDeploy
 
 const endOf = ({ uuid }: DeploymentRecord) =>
   until(
-    "the deployment ends",
     async () => {
       const found = await stores.deployments.find(uuid);
       return found && isTerminal(found.status) ? found : undefined;
     },
-    90,
+    { what: "the deployment ends", seconds: 90 },
   );
 
 function ask(host: string, agent?: Agent): Promise<{ status: number; body: string }> {
@@ -148,7 +147,7 @@ function ask(host: string, agent?: Agent): Promise<{ status: number; body: strin
 }
 
 const serves = (host: string, body: string) =>
-  until(`${host} serves ${body}`, async () => (await ask(host)).body === body, 30);
+  until(async () => (await ask(host)).body === body, { what: `${host} serves ${body}`, seconds: 30 });
 
 describe("with real processes, a real proxy and real repositories", () => {
   test("a deployment fetches, builds, starts, checks and serves", async () => {
@@ -182,10 +181,13 @@ describe("with real processes, a real proxy and real repositories", () => {
       expect((await deploy(subject)).ended.status).toBe("finished");
       await serves(subject.host, text);
     }
-    await until("only the newest is left", async () => {
-      const own = (await engine.list()).filter(({ resourceUuid }) => resourceUuid === subject.application.uuid);
-      return own.length === 1;
-    });
+    await until(
+      async () => {
+        const own = (await engine.list()).filter(({ resourceUuid }) => resourceUuid === subject.application.uuid);
+        return own.length === 1;
+      },
+      { what: "only the newest is left" },
+    );
     isOver = true;
     await Promise.all(asking);
     agent.destroy();
@@ -229,10 +231,13 @@ describe("with real processes, a real proxy and real repositories", () => {
       expect(ended.error).toMatch(sentence);
       if (mode === "crash") expect(log).toContain("Cannot find module 'express'");
       expect(await ask(subject.host)).toEqual({ status: 200, body: "one" });
-      await until("nothing is left of it", async () => {
-        const own = (await engine.list()).filter(({ resourceUuid }) => resourceUuid === subject.application.uuid);
-        return own.length === 1;
-      });
+      await until(
+        async () => {
+          const own = (await engine.list()).filter(({ resourceUuid }) => resourceUuid === subject.application.uuid);
+          return own.length === 1;
+        },
+        { what: "nothing is left of it" },
+      );
     },
     120_000,
   );
@@ -241,9 +246,8 @@ describe("with real processes, a real proxy and real repositories", () => {
     const subject = await project({ build_command: "echo building && sleep 600" });
     const deployment = await enqueue(subject.application);
     await until(
-      "it is building",
       async () => (await stores.deployments.log(deployment.id, {})).some(({ output }) => output === "building"),
-      60,
+      { what: "it is building", seconds: 60 },
     );
     const askedMs = performance.now();
     await stores.deployments.requestCancel(deployment.uuid);
@@ -257,41 +261,43 @@ describe("with real processes, a real proxy and real repositories", () => {
     const restarted = await deploy(subject, { restart_only: true });
     expect(restarted.ended.status).toBe("finished");
     expect(restarted.log).not.toContain("Detected");
-    await until("the first one is retired", async () => (await stepsOf(restarted.ended)).retire === "done");
+    await until(async () => (await stepsOf(restarted.ended)).retire === "done", { what: "the first one is retired" });
     await serves(subject.host, "one");
     // A crash makes the engine read what was built once more.
     const again = await deploy(subject, { restart_only: true });
-    await until("the second one is retired", async () => (await stepsOf(again.ended)).retire === "done");
+    await until(async () => (await stepsOf(again.ended)).retire === "done", { what: "the second one is retired" });
     await serves(subject.host, "one");
     subject.repository.commit({ "server.js": server("two") });
     await deploy(subject);
     await serves(subject.host, "two");
-    await until("what was built first is gone", async () => {
-      const own = (await engine.list()).filter(({ resourceUuid }) => resourceUuid === subject.application.uuid);
-      return own.length === 1 && !own.some(({ deploymentUuid }) => deploymentUuid === first.ended.uuid);
-    });
+    await until(
+      async () => {
+        const own = (await engine.list()).filter(({ resourceUuid }) => resourceUuid === subject.application.uuid);
+        return own.length === 1 && !own.some(({ deploymentUuid }) => deploymentUuid === first.ended.uuid);
+      },
+      { what: "what was built first is gone" },
+    );
   }, 120_000);
 
   test("a stopped application says so, and serves again when it is started", async () => {
     const subject = await project();
     await deploy(subject);
     await stores.resources.setDesiredState(subject.application.id, "stopped");
-    await until("it is stopped", async () => (await statusOf(subject)) === "exited:unhealthy");
+    await until(async () => (await statusOf(subject)) === "exited:unhealthy", { what: "it is stopped" });
     expect((await ask(subject.host)).status).toBe(503);
     await stores.resources.setDesiredState(subject.application.id, "running");
     await serves(subject.host, "one");
-    await until("it is healthy", async () => (await statusOf(subject)) === "running:healthy");
+    await until(async () => (await statusOf(subject)) === "running:healthy", { what: "it is healthy" });
   }, 90_000);
 
   test("a crash of the application is mended by its engine, and the status tells of it", async () => {
     const subject = await project();
     subject.repository.commit({ "server.js": `${server("one")}; setTimeout(() => process.exit(5), 3000);` });
     await deploy(subject);
-    await until(
-      "it has restarted",
-      async () => ((await stores.applications.find(subject.application.uuid))?.restart_count ?? 0) > 0,
-      30,
-    );
+    await until(async () => ((await stores.applications.find(subject.application.uuid))?.restart_count ?? 0) > 0, {
+      what: "it has restarted",
+      seconds: 30,
+    });
   }, 90_000);
 
   test("what ran before a clean stop runs again after the next start", async () => {
@@ -303,7 +309,7 @@ describe("with real processes, a real proxy and real repositories", () => {
     engine = openEngine();
     running = openWorker();
     await serves(subject.host, "one");
-    await until("it is healthy", async () => (await statusOf(subject)) === "running:healthy");
+    await until(async () => (await statusOf(subject)) === "running:healthy", { what: "it is healthy" });
   }, 90_000);
 
   test("a deleted application leaves nothing behind", async () => {
@@ -311,7 +317,7 @@ describe("with real processes, a real proxy and real repositories", () => {
     await deploy(subject);
     await stores.resources.markRemoving(subject.application.id, { delete_volumes: true });
     const ref = { kind: "application", uuid: subject.application.uuid } as const;
-    await until("it is gone", async () => (await stores.resources.find(ref)) === undefined);
+    await until(async () => (await stores.resources.find(ref)) === undefined, { what: "it is gone" });
     expect((await ask(subject.host)).status).toBe(404);
     expect((await engine.list()).some(({ resourceUuid }) => resourceUuid === subject.application.uuid)).toBe(false);
   }, 90_000);

@@ -1,9 +1,9 @@
 import { isTerminal } from "@berth/core/deploy";
 import type { ApplicationRecord, DeploymentRecord } from "@berth/core/ports";
-import { type TestDatabase, testDatabase } from "@berth/testing";
+import { type TestDatabase, testDatabase, until } from "@berth/testing";
 import fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { openWorld, type TestWorker, until, type World } from "./world.fixture.ts";
+import { openWorld, type TestWorker, type World } from "./world.fixture.ts";
 
 let database: TestDatabase;
 beforeAll(async () => {
@@ -78,7 +78,7 @@ async function perform(stage: Stage, action: Action): Promise<void> {
       return replaceWorker(stage);
     case "pass": {
       const calls = stage.calls + action.events;
-      return void (await until("the worker goes on", () => stage.calls >= calls));
+      return void (await until(() => stage.calls >= calls, { what: "the worker goes on" }));
     }
     default:
       if (target !== undefined) return await performOn(stage, target, action);
@@ -128,21 +128,27 @@ async function expectRest({ world, applications, deployments }: Stage): Promise<
     }
     // The newest that succeeded is live, and it serves.
     expect(live?.deployment_uuid).toBe(finished.at(-1));
-    await until("what is live serves", async () => (await proxy.request(uuid)) === (live?.deployment_uuid ?? "503"));
+    await until(async () => (await proxy.request(uuid)) === (live?.deployment_uuid ?? "503"), {
+      what: "what is live serves",
+    });
     if (live !== undefined) lives.set(live.deployment_uuid, live.built_by);
   }
   const sorted = (uuids: Iterable<string>) => [...uuids].sort().join();
   const running = () => engine.releases().filter(({ state }) => state === "running");
-  await until(
-    "only what is live runs",
-    () => sorted(running().map((state) => state.deploymentUuid)) === sorted(lives.keys()),
-  );
-  await until("only what is used is kept", () => sorted(engine.artifacts()) === sorted(new Set(lives.values())));
+  await until(() => sorted(running().map((state) => state.deploymentUuid)) === sorted(lives.keys()), {
+    what: "only what is live runs",
+  });
+  await until(() => sorted(engine.artifacts()) === sorted(new Set(lives.values())), {
+    what: "only what is used is kept",
+  });
   for (const deployment of deployments) {
-    await until("every step has ended", async () => {
-      const statuses = Object.values(await world.steps(deployment));
-      return statuses.every((status) => status !== "running" && status !== "pending");
-    });
+    await until(
+      async () => {
+        const statuses = Object.values(await world.steps(deployment));
+        return statuses.every((status) => status !== "running" && status !== "pending");
+      },
+      { what: "every step has ended" },
+    );
     expect(isTerminal((await world.find(deployment)).status)).toBe(true);
   }
   expect(engine.violations).toEqual([]);

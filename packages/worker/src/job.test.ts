@@ -1,11 +1,11 @@
 import { DomainError } from "@berth/core";
 import type { ApplicationRecord, JobRecord, NewJob, ServerRecord, Stores } from "@berth/core/ports";
 import type { JobType } from "@berth/core/server";
-import { type TestDatabase, testApplication, testDatabase, testPlace, testUuid } from "@berth/testing";
+import { type TestDatabase, testApplication, testDatabase, testPlace, testUuid, until } from "@berth/testing";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { keptTail } from "./engine-installation.ts";
 import { fakeMachine } from "./fake-machine.fixture.ts";
-import { openWorld, until, type World } from "./world.fixture.ts";
+import { openWorld, type World } from "./world.fixture.ts";
 
 let database: TestDatabase;
 let world: World;
@@ -52,10 +52,13 @@ const find = async ({ uuid }: Pick<JobRecord, "uuid">) => {
   return job;
 };
 const ended = (job: JobRecord) =>
-  until("the job ends", async () => {
-    const found = await find(job);
-    return found.finished_at === null ? undefined : found;
-  });
+  until(
+    async () => {
+      const found = await find(job);
+      return found.finished_at === null ? undefined : found;
+    },
+    { what: "the job ends" },
+  );
 const serverOf = async ({ uuid }: ServerRecord) => {
   const server = await world.stores.servers.find(uuid);
   if (server === undefined) throw new Error("The server is gone.");
@@ -162,7 +165,9 @@ describe("validating a server", () => {
     const job = await validation(world.server);
     for (let attempt = 1; attempt <= 10; attempt++) {
       const { claim } = world.system.jobs;
-      await until("it is claimed", () => claim("server.validate", [world.server.id], { owner: "x", leaseSeconds: 0 }));
+      await until(() => claim("server.validate", [world.server.id], { owner: "x", leaseSeconds: 0 }), {
+        what: "it is claimed",
+      });
     }
     world.worker();
     const { status, error } = await ended(job);
@@ -219,7 +224,7 @@ describe("a server that does not answer", () => {
     const stuck = (await world.buildServer()).server;
     world.worker();
     const first = await asked(stuck, "server.install_engine");
-    await until("it has begun", () => calls === 1);
+    await until(() => calls === 1, { what: "it has begun" });
     expect(await ended(await asked(other, "server.install_engine"))).toMatchObject({ status: "finished" });
     expect(await find(first)).toMatchObject({ status: "in_progress" });
 
@@ -233,7 +238,7 @@ describe("a server that does not answer", () => {
       remove: async () => "removed",
     };
     await asked(stuck, "server.cleanup");
-    await until("it has begun", () => calls === 1);
+    await until(() => calls === 1, { what: "it has begun" });
     expect(await ended(await asked(other, "server.cleanup"))).toMatchObject({ status: "finished" });
 
     calls = 0;
@@ -243,7 +248,7 @@ describe("a server that does not answer", () => {
       status: async () => ({ type: "CADDY", state: "running", image: null, startedAt: null, restartCount: 0 }),
     };
     await asked(world.server, "server.start_proxy");
-    await until("it has begun", () => calls === 1);
+    await until(() => calls === 1, { what: "it has begun" });
     expect(await ended(await asked(other, "server.start_proxy"))).toMatchObject({ status: "finished" });
   });
 });
@@ -335,7 +340,7 @@ describe("the job of a removal", () => {
         },
       },
     });
-    await until("it is killed", () => dying.life.isOver);
+    await until(() => dying.life.isOver, { what: "it is killed" });
     expect(await find(job)).toMatchObject({ status: "in_progress" });
     world.worker();
     expect(await ended(job)).toMatchObject({ status: "finished" });
@@ -379,7 +384,9 @@ describe("the job of a removal", () => {
     world.worker();
     const waiting = await removal(ran);
     expect(await ended(await removal(never))).toMatchObject({ status: "finished" });
-    await until("it says why it waits", async () => /not within reach/.test((await find(waiting)).error ?? ""));
+    await until(async () => /not within reach/.test((await find(waiting)).error ?? ""), {
+      what: "it says why it waits",
+    });
     expect(await world.system.resources.find(ran.id)).toBeDefined();
   });
 });
@@ -409,7 +416,7 @@ describe("[S49] deleting a server with what is on it", () => {
         },
       },
     });
-    await until("it is killed", () => dying.life.isOver);
+    await until(() => dying.life.isOver, { what: "it is killed" });
     expect(await world.stores.servers.find(server.uuid)).toMatchObject({ removing_at: expect.any(Date) });
     world.worker();
     expect(await ended(job)).toMatchObject({ status: "finished" });
@@ -421,7 +428,7 @@ describe("[S49] deleting a server with what is on it", () => {
     await ranOnce(application);
     world.worker();
     const alone = await removal(application);
-    await until("it says why it waits", async () => /not within reach/.test((await find(alone)).error ?? ""));
+    await until(async () => /not within reach/.test((await find(alone)).error ?? ""), { what: "it says why it waits" });
     expect(await find(alone)).toMatchObject({ status: "in_progress" });
     const job = await deletion(server);
     expect(await ended(job)).toMatchObject({ status: "finished" });

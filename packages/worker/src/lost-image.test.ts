@@ -1,6 +1,6 @@
-import { type TestDatabase, testDatabase } from "@berth/testing";
+import { type TestDatabase, testDatabase, until } from "@berth/testing";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
-import { openWorld, until, type World } from "./world.fixture.ts";
+import { openWorld, type World } from "./world.fixture.ts";
 
 let database: TestDatabase;
 let world: World;
@@ -36,17 +36,19 @@ const drifts = async ({ uuid }: { readonly uuid: string }) =>
 
 test("a release whose image a registry has is started again from there", async () => {
   const { application, deployment } = await robbed(PUSHED);
-  await until("it serves again", () => world.engine.starts.get(deployment.uuid) === 2);
+  await until(() => world.engine.starts.get(deployment.uuid) === 2, { what: "it serves again" });
   expect(world.points.count("pull")).toBe(1);
-  await until("it is routed to", async () => (await world.proxy.request(application.uuid)) === deployment.uuid);
+  await until(async () => (await world.proxy.request(application.uuid)) === deployment.uuid, {
+    what: "it is routed to",
+  });
   expect(await drifts(application)).toEqual([expect.objectContaining({ drift: "release_missing" })]);
 });
 
 test("a release whose image nobody has is told of once, with what mends it", async () => {
   const { application, deployment } = await robbed();
-  await until("it is told", async () => (await drifts(application)).length > 0);
+  await until(async () => (await drifts(application)).length > 0, { what: "it is told" });
   const looks = () => world.warnings.filter((warning) => warning.includes("no registry has it")).length;
-  await until("it is tried again", () => looks() > 1);
+  await until(() => looks() > 1, { what: "it is tried again" });
   const [drift, ...others] = await drifts(application);
   expect(drift).toMatchObject({
     resource_name: application.name,
@@ -57,7 +59,7 @@ test("a release whose image nobody has is told of once, with what mends it", asy
   expect(others).toEqual([]);
   const next = await world.ended(await world.deploy(application));
   expect(next.status).toBe("finished");
-  await until("it serves", async () => (await world.proxy.request(application.uuid)) === next.uuid);
+  await until(async () => (await world.proxy.request(application.uuid)) === next.uuid, { what: "it serves" });
   expect(world.engine.starts.get(deployment.uuid)).toBe(1);
 });
 
@@ -71,10 +73,10 @@ test("a release whose registry is away is started as soon as it is back", async 
   registry.clear();
   world.engine.loseArtifact(deployment.uuid);
   await world.engine.vanish(deployment.uuid);
-  await until("it is told", async () => (await drifts(application)).length > 0);
+  await until(async () => (await drifts(application)).length > 0, { what: "it is told" });
   expect((await drifts(application))[0]).toMatchObject({
     reason: expect.stringContaining("it cannot be pulled again"),
   });
   for (const [name, image] of before) registry.set(name, image);
-  await until("it serves again", () => world.engine.starts.get(deployment.uuid) === 2);
+  await until(() => world.engine.starts.get(deployment.uuid) === 2, { what: "it serves again" });
 });

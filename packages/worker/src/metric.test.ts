@@ -1,6 +1,6 @@
-import { type TestDatabase, testDatabase } from "@berth/testing";
+import { type TestDatabase, testDatabase, until } from "@berth/testing";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { openWorld, until } from "./world.fixture.ts";
+import { openWorld } from "./world.fixture.ts";
 
 let database: TestDatabase;
 beforeAll(async () => {
@@ -24,7 +24,7 @@ test("what live releases use is sampled again and again, and old samples go", as
   const deployment = await world.deploy(application);
   await world.ended(deployment);
   const samples = async () => (await world.stores.metrics.list(application.id, new Date(0))).items;
-  await until("there are several", async () => (await samples()).length > 2);
+  await until(async () => (await samples()).length > 2, { what: "there are several" });
   const [first, second] = await samples();
   expect(first).toMatchObject({ deployment_uuid: deployment.uuid, cpu_percent: null, memory_bytes: 1000 });
   // Its use of the processor is the clock: one of them, all the time.
@@ -49,9 +49,12 @@ test("an engine that does not answer keeps no other from being sampled", async (
   world.worker({ settings: { metricsSeconds: 0.2 }, stores });
   const application = await world.application();
   await world.ended(await world.deploy(application));
-  await until("it is sampled", async () => {
-    return (await world.stores.metrics.list(application.id, new Date(0))).items.length > 2;
-  });
+  await until(
+    async () => {
+      return (await world.stores.metrics.list(application.id, new Date(0))).items.length > 2;
+    },
+    { what: "it is sampled" },
+  );
   expect(asked).toBe(1);
   await world.close();
 });

@@ -22,11 +22,11 @@ import {
   testDatabase,
   testPlace,
   testUuid,
+  until,
 } from "@berth/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { keyCredentials } from "./git-credentials.ts";
 import { worker } from "./worker.ts";
-import { until } from "./world.fixture.ts";
 
 let root: string;
 let database: TestDatabase;
@@ -117,12 +117,11 @@ async function deployed(keyId: number | null): Promise<{ ended: DeploymentRecord
   const [queued] = await stores.deployments.enqueue([newDeployment(application, { commit: "HEAD" })]);
   if (queued?.outcome !== "queued") throw new Error("It was not queued.");
   const ended = await until(
-    "the deployment ends",
     async () => {
       const found = await stores.deployments.find(queued.deployment.uuid);
       return found && isTerminal(found.status) ? found : undefined;
     },
-    60,
+    { what: "the deployment ends", seconds: 60 },
   );
   const lines = await stores.deployments.log(ended.id, {});
   return { ended, log: lines.map(({ output }) => output).join("\n"), uuid: application.uuid };

@@ -1,9 +1,9 @@
 import { DomainError } from "@berth/core";
 import type { ServerRecord } from "@berth/core/ports";
-import { type TestDatabase, testDatabase, testUuid } from "@berth/testing";
+import { type TestDatabase, testDatabase, testUuid, until } from "@berth/testing";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { fakeMachine } from "./fake-machine.fixture.ts";
-import { openWorld, until, type World } from "./world.fixture.ts";
+import { openWorld, type World } from "./world.fixture.ts";
 
 let database: TestDatabase;
 let world: World;
@@ -48,15 +48,18 @@ describe("a server with containers", () => {
       },
     });
     world.worker();
-    const gone = await until("it is told to be gone", async () => {
-      const [event] = await eventsOf(server);
-      return event;
-    });
+    const gone = await until(
+      async () => {
+        const [event] = await eventsOf(server);
+        return event;
+      },
+      { what: "it is told to be gone" },
+    );
     expect(gone).toMatchObject({ type: "server.unreachable", payload: { problem: "It refused the connection." } });
     expect(probes).toBeGreaterThanOrEqual(3);
     expect(await serverOf(server)).toMatchObject({ settings: { is_reachable: false, is_usable: true } });
     isThere = true;
-    await until("it is back", async () => (await serverOf(server)).settings.is_reachable || undefined);
+    await until(async () => (await serverOf(server)).settings.is_reachable || undefined, { what: "it is back" });
     expect(await serverOf(server)).toMatchObject({ unreachable_count: 0, probes: 0 });
     expect((await eventsOf(server)).map(({ type }) => type)).toEqual(["server.unreachable", "server.reachable"]);
   });
@@ -65,8 +68,8 @@ describe("a server with containers", () => {
     const [hanging, sound] = [await dockerServer(), await dockerServer()];
     world.machine = fakeMachine({ ping: () => new Promise(() => {}) });
     world.worker();
-    await until("it is gone", async () => !(await serverOf(hanging)).settings.is_reachable || undefined);
-    await until("so is the other", async () => !(await serverOf(sound)).settings.is_reachable || undefined);
+    await until(async () => !(await serverOf(hanging)).settings.is_reachable || undefined, { what: "it is gone" });
+    await until(async () => !(await serverOf(sound)).settings.is_reachable || undefined, { what: "so is the other" });
     const [event] = await eventsOf(hanging);
     expect(event).toMatchObject({ payload: { problem: expect.stringMatching(/did not answer within 0.3 s/) } });
   });
@@ -81,7 +84,9 @@ describe("a server with containers", () => {
       },
     });
     world.worker();
-    await until("the other is gone", async () => !(await serverOf(probed)).settings.is_reachable || undefined);
+    await until(async () => !(await serverOf(probed)).settings.is_reachable || undefined, {
+      what: "the other is gone",
+    });
     expect(await serverOf(restartBackoff)).toEqual(before);
   });
 
@@ -95,9 +100,9 @@ describe("a server with containers", () => {
     // Each look at the clock is a minute later.
     let minutes = 0;
     world.worker({ clock: { now: () => new Date(Date.UTC(2026, 0, 1) + minutes++ * 60_000) } });
-    await until("it is told", async () => (await serverOf(server)).is_disk_usage_high || undefined);
+    await until(async () => (await serverOf(server)).is_disk_usage_high || undefined, { what: "it is told" });
     freeBytes = 60 * GIB;
-    await until("there is room", async () => !(await serverOf(server)).is_disk_usage_high || undefined);
+    await until(async () => !(await serverOf(server)).is_disk_usage_high || undefined, { what: "there is room" });
     expect(await eventsOf(server)).toMatchObject([{ type: "server.disk_usage_high", payload: { used_percent: 90 } }]);
   });
 });

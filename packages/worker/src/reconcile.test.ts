@@ -1,8 +1,8 @@
 import { DomainError } from "@berth/core";
 import type { ApplicationRecord } from "@berth/core/ports";
-import { type TestDatabase, testDatabase } from "@berth/testing";
+import { type TestDatabase, testDatabase, until } from "@berth/testing";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { openWorld, until, type World } from "./world.fixture.ts";
+import { openWorld, type World } from "./world.fixture.ts";
 
 let database: TestDatabase;
 let world: World;
@@ -23,7 +23,7 @@ async function deployed(settings = {}) {
 }
 
 const hasStatus = (application: ApplicationRecord, status: string) =>
-  until(`the status is ${status}`, async () => (await world.status(application)) === status);
+  until(async () => (await world.status(application)) === status, { what: `the status is ${status}` });
 
 describe("after a reboot", () => {
   test("every release that should run is started again, and routed", async () => {
@@ -32,15 +32,18 @@ describe("after a reboot", () => {
     await worker.stop({ graceSeconds: 1 });
     await world.engine.stopAll();
     world.worker();
-    await until("it serves", async () => (await world.proxy.request(application.uuid)) === deployment.uuid);
+    await until(async () => (await world.proxy.request(application.uuid)) === deployment.uuid, { what: "it serves" });
     await hasStatus(application, "running:healthy");
     expect(world.engine.starts.get(deployment.uuid)).toBe(2);
     // It listens elsewhere now.
     const upstream = world.engine.releases()[0]?.upstream;
-    await until("its address is recorded", async () => {
-      const live = await world.system.releases.live(application.id, 0);
-      return live?.upstream?.port === upstream?.port;
-    });
+    await until(
+      async () => {
+        const live = await world.system.releases.live(application.id, 0);
+        return live?.upstream?.port === upstream?.port;
+      },
+      { what: "its address is recorded" },
+    );
   });
 
   test("what was stopped stays stopped", async () => {
@@ -50,7 +53,7 @@ describe("after a reboot", () => {
     await hasStatus(application, "exited:unhealthy");
     await worker.stop({ graceSeconds: 1 });
     world.worker();
-    await until("the proxy knows it", async () => (await world.proxy.request(application.uuid)) === "503");
+    await until(async () => (await world.proxy.request(application.uuid)) === "503", { what: "the proxy knows it" });
     expect(world.engine.starts.get(deployment.uuid)).toBe(1);
   });
 
@@ -63,7 +66,7 @@ describe("after a reboot", () => {
     world.points.fail("start", new DomainError("deploy.start_failed", "No memory."), 3);
     const startedMs = performance.now();
     world.worker();
-    await until("it runs", () => world.engine.starts.get(deployment.uuid) === 2);
+    await until(() => world.engine.starts.get(deployment.uuid) === 2, { what: "it runs" });
     expect(world.points.count("start") - before).toBe(4);
     // 0.2, 0.4 and 0.8 seconds apart.
     expect(performance.now() - startedMs).toBeGreaterThan(1400);
@@ -78,10 +81,10 @@ describe("after a kill of the control plane", () => {
     worker.kill();
     const syncs = world.points.count("sync");
     world.worker();
-    await until("the new one has looked", () => world.points.count("sync") > syncs);
+    await until(() => world.points.count("sync") > syncs, { what: "the new one has looked" });
     expect(await world.proxy.request(application.uuid)).toBe(deployment.uuid);
     await world.engine.crash(deployment.uuid, 1);
-    await until("it is looked after", () => world.engine.starts.get(deployment.uuid) === 2);
+    await until(() => world.engine.starts.get(deployment.uuid) === 2, { what: "it is looked after" });
   });
 });
 
@@ -98,7 +101,9 @@ describe("stopping an application", () => {
     expect(world.engine.artifacts()).toEqual([deployment.uuid]);
 
     await world.stores.resources.setDesiredState(application.id, "running");
-    await until("it serves again", async () => (await world.proxy.request(application.uuid)) === deployment.uuid);
+    await until(async () => (await world.proxy.request(application.uuid)) === deployment.uuid, {
+      what: "it serves again",
+    });
     await hasStatus(application, "running:healthy");
   });
 });
@@ -113,9 +118,15 @@ describe("the status", () => {
     const worker = world.worker();
     statusCode = 503;
     // A look every five seconds is the quickest that is allowed.
-    await until("it is unhealthy", async () => (await world.status(application)) === "running:unhealthy", 20);
+    await until(async () => (await world.status(application)) === "running:unhealthy", {
+      what: "it is unhealthy",
+      seconds: 20,
+    });
     statusCode = 200;
-    await until("it is healthy again", async () => (await world.status(application)) === "running:healthy", 20);
+    await until(async () => (await world.status(application)) === "running:healthy", {
+      what: "it is healthy again",
+      seconds: 20,
+    });
     expect(worker.life.isOver).toBe(false);
   }, 60_000);
 
@@ -143,7 +154,7 @@ describe("a release that restarts more often than it may", () => {
     await hasStatus(application, "running:healthy");
     // Restarts are counted from the first look on.
     const looks = world.points.count("list");
-    await until("it was looked at", () => world.points.count("list") > looks + 1);
+    await until(() => world.points.count("list") > looks + 1, { what: "it was looked at" });
     await world.engine.crash(deployment.uuid, 1, 4);
     await hasStatus(application, "exited:unhealthy");
     const events = await world.stores.events.list({});
@@ -154,7 +165,9 @@ describe("a release that restarts more often than it may", () => {
     expect((await world.stores.applications.find(application.uuid))?.desired_state).toBe("stopped");
     expect(world.engine.starts.get(deployment.uuid)).toBe(1);
     await world.stores.resources.setDesiredState(application.id, "running");
-    await until("it serves again", async () => (await world.proxy.request(application.uuid)) === deployment.uuid);
+    await until(async () => (await world.proxy.request(application.uuid)) === deployment.uuid, {
+      what: "it serves again",
+    });
     await hasStatus(application, "running:healthy");
   });
 
@@ -162,7 +175,7 @@ describe("a release that restarts more often than it may", () => {
     world.worker();
     const { application, deployment } = await deployed({ max_restart_count: 0 });
     await world.engine.crash(deployment.uuid, 1, 400);
-    await until("it is brought back", () => world.engine.starts.get(deployment.uuid) === 2);
+    await until(() => world.engine.starts.get(deployment.uuid) === 2, { what: "it is brought back" });
     await hasStatus(application, "running:healthy");
   });
 });
@@ -172,7 +185,7 @@ describe("removing an application", () => {
     world.worker();
     const { application } = await deployed();
     await world.stores.resources.markRemoving(application.id, { delete_volumes: deletesVolumes });
-    await until("it is gone", async () => (await world.system.resources.find(application.id)) === undefined);
+    await until(async () => (await world.system.resources.find(application.id)) === undefined, { what: "it is gone" });
     expect(await world.proxy.request(application.uuid)).toBe("404");
     expect(world.engine.releases()).toEqual([]);
     expect(world.engine.artifacts()).toEqual([]);
@@ -189,7 +202,7 @@ describe("removing an application", () => {
     const deployment = await world.deploy(application);
     await build.reached;
     await world.stores.resources.markRemoving(application.id, { delete_volumes: false });
-    await until("it is gone", async () => (await world.system.resources.find(application.id)) === undefined);
+    await until(async () => (await world.system.resources.find(application.id)) === undefined, { what: "it is gone" });
     expect(world.engine.starts.get(deployment.uuid)).toBeUndefined();
     expect(world.engine.artifacts()).toEqual([]);
     expect(world.source.checkouts.size).toBe(0);
@@ -203,9 +216,9 @@ describe("removing an application", () => {
     await held.reached;
     worker.kill();
     world.worker();
-    await until("it is gone", async () => (await world.system.resources.find(application.id)) === undefined);
+    await until(async () => (await world.system.resources.find(application.id)) === undefined, { what: "it is gone" });
     expect(world.engine.releases()).toEqual([]);
-    await until("it has no site", async () => (await world.proxy.request(application.uuid)) === "404");
+    await until(async () => (await world.proxy.request(application.uuid)) === "404", { what: "it has no site" });
   });
 });
 
@@ -215,11 +228,14 @@ describe("the proxy", () => {
     const { application } = await deployed();
     const claim = { host: "shop.example.com", path: "/", url: "https://shop.example.com" };
     await world.stores.domains.claim(application.id, [claim], { takeFromOwnTeam: false });
-    await until("the new host is routed", () => {
-      return world.proxy.sites.get(application.uuid)?.routes[0]?.host === "shop.example.com";
-    });
+    await until(
+      () => {
+        return world.proxy.sites.get(application.uuid)?.routes[0]?.host === "shop.example.com";
+      },
+      { what: "the new host is routed" },
+    );
     await world.stores.domains.claim(application.id, [], { takeFromOwnTeam: false });
-    await until("it has no site", async () => (await world.proxy.request(application.uuid)) === "404");
+    await until(async () => (await world.proxy.request(application.uuid)) === "404", { what: "it has no site" });
   });
 
   test("learns of settings that shape the site", async () => {
@@ -229,20 +245,23 @@ describe("the proxy", () => {
       settings: { is_http_basic_auth_enabled: true, http_basic_auth_username: "me" },
       secrets: { http_basic_auth_password: "secret" },
     });
-    await until("the site is protected", () => {
-      return world.proxy.sites.get(application.uuid)?.basicAuth?.password === "secret";
-    });
+    await until(
+      () => {
+        return world.proxy.sites.get(application.uuid)?.basicAuth?.password === "secret";
+      },
+      { what: "the site is protected" },
+    );
   });
 
   test("is told everything again after it failed", async () => {
     world.worker();
     const { application } = await deployed();
-    await until("it was told", () => world.proxy.sites.size > 0);
+    await until(() => world.proxy.sites.size > 0, { what: "it was told" });
     const syncs = world.points.count("sync");
     world.points.fail("put", new DomainError("engine.unreachable", "The proxy is away."));
     await world.stores.resources.setDesiredState(application.id, "stopped");
-    await until("it is told again", () => world.points.count("sync") > syncs);
-    await until("it is down", async () => (await world.proxy.request(application.uuid)) === "503");
+    await until(() => world.points.count("sync") > syncs, { what: "it is told again" });
+    await until(async () => (await world.proxy.request(application.uuid)) === "503", { what: "it is down" });
   });
 });
 
@@ -253,7 +272,7 @@ describe("what no record names", () => {
     await worker.stop({ graceSeconds: 1 });
     await world.system.releases.delete(deployment.id);
     world.worker();
-    await until("it is removed", () => world.engine.releases().length === 0);
+    await until(() => world.engine.releases().length === 0, { what: "it is removed" });
     await hasStatus(application, "exited:unhealthy");
   });
 });
@@ -266,7 +285,7 @@ describe("several workers", () => {
     await first.stop({ graceSeconds: 1 });
     await world.engine.crash(deployment.uuid, 1);
     await hasStatus(application, "running:healthy");
-    await until("the second one looks after it", () => world.engine.starts.get(deployment.uuid) === 2);
+    await until(() => world.engine.starts.get(deployment.uuid) === 2, { what: "the second one looks after it" });
     expect(second.life.isOver).toBe(false);
   });
 
@@ -277,9 +296,12 @@ describe("several workers", () => {
       const deployment = await world.deploy(application);
       expect((await world.ended(deployment)).status).toBe("finished");
       // One that looks after the server may have read the old route, and puts it right itself.
-      await until("it serves", async () => (await world.proxy.request(application.uuid)) === deployment.uuid, 0.2);
+      await until(async () => (await world.proxy.request(application.uuid)) === deployment.uuid, {
+        what: "it serves",
+        seconds: 0.2,
+      });
     }
-    await until("one release is left", () => world.engine.artifacts().length === 1);
+    await until(() => world.engine.artifacts().length === 1, { what: "one release is left" });
     expect(world.engine.violations).toEqual([]);
   });
 });
@@ -288,11 +310,16 @@ test("a release that somebody removed is started again, and that is told", async
   world.worker();
   const { application, deployment } = await deployed();
   await world.engine.vanish(deployment.uuid);
-  await until("it serves again", () => world.engine.starts.get(deployment.uuid) === 2);
-  await until("it is told", async () => {
-    const events = await world.stores.events.list({});
-    return events.some(({ type, resource_uuid }) => type === "resource.drifted" && resource_uuid === application.uuid);
-  });
+  await until(() => world.engine.starts.get(deployment.uuid) === 2, { what: "it serves again" });
+  await until(
+    async () => {
+      const events = await world.stores.events.list({});
+      return events.some(
+        ({ type, resource_uuid }) => type === "resource.drifted" && resource_uuid === application.uuid,
+      );
+    },
+    { what: "it is told" },
+  );
 });
 
 describe("while nothing changes", () => {
@@ -303,14 +330,17 @@ describe("while nothing changes", () => {
     world.worker({ watch });
     const { application, deployment } = await deployed();
     await hasStatus(application, "running:healthy");
-    await until("it is settled", async () => {
-      const asked = count("engine.list");
-      const looks = count("releases.listByServers");
-      await until("it is looked after", () => count("releases.listByServers") > looks + 3);
-      return count("engine.list") === asked;
-    });
+    await until(
+      async () => {
+        const asked = count("engine.list");
+        const looks = count("releases.listByServers");
+        await until(() => count("releases.listByServers") > looks + 3, { what: "it is looked after" });
+        return count("engine.list") === asked;
+      },
+      { what: "it is settled" },
+    );
     await world.engine.crash(deployment.uuid, 1);
-    await until("it is brought back", () => world.engine.starts.get(deployment.uuid) === 2);
+    await until(() => world.engine.starts.get(deployment.uuid) === 2, { what: "it is brought back" });
   });
 
   test("an engine that tells nothing is asked at each look", async () => {
@@ -318,7 +348,7 @@ describe("while nothing changes", () => {
     world.worker();
     const { application, deployment } = await deployed();
     await world.engine.crash(deployment.uuid, 1);
-    await until("it is brought back", () => world.engine.starts.get(deployment.uuid) === 2);
+    await until(() => world.engine.starts.get(deployment.uuid) === 2, { what: "it is brought back" });
     await hasStatus(application, "running:healthy");
   });
 
@@ -330,7 +360,7 @@ describe("while nothing changes", () => {
     const before = await events();
     world.engine.forgetTold();
     const asked = world.points.count("list");
-    await until("it is looked at", () => world.points.count("list") > asked + 2);
+    await until(() => world.points.count("list") > asked + 2, { what: "it is looked at" });
     expect(world.engine.starts.get(deployment.uuid)).toBe(1);
     expect(await events()).toEqual(before);
   });
@@ -343,7 +373,7 @@ test("a server that cannot be looked at is warned of once, until it can be again
   world.engine.isWatched = false;
   world.points.fail("list", new DomainError("engine.unreachable", "The engine is away."), 5);
   const asked = world.points.count("list");
-  await until("it is looked at again", () => world.points.count("list") > asked + 6);
+  await until(() => world.points.count("list") > asked + 6, { what: "it is looked at again" });
   expect(looks()).toHaveLength(1);
   await hasStatus(application, "running:healthy");
 });

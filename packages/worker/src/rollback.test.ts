@@ -1,7 +1,7 @@
 import type { ApplicationRecord, DeploymentRecord } from "@berth/core/ports";
-import { type TestDatabase, testDatabase } from "@berth/testing";
+import { type TestDatabase, testDatabase, until } from "@berth/testing";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { openWorld, until, type World } from "./world.fixture.ts";
+import { openWorld, type World } from "./world.fixture.ts";
 
 let database: TestDatabase;
 let world: World;
@@ -20,7 +20,7 @@ async function deployed(application: ApplicationRecord, fields = {}, isFirst = f
   const deployment = await world.deploy(application, fields);
   const ended = await world.ended(deployment);
   expect(ended.error).toBeNull();
-  if (!isFirst) await until("it is retired", async () => (await world.steps(deployment)).retire === "done");
+  if (!isFirst) await until(async () => (await world.steps(deployment)).retire === "done", { what: "it is retired" });
   return ended;
 }
 
@@ -35,7 +35,7 @@ describe("an earlier build", () => {
     const all: DeploymentRecord[] = [];
     for (let at = 0; at < 4; at++) all.push(await deployed(application, {}, at === 0));
     const [one, two, three, four] = all.map(({ uuid }) => uuid);
-    await until("the oldest is gone", async () => (await builds(application)).length === 3);
+    await until(async () => (await builds(application)).length === 3, { what: "the oldest is gone" });
     expect(world.engine.artifacts()).not.toContain(one);
     expect(await builds(application)).toEqual([`${four} runs`, three, two]);
     expect([...world.engine.artifacts()].sort()).toEqual([two, three, four].sort());
@@ -95,6 +95,8 @@ describe("an earlier build", () => {
     await deployed(application, {}, true);
     await deployed(application);
     await world.stores.resources.markRemoving(application.id, { delete_volumes: true });
-    await until("nothing is left", () => world.engine.artifacts().length === 0 && world.engine.releases().length === 0);
+    await until(() => world.engine.artifacts().length === 0 && world.engine.releases().length === 0, {
+      what: "nothing is left",
+    });
   });
 });

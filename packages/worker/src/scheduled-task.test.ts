@@ -1,10 +1,10 @@
 import { DomainError, notFound } from "@berth/core";
 import { newEnv } from "@berth/core/env";
 import type { ApplicationRecord, ScheduledTaskExecutionRecord } from "@berth/core/ports";
-import { type TestDatabase, testDatabase, testUuid } from "@berth/testing";
+import { type TestDatabase, testDatabase, testUuid, until } from "@berth/testing";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { testClock } from "./clock.fixture.ts";
-import { openWorld, until, type World } from "./world.fixture.ts";
+import { openWorld, type World } from "./world.fixture.ts";
 
 let database: TestDatabase;
 let world: World;
@@ -43,10 +43,13 @@ const run = (application: ApplicationRecord, task: Task) =>
 const executions = async ({ id }: Task) => (await world.stores.scheduledTasks.executions(id)).items;
 const newest = async (task: Task): Promise<ScheduledTaskExecutionRecord | undefined> => (await executions(task))[0];
 const ended = (task: Task) =>
-  until("the execution ends", async () => {
-    const execution = await newest(task);
-    return execution === undefined || execution.status === "running" ? undefined : execution;
-  });
+  until(
+    async () => {
+      const execution = await newest(task);
+      return execution === undefined || execution.status === "running" ? undefined : execution;
+    },
+    { what: "the execution ends" },
+  );
 /** As if what runs had been made of a compose text. */
 const asStack = ({ id }: ApplicationRecord, compose = "{}") =>
   database.database.kysely
@@ -96,7 +99,9 @@ describe("a scheduled task", () => {
     world.engine.exec = () => ({ exitCode: 0, output: "first\nsecond\nthird" });
     await run(application, task);
     await held.reached;
-    const message = await until("the output is there", async () => (await newest(task))?.message ?? undefined);
+    const message = await until(async () => (await newest(task))?.message ?? undefined, {
+      what: "the output is there",
+    });
     expect(message).toMatch(/^first\nThe rest of the output is left out/);
     expect((await newest(task))?.status).toBe("running");
     held.open();
@@ -197,11 +202,11 @@ describe("a scheduled task", () => {
     const disabled = await taskOf(application, { enabled: false });
     const isPlanned = async () =>
       (await database.system.schedules.due("scheduled_task", new Date(hour), { take: 1 }))[0];
-    await until("it is planned", async () => (await isPlanned())?.is_planned);
+    await until(async () => (await isPlanned())?.is_planned, { what: "it is planned" });
     clock.set(new Date(hour + 1000));
     expect(await ended(task)).toMatchObject({ status: "success", due_at: new Date(hour) });
     clock.set(new Date(hour + 3_601_000));
-    await until("it runs again", async () => (await executions(task)).length === 2);
+    await until(async () => (await executions(task)).length === 2, { what: "it runs again" });
     expect((await ended(task)).due_at).toEqual(new Date(hour + 3_600_000));
     expect(world.engine.executed).toHaveLength(2);
     expect(await executions(disabled)).toEqual([]);
@@ -249,7 +254,7 @@ describe("a scheduled task", () => {
     await run(application, task);
     await held.reached;
     await world.stores.resources.markRemoving(application.id, { delete_volumes: false });
-    await until("the application is gone", async () => (await world.status(application)) === undefined);
+    await until(async () => (await world.status(application)) === undefined, { what: "the application is gone" });
     expect(await executions(task)).toEqual([]);
     expect(world.warnings).toEqual([]);
   });

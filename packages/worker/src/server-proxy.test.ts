@@ -1,9 +1,9 @@
 import { DomainError } from "@berth/core";
 import type { JobRecord, ManagedProxyStatus, ProxyLifecycle } from "@berth/core/ports";
 import type { JobType } from "@berth/core/server";
-import { type TestDatabase, testDatabase, testUuid } from "@berth/testing";
+import { type TestDatabase, testDatabase, testUuid, until } from "@berth/testing";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { openWorld, until, type World } from "./world.fixture.ts";
+import { openWorld, type World } from "./world.fixture.ts";
 
 let database: TestDatabase;
 let world: World;
@@ -42,16 +42,19 @@ async function asked(type: JobType, is_proxy_stopped: boolean): Promise<JobRecor
   });
 }
 const ended = ({ uuid }: JobRecord) =>
-  until("the job ends", async () => {
-    const job = await world.stores.jobs.find(uuid);
-    return job?.finished_at ? job : undefined;
-  });
+  until(
+    async () => {
+      const job = await world.stores.jobs.find(uuid);
+      return job?.finished_at ? job : undefined;
+    },
+    { what: "the job ends" },
+  );
 const statusOf = async () => (await world.stores.servers.find(world.server.uuid))?.proxy_status;
 
 describe("a proxy that runs by itself", () => {
   test("is stopped and started when that is asked for, and its status is told", async () => {
     world.worker();
-    await until("it is seen", async () => (await statusOf()) === "running");
+    await until(async () => (await statusOf()) === "running", { what: "it is seen" });
     expect(await ended(await asked("server.stop_proxy", true))).toMatchObject({ status: "finished", error: null });
     expect([told, await statusOf()]).toEqual([["stop proxy"], "exited"]);
     await ended(await asked("server.start_proxy", false));

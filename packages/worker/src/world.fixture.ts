@@ -11,7 +11,7 @@ import type {
   SystemStores,
 } from "@berth/core/ports";
 import { type ServerCleaner, ServerSettings } from "@berth/core/server";
-import { newDeployment, type TestDatabase, testApplication, testPlace, testUuid } from "@berth/testing";
+import { newDeployment, type TestDatabase, testApplication, testPlace, testUuid, until } from "@berth/testing";
 import { type FakeEngine, fakeEngine } from "./fake-engine.fixture.ts";
 import { type FakeProxy, fakeProxy } from "./fake-proxy.fixture.ts";
 import { type FakeSource, fakeSource } from "./fake-source.fixture.ts";
@@ -189,10 +189,13 @@ export async function openWorld(database: TestDatabase, settings: Partial<Server
       return found;
     },
     ended: (deployment) =>
-      until("the deployment ends", async () => {
-        const found = await world.find(deployment);
-        return isTerminal(found.status) ? found : undefined;
-      }),
+      until(
+        async () => {
+          const found = await world.find(deployment);
+          return isTerminal(found.status) ? found : undefined;
+        },
+        { what: "the deployment ends" },
+      ),
     async steps({ id }) {
       const rows = await system.deployments.steps(id);
       return Object.fromEntries(rows.map(({ name, status }) => [name, status]));
@@ -208,21 +211,6 @@ export async function openWorld(database: TestDatabase, settings: Partial<Server
     },
   };
   return world;
-}
-
-/** Waits until `look` answers something. */
-export async function until<T>(
-  what: string,
-  look: () => Promise<T | undefined | false> | T | undefined | false,
-  seconds = 15,
-): Promise<T> {
-  const endMs = performance.now() + seconds * 1000;
-  for (;;) {
-    const found = await look();
-    if (found !== undefined && found !== false) return found;
-    if (performance.now() > endMs) throw new Error(`In vain for ${seconds} s: ${what}`);
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
 }
 
 function redactAll(secrets: Iterable<string>): (line: string) => string {

@@ -1,4 +1,5 @@
 import { connect, type Socket } from "node:net";
+import { until } from "@berth/testing";
 import { afterEach, describe, expect, it } from "vitest";
 import { ask, type Example, example } from "../example.fixture.ts";
 
@@ -138,12 +139,4 @@ async function cutAfter(port: number, bytes: number, lastEventId: number | undef
   }
   socket.destroy();
   return text;
-}
-
-async function until(condition: () => boolean, deadlineMs = 5000): Promise<void> {
-  const end = Date.now() + deadlineMs;
-  while (!condition()) {
-    if (Date.now() > end) throw new Error("The condition was not met in time.");
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
 }

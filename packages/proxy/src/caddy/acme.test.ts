@@ -4,9 +4,9 @@ import { get } from "node:https";
 import { join } from "node:path";
 import { dockerClient } from "@berth/docker-client";
 import { type SshHost, sshHost } from "@berth/host";
-import { describeDocker, SERVER_IMAGE, type ServerContainer, startServerContainer } from "@berth/testing";
+import { describeDocker, SERVER_IMAGE, type ServerContainer, startServerContainer, until } from "@berth/testing";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { site, until } from "../proxy.fixture.ts";
+import { site } from "../proxy.fixture.ts";
 import { IMAGE } from "./caddy.fixture.ts";
 import { caddyProxy } from "./caddy.ts";
 
@@ -70,11 +70,10 @@ describeDocker("Caddy on the ports 80 and 443 of a whole server", [IMAGE, SERVER
     await proxy.ensure();
     const routes = [{ host: NAME, path: "/", isHttps: true }];
     await proxy.put(site("shop", [], { routes, isHttpsForced: true }));
-    await until(
-      "it is served by https",
-      async () => (await statusOf(server.address, acmeRoot).catch(() => 0)) === 503,
-      60,
-    );
+    await until(async () => (await statusOf(server.address, acmeRoot).catch(() => 0)) === 503, {
+      what: "it is served by https",
+      seconds: 60,
+    });
     const plain = await ask80(server.address);
     expect(plain).toEqual([308, `https://${NAME}/x`]);
     await proxy.stop();
@@ -100,10 +99,13 @@ async function startAuthority(host: SshHost, serverAddress: string): Promise<str
   });
   await container.start();
   let root: Buffer | undefined;
-  await until("the authority has its root", async () => {
-    root = await host.files.read("/srv/ca/data/caddy/pki/authorities/local/root.crt");
-    return root !== undefined;
-  });
+  await until(
+    async () => {
+      root = await host.files.read("/srv/ca/data/caddy/pki/authorities/local/root.crt");
+      return root !== undefined;
+    },
+    { what: "the authority has its root" },
+  );
   return String(root);
 }
 

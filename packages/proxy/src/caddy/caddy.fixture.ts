@@ -6,9 +6,10 @@ import type { ManagedProxy } from "@berth/core/ports";
 import { dockerClient } from "@berth/docker-client";
 import { localHost } from "@berth/host";
 import type { DockerFixture } from "@berth/testing";
+import { until } from "@berth/testing";
 import { afterAll, afterEach, beforeAll } from "vitest";
 import { WebSocket, WebSocketServer } from "ws";
-import { HOST, listen, startUpstream, type TestUpstream, until } from "../proxy.fixture.ts";
+import { HOST, listen, startUpstream, type TestUpstream } from "../proxy.fixture.ts";
 import type { ServerProxyOptions } from "../server/settings.ts";
 import { caddyProxy } from "./caddy.ts";
 
@@ -133,7 +134,7 @@ export async function openSocket(port: number, host: string): Promise<OpenSocket
     socket,
     async say(text) {
       socket.send(text);
-      await until("it is answered", () => messages.length > 0);
+      await until(() => messages.length > 0, { what: "it is answered" });
       return messages.shift() ?? "";
     },
   };

@@ -1,7 +1,8 @@
 import { setTimeout as delay } from "node:timers/promises";
+import { until } from "@berth/testing";
 import { Pool } from "undici";
 import { WebSocket } from "ws";
-import { HOST, until } from "../proxy.fixture.ts";
+import { HOST } from "../proxy.fixture.ts";
 
 /** The site that the clients ask for. */
 export const LOAD_HOST = "load.test";
@@ -116,7 +117,8 @@ async function conversation(port: number): Promise<number> {
   socket.on("close", () => {
     problem ??= new Error("It was closed.");
   });
-  const settled = (isSo: () => boolean) => until("an answer", () => isSo() || problem !== undefined, 30);
+  const settled = (isSo: () => boolean) =>
+    until(() => isSo() || problem !== undefined, { what: "an answer", seconds: 30 });
   await settled(() => socket.readyState === WebSocket.OPEN);
   for (let number = 0; number < 10 && problem === undefined; number++) {
     socket.send(`message ${number}`);

@@ -8,9 +8,9 @@ import { join } from "node:path";
 import type { TLSSocket } from "node:tls";
 import type { Upstream } from "@berth/core/deploy";
 import type { Host } from "@berth/host";
-import { describeDocker } from "@berth/testing";
+import { describeDocker, until } from "@berth/testing";
 import { expect, it } from "vitest";
-import { ask, HOST, listen, readAll, site, until } from "../proxy.fixture.ts";
+import { ask, HOST, listen, readAll, site } from "../proxy.fixture.ts";
 import { serverProxy } from "../server/server-proxy.ts";
 import { caddyAdmin } from "./admin.ts";
 import { IMAGE, openSocket, testHost, useCaddy } from "./caddy.fixture.ts";
@@ -75,7 +75,7 @@ describeDocker("a change of routes in Caddy", [IMAGE], (docker) => {
     const { socket, say } = await openSocket(front.options.httpPort, "a.test");
     front.cleanUp(() => socket.terminate());
     const download = text("s.test");
-    await until("it is in flight", async () => (await front.proxy.inFlight(slow)) === 1);
+    await until(async () => (await front.proxy.inFlight(slow)) === 1, { what: "it is in flight" });
     expect([await say("1"), await front.proxy.inFlight(old)]).toEqual(["old 1", 1]);
     await front.proxy.put(site("a", [young]));
     await front.proxy.put(site("b", [young]));
@@ -83,10 +83,10 @@ describeDocker("a change of routes in Caddy", [IMAGE], (docker) => {
     expect(await say("2")).toBe("old 2");
     expect([await front.proxy.inFlight(old), await front.proxy.inFlight(young)]).toEqual([1, 0]);
     socket.close();
-    await until("it is drained", async () => (await front.proxy.inFlight(old)) === 0);
+    await until(async () => (await front.proxy.inFlight(old)) === 0, { what: "it is drained" });
     finish();
     expect(await download).toBe("begun ended");
-    await until("it is drained", async () => (await front.proxy.inFlight(slow)) === 0);
+    await until(async () => (await front.proxy.inFlight(slow)) === 0, { what: "it is drained" });
   });
 
   it("that Caddy refuses leaves the old routes and the way to change them", async () => {
@@ -164,7 +164,7 @@ describeDocker("a change of routes in Caddy", [IMAGE], (docker) => {
       filters: { label: [`berth.instance=${docker.instance}`] },
     });
     await docker.client.getContainer(container?.Id ?? "").restart({ t: 0 });
-    await until("it answers", async () => (await text("a.test").catch(String)) === "first");
+    await until(async () => (await text("a.test").catch(String)) === "first", { what: "it answers" });
     await front.proxy.stop();
     await front.proxy.stop();
     expect(await front.proxy.status()).toMatchObject({ type: "CADDY", state: "absent" });
@@ -241,7 +241,9 @@ describeDocker("a change of routes in Caddy", [IMAGE], (docker) => {
     expect(await location("a.test")).toBe(`https://a.test:${httpsPort}/x?y`);
     expect(await location("www.a.test")).toBe(`https://a.test:${httpsPort}/x?y`);
     expect(await text("plain.a.test")).toBe("secure");
-    await until("it has a certificate", async () => (await askHttps(httpsPort, "a.test").catch(String)) !== "");
+    await until(async () => (await askHttps(httpsPort, "a.test").catch(String)) !== "", {
+      what: "it has a certificate",
+    });
     const answer = await askHttps(httpsPort, "a.test");
     expect(answer).toMatchObject({
       status: 200,

@@ -3,9 +3,9 @@ import { join } from "node:path";
 import { dockerClient } from "@berth/docker-client";
 import { type SshHost, sshHost } from "@berth/host";
 import { hasSshd, makeSshd, type Sshd } from "@berth/host/testing";
-import { describeDocker } from "@berth/testing";
+import { describeDocker, until } from "@berth/testing";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { ask, site, until } from "../proxy.fixture.ts";
+import { ask, site } from "../proxy.fixture.ts";
 import { IMAGE, openSocket, useCaddy } from "./caddy.fixture.ts";
 import { caddyProxy } from "./caddy.ts";
 
@@ -52,11 +52,13 @@ describeDocker("Caddy on a server over SSH", [IMAGE], (docker) => {
       front.cleanUp(() => socket.terminate());
       expect([await say("1"), await proxy.inFlight(echo)]).toEqual(["old 1", 1]);
       sshd.cut();
-      await until("it is switched", () =>
-        proxy.put(site("a", [young])).then(
-          () => true,
-          () => false,
-        ),
+      await until(
+        () =>
+          proxy.put(site("a", [young])).then(
+            () => true,
+            () => false,
+          ),
+        { what: "it is switched" },
       );
       await proxy.put(site("b", [young]));
       const text = async (host: string) => (await ask(options.httpPort, { host })).text;

@@ -1,7 +1,7 @@
 import type { Upstream } from "@berth/core/deploy";
 import type { ManagedProxy } from "@berth/core/ports";
+import { until } from "@berth/testing";
 import type Docker from "dockerode";
-import { until } from "../proxy.fixture.ts";
 import { LOAD_HOST, LOAD_SERVER, startClients } from "./load-clients.fixture.ts";
 
 export const RELEASE_IMAGE = "node:24-alpine";
@@ -50,12 +50,15 @@ export async function switchUnderLoad(load: SwitchLoad): Promise<SwitchResult> {
       await proxy.put(siteFor(next));
       switchTimes.push(performance.now() - startedMs);
       const before = live;
-      await until("the old release is drained", async () => (await proxy.inFlight(before)) === 0, 60);
+      await until(async () => (await proxy.inFlight(before)) === 0, {
+        what: "the old release is drained",
+        seconds: 60,
+      });
       // It has no grace: whoever was still on it is cut.
       await before.container.remove({ force: true });
       live = next;
     }
-    await until("there were enough requests", () => clients.requests() >= requestsMin, 600);
+    await until(() => clients.requests() >= requestsMin, { what: "there were enough requests", seconds: 600 });
     const { failures, messages, releases } = await clients.end();
     const [switchMs = 0] = switchTimes.sort((a, b) => a - b).slice(switchTimes.length >> 1);
     return { requests: clients.requests(), messages, failures, releases, switchMs };
@@ -94,6 +97,6 @@ async function startRelease(load: SwitchLoad, number: number, started: Docker.Co
       ({ ok }) => ok,
       () => false,
     );
-  await until(`release ${number} answers`, answers, 60);
+  await until(answers, { what: `release ${number} answers`, seconds: 60 });
   return release;
 }

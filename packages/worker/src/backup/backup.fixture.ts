@@ -26,9 +26,9 @@ import {
   testPlace,
   testS3Storage,
   testUuid,
+  until,
 } from "@berth/testing";
 import type { BackupTools } from "../ports.ts";
-import { until } from "../world.fixture.ts";
 import { testRunner } from "./runner.fixture.ts";
 
 /** Databases in containers of this machine's engine, saved by a runner of this process. */
@@ -133,12 +133,11 @@ export async function backupWorld(fixture: DockerFixture): Promise<BackupWorld> 
     const signal = () => AbortSignal.timeout(60_000);
     const health = { argv: databaseEngine(kind).health(all), variables: {} };
     await until(
-      "the database is healthy",
       async () => {
         const { exitCode } = await engine.command(ref, health, { signal: signal() }).catch(() => ({ exitCode: 1 }));
         return exitCode === 0;
       },
-      60,
+      { what: "the database is healthy", seconds: 60 },
     );
 
     const printed = async (argv: readonly [string, ...string[]], variables: Readonly<Record<string, string>>) => {
@@ -190,12 +189,15 @@ export async function backupWorld(fixture: DockerFixture): Promise<BackupWorld> 
       async begin(schedule) {
         const before = (await stores.backups.executions(schedule.id)).total;
         await stores.backups.request(record.id, schedule.uuid);
-        return await until("the run begins", async () => {
-          const { items, total } = await stores.backups.executions(schedule.id);
-          return total > before ? items[0] : undefined;
-        });
+        return await until(
+          async () => {
+            const { items, total } = await stores.backups.executions(schedule.id);
+            return total > before ? items[0] : undefined;
+          },
+          { what: "the run begins" },
+        );
       },
-      ended: (schedule, uuid) => until("the backup ends", () => executionOf(schedule, uuid), 120),
+      ended: (schedule, uuid) => until(() => executionOf(schedule, uuid), { what: "the backup ends", seconds: 120 }),
       async run(schedule) {
         return await own.ended(schedule, (await own.begin(schedule)).uuid);
       },
@@ -206,12 +208,11 @@ export async function backupWorld(fixture: DockerFixture): Promise<BackupWorld> 
           ...{ resource_id: record.id, target_resource_id: target.id },
         });
         return await until(
-          "the restore ends",
           async () => {
             const found = await stores.restores.find(record.id, uuid);
             return found?.status === "running" ? undefined : found;
           },
-          120,
+          { what: "the restore ends", seconds: 120 },
         );
       },
     };

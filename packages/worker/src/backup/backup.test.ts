@@ -1,9 +1,8 @@
 import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
-import { describeDocker } from "@berth/testing";
+import { describeDocker, until } from "@berth/testing";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { until } from "../world.fixture.ts";
 import { type BackupWorld, backupWorld, type RunningDatabase } from "./backup.fixture.ts";
 
 const MANY =
@@ -144,7 +143,7 @@ describeDocker("backups of PostgreSQL", ["postgres:17-alpine"], (fixture) => {
       message: expect.stringContaining("other checksum"),
       s3_uploaded: false,
     });
-    await until("the object goes", () => keyOf(backup.uuid) === "");
+    await until(() => keyOf(backup.uuid) === "", { what: "the object goes" });
   }, 60_000);
 
   test("fail for a bucket that is not there, and keep the file", async () => {
@@ -169,11 +168,10 @@ describeDocker("backups of PostgreSQL", ["postgres:17-alpine"], (fixture) => {
     await shop.sql(MANY);
     const schedule = await shop.schedule();
     const { uuid } = await shop.begin(schedule);
-    await until(
-      "the dump runs",
-      async () => (await shop.script("kill -9 $(pidof pg_dump) && echo killed || true")) === "killed",
-      30,
-    );
+    await until(async () => (await shop.script("kill -9 $(pidof pg_dump) && echo killed || true")) === "killed", {
+      what: "the dump runs",
+      seconds: 30,
+    });
     const backup = await shop.ended(schedule, uuid);
     expect(backup).toMatchObject({
       status: "failed",
@@ -213,7 +211,7 @@ describeDocker("backups of PostgreSQL", ["postgres:17-alpine"], (fixture) => {
     });
     const made = [await shop.run(schedule), await shop.run(schedule), await shop.run(schedule)];
     const isThere = ({ filename, uuid }: (typeof made)[number]) => [existsSync(filename ?? ""), keyOf(uuid) !== ""];
-    await until("the old ones are gone", () => !isThere(made[0] as (typeof made)[number]).includes(true));
+    await until(() => !isThere(made[0] as (typeof made)[number]).includes(true), { what: "the old ones are gone" });
     expect(made.map(isThere)).toEqual([
       [false, false],
       [false, true],

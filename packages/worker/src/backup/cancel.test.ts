@@ -1,8 +1,8 @@
 import { DomainError } from "@berth/core";
 import type { DatabaseEngine } from "@berth/core/database";
 import type { CommandIO, SystemStores } from "@berth/core/ports";
+import { until } from "@berth/testing";
 import { describe, expect, test } from "vitest";
-import { until } from "../world.fixture.ts";
 import { backupRuns, DONE, endless, isDump, type Program, quick, text, untilKilled } from "./run.fixture.ts";
 
 const at = backupRuns();
@@ -54,7 +54,7 @@ describe("a backup that is cancelled while it dumps", () => {
     });
     expect(names[0]).toBe(`berth-${uuid}`);
     expect(names[1]).toContain(`'berth-${uuid}'`);
-    await until("its file goes", () => backup.files().length === 0);
+    await until(() => backup.files().length === 0, { what: "its file goes" });
   });
 
   test("is killed when its server does not end the statement", async () => {
@@ -66,7 +66,7 @@ describe("a backup that is cancelled while it dumps", () => {
     await backup.stores.backups.requestCancel(backup.schedule.id, uuid, new Date());
     expect(await secondsOf(backup.ended)).toBeLessThan(5);
     expect((await backup.newest())?.status).toBe("cancelled-by-user");
-    await until("its file goes", () => backup.files().length === 0);
+    await until(() => backup.files().length === 0, { what: "its file goes" });
   });
 
   test("has its statement ended also by an engine that is slower than its program is waited for", async () => {
@@ -119,10 +119,13 @@ describe("a backup that is cancelled while it dumps", () => {
       (await backups.renew(...asked)).map((run) => ({ ...run, is_cancel_requested: false }));
     at.start({ system: { ...at.database.system, backups: { ...backups, renew } } });
     const backup = await at.scheduled();
-    const { uuid } = await until("it runs", async () => {
-      const found = await backup.newest();
-      return found?.step === "dumping" ? found : undefined;
-    });
+    const { uuid } = await until(
+      async () => {
+        const found = await backup.newest();
+        return found?.step === "dumping" ? found : undefined;
+      },
+      { what: "it runs" },
+    );
     await backup.stores.backups.requestCancel(backup.schedule.id, uuid, new Date());
     mayEnd.resolve();
     expect(await backup.ended()).toMatchObject({ status: "success", local_storage_deleted: false });

@@ -14,11 +14,11 @@ import {
   testPlace,
   testS3Storage,
   testUuid,
+  until,
 } from "@berth/testing";
 import { afterAll, afterEach, beforeAll, beforeEach } from "vitest";
 import type { LeaseRunner } from "../lease-runner.ts";
 import type { BackupTools } from "../ports.ts";
-import { until } from "../world.fixture.ts";
 import { type TestRunner, testRunner } from "./runner.fixture.ts";
 
 export type Program = (command: DatabaseCommand, io: CommandIO) => Promise<CommandResult>;
@@ -126,12 +126,15 @@ export function backupRuns() {
       const isWritten = async () => ((await newest())?.written_bytes ?? 0) > 0 && files().length === 1;
       return {
         ...{ stores, record, schedule, files, newest },
-        dumping: () => until("it dumps", isWritten),
+        dumping: () => until(isWritten, { what: "it dumps" }),
         ended: () =>
-          until("it ends", async () => {
-            const found = await newest();
-            return found?.status === "running" ? undefined : found;
-          }),
+          until(
+            async () => {
+              const found = await newest();
+              return found?.status === "running" ? undefined : found;
+            },
+            { what: "it ends" },
+          ),
         /** Restores the newest backup. */
         async restore(kind: RestoreKind = "restore") {
           const uuid = testUuid();
@@ -144,10 +147,13 @@ export function backupRuns() {
             uuid,
             cancel: () => stores.restores.requestCancel(record.id, uuid, new Date()),
             ended: () =>
-              until("the restore ends", async () => {
-                const found = await stores.restores.find(record.id, uuid);
-                return found?.status === "running" ? undefined : found;
-              }),
+              until(
+                async () => {
+                  const found = await stores.restores.find(record.id, uuid);
+                  return found?.status === "running" ? undefined : found;
+                },
+                { what: "the restore ends" },
+              ),
           };
         },
       };

@@ -1,8 +1,7 @@
 import { DomainError } from "@berth/core";
 import type { ObjectStorage, SystemStores } from "@berth/core/ports";
-import { testUuid } from "@berth/testing";
+import { testUuid, until } from "@berth/testing";
 import { expect, test } from "vitest";
-import { until } from "../world.fixture.ts";
 import { backupRuns, DONE, dumping, endless, isDump, quick, text } from "./run.fixture.ts";
 
 const at = backupRuns();
@@ -36,10 +35,9 @@ test("is no success when the dump is empty, or the database does not run", async
   await stopped.ended();
   at.releases.delete(stopped.record.id);
   await stopped.stores.backups.request(stopped.record.id, stopped.schedule.uuid);
-  await until(
-    "the second ends",
-    async () => (await stopped.stores.backups.executions(stopped.schedule.id)).total === 2,
-  );
+  await until(async () => (await stopped.stores.backups.executions(stopped.schedule.id)).total === 2, {
+    what: "the second ends",
+  });
   expect(await stopped.ended()).toMatchObject({ message: "The database is not running. Start it first." });
 });
 
@@ -56,7 +54,7 @@ test("ends as failed, without a file, when its control plane is killed", async (
   await backup.dumping();
   at.start({ server: { id: -1 } });
   expect(await backup.ended()).toMatchObject({ status: "failed", message: "The control plane stopped while it ran." });
-  await until("its file goes", () => backup.files().length === 0);
+  await until(() => backup.files().length === 0, { what: "its file goes" });
 });
 
 test("is broken off before another says that it was, also when the database does not answer at all", async () => {
@@ -90,7 +88,7 @@ test("ends as failed when the control plane is stopped, and is deleted with its 
   const deleted = await at.scheduled();
   await deleted.dumping();
   await deleted.stores.backups.delete(deleted.record.id, deleted.schedule.uuid);
-  await until("its file goes", () => deleted.files().length === 0);
+  await until(() => deleted.files().length === 0, { what: "its file goes" });
 });
 
 test("counts rows where none were written meanwhile, and goes on where they cannot be counted", async () => {
@@ -144,7 +142,7 @@ test("gives copies up by the rules that hold when it ends, not by those that hel
   const settings = { ...backup.schedule.settings, database_backup_retention_amount_locally: 5 };
   await backup.stores.backups.update(backup.record.id, backup.schedule.uuid, { ...backup.schedule, settings });
   mayEnd.resolve();
-  await until("both are there", async () => (await backup.newest())?.status === "success");
+  await until(async () => (await backup.newest())?.status === "success", { what: "both are there" });
   await runner.stop({ graceSeconds: 5 });
   const { items } = await backup.stores.backups.executions(backup.schedule.id);
   expect(items.map(({ local_storage_deleted }) => local_storage_deleted)).toEqual([false, false]);
@@ -186,13 +184,12 @@ test("leaves no object behind when it is deleted while it is sent", async () => 
   await isSending.promise;
   await backup.stores.backups.delete(backup.record.id, backup.schedule.uuid, { deleteS3: true });
   const { removals } = at.database.system.backups;
-  await until(
-    "what is known of goes",
-    async () => (await removals("", 100)).length === 0 && backup.files().length === 0,
-  );
+  await until(async () => (await removals("", 100)).length === 0 && backup.files().length === 0, {
+    what: "what is known of goes",
+  });
   mayArrive.resolve();
   await hasArrived.promise;
-  await until("it goes", () => objects.size === 0);
+  await until(() => objects.size === 0, { what: "it goes" });
 });
 
 test("tells the beginning only of what a program says at length", async () => {

@@ -1,10 +1,10 @@
 import { DomainError } from "@berth/core";
 import type { ApplicationSettings } from "@berth/core/application";
 import type { ApplicationRecord } from "@berth/core/ports";
-import { type TestDatabase, testDatabase } from "@berth/testing";
+import { type TestDatabase, testDatabase, until } from "@berth/testing";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { life } from "../killable.fixture.ts";
-import { type BuildServer, openWorld, until, type World } from "../world.fixture.ts";
+import { type BuildServer, openWorld, type World } from "../world.fixture.ts";
 
 let database: TestDatabase;
 let world: World;
@@ -69,8 +69,10 @@ describe("an application that uses a build server", () => {
     await held.reached;
     const [second, third] = [await world.deploy(await application()), await world.deploy(await application())];
     for (const waiting of [second, third]) {
-      await until("it says that it waits", async () =>
-        (await world.log(waiting)).includes("Waits for build server builder-1, where 1 builds run at once."),
+      await until(
+        async () =>
+          (await world.log(waiting)).includes("Waits for build server builder-1, where 1 builds run at once."),
+        { what: "it says that it waits" },
       );
     }
     expect(builder.points.count("build")).toBe(1);
@@ -196,7 +198,7 @@ describe("an application with the name of an image in a registry", () => {
     const app = await application({ docker_registry_image_name: NAME, docker_images_to_keep: 2 });
     const first = await deployed(app);
     const second = await deployed(app);
-    await until("it is kept", async () => (await world.system.releases.find(first.id))?.role === "kept");
+    await until(async () => (await world.system.releases.find(first.id))?.role === "kept", { what: "it is kept" });
     // Somebody removes the image behind Berth's back.
     await world.engine.for(life()).remove({ resourceUuid: app.uuid, deploymentUuid: first.uuid });
     const back = await deployed(app, { commit: first.commit, rollback: true, rollback_to: first.uuid });

@@ -1,9 +1,9 @@
 import { DomainError } from "@berth/core";
 import type { DeploymentRecord } from "@berth/core/ports";
 import { newStorage } from "@berth/core/storage";
-import { type TestDatabase, testDatabase, testDatabaseResource, testPlace, testUuid } from "@berth/testing";
+import { type TestDatabase, testDatabase, testDatabaseResource, testPlace, testUuid, until } from "@berth/testing";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { openWorld, until, type World } from "../world.fixture.ts";
+import { openWorld, type World } from "../world.fixture.ts";
 
 let database: TestDatabase;
 let world: World;
@@ -54,8 +54,8 @@ describe("a deployment", () => {
     expect((await world.system.releases.find(first.id))?.role).toBe("retiring");
     expect(world.engine.releases().map(({ deploymentUuid }) => deploymentUuid)).toContain(first.uuid);
     world.proxy.busy.clear();
-    await until("the old release is gone", () => !world.engine.artifacts().includes(first.uuid));
-    await until("the step retire is done", async () => (await world.steps(second)).retire === "done");
+    await until(() => !world.engine.artifacts().includes(first.uuid), { what: "the old release is gone" });
+    await until(async () => (await world.steps(second)).retire === "done", { what: "the step retire is done" });
     expect(await world.system.releases.find(first.id)).toBeUndefined();
     expect(await world.log(second)).toMatch(/> retire\nretire done in/);
   });
@@ -82,10 +82,10 @@ describe("a deployment", () => {
     world.proxy.busy.set(7778, 1);
     const second = await world.ended(await world.deploy(application));
     const before = world.points.count("inFlight");
-    await until("it was asked again", () => world.points.count("inFlight") > before + 6);
+    await until(() => world.points.count("inFlight") > before + 6, { what: "it was asked again" });
     expect(world.engine.releases().map(({ deploymentUuid }) => deploymentUuid)).toEqual([first.uuid, second.uuid]);
     world.proxy.busy.delete(7778);
-    await until("it is removed", () => world.engine.releases().length === 1);
+    await until(() => world.engine.releases().length === 1, { what: "it is removed" });
   });
 
   test("ends requests that last longer than the drain", async () => {
@@ -93,8 +93,8 @@ describe("a deployment", () => {
     const { application, first } = await deployed();
     world.proxy.busy.set(world.engine.releases()[0]?.upstream?.port ?? 0, 2);
     const second = await world.deploy(application);
-    await until("the old release is gone", () => !world.engine.artifacts().includes(first.uuid));
-    await until("its log says so", async () => (await world.log(second)).includes("Ends 2 requests"));
+    await until(() => !world.engine.artifacts().includes(first.uuid), { what: "the old release is gone" });
+    await until(async () => (await world.log(second)).includes("Ends 2 requests"), { what: "its log says so" });
   });
 
   test("fetches with the credentials of the moment and shows them to nobody", async () => {
@@ -172,7 +172,9 @@ describe("a deployment that fails", () => {
     expect(await world.system.releases.find(deployment.id)).toBeUndefined();
     expect(world.source.checkouts.size).toBe(0);
     expect(await world.log(deployment)).toContain("Deployment failed.");
-    await until("the old release is healthy", async () => (await world.status(application)) === "running:healthy");
+    await until(async () => (await world.status(application)) === "running:healthy", {
+      what: "the old release is healthy",
+    });
     return { application: application.uuid, deployment };
   }
   const broken = new DomainError("deploy.build_failed", "The build exited with code 2.");
@@ -229,7 +231,7 @@ describe("a deployment that fails", () => {
       /^The new release is not healthy after \d+ seconds?: GET \/ answered 503 instead of 200\.$/,
     );
     expect(world.engine.releases()).toEqual([]);
-    await until("it is down", async () => (await world.status(application)) === "exited:unhealthy");
+    await until(async () => (await world.status(application)) === "exited:unhealthy", { what: "it is down" });
   });
 
   test("because it listens on another port says on which", async () => {
@@ -262,8 +264,10 @@ describe("a deployment that fails", () => {
     const deployment = await world.ended(await world.deploy(await world.application()));
     expect(deployment.status).toBe("failed");
     expect(await world.log(deployment)).toContain("What start made is not removed yet; that follows.");
-    await until("the candidate is removed", () => world.engine.releases().length === 0);
-    await until("its record too", async () => (await world.system.releases.find(deployment.id)) === undefined);
+    await until(() => world.engine.releases().length === 0, { what: "the candidate is removed" });
+    await until(async () => (await world.system.releases.find(deployment.id)) === undefined, {
+      what: "its record too",
+    });
   });
 
   test("ends though the engine hangs when it is to undo, and what is left is removed later", async () => {
@@ -274,8 +278,10 @@ describe("a deployment that fails", () => {
     expect(deployment.status).toBe("failed");
     expect(await world.log(deployment)).toContain("What start made is not removed yet; that follows.");
     held.open();
-    await until("the candidate is removed", () => world.engine.releases().length === 0);
-    await until("its record too", async () => (await world.system.releases.find(deployment.id)) === undefined);
+    await until(() => world.engine.releases().length === 0, { what: "the candidate is removed" });
+    await until(async () => (await world.system.releases.find(deployment.id)) === undefined, {
+      what: "its record too",
+    });
   });
 
   test("when it takes longer than its server allows", async () => {
@@ -315,7 +321,7 @@ describe("a cancel", () => {
     const { application, first } = await deployed();
     world.engine.behave = () => ({ statusCode: () => 503 });
     const deployment = await world.deploy(application);
-    await until("it is being checked", async () => (await world.steps(deployment)).health === "running");
+    await until(async () => (await world.steps(deployment)).health === "running", { what: "it is being checked" });
     await cancel(deployment);
     expect((await world.ended(deployment)).status).toBe("cancelled-by-user");
     expect(world.engine.releases().map(({ deploymentUuid }) => deploymentUuid)).toEqual([first.uuid]);
@@ -342,10 +348,12 @@ describe("a cancel", () => {
     const held = world.points.hold("put");
     const deployment = await world.deploy(application);
     await held.reached;
-    await until("it is promoted", async () => (await world.system.releases.find(deployment.id))?.role === "live");
+    await until(async () => (await world.system.releases.find(deployment.id))?.role === "live", {
+      what: "it is promoted",
+    });
     await cancel(deployment);
     const before = renewals;
-    await until("the worker has heard of it", () => renewals > before + 1);
+    await until(() => renewals > before + 1, { what: "the worker has heard of it" });
     held.open();
     expect((await world.ended(deployment)).status).toBe("finished");
     expect(await world.proxy.request(application.uuid)).toBe(deployment.uuid);
@@ -371,18 +379,18 @@ describe("a restart without a build", () => {
     expect(await world.proxy.request(application.uuid)).toBe(second.uuid);
     expect(world.points.count("build")).toBe(1);
     expect((await world.find(second)).commit).toBe(world.source.commit);
-    await until("the first one is retired", async () => (await world.steps(second)).retire === "done");
+    await until(async () => (await world.steps(second)).retire === "done", { what: "the first one is retired" });
     expect(world.engine.artifacts()).toEqual([first.uuid]);
 
     const third = await world.deploy(application, { restart_only: true });
-    await until("the second one is retired", async () => (await world.steps(third)).retire === "done");
+    await until(async () => (await world.steps(third)).retire === "done", { what: "the second one is retired" });
     expect((await world.system.releases.find(third.id))?.built_by).toBe(first.uuid);
     expect(world.engine.artifacts()).toEqual([first.uuid]);
     expect(await world.proxy.request(application.uuid)).toBe(third.uuid);
 
     const fourth = await world.deploy(application);
-    await until("what was built first is gone", () => world.engine.artifacts().join() === fourth.uuid);
-    await until("only the new release is left", () => world.engine.releases().length === 1);
+    await until(() => world.engine.artifacts().join() === fourth.uuid, { what: "what was built first is gone" });
+    await until(() => world.engine.releases().length === 1, { what: "only the new release is left" });
   });
 
   test("that fails leaves the build in place", async () => {
@@ -441,11 +449,13 @@ describe("a proxy that does not answer", () => {
   test("gets the route as soon as it does, and the deployment is finished", async () => {
     world.worker({ settings: { routeSecondsMax: 0.2 } });
     const application = await world.application();
-    await until("the first look is over", () => world.points.count("sync") > 0);
+    await until(() => world.points.count("sync") > 0, { what: "the first look is over" });
     world.points.fail("put", new DomainError("engine.unreachable", "The proxy is away."), 5);
     const deployment = await world.ended(await world.deploy(application));
     expect(deployment.status).toBe("finished");
-    await until("it is routed", async () => (await world.proxy.request(application.uuid)) === deployment.uuid);
+    await until(async () => (await world.proxy.request(application.uuid)) === deployment.uuid, {
+      what: "it is routed",
+    });
   });
 });
 
@@ -466,7 +476,7 @@ describe("a release that holds ports of the server", () => {
     expect((await world.ended(second)).status).toBe("finished");
     expect(new Set(beside)).toEqual(new Set(["exited"]));
     expect(await world.log(second)).toContain("only one can hold port 8080 of the server");
-    await until("the old release is gone", () => !world.engine.artifacts().includes(first.uuid));
+    await until(() => !world.engine.artifacts().includes(first.uuid), { what: "the old release is gone" });
   });
 
   test("runs the pre-deployment command before it is stopped", async () => {
@@ -501,8 +511,10 @@ describe("a release that holds ports of the server", () => {
     const { application, first } = await deployed(SETTINGS);
     world.engine.behave = ({ deploymentUuid }) => (deploymentUuid === first.uuid ? {} : { exitCode: 3 });
     expect((await world.ended(await world.deploy(application))).status).toBe("failed");
-    await until("the old release serves", async () => (await world.proxy.request(application.uuid)) === first.uuid);
-    await until("it is healthy", async () => (await world.status(application)) === "running:healthy");
+    await until(async () => (await world.proxy.request(application.uuid)) === first.uuid, {
+      what: "the old release serves",
+    });
+    await until(async () => (await world.status(application)) === "running:healthy", { what: "it is healthy" });
   });
 
   test("runs on beside the next one where the engine maps no ports", async () => {
@@ -520,10 +532,12 @@ describe("a release with a health check of its own", () => {
     world.engine.behave = () => ({ statusCode: () => 500, health: () => health });
     const application = await world.application();
     const deployment = await world.deploy(application);
-    await until("it is asked", async () => (await world.log(deployment)).includes("Using the image's HEALTHCHECK"));
+    await until(async () => (await world.log(deployment)).includes("Using the image's HEALTHCHECK"), {
+      what: "it is asked",
+    });
     health = "healthy";
     expect((await world.ended(deployment)).status).toBe("finished");
-    await until("it is healthy", async () => (await world.status(application)) === "running:healthy");
+    await until(async () => (await world.status(application)) === "running:healthy", { what: "it is healthy" });
   });
 
   test("fails as soon as that has failed", async () => {
@@ -568,5 +582,5 @@ test("a deployment ends though the proxy hangs, which learns its route later", a
   expect(deployment.status).toBe("finished");
   expect(await world.log(deployment)).toContain("The proxy does not answer; the route follows as soon as it does.");
   held.open();
-  await until("it is routed", async () => (await world.proxy.request(application.uuid)) === deployment.uuid);
+  await until(async () => (await world.proxy.request(application.uuid)) === deployment.uuid, { what: "it is routed" });
 });

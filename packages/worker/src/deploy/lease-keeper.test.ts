@@ -1,7 +1,7 @@
 import type { SystemDeploymentStore } from "@berth/core/ports";
+import { until } from "@berth/testing";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { wakeSignal } from "../wake-signal.ts";
-import { until } from "../world.fixture.ts";
 import { keepLease, type LeaseKeeper } from "./lease-keeper.ts";
 
 type Renew = SystemDeploymentStore["renew"];
@@ -49,12 +49,12 @@ describe("a hold of a deployment", () => {
 
   test("is lost when a renewal never answers", async () => {
     const { leaseKeeper } = holdWith(() => new Promise(() => undefined));
-    await until("it is lost", () => leaseKeeper.isLost);
+    await until(() => leaseKeeper.isLost, { what: "it is lost" });
   });
 
   test("is lost when another worker has it", async () => {
     const { leaseKeeper } = holdWith(async () => "lost");
-    await until("it is lost", () => leaseKeeper.ending === "lost");
+    await until(() => leaseKeeper.ending === "lost", { what: "it is lost" });
   });
 
   test("hears of a cancel with the next beat", async () => {
@@ -63,7 +63,7 @@ describe("a hold of a deployment", () => {
     const { leaseKeeper, beat } = holdWith(renew, { leaseSeconds: 60, renewSeconds: 60 });
     isAsked = true;
     beat.beat();
-    await until("it is cancelled", () => leaseKeeper.ending === "cancelled");
+    await until(() => leaseKeeper.ending === "cancelled", { what: "it is cancelled" });
     expect(leaseKeeper.signal.aborted).toBe(true);
     expect(leaseKeeper.leaving.aborted).toBe(false);
   });
@@ -74,18 +74,20 @@ describe("a hold of a deployment", () => {
     leaseKeeper.commit();
     leaseKeeper.limit(0);
     await leaseKeeper.refresh();
-    await until("the limit has passed", async () => new Promise<boolean>((resolve) => setTimeout(resolve, 5, true)));
+    await until(async () => new Promise<boolean>((resolve) => setTimeout(resolve, 5, true)), {
+      what: "the limit has passed",
+    });
     expect(leaseKeeper.ending).toBeUndefined();
     expect(leaseKeeper.signal.aborted).toBe(false);
     answer = "lost";
-    await until("it is lost", () => leaseKeeper.ending === "lost");
+    await until(() => leaseKeeper.ending === "lost", { what: "it is lost" });
     expect(leaseKeeper.leaving.aborted).toBe(true);
   });
 
   test("ends with its time limit", async () => {
     const { leaseKeeper } = holdWith(async () => "held");
     leaseKeeper.limit(0.05);
-    await until("its time is over", () => leaseKeeper.ending === "timeout");
+    await until(() => leaseKeeper.ending === "timeout", { what: "its time is over" });
   });
 
   test("that is given up ends after the grace time, and a cancel goes before it", async () => {
@@ -94,8 +96,8 @@ describe("a hold of a deployment", () => {
     leaseKeeper.giveUp(0.05);
     expect(leaseKeeper.isGivingUp).toBe(true);
     expect(leaseKeeper.ending).toBeUndefined();
-    await until("the grace time is over", () => leaseKeeper.ending === "given_up");
+    await until(() => leaseKeeper.ending === "given_up", { what: "the grace time is over" });
     answer = "cancel_requested";
-    await until("the cancel is heard", () => leaseKeeper.ending === "cancelled");
+    await until(() => leaseKeeper.ending === "cancelled", { what: "the cancel is heard" });
   });
 });

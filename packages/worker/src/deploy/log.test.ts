@@ -1,7 +1,7 @@
 import type { DeploymentLogLine } from "@berth/core/deploy";
 import { redactor } from "@berth/host";
+import { until } from "@berth/testing";
 import { describe, expect, test } from "vitest";
-import { until } from "../world.fixture.ts";
 import { type DeploymentLogOptions, deploymentLog } from "./log.ts";
 
 type Line = Omit<DeploymentLogLine, "seq">;
@@ -46,7 +46,7 @@ describe("the log of a deployment", () => {
   test("shows a line soon, without waiting for more", async () => {
     const { log, texts } = setUp();
     log.line("build", "one", "stdout");
-    await until("it is written", () => texts().length === 1);
+    await until(() => texts().length === 1, { what: "it is written" });
   });
 
   test("holds no secret, in whatever is written or said", async () => {

@@ -1,8 +1,8 @@
 import { newEnv } from "@berth/core/env";
 import { redactor } from "@berth/host";
-import { type TestDatabase, testDatabase, testUuid } from "@berth/testing";
+import { type TestDatabase, testDatabase, testUuid, until } from "@berth/testing";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { openWorld, type TestWorker, until, type World } from "../world.fixture.ts";
+import { openWorld, type TestWorker, type World } from "../world.fixture.ts";
 
 let database: TestDatabase;
 let world: World;
@@ -68,14 +68,16 @@ describe("a deployment that cannot be prepared", () => {
     world.engine.behave = () => ({ statusCode: () => 503 });
     const first = world.worker();
     const deployment = await world.deploy(await world.application());
-    await until("it is probed", async () => (await world.steps(deployment)).health === "running");
+    await until(async () => (await world.steps(deployment)).health === "running", { what: "it is probed" });
     first.kill();
     world.worker({ redactor: tooLarge });
     expect((await world.ended(deployment)).status).toBe("failed");
     expect(await world.steps(deployment)).toMatchObject({ build: "done", health: "failed", switch: "skipped" });
     expect(world.source.checkouts.size).toBe(0);
-    await until("the candidate is removed", () => world.engine.releases().length === 0);
-    await until("its record too", async () => (await world.system.releases.find(deployment.id)) === undefined);
+    await until(() => world.engine.releases().length === 0, { what: "the candidate is removed" });
+    await until(async () => (await world.system.releases.find(deployment.id)) === undefined, {
+      what: "its record too",
+    });
   });
 
   test("is finished if its release has become the live one", async () => {
@@ -83,12 +85,14 @@ describe("a deployment that cannot be prepared", () => {
     const first = world.worker();
     const application = await world.application();
     const deployment = await world.deploy(application);
-    await until("it is live", async () => (await world.system.releases.find(deployment.id))?.role === "live");
+    await until(async () => (await world.system.releases.find(deployment.id))?.role === "live", { what: "it is live" });
     first.kill();
     world.worker({ redactor: tooLarge });
     expect(await world.ended(deployment)).toMatchObject({ status: "finished", error: null });
     expect(await world.steps(deployment)).toMatchObject({ switch: "done" });
-    await until("it is routed", async () => (await world.proxy.request(application.uuid)) === deployment.uuid);
+    await until(async () => (await world.proxy.request(application.uuid)) === deployment.uuid, {
+      what: "it is routed",
+    });
   });
 
   test("does not bring the control plane down for ever", async () => {
@@ -100,7 +104,7 @@ describe("a deployment that cannot be prepared", () => {
     };
     for (let attempt = 1; attempt <= 2; attempt++) {
       worker = world.worker({ redactor: deadly, settings: { attemptsMax: 1 } });
-      await until("it went down", () => worker?.life.isOver);
+      await until(() => worker?.life.isOver, { what: "it went down" });
     }
     worker = world.worker({ redactor: deadly, settings: { attemptsMax: 1 } });
     const ended = await world.ended(deployment);

@@ -1,8 +1,8 @@
 import type { DeploymentRecord } from "@berth/core/ports";
 import { newStorage } from "@berth/core/storage";
-import { type TestDatabase, testDatabase, testUuid } from "@berth/testing";
+import { type TestDatabase, testDatabase, testUuid, until } from "@berth/testing";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { openWorld, until, type World } from "../world.fixture.ts";
+import { openWorld, type World } from "../world.fixture.ts";
 
 let database: TestDatabase;
 let world: World;
@@ -34,7 +34,7 @@ const recorded = async ({ id }: Application) => {
 async function begun(application: Application): Promise<DeploymentRecord> {
   world.engine.behave = () => ({ statusCode: () => 503 });
   const deployment = await world.deploy(application);
-  await until("it is being checked", async () => (await world.steps(deployment)).health === "running");
+  await until(async () => (await world.steps(deployment)).health === "running", { what: "it is being checked" });
   return deployment;
 }
 
