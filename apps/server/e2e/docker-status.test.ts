@@ -1,4 +1,4 @@
-import { describeDocker, type TestDatabase, testDatabase, until } from "@berth/testing";
+import { assertTook, describeDocker, type TestDatabase, testDatabase, until } from "@berth/testing";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { deploy, placeOf } from "./applications.fixture.ts";
 import { type DockerServer, dockerServer } from "./docker.fixture.ts";
@@ -58,7 +58,7 @@ describeDocker("what somebody else does to a container", ["busybox:stable", "cad
   /** Waits for the record, and judges by the time that stands in it: others keep this machine busy. */
   async function toldWithin(since: number, isWanted: (status: string) => boolean): Promise<string> {
     const told = await until(async () => (await statuses()).find(({ status }) => isWanted(status)));
-    expect(told.at - since, `${told.status} after ${told.at - since} ms`).toBeLessThanOrEqual(LAG_MS_MAX);
+    await assertTook(told.at - since, LAG_MS_MAX, told.status);
     cursor = told.id;
     return told.status;
   }
@@ -87,7 +87,7 @@ describeDocker("what somebody else does to a container", ["busybox:stable", "cad
     const since = Date.now();
     expect(await toldWithin(since, isDown)).toBe("exited:unhealthy");
     const back = await startedAgain(State.StartedAt);
-    expect(back - since).toBeLessThanOrEqual(LAG_MS_MAX);
+    await assertTook(back - since, LAG_MS_MAX);
     await toldWithin(back, isHealthy);
   }, 60_000);
 
@@ -97,18 +97,18 @@ describeDocker("what somebody else does to a container", ["busybox:stable", "cad
     const exec = await (await handle()).exec({ Cmd: ["killall", "-9", "httpd"] });
     await exec.start({});
     const since = await startedAgain(State.StartedAt);
-    await until(async () => (await read()).restart_count === before + 1, { seconds: (LAG_MS_MAX * 2) / 1000 });
-    expect(Date.now() - since).toBeLessThanOrEqual(LAG_MS_MAX);
-    await until(async () => isHealthy((await read()).status), { seconds: (LAG_MS_MAX * 2) / 1000 });
-    expect(Date.now() - since).toBeLessThanOrEqual(LAG_MS_MAX);
+    await until(async () => (await read()).restart_count === before + 1);
+    await assertTook(Date.now() - since, LAG_MS_MAX);
+    await until(async () => isHealthy((await read()).status));
+    await assertTook(Date.now() - since, LAG_MS_MAX);
   }, 60_000);
 
   test("is true again when one was restarted", async () => {
     const { Id, State } = await container();
     await (await handle()).restart({ t: 0 });
     const since = await startedAgain(State.StartedAt);
-    await until(async () => isHealthy((await read()).status), { seconds: (LAG_MS_MAX * 2) / 1000 });
-    expect(Date.now() - since).toBeLessThanOrEqual(LAG_MS_MAX);
+    await until(async () => isHealthy((await read()).status));
+    await assertTook(Date.now() - since, LAG_MS_MAX);
     expect((await container()).Id).toBe(Id);
     expect((await events()).filter(({ type }) => type === "resource.drifted")).toEqual([]);
   }, 60_000);
@@ -128,13 +128,13 @@ describeDocker("what somebody else does to a container", ["busybox:stable", "cad
     const from = cursor;
     await toldWithin(since, isDown);
     const back = await startedAgain(State.StartedAt);
-    expect(back - since).toBeLessThanOrEqual(LAG_MS_MAX);
+    await assertTook(back - since, LAG_MS_MAX);
     await toldWithin(back, isHealthy);
     expect((await container()).Id).not.toBe(Id);
     cursor = from;
     const drifts = (await events()).filter(({ type }) => type === "resource.drifted");
     expect(drifts.map(({ payload }) => payload.drift)).toEqual(["release_missing"]);
-    expect((drifts[0]?.created_at.getTime() ?? Number.NaN) - since).toBeLessThanOrEqual(LAG_MS_MAX);
+    await assertTook((drifts[0]?.created_at.getTime() ?? Number.NaN) - since, LAG_MS_MAX);
   }, 60_000);
 
   test("changes nothing when one is renamed, and it is looked after as before", async () => {

@@ -204,7 +204,8 @@ describe("closing", () => {
       entered.resolve();
       return gate.promise;
     };
-    const { app, url } = server({ instance: { version } });
+    // Only the answer ends it in time.
+    const { app, url } = server({ instance: { version } }, { closeGraceSeconds: 3600 });
     const base = await url();
     const answer = fetch(`${base}/api/v1/version`, { headers: { authorization } });
     await entered.promise;
@@ -219,14 +220,12 @@ describe("closing", () => {
       .toBe("down");
     gate.resolve("late");
     expect(await (await answer).text()).toBe("late");
-    const answered = Date.now();
     await closed;
-    expect(Date.now() - answered).toBeLessThan(1000);
   });
 
   it("cuts event streams at once, so that their readers resume", async () => {
     const follow = async (_owner: object, { signal }: { signal: AbortSignal }) => endless(signal);
-    const { app, url } = server({ logs: { follow } }, { closeGraceSeconds: 20 });
+    const { app, url } = server({ logs: { follow } }, { closeGraceSeconds: 3600 });
     const base = await url();
     const ends = [
       "/api/v1/applications/x/logs/follow",
@@ -240,10 +239,8 @@ describe("closing", () => {
         () => "cut",
       ),
     );
-    const started = Date.now();
     await app.close();
     expect(await Promise.all(read)).toEqual(["cut", "cut"]);
-    expect(Date.now() - started).toBeLessThan(5000);
   });
 
   it("does not wait for ever for what hangs", async () => {

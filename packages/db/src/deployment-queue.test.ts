@@ -345,8 +345,7 @@ onEachBackend((database) => {
     const { deployments } = database().system;
     const signal = new AbortController().signal;
     expect(await deployments.claimNext("worker", 60, [app.server_id])).toBeUndefined();
-    const startedAt = performance.now();
-    const waiting = deployments.wakeUp(signal, 20);
+    const waiting = deployments.wakeUp(signal, WAKE_SECONDS);
     await queued(stores, app);
     await waiting;
     const { lease } = await claimed(database(), app);
@@ -354,24 +353,21 @@ onEachBackend((database) => {
     const heard = new Promise<void>((resolve) => void database().database.listen("berth_queue", () => resolve()));
     await deployments.finish(lease, "finished", null);
     await heard;
-    await deployments.wakeUp(signal, 20);
-    expect(performance.now() - startedAt).toBeLessThan(10_000);
+    await deployments.wakeUp(signal, WAKE_SECONDS);
   });
 
   it("wakes workers for what is wanted of a resource", async () => {
     const stores = await testTeam(database());
     const app = await testApplication(stores, await testPlace(stores));
     const { deployments } = database().system;
-    const startedAt = performance.now();
     for (const change of [
       () => stores.resources.setDesiredState(app.id, "running"),
       () => stores.resources.markRemoving(app.id, { delete_volumes: false }),
     ]) {
-      const waiting = deployments.wakeUp(new AbortController().signal, 20);
+      const waiting = deployments.wakeUp(new AbortController().signal, WAKE_SECONDS);
       await change();
       await waiting;
     }
-    expect(performance.now() - startedAt).toBeLessThan(10_000);
   });
 
   it("has the database itself refuse a second one in progress", async () => {
@@ -386,3 +382,6 @@ onEachBackend((database) => {
     ).rejects.toMatchObject({ code: "resource.already_exists" });
   });
 });
+
+/** Longer than any test may take: only a notification wakes. */
+const WAKE_SECONDS = 3600;

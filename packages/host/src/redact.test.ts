@@ -1,3 +1,4 @@
+import { cpuCost } from "@berth/core/testing";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { LINE_LENGTH_MAX, splitLines } from "./lines.ts";
@@ -36,16 +37,16 @@ describe("redactor", () => {
 
   test("hides 10,000 values, and the lines of one value of as many, in long lines without delay", () => {
     const values = Array.from({ length: 10_000 }, (_, index) => `${"key-".repeat(6)}${index}`.padEnd(32, "="));
-    const startedMs = performance.now();
-    for (const secrets of [values, [values.join("\n")]]) {
-      const redact = redactor(secrets);
-      expect(redact(values.slice(0, 1500).join(" "))).toBe(Array(1500).fill("[REDACTED]").join(" "));
-      expect(redact(`<${values.at(-1)}>`)).toBe("<[REDACTED]>");
-      const harmless = "key-".repeat(15_000);
-      expect(redact(harmless)).toBe(harmless);
-    }
-    // A tenth of it on a machine of 2026.
-    expect(performance.now() - startedMs).toBeLessThan(10_000);
+    const cost = cpuCost(() => {
+      for (const secrets of [values, [values.join("\n")]]) {
+        const redact = redactor(secrets);
+        expect(redact(values.slice(0, 1500).join(" "))).toBe(Array(1500).fill("[REDACTED]").join(" "));
+        expect(redact(`<${values.at(-1)}>`)).toBe("<[REDACTED]>");
+        const harmless = "key-".repeat(15_000);
+        expect(redact(harmless)).toBe(harmless);
+      }
+    });
+    expect(cost).toBeLessThan(300);
   });
 
   test("hides a secret that is longer than a line may be, whatever stands around it", () => {

@@ -12,6 +12,7 @@ export { type DockerFixture, describeDocker, dockerFixture } from "./docker.ts";
 export { type ExecResult, type TestContainer, testContainer } from "./docker-container.ts";
 export { dockerAvailable, dockerProblem, TEST_DOCKER_SOCKET } from "./docker-engine.ts";
 export { TEST_LABEL, testLabels } from "./docker-leftovers.ts";
+export { assertTook, took } from "./duration.ts";
 export * from "./git-host.ts";
 export * from "./git-repository.ts";
 export * from "./git-server.ts";

@@ -315,10 +315,8 @@ describe("a push", () => {
     ["a form of brackets", "application/x-www-form-urlencoded", `payload=[${"[],".repeat(8_000_000)}[]]`],
   ])("that is %s is refused before it fills the memory", async (_, type, body) => {
     const { headers } = webhookDelivery("github", { event: "push", payload: {} }, { secret: SECRET });
-    const startedMs = performance.now();
     const { status } = await deliver("github/events/manual", { headers: { ...headers, "content-type": type }, body });
     expect(status).toBe(400);
-    expect(performance.now() - startedMs).toBeLessThan(4000);
   });
 
   test("that is no JSON and no form gets 415", async () => {

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { cpuCost } from "../cpu-cost.fixture.ts";
 import { volumeProblem, volumesOf } from "./volume.ts";
 
 describe("a volume in the short form", () => {
@@ -12,9 +13,10 @@ describe("a volume in the short form", () => {
   });
 
   test("of many variables that nothing closes is read at once", () => {
-    const startedMs = performance.now();
-    expect(volumeProblem(`${"${".repeat(400_000)}:/x`)).toMatch(/^source/);
-    expect(volumesOf([`${`\${}`.repeat(300_000)}:/x`])).toMatchObject([{ mountPath: "/x" }]);
-    expect(performance.now() - startedMs).toBeLessThan(2000);
+    const cost = cpuCost(() => {
+      expect(volumeProblem(`${"${".repeat(400_000)}:/x`)).toMatch(/^source/);
+      expect(volumesOf([`${`\${}`.repeat(300_000)}:/x`])).toMatchObject([{ mountPath: "/x" }]);
+    });
+    expect(cost).toBeLessThan(100);
   });
 });

@@ -156,12 +156,10 @@ describeDocker("an image", ["server:debian13", "registry:2", "busybox:stable"], 
     const before = await leftovers();
     const stopping = new AbortController();
     let isEnded = false;
-    let stoppedMs: number | undefined;
     const watched = async function* () {
       try {
         for await (const chunk of here.save(name, [])) {
           yield chunk;
-          stoppedMs ??= performance.now();
           stopping.abort();
         }
       } finally {
@@ -169,7 +167,6 @@ describeDocker("an image", ["server:debian13", "registry:2", "busybox:stable"], 
       }
     };
     await expect(there.load(watched(), name, stopping.signal)).rejects.toMatchObject({ code: "deploy.cancelled" });
-    expect(performance.now() - (stoppedMs ?? 0)).toBeLessThan(5000);
     await expect.poll(() => isEnded).toBe(true);
     await expect.poll(leftovers).toBe(before);
   }, 60_000);
@@ -222,17 +219,14 @@ describeDocker("an image", ["server:debian13", "registry:2", "busybox:stable"], 
   test("stops on its way to a registry when it is cancelled, and loses the name again", async () => {
     const name = await image(20 * MEGABYTE);
     const stopping = new AbortController();
-    let stoppedMs: number | undefined;
     const onLine = (line: string) => {
       if (!line.startsWith("The push")) return;
-      stoppedMs ??= performance.now();
       stopping.abort();
     };
     const io = { signal: stopping.signal, onLine };
     const to = { name: `${registry.address}/${docker.run}/stopped`, tag: "v1" };
     await expect(here.push(name, to, io)).rejects.toMatchObject({ code: "deploy.cancelled" });
     await expect(here.push(name, to, io)).rejects.toMatchObject({ code: "deploy.cancelled" });
-    expect(performance.now() - (stoppedMs ?? 0)).toBeLessThan(5000);
     expect(await here.find(`${to.name}:v1`)).toBeUndefined();
   }, 60_000);
 

@@ -1,7 +1,6 @@
 import { readdirSync } from "node:fs";
 import { createServer } from "node:net";
 import { dirname, join } from "node:path";
-import { setTimeout as delay } from "node:timers/promises";
 import { pidsWithEnv, processStat, spawnDetached } from "@berth/host";
 import { describe, expect, test, vi } from "vitest";
 import { markerOf } from "./environment.ts";
@@ -32,7 +31,11 @@ describe("a crash loop", () => {
     await engine.stop(spec, { graceSeconds: 1 });
     const stopped = await state(spec);
     expect(stopped).toMatchObject({ state: "exited", exitCode: 3 });
-    await delay(250); // Longer than the longest delay: nothing may come any more.
+    // Another one shows that the time of the longest delay has passed: nothing may come any more.
+    const other = await newSpec({ ref: newRef("other"), run: "exit 3" });
+    await engine.start(other, io());
+    await vi.waitFor(async () => expect((await state(other)).restartCount).toBeGreaterThanOrEqual(5), WAIT);
+    await engine.stop(other, { graceSeconds: 1 });
     expect(await state(spec)).toEqual(stopped);
   });
 

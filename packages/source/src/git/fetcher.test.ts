@@ -197,12 +197,10 @@ describe("limits", () => {
 
   test("end a server that never answers", async () => {
     const server = await bench.serve({ intercept: () => true });
-    const started = Date.now();
     const source = bench.fetcher({ limits: { fetchSeconds: 0.5 } });
     const error = await errorOf(source.checkout(bench.spec({ repository: `${server.url}/app` }), "d1", bench.io()));
     expect(error).toMatchObject({ code: "source.unreachable" });
     expect(error.message).toContain("was not fetched within 0.5 seconds");
-    expect(Date.now() - started).toBeLessThan(10_000);
   });
 });
 

@@ -1,0 +1,1 @@
+export { cpuCost } from "./cpu-cost.fixture.ts";
