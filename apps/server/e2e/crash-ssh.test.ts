@@ -16,6 +16,7 @@ describeDocker(
         }),
       // Only the connection differs from a local engine: it breaks while something is in transit.
       moments: ["middle"],
+      steps: ["build", "start", "health", "switch"],
     });
   },
 );

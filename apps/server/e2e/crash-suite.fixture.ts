@@ -6,6 +6,7 @@ import type { PlacedResource } from "./placed-resource.fixture.ts";
 import type { TestServer } from "./server.fixture.ts";
 
 const STEPS = ["checkout", "build", "start", "health", "switch"] as const;
+type Step = (typeof STEPS)[number];
 
 /** Before a step does anything, while it works, and once it is done but not yet recorded as done. */
 type Moment = "before" | "middle" | "after";
@@ -14,12 +15,14 @@ export interface CrashSuite {
   /** Deploys the resources of the suite. */
   readonly open: () => Promise<Place>;
   readonly moments: readonly Moment[];
+  /** Default: all. */
+  readonly steps?: readonly Step[];
   /** Whether it is also tried with the product's own leases and periods. */
   readonly hasProductTimes?: boolean;
 }
 
 /** Kills the server in each step of a deployment, at each of the moments. */
-export function crashSuite({ open, moments, hasProductTimes = false }: CrashSuite): void {
+export function crashSuite({ open, moments, steps = STEPS, hasProductTimes = false }: CrashSuite): void {
   let place: Place;
   let version = 0;
   /** Values that were stored in resources with data. */
@@ -71,7 +74,7 @@ export function crashSuite({ open, moments, hasProductTimes = false }: CrashSuit
     return wasAsked;
   }
 
-  it.each(STEPS.flatMap((step) => moments.map((moment) => ({ step, moment }))))(
+  it.each(steps.flatMap((step) => moments.map((moment) => ({ step, moment }))))(
     "$moment $step: each ends with a result, has one release and all it kept, and something served throughout",
     async ({ step, moment }) => {
       const asked = await killed(`${step}:${moment}`);

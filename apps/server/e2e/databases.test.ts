@@ -1,4 +1,4 @@
-import { BACKENDS, testDatabase, until } from "@berth/testing";
+import { testDatabase, until } from "@berth/testing";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import {
   createApplication,
@@ -18,7 +18,8 @@ const environments = {
     return { env: { DATABASE_URL: database.url }, close: () => database.close() };
   },
   pglite: async () => ({ env: { BERTH_EMBEDDED: "pglite" }, close: async () => {} }),
-} satisfies Record<(typeof BACKENDS)[number], () => Promise<{ env: Record<string, string>; close(): Promise<void> }>>;
+} satisfies Record<string, () => Promise<{ env: Record<string, string>; close(): Promise<void> }>>;
+const BACKENDS = ["embedded", "tcp", "pglite"] as const;
 
 describe.each(BACKENDS)("on the database %s", (backend) => {
   let server: TestServer;

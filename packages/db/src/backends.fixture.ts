@@ -1,9 +1,12 @@
-import { BACKENDS, type TestDatabase, testDatabase } from "@berth/testing";
+import { BACKENDS, type Backend, type TestDatabase, testDatabase } from "@berth/testing";
 import { afterAll, beforeAll, describe } from "vitest";
 
-/** The same guarantees on the embedded PostgreSQL, on one reached by its address, and on the fallback. */
-export function onEachBackend(suite: (database: () => TestDatabase) => void): void {
-  describe.each(BACKENDS)("on %s", (backend) => {
+/** The same guarantees on the embedded PostgreSQL and on the fallback. */
+export function onEachBackend(
+  suite: (database: () => TestDatabase) => void,
+  backends: readonly Backend[] = BACKENDS,
+): void {
+  describe.each(backends)("on %s", (backend) => {
     let database: TestDatabase | undefined;
     beforeAll(async () => {
       database = await testDatabase({ backend });

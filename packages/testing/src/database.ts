@@ -17,9 +17,12 @@ import {
 import { ADDRESS_VARIABLE } from "./database-setup.ts";
 import { loopbackUrl, socketUrl, TEMPLATE, type TestPostgres, withClient } from "./postgres-server.ts";
 
-/** Backends of the database suites: the embedded PostgreSQL, one reached by `DATABASE_URL`, and the fallback. */
-export const BACKENDS = ["embedded", "tcp", "pglite"] as const;
-export type Backend = (typeof BACKENDS)[number];
+/**
+ * Backends of the database suites: the embedded PostgreSQL and the fallback. One that is reached by TCP is the first with
+ * another socket: `db/src/tcp.test.ts` tries what the socket could change.
+ */
+export const BACKENDS = ["embedded", "pglite"] as const;
+export type Backend = (typeof BACKENDS)[number] | "tcp";
 
 export interface TestDatabase {
   readonly database: Database;
