@@ -36,11 +36,17 @@ const BREAKING: readonly unknown[] = [
 ];
 const BREAKING_COUNT = 6;
 
-/** @param n Of the field: each begins where the one before ended. */
-const hostileFor = (n: number): readonly unknown[] => [
-  ...OF_WRONG_TYPE,
+/**
+ * @param n Of the field: each begins where the one before ended.
+ * @param schema Where several operations share it, the first is sent the wrong types: they are refused before an
+ *   operation is asked.
+ */
+const hostileFor = (n: number, schema: unknown): readonly unknown[] => [
+  ...(tried.has(schema) ? [] : OF_WRONG_TYPE),
   ...Array.from({ length: BREAKING_COUNT }, (_, i) => BREAKING[(n * BREAKING_COUNT + i) % BREAKING.length]),
 ];
+
+const tried = new Set<unknown>();
 
 const routes = operationsOf(appRouter)
   .flatMap(routesOf)
@@ -80,8 +86,14 @@ function* nonsenseFor(
 ): Generator<readonly [path: string, body: object | undefined]> {
   const { operation, pathKeys, queryKeys } = route;
   const base = exampleBody(api, operation);
-  for (const [n, { name }] of queryKeys.entries()) {
-    for (const value of hostileFor(n)) {
+  const shape: Readonly<Record<string, unknown>> = operation.input?.shape ?? {};
+  const hostileIn = (n: number, key: string) => {
+    const values = hostileFor(n, shape[key]);
+    tried.add(shape[key]);
+    return values;
+  };
+  for (const [n, { name, key }] of queryKeys.entries()) {
+    for (const value of hostileIn(n, key)) {
       const text = typeof value === "string" ? value : JSON.stringify(value);
       // Half a surrogate pair has no form in a URL, and a URL has an end.
       if (!text.isWellFormed() || text.length > 10_000) continue;
@@ -90,9 +102,9 @@ function* nonsenseFor(
   }
   if (route.body === "none") return;
   const elsewhere = new Set([...pathKeys, ...queryKeys].map(({ key }) => key));
-  const fields = Object.keys(operation.input?.shape ?? {}).filter((key) => !elsewhere.has(key));
+  const fields = Object.keys(shape).filter((key) => !elsewhere.has(key));
   for (const [n, key] of fields.entries()) {
-    for (const value of hostileFor(n)) yield [path, { ...base, [key]: value }];
+    for (const value of hostileIn(n, key)) yield [path, { ...base, [key]: value }];
   }
 }
 
