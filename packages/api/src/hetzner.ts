@@ -19,6 +19,7 @@ const catalogue = {
   tag: "Hetzner",
   ability: "read",
   errors: ["resource.not_found", "cloud.refused", "cloud.rate_limited", "cloud.failed"],
+  isMadeWhole: true,
 } as const satisfies Partial<OperationOptions>;
 
 export const hetzner = {

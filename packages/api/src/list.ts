@@ -24,7 +24,7 @@ export const pagingOf = (takeDefault: number) => ({
 export function listed<T>({ rest }: Pick<Context, "rest">, { items, total }: Page<T>, asked: Paging): readonly T[] {
   if (!rest) return items;
   rest.setHeader("x-total-count", String(total));
-  rest.setHeader("link", links(rest.url, total, asked));
+  rest.setHeader("link", links(rest.url, total, rest.asked ?? asked));
   return items;
 }
 

@@ -41,6 +41,8 @@ export interface OperationOptions {
   readonly upload?: { readonly contentTypes: readonly [string, ...string[]]; readonly description: string };
   /** For a subscription: the schema of one event's data. */
   readonly events?: ZodType;
+  /** For a list that is not read from the database: it is made whole, however little of it is asked for. */
+  readonly isMadeWhole?: true;
   /** Answers also while the API is switched off. */
   readonly evenWhenDisabled?: true;
   /** Not counted against the rate limit of requests, for probes. */

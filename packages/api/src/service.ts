@@ -78,6 +78,7 @@ export const services = {
     tag: "Services",
     summary: "List the one-click services there are",
     ability: "read",
+    isMadeWhole: true,
   })
     .input(z.strictObject({ ...ServiceTemplateFilter.shape, ...paging }))
     .output(z.array(ServiceTemplate))

@@ -1,4 +1,5 @@
 import type { Control } from "@berth/control";
+import type { Paging } from "@berth/core/ports";
 import type { Scope } from "@berth/core/team";
 import { initTRPC } from "@trpc/server";
 import { problemOf } from "./errors.ts";
@@ -24,6 +25,8 @@ export interface RestExchange {
   /** Path and query as they were asked for, e.g. `/api/v1/applications?take=10`. */
   readonly url: string;
   setHeader(name: string, value: string): void;
+  /** The page that the client asked for, where the operation is asked for a part of it. */
+  readonly asked?: Paging | undefined;
   /** The body of an upload, as it arrives. Not limited in size: who reads it stops where it must. */
   readonly upload?: AsyncIterable<Uint8Array> | undefined;
 }

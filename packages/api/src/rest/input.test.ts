@@ -169,7 +169,7 @@ describe("the query", () => {
   ])("reads %s as %s", async (text, value) => {
     const it = api();
     await ask(it, "GET", `/notes?pinned=${text}`);
-    expect(it.inputs).toEqual([{ pinned: value }]);
+    expect(it.inputs[0]).toMatchObject({ pinned: value });
   });
 
   it.each(["", "2", "yess", "null", "constructor", "__proto__"])("refuses %j as a flag", async (text) => {
@@ -179,9 +179,9 @@ describe("the query", () => {
 
   it("reads a list from one value or several, and refuses several where one is meant", async () => {
     const it = api();
-    await ask(it, "GET", "/notes?tag=a");
-    await ask(it, "GET", "/notes?tag=a&tag=b&title=3");
-    expect(it.inputs).toEqual([{ tag: ["a"] }, { tag: ["a", "b"], title: "3" }]);
+    await ask(it, "GET", "/notes?take=1&tag=a");
+    await ask(it, "GET", "/notes?take=1&tag=a&tag=b&title=3");
+    expect(it.inputs).toMatchObject([{ tag: ["a"] }, { tag: ["a", "b"], title: "3" }]);
     const { status, json } = await ask(it, "GET", "/notes?title=a&title=b");
     expect([status, json.errors]).toEqual([422, { title: ["Must be given once."] }]);
   });

@@ -96,7 +96,7 @@ describe("who may ask", () => {
 
   it("gives the operation the scope of the token, after one look-up", async () => {
     const it = api();
-    await ask(it, "GET", "/notes");
+    await ask(it, "GET", "/notes?take=1");
     expect(it.scopes).toEqual([
       {
         teamId: 7,

@@ -1,7 +1,9 @@
 import { DomainError } from "@berth/core";
+import type { Paging } from "@berth/core/ports";
 import type { Scope } from "@berth/core/team";
 import type { AnyRouter } from "@trpc/server";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { z } from "zod";
 import type { Admission } from "../admission.ts";
 import type { Identity } from "../auth.ts";
 import { problemOf } from "../errors.ts";
@@ -9,6 +11,7 @@ import type { Context, Control, RestExchange } from "../trpc.ts";
 import { methodsOf } from "./allowed.ts";
 import { eventStream } from "./event-stream.ts";
 import { inputOf } from "./input.ts";
+import { type ItemSizes, itemSizes, longList } from "./long-list.ts";
 import { asRequestError } from "./request-error.ts";
 import { operationsOf, type Route, routesOf } from "./routes.ts";
 import { discardRest, uploadOf } from "./upload.ts";
@@ -94,6 +97,7 @@ function serve(app: FastifyInstance, route: Route, options: RestOptions): void {
   const { method, path, operation } = route;
   const { name, procedure } = operation;
   const { type } = procedure._def;
+  const sizes = itemSizes();
 
   app.route({
     method: method === "GET" ? ["GET", "HEAD"] : method,
@@ -105,6 +109,8 @@ function serve(app: FastifyInstance, route: Route, options: RestOptions): void {
       const { signal } = ctx;
       const getRawInput = async () => inputOf(route, request);
       try {
+        const list = pagedList(route, request);
+        if (list !== undefined) return await sendList(list, { ctx, request, reply, route, options, sizes });
         const answer = await procedure({ path: name, type, ctx, getRawInput, signal, batchIndex: 0 });
         return send(answer, request, reply, route, options);
       } finally {
@@ -134,6 +140,63 @@ function contextOf(request: FastifyRequest, reply: FastifyReply, route: Route, {
     rest,
   };
 }
+
+interface PagedList {
+  readonly input: Readonly<Record<string, unknown>>;
+  readonly asked: Paging;
+}
+
+/** `undefined` for what is no list that can be read in parts, and for an input that is refused. */
+function pagedList(route: Route, request: FastifyRequest): PagedList | undefined {
+  const { input: schema, output, options } = route.operation;
+  if (!(output instanceof z.ZodArray) || options.isMadeWhole || schema === undefined) return undefined;
+  const { skip, take } = schema.shape;
+  if (skip === undefined || take === undefined) return undefined;
+  try {
+    const input = inputOf(route, request) ?? {};
+    const asked = z.object({ skip, take }).safeParse({ skip: input.skip, take: input.take });
+    // The schemas of every list's page.
+    return asked.success ? { input, asked: asked.data as Paging } : undefined;
+  } catch {
+    return undefined; // Whoever may not ask at all is told so first.
+  }
+}
+
+interface ListAnswer {
+  readonly ctx: Context;
+  readonly request: FastifyRequest;
+  readonly reply: FastifyReply;
+  readonly route: Route;
+  readonly options: RestOptions;
+  readonly sizes: ItemSizes;
+}
+
+async function sendList({ input, asked }: PagedList, answer: ListAnswer): Promise<FastifyReply> {
+  const { ctx, request, reply, route, options, sizes } = answer;
+  const { name, procedure } = route.operation;
+  let rest: RestExchange | undefined = ctx.rest && { ...ctx.rest, asked };
+  const read = async (page: Paging) => {
+    const call = { path: name, type: procedure._def.type, signal: ctx.signal, batchIndex: 0 } as const;
+    const getRawInput = async () => ({ ...input, ...page });
+    const items = await procedure({ ...call, ctx: { ...ctx, rest }, getRawInput });
+    // The headers of the answer are those of its first part.
+    rest = undefined;
+    return items as readonly unknown[]; // As its output says.
+  };
+  const list = await longList(read, asked, { list: `${request.identity?.scope.teamId}`, sizes });
+  reply.code(200).type("application/json; charset=utf-8");
+  if (typeof list === "string") return reply.send(list);
+  if (request.method === "HEAD") {
+    list.destroy();
+    return reply.send();
+  }
+  list.on("error", (error) => report(error, request, options));
+  // A client that takes nothing would keep its part of the list for ever.
+  reply.raw.setTimeout(STALLED_MS, () => reply.raw.destroy());
+  return reply.send(list);
+}
+
+const STALLED_MS = 60_000;
 
 function send(
   answer: unknown,
