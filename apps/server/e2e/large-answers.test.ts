@@ -9,6 +9,7 @@ const VALUE = "0123456789\n".repeat(5500);
 /** With the heap that `npm start` gives the server. */
 describe("a server whose answers are large", () => {
   let server: TestServer;
+  let uuid: string;
   let path: string;
 
   beforeAll(async () => {
@@ -16,7 +17,8 @@ describe("a server whose answers are large", () => {
     const application = { ...(await placeOf(server)), git_repository: "https://github.com/a/b", git_branch: "main" };
     const fields = { ...application, build_pack: "nixpacks", ports_exposes: "3000", instant_deploy: false };
     const { body } = await server.rest("POST", "/applications/public", fields);
-    path = `/applications/${(body as { uuid: string }).uuid}/envs`;
+    uuid = (body as { uuid: string }).uuid;
+    path = `/applications/${uuid}/envs`;
     for (let at = 0; at < VARIABLES; at += 10) {
       const data = Array.from({ length: 10 }, (_, n) => ({ key: `LARGE_${at + n}`, value: VALUE }));
       expect((await server.rest("PATCH", `${path}/bulk`, { data })).status).toBe(201);
@@ -34,6 +36,16 @@ describe("a server whose answers are large", () => {
     expect(beside.status).toBe(200);
     expect(server.pid()).toBe(pid);
   }, 120_000);
+
+  test("refuses by tRPC what is too large for one answer, and says how to ask for less", async () => {
+    const list = (page: object) => server.client.applications.envs.list.query({ uuid, ...page });
+    const refused = await Promise.allSettled(Array.from({ length: 10 }, () => list({})));
+    for (const one of refused) {
+      const message = one.status === "rejected" ? String(one.reason) : "";
+      expect(message).toMatch(/exceeds 16 MB. Ask for less with `take` and `skip`|Try again in a second/);
+    }
+    expect(await list({ skip: 10, take: 20 })).toHaveLength(20);
+  }, 60_000);
 
   test("keeps nothing for clients that do not read", async () => {
     const sockets = await Promise.all(Array.from({ length: 20 }, () => idleReader(server, path)));

@@ -29,12 +29,22 @@ const openProcedure = t.procedure.use(async ({ meta, getRawInput, next }) => {
   return settled(await next(), raw, meta?.operation.events);
 });
 
-const scopedProcedure = t.procedure.use(async ({ ctx, meta, getRawInput, next }) => {
-  const scope = admitted(ctx, meta?.operation);
-  const raw = await rawInput(getRawInput);
-  const scoped: { scope: Scope; control: Control } = { scope, control: ctx.controlFor(scope) };
-  return settled(await next({ ctx: scoped }), raw, meta?.operation.events);
-});
+const scopedProcedure = t.procedure
+  .use(async ({ ctx, meta, getRawInput, next }) => {
+    const scope = admitted(ctx, meta?.operation);
+    const raw = await rawInput(getRawInput);
+    const scoped: { scope: Scope; control: Control } = { scope, control: ctx.controlFor(scope) };
+    return settled(await next({ ctx: scoped }), raw, meta?.operation.events);
+  })
+  .use(async ({ ctx: { lists, scope }, path, getRawInput, next }) => {
+    if (lists === undefined) return await next();
+    const asked = { input: await getRawInput(), teamId: scope.teamId };
+    try {
+      return await lists.read(path, asked, (input) => next({ getRawInput: async () => input }));
+    } catch (refusal) {
+      throw asTrpcError(refusal);
+    }
+  });
 
 const uploadProcedure = scopedProcedure.use(({ ctx, meta, next }) => {
   const { upload } = ctx.rest ?? {};

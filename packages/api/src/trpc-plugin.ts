@@ -4,6 +4,7 @@ import type { FastifyInstance } from "fastify";
 import { asTrpcError, problemOf } from "./errors.ts";
 import type { RestOptions } from "./rest/plugin.ts";
 import type { Context } from "./trpc.ts";
+import { type ListBounds, listBounds } from "./whole-list.ts";
 
 export interface TrpcOptions extends Pick<RestOptions, "admission" | "controlFor" | "onFault"> {
   readonly router: AnyRouter;
@@ -15,11 +16,12 @@ export const BATCH_MAX = 50;
 /** The same operations for tRPC's client, with the same admission. Registered under a prefix. */
 export function trpcPlugin(app: FastifyInstance, options: TrpcOptions, done: () => void): void {
   const { router, onFault } = options;
+  const bounds = listBounds(router);
   app.register(fastifyTRPCPlugin, {
     trpcOptions: {
       router,
       maxBatchSize: BATCH_MAX,
-      createContext: (request: CreateFastifyContextOptions) => contextOf(request, options),
+      createContext: (request: CreateFastifyContextOptions) => contextOf(request, options, bounds),
       responseMeta({ errors, ctx }: { errors: readonly unknown[]; ctx?: Context | undefined }) {
         const { headers } = errors.length > 0 ? problemOf(errors[0], ctx?.requestId ?? "") : { headers: {} };
         return { headers: { ...headers } };
@@ -35,9 +37,12 @@ export function trpcPlugin(app: FastifyInstance, options: TrpcOptions, done: () 
 async function contextOf(
   { req, res, info }: CreateFastifyContextOptions,
   { admission, controlFor }: TrpcOptions,
+  bounds: ListBounds,
 ): Promise<Context> {
   const gone = new AbortController();
+  const { lists, close } = bounds.open();
   res.raw.once("close", () => {
+    close();
     if (!res.raw.writableFinished) gone.abort();
   });
   const identity = await admission
@@ -56,5 +61,6 @@ async function contextOf(
     isApiEnabled: identity?.isApiEnabled ?? true,
     controlFor,
     signal: gone.signal,
+    lists,
   };
 }

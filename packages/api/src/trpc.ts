@@ -17,8 +17,23 @@ export interface Context {
   readonly controlFor: (scope: Scope) => Control;
   /** Aborts when the client goes away. */
   readonly signal: AbortSignal;
+  /** Present when the request came by tRPC. */
+  readonly lists?: BoundedLists | undefined;
   /** Present when the request came by REST. */
   readonly rest?: RestExchange | undefined;
+}
+
+/** The lists of one request whose answer is sent as a whole. */
+export interface BoundedLists {
+  /**
+   * The list that `name` answers, read in parts; of every other operation what `read` answers.
+   * @throws DomainError `answer.too_large`, `request.overloaded`
+   */
+  read<R extends { readonly ok: boolean }>(
+    name: string,
+    asked: { readonly input: unknown; readonly teamId: number },
+    read: (input: unknown) => Promise<R>,
+  ): Promise<R>;
 }
 
 export interface RestExchange {

@@ -7,6 +7,9 @@ export const ERROR_HELP = {
   "request.not_found": "No such path. The API's paths are at `/docs`.",
   "request.method_not_allowed": "The path exists for other methods. The message and `Allow` name them.",
   "request.too_large": "The body is larger than the operation takes.",
+  "request.overloaded": "Too many large answers are being made at once. Try again after `Retry-After` seconds.",
+  "answer.too_large":
+    "tRPC answers lists of up to 16 MB. Ask for less with `take` and `skip`, or by REST, which has no limit.",
   "request.unsupported_media_type": "Send `Content-Type: application/json`; uploads of a folder are a tar archive.",
   "auth.unauthenticated": "No token, or one that was revoked or has expired. `berth tokens create` makes one.",
   "auth.missing_ability":

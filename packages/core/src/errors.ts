@@ -21,6 +21,8 @@ export const ERRORS = {
   "request.not_found": "not_found",
   "request.method_not_allowed": "method_not_allowed",
   "request.too_large": "too_large",
+  "request.overloaded": "unavailable",
+  "answer.too_large": "too_large",
   "request.unsupported_media_type": "unsupported_media_type",
   "auth.unauthenticated": "unauthenticated",
   "auth.missing_ability": "forbidden",

@@ -3,7 +3,7 @@ import type { Paging } from "@berth/core/ports";
 import pLimit from "p-limit";
 
 /** Reads a part of a list. */
-type ReadWindow = (window: { readonly skip: number; readonly take: number }) => Promise<readonly unknown[]>;
+export type ReadPart = (page: { readonly skip: number; readonly take: number }) => Promise<readonly unknown[]>;
 
 /** Knows how large the items of lists are, by what was read before: a list of a few large ones is read in small parts. */
 export interface ItemSizes {
@@ -26,60 +26,68 @@ export function itemSizes(): ItemSizes {
 
 /**
  * A list as JSON. A short one is answered as a text; a long one is read in parts, each when the client has taken the one
- * before, so that what a request holds does not grow with its answer. Every item that is there throughout is answered
- * once, also when others are inserted and deleted meanwhile.
+ * before, so that what a request holds does not grow with its answer.
  *
  * @param list Names the list among those whose items are alike.
  */
-export async function longList(
-  read: ReadWindow,
-  { skip = 0, take = Number.POSITIVE_INFINITY }: Paging,
-  { list, sizes }: { readonly list: string; readonly sizes: ItemSizes },
-): Promise<string | Readable> {
-  const count = Math.min(take, itemsPerWindow(sizes.of(list)));
-  const items = await read({ skip, take: count });
-  const texts = items.map(textOf);
-  learn(sizes, list, texts);
-  if (items.length < count || count === take) return `[${texts.join(",")}]`;
-  const parts = followingParts(read, { items, skip, take, onRead: (read) => learn(sizes, list, read) });
-  return Readable.from(wholeList(texts, parts), { objectMode: false });
+export async function longList(read: ReadPart, asked: Paging, known: KnownSizes): Promise<string | Readable> {
+  const parts = listParts(read, asked, known);
+  const first = await parts.next();
+  // A list has one part at least.
+  const { items, isLast } = first.value as ListPart;
+  const text = items.map(textOf).join(",");
+  if (isLast) return `[${text}]`;
+  return Readable.from(wholeList(text, parts), { objectMode: false });
 }
 
-async function* wholeList(first: readonly string[], parts: AsyncIterable<readonly string[]>) {
-  yield `[${first.join(",")}`;
-  for await (const texts of parts) if (texts.length > 0) yield `,${texts.join(",")}`;
+async function* wholeList(first: string, parts: AsyncIterable<ListPart>) {
+  yield `[${first}`;
+  for await (const { items } of parts) if (items.length > 0) yield `,${items.map(textOf).join(",")}`;
   yield "]";
 }
 
-interface Following {
-  /** The first part. */
-  readonly items: readonly unknown[];
-  readonly skip: number;
-  readonly take: number;
-  readonly onRead: (texts: readonly string[]) => void;
+interface KnownSizes {
+  readonly list: string;
+  readonly sizes: ItemSizes;
 }
 
-async function* followingParts(read: ReadWindow, { items, skip, take, onRead }: Following) {
-  const sent = new Set(items.map(identityOf));
-  let position = skip + items.length;
-  let bytes = averageOf(items.map(textOf));
-  while (sent.size < take) {
-    const count = itemsPerWindow(bytes);
-    const window = await oneOfFew(() => readBehind(read, { sent, position, skip, count }));
-    const fresh = window.items.filter((item) => !sent.has(identityOf(item))).slice(0, take - sent.size);
-    const texts = fresh.map(textOf);
-    onRead(texts);
-    if (texts.length > 0) bytes = averageOf(texts);
-    for (const item of fresh) sent.add(identityOf(item));
-    position = window.skip + window.items.length;
-    yield texts;
-    if (window.isLast) return;
+export interface ListPart {
+  readonly items: readonly unknown[];
+  readonly isLast: boolean;
+}
+
+/**
+ * A list in parts of a few hundred KB, each read when it is asked for. Every item that is there throughout is in one of
+ * them, also when others are inserted and deleted meanwhile.
+ */
+export async function* listParts(
+  read: ReadPart,
+  { skip = 0, take = Number.POSITIVE_INFINITY }: Paging,
+  { list, sizes }: KnownSizes,
+): AsyncGenerator<ListPart, undefined> {
+  const sent = new Set<string>();
+  const part = (items: readonly unknown[], isLast: boolean): ListPart => {
+    for (const item of items) sent.add(identityOf(item));
+    if (items.length > 0) sizes.learn(list, items.reduce<number>((sum, item) => sum + sizeOf(item), 0) / items.length);
+    return { items, isLast: isLast || sent.size >= take };
+  };
+  const count = Math.min(take, itemsPerWindow(sizes.of(list)));
+  const items = await read({ skip, take: count });
+  let last = part(items, items.length < count);
+  yield last;
+  for (let position = skip + items.length; !last.isLast; ) {
+    const window = { sent, position, skip, count: itemsPerWindow(sizes.of(list)) };
+    const found = await oneOfFew(() => readBehind(read, window));
+    position = found.skip + found.items.length;
+    const fresh = found.items.filter((item) => !sent.has(identityOf(item)));
+    last = part(fresh.slice(0, take - sent.size), found.isLast);
+    yield last;
   }
 }
 
 /** Deletions move what follows forward: a window begins with an item that was sent, so that none is left out. */
 async function readBehind(
-  read: ReadWindow,
+  read: ReadPart,
   { sent, position, skip, count }: { sent: ReadonlySet<string>; position: number; skip: number; count: number },
 ) {
   const overlap = Math.ceil(count / 8);
@@ -97,19 +105,21 @@ function identityOf(item: unknown): string {
 }
 
 const textOf = (item: unknown): string => JSON.stringify(item);
-const averageOf = (texts: readonly string[]): number =>
-  texts.reduce((sum, { length }) => sum + length, 0) / Math.max(1, texts.length);
+
+/** Some characters of its JSON; escapes are not counted. */
+export function sizeOf(value: unknown): number {
+  if (typeof value === "string") return value.length + 2;
+  if (typeof value !== "object" || value === null) return 5;
+  return Object.entries(value).reduce((sum, [key, item]) => sum + key.length + 4 + sizeOf(item), 2);
+}
+
 const itemsPerWindow = (itemBytes: number): number =>
   Math.max(1, Math.min(WINDOW_ITEMS_MAX, Math.floor(WINDOW_BYTES / Math.max(1, itemBytes))));
-
-function learn(sizes: ItemSizes, list: string, texts: readonly string[]): void {
-  if (texts.length > 0) sizes.learn(list, averageOf(texts));
-}
 
 /** Parts of long lists are read beside each other by few: everybody else's requests come between them. */
 const oneOfFew = pLimit(2);
 
-const WINDOW_BYTES = 512 * 1024;
+const WINDOW_BYTES = 256 * 1024;
 /** API's own maximum of a page is 1000; more at once would hold up the event loop. */
 const WINDOW_ITEMS_MAX = 200;
 /** Of a list that was never read: no item is larger than some 2 MB. */

@@ -3,7 +3,6 @@ import type { Paging } from "@berth/core/ports";
 import type { Scope } from "@berth/core/team";
 import type { AnyRouter } from "@trpc/server";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import { z } from "zod";
 import type { Admission } from "../admission.ts";
 import type { Identity } from "../auth.ts";
 import { problemOf } from "../errors.ts";
@@ -13,7 +12,7 @@ import { eventStream } from "./event-stream.ts";
 import { inputOf } from "./input.ts";
 import { type ItemSizes, itemSizes, longList } from "./long-list.ts";
 import { asRequestError } from "./request-error.ts";
-import { operationsOf, type Route, routesOf } from "./routes.ts";
+import { askedPage, isPagedList, operationsOf, type Route, routesOf } from "./routes.ts";
 import { discardRest, uploadOf } from "./upload.ts";
 
 export interface RestOptions {
@@ -148,17 +147,13 @@ interface PagedList {
 
 /** `undefined` for what is no list that can be read in parts, and for an input that is refused. */
 function pagedList(route: Route, request: FastifyRequest): PagedList | undefined {
-  const { input: schema, output, options } = route.operation;
-  if (!(output instanceof z.ZodArray) || options.isMadeWhole || schema === undefined) return undefined;
-  const { skip, take } = schema.shape;
-  if (skip === undefined || take === undefined) return undefined;
+  if (!isPagedList(route.operation)) return undefined;
   try {
     const input = inputOf(route, request) ?? {};
-    const asked = z.object({ skip, take }).safeParse({ skip: input.skip, take: input.take });
-    // The schemas of every list's page.
-    return asked.success ? { input, asked: asked.data as Paging } : undefined;
+    const asked = askedPage(route.operation, input);
+    return asked && { input, asked };
   } catch {
-    return undefined; // Whoever may not ask at all is told so first.
+    return undefined; // A client that may not ask at all is told so first.
   }
 }
 

@@ -1,3 +1,4 @@
+import type { Paging } from "@berth/core/ports";
 import type { AnyRouter } from "@trpc/server";
 import { z } from "zod";
 import type { Method, OperationOptions, Path } from "../operation-options.ts";
@@ -69,6 +70,19 @@ export function operationsOf(router: AnyRouter): Operation[] {
     operations.push({ name, procedure, options: meta.operation, input, output });
   }
   return operations;
+}
+
+/** Whether it answers a list of which a part can be read. */
+export const isPagedList = ({ input, output, options }: Operation): boolean =>
+  output instanceof z.ZodArray && !options.isMadeWhole && input?.shape.skip !== undefined && "take" in input.shape;
+
+/** The page that a list is asked for; `undefined` when its input is refused for it. */
+export function askedPage({ input }: Operation, { skip, take }: Readonly<Record<string, unknown>>): Paging | undefined {
+  const { skip: skipSchema, take: takeSchema } = input?.shape ?? {};
+  if (skipSchema === undefined || takeSchema === undefined) return undefined;
+  const asked = z.object({ skip: skipSchema, take: takeSchema }).safeParse({ skip, take });
+  // They are the schemas of every list's page.
+  return asked.success ? (asked.data as Paging) : undefined;
 }
 
 /** Every method and path that an operation answers at. */
