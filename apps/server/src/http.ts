@@ -13,6 +13,7 @@ import type { Authenticator } from "@berth/core/ports";
 import type { Scope } from "@berth/core/team";
 import fastifyCors from "@fastify/cors";
 import Fastify, { type FastifyInstance, type FastifyReply } from "fastify";
+import { faultLog } from "./fault-log.ts";
 import { descriptionPlugin } from "./http/description.ts";
 import { docsPlugin } from "./http/docs.ts";
 import type { Logger } from "./logger.ts";
@@ -54,8 +55,7 @@ export function httpServer(options: HttpOptions): FastifyInstance {
     router: appRouter,
     controlFor,
     admission: admission({ authenticator, requestsPerMinute, now }),
-    onFault: (error: unknown, { id, operation }: { id: string; operation: string | undefined }) =>
-      log.error("A request failed", { request_id: id, operation, error }),
+    onFault: faultLog(log),
   };
 
   app.addHook("onRequest", async (request, reply) => {

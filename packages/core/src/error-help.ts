@@ -59,6 +59,8 @@ export const ERROR_HELP = {
   "cloud.rate_limited": "The cloud provider was asked too often.",
   "cloud.failed": "The cloud provider or S3 storage did not do what was asked. The message has its words.",
   "database.unavailable": "Berth's own database does not answer. Try again; its operator finds the reason in the log.",
+  "storage.full":
+    "The disk of Berth's own database is full. Nothing was written. Free space in its folder, `BERTH_DATA`.",
   "setup.failed": "Something on the server could not be set up, such as its proxy: the message says what.",
   "internal.error": "A mistake in Berth. Report it with the `request_id`.",
 } as const satisfies Record<ErrorCode, string>;

@@ -70,6 +70,7 @@ export const ERRORS = {
   "cloud.rate_limited": "too_many",
   "cloud.failed": "internal",
   "database.unavailable": "unavailable",
+  "storage.full": "unavailable",
   "setup.failed": "unavailable",
   "internal.error": "internal",
 } as const satisfies Record<`${string}.${string}`, ErrorCategory>;
@@ -122,3 +123,7 @@ export const invalid = (fields: FieldErrors) => new DomainError("request.invalid
 export function isDomainError(error: unknown, ...codes: readonly ErrorCode[]): error is DomainError {
   return error instanceof DomainError && (codes.length === 0 || codes.includes(error.code));
 }
+
+/** Berth's own database cannot do what it is asked now, and may later: the work is tried again, nothing is decided. */
+export const isDatabaseUnavailable = (error: unknown): boolean =>
+  isDomainError(error, "database.unavailable") || isDomainError(error, "storage.full");

@@ -21,6 +21,20 @@ const UNAVAILABLE_CODES = new Set([
 ]);
 /** Connection exceptions, insufficient resources, operator intervention, system errors, wrong password or database. */
 const UNAVAILABLE_CLASSES = ["08", "53", "57", "58", "28", "3D"];
+const DISK_FULL_CODES = new Set(["53100", "ENOSPC", "EDQUOT"]);
+const DISK_FULL = "The disk of Berth's database is full, so nothing was written. Free space on it, then try again.";
+const NO_ANSWER = "The database does not answer. Try again in a moment.";
+/** By SQLSTATE. */
+const UNAVAILABLE_REASONS: Readonly<Record<string, string>> = {
+  "25006": "The database is read-only. Check whether it is a standby, then try again.",
+  "28000": "The database refuses Berth's login. Check the user in DATABASE_URL.",
+  "28P01": "The database refuses Berth's password. Check DATABASE_URL.",
+  "3D000": "Berth's database does not exist any more on its server. Check DATABASE_URL.",
+  "53300": "The database has no connection left. Raise its max_connections, or close other clients.",
+  "57P01": "The database is being stopped. Try again in a moment.",
+  "57P02": "The database restarts after a failure. Try again in a moment.",
+  "57P03": "The database is starting or recovering. Try again in a moment.",
+};
 // The driver gives these errors no code.
 const UNAVAILABLE_MESSAGES =
   /connection (terminated|timeout|error|ended)|timeout exceeded when trying to connect|pool after calling end|not queryable|driver has already been destroyed|PGlite is clos/i;
@@ -53,14 +67,13 @@ export function wrapDatabaseError(error: unknown): DomainError {
   if (isDomainError(error)) return error;
   const code = databaseErrorCode(error) ?? "";
   const message = error instanceof Error ? error.message : "";
+  if (DISK_FULL_CODES.has(code)) return new DomainError("storage.full", DISK_FULL, { cause: error });
   if (
     UNAVAILABLE_CODES.has(code) ||
-    (code.length === 5 && UNAVAILABLE_CLASSES.includes(code.slice(0, 2))) ||
+    (code.length === 5 && (code in UNAVAILABLE_REASONS || UNAVAILABLE_CLASSES.includes(code.slice(0, 2)))) ||
     UNAVAILABLE_MESSAGES.test(message)
   ) {
-    return new DomainError("database.unavailable", "The database does not answer. Try again in a moment.", {
-      cause: error,
-    });
+    return new DomainError("database.unavailable", UNAVAILABLE_REASONS[code] ?? NO_ANSWER, { cause: error });
   }
   if (code === "23505") return new DomainError("resource.already_exists", "It exists already.", { cause: error });
   if (code === "23503") {

@@ -1,4 +1,4 @@
-import { DomainError, isDomainError } from "@berth/core";
+import { DomainError, isDatabaseUnavailable } from "@berth/core";
 import { sql } from "kysely";
 import { Migrator } from "kysely/migration";
 import type { Database } from "./client.ts";
@@ -38,7 +38,7 @@ export async function migrate({ kysely }: Database): Promise<void> {
       { cause: error },
     );
   }
-  if (isDomainError(error, "database.unavailable")) throw error;
+  if (isDatabaseUnavailable(error)) throw error;
   throw new DomainError("setup.failed", "The tables of the database could not be made.", { cause: error });
 }
 

@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
@@ -40,6 +40,14 @@ describe("a locked file", () => {
     await other.kill();
     lock?.release();
     expect(lockFile(path).lock).toBeDefined();
+  });
+
+  test("is refused to this process by another path too", () => {
+    const real = mkdtempSync(join(folder, "real-"));
+    symlinkSync(real, join(folder, "link"));
+    const { lock } = lockFile(join(real, "file"));
+    expect(lockFile(join(folder, "link", "file")).lock).toBeUndefined();
+    lock?.release();
   });
 
   test("goes to exactly one of many that find the files of one that was killed", async () => {

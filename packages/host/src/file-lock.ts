@@ -1,4 +1,5 @@
-import { closeSync, openSync, readFileSync, writeFileSync } from "node:fs";
+import { closeSync, openSync, readFileSync, realpathSync, writeFileSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 
 export interface FileLock {
@@ -17,10 +18,12 @@ export type LockAttempt =
  * in the moment the process dies, however it dies, and which holds between containers that share the folder. A file with
  * a process id would have to be judged after a crash, and two processes that judge it at once could both win.
  *
- * @param path In a folder that exists. The holder's process id is written beside it, with the ending `.pid`.
+ * @param given In a folder that exists. The holder's process id is written beside it, with the ending `.pid`.
  * @throws What the file system says, when the files cannot be written.
  */
-export function lockFile(path: string): LockAttempt {
+export function lockFile(given: string): LockAttempt {
+  // The same file by another path is the same lock.
+  const path = join(realpathSync(dirname(given)), basename(given));
   if (held.has(path)) return { lock: undefined, pid: String(process.pid) };
   let database: DatabaseSync | undefined;
   try {

@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { isDomainError } from "@berth/core";
+import { isDatabaseUnavailable, isDomainError } from "@berth/core";
 import type { JobLease, ServerRecord, SystemStores } from "@berth/core/ports";
 import { timesOf } from "@berth/core/schedule";
 import { type CleanupOperation, isCleanupNeeded, planCleanup, type ServerCleaner } from "@berth/core/server";
@@ -65,7 +65,7 @@ export async function cleanServer(deps: CleanupDeps, lease: JobLease, serverId: 
     await stores.jobs.finish(lease, "finished", null);
     logger.info("Server cleaned up.", { server: server.name, ...counts });
   } catch (error) {
-    if (!isDomainError(error) || error.code === "database.unavailable") throw error;
+    if (!isDomainError(error) || isDatabaseUnavailable(error)) throw error;
     await stores.jobs.finish(lease, "failed", error.message);
   }
 }

@@ -1,4 +1,4 @@
-import { isDomainError } from "@berth/core";
+import { isDatabaseUnavailable } from "@berth/core";
 import { certificatesTold } from "@berth/core/database";
 import type { ServerRecord } from "@berth/core/ports";
 import { cleanServer, nextTimes, requestDueCleanups } from "./cleanup.ts";
@@ -111,7 +111,7 @@ export function createJobs(deps: ValidationDeps, wakeSignal: WakeSignal): Jobs {
       try {
         await work();
       } catch (error) {
-        const report = isDomainError(error, "database.unavailable") ? logger.debug : logger.warn;
+        const report = isDatabaseUnavailable(error) ? logger.debug : logger.warn;
         report(`${what} failed.`, { error });
         await pause(1, stopping.signal);
       }

@@ -1,4 +1,4 @@
-import { isDomainError } from "@berth/core";
+import { isDatabaseUnavailable } from "@berth/core";
 import type { ClaimRequest, QueueName, RenewedRun } from "@berth/core/ports";
 import type { ValidationDeps } from "./server-validation.ts";
 import { pause, within } from "./wait.ts";
@@ -48,7 +48,7 @@ export async function written<T>(signal: AbortSignal, write: () => Promise<T>): 
     try {
       return await write();
     } catch (error) {
-      if (!isDomainError(error, "database.unavailable")) throw error;
+      if (!isDatabaseUnavailable(error)) throw error;
       if (signal.aborted) {
         triesLeft -= 1;
         if (endingOf(signal) !== "cancelled" || triesLeft === 0) throw error;
@@ -142,7 +142,7 @@ export function createLeaseRunner<Run>(
       try {
         await work();
       } catch (error) {
-        const report = isDomainError(error, "database.unavailable") ? logger.debug : logger.warn;
+        const report = isDatabaseUnavailable(error) ? logger.debug : logger.warn;
         report(`${kind.title} failed.`, { error });
         await pause(Math.min(1, seconds), signal);
       }

@@ -1,4 +1,4 @@
-import { isDomainError } from "@berth/core";
+import { isDatabaseUnavailable } from "@berth/core";
 import type { Claim, DeploymentDeps, DeploymentOutcome } from "./deploy/claim.ts";
 import { runDeployment } from "./deploy/deployment.ts";
 import { keepLease, type LeaseKeeper } from "./deploy/lease-keeper.ts";
@@ -61,7 +61,7 @@ export function createQueue(deps: DeploymentDeps, wakeSignal: WakeSignal): Queue
       try {
         for (let next = await nextClaim(); next !== undefined; next = await nextClaim()) run(next);
       } catch (error) {
-        const report = isDomainError(error, "database.unavailable") ? logger.debug : logger.warn;
+        const report = isDatabaseUnavailable(error) ? logger.debug : logger.warn;
         report("The queue cannot be read.", { error });
         await pause(1, stopping.signal);
       }

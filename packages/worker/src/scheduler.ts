@@ -1,4 +1,4 @@
-import { isDomainError } from "@berth/core";
+import { isDatabaseUnavailable } from "@berth/core";
 import type { ScheduleKind, ScheduleRecord, SystemStores } from "@berth/core/ports";
 import { scheduleStep } from "@berth/core/schedule";
 import { ROOT_TEAM_ID } from "@berth/core/team";
@@ -84,7 +84,7 @@ export function createScheduler(deps: SchedulerDeps): Scheduler {
     try {
       await stores.transaction((tx) => advance(tx, work, schedule, now));
     } catch (error) {
-      if (isDomainError(error, "database.unavailable")) throw error;
+      if (isDatabaseUnavailable(error)) throw error;
       logger.error("What is due could not be begun; it is tried again.", { ...schedule, error });
     }
   };
@@ -106,7 +106,7 @@ export function createScheduler(deps: SchedulerDeps): Scheduler {
       try {
         await work();
       } catch (error) {
-        const report = isDomainError(error, "database.unavailable") ? logger.debug : logger.warn;
+        const report = isDatabaseUnavailable(error) ? logger.debug : logger.warn;
         report("The scheduler failed and will try again.", { error });
       }
       await pause(seconds(), stopping.signal);

@@ -1,4 +1,4 @@
-import { isDomainError } from "@berth/core";
+import { isDatabaseUnavailable, isDomainError } from "@berth/core";
 import type { JobLease, ServerRecord } from "@berth/core/ports";
 import { type JobType, proxyStatusOf } from "@berth/core/server";
 import type { ServerAdapters } from "./server-adapters.ts";
@@ -28,7 +28,7 @@ export async function carryOutProxyJob(
     await stores.jobs.finish(lease, "finished", null);
     logger.info("Proxy brought to what was asked for.", { server: server.name, type });
   } catch (error) {
-    if (!isDomainError(error) || error.code === "database.unavailable") throw error;
+    if (!isDomainError(error) || isDatabaseUnavailable(error)) throw error;
     await stores.jobs.finish(lease, "failed", error.message);
   }
 }

@@ -1,4 +1,4 @@
-import { isDomainError } from "@berth/core";
+import { isDatabaseUnavailable, isDomainError } from "@berth/core";
 import { inlineSecrets } from "@berth/core/compose";
 import { type DeploymentStep, deployedKind, STEP_NAMES, type StepName } from "@berth/core/deploy";
 import type { Lease } from "@berth/core/ports";
@@ -51,7 +51,7 @@ export async function runDeployment(
 }
 
 const isExpected = (leaseKeeper: LeaseKeeper, error: unknown): boolean =>
-  leaseKeeper.isLost || leaseKeeper.isGivingUp || isDomainError(error, "database.unavailable");
+  leaseKeeper.isLost || leaseKeeper.isGivingUp || isDatabaseUnavailable(error);
 
 /** Prepares a run, or answers how the deployment ended because it could not be prepared. */
 async function open(

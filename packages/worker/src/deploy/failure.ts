@@ -1,4 +1,4 @@
-import { DomainError, isDomainError } from "@berth/core";
+import { DomainError, isDatabaseUnavailable, isDomainError } from "@berth/core";
 import type { StepName } from "@berth/core/deploy";
 import { faultOf } from "./error-summary.ts";
 import type { Run } from "./progress.ts";
@@ -38,7 +38,7 @@ export function failureOf(run: Run, step: StepName, cause: unknown): Failure {
   // Stopping the control plane may have ended the step's processes too. A real failure repeats after the next start.
   if (leaseKeeper.isGivingUp && !leaseKeeper.isCommitted) throw cause;
   // Nothing can be said about a deployment whose record cannot be written; it is claimed again when that is possible.
-  if (isDomainError(cause, "database.unavailable")) throw cause;
+  if (isDatabaseUnavailable(cause)) throw cause;
   if (isDomainError(cause)) return { outcome: "failed", step, message: cause.message };
   const details = { deployment: run.ctx.deployment.uuid, step, error: faultOf(cause, run.log.redact) };
   run.logger.error("A step of a deployment failed unexpectedly.", details);

@@ -1,4 +1,4 @@
-import { isDomainError } from "@berth/core";
+import { isDatabaseUnavailable } from "@berth/core";
 import { pause, within } from "../wait.ts";
 import { type Failure, handOver } from "./failure.ts";
 import { type DeployStep, type Run, saveStep, stepContext } from "./progress.ts";
@@ -34,7 +34,7 @@ async function undo(run: Run, step: DeployStep): Promise<void> {
       // One that hangs would hang again.
       return follows(run, step);
     } catch (error) {
-      if (run.ctx.leaseKeeper.isLost || isDomainError(error, "database.unavailable")) throw error;
+      if (run.ctx.leaseKeeper.isLost || isDatabaseUnavailable(error)) throw error;
       run.logger.warn("A step of a deployment could not be undone.", {
         deployment: run.ctx.deployment.uuid,
         step: step.name,
