@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { DomainError, isDomainError } from "@berth/core";
 import { Kysely, sql } from "kysely";
 import pg from "pg";
+import { availability } from "./availability.ts";
 import { type Changes, watchChanges } from "./changes.ts";
 import { connectionProblem, parseDatabaseUrl, versionProblem } from "./database-url.ts";
 import { pgliteDialect, postgresDialect } from "./dialect.ts";
@@ -164,11 +165,27 @@ async function connect(
   });
   // An idle connection that breaks is replaced at the next use; without a listener it would end the process.
   pool.on("error", () => undefined);
+  const answers = availability({ probe: () => probe(config) });
   return {
-    kysely: new Kysely<DB>({ dialect: postgresDialect(pool) }),
+    kysely: new Kysely<DB>({ dialect: postgresDialect(pool, answers) }),
     notifier,
-    closeConnections: () => pool.end(),
+    closeConnections() {
+      answers.close();
+      return pool.end();
+    },
   };
+}
+
+/** Over a connection of its own: those of the pool may all wait for something. */
+async function probe(config: pg.ClientConfig): Promise<void> {
+  const client = new pg.Client(config);
+  client.on("error", () => undefined);
+  try {
+    await client.connect();
+    await client.query("select 1");
+  } finally {
+    client.end().catch(() => undefined);
+  }
 }
 
 /** 64-bit integers are ids and counts, all far below 2^53. */

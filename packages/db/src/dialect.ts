@@ -1,3 +1,4 @@
+import type { Duplex } from "node:stream";
 import type { PGlite } from "@electric-sql/pglite";
 import {
   AbortedTransactionError,
@@ -9,19 +10,22 @@ import {
   type PostgresPoolClient,
 } from "kysely";
 import type pg from "pg";
+import type { Availability } from "./availability.ts";
 import { wrapDatabaseError } from "./errors.ts";
 
 /** The texts of statements repeat, so each is parsed and planned by PostgreSQL once per connection. */
 const STATEMENT_NAMES_MAX = 500;
 
-export const postgresDialect = (pool: pg.Pool): Dialect =>
+export const postgresDialect = (pool: pg.Pool, answers: Availability): Dialect =>
   wrappingErrors(
-    new PostgresDialect({ pool: { connect: namedClients(pool), end: () => pool.end(), options: pool.options } }),
+    new PostgresDialect({
+      pool: { connect: namedClients(pool, answers), end: () => pool.end(), options: pool.options },
+    }),
   );
 
 export const pgliteDialect = (pglite: PGlite): Dialect => wrappingErrors(new PGliteDialect({ pglite }));
 
-function namedClients(pool: pg.Pool): () => Promise<PostgresPoolClient> {
+function namedClients(pool: pg.Pool, answers: Availability): () => Promise<PostgresPoolClient> {
   const names = new Map<string, string>();
   const nameOf = (text: string): string | undefined => {
     const known = names.get(text);
@@ -32,7 +36,10 @@ function namedClients(pool: pg.Pool): () => Promise<PostgresPoolClient> {
   };
   const wrapped = new WeakMap<pg.PoolClient, PostgresPoolClient>();
   return async () => {
-    const client = await pool.connect();
+    const client = await answers.during(
+      () => pool.connect(),
+      (late) => void late.then((unused) => unused.release()).catch(() => undefined),
+    );
     const known = wrapped.get(client);
     if (known !== undefined) return known;
     // The pool listens only to idle clients. A connection that breaks between two statements of a transaction would
@@ -40,7 +47,11 @@ function namedClients(pool: pg.Pool): () => Promise<PostgresPoolClient> {
     client.on("error", () => undefined);
     const query = (text: string, values: readonly unknown[] = []) => {
       const name = values.length > 0 ? nameOf(text) : undefined;
-      return name === undefined ? client.query(text, [...values]) : client.query({ name, text, values: [...values] });
+      const config = name === undefined ? { text, values: [...values] } : { name, text, values: [...values] };
+      return answers.during(
+        () => client.query(config),
+        () => destroySocket(client),
+      );
     };
     // The interface's other form, with a cursor, is for streamed queries; nothing here streams.
     const named: PostgresPoolClient = {
@@ -50,6 +61,12 @@ function namedClients(pool: pg.Pool): () => Promise<PostgresPoolClient> {
     wrapped.set(client, named);
     return named;
   };
+}
+
+/** The statement ends with the connection; the pool replaces it. The library's own end waits for the statement. */
+function destroySocket(client: pg.PoolClient): void {
+  const { connection } = client as unknown as { readonly connection: { readonly stream: Duplex } };
+  connection.stream.destroy();
 }
 
 /** Every error of the driver leaves this package as a `DomainError`, wherever the query was written. */

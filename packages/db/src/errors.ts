@@ -73,7 +73,8 @@ export function wrapDatabaseError(error: unknown): DomainError {
     (code.length === 5 && (code in UNAVAILABLE_REASONS || UNAVAILABLE_CLASSES.includes(code.slice(0, 2)))) ||
     UNAVAILABLE_MESSAGES.test(message)
   ) {
-    return new DomainError("database.unavailable", UNAVAILABLE_REASONS[code] ?? NO_ANSWER, { cause: error });
+    const sentence = UNAVAILABLE_REASONS[code] ?? NO_ANSWER;
+    return new DomainError("database.unavailable", sentence, { cause: error, retryAfterSeconds: 1 });
   }
   if (code === "23505") return new DomainError("resource.already_exists", "It exists already.", { cause: error });
   if (code === "23503") {

@@ -4,6 +4,7 @@ import { type TestDatabase, testCipher, testDatabase } from "@berth/testing";
 import { type CompiledQuery, Kysely, sql } from "kysely";
 import pg from "pg";
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { availability } from "./availability.ts";
 import type { Database } from "./client.ts";
 import { postgresDialect } from "./dialect.ts";
 import { fillLargeTables, type LargeTables, type TeamTables } from "./large-tables.fixture.ts";
@@ -212,7 +213,7 @@ beforeAll(async () => {
   tables = await fillLargeTables(database, { applications: 10_000, deployments: 200_000 });
   pool = new pg.Pool({ connectionString: database.url, max: 2 });
   const kysely = new Kysely<DB>({
-    dialect: postgresDialect(pool),
+    dialect: postgresDialect(pool, availability({ probe: async () => undefined })),
     log: ({ level, query }) => {
       if (level === "query") logged.push(query);
     },

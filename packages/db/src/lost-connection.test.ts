@@ -1,44 +1,11 @@
-import { createConnection, createServer, type Socket } from "node:net";
 import { testDatabase, testPostgres } from "@berth/testing";
 import { sql } from "kysely";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type Database, openDatabase } from "./client.ts";
+import { relay } from "./relay.fixture.ts";
 
 const ROUNDS = 100;
 const WRITERS = 4;
-
-/** A way to the database's server whose connections can be reset, as when it restarts or the network fails. */
-async function relay(port: number) {
-  const sockets = new Set<Socket>();
-  const server = createServer((socket) => {
-    const upstream = createConnection({ host: "127.0.0.1", port });
-    for (const [from, to] of [
-      [socket, upstream],
-      [upstream, socket],
-    ] as const) {
-      sockets.add(from);
-      from.on("error", () => to.destroy());
-      from.on("close", () => {
-        sockets.delete(from);
-        to.destroy();
-      });
-      from.pipe(to);
-    }
-  });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const address = server.address();
-  if (address === null || typeof address === "string") throw new Error("The relay has no port");
-  return {
-    port: address.port,
-    cut: () => {
-      for (const socket of sockets) socket.resetAndDestroy();
-    },
-    close: () => {
-      for (const socket of sockets) socket.destroy();
-      return new Promise((resolve) => server.close(resolve));
-    },
-  };
-}
 
 describe("a database whose connections are cut", () => {
   let database: Database;
