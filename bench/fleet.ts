@@ -4,8 +4,9 @@ import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { type TestServer, testServer, until } from "../apps/server/e2e/server.fixture.ts";
+import { type TestServer, testServer } from "../apps/server/e2e/server.fixture.ts";
 import { sshKeyPair } from "../packages/testing/src/git-ssh-server.ts";
+import { until } from "../packages/testing/src/until.ts";
 import { cpuMs, rssMb } from "./measure.ts";
 import { atMost, type Figure } from "./report.ts";
 
@@ -20,7 +21,7 @@ export async function benchFleet(): Promise<readonly Figure[]> {
   const engines = spawn(process.execPath, [ENGINES, sockets, String(SERVERS)], { stdio: "inherit" });
   let server: TestServer | undefined;
   try {
-    await until(async () => (readdirSync(sockets).length >= SERVERS ? true : undefined), 30_000);
+    await until(async () => (readdirSync(sockets).length >= SERVERS ? true : undefined));
     server = await testServer({ main: MAIN, env: { BERTH_ENGINES: sockets } });
     await register(server);
     await pause(SETTLE_SECONDS);
@@ -56,10 +57,11 @@ async function register(server: TestServer): Promise<void> {
     uuids.push((created.body as { uuid: string }).uuid);
   }
   for (const uuid of uuids) {
-    await until(async () => {
+    const isUsable = async () => {
       const { body } = await server.rest("GET", `/servers/${uuid}`);
-      return (body as { is_usable: boolean }).is_usable ? true : undefined;
-    }, 120_000);
+      return (body as { is_usable: boolean }).is_usable;
+    };
+    await until(isUsable, { seconds: 120 });
   }
 }
 
