@@ -5,7 +5,7 @@ import { printable } from "./printable.ts";
 /** `running:healthy` as people read it, in its colour. */
 export function statusText(status: string, colors: Colors): string {
   const [state = "", health = ""] = status.split(":");
-  // Health tells of what runs only.
+  // Only what runs has a health.
   const text = printable(state === "running" && health !== "" ? `${state} (${health})` : state) || "-";
   if (state === "running") return health === "unhealthy" ? colors.yellow(text) : colors.green(text);
   if (state === "degraded" || state === "dead") return colors.red(text);

@@ -29,7 +29,7 @@ function stopOnSignal(server: RunningServer): void {
   let isStopping = false;
   const stop = async (signal: string) => {
     if (isStopping) {
-      // A second Ctrl-C: the person does not want to wait. Applications go on and are adopted at the next start.
+      // A second Ctrl-C: the person does not want to wait. Applications continue and are adopted at the next start.
       if (signal === "SIGINT") process.exit(130);
       return;
     }

@@ -38,7 +38,7 @@ export interface Inside {
   readonly authenticator: ReturnType<typeof authenticator>;
   /** This machine, and its Docker engine where there is one. Set once known; nothing is deployed before. */
   useServers(local: ServerRecord, docker: ServerRecord | undefined, instanceId: string): void;
-  /** Lets go of all servers; what runs there goes on. */
+  /** Releases all servers; what runs there continues. */
   closeServers(): Promise<void>;
   openEngine(): Promise<ProcessEngine>;
   openProxy(): Promise<EmbeddedProxy>;

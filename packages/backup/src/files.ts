@@ -102,7 +102,7 @@ async function writeWhole(
         throw diskError(cause);
       }
     });
-    // Until then a full disk may not have been told of.
+    // Until then a full disk may not have been reported.
     await file.sync();
   } finally {
     await file.close();

@@ -28,7 +28,7 @@ export type { ProblemBody } from "@berth/api";
 
 /**
  * A client for all operations, with their types. Calls of the same moment share a request. Subscriptions connect again
- * by themselves and go on behind the last event they had.
+ * by themselves and continue after the last event they had.
  */
 export function createClient({ url, token, EventSource: Events = EventSource }: ClientOptions): Client {
   const endpoint = `${url.replace(/\/+$/, "")}/trpc`;

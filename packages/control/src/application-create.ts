@@ -130,7 +130,7 @@ function drafted(
 const sourceDefaults = (source: ApplicationSource): Partial<ApplicationSettings> =>
   source === "dockerfile" ? { ports_exposes: "80" } : {};
 
-/** Takes the first URL that is free; a race for it goes on to the next. */
+/** Takes the first URL that is free; where another request takes it first, the next one. */
 async function insertWithGeneratedUrl(context: UseCaseContext, draft: Draft): Promise<CreatedApplication> {
   const candidates = generatedUrls(draft.place.server, draft).map((url) => parseUrlList(url).claims);
   for (const claims of candidates) {

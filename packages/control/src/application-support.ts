@@ -53,7 +53,7 @@ export function requireReachableSource(scope: Scope, repository: string, serverI
 }
 
 /**
- * Options that give power over the machine that Berth itself runs on are its operator's, as its folders are.
+ * Options that give privileges on the machine that Berth itself runs on are its operator's, as its folders are.
  * @throws DomainError `auth.missing_ability`, `auth.root_team_only`, `engine.unreachable`
  */
 export async function requireContainerPowers(

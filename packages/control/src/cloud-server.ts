@@ -134,7 +134,7 @@ async function giveBack(context: UseCaseContext, rental: Rental, machine: Machin
   }
 }
 
-/** Outside of any other transaction, since it tells of what happens elsewhere. */
+/** Outside of any other transaction, since it reports what happens elsewhere. */
 const tellOfMachine = (
   { stores }: UseCaseContext,
   { uuid, name, cloudToken }: Rental,

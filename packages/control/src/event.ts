@@ -1,6 +1,6 @@
 import type { ResourceRecord, Stores } from "@berth/core/ports";
 
-/** Changes of a resource that a use case makes; its stores tell of its life by themselves. */
+/** Changes of a resource that a use case makes; its stores emit the events of its life themselves. */
 type ResourceChange =
   | "resource.updated"
   | "resource.variables_changed"

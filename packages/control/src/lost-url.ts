@@ -6,7 +6,7 @@ import { emitResourceEvent } from "./event.ts";
 
 /**
  * The variables of services that lost a URL to another resource follow, as they do when a service's URLs are changed: a
- * container that goes on telling the lost one would send people to somebody else. In the transaction that took it.
+ * container that still names the lost one would send people to somebody else. In the transaction that took it.
  */
 export async function followLostUrls(tx: Stores, lost: readonly DomainConflict[]): Promise<void> {
   const byService = Map.groupBy(

@@ -18,7 +18,7 @@ import { emitResourceEvent } from "./event.ts";
 import { mapPage } from "./page.ts";
 import { requireTaskContainer } from "./task-container.ts";
 
-/** Commands that an application or a service runs by the clock. Commands may name secrets: events tell uuids only. */
+/** Commands that an application or a service runs on a schedule. Commands may name secrets: events tell uuids only. */
 export function scheduledTasks({ scope, stores, ids, clock }: UseCaseContext) {
   return {
     async list(ref: TaskOwnerRef, paging: Paging): Promise<Page<ScheduledTask>> {

@@ -15,7 +15,7 @@ export type ServerDraft = Omit<NewServer, "engine" | "settings" | "name" | "prox
 };
 
 /**
- * Inserts a server that is reached by SSH, with its settings and its first destination, and tells of it. In the
+ * Inserts a server that is reached by SSH, with its settings and its first destination, and emits an event. In the
  * caller's transaction.
  * @throws DomainError `resource.in_use` when some server of the instance has the address, `resource.state` when the
  * team may have no more

@@ -92,7 +92,7 @@ export const currentClaims = (containers: readonly ServiceContainerRecord[]): Co
 
 const NO_CHANGE = { insert: [], update: [], delete: [] } as const;
 
-/** Where neither the compose text nor URLs change. @param variables Those that there are, for what is told of them. */
+/** Where neither the compose text nor URLs change. @param variables The existing ones, for what is reported of them. */
 export const nothingApplied = (
   containers: readonly ServiceContainerRecord[],
   variables: ServicePlan["existing"]["variables"],

@@ -45,7 +45,7 @@ export interface Webhooks {
   receive(received: ReceivedWebhook): Promise<WebhookAnswer | "pong">;
 }
 
-/** Pushes and pull requests that git hosts tell of. */
+/** Pushes and pull requests that git hosts report. */
 export function webhooks({ stores, ids, instanceUrl }: WebhookDeps): Webhooks {
   return {
     async receive(received) {

@@ -11,12 +11,12 @@ const TOPICS_MAX = 10_000;
 
 /**
  * Counts what `NOTIFY` told, so that nothing is missed between reading a state and waiting for the next one:
- * take `clock` before the read, and `wait` resolves at once when the topic was told of since.
+ * take `clock` before the read, and `wait` resolves at once when the topic was notified since.
  */
 export interface Changes {
   /** Grows with everything that is told. */
   clock(): number;
-  /** Resolves when the topic was told of after `since`, on `signal`, or after `timeoutMs`. */
+  /** Resolves when the topic is notified after `since`, on `signal`, or after `timeoutMs`. */
   wait(topic: string, since: number, signal: AbortSignal, timeoutMs: number): Promise<void>;
 }
 

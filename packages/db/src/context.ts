@@ -69,7 +69,7 @@ export async function inTransaction<C extends Context, T>(context: C, work: (con
   }
 }
 
-/** Only inside a transaction: an event tells of a change and is written with it. */
+/** Only inside a transaction: an event reports a change and is written with it. */
 export function emit(context: Context, event: NewEvent): void {
   pendingOf(context).events.push(event);
 }

@@ -175,7 +175,7 @@ export function systemJobStore(context: Context): SystemJobStore {
   };
 }
 
-/** Nothing is written while an attempt goes on: who looks after a removal calls it every few seconds. */
+/** Nothing is written while an attempt continues: who looks after a removal calls it every few seconds. */
 async function begin(context: Context, subject: JobSubject): Promise<void> {
   const before = await context.db
     .selectFrom("job")

@@ -40,7 +40,7 @@ export const selectPlaced = (db: Kysely<DB>) =>
     .select([...RESOURCE_COLUMNS, PLACEMENT.as("placement")]);
 
 /**
- * Inserts the row of `resource` and tells of it. The row of the kind's own table follows in the same transaction.
+ * Inserts the row of `resource` and emits an event. The row of the kind's own table follows in the same transaction.
  * @throws DomainError `resource.not_found` when the place is another team's
  */
 export async function insertResource(

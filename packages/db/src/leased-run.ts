@@ -62,14 +62,14 @@ const STOPPED = "The control plane stopped while it ran.";
 // Not by `clock_timestamp()`, whose value the planner cannot know: it then counts on a third of what runs.
 const isLeft = sql`run.lease_expires_at < statement_timestamp() and run.cancel_requested_at is`;
 
-/** Runs that nobody goes on with, and why: over `run` and `resource`, whose server has to be within reach. */
+/** Runs that no worker continues, and why: over `run` and `resource`, whose server has to be within reach. */
 export const ABANDONED: readonly Abandoned[] = [
   { isMeant: sql`${isLeft} null`, status: "failed", message: STOPPED },
   { isMeant: sql`${isLeft} not null`, status: "cancelled-by-user", message: `${CANCELLED_BY_USER} ${STOPPED}` },
   { isMeant: isUnreached("run"), status: "failed", message: UNREACHED },
 ];
 
-/** The last word of the event that tells of an end. */
+/** The last word of the event that reports an end. */
 export const END_EVENTS: Readonly<Record<BackupOutcome, string>> = {
   success: "finished",
   failed: "failed",

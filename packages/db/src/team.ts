@@ -29,7 +29,7 @@ export function teamStore(context: TeamContext): TeamStore {
     find: async (id) =>
       isId(id) ? await visible().select(TEAM_COLUMNS).where("id", "=", id).executeTakeFirst() : undefined,
     async alone() {
-      // Weaker than what a deletion takes, so that who only refers to the team goes on.
+      // Weaker than what a deletion takes, so that who only refers to the team continues.
       await db.selectFrom("team").select("id").where("id", "=", teamId).forNoKeyUpdate().execute();
     },
     async insert({ owner_id = ROOT_USER_ID, ...team }) {

@@ -102,7 +102,7 @@ export async function pull(
   await followProgress(stream, io);
 }
 
-/** Reads what an engine tells of a pull or push to its end. @throws Error with what it says went wrong. */
+/** Reads an engine's report of a pull or push to its end. @throws Error with what it says went wrong. */
 export async function followProgress(stream: NodeJS.ReadableStream, io: WorkIO): Promise<void> {
   const onAbort = () =>
     (stream as NodeJS.ReadableStream & { destroy(error: Error): void }).destroy(new Error("aborted"));

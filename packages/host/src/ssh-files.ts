@@ -122,7 +122,7 @@ export function sshFiles(connection: SshConnection, run: (argv: Argv) => Promise
       }
     },
     async remove(path) {
-      // Walks by open folders, so that a link put in its way meanwhile leads nowhere else.
+      // Walks by open folders, so that a link put in its way meanwhile is not followed.
       const { exitCode, output } = await run(["rm", "-rf", "--", path]);
       if (exitCode === 0) return;
       throw new DomainError("engine.failed", `Berth cannot remove ${path} on server ${name}.`, { cause: output });

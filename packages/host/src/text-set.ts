@@ -2,7 +2,7 @@
 export interface TextSet {
   /** How long the longest of the texts is that stands in `text` at `at`; 0 when none does. */
   matchLength(text: string, at: number): number;
-  /** Whether one of the texts goes on where `text`, read from `at`, ends. */
+  /** Whether one of the texts continues where `text`, read from `at`, ends. */
   isCutAt(text: string, at: number): boolean;
 }
 

@@ -40,7 +40,7 @@ export interface EmbeddedProxy extends ProxyPort {
   /** Port that it listens on. */
   readonly port: number;
   status(): Promise<ProxyStatus>;
-  /** Idempotent. Ends the supervision; the process goes on serving its routes unless `stopProxy`. */
+  /** Idempotent. Ends the supervision; the process continues serving its routes unless `stopProxy`. */
   close(options: { readonly stopProxy: boolean }): Promise<void>;
 }
 

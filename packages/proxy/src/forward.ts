@@ -164,7 +164,7 @@ function sendHead(exchange: Exchange, { upstream, agent }: UpstreamPool): Client
   }
 }
 
-/** The agent's timeout, which is for idle connections, also tells of one that does not come about. */
+/** The agent's timeout, which is for idle connections, also applies to one that is never established. */
 function onConnection(sent: ClientRequest, onConnected: (socket: Socket) => void): void {
   sent.once("socket", (socket) => {
     if (!socket.connecting) {

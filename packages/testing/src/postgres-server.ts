@@ -69,7 +69,7 @@ export async function withClient<T>(config: pg.ClientConfig, work: (client: pg.C
   }
 }
 
-/** A run that was killed could stop nothing: its server goes on, and the next run ends it. */
+/** A run that was killed could stop nothing: its server continues, and the next run ends it. */
 async function removeLeftovers(): Promise<void> {
   for (const name of await readdir(tmpdir())) {
     if (!name.startsWith(PREFIX)) continue;

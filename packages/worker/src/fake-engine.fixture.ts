@@ -38,9 +38,9 @@ export interface FakeEngine {
   /** `resource/storage`. */
   readonly removedVolumes: readonly string[];
   readonly executed: readonly Executed[];
-  /** Whether it tells of changes by itself; otherwise it has to be asked. */
+  /** Whether it reports changes by itself; otherwise it has to be asked. */
   isWatched: boolean;
-  /** As if nothing had been told of what it holds. */
+  /** As if its content had never been reported. */
   forgetTold(): void;
   /** Lasting container names, by deployment. */
   readonly names: Map<string, string>;

@@ -51,7 +51,7 @@ export function createForwards(deps: ForwardDeps): Forwards {
     serverState.syncedMs = performance.now();
   };
 
-  /** A port that somebody else has is tried again with the next look at everything, and told of once. */
+  /** A port that somebody else has is tried again with the next look at everything, and reported once. */
   const open = async (
     forwards: NonNullable<ServerAdapters["engine"]["forwards"]>,
     forward: Forward,

@@ -2,7 +2,7 @@
 export interface Life {
   readonly isOver: boolean;
   kill(): void;
-  /** As a machine that is suspended: what it calls does not reach anyone until it goes on. */
+  /** As a suspended machine: its calls reach nobody until it resumes. */
   freeze(): void;
   thaw(): void;
   readonly thawed: Promise<void>;

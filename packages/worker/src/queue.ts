@@ -8,7 +8,7 @@ import type { WakeSignal } from "./wake-signal.ts";
 /** Claims deployments and runs them. Limits of servers and applications are kept by the claim itself. */
 export interface Queue {
   start(): void;
-  /** Claims nothing more; what runs goes on. */
+  /** Claims nothing more; what runs continues. */
   pause(): void;
   resume(): void;
   /** Lets running steps end within the grace time, then leaves their deployments to whoever claims them next. */

@@ -6,7 +6,7 @@ import type { ServerLeases } from "./server-lease.ts";
 import type { WorkerSettings } from "./settings.ts";
 import { pause, within } from "./wait.ts";
 
-/** Watches whether servers answer and how full their disks are, and tells of each change. */
+/** Watches whether servers answer and how full their disks are, and reports each change. */
 export interface ReachabilityWatch {
   start(): void;
   stop(): Promise<void>;

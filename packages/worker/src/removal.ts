@@ -37,7 +37,7 @@ export async function removeOutOfReach(
   for (const resource of resources) {
     if (signal.aborted) return;
     const hasRun = await stores.resources.hasRun(resource.id);
-    // It ran on the machine of another control plane, which removes it and tells of it.
+    // It ran on the machine of another control plane, which removes it and emits an event.
     if (hasRun && server.engine === "process" && !deps.ownsServer(server)) continue;
     try {
       await attempt(deps, removalOf(resource), async () => {

@@ -7,7 +7,7 @@ import type { WorkerSettings } from "./settings.ts";
 import { pause, within } from "./wait.ts";
 
 /**
- * What runs by the clock. The scheduler decides when, and writes down that it is due; the work is done by whoever looks
+ * What runs on a schedule. The scheduler decides when, and writes down that it is due; the work is done by whoever looks
  * for it in that kind's own queue.
  */
 export interface ScheduledKind {
@@ -119,7 +119,7 @@ export function createScheduler(deps: SchedulerDeps): Scheduler {
     look,
     watch,
     start() {
-      // By themselves: one that hangs is told of by the other.
+      // Separate loops, so that each can report that the other hangs.
       loops.push(
         repeat(look, untilNextLook),
         repeat(watch, () => settings.schedulePeriodSeconds),

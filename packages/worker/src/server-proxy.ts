@@ -50,7 +50,7 @@ interface ProxyNote {
   readonly recorded?: Pick<ServerRecord, "proxy_status" | "proxy_problem">;
 }
 
-/** Written, and told of, when it changed. */
+/** Written, and reported, when it changed. */
 export async function noteProxyStatus(
   { stores }: Pick<ValidationDeps, "stores">,
   { id }: Pick<ServerRecord, "id">,

@@ -23,7 +23,7 @@ export interface WorkerSettings {
   /** How long a step that lost its server waits for it. */
   readonly outageSecondsMax: number;
 
-  /** Between two looks at a server, when nothing tells of a change. */
+  /** Between two looks at a server, when nothing reports a change. */
   readonly reconcileSeconds: number;
   readonly serverLeaseSeconds: number;
   /** After this time the proxy is told everything again, whatever it may have forgotten. */
@@ -48,7 +48,7 @@ export interface WorkerSettings {
 
   /** Between two looks at what is due. */
   readonly scheduleSeconds: number;
-  /** The grain of the clock that schedules go by. A scheduler that stands still for three of them is told of. */
+  /** The grain of the clock that schedules go by. A scheduler that stands still for three of them is reported. */
   readonly schedulePeriodSeconds: number;
   /** Scheduled tasks that one process runs at once, over all servers. The others wait. */
   readonly concurrentTasksMax: number;

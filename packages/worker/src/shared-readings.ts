@@ -3,7 +3,7 @@ import type { WakeSignal } from "./wake-signal.ts";
 
 /**
  * The stores for loops that look every few seconds at the servers and at what waits: what one of them has read lately
- * serves the others too, unless something was told of since.
+ * serves the others too, unless something changed since.
  */
 export function withSharedReadings(
   stores: SystemStores,

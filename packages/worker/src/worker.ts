@@ -21,10 +21,10 @@ export interface Worker {
   start(): void;
   /**
    * Claims nothing more, lets running steps end within the grace time and leaves what is not finished to the next
-   * worker, which goes on with it at once. Releases are left as they are.
+   * worker, which continues with it at once. Releases are left as they are.
    */
   stop(options: { readonly graceSeconds: number }): Promise<void>;
-  /** Claims no deployment until `resume`. What runs goes on, and servers are looked after. */
+  /** Claims no deployment until `resume`. What runs continues, and servers are looked after. */
   pause(): void;
   resume(): void;
 }

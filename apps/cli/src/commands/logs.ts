@@ -51,7 +51,7 @@ interface OutputOperations {
   };
 }
 
-/** Prints the last lines that a resource printed, or goes on with what comes. */
+/** Prints the last lines that a resource printed, or continues with what comes. */
 export const showOutput = (
   session: Session,
   operations: OutputOperations,

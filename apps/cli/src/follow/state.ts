@@ -42,7 +42,7 @@ export function apply(state: FollowState, event: DeploymentEvent): FollowState {
   return { ...state, lines: { ...state.lines, [key]: kept } };
 }
 
-/** Lines by which the log itself tells of a step's beginning and end: the view has signs for these. */
+/** Lines in which the log itself reports the beginning and end of a step: the view has signs for these. */
 const marks = (step: StepName) => new RegExp(`^(> ${step}$|${step} (done in|ended after) )`);
 
 export const STEP_TITLES: Readonly<Record<StepName, string>> = {

@@ -72,7 +72,7 @@ function liveView({ output, stdout, now }: FollowViewOptions): FollowView {
   };
 }
 
-/** The log as it is: it tells of the steps by itself. */
+/** The log as it is: it reports the steps itself. */
 function plainView({ output }: FollowViewOptions): FollowView {
   const { isColorSupported } = output.colors;
   let state = NOTHING_KNOWN;

@@ -36,7 +36,7 @@ const PLACES: readonly Place[] = [
 const BODY_LIMIT_BYTES = 26_214_400; // GitHub sends no more than 25 MB.
 const BODY_SECONDS_MAX = 30;
 
-/** Where git hosts tell of pushes and pull requests. Registered under a prefix. */
+/** Where git hosts report pushes and pull requests. Registered under a prefix. */
 export function webhookPlugin(app: FastifyInstance, options: WebhookOptions, done: () => void): void {
   const admitBody = bodyAdmission(options.bodySecondsMax ?? BODY_SECONDS_MAX);
   app.setErrorHandler((error, request, reply) => fail(error, request, reply, options));

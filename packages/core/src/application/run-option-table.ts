@@ -8,7 +8,7 @@ export interface RunOptionRow {
   readonly needs: string;
   /** `undefined`: not understood. @param before What was read until then: lists grow. */
   read(value: string, before: RunOptions): Partial<RunOptions> | undefined;
-  /** Gives power over the server itself, beyond what every container has. */
+  /** Gives privileges on the server itself, beyond what every container has. */
   isPower(change: Partial<RunOptions>): boolean;
 }
 

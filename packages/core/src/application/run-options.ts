@@ -28,7 +28,7 @@ export const NO_RUN_OPTIONS: RunOptions = {
 
 export interface ReadRunOptions {
   readonly options: RunOptions;
-  /** Names of those that give power over the server itself. */
+  /** Names of those that give privileges on the server itself. */
   readonly powers: readonly string[];
   /** Sentences; empty: all is well. */
   readonly problems: readonly string[];
@@ -83,7 +83,7 @@ export function splitWords(text: string): readonly string[] | undefined {
   const words: string[] = [];
   let word: string | undefined;
   let quote = "";
-  // A line that goes on, as people copy it from a terminal.
+  // A line that continues, as people copy it from a terminal.
   for (const character of text.replace(/\\\r?\n/g, " ")) {
     if (quote !== "") {
       if (character === quote) quote = "";

@@ -2,7 +2,7 @@ import type { ComposeDocument, ComposeService } from "./schema.ts";
 import { type ComposeVolume, volumesOf } from "./volume.ts";
 
 // A compose file is run by the compose tool of the control plane, on a server's engine. Two things in it reach further
-// than its own containers: files and programs of the control plane, and what gives a container power over its server.
+// than its own containers: files and programs of the control plane, and what gives a container privileges on its server.
 
 /**
  * What the compose tool itself would read or run, in sentences. There is nothing beside the file but the service's own

@@ -33,7 +33,7 @@ export const withDefaults = (text: string): string => interpolateCompose(text, (
 /**
  * The text as the compose tool reads it.
  * @param lookUp `undefined` for a variable that is not set.
- * @throws DomainError `deploy.start_failed` when it comes to more than anybody can use
+ * @throws DomainError `deploy.start_failed` when it exceeds what anybody can use
  */
 export function interpolateCompose(text: string, lookUp: (key: string) => string | undefined, depth = 0): string {
   if (depth > NESTED_MAX) return "";
@@ -51,7 +51,7 @@ export function interpolateCompose(text: string, lookUp: (key: string) => string
 
 /**
  * A value of a compose document with its references replaced, wherever they stand; keys stay as they are.
- * @throws DomainError `deploy.start_failed` when it comes to more than anybody can use
+ * @throws DomainError `deploy.start_failed` when it exceeds what anybody can use
  */
 export function interpolated(value: unknown, variables: Readonly<Record<string, string>>): unknown {
   const lookUp = (key: string) => (Object.hasOwn(variables, key) ? variables[key] : undefined);

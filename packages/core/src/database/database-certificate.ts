@@ -10,7 +10,7 @@ const VALID_DAYS = 730;
 const RENEWED_DAYS = 365;
 /** Lifetime of the authority, which clients have stored. */
 const AUTHORITY_DAYS = 3650;
-/** Before its end, a certificate is told of. */
+/** A certificate is reported so long before its end. */
 const TOLD_DAYS = 30;
 
 /** As it is kept among the secrets of its database. */
@@ -80,7 +80,7 @@ export function certificateChange(
   };
 }
 
-/** Certificates that end before this are told of. */
+/** Certificates that end before this are reported. */
 export const certificatesTold = (now: Date): Date => daysAfter(now, TOLD_DAYS);
 
 const isAuthority = (authority: CertificateRequest["authority"]): authority is Authority => "key" in authority;

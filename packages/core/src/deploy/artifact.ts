@@ -22,7 +22,7 @@ export interface BuildRequest {
   readonly variables?: Readonly<Record<string, string>>;
   /** The compose text to make a stack from, where it does not lie in the source. May be a secret. */
   readonly compose?: string | undefined;
-  /** The machine is not the resource's alone: a compose text of the source gets no power over it. */
+  /** The machine is not the resource's alone: a compose text of the source gets no privileges on it. */
   readonly isHostGuarded?: boolean;
 }
 

@@ -14,7 +14,7 @@ export interface DrainSubject {
 
 /**
  * Where requests to a replaced release may still be in flight: each of its containers, at each port that a URL leads
- * to. A container that goes on in the next release is none of them, since it goes on taking requests.
+ * to. A container that is kept in the next release is none of them, since it still takes requests.
  */
 export function drainedUpstreams({ upstream, state, sites, hasUpstreamPorts }: DrainSubject): readonly Upstream[] {
   const ports = sites.map((site) => ({ container: siteContainerOf(site.id), ports: portsOf(site, hasUpstreamPorts) }));

@@ -11,7 +11,7 @@ export interface StackReplacement {
 
 export interface ContainerReplacement {
   readonly name: string;
-  /** `kept`: it goes on as it is. The others are replaced, each in one of two ways, or new, or go. */
+  /** `kept`: it stays as it is. The others are replaced, each in one of two ways, or new, or go. */
   readonly action: "kept" | "candidate_first" | "stop_first" | "added" | "removed";
   readonly reason: string;
 }

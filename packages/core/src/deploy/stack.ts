@@ -56,7 +56,7 @@ export interface StackOptions {
 /** The release that a stack takes the place of, as long as it is there. */
 export interface StackPredecessor {
   readonly deploymentUuid: string;
-  /** Which of its containers go on in the new release: those that would be made again just as they are, or none. */
+  /** Which of its containers continue in the new release: those that would be made again just as they are, or none. */
   readonly keeps: "unchanged" | "none";
   /** Where nothing at all has changed, all are made anew: somebody asked for a restart. */
   readonly isRestart: boolean;

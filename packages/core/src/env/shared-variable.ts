@@ -107,7 +107,7 @@ export interface UnknownReferences extends Pick<EnvRecord, "key" | "is_preview">
  */
 const ADDED_LENGTH_MAX = 16_777_216; // Linux gives a program 6 MiB of variables and arguments at most.
 
-/** @throws DomainError `deploy.start_failed` when what they refer to comes to more than any program gets. */
+/** @throws DomainError `deploy.start_failed` when what they refer to exceeds what a program can be given. */
 export function resolveEnvs(envs: readonly EnvRecord[], seen: readonly SeenVariable[]): ResolvedEnvs {
   const shared = sharedVariables(seen);
   const unknown = envs.flatMap(({ key, value, is_preview }) => {

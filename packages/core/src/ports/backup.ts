@@ -145,7 +145,7 @@ export interface RenewedRun {
 export interface SystemBackupStore {
   /**
    * Queues a run for a due time: an execution for each database. While one of the schedule runs, the due time is
-   * written down as skipped, and an event tells of it. `undefined` when the schedule is disabled or goes.
+   * written down as skipped, and an event reports it. `undefined` when the schedule is disabled or goes.
    */
   begin(
     scheduleId: number,

@@ -24,7 +24,7 @@ export interface EngineCapabilities {
   readonly cpu_limit: boolean;
 }
 
-/** A line of a release's own output. `cursor` is opaque and grows: `logs({ after: cursor })` goes on behind it. */
+/** A line of a release's own output. `cursor` is opaque and grows: `logs({ after: cursor })` continues after it. */
 export interface LogLine {
   readonly cursor: string;
   readonly line: string;

@@ -1,7 +1,7 @@
 import type { JobStatus, JobSubjectType, JobType } from "../server/job-status.ts";
 import type { Page, Paging, Timestamps } from "./records.ts";
 
-/** Work that goes on after its request was answered: the record of it, which outlives what it is about. */
+/** Work that continues after its request was answered: the record of it, which outlives what it is about. */
 export interface JobRecord extends Timestamps {
   readonly id: number;
   readonly uuid: string;
@@ -61,7 +61,7 @@ export interface JobLease {
 type Subject = Pick<NewJob, "type"> & { readonly subject_id: number };
 
 /**
- * Jobs whose work is seen from the state of their subject (a removal goes on while its row is there) are told of by
+ * Jobs whose work is seen from the state of their subject (a removal continues while its row is there) are reported by
  * `begin` and `note`, and end with the row. The others are held by a lease.
  */
 export interface SystemJobStore {

@@ -75,7 +75,7 @@ export interface Proxy {
 export const PROXY_TYPES = ["CADDY", "TRAEFIK", "NONE"] as const;
 export type ProxyType = (typeof PROXY_TYPES)[number];
 
-/** A proxy that runs on a server as a container of its own, and goes on serving while nobody looks after it. */
+/** A proxy that runs on a server as a container of its own, and continues serving while nobody looks after it. */
 export interface ManagedProxy extends Proxy {
   readonly type: ProxyType;
   /**

@@ -1,6 +1,6 @@
 import type { JobType } from "../server/job-status.ts";
 
-/** Work that waits in the database until a worker takes it. Deployments have their own, which tells of itself. */
+/** Work that waits in the database until a worker takes it. Deployments have their own, which reports itself. */
 export type QueueName = JobType | "scheduled_task" | "requested_backup" | "backup" | "restore";
 
 /** For workers, which would otherwise ask each queue by itself every few seconds and mostly find nothing. */

@@ -318,7 +318,7 @@ export interface ReleaseRecord extends Timestamps {
   /** Uuid of the deployment whose build made the artifact: another one when this one only restarted what was there. */
   readonly built_by: string;
   readonly upstream: Upstream | null;
-  /** Set when it retires: the deployment that took its place, whose step `retire` tells of the removal. */
+  /** Set when it retires: the deployment that took its place, whose step `retire` reports the removal. */
   readonly replaced_by_deployment_id: number | null;
 }
 

@@ -85,7 +85,7 @@ export interface ExecutionLease {
 /** The store of executions for scheduler and workers, across teams. */
 export interface SystemScheduledTaskStore {
   /**
-   * Queues a run for a due time. While one runs, the due time is written down as skipped, and an event tells of it.
+   * Queues a run for a due time. While one runs, the due time is written down as skipped, and an event reports it.
    * `undefined` when the task is disabled or goes.
    */
   begin(

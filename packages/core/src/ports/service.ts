@@ -59,7 +59,7 @@ export interface ServiceStore
 /** The worker's store of services, across teams. */
 export interface SystemServiceStore {
   /**
-   * What was observed of its containers, by their names, and of all of them together. Written, and told of, only where
+   * What was observed of its containers, by their names, and of all of them together. Written, and reported, only where
    * it changed.
    */
   setStatuses(id: number, status: string, containers: Readonly<Record<string, string>>): Promise<void>;

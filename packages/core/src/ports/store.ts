@@ -312,7 +312,7 @@ export interface ReleaseStore {
 }
 
 export interface EventStore {
-  /** Written in the transaction of the change it tells of. */
+  /** Written in the transaction of the change it reports. */
   append(event: {
     readonly type: string;
     readonly resource_uuid: string | null;

@@ -66,7 +66,7 @@ export interface SystemServerStore {
   list(): Promise<readonly ServerRecord[]>;
   find(id: number): Promise<ServerRecord | undefined>;
   /**
-   * Records the host key that a machine showed at this address, where none is recorded yet, and tells of it. Answers
+   * Records the host key that a machine showed at this address, where none is recorded yet, and emits an event. Answers
    * the one that holds; `undefined` when the server is gone or is at another address by now.
    */
   recordHostKey(server: Pick<ServerRecord, "id" | "ip" | "port">, hostKey: string): Promise<string | undefined>;

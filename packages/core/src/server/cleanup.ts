@@ -108,7 +108,7 @@ const operationOf = ({ type, id, name, resourceUuid, sizeBytes }: SeenObject, re
   reason,
 });
 
-/** Whether a cleanup that is due by the clock is needed: always with `force_docker_cleanup`, else on a full disk. */
+/** Whether a scheduled cleanup is needed: always with `force_docker_cleanup`, else on a full disk. */
 export function isCleanupNeeded(
   settings: { readonly force_docker_cleanup: boolean; readonly docker_cleanup_threshold: number },
   disk: { readonly totalBytes: number; readonly freeBytes: number } | undefined,

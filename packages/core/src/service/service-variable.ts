@@ -52,7 +52,7 @@ export function planVariables({ variables, existing, urls, source, now, isNewCom
   };
 }
 
-/** By its key, what each variable that tells of a changed URL says from now on. */
+/** By its key, the new value of each variable that holds a changed URL. */
 export const changedUrlValues = (urls: UrlPlan["urls"], keys: readonly string[]) =>
   valuesOfUrls(
     urls.filter(({ isChanged }) => isChanged),

@@ -36,7 +36,7 @@ export const BitbucketPush = z
     for (const { new: pushed, commits, truncated } of push.changes) {
       if (pushed?.type !== "branch") continue;
       const messages = truncated ? undefined : commits?.map(({ message }) => message);
-      // Bitbucket tells of no files.
+      // Bitbucket does not list files.
       const change = {
         type: "push",
         branch: pushed.name,

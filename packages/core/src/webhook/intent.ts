@@ -1,4 +1,4 @@
-/** The repository a delivery tells of. */
+/** The repository that a delivery is about. */
 export interface PushedRepository {
   /** Its number at the host. */
   readonly id: number | null;

@@ -46,7 +46,7 @@ export function run(
 }
 
 /**
- * Starts a program that goes on without us: a Ctrl-C in our terminal does not reach it, its output goes to a file.
+ * Starts a program that continues without us: a Ctrl-C in our terminal does not reach it, its output goes to a file.
  *
  * @returns Its process id, and a promise of its end that does not keep us alive.
  */

@@ -74,7 +74,7 @@ export interface DatabaseTable extends KindTable {
   public_port_problem: Generated<string | null>;
   started_at: Date | null;
   certificate_expires_at: Date | null;
-  /** When its coming end was told of. */
+  /** When its coming end was reported. */
   certificate_told_at: Date | null;
 }
 

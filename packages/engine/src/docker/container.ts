@@ -183,7 +183,7 @@ function mountOf(mount: StorageMount): MountConfig {
   ];
 }
 
-/** A changed spec needs a new container, the same one goes on with the one there is. */
+/** A changed spec needs a new container, the same one continues with the one there is. */
 const fingerprint = (options: ContainerCreateOptions): string =>
   createHash("sha256").update(JSON.stringify(options)).digest("hex").slice(0, 32);
 

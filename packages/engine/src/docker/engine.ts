@@ -51,7 +51,7 @@ export interface DockerEngine extends Engine {
   volumesOf: NonNullable<Engine["volumesOf"]>;
   /** Begins to follow the engine's events. Every other call does this too. @throws DomainError `engine.unreachable` */
   open(): Promise<void>;
-  /** Ends the engine object; nothing may be asked of it any more. Containers go on unless they are asked to stop. */
+  /** Ends the engine object; nothing may be asked of it any more. Containers continue unless they are asked to stop. */
   close(options: { readonly stopReleases: boolean; readonly graceSeconds?: number }): Promise<void>;
   /** `undefined`: no such release, or it does not run. */
   usage(ref: ReleaseRef): Promise<ReleaseUsage | undefined>;

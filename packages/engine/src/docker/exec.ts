@@ -126,7 +126,7 @@ export async function exitCodeOf(exec: Docker.Exec): Promise<number> {
   for (let attempt = 0; ; attempt++) {
     const { Running, ExitCode } = await exec.inspect();
     if (!Running && ExitCode !== null) return ExitCode;
-    // An engine ends the output of no program that goes on.
+    // An engine does not end the output of a program that still runs.
     if (attempt > SETTLE_ATTEMPTS) throw brokenOff();
     await delay(SETTLE_MS);
   }
@@ -141,7 +141,7 @@ export async function endLaunched(launched: Launched, pid: number | undefined, p
   if (pid === undefined) return;
   try {
     // Newer engines end the shell when nobody listens any more, and nothing that it has started. While something of
-    // its group goes on, no other process gets its number: one that has it then is another's.
+    // its group continues, no other process gets its number: one that has it then is another's.
     const hasEnded = await hasExited(exec);
     if ((await startOf(container)) !== (await startedAt)) return;
     const killer = await container.exec({
@@ -170,7 +170,7 @@ async function hasExited(exec: Docker.Exec): Promise<boolean> {
 }
 
 /**
- * Ends what goes on in a container that cannot be reached, as soon as it can be again: nobody would take what it says.
+ * Ends what still runs in a container that cannot be reached, as soon as it can be again: nobody reads its output.
  * Never rejects; nobody waits for it.
  */
 export async function endWhenBack(launched: Launched, pid: number | undefined, path?: string): Promise<void> {

@@ -10,7 +10,7 @@ interface Owner {
 }
 
 interface Access extends Owner {
-  /** Nobody else reads it. Otherwise everybody does: images often begin as root and go on as somebody else. */
+  /** Nobody else reads it. Otherwise everybody does: images often begin as root and switch to another user. */
   readonly isPrivate: boolean;
 }
 
@@ -78,7 +78,7 @@ function accessTo({ readers }: FileMount, accounts: Accounts, user: string): Acc
   // A container that does not start as root cannot change its user.
   if (!isRoot(user)) return { ...owner, isPrivate: true };
   const [reader] = readers.flatMap((name) => accounts.get(name) ?? []);
-  // Nobody knows whom this image goes on as; its processes alone see the file.
+  // The user that this image switches to is not known; its processes alone see the file.
   return reader === undefined ? { ...owner, isPrivate: false } : { ...reader, isPrivate: true };
 }
 

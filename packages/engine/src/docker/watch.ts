@@ -126,7 +126,7 @@ export function watchReleases({ docker, instance, resyncSeconds, warn }: Release
     }
   }
 
-  /** Looks at a container and tells of what has changed. @param refs The releases that it is known to belong to. */
+  /** Looks at a container and reports what has changed. @param refs The releases that it is known to belong to. */
   async function look(id: string, refs: readonly ReleaseRef[], died?: number): Promise<void> {
     const before = known.get(id);
     const concerned = new Map([...(before?.parts ?? []).map(({ state }) => state), ...refs].map(keyed));

@@ -32,13 +32,13 @@ export interface ProcessEngineOptions {
 /** Runs applications as supervised processes on this machine, without containers. */
 export interface ProcessEngine extends Engine {
   /**
-   * Takes over what an earlier engine left: what runs goes on and is never started twice; what ended meanwhile reads as
+   * Takes over what an earlier engine left: what runs continues and is never started twice; what ended meanwhile reads as
    * `exited` until it is started. Every other call does this first, so it need not be called.
    * @throws DomainError `setup.failed`
    */
   open(): Promise<void>;
   /**
-   * Ends the engine; nothing may be asked of it any more. Releases are stopped, all at the same time, or go on running
+   * Ends the engine; nothing may be asked of it any more. Releases are stopped, all at the same time, or continue running
    * until another engine takes them over.
    */
   close(options: { readonly stopReleases: boolean; readonly graceSeconds?: number }): Promise<void>;

@@ -45,7 +45,7 @@ export async function* readLogLines(source: LogSource, query: LogQuery): AsyncGe
   }
 }
 
-/** Whether a line that has been handed on already goes on here. */
+/** Whether this is the rest of a line that was handed on already. */
 async function isInLine(file: LogFile, position: number): Promise<boolean> {
   if (position === 0) return false;
   const { from, bytes } = await file.read(position - 1, 1);

@@ -20,7 +20,7 @@ import {
  * below `/app`, which stands for the folder the application starts in, or below a volume. What the repository has at
  * that place is the first content of an empty volume, as with a container's; otherwise it is hidden.
  *
- * Everything inside the release is done as its user, so that a link made by the repository leads nowhere else, and a
+ * Everything inside the release is done as its user, so that a link made by the repository cannot leave the folder, and a
  * folder of the server shows only what that user may see.
  *
  * @throws DomainError `deploy.start_failed`

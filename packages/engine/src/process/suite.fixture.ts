@@ -20,7 +20,7 @@ export interface ProcessSuite {
   readonly runtimeFolder: string;
   /** The one at work; it changes with `reopen`. */
   readonly engine: ProcessEngine;
-  /** Another engine takes the place of the one at work, whose releases go on running. */
+  /** Another engine takes the place of the one at work, whose releases continue running. */
   reopen(options?: Partial<ProcessEngineOptions>): Promise<ProcessEngine>;
   /** Built, not started: the application of the conformance suite unless `files` and `run` say otherwise. */
   newSpec(options?: Partial<SpecOptions>): Promise<ReleaseSpec>;

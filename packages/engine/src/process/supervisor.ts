@@ -25,9 +25,9 @@ export interface SupervisedRelease {
   stop(graceSeconds: number, desired: DesiredState): Promise<void>;
   /** Ends it for good; its folders are then the caller's to remove. */
   retire(graceSeconds: number): Promise<void>;
-  /** Takes over what an earlier control plane has left: what runs goes on, what ended meanwhile is seen. */
+  /** Takes over what an earlier control plane has left: what runs continues, what ended meanwhile is seen. */
   adopt(): Promise<void>;
-  /** Looks after it; called again and again, in case nothing else tells of a change. */
+  /** Looks after it; called again and again, in case nothing else reports a change. */
   tick(): void;
   /** Leaves it alone, running or not. */
   detach(): void;

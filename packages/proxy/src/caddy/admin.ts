@@ -9,7 +9,7 @@ import { z } from "zod";
 export interface CaddyAdmin {
   /**
    * Makes this its configuration; nothing happens when it is already.
-   * @throws DomainError `engine.failed` when it refuses. It goes on with the configuration that it had.
+   * @throws DomainError `engine.failed` when it refuses. It continues with the configuration that it had.
    */
   load(config: string): Promise<void>;
   /** Whether it answers, without waiting. */

@@ -23,7 +23,7 @@ export interface ProxySettings {
 export interface TlsSettings {
   /** `automatic`: certificates of a public authority (ACME), of the proxy's own for names that cannot have one. */
   readonly issuer: "automatic" | "internal";
-  /** Where the authority is told of certificates that run out. */
+  /** The address at which the authority reports certificates that expire. */
   readonly email?: string | undefined;
   /** Directory URL of another ACME authority than the proxy's default. */
   readonly acmeDirectory?: string | undefined;

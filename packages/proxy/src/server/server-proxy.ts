@@ -12,6 +12,6 @@ const PROXIES = {
 
 /**
  * The proxy of a Docker server. Those of one instance on one server share a folder and the name of their container, so
- * `ensure` of one type ends another and goes on with its routes.
+ * `ensure` of one type ends another and continues with its routes.
  */
 export const serverProxy = (type: ProxyType, options: ServerProxyOptions): ManagedProxy => PROXIES[type](options);

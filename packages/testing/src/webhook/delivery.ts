@@ -6,7 +6,7 @@ import { giteaPullRequest, giteaPush } from "./gitea.ts";
 import { githubPullRequest, githubPush } from "./github.ts";
 import { gitlabMergeRequest, gitlabPush } from "./gitlab.ts";
 
-/** Payloads as each host documents them, shortened only where they go on in the same way. */
+/** Payloads as each host documents them, shortened only where they continue in the same way. */
 export const WEBHOOK_PAYLOADS: Readonly<
   Record<WebhookProvider, { push(push?: TestPush): TestEvent; pullRequest(request?: TestPullRequest): TestEvent }>
 > = {

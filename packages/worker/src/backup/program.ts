@@ -7,7 +7,7 @@ import type { KnownDatabase } from "./known-database.ts";
 export type Command = NonNullable<Engine["command"]>;
 
 /**
- * Runs programs so that the signal ends what the server does for them too: it goes on with what a program has asked for
+ * Runs programs so that the signal ends what the server does for them too: it continues with what a program has asked for
  * when that is killed, for hours where it builds an index. So the statement is ended first where that can be done,
  * after which the program ends by itself and says how; what does not end within the grace time is killed.
  * @param uuid Of the run: by it, what the server does for it is found.
@@ -54,7 +54,7 @@ export function interruptible(command: Command, { dumps, values }: KnownDatabase
 const INTERRUPT_SECONDS = 0.2;
 /** A cancelled run is over within 5 seconds, of which it may take 3 until its worker hears of that. */
 const GRACE_MS = 1200;
-/** The server would go on for as long as it likes: an engine that is slow has until then to end the statement. */
+/** The server would never stop: an engine that is slow has until then to end the statement. */
 const LATE_MS = 2000;
 
 /** The program is told that this was all. */

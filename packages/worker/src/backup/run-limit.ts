@@ -2,7 +2,7 @@ import { isDomainError } from "@berth/core";
 import { CANCELLED_BY_USER } from "@berth/core/backup";
 import { endingOf, type RunEnding } from "../lease-runner.ts";
 
-/** How long a run may go on, and why it ended. */
+/** How long a run may take, and why it ended. */
 export interface RunLimit {
   /** Fires when it is to end, for whatever reason. */
   readonly signal: AbortSignal;

@@ -86,7 +86,7 @@ async function save(run: Run, saved: Saved): Promise<void> {
   const places = await placesOf(deps, claimed, database);
   if (!(await stores.backups.place(lease, places))) throw new DomainError("deploy.cancelled", "It is being deleted.");
   saved.places = places;
-  // First of all: an S3 storage that is gone is told of before the work.
+  // First of all: an S3 storage that is gone is reported before the work.
   const storage =
     places.s3_key === null
       ? undefined

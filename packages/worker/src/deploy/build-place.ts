@@ -12,7 +12,7 @@ export interface BuildPlace {
 
 /**
  * A build server where the application asks for one, else the server that it goes to. Recorded with the deployment, so
- * that whoever goes on with it builds at the same place while that can be used.
+ * that the next worker builds at the same place while that can be used.
  */
 export async function chooseBuildPlace(ctx: StepContext): Promise<BuildPlace> {
   const { adapters, subject, deployment, stores, leaseKeeper } = ctx;

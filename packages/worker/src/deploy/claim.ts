@@ -19,5 +19,5 @@ export interface DeploymentDeps extends WorkerDeps {
   readonly steps?: readonly DeployStep[] | undefined;
 }
 
-/** `left`: whoever claims it next goes on with it. */
+/** `left`: the next worker that claims it continues. */
 export type DeploymentOutcome = DeploymentEnd | "left";

@@ -1,5 +1,5 @@
 /**
- * What Berth's own log tells of an error that nobody expected: the name, the code, where it came from and the beginning
+ * What Berth's own log says of an error that nobody expected: the name, the code, where it came from and the beginning
  * of its message. The whole of a foreign message may be long and quote what it failed on, secrets among it.
  *
  * @param redact Takes the secrets out of the message; without one the message is left out.

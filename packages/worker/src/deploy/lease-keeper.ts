@@ -5,7 +5,7 @@ import type { WakeSignal } from "../wake-signal.ts";
 
 /**
  * Why a run ends before its work is done. `lost`: another worker has the deployment, or may have. `given_up`: the
- * control plane stops, and its next start goes on.
+ * control plane stops, and its next start continues.
  */
 export type Ending = "lost" | "given_up" | "cancelled" | "timeout";
 

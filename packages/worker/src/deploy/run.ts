@@ -19,7 +19,7 @@ export type DeploymentEnd = "finished" | "failed" | "cancelled-by-user";
 
 /**
  * Runs a claimed deployment from where it stands to its end, forward or back. What a step does is saved before it
- * begins and after it ended, so whoever claims the deployment next goes on from there.
+ * begins and after it ended, so the next worker that claims the deployment continues there.
  *
  * @throws when the deployment is left to whoever claims it next: the lease was lost, the control plane stops, or the
  * database is away. Nothing has been undone then.

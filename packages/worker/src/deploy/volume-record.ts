@@ -21,7 +21,7 @@ const volumesIn = ({ storages, stack }: Pick<ReleaseSpec, "storages" | "stack">)
 
 /**
  * Removes the volumes that a cancelled deployment has made: what it began in them is not whole, and what there was
- * before is not in them. A failed one keeps them, since its next try may go on from there.
+ * before is not in them. A failed one keeps them, since its next try may continue from there.
  */
 export async function forgetMadeVolumes(ctx: DeployContext): Promise<void> {
   const { stores, adapters, ref, kind, subject, deployment } = ctx;

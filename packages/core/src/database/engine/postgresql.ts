@@ -20,7 +20,7 @@ const END_OTHERS =
 // The second round ends clients that were connecting during the first.
 const END_ALL_OTHERS = `do $$ begin perform pid from (${END_OTHERS}) ended(pid); perform pg_sleep(0.5);
   perform pg_stat_clear_snapshot(); perform pid from (${END_OTHERS}) ended(pid); end $$`;
-// Not the connection: a client that replaces all databases goes on to open them.
+// Not the connection: a client that replaces all databases continues to open them.
 const interrupt = (name: string) =>
   `select pg_cancel_backend(pid) from pg_stat_activity where application_name = '${name}' and pid <> pg_backend_pid()`;
 /** Never closed for long, so a restore can begin there even after an earlier one was killed. */

@@ -19,7 +19,7 @@ export interface FailedBuildStep {
   readonly lines: readonly string[];
 }
 
-/** Commands by a mark in the instruction that Berth wrote for them: people are told of the command. */
+/** Commands by a mark in the instruction that Berth wrote for them: people are shown the command. */
 export type KnownSteps = ReadonlyMap<string, Pick<BuildStep, "name" | "shown">>;
 
 /** Turns BuildKit's own events into lines for people: each step as it begins, what it writes, and what was cached. */

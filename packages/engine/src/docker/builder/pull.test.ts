@@ -89,7 +89,7 @@ describe.skipIf(!hasEngine)("an image that is built already", { timeout: 20_000 
     const gone = once(client, "close");
     abort.abort();
     expect(await pulling).toMatchObject({ code: "deploy.cancelled" });
-    // The engine does not go on with it either.
+    // The engine does not continue with it either.
     await gone;
     silent.close();
   });

@@ -17,7 +17,7 @@ export interface SharedFolder {
 type Call = ServerCall<Packet, Packet>;
 
 /**
- * Sends what an engine asks for of a folder: tells of every file, then sends those that it wants.
+ * Sends what an engine asks for of a folder: reports every file, then sends those that it wants.
  * https://github.com/tonistiigi/fsutil
  */
 export async function sendFiles(call: Call, folders: Readonly<Record<string, SharedFolder>>): Promise<void> {
@@ -37,7 +37,7 @@ export async function sendFiles(call: Call, folders: Readonly<Record<string, Sha
 
 type Write = (packet: Packet) => Promise<void>;
 
-/** Files are told of and sent at once; each packet waits until the one before it is on its way. */
+/** Files are reported and sent at once; each packet waits until the one before it is on its way. */
 function inTurn(call: Call): Write {
   let last: Promise<void> = Promise.resolve();
   return (packet) => {

@@ -54,7 +54,7 @@ export async function openSession(
 }
 
 function serve(session: ServerHttp2Session, handlers: ReadonlyMap<string, Handler>): void {
-  // The build itself tells of a connection that breaks off.
+  // The build itself reports a connection that breaks off.
   session.on("error", () => undefined);
   session.on("stream", (stream, headers, _flags, rawHeaders) => {
     const found = handlers.get(headers[":path"] ?? "");

@@ -83,7 +83,7 @@ export async function hostGateway(place: EnginePlace, signal: AbortSignal): Prom
 async function openControl(place: EnginePlace, signal: AbortSignal): Promise<ClientHttp2Session> {
   const socket = await upgraded(place, "/grpc", {}, signal);
   const session = connect("http://engine", { createConnection: () => socket });
-  // Each call tells of it.
+  // Each call reports it.
   session.on("error", () => undefined);
   return session;
 }

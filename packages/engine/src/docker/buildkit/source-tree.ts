@@ -45,7 +45,7 @@ async function* below(walk: Walk, way: string, parents: readonly Folder[]): Asyn
     const exclude = filter.exclude?.match(path, parent?.exclude);
     const isWanted = include?.isMatch !== false && exclude?.isMatch !== true;
     if (isWanted) {
-      // A folder that is not wanted itself is told of once something in it is.
+      // A folder that is not wanted itself is reported once something in it is.
       for (const folder of parents.filter(({ isTold }) => !isTold)) {
         yield await statOf(root, folder.path);
         folder.isTold = true;

@@ -4,7 +4,7 @@ import { recordOf } from "./values.ts";
 type Service = Readonly<Record<string, unknown>>;
 
 /**
- * Fingerprint of what a container is made from: of two with the same one, the older may go on in place of the newer.
+ * Fingerprint of what a container is made from: of two with the same one, the older may be kept in place of the newer.
  * What only says which deployment made it is left out.
  * @param image Of the image itself, not the name that a deployment gives it.
  * @param more What is put into it.

@@ -8,7 +8,7 @@ import { recordOf } from "./values.ts";
 
 /** Which containers of the previous release are kept. */
 export interface Succession {
-  /** They go on, in the new release too. */
+  /** They continue, in the new release too. */
   readonly kept: readonly SeenContainer[];
   /** They stop before the new ones start. */
   readonly stopping: readonly SeenContainer[];

@@ -2,7 +2,7 @@ import type { ReleaseRef } from "@berth/core/deploy";
 import { LABELS, type Labels, labelOf, refOf, statusCodeOf } from "@berth/docker-client";
 import type Docker from "dockerode";
 
-// A container that nothing changes goes on from one release to the next. Its labels are those it was made with, so its
+// A container that nothing changes continues from one release to the next. Its labels are those it was made with, so its
 // name says whose it is: `<name>-<resource>-<deployment>`, with the next deployment behind a dot as long as both have it.
 
 /**

@@ -110,7 +110,7 @@ const MARK_LENGTH = 12;
 
 /**
  * No engine changes a network that is there. One whose definition has changed is therefore made anew under a name with
- * the definition's fingerprint, beside the one that the release before goes on in.
+ * the definition's fingerprint, beside the one that the release before continues in.
  * @returns Names by those without it; the ones that keep theirs are missing.
  */
 export async function renamedNetworks(
