@@ -27,7 +27,7 @@ const isName = (name: string): name is Name => name in BENCHES;
 const asked = process.argv.slice(2);
 const unknown = asked.filter((name) => !isName(name));
 if (unknown.length > 0) {
-  console.error(`There is no bench ${unknown.join(", ")}. There are ${Object.keys(BENCHES).join(", ")}.`);
+  console.error(`Unknown bench ${unknown.join(", ")}. Choose of: ${Object.keys(BENCHES).join(", ")}.`);
   process.exit(2);
 }
 

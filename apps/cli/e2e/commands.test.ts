@@ -72,7 +72,7 @@ describe("looking at applications", () => {
     const unknown = await run("/", "app", "wbe");
     expect([unknown.code, unknown.stderr]).toEqual([
       2,
-      expect.stringMatching(/^There is no application wbe\. Did you mean web\?/),
+      expect.stringMatching(/^No application is called wbe\. Did you mean web\?/),
     ]);
     const none = await run("/", "app");
     expect([none.code, none.stderr]).toEqual([2, expect.stringContaining("Which application?")]);
@@ -94,7 +94,7 @@ describe("looking at applications", () => {
     expect(seen).toEqual(seen.map((_, i) => `tick ${first + i}`));
   });
 
-  test("goes on following without a gap or a repeat when the server is killed and comes back", async () => {
+  test("continues following without a gap or a repeat when the server is killed and comes back", async () => {
     const running = start(["logs", "-f", "-n", "1"], { cwd: web.path, env: env() });
     await until(() => ticks(running.stdout()).length >= 5);
     await server.kill();

@@ -80,7 +80,7 @@ describe("berth deploy", () => {
     expect((await run(folder.path, "deployments")).stdout).toMatch(/failed .*exited with code 3/);
   });
 
-  test("interrupted while following ends with 130 and says how to go on, and the deployment goes on", async () => {
+  test("interrupted while following ends with 130 and says how to continue, and the deployment continues", async () => {
     using folder = temporaryFolder(slowBuild(60));
     const running = start(["deploy", "--name", "interrupted"], { cwd: folder.path, env: env() });
     await until(() => running.stdout().includes("built 2"));

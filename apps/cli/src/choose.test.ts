@@ -37,19 +37,19 @@ describe("a name or uuid", () => {
   });
 
   test("that is mistyped is answered with the nearest", () => {
-    expect(chosen("shpo")).toContain("There is no application shpo. Did you mean shop?");
+    expect(chosen("shpo")).toContain("No application is called shpo. Did you mean shop?");
     expect(chosen("sho")).toContain("u4  shop-admin");
   });
 
   test("that is like none lists some, and how many more there are", () => {
     const many = Array.from({ length: 25 }, (_, i) => ({ uuid: `u${i}`, name: `application number ${i}` }));
-    expect(chosen("zzz", many)).toMatch(/^There is no application zzz\. \| u0 .*\| and 15 more$/);
-    expect(chosen("x", [])).toBe("There is no application x.");
+    expect(chosen("zzz", many)).toMatch(/^No application is called zzz\. \| u0 .*\| and 15 more$/);
+    expect(chosen("x", [])).toBe("No application is called x.");
   });
 
   test("from elsewhere cannot move the cursor", () => {
     expect(chosen("nope", [{ uuid: "u1", name: "\u001b[2Jevil\r\nname" }])).toBe(
-      "There is no application nope. | u1  evil name",
+      "No application is called nope. | u1  evil name",
     );
   });
 });

@@ -57,7 +57,7 @@ function unknown<T extends Candidate>(wanted: string, candidates: readonly T[], 
   const shown = (best ? near : candidates).slice(0, CANDIDATES_SHOWN);
   const hidden = (best ? near : candidates).length - shown.length;
   return new Failure(
-    `There is no ${options.thing} ${printable(wanted)}.${best ? ` Did you mean ${printable(best.name)}?` : ""}`,
+    `No ${options.thing} is called ${printable(wanted)}.${best ? ` Did you mean ${printable(best.name)}?` : ""}`,
     {
       exitCode: EXIT.usage,
       details: [...shown.map((candidate) => line(candidate, options)), ...(hidden > 0 ? [`and ${hidden} more`] : [])],

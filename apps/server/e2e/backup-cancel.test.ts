@@ -208,7 +208,7 @@ describeDocker("a backup, restore or drill that is cancelled", ["postgres:17-alp
     }
   }, 180_000);
 
-  test("while it is sent away keeps nothing of a backup, and the schedule goes on", async () => {
+  test("while it is sent away keeps nothing of a backup, and the schedule continues", async () => {
     const kept = files();
     gate.close();
     const schedule = await scheduled({ save_s3: true, s3_storage_uuid: storage });

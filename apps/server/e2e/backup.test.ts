@@ -108,7 +108,7 @@ describeDocker("backups of a database", ["postgres:17-alpine"], (docker) => {
     await until(() => s3.objects().length === 0 && !existsSync(backup.filename ?? ""));
   }, 180_000);
 
-  test("are made by the clock", async () => {
+  test("are made on a schedule", async () => {
     const made = await schedule({ frequency: "every_minute", backup_now: false });
     expect(await ended(made)).toMatchObject({ status: "success" });
     await ask("DELETE", `${path}/backups/${made}`);

@@ -157,7 +157,7 @@ describeDocker("an application with a build server", ["server:debian13", "regist
     await patch({ dockerfile: dockerfile() });
   }, 120_000);
 
-  test("ends within 5 seconds when its build is cancelled, and what ran goes on", async () => {
+  test("ends within 5 seconds when its build is cancelled, and what ran continues", async () => {
     const before = await served();
     await patch({ dockerfile: dockerfile("RUN echo begun && sleep 300") });
     const deployment = await request();

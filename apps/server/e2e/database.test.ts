@@ -104,7 +104,7 @@ describeDocker("a database on this machine's Docker engine", IMAGES, (docker) =>
     });
   }, 120_000);
 
-  test("whose change cannot run goes on as it was, and its deployment says why", async () => {
+  test("whose change cannot run continues as it was, and its deployment says why", async () => {
     const client = TEST_CLIENTS.postgresql;
     const uuid = await create("postgresql");
     const { fromInside } = asked(client, await shows(uuid, "running:healthy"));
@@ -124,7 +124,7 @@ describeDocker("a database on this machine's Docker engine", IMAGES, (docker) =>
     expect(await fromInside(client.read)).toEqual([0, "kept"]);
   }, 240_000);
 
-  test("whose port something else has is told of, and runs", async () => {
+  test("whose port something else has is reported, and runs", async () => {
     const [public_port = 0] = await freePorts(1);
     const holder = await docker.container({
       image: "nginx:alpine",

@@ -113,7 +113,7 @@ describeDocker("what somebody else does to a container", ["busybox:stable", "cad
     expect((await events()).filter(({ type }) => type === "resource.drifted")).toEqual([]);
   }, 60_000);
 
-  test("is told when one is paused, and when it goes on", async () => {
+  test("shows when one is paused and when it resumes", async () => {
     const paused = await handle();
     await paused.pause();
     expect(await toldWithin(Date.now(), isDown)).toBe("paused:unknown");

@@ -50,7 +50,7 @@ describeDocker("this machine's Docker engine", ["node:24-alpine", "caddy:2"], (d
     expect(await statusOf(app.uuid)).toBe("running:healthy");
   });
 
-  test("tells of a URL that leads to a port where nothing listens", async () => {
+  test("reports a URL that leads to a port where nothing listens", async () => {
     const deaf = `http://${docker.name("deaf")}.test`;
     const { uuid } = await create({ name: "deaf", domains: `${deaf}:9999,${deaf}:3000/heard` });
     const outcome = await deploy(server, uuid);
@@ -135,7 +135,7 @@ describeDocker("this machine's Docker engine", ["node:24-alpine", "caddy:2"], (d
     );
   });
 
-  test("goes on serving while Berth is killed, and is looked after again", async () => {
+  test("continues serving while Berth is killed, and is looked after again", async () => {
     const [before] = await containersOf(app.uuid);
     await server.kill();
     expect((await get(server, app.host)).status).toBe(200);

@@ -150,7 +150,7 @@ ${names.map((name) => `      ${name}: "\${${name}}"`).join("\n")}
     120_000,
   );
 
-  test("of what is shared tell of what is not there, stand in no log, and change with the next deployment", async () => {
+  test("to shared variables report what is missing, are in no log, and change with the next deployment", async () => {
     // Another one for each try, so that the build is not taken from the cache.
     const secret = `part-of-a-url-${Date.now()}`;
     const share = (value: string) =>

@@ -40,7 +40,7 @@ describe.runIf(disk !== undefined)("a server whose disk is full", () => {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  test("says so, keeps what it acknowledged, and goes on when there is space", async () => {
+  test("says so, keeps what it acknowledged, and continues when there is space", async () => {
     try {
       writeFileSync(ballast, Buffer.alloc(FULL_MB << 20));
     } catch {

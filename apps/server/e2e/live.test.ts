@@ -105,7 +105,7 @@ it("follows an application through lost connections with no line lost or repeate
   expect(said).toEqual(Array.from({ length: said.length }, (_, index) => first + index));
 }, 120_000);
 
-it("ends a cancelled build within seconds, and what ran before goes on", async () => {
+it("ends a cancelled build within seconds, and what ran before continues", async () => {
   source.commit({ "build.js": "console.log('builds for ever'); setInterval(() => {}, 1000);" });
   const deployment = await requestDeployment(server, talks.uuid);
   await until(async () => {

@@ -117,7 +117,7 @@ it("[S65] serves a pull request beside its application, and leaves nothing of it
   }
 }, 240_000);
 
-it("says what is missing when there is no such pull request, and its application goes on", async () => {
+it("says what is missing when there is no such pull request, and its application continues", async () => {
   const { status, error } = await deployPreview(404);
   expect([status, error]).toEqual(["failed", expect.stringContaining("has no refs/pull/404/head")]);
   await server.rest("DELETE", `/applications/${shop.uuid}/previews/404`);

@@ -233,7 +233,7 @@ describeDocker("services on Docker", ["node:24-alpine", "postgres:17-alpine", "c
     expect(before).toEqual(expect.arrayContaining(await things()));
   }, 60_000);
 
-  test("is refused with the names of required variables that have no value, while what runs goes on", async () => {
+  test("is refused with the names of required variables that have no value, while what runs continues", async () => {
     const text = compose("three").replace("VERSION:", 'TOKEN: "${TOKEN:?needed}"\n      VERSION:');
     await change({ docker_compose: text });
     await server.rest("POST", `/services/${uuid}/restart`, {});
@@ -243,7 +243,7 @@ describeDocker("services on Docker", ["node:24-alpine", "postgres:17-alpine", "c
     await change({ docker_compose: compose("two") });
   }, 120_000);
 
-  test("goes on as it was when what shall replace it does not become healthy", async () => {
+  test("continues as it was when what shall replace it does not become healthy", async () => {
     await change({ docker_compose: compose("four").replace(".listen(3000", ".listen(3001") });
     await server.rest("POST", `/services/${uuid}/restart`, {});
     const outcome = await newest();

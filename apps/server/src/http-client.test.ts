@@ -60,7 +60,7 @@ describe("the client", () => {
     expect(problemOf(new Error("offline"))).toBeUndefined();
   });
 
-  it("goes on without a gap or a repeat when connections are cut and the server restarts", async () => {
+  it("continues without a gap or a repeat when connections are cut and the server restarts", async () => {
     const total = 2000;
     const lines: string[] = [];
     const after: (string | undefined)[] = [];

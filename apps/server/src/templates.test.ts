@@ -125,7 +125,7 @@ describe.each(byType)("%s", (type, template) => {
     }
   });
 
-  test("gives no container power over the server, nor a port of it that a URL can stand for", () => {
+  test("gives no container privileges on the server, nor a port of it that a URL can stand for", () => {
     expect(hostPowers(compose.document, compose.containers)).toEqual([]);
     expect(compose.text).not.toMatch(/docker\.sock|privileged|network_mode/);
     // Their numbers are defaults, so that a second service can be given others.

@@ -89,7 +89,7 @@ describe("a GitHub app", () => {
     ]);
   });
 
-  test("never shows its secrets, whoever asks, nor writes them anywhere in the clear", async () => {
+  test("never shows its secrets to any caller, nor writes them anywhere in the clear", async () => {
     const app = await madeApp();
     const answers = [
       await api.ask("GET", "/github-apps"),

@@ -61,7 +61,7 @@ describe("the proxy of a server", () => {
     expect(refused.json.errors).toEqual({ redirect_enabled: ["This field is not allowed."] });
   });
 
-  test("is told of when another status is seen, once", async () => {
+  test("is reported when another status is seen, once", async () => {
     const uuid = await dockerServer();
     const { id = 0 } = (await api.stores.servers.find(uuid)) ?? {};
     for (const status of ["running", "running", "exited"] as const) {

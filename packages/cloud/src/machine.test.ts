@@ -21,7 +21,7 @@ const MACHINE: NewMachine = {
 };
 
 describe("an SSH key", () => {
-  test("is uploaded once, whoever asks for it", async () => {
+  test("is uploaded once, however many ask for it", async () => {
     bench = await cloudBench();
     const id = await bench.hetzner.ensureSshKey(TOKEN, KEY);
     expect(await bench.hetzner.ensureSshKey(TOKEN, { ...KEY, name: "another name" })).toBe(id);

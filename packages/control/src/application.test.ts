@@ -101,7 +101,7 @@ describe("creating an application", () => {
     expect(await count()).toBe(before);
   });
 
-  test("tells of all wrong fields at once and makes nothing", async () => {
+  test("names all wrong fields at once and makes nothing", async () => {
     const before = await count();
     const wrong = gitApplication(at, { git_repository: "nowhere", git_branch: "a..b", limits_memory: "lots" });
     const { code, fields } = await refusal(at.own.applications.createPublic(wrong));
@@ -208,7 +208,7 @@ describe("URLs", () => {
     expect((await at.own.applications.get(first.uuid)).fqdn).toBe("https://one.example");
   });
 
-  test("of another team are never taken over, and nothing is told of it", async () => {
+  test("of another team are never taken over or named", async () => {
     await at.otherTeam.control.applications.createPublic(
       gitApplication(at.otherTeam, {
         name: "Hidden",
@@ -373,7 +373,7 @@ describe("changing an application", () => {
     expect((await at.own.applications.get(uuid)).build_pack).toBe("nixpacks");
   });
 
-  test("tells of itself in the event log, without values", async () => {
+  test("emits its events, without values", async () => {
     const uuid = await made();
     await at.own.applications.update(uuid, { http_basic_auth_password: "canary-password", name: "Named" });
     const events = (await at.stores.events.list({})).filter(({ resource_uuid }) => resource_uuid === uuid);

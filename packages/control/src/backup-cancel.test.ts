@@ -78,7 +78,7 @@ describe.each([
   ["a restore", restore("restore")],
   ["a drill", restore("drill")],
 ])("cancelling %s", (_, waiting) => {
-  test("that waits ends it at once, and tells of it", async () => {
+  test("that waits ends it at once, and emits an event", async () => {
     const run = await waiting();
     expect(await run.cancel()).toEqual({
       message: `${run.title} cancelled successfully.`,

@@ -101,7 +101,7 @@ describe("cloud tokens", () => {
     expect((await at.own.cloudTokens.get(uuid)).servers_count).toBe(1);
   });
 
-  test("tell of their life without the token", async () => {
+  test("emit events without the token", async () => {
     const { uuid } = await add("Told");
     await at.own.cloudTokens.update(uuid, { name: "Told again" });
     await at.own.cloudTokens.delete(uuid);

@@ -150,7 +150,7 @@ describe("a backup at once", () => {
     expect(await begun()).toBe(0);
   });
 
-  test("tells of its schedule in events, and needs the ability to write", async () => {
+  test("emits events about its schedule, and needs the ability to write", async () => {
     const { uuid } = await at.own.databases.create("mysql", at.where);
     const { uuid: schedule } = await at.own.backups.create(uuid, { frequency: "daily" });
     const reader = at.as(at.place.server.team_id, "read");

@@ -72,7 +72,7 @@ describe("a followed deployment", () => {
     expect(last?.type === "state" && last.steps.find(({ name }) => name === "build")?.status).toBe("done");
   });
 
-  test("goes on behind any line without a gap and without repeating one", async () => {
+  test("continues after any line without a gap and without repeating one", async () => {
     const { lease, id } = await claimed();
     await print(id, ...Array.from({ length: 1200 }, (_, n) => `line ${n}`));
     await at.db.system.deployments.finish(lease, "finished", null);

@@ -57,7 +57,7 @@ describe("members", () => {
     await root.remove(at.otherTeam.id, id);
   });
 
-  test("tell of their changes", async () => {
+  test("emit events about their changes", async () => {
     const { id, name } = await add("admin");
     await at.own.members.update(team, id, { role: "member" });
     await at.own.tokens.create({ name: "hers", user_id: id });

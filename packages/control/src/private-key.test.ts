@@ -128,7 +128,7 @@ describe("a private key", () => {
     await expect(foreign).rejects.toThrow("Private Key not found.");
   });
 
-  test("tells of its changes without a secret", async () => {
+  test("emits events without a secret", async () => {
     const { uuid, private_key } = await made({ name: "told", http_basic_auth_password: "hidden" });
     await at.own.privateKeys.update(uuid, { private_key, name: "told again" });
     await at.own.privateKeys.delete(uuid);

@@ -115,7 +115,7 @@ describe.each(KINDS_WITH_TASKS)("[S17] scheduled tasks of an owner of the kind %
     });
   });
 
-  test("tell of themselves in events, never of their command", async () => {
+  test("emit events that never hold their command", async () => {
     const { uuid } = await at.own.scheduledTasks.create(ref, { ...task, command: "curl -H 'key: hush-hush'" });
     const events = (await at.stores.events.list({})).filter(({ resource_uuid }) => resource_uuid === ref.uuid);
     expect(events.at(-1)).toMatchObject({ type: "resource.scheduled_tasks_changed", payload: { created: uuid } });

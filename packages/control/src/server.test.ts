@@ -211,7 +211,7 @@ describe("deleting a server", () => {
     expect(await at.own.servers.get(uuid)).toMatchObject({ deleted_at: null });
   });
 
-  test("goes on when its last resource is being removed already", async () => {
+  test("continues when its last resource is being removed already", async () => {
     const { uuid } = await created();
     const application = await applicationOn(uuid);
     await at.own.lifecycle.delete({ kind: "application", uuid: application.uuid }, {});

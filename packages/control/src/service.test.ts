@@ -361,7 +361,7 @@ describe("a service on an engine that runs services", () => {
     expect(await stateOf(uuid)).toBe("running");
   });
 
-  test("gets power over this machine from those who manage it only", async () => {
+  test("gets privileges on this machine from those who manage it only", async () => {
     const powerful = { docker_compose: "services: {web: {image: a, volumes: [/:/host]}}" };
     expect((await refusal(at.own.services.create(serviceAt(at, powerful)))).code).toBe("auth.missing_ability");
     const { uuid } = await at.own.services.create(serviceAt(at));

@@ -198,7 +198,7 @@ describe("folders of the server", () => {
   });
 });
 
-test("options of a container that give power over Berth's own machine are its operator's", async () => {
+test("options of a container that give privileges on Berth's own machine are its operator's", async () => {
   const other = await world({ engineFor: () => printingEngine({ privileged_mounts: true }) });
   const { uuid } = await testApplication(other.stores, other.place);
   const change = (options: string) => ({ custom_docker_run_options: options });

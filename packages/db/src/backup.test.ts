@@ -87,7 +87,7 @@ onEachBackend((database) => {
     expect(await claim()).toBeUndefined();
   });
 
-  it("skips a due time while the run before it goes on, and tells of it", async () => {
+  it("skips a due time while the run before it continues, and emits an event", async () => {
     const stores = await testTeam(database());
     const { schedule } = await testBackup(database(), stores, await testPlace(stores));
     await database().system.backups.begin(schedule.id, new Date());

@@ -136,7 +136,7 @@ describe("a database", () => {
     await database.close();
   });
 
-  it("hears again what is told after its connection was lost, and tells of the gap", async () => {
+  it("hears again what is told after its connection was lost, and reports the gap", async () => {
     const database = await testDatabase();
     const { kysely } = database.database;
     const heard: (string | undefined)[] = [];

@@ -95,7 +95,7 @@ onEachBackend((database) => {
     for (const { text } of rows) expect(text).not.toMatch(/first|second|third|hunter2/);
   });
 
-  it("gives a port of a server to one public database, whoever comes first", async () => {
+  it("gives a port of a server to one public database, the first that asks", async () => {
     const stores = await testTeam(database());
     const place = await testPlace(stores);
     const asked = Array.from({ length: 5 }, () =>

@@ -73,7 +73,7 @@ onEachBackend((database) => {
     expect((await stores.envs.list(id)).items).toEqual([normal]);
   });
 
-  it("refuses a key twice, by insert and by update, and goes on in the caller's transaction", async () => {
+  it("refuses a key twice, by insert and by update, and continues in the caller's transaction", async () => {
     const stores = await testTeam(database());
     const { id } = await testApplication(stores, await testPlace(stores));
     const isTaken = (error: unknown) =>

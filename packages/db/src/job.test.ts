@@ -65,7 +65,7 @@ onEachBackend((database) => {
     expect(await find(job)).toMatchObject({ status: "failed", error: "No\uFFFD way.", finished_at: expect.any(Date) });
   });
 
-  it("tells of a removal that goes on by its subject, and ends with the row", async () => {
+  it("shows a removal under way by its subject, and ends with the row", async () => {
     const { stores, application, jobs, find } = await world();
     const [job] = await stores.jobs.request([removal(application)]);
     if (job === undefined) throw new Error("No job.");

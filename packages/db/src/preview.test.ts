@@ -119,7 +119,7 @@ onEachBackend((database) => {
     expect((await stores.previews.find(app.id, 7))?.fqdn).toBeNull();
   });
 
-  it("tells of a change of status, once", async () => {
+  it("reports a change of status, once", async () => {
     const { stores, app } = await made();
     const { previews } = database().system;
     const { id = 0 } = (await stores.previews.open(app.id, testUuid(), { pull_request_id: 7 })) ?? {};

@@ -64,7 +64,7 @@ onEachBackend((database) => {
     expect(made[0]).toMatchObject({ fingerprint });
   });
 
-  it("goes on with a transaction that tried to bring a key which is there", async () => {
+  it("continues with a transaction that tried to bring a key which is there", async () => {
     const stores = await testTeam(database());
     const { fingerprint } = await insert(stores);
     const second = await stores.transaction(async (tx) => {

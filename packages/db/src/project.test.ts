@@ -34,7 +34,7 @@ onEachBackend((database) => {
     expect(await stores.environments.find(empty.project.id, "production")).toBeUndefined();
   });
 
-  it("goes on in the caller's transaction after a refused deletion", async () => {
+  it("continues in the caller's transaction after a refused deletion", async () => {
     const stores = await testTeam(database());
     const place = await testPlace(stores);
     await testApplication(stores, place);

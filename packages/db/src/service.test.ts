@@ -140,7 +140,7 @@ onEachBackend((database) => {
     expect(await mine.stores.domains.holders([claimOf(host, 0)])).toMatchObject([{ container_name: null }]);
   });
 
-  it("[S30] writes what was observed of each container and of all, and tells of it once", async () => {
+  it("[S30] writes what was observed of each container and of all, and emits an event once", async () => {
     const { stores, service } = await made();
     const { services, resources } = database().system;
     const subject = async (id: number) => {

@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { onEachBackend } from "./backends.fixture.ts";
 
 onEachBackend((database) => {
-  it("keeps the instance's first name, whoever asks later or at the same time", async () => {
+  it("keeps the instance's first name against later and simultaneous requests", async () => {
     const { settings } = database().stores();
     const names = await Promise.all(["one", "two", "three"].map((fresh) => settings.instanceId(fresh)));
     expect(new Set(names).size).toBe(1);

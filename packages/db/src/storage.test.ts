@@ -72,7 +72,7 @@ onEachBackend((database) => {
     expect(await paths({ skip: 1, take: 2 })).toEqual([["/d", "/a"], 4]);
   });
 
-  it("mounts one storage at a path of a container, and goes on in the caller's transaction", async () => {
+  it("mounts one storage at a path of a container, and continues in the caller's transaction", async () => {
     const stores = await testTeam(database());
     const place = await testPlace(stores);
     const { id } = await testApplication(stores, place);

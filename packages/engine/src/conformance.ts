@@ -208,7 +208,7 @@ export function engineConformance(name: string, makeWorld: () => Promise<EngineW
     });
 
     describe("logs", () => {
-      test("answers the last lines, and goes on behind a cursor", async () => {
+      test("answers the last lines, and continues after a cursor", async () => {
         const spec = await started();
         for (const text of ["one", "two", "three"]) await ask(spec, "log", { text });
         await vi.waitFor(async () => expect(textsOf(await linesOf(spec)).at(-1)).toBe("three"), WAIT);

@@ -37,7 +37,7 @@ describe("splitLines", () => {
     );
   });
 
-  test("replaces bytes that are no UTF-8 and goes on", () => {
+  test("replaces bytes that are no UTF-8 and continues", () => {
     expect(split(Buffer.from([0x61, 0xff, 0xfe, 0x0a, 0x62, 0x0a]))).toEqual(["a\uFFFD\uFFFD", "b"]);
   });
 

@@ -456,7 +456,7 @@ describe.runIf(hasSshd)("a host over SSH", () => {
       await expect(files.makeFolder(join(path, "below"))).rejects.toMatchObject({ code: "engine.failed" });
     });
 
-    test("replaces a file at once: whoever reads sees the old or the new whole", async () => {
+    test("replaces a file at once: a reader sees the old or the new whole", async () => {
       const { files } = hostWith();
       const path = join(folder, "swap");
       const contents = ["a".repeat(100_000), "b".repeat(50_000)];
@@ -489,7 +489,7 @@ describe.runIf(hasSshd)("a host over SSH", () => {
       expect(readdirSync(kept)).toEqual(["file"]);
     });
 
-    test("goes on after the connection was cut", async () => {
+    test("continues after the connection was cut", async () => {
       const { files } = hostWith();
       await files.write(join(folder, "cut"), "1");
       sshd.cut();

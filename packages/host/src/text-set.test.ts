@@ -23,7 +23,7 @@ describe("textSet", () => {
     );
   });
 
-  test("tells of every end of a text whether it is the start of a longer one", () => {
+  test("knows of every end of a text whether it is the start of a longer one", () => {
     fc.assert(
       fc.property(texts, letters, (known, rest) => {
         const text = `${known.join("")}ab${rest}`;

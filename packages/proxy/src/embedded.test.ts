@@ -72,7 +72,7 @@ describe("the proxy's process", () => {
     expect(await pidOf(proxy)).not.toBe(pid);
   });
 
-  it("goes on without its control plane, and ends with it only when told to", async () => {
+  it("continues without its control plane, and ends with it only when told to", async () => {
     const proxy = await open();
     await proxy.put(site("a", [app]));
     const pid = await pidOf(proxy);

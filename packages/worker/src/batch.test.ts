@@ -41,7 +41,7 @@ test("never answers by what was begun to be read before it was asked", async () 
   expect(await second).toBe(2);
 });
 
-test("goes on after a reading that failed", async () => {
+test("continues after a reading that failed", async () => {
   const { read, readings, turn } = held();
   const failed = Promise.allSettled([read("a"), read("b")]);
   await turn();

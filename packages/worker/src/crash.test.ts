@@ -340,7 +340,7 @@ describe("a worker that was suspended", () => {
 });
 
 describe("a worker that is stopped", () => {
-  test("leaves its deployment to the next start, which goes on at once", () =>
+  test("leaves its deployment to the next start, which continues at once", () =>
     inWorld(async (world) => {
       const settings = { leaseSeconds: 30, renewSeconds: 5 };
       const worker = world.worker({ settings });

@@ -114,7 +114,7 @@ describe("the public ports of a server", () => {
     expect(at.fake.ports()).toEqual([15_004]);
   });
 
-  test("that something else has are told of once, hold up no other, and are opened when they are free", async () => {
+  test("that something else has are reported once, hold up no other, and are opened when they are free", async () => {
     at = await place(0);
     const refused = await at.publicDatabase(15_005);
     await at.publicDatabase(15_006);

@@ -293,7 +293,7 @@ describe("with real processes, a real proxy and real repositories", () => {
     await until(async () => (await statusOf(subject)) === "running:healthy", { what: "it is healthy" });
   }, 90_000);
 
-  test("a crash of the application is mended by its engine, and the status tells of it", async () => {
+  test("a crash of the application is mended by its engine, and the status reports it", async () => {
     const subject = await project();
     subject.repository.commit({ "server.js": `${server("one")}; setTimeout(() => process.exit(5), 3000);` });
     await deploy(subject);

@@ -37,7 +37,7 @@ interface Stage {
   calls: number;
 }
 
-test("whatever users do and however often the worker dies, everything comes to rest as it should be", async () => {
+test("whatever users do and however often the worker dies, everything settles as it should be", async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(action, { minLength: 5, maxLength: 14 }), async (actions) => {
       const world = await openWorld(database);

@@ -44,7 +44,7 @@ test("a release whose image a registry has is started again from there", async (
   expect(await drifts(application)).toEqual([expect.objectContaining({ drift: "release_missing" })]);
 });
 
-test("a release whose image nobody has is told of once, with what mends it", async () => {
+test("a release whose image nobody has is reported once, with what mends it", async () => {
   const { application, deployment } = await robbed();
   await until(async () => (await drifts(application)).length > 0, { what: "it is told" });
   const looks = () => world.warnings.filter((warning) => warning.includes("no registry has it")).length;

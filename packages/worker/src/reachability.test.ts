@@ -90,7 +90,7 @@ describe("a server with containers", () => {
     expect(await serverOf(restartBackoff)).toEqual(before);
   });
 
-  test("is told of once when its disk came to be too full, at the time of its look", async () => {
+  test("is reported once when its disk came to be too full, at the time of its look", async () => {
     const server = await dockerServer({
       server_disk_usage_check_frequency: "* * * * *",
       server_disk_usage_notification_threshold: 80,

@@ -130,7 +130,7 @@ describe("the status", () => {
     expect(worker.life.isOver).toBe(false);
   }, 60_000);
 
-  test("tells of a crash, and the release is brought back", async () => {
+  test("reports a crash, and the release is brought back", async () => {
     world.worker();
     const { application, deployment } = await deployed();
     const start = world.points.hold("start");
@@ -323,7 +323,7 @@ test("a release that somebody removed is started again, and that is told", async
 });
 
 describe("while nothing changes", () => {
-  test("an engine that tells of changes by itself is not asked", async () => {
+  test("an engine that reports changes by itself is not asked", async () => {
     const calls = new Map<string, number>();
     const watch = { before: (name: string) => void calls.set(name, (calls.get(name) ?? 0) + 1) };
     const count = (name: string) => calls.get(name) ?? 0;

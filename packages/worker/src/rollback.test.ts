@@ -78,7 +78,7 @@ describe("an earlier build", () => {
     expect(await world.proxy.request(application.uuid)).toBe(back.uuid);
   });
 
-  test("that is gone fails the rollback with a reason, and what runs goes on", async () => {
+  test("that is gone fails the rollback with a reason, and what runs continues", async () => {
     world.worker();
     const application = await world.application({ docker_images_to_keep: 0 });
     const first = await deployed(application, {}, true);

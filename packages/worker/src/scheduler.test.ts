@@ -94,7 +94,7 @@ describe("a scheduler", () => {
     expect(new Set(names).size).toBe(40);
   });
 
-  test("runs once what was missed while no scheduler worked, and tells of it", async () => {
+  test("runs once what was missed while no scheduler worked, and emits an event", async () => {
     const { uuid } = await task({ name: "report" });
     const { look } = scheduler();
     await look();
@@ -155,7 +155,7 @@ describe("a scheduler", () => {
     expect((await eventsOf("ran")).map(({ payload }) => payload.name)).toEqual(["other", "task"]);
   });
 
-  test("that stood still for three periods is told of, once, by itself or by another", async () => {
+  test("that stood still for three periods is reported, once, by itself or by another", async () => {
     const told = async () =>
       (await database.stores(ROOT_TEAM_ID).events.list({})).filter(({ type }) => type === "scheduler.stalled");
     const [one, other] = [scheduler(), scheduler()];

@@ -17,7 +17,7 @@ function counted(keptSeconds: number) {
   return { beat, failures, read: async () => (await stores.servers.list())[0]?.id };
 }
 
-test("loops that look within a moment read the servers once, and again after something was told of", async () => {
+test("loops that look within a moment read the servers once, and again after something was reported", async () => {
   const { beat, read } = counted(60);
   expect(await Promise.all([read(), read(), read()])).toEqual([1, 1, 1]);
   expect(await read()).toBe(1);

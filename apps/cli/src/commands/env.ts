@@ -99,7 +99,7 @@ async function setVariables(
     ...(await Promise.all(texts.map((text) => variable(session, text, texts.length === 1 && file === undefined)))),
   ];
   if (variables.length === 0) {
-    throw usage("There is nothing to set.", ["Write KEY=VALUE, or --file FILE with at least one variable in it."]);
+    throw usage("Nothing to set.", ["Write KEY=VALUE, or --file FILE with at least one variable in it."]);
   }
   const { name, isShared, save, next } = await ownerOf(session, wanted, options);
   requireNoPreview(isShared, preview);

@@ -74,7 +74,7 @@ function chosen<T extends { readonly uuid: string; readonly name: string }>(
 ): T {
   if (wanted !== undefined) return choose(wanted, candidates, { thing });
   const [only, ...others] = candidates;
-  if (!only) throw new Failure(`There is no ${thing} yet.`, { details: [HOW_TO_CREATE[thing]] });
+  if (!only) throw new Failure(`No ${thing} exists yet.`, { details: [HOW_TO_CREATE[thing]] });
   if (others.length === 0) return only;
   const byName = candidates.find(({ name }) => name.toLowerCase() === usual);
   if (byName) return byName;

@@ -42,7 +42,7 @@ describe("a name in the place of a uuid", () => {
 
   test("that nothing has lists what is near", async () => {
     await expect(asked("databases get", "shpo").values).rejects.toThrow(
-      "There is no database shpo. Did you mean shop?",
+      "No database is called shpo. Did you mean shop?",
     );
   });
 

@@ -29,7 +29,7 @@ const BIGGEST_SHOWN = 5;
 export function assertUploadable(content: Content, limits: Limits = LIMITS): void {
   const { entries, sizeBytes } = content;
   if (entries.every(({ stats }) => stats.isDirectory())) {
-    throw usage("There is nothing to deploy in this folder: it holds no files, or its ignore files leave out all.");
+    throw usage("Nothing to deploy: the folder holds no files, or its ignore files leave all of them out.");
   }
   if (sizeBytes > limits.sizeBytes) throw tooLarge(entries, "bytes", sizeBytes, limits.sizeBytes);
   if (entries.length > limits.entries) throw tooLarge(entries, "entries", entries.length, limits.entries);

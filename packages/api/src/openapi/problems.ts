@@ -16,7 +16,7 @@ const RESPONSES = {
     "The token lacks the ability, or the API is switched off.",
     ["auth.missing_ability", "auth.missing_role", "auth.api_disabled"],
   ],
-  not_found: ["NotFound", "There is no such object in the token's team.", ["resource.not_found"]],
+  not_found: ["NotFound", "No such object exists in the token's team.", ["resource.not_found"]],
   method_not_allowed: ["MethodNotAllowed", "The path is served with the methods in `Allow`.", []],
   conflict: ["Conflict", "Something else is in the way.", []],
   precondition_failed: ["PreconditionFailed", "The object has changed since it was read.", []],

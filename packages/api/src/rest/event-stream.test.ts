@@ -35,7 +35,7 @@ describe("a followed log", () => {
     );
   });
 
-  it("goes on behind the last event's id, from the header before the query", async () => {
+  it("continues after the last event's id, from the header before the query", async () => {
     const { url, lines } = await served();
     lines.push("one", "two", "three");
     const path = `${url}/notes/a/lines?until=3&lastEventId=1`;

@@ -95,7 +95,7 @@ describe("a list of URLs", () => {
     expect([claims.map(({ url }) => url), problems]).toEqual([["http://a.example", "https://b.example/x"], []]);
   });
 
-  test("tells of every wrong one", () => {
+  test("reports every wrong one", () => {
     expect(parseUrlList("http://a.example,nope,ftp://b").problems).toEqual([
       "Invalid URL: nope",
       "Invalid URL scheme: ftp for URL: ftp://b. Only http and https are supported.",

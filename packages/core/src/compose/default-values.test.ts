@@ -32,7 +32,7 @@ test("leaves a value that somebody set as it is, whatever stands in it", () => {
   });
 });
 
-test("comes to an end where defaults name each other", () => {
+test("ends where defaults name each other", () => {
   expect(started(["X=${A:-${B:-$A}}", "Y=${B:-$A}"])).toEqual({ A: "", B: "" });
 });
 

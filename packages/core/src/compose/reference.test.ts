@@ -3,7 +3,7 @@ import { interpolateCompose, interpolated } from "./reference.ts";
 
 const A = "x".repeat(130_000);
 
-test("comes to no more than memory holds, however often a long value is named", () => {
+test("stays within memory, however often a long value is named", () => {
   const refused = /exceeds \d+ characters after its variables are filled in/;
   expect(() => interpolateCompose("$A".repeat(400_000), () => A)).toThrow(refused);
   expect(() => interpolateCompose(`\${B:-${"$A".repeat(400_000)}}`, (key) => (key === "A" ? A : undefined))).toThrow(

@@ -162,7 +162,7 @@ volumes: { data: }
   });
 });
 
-describe("power over the server", () => {
+describe("privileges on the server", () => {
   const powers = (lines: string, rest = "") => {
     const { document, containers } = composeOf(`services:\n  web:\n    image: a\n    ${lines}\n${rest}`);
     return hostPowers(document, containers);

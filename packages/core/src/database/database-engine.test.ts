@@ -276,7 +276,7 @@ describe("dumping and restoring", () => {
     expect(argv).toEqual(["mariadb", "--user=root"]);
   });
 
-  test("has failed when the client of PostgreSQL goes on after an error, but for roles that are there", () => {
+  test("has failed when the client of PostgreSQL continues after an error, but for roles that are there", () => {
     const isProblem = databaseEngine("postgresql").dumps?.isProblem;
     const lines = [
       'psql:<stdin>:14: ERROR:  role "postgres" already exists',

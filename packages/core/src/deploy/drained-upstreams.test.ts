@@ -49,7 +49,7 @@ describe("what is drained before a replaced release ends", () => {
     ]);
   });
 
-  test("is none of what goes on in the next release", () => {
+  test("is none of what continues in the next release", () => {
     const sites = [site("shop.web", "10.0.0.5", 80), site("shop.api", "10.0.0.2", 3000, 3001)];
     const containers = [container("web", "10.0.0.1", 80), container("api", "10.0.0.2", 3000)];
     expect(texts({ state: { containers }, sites })).toEqual(["10.0.0.1:80"]);

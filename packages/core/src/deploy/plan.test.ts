@@ -291,7 +291,7 @@ describe("the status", () => {
     expect(operations).toContainEqual({ type: "set_status", resourceId: 1, status });
   });
 
-  test("tells of restarts", () => {
+  test("reports restarts", () => {
     const operations = plan(wanted([resource()]), observed([seen("d1", { restartCount: 2 })]));
     expect(operations).toEqual([{ type: "set_restarts", resourceId: 1, restartCount: 2 }]);
   });
@@ -331,7 +331,7 @@ describe("for every record and every observation", () => {
     );
   });
 
-  test("comes to rest: carried out a few times, nothing is left to do", () => {
+  test("settles: carried out a few times, nothing is left to do", () => {
     fc.assert(
       fc.property(worlds, (world) => {
         let current = world;

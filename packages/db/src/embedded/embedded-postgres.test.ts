@@ -127,7 +127,7 @@ describe("the embedded PostgreSQL", () => {
     await database.close();
   });
 
-  it.runIf(isRootUser)("runs as whoever starts it when that is not root", async () => {
+  it.runIf(isRootUser)("runs as the user who starts it when that is not root", async () => {
     const folder = await newFolder({ uid: NOBODY });
     const child = startChild(folder, "close", { uid: NOBODY });
     await child.line("closed");

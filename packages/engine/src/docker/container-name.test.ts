@@ -58,7 +58,7 @@ describeDocker("the lasting name of a container", IMAGES, (fixture) => {
     expect(await names()).toEqual([ownName(old), name]);
   });
 
-  test("is told of when somebody changes it", async () => {
+  test("is reported when somebody changes it", async () => {
     const seen: (string | undefined)[] = [];
     const stop = engine.onStateChange(({ containerName: now }) => seen.push(now?.now));
     const renamed = fixture.name("mine");

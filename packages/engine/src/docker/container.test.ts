@@ -10,7 +10,7 @@ const IMAGE = { type: "image", image: "app:1" } as const;
 const of = (change: Parameters<typeof specOf>[1]) => createOptions(specOf(IMAGE, change), PLACE);
 const host = (change: Parameters<typeof specOf>[1]) => of(change).HostConfig;
 
-describe("what the engine is told of a release", () => {
+describe("the container that the engine is asked for", () => {
   test("names the container, its image, its network and whose it is", () => {
     const options = of({ resourceUuid: "r1", deploymentUuid: "d1", name: "My app" });
     expect(options).toMatchObject({

@@ -43,7 +43,7 @@ describeDocker("the log of a container", IMAGES, (fixture) => {
     expect(numbersOf(seen)).toEqual(all);
   });
 
-  test("goes on behind every cursor with exactly what follows", async () => {
+  test("continues after every cursor with exactly what follows", async () => {
     const engine = await world.engine();
     const spec = specOf(await chatter());
     await engine.start(spec, io());

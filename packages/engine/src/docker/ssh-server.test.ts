@@ -102,7 +102,9 @@ describeDocker("servers over SSH", [SERVER_IMAGE, "busybox:stable"], (docker) =>
       expect(await asked).toMatchObject({ OSType: "linux" });
     });
 
-    test("tells of a change in flight that its end is not known, and goes on", { timeout: 60 * SECONDS }, async () => {
+    test("reports of a change in flight that its outcome is unknown, and keeps working", {
+      timeout: 60 * SECONDS,
+    }, async () => {
       const container = await started("sleep", "300");
       // Waits on the server until it has ended.
       const waiting = container.wait().catch((error: unknown) => engineError("far", error));

@@ -264,7 +264,7 @@ describeDocker("a container of a release", IMAGES, (fixture) => {
     });
   });
 
-  test("goes on as it was started where that is asked for, and not where nothing of it is there", async () => {
+  test("continues as it was started where that is asked for, and not where nothing of it is there", async () => {
     const made = await started({ env: { MODE: "old" } });
     const before = (await infoOf(made)).Id;
     expect(await engine.resume(made)).toMatchObject({ state: "running" });

@@ -112,7 +112,7 @@ describe("log", () => {
     expect(await texts()).toEqual(["100%", "a\uFFFD"]);
   });
 
-  test("hands a huge line on in pieces of whole characters, each with a cursor to go on from", async () => {
+  test("hands a huge line on in pieces of whole characters, each with a cursor to resume from", async () => {
     const huge = "🐳é".repeat(40_000);
     write(`before\n${huge}\nafter\n`);
     const lines = await read();

@@ -208,7 +208,7 @@ describeDocker("a change of routes in Caddy", [IMAGE], (docker) => {
     await expect(proxy.stop()).rejects.toMatchObject({ code: "setup.failed" });
   });
 
-  it("ends with the proxy when the server shall have none, and goes on where it was when it has one again", async () => {
+  it("ends with the proxy when the server shall have none, and continues where it was when it has one again", async () => {
     await front.proxy.put(site("a", [await named("a")]));
     const none = serverProxy("NONE", front.options);
     await none.ensure();

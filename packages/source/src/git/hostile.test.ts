@@ -135,7 +135,7 @@ describe("runs nothing", () => {
     expect(existsSync(marker)).toBe(false);
   });
 
-  test("of the environment and configuration of whoever runs Berth", async () => {
+  test("of the environment and configuration of the user who runs Berth", async () => {
     const { HOME, GIT_SSH_COMMAND, GIT_CONFIG_COUNT, GIT_DIR } = process.env;
     const home = join(base, "home");
     mkdirSync(home);

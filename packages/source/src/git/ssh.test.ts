@@ -98,7 +98,7 @@ describe.runIf(hasSshd)("checkout over ssh", () => {
     expect(readFileSync(join(base, "named", "known_hosts"), "utf8")).toContain(`[localhost]:${port}`);
   });
 
-  test("uses no key of whoever runs it", async () => {
+  test("uses no key of the user who runs it", async () => {
     const error = await errorOf(fetcher().checkout(spec({ credentials: undefined }), "d1", io));
     expect(error.code).toBe("source.unauthorized");
     expect(error.message).toContain("Select a private key");

@@ -91,7 +91,7 @@ test("ends as failed when the control plane is stopped, and is deleted with its 
   await until(() => deleted.files().length === 0, { what: "its file goes" });
 });
 
-test("counts rows where none were written meanwhile, and goes on where they cannot be counted", async () => {
+test("counts rows where none were written meanwhile, and continues where they cannot be counted", async () => {
   let counts = 0;
   at.program = async (command, { output }) => {
     if (isDump(command)) await output?.(text("dump"));

@@ -91,7 +91,7 @@ describe("an application that uses a build server", () => {
     expect(ended.log).toContain("The move broke off and begins again: The connection died.");
   });
 
-  test("fails when the connection dies again, and what ran goes on", async () => {
+  test("fails when the connection dies again, and what ran continues", async () => {
     world.worker();
     const app = await application();
     const first = await deployed(app);

@@ -4,7 +4,7 @@ import { faultOf } from "./error-summary.ts";
 
 const hide = (text: string) => text.replaceAll("hunter2", "[REDACTED]");
 
-describe("what the log tells of an error", () => {
+describe("an error in the log", () => {
   test("is its name, its code, its place and a message without secrets", () => {
     const fault = faultOf(new DomainError("engine.failed", "It exited: hunter2"), hide);
     expect(fault).toMatchObject({ name: "DomainError", code: "engine.failed", message: "It exited: [REDACTED]" });

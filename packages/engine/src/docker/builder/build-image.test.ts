@@ -88,7 +88,7 @@ describeDocker("a build by the engine's BuildKit", ["alpine:3", "registry:2"], (
 });
 
 describe("an engine without BuildKit", () => {
-  test("is told of", async () => {
+  test("is reported", async () => {
     const suite = imageSuite();
     const socketPath = join(suite.folder, "engine.sock");
     const server = createServer((socket) => {

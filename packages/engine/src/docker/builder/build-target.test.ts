@@ -96,7 +96,7 @@ describe("what BuildKit is asked for", () => {
     expect(demand({ more }, "172.17.0.1").attributes).toMatchObject(expected);
   });
 
-  test("asks for the power over the server's network, and for a cache in the image, only when told to", () => {
+  test("asks for the privileges on the server's network, and for a cache in the image, only when told to", () => {
     expect(demand({ more: { network: "host" } })).toMatchObject({
       attributes: { "force-network-mode": "host" },
       entitlements: ["network.host"],
