@@ -5,7 +5,7 @@ import { backupFiles, decompress, digest, objectStorage } from "@berth/backup";
 import { cloudProviders } from "@berth/cloud";
 import { type Control, control, type Webhooks, webhooks } from "@berth/control";
 import type { Clock, S3Credentials, S3StorageRecord, ServerRecord, Stores } from "@berth/core/ports";
-import { isOwnMachine } from "@berth/core/server";
+import { ENGINES, isOwnMachine } from "@berth/core/server";
 import type { Scope } from "@berth/core/team";
 import { authenticator, cipher, type Database, loadKeyFile, requireKey, stores, systemStores } from "@berth/db";
 import { type ProcessEngine, processBuilder, processEngine } from "@berth/engine";
@@ -80,7 +80,8 @@ export async function wire(
   const isLocal = (server: Pick<ServerRecord, "id">) => server.id === local?.id;
   const makeMember = (server: ServerRecord): Member | undefined => {
     if (isLocal(server)) return proxy && { engine, proxy, update() {}, retryNow() {}, close: async () => {} };
-    if (server.engine !== "docker" || (isOwnMachine(server) && server.id !== localDocker?.id)) return undefined;
+    if (!ENGINES[server.engine].hasContainers || (isOwnMachine(server) && server.id !== localDocker?.id))
+      return undefined;
     if (instanceId === undefined) return undefined;
     return dockerServer(server, {
       stores: system,

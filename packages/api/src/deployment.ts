@@ -13,6 +13,7 @@ import { tracked } from "@trpc/server";
 import { z } from "zod";
 import { listed, pagingOf } from "./list.ts";
 import { operation } from "./operation.ts";
+import { article } from "./per-kind.ts";
 import { resumable } from "./stream.ts";
 
 const uuid = z.string().describe("The deployment's identifier.");
@@ -67,7 +68,7 @@ const listOf = (kind: ResourceKind, operationId: string) =>
     path: `/deployments/${RESOURCE_KINDS[kind].plural}/{uuid}`,
     operationId,
     tag: "Deployments",
-    summary: `List the deployments of ${kind === "application" ? "an" : "a"} ${kind}`,
+    summary: `List the deployments of ${article(kind)}`,
     description: "Newest first.",
     ability: "read",
   })

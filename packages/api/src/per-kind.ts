@@ -15,7 +15,7 @@ export function perKind<K extends ResourceKind, R extends TRPCRouterRecord>(
 }
 
 /** A kind with its article, for sentences. */
-export const article = (kind: ResourceKind): string => `${kind === "application" ? "an" : "a"} ${kind}`;
+export const article = (kind: ResourceKind): string => `${RESOURCE_KINDS[kind].article} ${kind}`;
 
 export interface ResourceOperationOptions<Shape extends z.ZodRawShape>
   extends Omit<OperationOptions, "path" | "tag" | "operationId" | "ability" | "upload"> {

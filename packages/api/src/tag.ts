@@ -3,14 +3,14 @@ import { Tag, TagAttach } from "@berth/core/resource";
 import { z } from "zod";
 import { listed, paging } from "./list.ts";
 import { operation } from "./operation.ts";
-import { onResource, perKind } from "./per-kind.ts";
+import { article, onResource, perKind } from "./per-kind.ts";
 
 export const resourceTags = perKind(["application", "service", "database"], (kind) => ({
   list: onResource(kind, {
     method: "GET",
     path: "/tags",
     operationId: "list-tags-by-{kind}-uuid",
-    summary: `List the tags of ${kind === "application" ? "an" : "a"} ${kind}`,
+    summary: `List the tags of ${article(kind)}`,
     ability: "read",
     input: z.strictObject(paging),
   })

@@ -1,6 +1,6 @@
 import { DomainError } from "@berth/core";
 import type { JobRecord, NewServer, ServerRecord, Stores } from "@berth/core/ports";
-import { FIRST_NETWORK, isOwnMachine, ServerSettings } from "@berth/core/server";
+import { ENGINES, FIRST_NETWORK, isOwnMachine, ServerSettings } from "@berth/core/server";
 import { requireOperator } from "@berth/core/team";
 import type { UseCaseContext } from "./context.ts";
 import { requestJob } from "./job.ts";
@@ -87,7 +87,7 @@ export async function requestInstallation(
   tx: Stores,
   server: ServerRecord,
 ): Promise<JobRecord> {
-  if (server.engine === "docker" && !isOwnMachine(server)) {
+  if (ENGINES[server.engine].hasContainers && !isOwnMachine(server)) {
     return await requestJob(context, tx, "server.install_engine", { ...server, type: "server" });
   }
   throw new DomainError("engine.unsupported", "Validation failed.", {

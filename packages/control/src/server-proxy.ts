@@ -1,6 +1,7 @@
 import { DomainError } from "@berth/core";
 import type { ServerRecord } from "@berth/core/ports";
 import {
+  ENGINES,
   type JobStarted,
   type JobType,
   type ServerProxyDetails,
@@ -64,7 +65,7 @@ const ACTIONS = {
 
 /** @throws DomainError `engine.unsupported`, `resource.state` */
 function requireContainer({ engine, name, proxy_type }: ServerRecord): void {
-  if (engine !== "docker") {
+  if (!ENGINES[engine].hasContainers) {
     throw new DomainError(
       "engine.unsupported",
       `Server ${name} has Berth's own proxy, which runs as long as Berth does.`,

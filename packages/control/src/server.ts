@@ -3,6 +3,7 @@ import { splitUrls } from "@berth/core/application";
 import { removalFlags } from "@berth/core/deploy";
 import type { Page, Paging, PrivateKeyRecord, ServerRecord, Stores } from "@berth/core/ports";
 import {
+  ENGINES,
   hostKeyAfter,
   isOwnMachine,
   type JobStarted,
@@ -211,7 +212,11 @@ function refuseForLocal(server: ServerRecord, sent: ServerUpdate): void {
       Object.fromEntries(fields.map((field) => [field, ["This server is the machine that Berth runs on."]])),
     );
   }
-  if (server.engine === "process" && sent.proxy_type && sent.proxy_type !== server.proxy_type.toLowerCase()) {
+  if (
+    ENGINES[server.engine].isOwnMachineOnly &&
+    sent.proxy_type &&
+    sent.proxy_type !== server.proxy_type.toLowerCase()
+  ) {
     throw new DomainError("engine.unsupported", "Validation failed.", {
       fields: { proxy_type: ["This server runs Berth's own proxy, which cannot be replaced."] },
     });

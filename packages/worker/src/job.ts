@@ -1,6 +1,7 @@
 import { isDatabaseUnavailable } from "@berth/core";
 import { certificatesTold } from "@berth/core/database";
 import type { ServerRecord } from "@berth/core/ports";
+import { ENGINES } from "@berth/core/server";
 import { cleanServer, nextTimes, requestDueCleanups } from "./cleanup.ts";
 import { ENGINE_JOB_SECONDS_MAX, installEngineOn, LEASE_SECONDS } from "./engine-installation.ts";
 import { removeOutOfReach } from "./removal.ts";
@@ -32,7 +33,9 @@ export function createJobs(deps: ValidationDeps, wakeSignal: WakeSignal): Jobs {
   const validateAll = async (servers: readonly ServerRecord[]) => {
     if (!(await stores.queues.busy()).has("server.validate")) return;
     // Another control plane's own machine is validated there.
-    const ids = servers.filter((server) => deps.ownsServer(server) || server.engine !== "process").map(({ id }) => id);
+    const ids = servers
+      .filter((server) => deps.ownsServer(server) || !ENGINES[server.engine].isOwnMachineOnly)
+      .map(({ id }) => id);
     const request = { owner, leaseSeconds: settings.validationSeconds + settings.leaseSeconds };
     const validateSome = async () => {
       while (ids.length > 0 && !stopping.signal.aborted) {

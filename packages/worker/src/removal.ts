@@ -1,5 +1,6 @@
 import { DomainError, isDomainError } from "@berth/core";
 import type { ResourceRecord, ServerRecord, SystemStores } from "@berth/core/ports";
+import { ENGINES } from "@berth/core/server";
 import type { WorkerDeps } from "./ports.ts";
 import type { ServerAdapters } from "./server-adapters.ts";
 import type { WorkerSettings } from "./settings.ts";
@@ -38,7 +39,7 @@ export async function removeOutOfReach(
     if (signal.aborted) return;
     const hasRun = await stores.resources.hasRun(resource.id);
     // It ran on the machine of another control plane, which removes it and emits an event.
-    if (hasRun && server.engine === "process" && !deps.ownsServer(server)) continue;
+    if (hasRun && ENGINES[server.engine].isOwnMachineOnly && !deps.ownsServer(server)) continue;
     try {
       await attempt(deps, removalOf(resource), async () => {
         if (!(await cancelDeployments(stores, resource))) return false;

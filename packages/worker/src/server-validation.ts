@@ -2,6 +2,7 @@ import { isDomainError } from "@berth/core";
 import type { JobLease, ServerRecord } from "@berth/core/ports";
 import {
   dockerValidationOf,
+  ENGINES,
   type ServerFindings,
   undrivenValidation,
   type ValidationResult,
@@ -32,8 +33,9 @@ export async function validateServer(deps: ValidationDeps, lease: JobLease, serv
 
 async function resultOf(deps: ValidationDeps, lease: JobLease, server: ServerRecord): Promise<ValidationResult> {
   if (lease.attempt > deps.settings.attemptsMax) return INTERRUPTED;
-  if (server.engine === "docker") return await inspected(deps, server);
-  if (!deps.ownsServer(server)) return server.engine === "process" ? ELSEWHERE : undrivenValidation(server.engine);
+  if (ENGINES[server.engine].hasContainers) return await inspected(deps, server);
+  if (!deps.ownsServer(server))
+    return ENGINES[server.engine].isOwnMachineOnly ? ELSEWHERE : undrivenValidation(server.engine);
   const findings = await look(deps, server);
   return validationOf(findings, server.settings.server_disk_usage_notification_threshold);
 }

@@ -1,4 +1,5 @@
 import type { Application, CreatedApplication } from "@berth/core/application";
+import { ENGINES } from "@berth/core/server";
 import { linkPath, remember } from "../application-link.ts";
 import type { Api } from "../connection/api.ts";
 import { Failure, usage } from "../failure.ts";
@@ -120,7 +121,9 @@ async function isBuiltByDockerfile(
   if (found !== "with_page") return found === "alone";
   const servers = await client.servers.list.query({});
   const possible = servers.filter(({ name, uuid }) => server === undefined || server === name || server === uuid);
-  return possible.some(({ engine, settings: { is_build_server } }) => engine === "docker" && !is_build_server);
+  return possible.some(
+    ({ engine, settings: { is_build_server } }) => ENGINES[engine].hasContainers && !is_build_server,
+  );
 }
 
 function create(

@@ -1,4 +1,5 @@
 import type { Server } from "@berth/core/server";
+import { ENGINES } from "@berth/core/server";
 import type { Command } from "commander";
 import { choose } from "../choose.ts";
 import type { Api } from "../connection/api.ts";
@@ -52,11 +53,11 @@ export function chooseServer<T extends ServerFacts>(
   if (wanted !== undefined) return choose(wanted, servers, { thing: "server" });
   const usable = servers.filter(({ settings }) => !settings.is_build_server);
   if (kind === "application") {
-    const own = usable.find(({ is_coolify_host, engine }) => is_coolify_host && engine === "process");
+    const own = usable.find(({ is_coolify_host, engine }) => is_coolify_host && ENGINES[engine].isOwnMachineOnly);
     if (own !== undefined && usable.every(({ is_coolify_host }) => is_coolify_host)) return own;
     return chosen("server", usable, undefined, undefined);
   }
-  const withDocker = usable.filter(({ engine }) => engine === "docker");
+  const withDocker = usable.filter(({ engine }) => ENGINES[engine].hasContainers);
   if (withDocker.length > 0) return chosen("server", withDocker, undefined, undefined);
   throw new Failure(`No server with Docker was found, and ${kind === "image" ? "an" : "a"} ${kind} needs one.`, {
     details: [

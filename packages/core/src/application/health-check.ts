@@ -1,5 +1,5 @@
 import type { ReleaseState } from "../deploy/release.ts";
-import type { EngineKind } from "../server/server-settings.ts";
+import { ENGINES, type EngineKind } from "../server/server-settings.ts";
 import type { ApplicationSettings } from "./application.ts";
 
 /** How it is found out that a release works, and how patiently. */
@@ -253,7 +253,7 @@ export function portProblem(listening: readonly number[], port: number): string 
  */
 export function portAdvice(listening: readonly number[], engine: EngineKind): string | undefined {
   const lowest = Math.min(...listening);
-  if (listening.length === 0 || engine !== "docker") return undefined;
+  if (listening.length === 0 || !ENGINES[engine].hasContainers) return undefined;
   return `Set ports_exposes to ${lowest}, or let it listen on the port in PORT.`;
 }
 

@@ -1,8 +1,8 @@
 /** Everything a user can deploy. Adding a kind here adds its routes, CLI verbs and pages. */
 export const RESOURCE_KINDS = {
-  application: { plural: "applications", title: "Application", tag: "Applications" },
-  service: { plural: "services", title: "Service", tag: "Services" },
-  database: { plural: "databases", title: "Database", tag: "Databases" },
+  application: { plural: "applications", article: "an", title: "Application", tag: "Applications" },
+  service: { plural: "services", article: "a", title: "Service", tag: "Services" },
+  database: { plural: "databases", article: "a", title: "Database", tag: "Databases" },
 } as const;
 
 export type ResourceKind = keyof typeof RESOURCE_KINDS;

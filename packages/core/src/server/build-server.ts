@@ -1,4 +1,5 @@
 import type { ServerRecord } from "../ports/records.ts";
+import { ENGINES } from "./server-settings.ts";
 
 type Candidate = Pick<
   ServerRecord,
@@ -33,7 +34,8 @@ export function chooseBuildServer<Server extends Candidate>({
   before,
 }: BuildServerQuestion<Server>): BuildServerChoice<Server> {
   const builders = servers.filter(
-    ({ team_id, engine, settings }) => team_id === target.team_id && engine === "docker" && settings.is_build_server,
+    ({ team_id, engine, settings }) =>
+      team_id === target.team_id && ENGINES[engine].hasContainers && settings.is_build_server,
   );
   const usable = builders.filter(isUsable);
   const fitting = usable.filter((server) => isSameArchitecture(server, target));

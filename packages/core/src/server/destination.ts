@@ -3,7 +3,7 @@ import { lenient } from "../input.ts";
 import { ResourceName } from "../name.ts";
 import type { DestinationRecord } from "../ports/destination.ts";
 import { Timestamp, timestamp } from "../timestamp.ts";
-import type { EngineKind } from "./server-settings.ts";
+import { ENGINES, type EngineKind } from "./server-settings.ts";
 
 /** Name of the network of a server's first destination. */
 export const FIRST_NETWORK = "berth";
@@ -43,7 +43,7 @@ export const Destination = z
 export type Destination = z.infer<typeof Destination>;
 
 /** The one that a server with this engine has. */
-export const destinationType = (engine: EngineKind): DestinationType => (engine === "swarm" ? "swarm" : "standalone");
+export const destinationType = (engine: EngineKind): DestinationType => ENGINES[engine].destinationType;
 
 export const destinationView = (destination: DestinationRecord): Destination => ({
   uuid: destination.uuid,

@@ -3,6 +3,7 @@ import type { ManagedProxyStatus } from "../ports/proxy.ts";
 import type { ServerRecord } from "../ports/records.ts";
 import { PROXY_STATUSES, type ProxyStatus } from "./proxy-status.ts";
 import { ServerUpdate } from "./server-input.ts";
+import { ENGINES } from "./server-settings.ts";
 
 export const proxyStatusOf = ({ state }: Pick<ManagedProxyStatus, "state">): ProxyStatus =>
   state === "absent" ? "exited" : state;
@@ -17,7 +18,7 @@ export function shownProxyStatus(
 
 /** Whether anything leads URLs on to what runs there. Without Docker it is Berth itself. */
 export const hasProxy = ({ engine, proxy_type, settings }: Pick<ServerRecord, "engine" | "proxy_type" | "settings">) =>
-  !settings.is_build_server && (engine !== "docker" || proxy_type.toUpperCase() !== "NONE");
+  !settings.is_build_server && (!ENGINES[engine].hasContainers || proxy_type.toUpperCase() !== "NONE");
 
 export const ServerProxyDetails = z
   .object({

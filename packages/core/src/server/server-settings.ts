@@ -30,5 +30,21 @@ export const ServerSettings = z.object({
 });
 export type ServerSettings = z.infer<typeof ServerSettings>;
 
-export const ENGINE_KINDS = ["process", "docker", "swarm"] as const;
-export type EngineKind = (typeof ENGINE_KINDS)[number];
+interface EngineTraits {
+  /** For people. */
+  readonly title: string;
+  /** It runs on machines of control planes alone: no login leads to it. */
+  readonly isOwnMachineOnly: boolean;
+  /** Berth runs containers on it, among them its proxy, and looks after the machine below. */
+  readonly hasContainers: boolean;
+  readonly destinationType: "standalone" | "swarm";
+}
+
+/** The engines, and what sets them apart. Other code asks for a trait, never for an engine's name. */
+export const ENGINES = {
+  process: { title: "processes", isOwnMachineOnly: true, hasContainers: false, destinationType: "standalone" },
+  docker: { title: "Docker", isOwnMachineOnly: false, hasContainers: true, destinationType: "standalone" },
+  // Recorded, and not driven yet.
+  swarm: { title: "Docker Swarm", isOwnMachineOnly: false, hasContainers: false, destinationType: "swarm" },
+} as const satisfies Readonly<Record<string, EngineTraits>>;
+export type EngineKind = keyof typeof ENGINES;

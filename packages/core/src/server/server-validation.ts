@@ -1,6 +1,6 @@
 import type { ServerFacts } from "../ports/records.ts";
 import type { DiskSpace, ServerInspection } from "../ports/server-machine.ts";
-import type { EngineKind } from "./server-settings.ts";
+import { ENGINES, type EngineKind } from "./server-settings.ts";
 
 /** Findings of a worker on a usable server. */
 export interface ServerFindings {
@@ -91,10 +91,8 @@ function diskProblem(disk: DiskSpace | null, thresholdPercent: number): string |
 }
 
 /** The validation of a server whose engine this version does not support. */
-export const undrivenValidation = (engine: Extract<EngineKind, "swarm">): ValidationResult => ({
+export const undrivenValidation = (engine: EngineKind): ValidationResult => ({
   is_reachable: false,
   is_usable: false,
-  validation_logs: `This version of Berth cannot drive servers with ${ENGINE_NAMES[engine]} yet: the server is kept as a record, and nothing runs on it.`,
+  validation_logs: `This version of Berth cannot drive servers with ${ENGINES[engine].title} yet: the server is kept as a record, and nothing runs on it.`,
 });
-
-const ENGINE_NAMES = { swarm: "Docker Swarm" } as const;

@@ -7,7 +7,7 @@ import { cronOf } from "../schedule/cron.ts";
 import { PlainTimestamp, plainTimestamp, Timestamp, timestamp, timestampOrNull } from "../timestamp.ts";
 import { isOwnMachine } from "./server.ts";
 import { shownProxyStatus } from "./server-proxy.ts";
-import { ENGINE_KINDS, type ServerSettings } from "./server-settings.ts";
+import { ENGINES, type EngineKind, type ServerSettings } from "./server-settings.ts";
 
 const text = z.string();
 const textOrNull = z.string().nullable();
@@ -93,6 +93,9 @@ export const ServerResource = z
   })
   .meta({ id: "ServerResource", description: "A resource on a server." });
 export type ServerResource = z.infer<typeof ServerResource>;
+
+// The keys of the table, which `keys` forgets.
+const ENGINE_KINDS = Object.keys(ENGINES) as [EngineKind, ...EngineKind[]];
 
 export const Server = z
   .object({

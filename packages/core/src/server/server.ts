@@ -1,5 +1,6 @@
 import type { ServerRecord } from "../ports/records.ts";
+import { ENGINES } from "./server-settings.ts";
 
 /** Whether it is a machine of a control plane itself: no login leads to it. */
 export const isOwnMachine = ({ engine, private_key_id }: Pick<ServerRecord, "engine" | "private_key_id">): boolean =>
-  engine === "process" || private_key_id === null;
+  ENGINES[engine].isOwnMachineOnly || private_key_id === null;
