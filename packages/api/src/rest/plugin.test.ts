@@ -217,6 +217,11 @@ describe("lists", () => {
     ]);
   });
 
+  it("answers HEAD for one that is read in parts", async () => {
+    const { status, headers } = await ask(api(), "HEAD", "/notes");
+    expect([status, headers["x-total-count"]]).toEqual([200, "25"]);
+  });
+
   it("links to the pages around", async () => {
     const { json, headers } = await ask(api(), "GET", "/notes?take=10&skip=10&pinned=yes");
     expect(json).toHaveLength(10);
