@@ -45,18 +45,22 @@ function namedClients(pool: pg.Pool, answers: Availability): () => Promise<Postg
     // The pool listens only to idle clients. A connection that breaks between two statements of a transaction would
     // otherwise end the process; the next statement of the transaction reports it.
     client.on("error", () => undefined);
+    let isGivenUp = false;
     const query = (text: string, values: readonly unknown[] = []) => {
       const name = values.length > 0 ? nameOf(text) : undefined;
       const config = name === undefined ? { text, values: [...values] } : { name, text, values: [...values] };
       return answers.during(
         () => client.query(config),
-        () => destroySocket(client),
+        () => {
+          isGivenUp = true;
+          destroySocket(client);
+        },
       );
     };
     // The interface's other form, with a cursor, is for streamed queries; nothing here streams.
     const named: PostgresPoolClient = {
       query: query as unknown as PostgresPoolClient["query"],
-      release: (isDiscarded?: boolean) => client.release(isDiscarded),
+      release: (isDiscarded?: boolean) => client.release(isDiscarded === true || isGivenUp),
     };
     wrapped.set(client, named);
     return named;
