@@ -1,3 +1,4 @@
+import { isDomainError } from "@berth/core";
 import type { Config } from "./config.ts";
 
 export interface Logger {
@@ -19,9 +20,16 @@ export function logger(level: Config["logLevel"], output: { write(text: string):
   return { debug: write("debug"), info: write("info"), warn: write("warn"), error: write("error") };
 }
 
-/** An error's message, code and cause would be lost in JSON. */
+/**
+ * An error's message, code and cause would be lost in JSON. One with a code of its own is explained by them: it may come
+ * again and again, as while a database is away, and has no stack.
+ */
 function printable(_key: string, value: unknown): unknown {
   if (!(value instanceof Error)) return value;
+  if (isDomainError(value) && value.code !== "internal.error") {
+    const { code, message, cause } = value;
+    return { code, message, ...(cause === undefined ? {} : { cause: cause instanceof Error ? cause.message : cause }) };
+  }
   const { name, message, stack, cause } = value;
   return { name, message, ...("code" in value ? { code: value.code } : {}), stack, ...(cause ? { cause } : {}) };
 }

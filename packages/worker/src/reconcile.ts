@@ -84,8 +84,9 @@ export function createReconciler(deps: ReconcilerDeps, wakeSignal: WakeSignal): 
         const servers = all.filter(deps.ownsServer);
         forgetOthers(servers);
         for (const server of servers) visit(server);
+        warnings.over(ALL_SERVERS, "The servers are looked after again.", {});
       } catch (error) {
-        logger.warn("The servers cannot be looked after.", { error });
+        warnings.failed(ALL_SERVERS, "The servers cannot be looked after.", { error });
       }
       await pause(LOOK_SECONDS_MIN, stopping.signal);
       await waiter.next(settings.reconcileSeconds, stopping.signal);
@@ -285,6 +286,7 @@ function watchedOf({ wanted, releases, subjects }: Snapshot) {
   });
 }
 
+const ALL_SERVERS = "servers";
 const ofLook = (serverId: number) => `look ${serverId}`;
 const ofProxy = (serverId: number) => `proxy ${serverId}`;
 const ofRemoval = (serverId: number) => `removal ${serverId}`;
