@@ -17,7 +17,10 @@ export function listBounds(router: AnyRouter): ListBounds {
   return {
     open() {
       let held = 0;
+      let isClosed = false;
       const hold = (characters: number) => {
+        // Nobody reads the answer any more, and nothing would give back what it holds.
+        if (isClosed) throw overloaded();
         held += characters;
         heldByAll += characters;
         if (held > ANSWER_CHARACTERS_MAX) throw tooLarge();
@@ -26,7 +29,7 @@ export function listBounds(router: AnyRouter): ListBounds {
       };
       const close = () => {
         heldByAll -= held;
-        held = 0;
+        isClosed = true;
       };
       const lists: BoundedLists = {
         async read(name, { input, teamId }, read) {

@@ -1,0 +1,74 @@
+import { describe, expect, test } from "vitest";
+import { z } from "zod";
+import { listed, paging } from "./list.ts";
+import { operation } from "./operation.ts";
+import { router } from "./trpc.ts";
+import { listBounds } from "./whole-list.ts";
+
+const MB = 1024 * 1024;
+
+const bounds = () =>
+  listBounds(
+    router({
+      things: operation({
+        ...{ method: "GET", path: "/things", operationId: "list-things", tag: "System", summary: "List" },
+        ability: "read",
+      } as const)
+        .input(z.strictObject(paging))
+        .output(z.array(z.object({ uuid: z.string(), text: z.string() })))
+        .query(({ ctx }) => [...listed(ctx, { items: [], total: 0 }, {})]),
+    }),
+  );
+
+/** Answers `count` items of a megabyte, as tRPC does. */
+const megabytes = (count: number) => async (input: unknown) => {
+  const { skip = 0, take = count } = (input ?? {}) as { skip?: number; take?: number };
+  const all = Array.from({ length: count }, (_, at) => ({ uuid: `u${at}`, text: "x".repeat(MB) }));
+  return { ok: true, data: all.slice(skip, skip + take) };
+};
+
+describe("a list that is sent as a whole", () => {
+  const asked = { input: undefined, teamId: 0 };
+
+  test("is whole, and refused beyond 16 MB", async () => {
+    const { lists, close } = bounds().open();
+    const { data } = await lists.read("things", asked, megabytes(10));
+    expect((data as unknown[]).length).toBe(10);
+    close();
+    await expect(bounds().open().lists.read("things", asked, megabytes(20))).rejects.toMatchObject({
+      code: "answer.too_large",
+    });
+  });
+
+  test("waits for others when all of them hold too much, until those are sent", async () => {
+    const all = bounds();
+    const first = all.open();
+    await first.lists.read("things", asked, megabytes(15));
+    const second = all.open();
+    await expect(second.lists.read("things", asked, megabytes(12))).rejects.toMatchObject({
+      ...{ code: "request.overloaded", retryAfterSeconds: 1 },
+    });
+    first.close();
+    second.close();
+    expect(await all.open().lists.read("things", asked, megabytes(12))).toMatchObject({ ok: true });
+  });
+
+  test("holds nothing once its client has gone, though it is still being read", async () => {
+    const all = bounds();
+    const gone = all.open();
+    gone.close();
+    await expect(gone.lists.read("things", asked, megabytes(15))).rejects.toMatchObject({ code: "request.overloaded" });
+    const [one, other] = [all.open(), all.open()];
+    await one.lists.read("things", asked, megabytes(11));
+    expect(await other.lists.read("things", asked, megabytes(11))).toMatchObject({ ok: true });
+  });
+
+  test("is the failure of its operation where that fails, and what is no list is left alone", async () => {
+    const { lists } = bounds().open();
+    const failure = { ok: false, error: "no" };
+    expect(await lists.read("things", asked, async () => failure)).toBe(failure);
+    expect(await lists.read("other", asked, async () => ({ ok: true, data: "x".repeat(20 * MB) }))).toMatchObject({
+      ok: true,
+    });
+  });
+});
