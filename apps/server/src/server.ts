@@ -16,7 +16,7 @@ import type { Logger } from "./logger.ts";
 import type { Progress } from "./progress.ts";
 import { hashToken, wire } from "./wiring.ts";
 
-const DEPLOYMENT_GRACE_SECONDS = 5; // A running deployment goes on at the next start, so little is lost.
+const DEPLOYMENT_GRACE_SECONDS = 5; // A running deployment continues at the next start, so little is lost.
 
 export interface ServerOptions {
   readonly log: Logger;
