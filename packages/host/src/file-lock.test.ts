@@ -42,11 +42,15 @@ describe("a locked file", () => {
     expect(lockFile(path).lock).toBeDefined();
   });
 
-  test("is refused to this process by another path too", () => {
+  test("stays locked when this process asks for it by another path", async () => {
     const real = mkdtempSync(join(folder, "real-"));
     symlinkSync(real, join(folder, "link"));
     const { lock } = lockFile(join(real, "file"));
     expect(lockFile(join(folder, "link", "file")).lock).toBeUndefined();
+    // Opening and closing the file once more would have dropped the lock.
+    const other = await contender(join(real, "file"));
+    expect(other.said).toBe(`refused by ${process.pid}`);
+    await other.kill();
     lock?.release();
   });
 
