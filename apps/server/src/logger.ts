@@ -21,8 +21,8 @@ export function logger(level: Config["logLevel"], output: { write(text: string):
 }
 
 /**
- * An error's message, code and cause would be lost in JSON. One with a code of its own is explained by them: it may come
- * again and again, as while a database is away, and has no stack.
+ * An error's message, code and cause would be lost in JSON. The stack is left out of errors with a code: these explain
+ * them, and the same error may be logged often, for example while a database is away.
  */
 function printable(_key: string, value: unknown): unknown {
   if (!(value instanceof Error)) return value;

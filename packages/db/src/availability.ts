@@ -19,8 +19,8 @@ interface AvailabilityOptions {
 }
 
 /**
- * A statement may take long, and a burst of requests waits its turn: neither says that the database does not answer. So
- * what waits for long is no reason to give up, but to ask something that takes no time, over a connection of its own.
+ * A slow statement, or a burst of requests that waits for connections, does not mean that the database is away. So a long
+ * wait only starts a probe: a statement that takes no time, over a connection of its own.
  */
 export function availability({ probe, times = TIMES }: AvailabilityOptions): Availability {
   const waiting = new Set<{ readonly sinceMs: number; readonly giveUp: () => void }>();

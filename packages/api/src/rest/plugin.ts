@@ -145,7 +145,7 @@ interface PagedList {
   readonly asked: Paging;
 }
 
-/** `undefined` for what is no list that can be read in parts, and for an input that is refused. */
+/** `undefined` when the operation does not answer a list that can be read in parts, or refuses the input. */
 function pagedList(route: Route, request: FastifyRequest): PagedList | undefined {
   if (!isPagedList(route.operation)) return undefined;
   try {
