@@ -22,7 +22,7 @@ export function systemBackupStore(context: Context): SystemBackupStore {
     begin: (scheduleId, dueAt) => inTransaction(context, (tx) => begin(tx, scheduleId, dueAt)),
     beginRequested: (serverIds) => inTransaction(context, (tx) => beginRequested(tx, serverIds)),
     claim: (serverIds, hold) => inTransaction(context, (tx) => claim(tx, serverIds, hold)),
-    renew: (owner, uuids, leaseSeconds) => renewRuns(db, "backup_execution", { owner, uuids, leaseSeconds }),
+    renew: renewRuns(db, "backup_execution"),
     async place(hold, { folder, filename, s3_storage_id, s3_key }) {
       const { rows } = await sql`update backup_execution run set folder = ${folder}, filename = ${filename},
           s3_storage_id = ${s3_storage_id}, s3_key = ${s3_key}, updated_at = now()

@@ -19,9 +19,15 @@ async function claimed(database: TestDatabase, app: ApplicationRecord, owner = "
   return claim;
 }
 
+async function renewed({ system: { deployments } }: TestDatabase, lease: Lease, leaseSeconds: number) {
+  const uuid = (await deployments.find(lease.deployment_id))?.uuid ?? "";
+  const [held] = await deployments.renew(lease.owner, [uuid], leaseSeconds);
+  return held !== undefined;
+}
+
 /** As if the worker had died so long ago. */
 async function loseLease(database: TestDatabase, lease: Lease): Promise<void> {
-  expect(await database.system.deployments.renew(lease, 0)).toBe("held");
+  expect(await renewed(database, lease, 0)).toBe(true);
 }
 
 onEachBackend((database) => {
@@ -155,7 +161,7 @@ onEachBackend((database) => {
     expect(taken?.lease).toMatchObject({ deployment_id: lease.deployment_id, attempt: 2 });
 
     const late = { artifact: { type: "image" as const, image: "late" }, built_by: "x", upstream: null };
-    expect(await deployments.renew(lease, 60)).toBe("lost");
+    expect(await renewed(database(), lease, 60)).toBe(false);
     expect(await deployments.planSteps(lease, ["build"])).toBe(false);
     expect(await deployments.saveStep(lease, "build", { status: "done" })).toBe(false);
     expect(await deployments.saveCommit(lease, "late", null)).toBe(false);
@@ -167,7 +173,7 @@ onEachBackend((database) => {
     expect(await releases.find(lease.deployment_id)).toBeUndefined();
 
     if (taken === undefined) throw new Error("Nobody took it over");
-    expect(await deployments.renew(taken.lease, 60)).toBe("held");
+    expect(await renewed(database(), taken.lease, 60)).toBe(true);
     expect(await deployments.finish(taken.lease, "failed", "The worker died.")).toBe(true);
     expect(await deployments.find(lease.deployment_id)).toMatchObject({ status: "failed", error: "The worker died." });
   });
@@ -179,7 +185,7 @@ onEachBackend((database) => {
     const { deployments } = database().system;
     const claim = await deployments.claimNext("worker", 0.1, [app.server_id]);
     if (claim === undefined) throw new Error("It was queued above");
-    expect(await deployments.renew(claim.lease, 60)).toBe("held");
+    expect(await renewed(database(), claim.lease, 60)).toBe(true);
     await sleep(150); // longer than the first lease, which is the point
     expect(await deployments.claimAbandoned("other", 60, [app.server_id])).toBeUndefined();
   });
@@ -220,7 +226,7 @@ onEachBackend((database) => {
     for (const status of ["finished", "failed", "cancelled-by-user"] as const) {
       expect(await deployments.finish(lease, status, null)).toBe(false);
     }
-    expect(await deployments.renew(lease, 60)).toBe("lost");
+    expect(await renewed(database(), lease, 60)).toBe(false);
     expect(await deployments.claimAbandoned("other", 60, [app.server_id])).toBeUndefined();
     expect(await deployments.find(lease.deployment_id)).toMatchObject({ status: "cancelled-by-user" });
   });
@@ -309,7 +315,7 @@ onEachBackend((database) => {
     await deployments.finish(other, "failed", "It broke.");
     expect((await claimed(database(), onBuilder)).deployment.server_id).toBe(builder.id);
     expect(await take(four)).toBe("full");
-    await deployments.renew(four, 0);
+    await renewed(database(), four, 0);
     expect(await take({ ...four, attempt: four.attempt + 1 })).toBe("lost");
   });
 

@@ -7,6 +7,7 @@ import { type Context, idsOf, inTransaction, notifyDeployment, undefinedOn, wake
 import { appendLog } from "./deployment-log.ts";
 import { DEPLOYMENT_COLUMNS, isActive, readSteps, stepPlace, tellOfDeployment } from "./deployment-row.ts";
 import { violates } from "./errors.ts";
+import { leaseEnd, renewRuns } from "./leased-run.ts";
 import { sealStacks } from "./sealed-stack.ts";
 import { storable, storableJson } from "./storable.ts";
 
@@ -45,16 +46,7 @@ export function systemDeploymentStore(context: Context): SystemDeploymentStore {
       }
     },
     claimAbandoned: (owner, leaseSeconds, serverIds) => claimAbandoned(context, owner, leaseSeconds, serverIds),
-    async renew(lease, leaseSeconds) {
-      const held = await db
-        .updateTable("deployment")
-        .set({ lease_expires_at: leaseEnd(leaseSeconds) })
-        .where(isHeldBy(lease))
-        .returning("cancel_requested_at")
-        .executeTakeFirst();
-      if (held === undefined) return "lost";
-      return held.cancel_requested_at === null ? "held" : "cancel_requested";
-    },
+    renew: renewRuns(db, "deployment"),
     find: (id) => all().where("deployment.id", "=", id).executeTakeFirst(),
     listActive: (serverId) => listActiveOn([serverId]),
     listActiveOn,
@@ -135,8 +127,6 @@ async function change(
   });
   return isWritten ?? false;
 }
-
-const leaseEnd = (seconds: number) => sql<Date>`clock_timestamp() + ${seconds}::float8 * interval '1 second'`;
 
 const isHeldBy = ({ deployment_id, owner, attempt }: Lease) => sql<boolean>`deployment.id = ${deployment_id}
   and deployment.lease_owner = ${owner} and deployment.attempt = ${attempt} and deployment.status = 'in_progress'`;

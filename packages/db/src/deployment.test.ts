@@ -76,7 +76,9 @@ onEachBackend((database) => {
     expect(asked).toMatchObject({ status: "in_progress", finished_at: null });
     expect(asked?.cancel_requested_at).toBeInstanceOf(Date);
     expect(await stores.deployments.requestCancel(running.uuid)).toEqual(asked);
-    expect(await deployments.renew(claimed.lease, 60)).toBe("cancel_requested");
+    expect(await deployments.renew("worker", [running.uuid], 60)).toEqual([
+      { uuid: running.uuid, is_cancel_requested: true },
+    ]);
     expect(await deployments.finish(claimed.lease, "cancelled-by-user", null)).toBe(true);
 
     const types = (await stores.events.list({})).map(({ type }) => type).filter((type) => type.includes("cancel"));

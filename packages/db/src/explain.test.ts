@@ -128,6 +128,7 @@ const READS: Readonly<Record<string, (read: Read, tables: TeamTables) => Promise
     system.webhooks.begin({ provider: "github", owner: uuid, id: "7" }),
   "a token": ({ findToken }, { uuid }) => findToken(`${uuid}1-1`),
   "the next deployment to run": ({ system }) => system.deployments.claimNext("worker", 60, []),
+  "deployments that are renewed": ({ system }, { uuid }) => system.deployments.renew("worker", [`${uuid}d1`], 60),
   "an abandoned deployment": ({ system }) => system.deployments.claimAbandoned("worker", 60),
   "active deployments of a server": ({ system }, { serverId }) => system.deployments.listActive(serverId),
   "active deployments that are built on a server": ({ system }, { serverId }) =>
@@ -147,7 +148,8 @@ const READS: Readonly<Record<string, (read: Read, tables: TeamTables) => Promise
   "jobs of a type": ({ stores }) => stores.jobs.list({ type: "server.validate" }, PAGE),
   "jobs of a resource": ({ stores }, { uuid }) => stores.jobs.list({ subject: uuid }, PAGE),
   "a job": ({ stores }, { uuid }) => stores.jobs.find(`${uuid}j1`),
-  "a job to do": ({ system }) => system.jobs.claim("server.validate", [-1], { owner: "worker", leaseSeconds: 60 }),
+  "jobs that are renewed": ({ system }, { uuid }) => system.jobs.renew("worker", [`${uuid}j1`], 60),
+  "a job to do": ({ system }) => system.jobs.claim(["server.validate"], [-1], { owner: "worker", leaseSeconds: 60 }),
   "queues that hold anything": ({ system }) => system.queues.busy(),
   "when work was asked for last": ({ system }) => system.jobs.lastRequests("server.cleanup", [-1, -2]),
   "the job of a removal": ({ system }) => system.jobs.begin({ type: "resource.delete", subject_id: -1 }),

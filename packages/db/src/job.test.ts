@@ -36,7 +36,7 @@ onEachBackend((database) => {
     const [second] = await stores.jobs.request([validation(server), validation(server)]);
     expect(first).toMatchObject({ status: "queued", attempts: 0, subject_name: server.name, error: null });
     expect(second).toEqual(first);
-    const claimed = await jobs.claim("server.validate", [server.id], hold("a"));
+    const claimed = await jobs.claim(["server.validate"], [server.id], hold("a"));
     expect(await stores.jobs.request([validation(server)])).toMatchObject([{ uuid: first?.uuid }]);
     if (claimed) await jobs.finish(claimed.lease, "finished", null);
     const [third] = await stores.jobs.request([validation(server)]);
@@ -49,12 +49,15 @@ onEachBackend((database) => {
     if (job === undefined) throw new Error("No job.");
     const subjects = [server.id];
     const claims = await Promise.all(
-      ["a", "b", "c"].map((owner) => jobs.claim("server.validate", subjects, hold(owner, 0.3))),
+      ["a", "b", "c"].map((owner) => jobs.claim(["server.validate"], subjects, hold(owner, 0.3))),
     );
     const [claimed, ...others] = claims.filter((claim) => claim !== undefined);
     expect([claimed?.job.uuid, others]).toEqual([job.uuid, []]);
+    const held = [{ uuid: job.uuid, is_cancel_requested: false }];
+    expect(await jobs.renew(claimed?.lease.owner ?? "", [job.uuid], 0.3)).toEqual(held);
+    expect(await jobs.renew("d", [job.uuid], 60)).toEqual([]);
     const next = await expect
-      .poll(() => jobs.claim("server.validate", subjects, hold("d")), { timeout: 5000 })
+      .poll(() => jobs.claim(["server.validate"], subjects, hold("d")), { timeout: 5000 })
       .toMatchObject({ lease: { owner: "d", attempt: 2 } })
       .then(() => find(job));
     expect(next).toMatchObject({ status: "in_progress", attempts: 2 });
@@ -88,7 +91,7 @@ onEachBackend((database) => {
     const { stores, server, application, jobs } = await world();
     await stores.jobs.request([removal(application)]);
     await stores.jobs.request([validation(server)]);
-    await jobs.claim("server.validate", [server.id], hold("a"));
+    await jobs.claim(["server.validate"], [server.id], hold("a"));
     const types = async (...query: Parameters<typeof stores.jobs.list>) => {
       const { items, total } = await stores.jobs.list(...query);
       return [items.map(({ type }) => type), total];

@@ -3,6 +3,7 @@ import type { JobFilter, JobRecord, JobStore, NewJob, SystemJobStore } from "@be
 import { sql } from "kysely";
 import { type Context, idsOf, inTransaction, type TeamContext, wakeWorkers } from "./context.ts";
 import { endJobs, isAbout, isActiveJob, JOB_COLUMNS, type JobSubject, tellOfJob } from "./job-row.ts";
+import { leaseEnd, renewRuns } from "./leased-run.ts";
 import { countRows, ofOwner, page, within } from "./page.ts";
 import { storable } from "./storable.ts";
 
@@ -144,20 +145,17 @@ export function systemJobStore(context: Context): SystemJobStore {
           order by job.id desc limit 1) as last`.execute(context.db);
       return new Map(rows.map(({ id, created_at }) => [id, created_at]));
     },
-    claim: (type, subjectIds, hold) => inTransaction(context, (tx) => claim(tx, type, subjectIds, hold)),
+    claim: (types, subjectIds, request) => inTransaction(context, (tx) => claim(tx, types, subjectIds, request)),
+    renew: renewRuns(context.db, "job"),
     finish: ({ job_id, owner, attempt }, status, error) =>
       inTransaction(context, async (tx) => {
         const isHeld = sql<boolean>`job.id = ${job_id} and job.lease_owner = ${owner} and job.attempts = ${attempt}`;
         return (await endJobs(tx, isHeld, status, error)).length > 0;
       }),
-    async writeLog({ job_id, owner, attempt }, log, leaseSeconds) {
+    async writeLog({ job_id, owner, attempt }, log) {
       const { numUpdatedRows } = await context.db
         .updateTable("job")
-        .set({
-          log: storable(log),
-          lease_expires_at: sql<Date>`clock_timestamp() + ${leaseSeconds}::float8 * interval '1 second'`,
-          updated_at: sql<Date>`now()`,
-        })
+        .set({ log: storable(log), updated_at: sql<Date>`now()` })
         .where("id", "=", job_id)
         .where("lease_owner", "=", owner)
         .where("attempts", "=", attempt)
@@ -201,14 +199,14 @@ async function begin(context: Context, subject: JobSubject): Promise<void> {
 
 async function claim(
   context: Context,
-  type: JobRecord["type"],
+  types: Parameters<SystemJobStore["claim"]>[0],
   subjectIds: readonly number[],
   { owner, leaseSeconds }: Parameters<SystemJobStore["claim"]>[2],
 ): ReturnType<SystemJobStore["claim"]> {
   const next = await context.db
     .selectFrom("job")
     .select(["job.id", "job.status"])
-    .where("job.type", "=", type)
+    .where("job.type", "in", types)
     .where("job.subject_id", "in", idsOf(subjectIds))
     .where(isActiveJob)
     .where(sql<boolean>`(job.lease_expires_at is null or job.lease_expires_at <= clock_timestamp())`)
@@ -224,7 +222,7 @@ async function claim(
       status: "in_progress",
       attempts: sql<number>`attempts + 1`,
       lease_owner: owner,
-      lease_expires_at: sql<Date>`clock_timestamp() + ${leaseSeconds}::float8 * interval '1 second'`,
+      lease_expires_at: leaseEnd(leaseSeconds),
       started_at: sql<Date>`coalesce(started_at, now())`,
       updated_at: sql<Date>`now()`,
     })

@@ -1,43 +1,50 @@
 import { type BackupOutcome, type BackupStatus, backupStates, CANCELLED_BY_USER } from "@berth/core/backup";
-import type { RenewedRun } from "@berth/core/ports";
+import type { ClaimRequest, RenewableRuns, RenewedRun, RunLease } from "@berth/core/ports";
 import { type Kysely, type RawBuilder, sql } from "kysely";
 import { runTopic } from "./changes.ts";
 import type { Context } from "./context.ts";
 import type { DB } from "./schema.ts";
 
 /** Tables whose rows a worker holds by a lease while they run. */
-type HeldTable = "backup_execution" | "backup_restore";
+const LEASED_TABLES = {
+  deployment: { running: "in_progress", isCancelRequested: sql`cancel_requested_at is not null` },
+  job: { running: "in_progress", isCancelRequested: sql`false` },
+  scheduled_task_execution: { running: "running", isCancelRequested: sql`false` },
+  backup_execution: { running: "running", isCancelRequested: sql`cancel_requested_at is not null` },
+  backup_restore: { running: "running", isCancelRequested: sql`cancel_requested_at is not null` },
+} as const;
 
-interface Holder {
-  readonly owner: string;
-  readonly leaseSeconds: number;
-  readonly at: Date;
-}
+type CancellableTable = "backup_execution" | "backup_restore";
+
+/** By the database's clock: replicas need not agree on the time. */
+export const leaseEnd = (seconds: number): RawBuilder<Date> =>
+  sql<Date>`clock_timestamp() + ${seconds}::float8 * interval '1 second'`;
 
 /** Columns that a claim writes. */
-export const takenBy = ({ owner, leaseSeconds, at }: Holder): RawBuilder<unknown> =>
-  sql`lease_owner = ${owner}, started_at = ${at}, updated_at = now(),
-    lease_expires_at = clock_timestamp() + ${leaseSeconds}::float8 * interval '1 second'`;
+export const takenBy = ({ owner, leaseSeconds, at }: ClaimRequest): RawBuilder<unknown> =>
+  sql`lease_owner = ${owner}, lease_expires_at = ${leaseEnd(leaseSeconds)}, started_at = ${at}, updated_at = now()`;
 
 /** A run may become this: those that have ended never change again. Literal, so that indexes of what runs serve it. */
 export const mayBecome = (status: BackupOutcome): RawBuilder<unknown> =>
   sql`run.status in (${sql.join(backupStates.sourcesOf(status).map((source) => sql.lit(source)))})`;
 
-/** Answers which are still the owner's to run: not those that were deleted. */
-export async function renewRuns(
-  db: Kysely<DB>,
-  table: HeldTable,
-  { owner, uuids, leaseSeconds }: { readonly owner: string; readonly uuids: readonly string[]; leaseSeconds: number },
-): Promise<readonly RenewedRun[]> {
-  const { rows } = await sql<RenewedRun>`
-    update ${sql.table(table)} set lease_expires_at = clock_timestamp() + ${leaseSeconds}::float8 * interval '1 second'
-    where uuid = any(${uuids}::text[]) and lease_owner = ${owner} and status = 'running'
-    returning uuid, cancel_requested_at is not null as is_cancel_requested`.execute(db);
-  return rows;
-}
+/** @param isWanted Over `run`: the others are not renewed, and end. */
+export const renewRuns =
+  (
+    db: Kysely<DB>,
+    table: keyof typeof LEASED_TABLES,
+    isWanted: RawBuilder<unknown> = sql`true`,
+  ): RenewableRuns["renew"] =>
+  async (owner, uuids, leaseSeconds) => {
+    const { running, isCancelRequested } = LEASED_TABLES[table];
+    const { rows } = await sql<RenewedRun>`
+      update ${sql.table(table)} run set lease_expires_at = ${leaseEnd(leaseSeconds)}
+      where uuid = any(${uuids}::text[]) and lease_owner = ${owner} and status = ${sql.lit(running)} and ${isWanted}
+      returning uuid, ${isCancelRequested} as is_cancel_requested`.execute(db);
+    return rows;
+  };
 
-export const isHeldBy = ({ uuid, owner }: { readonly uuid: string; readonly owner: string }) =>
-  sql`run.uuid = ${uuid} and run.lease_owner = ${owner}`;
+export const isHeldBy = ({ uuid, owner }: RunLease) => sql`run.uuid = ${uuid} and run.lease_owner = ${owner}`;
 
 /**
  * Waits, and nobody who could take it has been there for longer than a control plane takes to start anew. A server that
@@ -92,7 +99,7 @@ interface Cancellable {
  */
 export async function cancelRun(
   { db }: Context,
-  table: HeldTable,
+  table: CancellableTable,
   { uuid, at }: { readonly uuid: string; readonly at: Date },
   { end, tellOfRequest }: { readonly end: () => Promise<unknown>; readonly tellOfRequest: () => Promise<unknown> },
 ): Promise<void> {

@@ -12,7 +12,7 @@ onEachBackend((database) => {
 
     await stores.jobs.request([{ uuid: testUuid(), type: "server.validate", subject: { ...server, type: "server" } }]);
     expect(await system.queues.busy()).toEqual(new Set(["server.validate"]));
-    const job = await system.jobs.claim("server.validate", [server.id], { owner: "a", leaseSeconds: 60 });
+    const job = await system.jobs.claim(["server.validate"], [server.id], { owner: "a", leaseSeconds: 60 });
     expect(await system.queues.busy()).toEqual(new Set(["server.validate"]));
     if (job) await system.jobs.finish(job.lease, "finished", null);
 

@@ -106,7 +106,7 @@ export function systemRestoreStore(context: Context): SystemRestoreStore {
   const { db } = context;
   return {
     claim: (serverIds, hold) => inTransaction(context, (tx) => claim(tx, serverIds, hold)),
-    renew: (owner, uuids, leaseSeconds) => renewRuns(db, "backup_restore", { owner, uuids, leaseSeconds }),
+    renew: renewRuns(db, "backup_restore"),
     async progress(hold, step) {
       await sql`update backup_restore run set step = ${step}, updated_at = now()
         where ${isHeldBy(hold)} and status = 'running'`.execute(db);

@@ -1,7 +1,12 @@
-import type { ClaimedTask, ScheduledTaskExecutionRecord, SystemScheduledTaskStore } from "@berth/core/ports";
+import type {
+  ClaimedTask,
+  ClaimRequest,
+  ScheduledTaskExecutionRecord,
+  SystemScheduledTaskStore,
+} from "@berth/core/ports";
 import { sql } from "kysely";
 import { type Context, emit, idsOf, inTransaction, wakeWorkers } from "./context.ts";
-import { isUnreached, UNREACHED } from "./leased-run.ts";
+import { isHeldBy, isUnreached, renewRuns, takenBy, UNREACHED } from "./leased-run.ts";
 import { storable } from "./storable.ts";
 
 /** As uuids are: 24 lower-case letters and digits, a letter first. */
@@ -14,35 +19,27 @@ export function systemScheduledTaskStore(context: Context): SystemScheduledTaskS
   return {
     begin: (taskId, at) => inTransaction(context, (tx) => begin(tx, taskId, at)),
     claim: (serverIds, hold) => inTransaction(context, (tx) => claim(tx, serverIds, hold)),
-    async renew(owner, uuids, leaseSeconds) {
-      const { rows } = await sql<{ uuid: string }>`
-        update scheduled_task_execution execution
-        set lease_expires_at = clock_timestamp() + ${leaseSeconds}::float8 * interval '1 second'
-        from scheduled_task task join resource on resource.id = task.resource_id
-        where execution.uuid = any(${uuids}::text[]) and execution.lease_owner = ${owner}
-          and execution.status = 'running' and task.id = execution.scheduled_task_id and resource.removing_at is null
-        returning execution.uuid`.execute(db);
-      return rows.map(({ uuid }) => uuid);
-    },
-    async appendOutput({ uuid, owner }, text) {
-      await sql`update scheduled_task_execution
+    renew: renewRuns(
+      db,
+      "scheduled_task_execution",
+      sql`exists (select from scheduled_task task join resource on resource.id = task.resource_id
+        where task.id = run.scheduled_task_id and resource.removing_at is null)`,
+    ),
+    async appendOutput(lease, text) {
+      await sql`update scheduled_task_execution run
         set message = coalesce(message, '') || ${storable(text)}::text, updated_at = now()
-        where uuid = ${uuid} and lease_owner = ${owner} and status = 'running'`.execute(db);
+        where ${isHeldBy(lease)} and status = 'running'`.execute(db);
     },
-    finish: ({ uuid, owner }, end) =>
-      inTransaction(context, async (tx) => {
-        const isHeld = sql`execution.uuid = ${uuid} and execution.lease_owner = ${owner}`;
-        return (await endExecutions(tx, isHeld, end)) > 0;
-      }),
+    finish: (lease, end) => inTransaction(context, async (tx) => (await endExecutions(tx, isHeldBy(lease), end)) > 0),
     endAbandoned: (at) =>
       inTransaction(context, async (tx) => {
-        const isLost = sql`execution.lease_expires_at < clock_timestamp()`;
+        const isLost = sql`run.lease_expires_at < clock_timestamp()`;
         const lost = await endExecutions(tx, isLost, {
           ...FAILED,
           error_details: "The control plane stopped while it ran. Whether it took effect is not known.",
           finished_at: at,
         });
-        const unreached = await endExecutions(tx, isUnreached("execution"), {
+        const unreached = await endExecutions(tx, isUnreached("run"), {
           ...FAILED,
           error_details: UNREACHED,
           finished_at: at,
@@ -97,12 +94,12 @@ async function begin(context: Context, taskId: number, at: Date): ReturnType<Sys
 }
 
 async function claim(
-  context: Context,
+  { db }: Context,
   serverIds: readonly number[],
-  { owner, leaseSeconds, at }: Parameters<SystemScheduledTaskStore["claim"]>[1],
+  request: ClaimRequest,
 ): Promise<ClaimedTask | undefined> {
-  const { rows } = await sql<ClaimedTask & { readonly execution_id: number }>`
-    select execution.id as execution_id, execution.uuid as execution_uuid, task.uuid as task_uuid, task.name as task_name,
+  const { rows } = await sql<ClaimedTask>`
+    select execution.uuid as execution_uuid, task.uuid as task_uuid, task.name as task_name,
       task.command, task.container, task.timeout, resource.id as resource_id, resource.uuid as resource_uuid,
       resource.kind as resource_kind, resource.team_id, resource.server_id
     from scheduled_task_execution execution
@@ -110,21 +107,11 @@ async function claim(
     join resource on resource.id = task.resource_id
     where execution.status = 'running' and execution.lease_owner is null and resource.removing_at is null
       and resource.server_id in ${idsOf(serverIds)}
-    order by execution.id limit 1 for no key update of execution skip locked`.execute(context.db);
+    order by execution.id limit 1 for no key update of execution skip locked`.execute(db);
   const [next] = rows;
   if (next === undefined) return undefined;
-  const { execution_id, ...claimed } = next;
-  await context.db
-    .updateTable("scheduled_task_execution")
-    .set({
-      lease_owner: owner,
-      lease_expires_at: sql<Date>`clock_timestamp() + ${leaseSeconds}::float8 * interval '1 second'`,
-      started_at: at,
-      updated_at: sql<Date>`now()`,
-    })
-    .where("id", "=", execution_id)
-    .execute();
-  return claimed;
+  await sql`update scheduled_task_execution set ${takenBy(request)} where uuid = ${next.execution_uuid}`.execute(db);
+  return next;
 }
 
 type End = Pick<ScheduledTaskExecutionRecord, "status" | "exit_code" | "error_details" | "finished_at">;
@@ -133,12 +120,12 @@ type End = Pick<ScheduledTaskExecutionRecord, "status" | "exit_code" | "error_de
 async function endExecutions(context: Context, isMeant: ReturnType<typeof sql>, end: End): Promise<number> {
   const { status, exit_code, error_details, finished_at } = end;
   const { rows } = await sql<TaskSubject>`
-    update scheduled_task_execution execution
+    update scheduled_task_execution run
     set status = ${status}, exit_code = ${exit_code}, error_details = ${error_details && storable(error_details)},
       finished_at = ${finished_at}, updated_at = now(), lease_owner = null, lease_expires_at = null
     from scheduled_task task join resource on resource.id = task.resource_id
-    where execution.status = 'running' and task.id = execution.scheduled_task_id and ${isMeant}
-    returning execution.uuid as execution_uuid, task.uuid as task_uuid, task.name, resource.team_id,
+    where run.status = 'running' and task.id = run.scheduled_task_id and ${isMeant}
+    returning run.uuid as execution_uuid, task.uuid as task_uuid, task.name, resource.team_id,
       resource.uuid as resource_uuid`.execute(context.db);
   for (const ended of rows) tellOf(context, status === "success" ? "finished" : "failed", ended);
   return rows.length;

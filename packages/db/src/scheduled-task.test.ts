@@ -129,7 +129,8 @@ onEachBackend((database) => {
     await stores.scheduledTasks.request(id, made.uuid, { uuid: testUuid(), at: at(0) });
     const claimed = await scheduledTasks.claim([server.id], { owner: "a", leaseSeconds: 60, at: at(0) });
     const uuids = [claimed?.execution_uuid ?? ""];
-    expect(await scheduledTasks.renew("a", uuids, 60)).toEqual(uuids);
+    const held = uuids.map((uuid) => ({ uuid, is_cancel_requested: false }));
+    expect(await scheduledTasks.renew("a", uuids, 60)).toEqual(held);
     expect(await scheduledTasks.renew("b", uuids, 60)).toEqual([]);
     await stores.resources.markRemoving(id, { delete_volumes: true });
     expect(await scheduledTasks.renew("a", uuids, 60)).toEqual([]);

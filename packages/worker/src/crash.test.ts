@@ -294,7 +294,14 @@ describe("a worker that was suspended", () => {
     await worker.stop({ graceSeconds: 1 });
     const calls: string[] = [];
     const { system } = world;
-    const stores = { ...system, deployments: { ...system.deployments, renew: async () => "held" as const } };
+    const stores = {
+      ...system,
+      deployments: {
+        ...system.deployments,
+        renew: async (_: string, uuids: readonly string[]) =>
+          uuids.map((uuid) => ({ uuid, is_cancel_requested: false })),
+      },
+    };
     const watch = { before: (name: string) => void calls.push(name) };
     const late = world.worker({ stores, watch, settings: { leaseSeconds: 60, pollSeconds: 60, reconcileSeconds: 60 } });
     const held = world.points.hold(point);
@@ -302,7 +309,7 @@ describe("a worker that was suspended", () => {
     await held.reached;
     late.pause();
     late.life.freeze();
-    await system.deployments.renew({ deployment_id: second.id, owner: late.name, attempt: 1 }, 0);
+    await system.deployments.renew(late.name, [second.uuid], 0);
     world.worker();
     const wake = async () => {
       calls.length = 0;

@@ -38,16 +38,11 @@ async function install(
   const machine = deps.machineOf(server);
   if (machine === undefined) return "No control plane that reaches this server can install Docker on it.";
   const printed = keptTail();
-  const lost = new AbortController();
   const overdue = AbortSignal.timeout(INSTALLATION_SECONDS_MAX * 1000);
-  // Held as long as something is done; another worker takes it up soon after this one has gone.
-  const flush = async () => {
-    const isHeld = await deps.stores.jobs.writeLog(lease, printed.text(), LEASE_SECONDS).catch(() => true);
-    if (!isHeld) lost.abort();
-  };
+  const flush = () => deps.stores.jobs.writeLog(lease, printed.text()).catch(() => false);
   const timer = setInterval(flush, FLUSH_SECONDS * 1000);
   try {
-    const work = machine.installEngine(printed.add, AbortSignal.any([signal, lost.signal, overdue]));
+    const work = machine.installEngine(printed.add, AbortSignal.any([signal, overdue]));
     if ((await within(INSTALLATION_SECONDS_MAX, work)) !== undefined) return null;
     return `Server ${server.name} did not end the installation within ${INSTALLATION_SECONDS_MAX / 60} minutes.`;
   } catch (error) {
@@ -99,8 +94,6 @@ export function keptTail(lengthMax: number = LOG_LENGTH_MAX) {
 }
 
 const INTERRUPTED = "The installation was interrupted too often. Start it again.";
-/** Lease of an installation until its first line of output. */
-export const LEASE_SECONDS = 30;
 const INSTALLATION_SECONDS_MAX = 3600;
 /** With the validation behind it. */
 export const ENGINE_JOB_SECONDS_MAX = INSTALLATION_SECONDS_MAX + 600;

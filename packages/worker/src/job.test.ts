@@ -165,7 +165,7 @@ describe("validating a server", () => {
     const job = await validation(world.server);
     for (let attempt = 1; attempt <= 10; attempt++) {
       const { claim } = world.system.jobs;
-      await until(() => claim("server.validate", [world.server.id], { owner: "x", leaseSeconds: 0 }), {
+      await until(() => claim(["server.validate"], [world.server.id], { owner: "x", leaseSeconds: 0 }), {
         what: "it is claimed",
       });
     }
@@ -439,7 +439,7 @@ describe("[S49] deleting a server with what is on it", () => {
     const { server } = await docker();
     const check = await validation(server);
     // As if another worker held it.
-    await world.system.jobs.claim("server.validate", [server.id], { owner: "other", leaseSeconds: 600 });
+    await world.system.jobs.claim(["server.validate"], [server.id], { owner: "other", leaseSeconds: 600 });
     world.worker();
     await ended(await deletion(server));
     expect(await find(check)).toMatchObject({

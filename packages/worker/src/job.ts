@@ -1,154 +1,159 @@
-import { isDatabaseUnavailable } from "@berth/core";
 import { certificatesTold } from "@berth/core/database";
-import type { ServerRecord } from "@berth/core/ports";
-import { ENGINES } from "@berth/core/server";
+import type { JobLease, JobRecord } from "@berth/core/ports";
+import { ENGINES, type JobType } from "@berth/core/server";
 import { cleanServer, nextTimes, requestDueCleanups } from "./cleanup.ts";
-import { ENGINE_JOB_SECONDS_MAX, installEngineOn, LEASE_SECONDS } from "./engine-installation.ts";
+import { ENGINE_JOB_SECONDS_MAX, installEngineOn } from "./engine-installation.ts";
+import type { LeaseKeeper } from "./lease-keeper.ts";
+import { createLeaseRunner, type LeasedRunKind, type LeaseRunner } from "./lease-runner.ts";
+import { createLoops } from "./loop.ts";
 import { removeOutOfReach } from "./removal.ts";
-import { serverJobs } from "./server-jobs.ts";
-import { carryOutProxyJob, PROXY_JOBS } from "./server-proxy.ts";
+import { changeProxy, PROXY_JOBS } from "./server-proxy.ts";
 import { type ValidationDeps, validateServer } from "./server-validation.ts";
-import { pause, within } from "./wait.ts";
 import type { WakeSignal } from "./wake-signal.ts";
 
-/** Brings forward the background work that belongs to no deployment and to no engine's look. */
+/** Does the background work that belongs to no deployment and to no engine's snapshot. */
 export interface Jobs {
   start(): void;
   stop(): Promise<void>;
 }
 
+interface ClaimedJob {
+  readonly lease: JobLease;
+  readonly job: JobRecord;
+}
+
+/** Jobs about servers: those of one server follow one another within a kind. */
+interface ServerJobKind extends Pick<LeasedRunKind<ClaimedJob>, "title" | "reaches" | "prepare"> {
+  readonly types: readonly JobType[];
+  readonly concurrentMax?: number;
+  /** After this time it is not waited for any more, and the next worker that claims it sees what is left. */
+  readonly secondsMax: number;
+  work(claimed: ClaimedJob, signal: AbortSignal): Promise<void>;
+}
+
 /**
- * Validations are claimed, a few at once. Deletions are seen from what is marked for removal, so nothing is forgotten when
- * a worker goes away in the middle: the next one sees the same.
+ * Jobs that are held by a lease are claimed. Deletions are seen from what is marked for removal, so nothing is forgotten
+ * when a worker goes away in the middle: the next one sees the same.
  */
 export function createJobs(deps: ValidationDeps, wakeSignal: WakeSignal): Jobs {
-  const { stores, settings, logger, owner } = deps;
-  const stopping = new AbortController();
-  const loops: Promise<void>[] = [];
-  let prunedMs = Number.NEGATIVE_INFINITY;
-  const cleanupTimes = nextTimes();
-  const sideBySide = () => serverJobs(deps, stopping.signal, () => wakeSignal.beat());
-  const [installations, cleanups, proxyChanges] = [sideBySide(), sideBySide(), sideBySide()];
-
-  const validateAll = async (servers: readonly ServerRecord[]) => {
-    if (!(await stores.queues.busy()).has("server.validate")) return;
-    // Another control plane's own machine is validated there.
-    const ids = servers
-      .filter((server) => deps.ownsServer(server) || !ENGINES[server.engine].isOwnMachineOnly)
-      .map(({ id }) => id);
-    const request = { owner, leaseSeconds: settings.validationSeconds + settings.leaseSeconds };
-    const validateSome = async () => {
-      while (ids.length > 0 && !stopping.signal.aborted) {
-        const claimed = await stores.jobs.claim("server.validate", ids, request);
-        if (claimed === undefined) return;
-        await validateServer(deps, claimed.lease, claimed.job.subject_id);
-      }
-    };
-    await Promise.all(Array.from({ length: VALIDATIONS_AT_ONCE }, validateSome));
-  };
-
-  const installEngines = async (servers: readonly ServerRecord[]) => {
-    await installations.claimAll({
-      type: "server.install_engine",
-      serverIds: servers.filter((server) => deps.machineOf(server) !== undefined).map(({ id }) => id),
-      leaseSeconds: LEASE_SECONDS,
-      secondsMax: ENGINE_JOB_SECONDS_MAX,
-      work: (lease, serverId) => installEngineOn(deps, lease, serverId, stopping.signal),
-    });
-  };
-
-  const cleanUpAll = async (servers: readonly ServerRecord[]) => {
-    const own = servers.filter((server) => deps.ownsServer(server));
-    await requestDueCleanups(deps, own, cleanupTimes);
-    await cleanups.claimAll({
-      type: "server.cleanup",
-      serverIds: own.map(({ id }) => id),
-      leaseSeconds: CLEANUP_SECONDS_MAX,
-      work: (lease, serverId) => cleanServer(deps, lease, serverId),
-    });
-  };
-
-  const changeProxies = async (servers: readonly ServerRecord[]) => {
-    const serverIds = servers.filter((server) => deps.ownsServer(server)).map(({ id }) => id);
-    for (const type of PROXY_JOBS) {
-      await proxyChanges.claimAll({
-        type,
-        serverIds,
-        leaseSeconds: settings.proxySecondsMax,
-        work: (lease, serverId) => carryOutProxyJob(deps, lease, type, serverId),
-      });
-    }
-  };
-
-  /** Objects on reachable servers are removed by their reconciler. */
-  const removeFrom = async (servers: readonly ServerRecord[]) => {
-    const marked = new Set((await stores.resources.listRemoving()).map(({ server_id }) => server_id));
-    const others = servers.filter((server) => marked.has(server.id) && !deps.ownsServer(server));
-    if (others.length === 0 || !(await stores.leases.acquire(LEASE, owner, settings.serverLeaseSeconds))) return;
-    for (const server of others) await removeOutOfReach(deps, server, stopping.signal);
-  };
-
-  const deleteServers = async () => {
-    for (const server of await stores.servers.list()) {
-      if (server.removing_at === null) continue;
-      await stores.jobs.begin({ type: "server.delete", subject_id: server.id });
-      if (await stores.servers.deleteIfEmpty(server.id)) logger.info("Server deleted.", { server: server.name });
-    }
-  };
-
-  const prune = async () => {
-    if (performance.now() - prunedMs < PRUNE_INTERVAL_MS) return;
-    prunedMs = performance.now();
-    const told = await stores.databases.emitExpiring(certificatesTold(deps.clock.now()));
-    if (told > 0) logger.warn("Certificates of databases end soon: start these databases again.", { count: told });
-    const count = await stores.jobs.prune(settings.jobKeptDays);
-    if (count > 0) logger.debug("Old jobs forgotten.", { count });
-    const removed = await stores.resources.pruneRemoved(settings.removedResourceKeptDays);
-    if (removed > 0) logger.debug("Resources that were removed long ago forgotten.", { count: removed });
-  };
-
-  /** Each by itself, so that what takes long holds up nothing else. */
-  const repeat = async (what: string, work: () => Promise<void>) => {
-    const waiter = wakeSignal.follow();
-    while (!stopping.signal.aborted) {
-      try {
-        await work();
-      } catch (error) {
-        const report = isDatabaseUnavailable(error) ? logger.debug : logger.warn;
-        report(`${what} failed.`, { error });
-        await pause(1, stopping.signal);
-      }
-      await pause(LOOK_SECONDS_MIN, stopping.signal);
-      await waiter.next(settings.reconcileSeconds, stopping.signal);
-    }
-  };
-
+  const runners = serverJobKinds(deps).map((kind) => createServerJobRunner(deps, wakeSignal, kind));
+  const { settings, logger } = deps;
+  const woken = { seconds: () => settings.reconcileSeconds, wakeSignal, gatherSeconds: GATHER_SECONDS };
+  const loops = createLoops(logger, [
+    { title: "The removal of resources on servers out of reach", work: (signal) => removeAll(deps, signal), ...woken },
+    { title: "The deletion of servers", work: () => deleteServers(deps), ...woken },
+    { title: "The tidying of jobs", work: () => prune(deps), seconds: () => PRUNE_SECONDS },
+  ]);
   return {
     start() {
-      loops.push(
-        repeat("Validations", async () => validateAll(await stores.servers.list())),
-        repeat("Installations", async () => installEngines(await stores.servers.list())),
-        repeat("Cleanups", async () => cleanUpAll(await stores.servers.list())),
-        repeat("Changes of proxies", async () => changeProxies(await stores.servers.list())),
-        repeat("Removals", async () => removeFrom(await stores.servers.list())),
-        repeat("Deletions of servers", deleteServers),
-        repeat("The tidying of jobs", prune),
-      );
+      for (const runner of runners) runner.start();
+      loops.start();
     },
     async stop() {
-      stopping.abort();
-      const begun = [installations, cleanups, proxyChanges].map((jobs) => jobs.ended());
-      // Unfinished jobs are left to the next worker that claims them.
-      await within(STOP_SECONDS_MAX, Promise.all([...loops, ...begun]));
+      await Promise.all([loops.stop(), ...runners.map((runner) => runner.stop({ graceSeconds: GRACE_SECONDS }))]);
     },
   };
 }
 
+function serverJobKinds(deps: ValidationDeps): readonly ServerJobKind[] {
+  const { settings } = deps;
+  const cleanupTimes = nextTimes();
+  return [
+    {
+      title: "Validations",
+      types: ["server.validate"],
+      // Another control plane's own machine is validated there.
+      reaches: (server) => deps.ownsServer(server) || !ENGINES[server.engine].isOwnMachineOnly,
+      concurrentMax: VALIDATIONS_AT_ONCE,
+      secondsMax: settings.validationSeconds + settings.leaseSeconds,
+      work: ({ lease, job }) => validateServer(deps, lease, job.subject_id),
+    },
+    {
+      title: "Installations of Docker",
+      types: ["server.install_engine"],
+      reaches: (server) => deps.machineOf(server) !== undefined,
+      secondsMax: ENGINE_JOB_SECONDS_MAX,
+      work: ({ lease, job }, signal) => installEngineOn(deps, lease, job.subject_id, signal),
+    },
+    {
+      title: "Cleanups",
+      types: ["server.cleanup"],
+      prepare: (servers) => requestDueCleanups(deps, servers, cleanupTimes),
+      secondsMax: CLEANUP_SECONDS_MAX,
+      work: ({ lease, job }) => cleanServer(deps, lease, job.subject_id),
+    },
+    {
+      title: "Changes of proxies",
+      types: PROXY_JOBS,
+      secondsMax: settings.proxySecondsMax,
+      work: ({ lease, job }) => changeProxy(deps, lease, job),
+    },
+  ];
+}
+
+function createServerJobRunner(deps: ValidationDeps, wakeSignal: WakeSignal, kind: ServerJobKind): LeaseRunner {
+  const { jobs } = deps.stores;
+  const { types, concurrentMax = AT_ONCE, secondsMax, work, ...own } = kind;
+  return createLeaseRunner<ClaimedJob>(deps, wakeSignal, {
+    ...own,
+    queues: types,
+    concurrentMax,
+    uuidOf: ({ job }) => job.uuid,
+    serverIdOf: ({ job }) => job.subject_id,
+    claim: (serverIds, request) => jobs.claim(types, serverIds, request),
+    renew: (...asked) => jobs.renew(...asked),
+    unrenewed: "lost",
+    async run(claimed, keeper) {
+      keeper.limit(secondsMax);
+      await untilEnded(keeper, work(claimed, keeper.signal));
+    },
+  });
+}
+
+/** Engines and proxies cannot be interrupted: what they still do after the end is not waited for. */
+async function untilEnded({ signal }: LeaseKeeper, work: Promise<void>): Promise<void> {
+  const listening = new AbortController();
+  const ended = new Promise<void>((resolve) =>
+    signal.addEventListener("abort", () => resolve(), { signal: listening.signal }),
+  );
+  work.catch(() => undefined);
+  await Promise.race([work, ended]).finally(() => listening.abort());
+}
+
+/** Objects on reachable servers are removed by their reconciler. */
+async function removeAll(deps: ValidationDeps, signal: AbortSignal): Promise<void> {
+  const { stores, owner, settings } = deps;
+  const servers = await stores.servers.list();
+  const marked = new Set((await stores.resources.listRemoving()).map(({ server_id }) => server_id));
+  const others = servers.filter((server) => marked.has(server.id) && !deps.ownsServer(server));
+  if (others.length === 0 || !(await stores.leases.acquire(LEASE, owner, settings.serverLeaseSeconds))) return;
+  for (const server of others) await removeOutOfReach(deps, server, signal);
+}
+
+async function deleteServers({ stores, logger }: ValidationDeps): Promise<void> {
+  for (const server of await stores.servers.list()) {
+    if (server.removing_at === null) continue;
+    await stores.jobs.begin({ type: "server.delete", subject_id: server.id });
+    if (await stores.servers.deleteIfEmpty(server.id)) logger.info("Server deleted.", { server: server.name });
+  }
+}
+
+async function prune({ stores, clock, logger, settings }: ValidationDeps): Promise<void> {
+  const expiring = await stores.databases.emitExpiring(certificatesTold(clock.now()));
+  if (expiring > 0)
+    logger.warn("Certificates of databases end soon. Start these databases again.", { count: expiring });
+  const count = await stores.jobs.prune(settings.jobKeptDays);
+  if (count > 0) logger.debug("Old jobs forgotten.", { count });
+  const removed = await stores.resources.pruneRemoved(settings.removedResourceKeptDays);
+  if (removed > 0) logger.debug("Resources that were removed long ago forgotten.", { count: removed });
+}
+
 const VALIDATIONS_AT_ONCE = 4;
-/** After this another worker takes it up, which sees what is left. */
+const AT_ONCE = 8;
 const CLEANUP_SECONDS_MAX = 900;
 const LEASE = "removals";
-const PRUNE_INTERVAL_MS = 3_600_000;
+const PRUNE_SECONDS = 3600;
 /** Changes that come together are looked at together. */
-const LOOK_SECONDS_MIN = 0.05;
-const STOP_SECONDS_MAX = 5;
+const GATHER_SECONDS = 0.05;
+/** A job that is not finished by then is left to the next worker that claims it. */
+const GRACE_SECONDS = 5;

@@ -1,33 +1,32 @@
 import { isDatabaseUnavailable } from "@berth/core";
-import type { ClaimRequest, QueueName, RenewedRun } from "@berth/core/ports";
+import type { LeasedRuns, QueueName, ServerRecord } from "@berth/core/ports";
+import { createLeaseKeeper, type LeaseKeeper, type RunnerLeaseKeeper } from "./lease-keeper.ts";
+import { createLoops } from "./loop.ts";
 import type { ValidationDeps } from "./server-validation.ts";
 import { pause, within } from "./wait.ts";
 import type { WakeSignal } from "./wake-signal.ts";
 
-/**
- * Why a run is broken off. `gone`: what it is of is being deleted. `cancelled`: a user wants it to end. `stopped`: the
- * control plane stops. `lost`: it is not this worker's any more, which writes nothing of it then.
- */
-export type RunEnding = "gone" | "cancelled" | "stopped" | "lost";
-
-// Every abort passes one of them as its reason.
-export const endingOf = (signal: AbortSignal): RunEnding => signal.reason as RunEnding;
-
-/** Work that waits in the database, and is held by a lease while it runs. */
-export interface LeasedRunKind<Run> {
+/** Work that waits in a table, and that one worker at a time runs under a lease. */
+export interface LeasedRunKind<Run> extends LeasedRuns<Run> {
   /** For the log, in the plural. */
   readonly title: string;
-  readonly queue: QueueName;
+  /** Nothing is claimed while these are empty. Left out: each round tries to claim. */
+  readonly queues?: readonly QueueName[];
   readonly concurrentMax: number;
   uuidOf(run: Run): string;
-  /** Before anything is taken from the queue: fills it with what was asked for. */
-  readonly requests?: { readonly queue: QueueName; begin(serverIds: readonly number[]): Promise<number> };
-  claim(serverIds: readonly number[], request: ClaimRequest): Promise<Run | undefined>;
-  renew(owner: string, uuids: readonly string[], leaseSeconds: number): Promise<readonly RenewedRun[]>;
-  /** Never rejects. */
-  run(run: Run, signal: AbortSignal): Promise<void>;
-  /** Ends what others left. Answers how many. */
-  endAbandoned(at: Date): Promise<number>;
+  /** Runs of one server follow one another. Left out: they run beside each other. */
+  readonly serverIdOf?: (run: Run) => number;
+  /** Whether runs on this server can be taken here. Left out: those on servers of this control plane. */
+  reaches?(server: ServerRecord): boolean;
+  /** Queues what is due or was asked for, before anything is claimed. */
+  prepare?(servers: readonly ServerRecord[], busy: ReadonlySet<QueueName>): Promise<void>;
+  /** Why a run ends that was not renewed. */
+  readonly unrenewed: "gone" | "lost";
+  run(run: Run, keeper: LeaseKeeper): Promise<void>;
+  /** After a stop the next worker claims what is not finished, without waiting until the lease expires. */
+  readonly isHandedOver?: boolean;
+  /** Ends what others left and nobody may repeat. Answers how many. Left out: those are claimed again. */
+  endAbandoned?(at: Date): Promise<number>;
   /** Now and then. */
   tidy?(signal: AbortSignal): Promise<void>;
 }
@@ -35,143 +34,149 @@ export interface LeasedRunKind<Run> {
 /** Runs what waits, on the servers of this control plane. */
 export interface LeaseRunner {
   start(): void;
-  /** Takes no more, lets what runs end within the grace time, and ends the rest as failed. */
+  /** Claims nothing more; what runs continues. */
+  pause(): void;
+  resume(): void;
+  /** Claims no more, lets what runs end within the grace time, and then ends it. */
   stop(options: { readonly graceSeconds: number }): Promise<void>;
 }
 
-/**
- * Writes down how a run ended. While the database is away it is tried again, as long as the run is its owner's: hours of
- * work are not lost for a moment, nor what a cancelled one left. That one is cancelled whoever ends it, so not for ever.
- */
-export async function written<T>(signal: AbortSignal, write: () => Promise<T>): Promise<T> {
-  for (let triesLeft = TRIES_WHEN_CANCELLED; ; ) {
-    try {
-      return await write();
-    } catch (error) {
-      if (!isDatabaseUnavailable(error)) throw error;
-      if (signal.aborted) {
-        triesLeft -= 1;
-        if (endingOf(signal) !== "cancelled" || triesLeft === 0) throw error;
-      }
-      await pause(WRITE_AGAIN_SECONDS, signal.aborted ? undefined : signal);
-    }
-  }
-}
-
-const WRITE_AGAIN_SECONDS = 0.5;
-const TRIES_WHEN_CANCELLED = 20;
-
 interface Running {
-  readonly end: (ending: RunEnding) => void;
+  readonly uuid: string;
+  readonly serverId: number | undefined;
+  readonly keeper: RunnerLeaseKeeper;
   readonly ended: Promise<void>;
 }
 
-/**
- * A worker that goes away does not renew its leases, and whoever sees that one ran out ends the run as failed: it is
- * not run again, since it may have taken effect.
- */
 export function createLeaseRunner<Run>(
   deps: ValidationDeps,
   wakeSignal: WakeSignal,
   kind: LeasedRunKind<Run>,
 ): LeaseRunner {
   const { stores, clock, settings, logger, owner } = deps;
+  const leaseMs = settings.leaseSeconds * 1000;
   const running = new Map<string, Running>();
-  const [stopping, closed] = [new AbortController(), new AbortController()];
-  const loops: Promise<void>[] = [];
-  let expiry: NodeJS.Timeout | undefined;
+  const reaches = kind.reaches ?? deps.ownsServer;
+  let isPaused = false;
 
-  /** Without a renewal the runs must stop before another worker ends them, whether the database refuses or does not answer. */
-  const heldUntil = (untilMs: number) => {
-    clearTimeout(expiry);
-    const lose = () => {
-      for (const { end } of running.values()) end("lost");
-    };
-    expiry = setTimeout(lose, Math.max(untilMs - performance.now(), 0) * LEASE_USE);
-  };
-
-  const claimAll = async () => {
-    const busy = await stores.queues.busy();
-    const isRequested = kind.requests !== undefined && busy.has(kind.requests.queue);
-    if (!busy.has(kind.queue) && !isRequested) return;
-    const ids = (await stores.servers.list()).filter(deps.ownsServer).map(({ id }) => id);
-    if (ids.length === 0 || stopping.signal.aborted) return;
-    if (isRequested) await kind.requests.begin(ids);
-    while (running.size < kind.concurrentMax && !stopping.signal.aborted) {
+  const claimAll = async (stopping: AbortSignal) => {
+    const busy = kind.queues && (await stores.queues.busy());
+    const isIdle = busy !== undefined && !kind.queues?.some((name) => busy.has(name));
+    if (isIdle && kind.prepare === undefined) return;
+    const servers = (await stores.servers.list()).filter((server) => reaches(server));
+    await kind.prepare?.(servers, busy ?? new Set());
+    if (isIdle) return;
+    while (running.size < kind.concurrentMax && !stopping.aborted && !isPaused) {
+      const engaged = new Set([...running.values()].map(({ serverId }) => serverId));
+      const serverIds = servers.map(({ id }) => id).filter((id) => !engaged.has(id));
+      if (serverIds.length === 0) return;
       const askedMs = performance.now();
-      const taken = await kind.claim(ids, { owner, leaseSeconds: settings.leaseSeconds, at: clock.now() });
-      if (taken === undefined) return;
-      run(taken, askedMs);
+      const request = { owner, leaseSeconds: settings.leaseSeconds, at: clock.now() };
+      const claimed = await kind.claim(serverIds, request);
+      if (claimed === undefined) return;
+      begin(claimed, askedMs + leaseMs);
     }
   };
 
-  const run = (taken: Run, askedMs: number) => {
-    const aborter = new AbortController();
-    const uuid = kind.uuidOf(taken);
-    if (running.size === 0) heldUntil(askedMs + settings.leaseSeconds * 1000);
-    const ended = kind.run(taken, aborter.signal).finally(() => {
-      running.delete(uuid);
-      wakeSignal.beat();
-    });
-    running.set(uuid, { end: (ending) => aborter.abort(ending), ended });
+  const begin = (claimed: Run, untilMs: number) => {
+    const uuid = kind.uuidOf(claimed);
+    const earlier = running.get(uuid);
+    const keeper = createLeaseKeeper(untilMs, renewAll);
+    const work = async () => {
+      // This worker may have lost the same run a moment ago: what it had begun then must have ended first.
+      if (earlier !== undefined) await within(settings.abortSecondsMax, earlier.ended);
+      await kind.run(claimed, keeper);
+    };
+    const ended = work()
+      .catch((error: unknown) =>
+        logger.warn(`${kind.title}: one broke off. It is taken up again when its lease has run out.`, { uuid, error }),
+      )
+      .finally(() => {
+        keeper.close();
+        if (running.get(uuid)?.keeper === keeper) running.delete(uuid);
+        wakeSignal.notify();
+      });
+    running.set(uuid, { uuid, serverId: kind.serverIdOf?.(claimed), keeper, ended });
   };
 
   const renewAll = async () => {
-    const uuids = [...running.keys()];
-    if (uuids.length === 0) return;
+    const asked = [...running.values()].filter(({ keeper }) => !keeper.isLost);
+    if (asked.length === 0) return;
     const askedMs = performance.now();
+    const uuids = asked.map(({ uuid }) => uuid);
     const renewed = await kind.renew(owner, uuids, settings.leaseSeconds);
     const held = new Map(renewed.map((run) => [run.uuid, run.is_cancel_requested]));
-    heldUntil(askedMs + settings.leaseSeconds * 1000);
-    for (const uuid of uuids) {
-      if (!held.has(uuid)) running.get(uuid)?.end("gone");
-      else if (held.get(uuid)) running.get(uuid)?.end("cancelled");
+    for (const { uuid, keeper } of asked) {
+      if (held.has(uuid)) keeper.extend(askedMs + leaseMs);
+      else keeper.end(kind.unrenewed);
+      if (held.get(uuid)) keeper.end("cancelled");
     }
   };
 
-  const tidy = async () => {
-    const isBusy = (await stores.queues.busy()).has(kind.queue);
-    const count = isBusy ? await kind.endAbandoned(clock.now()) : 0;
+  const tidy = async (stopping: AbortSignal) => {
+    const busy = await stores.queues.busy();
+    const isBusy = kind.queues === undefined || kind.queues.some((name) => busy.has(name));
+    const count = isBusy ? ((await kind.endAbandoned?.(clock.now())) ?? 0) : 0;
     if (count > 0) logger.warn(`${kind.title} were broken off.`, { count });
-    await kind.tidy?.(stopping.signal);
+    await kind.tidy?.(stopping);
   };
 
-  const repeat = async (work: () => Promise<void>, seconds: number, { signal }: AbortController, isPrompt = false) => {
-    const waiter = wakeSignal.follow();
-    while (!signal.aborted) {
-      try {
-        await work();
-      } catch (error) {
-        const report = isDatabaseUnavailable(error) ? logger.debug : logger.warn;
-        report(`${kind.title} failed.`, { error });
-        await pause(Math.min(1, seconds), signal);
-      }
-      if (isPrompt) await waiter.next(seconds, signal);
-      else await pause(seconds, signal);
-    }
-  };
+  const { title } = kind;
+  const isTidied = kind.tidy !== undefined || kind.endAbandoned !== undefined;
+  const claims = createLoops(logger, [
+    { title, work: claimAll, seconds: () => settings.pollSeconds, wakeSignal },
+    ...(isTidied ? [{ title: `${title}: the tidying`, work: tidy, seconds: () => settings.reconcileSeconds }] : []),
+  ]);
+  const renewals = createLoops(logger, [
+    // Woken too, since that is how a cancel is heard of at once.
+    { title: `${title}: the renewal of leases`, work: renewAll, seconds: () => settings.renewSeconds, wakeSignal },
+  ]);
 
   return {
     start() {
-      loops.push(
-        repeat(claimAll, settings.pollSeconds, stopping, true),
-        // A cancel is heard of at once.
-        repeat(renewAll, settings.renewSeconds, closed, true),
-        repeat(tidy, settings.reconcileSeconds, stopping),
-      );
+      claims.start();
+      renewals.start();
+    },
+    pause() {
+      isPaused = true;
+    },
+    resume() {
+      isPaused = false;
+      wakeSignal.notify();
     },
     async stop({ graceSeconds }) {
-      stopping.abort();
-      const all = () => Promise.all([...running.values()].map(({ ended }) => ended));
-      await within(graceSeconds, all());
-      for (const { end } of running.values()) end("stopped");
-      await within(settings.abortSecondsMax, all());
-      closed.abort();
-      clearTimeout(expiry);
-      await within(STOP_SECONDS_MAX, Promise.all(loops));
+      await claims.stop();
+      const left = [...running.values()];
+      for (const { keeper } of left) keeper.stop(graceSeconds);
+      await within(graceSeconds + settings.abortSecondsMax, Promise.all(left.map(({ ended }) => ended)));
+      await renewals.stop();
+      // Nothing changes of those that have ended.
+      const handedOver = left.filter(({ keeper }) => !keeper.isLost).map(({ uuid }) => uuid);
+      if (kind.isHandedOver && handedOver.length > 0) await kind.renew(owner, handedOver, 0).catch(() => []);
     },
   };
 }
+
+/**
+ * Writes down how a run ended. While the database is away it is tried again, as long as the run is its owner's: hours of
+ * work are not lost for a moment, nor what a cancelled one left. That one is cancelled whoever ends it, so not for ever.
+ */
+export async function written<T>(keeper: LeaseKeeper, write: () => Promise<T>): Promise<T> {
+  for (let triesLeft = TRIES_WHEN_CANCELLED; ; ) {
+    try {
+      return await write();
+    } catch (error) {
+      if (!isDatabaseUnavailable(error)) throw error;
+      if (keeper.ending === "cancelled") triesLeft -= 1;
+      const isOwn = keeper.ending === undefined || keeper.ending === "timeout";
+      if (!isOwn && (keeper.ending !== "cancelled" || triesLeft === 0)) throw error;
+      await pause(WRITE_AGAIN_SECONDS, keeper.leaving);
+    }
+  }
+}
+
+const WRITE_AGAIN_SECONDS = 0.5;
+const TRIES_WHEN_CANCELLED = 20;
 
 /** Prunes in small batches, at most every ten minutes. */
 export function pruning(prune: () => Promise<number>): (signal: AbortSignal) => Promise<void> {
@@ -184,6 +189,3 @@ export function pruning(prune: () => Promise<number>): (signal: AbortSignal) => 
 }
 
 const PRUNE_INTERVAL_MS = 600_000;
-/** Clocks and event loops are late, never early. */
-const LEASE_USE = 0.9;
-const STOP_SECONDS_MAX = 5;

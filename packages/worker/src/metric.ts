@@ -1,10 +1,11 @@
 import { isDomainError } from "@berth/core";
 import type { ReleaseRecord, ServerRecord } from "@berth/core/ports";
 import { METRICS_KEPT_HOURS, metricOf, type UsageReading } from "@berth/core/schedule";
+import { createLoops } from "./loop.ts";
 import type { WorkerDeps } from "./ports.ts";
 import type { ServerAdapters } from "./server-adapters.ts";
 import type { WorkerSettings } from "./settings.ts";
-import { pause, within } from "./wait.ts";
+import { within } from "./wait.ts";
 
 export interface SamplerDeps extends Pick<WorkerDeps, "stores" | "clock" | "logger" | "owner" | "ownsServer"> {
   readonly settings: Pick<WorkerSettings, "metricsSeconds">;
@@ -26,11 +27,9 @@ export function createSampler({
   settings,
   adaptersOf,
 }: SamplerDeps): Sampler {
-  const stopping = new AbortController();
   /** Readings of each server, by the resource's id. */
   const readings = new Map<number, ReadonlyMap<number, UsageReading>>();
   const busy = new Set<number>();
-  let loop: Promise<void> = Promise.resolve();
 
   const sample = async () => {
     const servers = (await stores.servers.list()).filter((server) => ownsServer(server));
@@ -81,22 +80,9 @@ export function createSampler({
     }
   };
 
-  const run = async () => {
-    while (!stopping.signal.aborted) {
-      await sample().catch((error: unknown) => logger.warn("What releases use could not be sampled.", { error }));
-      await pause(settings.metricsSeconds, stopping.signal);
-    }
-  };
-
-  return {
-    start: () => {
-      loop = run();
-    },
-    async stop() {
-      stopping.abort();
-      await loop;
-    },
-  };
+  return createLoops(logger, [
+    { title: "The sampling of resource usage", work: sample, seconds: () => settings.metricsSeconds },
+  ]);
 }
 
 /** An old engine takes a second for each answer; many at once would be a load of their own. */

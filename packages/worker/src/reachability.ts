@@ -1,6 +1,7 @@
 import { isDomainError } from "@berth/core";
 import type { ServerMachine, ServerRecord } from "@berth/core/ports";
 import { diskUsage, isDiskCheckDue, reachabilityAfter } from "@berth/core/server";
+import { createLoops } from "./loop.ts";
 import type { WorkerDeps } from "./ports.ts";
 import type { ServerLeases } from "./server-lease.ts";
 import type { WorkerSettings } from "./settings.ts";
@@ -19,10 +20,7 @@ export interface ReachabilityDeps extends WorkerDeps {
 
 export function createReachabilityWatch(deps: ReachabilityDeps): ReachabilityWatch {
   const { stores, settings, logger, clock, serverLeases } = deps;
-  const stopping = new AbortController();
-  const { signal } = stopping;
   const checkedAt = new Map<number, Date>();
-  let loop: Promise<void> = Promise.resolve();
 
   const round = async () => {
     const servers = (await stores.servers.list()).filter(({ removing_at }) => removing_at === null);
@@ -92,24 +90,11 @@ export function createReachabilityWatch(deps: ReachabilityDeps): ReachabilityWat
     if (isHigh !== server.is_disk_usage_high) await stores.servers.recordDiskUsage(server.id, { isHigh, usedPercent });
   };
 
-  return {
-    start() {
-      loop = (async () => {
-        while (!signal.aborted) {
-          try {
-            await round();
-          } catch (error) {
-            logger.debug("The servers cannot be watched.", { error });
-          }
-          await pause(jittered(settings.probeSeconds), signal);
-        }
-      })();
-    },
-    async stop() {
-      stopping.abort();
-      await within(STOP_SECONDS_MAX, loop);
-    },
-  };
+  const loops = createLoops(logger, [
+    { title: "The watch over servers", work: round, seconds: () => jittered(settings.probeSeconds) },
+  ]);
+  const { signal } = loops;
+  return loops;
 }
 
 function forgetOthers(known: Map<number, Date>, servers: readonly ServerRecord[]): void {
@@ -121,4 +106,3 @@ function forgetOthers(known: Map<number, Date>, servers: readonly ServerRecord[]
 const jittered = (seconds: number) => seconds * (0.8 + Math.random() * 0.4);
 
 const PROBES_AT_ONCE = 8;
-const STOP_SECONDS_MAX = 3;

@@ -4,6 +4,7 @@ import type { ServerRecord } from "@berth/core/ports";
 import { dedupedWarnings } from "./deduped-warnings.ts";
 import { createForwards } from "./forward.ts";
 import { createHealthWatch, type HealthWatch } from "./health-watch.ts";
+import { createLoops } from "./loop.ts";
 import { createObserver, type Snapshot } from "./observe.ts";
 import { applyOperation, lockKey, type OperationDeps } from "./operations.ts";
 import type { WorkerDeps } from "./ports.ts";
@@ -14,7 +15,7 @@ import type { ServerAdapters } from "./server-adapters.ts";
 import type { ServerLeases } from "./server-lease.ts";
 import { noteProxyStatus } from "./server-proxy.ts";
 import type { WorkerSettings } from "./settings.ts";
-import { pause, within } from "./wait.ts";
+import { within } from "./wait.ts";
 import type { WakeSignal } from "./wake-signal.ts";
 
 /** Keeps every server as it is recorded: what should run runs, what should not is gone, the proxy knows who is who. */
@@ -58,14 +59,13 @@ export function createReconciler(deps: ReconcilerDeps, wakeSignal: WakeSignal): 
   const { stores, settings, logger, serverLeases } = deps;
   const serverStates = new Map<number, ServerState>();
   const locks = new Map<string, OperationLock>();
-  const stopping = new AbortController();
   const observer = createObserver(stores);
   const restartBackoff = createRestartBackoff(settings);
   const renameBackoff = createRestartBackoff(settings);
   const restarts = createRestarts(deps.clock);
   const warnings = dedupedWarnings(logger);
   const forwards = createForwards(deps);
-  const watch: HealthWatch = createHealthWatch(deps, () => wakeSignal.beat());
+  const watch: HealthWatch = createHealthWatch(deps, () => wakeSignal.notify());
   const operationDeps: OperationDeps = {
     ...deps,
     onStart: (uuid) => restartBackoff.tried(uuid),
@@ -73,24 +73,13 @@ export function createReconciler(deps: ReconcilerDeps, wakeSignal: WakeSignal): 
     imageless: new Set(),
     onGiveUp: (uuid) => restarts.forgive(uuid),
   };
-  let loop: Promise<void> = Promise.resolve();
 
   const visitAll = async () => {
-    const waiter = wakeSignal.follow();
-    while (!stopping.signal.aborted) {
-      try {
-        const all = await stores.servers.list();
-        await deps.keepOnly?.(all);
-        const servers = all.filter(deps.ownsServer);
-        forgetOthers(servers);
-        for (const server of servers) visit(server);
-        warnings.over(ALL_SERVERS, "The servers are looked after again.", {});
-      } catch (error) {
-        warnings.failed(ALL_SERVERS, "The servers cannot be looked after.", { error });
-      }
-      await pause(LOOK_SECONDS_MIN, stopping.signal);
-      await waiter.next(settings.reconcileSeconds, stopping.signal);
-    }
+    const all = await stores.servers.list();
+    await deps.keepOnly?.(all);
+    const servers = all.filter(deps.ownsServer);
+    forgetOthers(servers);
+    for (const server of servers) visit(server);
   };
 
   const forgetOthers = (servers: readonly ServerRecord[]) => {
@@ -115,7 +104,7 @@ export function createReconciler(deps: ReconcilerDeps, wakeSignal: WakeSignal): 
     }
     serverState.visit = look(adapters, serverState).finally(() => {
       serverState.visit = undefined;
-      if (serverState.isStale && !stopping.signal.aborted) wakeSignal.beat();
+      if (serverState.isStale && !loops.signal.aborted) wakeSignal.notify();
       serverState.isStale = false;
     });
   };
@@ -133,7 +122,7 @@ export function createReconciler(deps: ReconcilerDeps, wakeSignal: WakeSignal): 
 
   const removeUnreached = async (server: ServerRecord) => {
     try {
-      await removeOutOfReach(deps, server, stopping.signal);
+      await removeOutOfReach(deps, server, loops.signal);
       warnings.forget(ofRemoval(server.id));
     } catch (error) {
       warnings.failed(ofRemoval(server.id), "What is on a server could not be removed.", {
@@ -146,7 +135,7 @@ export function createReconciler(deps: ReconcilerDeps, wakeSignal: WakeSignal): 
   const serverStateOf = ({ server, engine }: ServerAdapters): ServerState => {
     const known = serverStates.get(server.id);
     if (known !== undefined) return known;
-    const unsubscribe = engine.onStateChange(() => wakeSignal.beat());
+    const unsubscribe = engine.onStateChange(() => wakeSignal.notify());
     const serverState: ServerState = { syncedMs: NEVER, visit: undefined, isStale: false, unsubscribe };
     serverStates.set(server.id, serverState);
     return serverState;
@@ -232,7 +221,7 @@ export function createReconciler(deps: ReconcilerDeps, wakeSignal: WakeSignal): 
     }
     const work = run(adapters, operations).finally(() => {
       locks.delete(name);
-      if (lane.isAwaited) wakeSignal.beat();
+      if (lane.isAwaited) wakeSignal.notify();
     });
     const lane: OperationLock = { work, isAwaited: false };
     locks.set(name, lane);
@@ -240,30 +229,38 @@ export function createReconciler(deps: ReconcilerDeps, wakeSignal: WakeSignal): 
 
   const run = async (adapters: ServerAdapters, operations: readonly Operation[]) => {
     for (const operation of operations) {
-      if (stopping.signal.aborted) return;
+      if (loops.signal.aborted) return;
       try {
-        await applyOperation(operationDeps, adapters, operation, stopping.signal);
+        await applyOperation(operationDeps, adapters, operation, loops.signal);
         const { type } = operation;
         // The cached settings are older than what these operations wrote.
         if (type === "set_restarts" || type === "set_statuses" || type === "route") {
           observer.forget(operation.resourceId);
         }
       } catch (error) {
-        if (stopping.signal.aborted) return;
+        if (loops.signal.aborted) return;
         const details = { server: adapters.server.name, operation, error };
         logger.warn("A server could not be brought to what is recorded.", details);
       }
     }
   };
 
-  return {
-    start: () => {
-      loop = visitAll();
+  const loops = createLoops(logger, [
+    {
+      title: "The visits to servers",
+      work: visitAll,
+      seconds: () => settings.reconcileSeconds,
+      wakeSignal,
+      gatherSeconds: GATHER_SECONDS,
     },
+  ]);
+
+  return {
+    start: () => loops.start(),
     async stop() {
-      stopping.abort();
+      const ended = loops.stop();
       for (const { unsubscribe } of serverStates.values()) unsubscribe();
-      await loop;
+      await ended;
       await watch.stop();
       await forwards.stop();
       const visits = [...serverStates.values()].map((serverState) => serverState.visit);
@@ -286,12 +283,11 @@ function watchedOf({ wanted, releases, subjects }: Snapshot) {
   });
 }
 
-const ALL_SERVERS = "servers";
 const ofLook = (serverId: number) => `look ${serverId}`;
 const ofProxy = (serverId: number) => `proxy ${serverId}`;
 const ofRemoval = (serverId: number) => `removal ${serverId}`;
 
 const NEVER = Number.NEGATIVE_INFINITY;
 /** Changes that come together are looked at together. */
-const LOOK_SECONDS_MIN = 0.05;
+const GATHER_SECONDS = 0.05;
 const STOP_SECONDS_MAX = 10;

@@ -5,7 +5,8 @@ import { deployedKind } from "@berth/core/deploy";
 import type { ClaimedTask, ExecResult, TaskExecutionStatus } from "@berth/core/ports";
 import { secretsOf, tellingOf, valuesByKey } from "./deploy/secrets.ts";
 import { variablesOf } from "./deploy/variables.ts";
-import { endingOf, type RunEnding, written } from "./lease-runner.ts";
+import type { LeaseKeeper, RunEnding } from "./lease-keeper.ts";
+import { written } from "./lease-runner.ts";
 import type { WorkerDeps } from "./ports.ts";
 import type { ScheduledKind } from "./scheduler.ts";
 import type { ServerAdapters } from "./server-adapters.ts";
@@ -24,7 +25,7 @@ interface TaskEnd {
 }
 
 /** Runs what was claimed, in what runs of its resource. Never rejects. */
-export async function runTask(deps: ValidationDeps, task: ClaimedTask, signal: AbortSignal): Promise<void> {
+export async function runTask(deps: ValidationDeps, task: ClaimedTask, keeper: LeaseKeeper): Promise<void> {
   const { stores, clock, logger, settings, owner } = deps;
   const lease = { uuid: task.execution_uuid, owner };
   const details = { task: task.task_uuid, execution: task.execution_uuid };
@@ -36,9 +37,9 @@ export async function runTask(deps: ValidationDeps, task: ClaimedTask, signal: A
     });
     const redact = deps.redactor(isDomainError(secrets) ? [] : secrets);
     const output = taskOutput({ tasks: stores.scheduledTasks, lease, redact, logger, settings });
-    const end = await endOf(task, signal, logger, async () => {
+    const end = await endOf(task, keeper, logger, async () => {
       if (isDomainError(secrets)) throw secrets;
-      const result = await execute(deps, task, signal, (line) => output.line(line));
+      const result = await execute(deps, task, keeper.signal, (line) => output.line(line));
       if (output.isEmpty) for (const line of linesOf(result.output)) output.line(line);
       return result;
     });
@@ -46,7 +47,7 @@ export async function runTask(deps: ValidationDeps, task: ClaimedTask, signal: A
     if (end === undefined) return;
     const error_details = end.error_details && redact(end.error_details);
     const finished_at = clock.now();
-    await written(signal, () => stores.scheduledTasks.finish(lease, { ...end, error_details, finished_at }));
+    await written(keeper, () => stores.scheduledTasks.finish(lease, { ...end, error_details, finished_at }));
     logger.info("Scheduled task ended.", { ...details, status: end.status });
   } catch (error) {
     // Its lease runs out, and then it ends as failed.
@@ -57,7 +58,7 @@ export async function runTask(deps: ValidationDeps, task: ClaimedTask, signal: A
 /** `undefined` when nothing may be written of it any more. */
 async function endOf(
   task: ClaimedTask,
-  signal: AbortSignal,
+  keeper: LeaseKeeper,
   logger: WorkerDeps["logger"],
   work: () => Promise<ExecResult>,
 ): Promise<TaskEnd | undefined> {
@@ -69,7 +70,7 @@ async function endOf(
     if (isTimeout) return failed(`It took longer than ${task.timeout} s and was ended.`);
     return { status: "failed", exit_code: exitCode, error_details: `It exited with code ${exitCode}.` };
   } catch (error) {
-    if (signal.aborted) return ENDINGS[endingOf(signal)];
+    if (keeper.ending !== undefined) return ENDINGS[keeper.ending];
     if (isDomainError(error, "resource.not_found")) return failed(notRunning(task));
     if (isDomainError(error)) return failed(error.message);
     logger.warn("A scheduled task could not be run.", { task: task.task_uuid, error });
@@ -81,6 +82,8 @@ const failed = (sentence: string): TaskEnd => ({ status: "failed", exit_code: nu
 
 const ENDINGS: Readonly<Record<RunEnding, TaskEnd | undefined>> = {
   cancelled: failed(CANCELLED_BY_USER),
+  // The engine itself ends what takes longer than the task allows.
+  timeout: failed("It took too long and was ended."),
   gone: failed("What it belongs to is being deleted."),
   stopped: failed("The control plane was stopped while it ran."),
   lost: undefined,

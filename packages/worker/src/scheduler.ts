@@ -2,9 +2,9 @@ import { isDatabaseUnavailable } from "@berth/core";
 import type { ScheduleKind, ScheduleRecord, SystemStores } from "@berth/core/ports";
 import { scheduleStep } from "@berth/core/schedule";
 import { ROOT_TEAM_ID } from "@berth/core/team";
+import { createLoops } from "./loop.ts";
 import type { WorkerDeps } from "./ports.ts";
 import type { WorkerSettings } from "./settings.ts";
-import { pause, within } from "./wait.ts";
 
 /**
  * What runs on a schedule. The scheduler decides when, and writes down that it is due; the work is done by whoever looks
@@ -53,8 +53,6 @@ export interface Scheduler {
 export function createScheduler(deps: SchedulerDeps): Scheduler {
   const { stores, clock, logger, settings, kinds } = deps;
   const stallSeconds = STALL_PERIODS * settings.schedulePeriodSeconds;
-  const stopping = new AbortController();
-  const loops: Promise<void>[] = [];
 
   const look = async () => {
     await stores.transaction(async (tx) => {
@@ -73,7 +71,7 @@ export function createScheduler(deps: SchedulerDeps): Scheduler {
       const due: readonly ScheduleRecord[] = await stores.schedules.due(kind, now, { take: BATCH, after });
       after = due.length === BATCH ? due.at(-1) : undefined;
       for (const schedule of due) {
-        if (stopping.signal.aborted) return;
+        if (loops.signal.aborted) return;
         await step(work, schedule, now);
       }
     } while (after !== undefined);
@@ -101,35 +99,15 @@ export function createScheduler(deps: SchedulerDeps): Scheduler {
     await tx.forTeam(ROOT_TEAM_ID).events.append({ type: "scheduler.stalled", resource_uuid: null, payload });
   };
 
-  const repeat = async (work: () => Promise<void>, seconds: () => number) => {
-    while (!stopping.signal.aborted) {
-      try {
-        await work();
-      } catch (error) {
-        const report = isDatabaseUnavailable(error) ? logger.debug : logger.warn;
-        report("The scheduler failed and will try again.", { error });
-      }
-      await pause(seconds(), stopping.signal);
-    }
-  };
   /** Everything is due at the beginning of a minute. */
   const untilNextLook = () => Math.min(settings.scheduleSeconds, 60 - ((clock.now().getTime() / 1000) % 60) + 0.01);
 
-  return {
-    look,
-    watch,
-    start() {
-      // Separate loops, so that each can report that the other hangs.
-      loops.push(
-        repeat(look, untilNextLook),
-        repeat(watch, () => settings.schedulePeriodSeconds),
-      );
-    },
-    async stop() {
-      stopping.abort();
-      await within(STOP_SECONDS_MAX, Promise.all(loops));
-    },
-  };
+  // Separate loops, so that each can report that the other hangs.
+  const loops = createLoops(logger, [
+    { title: "The scheduler", work: look, seconds: untilNextLook },
+    { title: "The watch over the scheduler", work: watch, seconds: () => settings.schedulePeriodSeconds },
+  ]);
+  return { look, watch, start: () => loops.start(), stop: () => loops.stop() };
 }
 
 async function advance(tx: SystemStores, work: ScheduledKind, schedule: ScheduleRecord, now: Date): Promise<void> {
@@ -153,4 +131,3 @@ async function advance(tx: SystemStores, work: ScheduledKind, schedule: Schedule
 
 const BATCH = 200;
 const STALL_PERIODS = 3;
-const STOP_SECONDS_MAX = 5;

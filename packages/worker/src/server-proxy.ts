@@ -1,5 +1,5 @@
 import { isDatabaseUnavailable, isDomainError } from "@berth/core";
-import type { JobLease, ServerRecord } from "@berth/core/ports";
+import type { JobLease, JobRecord, ServerRecord } from "@berth/core/ports";
 import { type JobType, proxyStatusOf } from "@berth/core/server";
 import type { ServerAdapters } from "./server-adapters.ts";
 import type { ValidationDeps } from "./server-validation.ts";
@@ -11,14 +11,13 @@ export const PROXY_JOBS = [
 ] as const satisfies readonly JobType[];
 
 /** Brings a server's proxy to what is recorded by now: of a start and a stop, the one that was asked for last holds. */
-export async function carryOutProxyJob(
+export async function changeProxy(
   deps: ValidationDeps,
   lease: JobLease,
-  type: (typeof PROXY_JOBS)[number],
-  serverId: number,
+  { type, subject_id }: Pick<JobRecord, "type" | "subject_id">,
 ): Promise<void> {
   const { stores, logger } = deps;
-  const server = await stores.servers.find(serverId);
+  const server = await stores.servers.find(subject_id);
   if (server === undefined) {
     await stores.jobs.finish(lease, "failed", "The server was deleted in the meantime.");
     return;

@@ -21,7 +21,7 @@ test("loops that look within a moment read the servers once, and again after som
   const { beat, read } = counted(60);
   expect(await Promise.all([read(), read(), read()])).toEqual([1, 1, 1]);
   expect(await read()).toBe(1);
-  beat.beat();
+  beat.notify();
   expect([await read(), await read()]).toEqual([2, 2]);
 });
 

@@ -7,7 +7,7 @@ import type { WakeSignal } from "./wake-signal.ts";
  */
 export function withSharedReadings(
   stores: SystemStores,
-  wakeSignal: Pick<WakeSignal, "beats">,
+  wakeSignal: Pick<WakeSignal, "count">,
   keptSeconds: number,
 ): SystemStores {
   const { servers, queues } = stores;
@@ -20,15 +20,15 @@ export function withSharedReadings(
 
 function shared<T>(
   read: () => Promise<T>,
-  wakeSignal: Pick<WakeSignal, "beats">,
+  wakeSignal: Pick<WakeSignal, "count">,
   keptSeconds: number,
 ): () => Promise<T> {
-  let last: { readonly answer: Promise<T>; readonly beats: number; readonly atMs: number } | undefined;
+  let last: { readonly answer: Promise<T>; readonly count: number; readonly atMs: number } | undefined;
 
   return () => {
     const nowMs = performance.now();
-    if (last?.beats === wakeSignal.beats && nowMs - last.atMs < keptSeconds * 1000) return last.answer;
-    const reading = { answer: read(), beats: wakeSignal.beats, atMs: nowMs };
+    if (last?.count === wakeSignal.count && nowMs - last.atMs < keptSeconds * 1000) return last.answer;
+    const reading = { answer: read(), count: wakeSignal.count, atMs: nowMs };
     last = reading;
     // One that failed is not kept for the others.
     reading.answer.catch(() => {

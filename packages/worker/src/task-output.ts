@@ -1,4 +1,4 @@
-import type { ExecutionLease, SystemScheduledTaskStore } from "@berth/core/ports";
+import type { RunLease, SystemScheduledTaskStore } from "@berth/core/ports";
 import type { Logger } from "./ports.ts";
 import type { WorkerSettings } from "./settings.ts";
 import { lane } from "./wait.ts";
@@ -13,7 +13,7 @@ export interface TaskOutput {
 
 export interface TaskOutputOptions {
   readonly tasks: Pick<SystemScheduledTaskStore, "appendOutput">;
-  readonly lease: ExecutionLease;
+  readonly lease: RunLease;
   readonly redact: (line: string) => string;
   readonly logger: Logger;
   readonly settings: Pick<WorkerSettings, "taskFlushMs" | "taskOutputBytesMax">;

@@ -10,13 +10,13 @@ export function createTaskRunner(deps: ValidationDeps, wakeSignal: WakeSignal): 
   const { scheduledTasks } = deps.stores;
   return createLeaseRunner<ClaimedTask>(deps, wakeSignal, {
     title: "Scheduled tasks",
-    queue: "scheduled_task",
+    queues: ["scheduled_task"],
     concurrentMax: settings.concurrentTasksMax,
     uuidOf: ({ execution_uuid }) => execution_uuid,
     claim: (serverIds, request) => scheduledTasks.claim(serverIds, request),
-    renew: async (...args) =>
-      (await scheduledTasks.renew(...args)).map((uuid) => ({ uuid, is_cancel_requested: false })),
-    run: (task, signal) => runTask(deps, task, signal),
+    renew: (...asked) => scheduledTasks.renew(...asked),
+    unrenewed: "gone",
+    run: (task, keeper) => runTask(deps, task, keeper),
     endAbandoned: (at) => scheduledTasks.endAbandoned(at),
     tidy: pruning(() => scheduledTasks.prune(settings.taskExecutionsKept)),
   });

@@ -1,33 +1,33 @@
-/** Wakes loops that wait. A beat while a loop works is not lost: its next wait ends at once. */
+/** Wakes loops that wait. A notification while a loop works is not lost: its next wait ends at once. */
 export interface WakeSignal {
-  beat(): void;
-  /** How many there were. */
-  readonly beats: number;
-  follow(): WakeWaiter;
+  notify(): void;
+  /** Notifications so far. */
+  readonly count: number;
+  waiter(): WakeWaiter;
 }
 
 export interface WakeWaiter {
-  /** Resolves with the next beat, after `timeoutSeconds`, or on `signal`. */
+  /** Resolves with the next notification, after `timeoutSeconds`, or on `signal`. */
   next(timeoutSeconds: number, signal: AbortSignal): Promise<void>;
 }
 
 export function wakeSignal(): WakeSignal {
-  let beats = 0;
+  let count = 0;
   const waiting = new Set<() => void>();
 
   return {
-    get beats() {
-      return beats;
+    get count() {
+      return count;
     },
-    beat() {
-      beats += 1;
+    notify() {
+      count += 1;
       for (const wake of [...waiting]) wake();
     },
-    follow() {
-      let seen = beats;
+    waiter() {
+      let seen = count;
       return {
         async next(timeoutSeconds, signal) {
-          if (beats === seen && !signal.aborted) {
+          if (count === seen && !signal.aborted) {
             await new Promise<void>((resolve) => {
               const wake = () => {
                 clearTimeout(timer);
@@ -40,7 +40,7 @@ export function wakeSignal(): WakeSignal {
               waiting.add(wake);
             });
           }
-          seen = beats;
+          seen = count;
         },
       };
     },

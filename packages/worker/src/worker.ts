@@ -1,9 +1,10 @@
 import { createBackupRunner } from "./backup/runner.ts";
 import type { DeploymentDeps } from "./deploy/claim.ts";
+import { createDeploymentRunner } from "./deploy/runner.ts";
 import { createJobs } from "./job.ts";
+import { createLoops } from "./loop.ts";
 import { createSampler } from "./metric.ts";
 import type { WorkerDeps } from "./ports.ts";
-import { createQueue } from "./queue.ts";
 import { createReachabilityWatch } from "./reachability.ts";
 import { createReconciler } from "./reconcile.ts";
 import { SCHEDULED } from "./scheduled.ts";
@@ -13,7 +14,6 @@ import { createServerLeases } from "./server-lease.ts";
 import { DEFAULT_SETTINGS, type WorkerSettings } from "./settings.ts";
 import { withSharedReadings } from "./shared-readings.ts";
 import { createTaskRunner } from "./task-runner.ts";
-import { pause } from "./wait.ts";
 import { wakeSignal } from "./wake-signal.ts";
 
 export interface Worker {
@@ -37,62 +37,49 @@ export interface WorkerOptions extends WorkerDeps {
 /** Runs deployments and keeps servers as they are recorded. Any number of workers may share one database. */
 export function worker(given: WorkerOptions): Worker {
   const settings: WorkerSettings = { ...DEFAULT_SETTINGS, ...given.settings };
-  const beat = wakeSignal();
-  const options = { ...given, stores: withSharedReadings(given.stores, beat, settings.pollSeconds / 2) };
+  const wake = wakeSignal();
+  const options = { ...given, stores: withSharedReadings(given.stores, wake, settings.pollSeconds / 2) };
   const adapters = adapterCache(options);
   const adaptersOf = adapters.of;
   const serverLeases = createServerLeases(options.stores.leases, options.owner, settings);
   const reconciler = createReconciler(
     { ...options, settings, serverLeases, adaptersOf, forgetAdapters: adapters.forget },
-    beat,
+    wake,
   );
-  const queue = createQueue(
+  const deployments = createDeploymentRunner(
     { ...options, settings, adaptersOf, onHealthy: (uuid) => reconciler.markHealthy(uuid) },
-    beat,
+    wake,
   );
-  const jobs = createJobs({ ...options, settings, adaptersOf }, beat);
+  const jobs = createJobs({ ...options, settings, adaptersOf }, wake);
   const backups =
-    options.backups && createBackupRunner({ ...options, settings, adaptersOf, backups: options.backups }, beat);
-  const tasks = createTaskRunner({ ...options, settings, adaptersOf }, beat);
+    options.backups && createBackupRunner({ ...options, settings, adaptersOf, backups: options.backups }, wake);
+  const tasks = createTaskRunner({ ...options, settings, adaptersOf }, wake);
   const scheduler = createScheduler({ ...options, settings, kinds: SCHEDULED });
   const reachability = createReachabilityWatch({ ...given, settings, serverLeases });
   const sampler = createSampler({ ...options, settings, adaptersOf });
-  const stopping = new AbortController();
-  let listening: Promise<void> = Promise.resolve();
-
-  const listen = async () => {
-    while (!stopping.signal.aborted) {
-      try {
-        await options.stores.deployments.wakeUp(stopping.signal, WAKE_UP_SECONDS_MAX);
-        beat.beat();
-      } catch (error) {
-        options.logger.debug("Wake-ups cannot be heard.", { error });
-        await pause(1, stopping.signal);
-      }
-    }
-  };
+  const listener = createLoops(options.logger, [
+    {
+      title: "Listening for changes in the database",
+      async work(signal) {
+        await options.stores.deployments.wakeUp(signal, WAKE_UP_SECONDS_MAX);
+        wake.notify();
+      },
+      seconds: () => 0,
+    },
+  ]);
+  const watchers = [reconciler, jobs, reachability, sampler];
 
   return {
     start() {
-      listening = listen();
-      queue.start();
-      reconciler.start();
-      jobs.start();
-      scheduler.start();
-      tasks.start();
-      backups?.start();
-      reachability.start();
-      sampler.start();
+      for (const part of [listener, deployments, ...watchers, scheduler, tasks, backups]) part?.start();
     },
     async stop({ graceSeconds }) {
       const scheduled = scheduler.stop();
-      await Promise.all([queue.stop({ graceSeconds }), tasks.stop({ graceSeconds }), backups?.stop({ graceSeconds })]);
-      stopping.abort();
-      const loops = [reconciler.stop(), jobs.stop(), reachability.stop(), sampler.stop()];
-      await Promise.all([listening, scheduled, ...loops]);
+      await Promise.all([deployments, tasks, backups].map((runner) => runner?.stop({ graceSeconds })));
+      await Promise.all([scheduled, ...[listener, ...watchers].map((part) => part.stop())]);
     },
-    pause: () => queue.pause(),
-    resume: () => queue.resume(),
+    pause: () => deployments.pause(),
+    resume: () => deployments.resume(),
   };
 }
 

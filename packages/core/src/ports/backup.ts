@@ -2,6 +2,7 @@ import type { BackupSettings } from "../backup/backup.ts";
 import type { BackupCopy, BackupPlace } from "../backup/backup-retention.ts";
 import type { BackupOutcome, BackupStatus } from "../backup/backup-status.ts";
 import type { DumpTarget } from "../database/engine/row.ts";
+import type { RunLease, UnrepeatedRuns } from "./lease.ts";
 import type { Page, Paging, Timestamps } from "./records.ts";
 
 /** When and how a database is saved. */
@@ -100,12 +101,6 @@ export interface ClaimedBackup {
   readonly created_at: Date;
 }
 
-/** An execution and who runs it: what another owner writes changes nothing. */
-export interface BackupLease {
-  readonly uuid: string;
-  readonly owner: string;
-}
-
 /** Where its copies will be; what is written there goes when it fails. */
 export interface BackupPlaces {
   readonly folder: string;
@@ -128,21 +123,11 @@ export type BackupRemoval = { readonly id: number } & (
   | { readonly place: "s3"; readonly team_id: number; readonly s3_storage_uuid: string; readonly s3_key: string }
 );
 
-export interface ClaimRequest {
-  readonly owner: string;
-  readonly leaseSeconds: number;
-  readonly at: Date;
-}
-
-/** One that is its owner's to run. */
-export interface RenewedRun {
-  readonly uuid: string;
-  /** Its owner ends it. */
-  readonly is_cancel_requested: boolean;
-}
-
-/** Store of backups for scheduler and workers, across teams. */
-export interface SystemBackupStore {
+/**
+ * Store of backups for scheduler and workers, across teams. Of a schedule one execution runs at a time, and none of a
+ * database that is being restored.
+ */
+export interface SystemBackupStore extends UnrepeatedRuns<ClaimedBackup> {
   /**
    * Queues a run for a due time: an execution for each database. While one of the schedule runs, the due time is
    * written down as skipped, and an event reports it. `undefined` when the schedule is disabled or goes.
@@ -156,20 +141,11 @@ export interface SystemBackupStore {
   >;
   /** Queues what was asked for beside the schedules of these servers, where none of the schedule runs. Answers how many. */
   beginRequested(serverIds: readonly number[]): Promise<number>;
-  /**
-   * Takes one that waits, on these servers, the oldest first and each by one owner; of a schedule one at a time, and none
-   * of a database that is being restored.
-   */
-  claim(serverIds: readonly number[], hold: ClaimRequest): Promise<ClaimedBackup | undefined>;
-  /** Answers which of these are still the owner's to run. */
-  renew(owner: string, uuids: readonly string[], leaseSeconds: number): Promise<readonly RenewedRun[]>;
   /** `false` when it is not the owner's any more. */
-  place(hold: BackupLease, places: BackupPlaces): Promise<boolean>;
-  progress(hold: BackupLease, progress: { readonly step: BackupStep; readonly written_bytes: number }): Promise<void>;
+  place(hold: RunLease, places: BackupPlaces): Promise<boolean>;
+  progress(hold: RunLease, progress: { readonly step: BackupStep; readonly written_bytes: number }): Promise<void>;
   /** Only of one that the owner runs: what has ended never changes again. `false` otherwise. Writes its event. */
-  finish(hold: BackupLease, end: BackupEnd): Promise<boolean>;
-  /** Ends those whose owner is gone, and those that nobody can take, as failed or cancelled. Answers how many. */
-  endAbandoned(at: Date): Promise<number>;
+  finish(hold: RunLease, end: BackupEnd): Promise<boolean>;
   /** Copies of a schedule that are kept in one place. */
   copies(scheduleId: number, place: BackupPlace): Promise<readonly BackupCopy[]>;
   /** Has removed what was written there by a run that is not known any more. */

@@ -13,6 +13,7 @@ export * from "./git-host.ts";
 export * from "./github-app.ts";
 export * from "./job.ts";
 export type * from "./kind-store.ts";
+export type * from "./lease.ts";
 export * from "./member.ts";
 export * from "./metric.ts";
 export * from "./own-address.ts";

@@ -1,4 +1,5 @@
 import type { JobStatus, JobSubjectType, JobType } from "../server/job-status.ts";
+import type { ClaimRequest, RenewableRuns } from "./lease.ts";
 import type { Page, Paging, Timestamps } from "./records.ts";
 
 /** Work that continues after its request was answered: the record of it, which outlives what it is about. */
@@ -64,21 +65,21 @@ type Subject = Pick<NewJob, "type"> & { readonly subject_id: number };
  * Jobs whose work is seen from the state of their subject (a removal continues while its row is there) are reported by
  * `begin` and `note`, and end with the row. The others are held by a lease.
  */
-export interface SystemJobStore {
+export interface SystemJobStore extends RenewableRuns {
   /** An attempt begins: the first one, or one after a failure. */
   begin(subject: Subject): Promise<void>;
   /** Records the error of the last attempt; `null` while it waits. */
   note(subject: Subject, error: string | null): Promise<void>;
-  /** Takes one that is queued, or whose lease ran out, of these subjects; oldest first. */
+  /** Takes one of these types that is queued, or whose lease ran out, of these subjects; oldest first. */
   claim(
-    type: NewJob["type"],
+    types: readonly JobType[],
     subjectIds: readonly number[],
-    hold: { readonly owner: string; readonly leaseSeconds: number },
+    request: Pick<ClaimRequest, "owner" | "leaseSeconds">,
   ): Promise<{ readonly lease: JobLease; readonly job: JobRecord } | undefined>;
   /** Fenced, and only along a legal transition. `false` when the lease is lost. */
   finish(lease: JobLease, status: "finished" | "failed", error: string | null): Promise<boolean>;
-  /** Replaces what it printed so far and holds it for so long from now. `false` when the lease is lost. */
-  writeLog(lease: JobLease, log: string, leaseSeconds: number): Promise<boolean>;
+  /** Replaces what it printed so far. `false` when the lease is lost. */
+  writeLog(lease: JobLease, log: string): Promise<boolean>;
   /** When such work was asked for last, by the subject's id. Missing: never, or so long ago that it is forgotten. */
   lastRequests(type: Subject["type"], subjectIds: readonly number[]): Promise<ReadonlyMap<number, Date>>;
   /** Forgets what ended so long ago. Answers how many. */

@@ -1,6 +1,7 @@
 import type { BackupOutcome, BackupStatus } from "../backup/backup-status.ts";
 import type { DumpTarget } from "../database/engine/row.ts";
-import type { BackupLease, ClaimRequest, RenewedRun, TableRows } from "./backup.ts";
+import type { TableRows } from "./backup.ts";
+import type { RunLease, UnrepeatedRuns } from "./lease.ts";
 import type { Page, Paging, Timestamps } from "./records.ts";
 
 /** A drill restores into a database that exists for that only, and counts what it finds. */
@@ -88,16 +89,10 @@ export interface RestoreEnd extends Pick<RestoreRecord, "message" | "tables"> {
 }
 
 /** Store of restores for workers, across teams. */
-export interface SystemRestoreStore {
-  /** Takes one that waits, for databases on these servers, the oldest first and each by one owner. */
-  claim(serverIds: readonly number[], hold: ClaimRequest): Promise<ClaimedRestore | undefined>;
-  /** Answers which of these are still the owner's to run. */
-  renew(owner: string, uuids: readonly string[], leaseSeconds: number): Promise<readonly RenewedRun[]>;
-  progress(hold: BackupLease, step: RestoreStep): Promise<void>;
+export interface SystemRestoreStore extends UnrepeatedRuns<ClaimedRestore> {
+  progress(hold: RunLease, step: RestoreStep): Promise<void>;
   /** Only of one that the owner runs: what has ended never changes again. `false` otherwise. Writes its event. */
-  finish(hold: BackupLease, end: RestoreEnd): Promise<boolean>;
-  /** Ends those whose owner is gone, and those that nobody can take, as failed or cancelled. Answers how many. */
-  endAbandoned(at: Date): Promise<number>;
+  finish(hold: RunLease, end: RestoreEnd): Promise<boolean>;
   /** Drills that run: the deployments that their databases go by. */
   runningDrills(): Promise<readonly string[]>;
   /** Forgets all but the newest of each database, some at a time. Answers how many. */

@@ -1,4 +1,5 @@
 import type { ResourceKind } from "../resource/resource.ts";
+import type { RunLease, UnrepeatedRuns } from "./lease.ts";
 import type { Page, Paging, Timestamps } from "./records.ts";
 
 export interface ScheduledTaskRecord extends Timestamps {
@@ -76,14 +77,8 @@ export interface ClaimedTask {
   readonly server_id: number;
 }
 
-/** An execution and who runs it: what another owner writes changes nothing. */
-export interface ExecutionLease {
-  readonly uuid: string;
-  readonly owner: string;
-}
-
 /** The store of executions for scheduler and workers, across teams. */
-export interface SystemScheduledTaskStore {
+export interface SystemScheduledTaskStore extends UnrepeatedRuns<ClaimedTask> {
   /**
    * Queues a run for a due time. While one runs, the due time is written down as skipped, and an event reports it.
    * `undefined` when the task is disabled or goes.
@@ -95,25 +90,16 @@ export interface SystemScheduledTaskStore {
     | { readonly uuid: string; readonly name: string; readonly team_id: number; readonly resource_uuid: string }
     | undefined
   >;
-  /** Takes one that waits, on these servers, the oldest first and each by one owner. */
-  claim(
-    serverIds: readonly number[],
-    hold: { readonly owner: string; readonly leaseSeconds: number; readonly at: Date },
-  ): Promise<ClaimedTask | undefined>;
-  /** Answers which of these are still the owner's to run: not those that were deleted, or whose resource goes. */
-  renew(owner: string, uuids: readonly string[], leaseSeconds: number): Promise<readonly string[]>;
   /** Adds to what it printed. */
-  appendOutput(hold: ExecutionLease, text: string): Promise<void>;
+  appendOutput(hold: RunLease, text: string): Promise<void>;
   /** Only of one that the owner runs: what has ended never changes again. `false` otherwise. Writes its event. */
   finish(
-    hold: ExecutionLease,
+    hold: RunLease,
     end: Pick<ScheduledTaskExecutionRecord, "exit_code" | "error_details"> & {
       readonly status: Exclude<TaskExecutionStatus, "running">;
       readonly finished_at: Date;
     },
   ): Promise<boolean>;
-  /** Ends those whose owner is gone, and those that nobody can take, as failed. Answers how many. */
-  endAbandoned(at: Date): Promise<number>;
   /** Forgets all but the newest of each task, some at a time. Answers how many. */
   prune(kept: number): Promise<number>;
 }

@@ -10,6 +10,7 @@ import type { Role } from "../team/permission.ts";
 import type { SystemBackupStore } from "./backup.ts";
 import type { SystemDatabaseStore } from "./database.ts";
 import type { JobLease, SystemJobStore } from "./job.ts";
+import type { RenewableRuns } from "./lease.ts";
 import type { SystemMetricStore } from "./metric.ts";
 import type { SystemPreviewStore } from "./preview.ts";
 import type { SystemQueueStore } from "./queue.ts";
@@ -98,7 +99,7 @@ export interface Lease {
   readonly attempt: number;
 }
 
-export interface SystemDeploymentStore {
+export interface SystemDeploymentStore extends RenewableRuns {
   /**
    * Takes one deployment that may run now: queued, none of the same resource and pull request in progress, the
    * server's `concurrent_builds` not reached; oldest first, exactly once under any number of workers. It becomes
@@ -117,11 +118,6 @@ export interface SystemDeploymentStore {
     leaseSeconds: number,
     serverIds?: readonly number[],
   ): Promise<{ readonly lease: Lease; readonly deployment: DeploymentRecord } | undefined>;
-  /**
-   * `lost` when another worker has it or it has ended; otherwise says whether cancelling was asked for. With 0 seconds
-   * the lease runs out at once: that gives the deployment back, still in progress, to whoever claims it first.
-   */
-  renew(lease: Lease, leaseSeconds: number): Promise<"held" | "cancel_requested" | "lost">;
   find(id: number): Promise<DeploymentRecord | undefined>;
   /** Queued and in progress, of a server. */
   listActive(serverId: number): Promise<readonly DeploymentRecord[]>;

@@ -1,6 +1,6 @@
 import { DomainError } from "@berth/core";
 import type { Engine } from "@berth/core/ports";
-import { endingOf } from "../lease-runner.ts";
+import { endingOf } from "../lease-keeper.ts";
 import { pause } from "../wait.ts";
 import type { KnownDatabase } from "./known-database.ts";
 

@@ -12,12 +12,13 @@ import type {
   ServerRecord,
   TableRows,
 } from "@berth/core/ports";
+import type { LeaseKeeper } from "../lease-keeper.ts";
 import { written } from "../lease-runner.ts";
 import { pause } from "../wait.ts";
 import { countRows, type LiveDatabase, live, requireSuccess, shownMessage } from "./database.ts";
+import { failureReason } from "./failure-reason.ts";
 import { type KnownDatabase, readDatabase, textsToHide } from "./known-database.ts";
 import { graceAfter, requireGoingOn, stoppedBy } from "./program.ts";
-import { runLimit } from "./run-limit.ts";
 import { type BackupDeps, openStorage } from "./tools.ts";
 
 interface Run {
@@ -38,10 +39,10 @@ interface Outcome {
 }
 
 /** Restores what was claimed, or tries to. Never rejects. */
-export async function runRestore(deps: BackupDeps, claimed: ClaimedRestore, signal: AbortSignal): Promise<void> {
+export async function runRestore(deps: BackupDeps, claimed: ClaimedRestore, keeper: LeaseKeeper): Promise<void> {
   const { stores, clock, logger, owner } = deps;
   const lease = { uuid: claimed.uuid, owner };
-  const limit = runLimit(signal, claimed.timeout);
+  keeper.limit(claimed.timeout);
   const outcome: Outcome = { hidden: [], notes: [], tables: null, reach: "untouched" };
   try {
     const tell = (step: RestoreStep) =>
@@ -50,20 +51,23 @@ export async function runRestore(deps: BackupDeps, claimed: ClaimedRestore, sign
         .catch((error: unknown) => logger.debug("How far a restore is could not be written.", { error }));
     let failure: string | undefined;
     try {
-      await restore({ deps, claimed, signal: limit.signal, tell }, outcome);
+      await restore({ deps, claimed, signal: keeper.signal, tell }, outcome);
     } catch (error) {
       if (!isDomainError(error)) logger.warn("A backup could not be restored.", { restore: claimed.uuid, error });
-      failure = limit.isCancelled() ? cancelledRestore(claimed.kind, outcome.reach) : limit.reasonOf(error);
+      failure =
+        keeper.ending === "cancelled"
+          ? cancelledRestore(claimed.kind, outcome.reach)
+          : failureReason(keeper, error, claimed.timeout);
     }
-    if (limit.isLost()) return;
+    if (keeper.isLost) return;
     const message = [...outcome.notes, ...(failure === undefined ? [] : [failure])].join("\n");
     const end: RestoreEnd = {
-      status: failure === undefined ? "success" : limit.isCancelled() ? "cancelled-by-user" : "failed",
+      status: failure === undefined ? "success" : keeper.ending === "cancelled" ? "cancelled-by-user" : "failed",
       message: message === "" ? null : shownMessage(message, deps.redactor(outcome.hidden)),
       tables: outcome.tables,
       finished_at: clock.now(),
     };
-    await written(signal, () => stores.restores.finish(lease, end));
+    await written(keeper, () => stores.restores.finish(lease, end));
     logger.info("Restore ended.", { restore: claimed.uuid, kind: claimed.kind, status: end.status });
   } catch (error) {
     // Its lease runs out, and then it ends as failed.

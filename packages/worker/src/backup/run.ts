@@ -2,39 +2,40 @@ import { DomainError, isDomainError } from "@berth/core";
 import { CANCELLED_BACKUP } from "@berth/core/backup";
 import type {
   BackupEnd,
-  BackupLease,
   BackupPlaces,
   BackupStep,
   ClaimedBackup,
+  RunLease,
   StoredContent,
   TableRows,
 } from "@berth/core/ports";
+import type { LeaseKeeper } from "../lease-keeper.ts";
 import { written } from "../lease-runner.ts";
 import { countRows, type LiveDatabase, live, requireSuccess, shownMessage } from "./database.ts";
+import { failureReason } from "./failure-reason.ts";
 import { type KnownDatabase, readDatabase, textsToHide } from "./known-database.ts";
 import { keepRules, REMOVAL_MS_MAX, removeCopies } from "./retention.ts";
-import { type RunLimit, runLimit } from "./run-limit.ts";
 import { type BackupDeps, openStorage } from "./tools.ts";
 
 interface Run {
   readonly deps: BackupDeps;
   readonly claimed: ClaimedBackup;
-  readonly lease: BackupLease;
+  readonly lease: RunLease;
   /** Ends the run, also at its time limit. */
   readonly signal: AbortSignal;
   readonly tell: (step: BackupStep, written: number) => void;
 }
 
 /** Saves what was claimed. Never rejects. */
-export async function runBackup(deps: BackupDeps, claimed: ClaimedBackup, signal: AbortSignal): Promise<void> {
+export async function runBackup(deps: BackupDeps, claimed: ClaimedBackup, keeper: LeaseKeeper): Promise<void> {
   const { stores, clock, logger, owner, backups } = deps;
   const lease = { uuid: claimed.execution_uuid, owner };
   const details = { backup: claimed.schedule_uuid, execution: claimed.execution_uuid };
-  const limit = runLimit(signal, claimed.settings.timeout);
   const progress = progressOf(deps, lease);
   const saved: Saved = {};
+  keeper.limit(claimed.settings.timeout);
   try {
-    const run = { deps, claimed, lease, signal: limit.signal, tell: progress.tell };
+    const run = { deps, claimed, lease, signal: keeper.signal, tell: progress.tell };
     let failure: unknown;
     try {
       await save(run, saved);
@@ -42,7 +43,7 @@ export async function runBackup(deps: BackupDeps, claimed: ClaimedBackup, signal
       failure = error;
     }
     await progress.stop();
-    const end = endOf(claimed, saved, failure, limit);
+    const end = endOf(claimed, saved, failure, keeper);
     if (failure !== undefined && !isDomainError(failure))
       logger.warn("A backup failed.", { ...details, error: failure });
     const redact = deps.redactor(saved.database ? textsToHide(saved.database) : []);
@@ -50,14 +51,14 @@ export async function runBackup(deps: BackupDeps, claimed: ClaimedBackup, signal
     const finished_at = clock.now();
     const isWritten =
       end !== undefined &&
-      (await written(signal, () => stores.backups.finish(lease, { ...end, message, finished_at })));
+      (await written(keeper, () => stores.backups.finish(lease, { ...end, message, finished_at })));
     // Deleted meanwhile, or somebody else's to end: nobody would know of the file, nor of what was sent.
     if (!isWritten && saved.places) {
       await backups.files.remove(saved.places.filename);
       await stores.backups.discard(saved.places);
     }
     if (isWritten) logger.info("Backup ended.", { ...details, status: end.status });
-    if (limit.isCancelled()) await removeCopies(deps, AbortSignal.timeout(REMOVAL_MS_MAX));
+    if (keeper.ending === "cancelled") await removeCopies(deps, AbortSignal.timeout(REMOVAL_MS_MAX));
     await keepRules(deps, claimed);
   } catch (error) {
     // Its lease runs out, and then it ends as failed.
@@ -199,7 +200,7 @@ const unchanged = (before: TableRows, after: TableRows): TableRows =>
 type End = Omit<BackupEnd, "finished_at">;
 
 /** `undefined` when nothing may be written of it any more. */
-function endOf({ settings }: ClaimedBackup, saved: Saved, failure: unknown, limit: RunLimit): End | undefined {
+function endOf({ settings }: ClaimedBackup, saved: Saved, failure: unknown, keeper: LeaseKeeper): End | undefined {
   const { content, rows, isUploaded = false } = saved;
   const found = {
     size_bytes: content?.sizeBytes ?? null,
@@ -210,20 +211,20 @@ function endOf({ settings }: ClaimedBackup, saved: Saved, failure: unknown, limi
   if (failure === undefined) {
     return { ...found, status: "success", message: null, keepsFile: !(isUploaded && settings.disable_local_backup) };
   }
-  if (limit.isLost()) return undefined;
+  if (keeper.isLost) return undefined;
   // A cancelled backup is discarded, even when it was complete and about to be sent.
-  if (limit.isCancelled()) {
+  if (keeper.ending === "cancelled") {
     const none = { ...found, size_bytes: null, sha256: null, table_rows: null, keepsFile: false };
     return { ...none, status: "cancelled-by-user", message: CANCELLED_BACKUP };
   }
   const keepsFile = content !== undefined && !settings.disable_local_backup;
-  const reason = limit.reasonOf(failure);
+  const reason = failureReason(keeper, failure, settings.timeout);
   const message = keepsFile ? `${reason}\nThe file on the server is whole and stays.` : reason;
   return { ...found, status: "failed", message, keepsFile };
 }
 
 /** Written now and then, the last of it before `stop` resolves. */
-function progressOf({ stores, logger, settings }: BackupDeps, lease: BackupLease) {
+function progressOf({ stores, logger, settings }: BackupDeps, lease: RunLease) {
   let step: BackupStep = "dumping";
   let written = 0;
   let isNew = false;

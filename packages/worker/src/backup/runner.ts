@@ -20,13 +20,16 @@ export function createBackupRunner(deps: BackupDeps, wakeSignal: WakeSignal): Le
   const prune = pruning(() => runs.prune(settings.backupExecutionsKept));
   const backups = createLeaseRunner<ClaimedBackup>(deps, wakeSignal, {
     title: "Backups",
-    queue: "backup",
+    queues: ["backup", "requested_backup"],
     concurrentMax: settings.concurrentBackupsMax,
     uuidOf: ({ execution_uuid }) => execution_uuid,
-    requests: { queue: "requested_backup", begin: (serverIds) => runs.beginRequested(serverIds) },
+    async prepare(servers, busy) {
+      if (busy.has("requested_backup")) await runs.beginRequested(servers.map(({ id }) => id));
+    },
     claim: (serverIds, request) => runs.claim(serverIds, request),
-    renew: (...args) => runs.renew(...args),
-    run: (claimed, signal) => runBackup(deps, claimed, signal),
+    renew: (...asked) => runs.renew(...asked),
+    unrenewed: "gone",
+    run: (claimed, keeper) => runBackup(deps, claimed, keeper),
     endAbandoned: (at) => runs.endAbandoned(at),
     async tidy(signal) {
       await removeCopies(deps, signal);
@@ -35,16 +38,25 @@ export function createBackupRunner(deps: BackupDeps, wakeSignal: WakeSignal): Le
   });
   const restorer = createLeaseRunner<ClaimedRestore>(deps, wakeSignal, {
     title: "Restores",
-    queue: "restore",
+    queues: ["restore"],
     concurrentMax: settings.concurrentBackupsMax,
     uuidOf: ({ uuid }) => uuid,
     claim: (serverIds, request) => restores.claim(serverIds, request),
-    renew: (...args) => restores.renew(...args),
-    run: (claimed, signal) => runRestore(deps, claimed, signal),
+    renew: (...asked) => restores.renew(...asked),
+    unrenewed: "gone",
+    run: (claimed, keeper) => runRestore(deps, claimed, keeper),
     endAbandoned: (at) => restores.endAbandoned(at),
     tidy: pruning(() => restores.prune(settings.backupExecutionsKept)),
   });
   return {
+    pause() {
+      backups.pause();
+      restorer.pause();
+    },
+    resume() {
+      backups.resume();
+      restorer.resume();
+    },
     async start() {
       // Nobody restores yet: what is there was left by one that was killed.
       await deps.backups.files.removeFolder(STAGE).catch((error: unknown) => {

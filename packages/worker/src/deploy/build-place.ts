@@ -15,7 +15,7 @@ export interface BuildPlace {
  * that the next worker builds at the same place while that can be used.
  */
 export async function chooseBuildPlace(ctx: StepContext): Promise<BuildPlace> {
-  const { adapters, subject, deployment, stores, leaseKeeper } = ctx;
+  const { adapters, subject, deployment, stores, lease, leaseKeeper } = ctx;
   const own: BuildPlace = adapters;
   if (subject.kind !== "application") return own;
   const { use_build_server, build_pack } = subject.record.settings;
@@ -24,7 +24,7 @@ export async function chooseBuildPlace(ctx: StepContext): Promise<BuildPlace> {
   const before = (await stores.deployments.find(deployment.id))?.build_server_id ?? null;
   const choice = await chooseFree(ctx, before);
   if (choice.server === undefined) {
-    assertLease(leaseKeeper, await stores.deployments.saveBuildServer(leaseKeeper.lease, null));
+    assertLease(leaseKeeper, await stores.deployments.saveBuildServer(lease, null));
     ctx.say(`Builds on the application's own server: ${choice.reason}.`, "stderr");
     return own;
   }
@@ -39,7 +39,7 @@ async function chooseFree(ctx: StepContext, before: number | null) {
   for (let isTold = false; ; isTold = true) {
     const choice = await choose(ctx, before);
     if (choice.server === undefined) return choice;
-    const taken = await ctx.stores.deployments.takeBuildServer(ctx.leaseKeeper.lease, choice.server.id);
+    const taken = await ctx.stores.deployments.takeBuildServer(ctx.lease, choice.server.id);
     assertLease(ctx.leaseKeeper, taken !== "lost");
     if (taken === "taken") return choice;
     const { name, settings } = choice.server;

@@ -30,7 +30,7 @@ export const checkout: Step<StepContext, object, CheckedOut> = {
       ctx.say("No earlier build exists, so this deployment builds one.");
     }
     const { folder, commit, message } = await ctx.fetch(ctx.deployment.commit);
-    assertLease(ctx.leaseKeeper, await ctx.stores.deployments.saveCommit(ctx.leaseKeeper.lease, commit, message));
+    assertLease(ctx.leaseKeeper, await ctx.stores.deployments.saveCommit(ctx.lease, commit, message));
     return { folder, commit, reused: null };
   },
   async undo({ source, deployment }) {
@@ -66,15 +66,18 @@ async function findKept({ stores, deployment, say }: StepContext, builtBy: strin
   return { folder: null, commit: deployment.commit, reused: { artifact: kept.artifact, builtBy } };
 }
 
-async function findBuilt({ stores, leaseKeeper, deployment, say }: StepContext): Promise<CheckedOut | undefined> {
+async function findBuilt({
+  stores,
+  lease,
+  leaseKeeper,
+  deployment,
+  say,
+}: StepContext): Promise<CheckedOut | undefined> {
   const live = await stores.releases.live(deployment.resource_id, deployment.pull_request_id);
   if (live === undefined) return undefined;
   const origin = await stores.deployments.find(live.deployment_id);
   const commit = origin?.commit ?? deployment.commit;
-  assertLease(
-    leaseKeeper,
-    await stores.deployments.saveCommit(leaseKeeper.lease, commit, origin?.commit_message ?? null),
-  );
+  assertLease(leaseKeeper, await stores.deployments.saveCommit(lease, commit, origin?.commit_message ?? null));
   say(`Starts the build of commit ${commit} again.`);
   return { folder: null, commit, reused: { artifact: live.artifact, builtBy: live.built_by } };
 }

@@ -1,10 +1,19 @@
 import type { DeployedKind, DeployInput, DeploySubject, ReleaseRef } from "@berth/core/deploy";
 import type { ResolvedEnvs } from "@berth/core/env";
-import type { Checkout, Clock, Engine, ServerRecord, SourceFetcher, SystemStores, WorkIO } from "@berth/core/ports";
+import type {
+  Checkout,
+  Clock,
+  Engine,
+  Lease,
+  ServerRecord,
+  SourceFetcher,
+  SystemStores,
+  WorkIO,
+} from "@berth/core/ports";
+import type { LeaseKeeper } from "../lease-keeper.ts";
 import type { WorkerDeps } from "../ports.ts";
 import type { ServerAdapters } from "../server-adapters.ts";
 import type { WorkerSettings } from "../settings.ts";
-import type { LeaseKeeper } from "./lease-keeper.ts";
 
 export interface DeployContext extends DeployInput {
   /** How the subject is deployed. */
@@ -22,6 +31,7 @@ export interface DeployContext extends DeployInput {
   readonly credentialsFor: WorkerDeps["credentialsFor"];
   readonly clock: Clock;
   readonly settings: WorkerSettings;
+  readonly lease: Lease;
   readonly leaseKeeper: LeaseKeeper;
   /** Told when a release is known to be healthy, so that its status need not wait for the next probe. */
   onHealthy(deploymentUuid: string): void;

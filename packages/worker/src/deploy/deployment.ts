@@ -3,12 +3,12 @@ import { inlineSecrets } from "@berth/core/compose";
 import { type DeploymentStep, deployedKind, STEP_NAMES, type StepName } from "@berth/core/deploy";
 import type { Lease } from "@berth/core/ports";
 import { claimsOf } from "../claims.ts";
+import type { LeaseKeeper } from "../lease-keeper.ts";
 import type { Claim, DeploymentDeps, DeploymentOutcome } from "./claim.ts";
 import type { DeployContext } from "./context.ts";
 import { faultOf } from "./error-summary.ts";
 import { stoppedTooOften } from "./failure.ts";
 import { deploy } from "./index.ts";
-import type { LeaseKeeper } from "./lease-keeper.ts";
 import { type DeploymentLog, deploymentLog } from "./log.ts";
 import type { DeployStep, Run, StepRow } from "./progress.ts";
 import { runToEnd } from "./run.ts";
@@ -51,7 +51,7 @@ export async function runDeployment(
 }
 
 const isExpected = (leaseKeeper: LeaseKeeper, error: unknown): boolean =>
-  leaseKeeper.isLost || leaseKeeper.isGivingUp || isDatabaseUnavailable(error);
+  leaseKeeper.isLost || leaseKeeper.isStopping || isDatabaseUnavailable(error);
 
 /** Prepares a run, or answers how the deployment ended because it could not be prepared. */
 async function open(
@@ -120,6 +120,7 @@ async function readContext(
     credentialsFor: deps.credentialsFor,
     clock,
     settings,
+    lease: claim.lease,
     leaseKeeper,
     onHealthy: deps.onHealthy,
   };

@@ -17,7 +17,7 @@ export function failureBefore(run: Run, step: StepName): Failure | undefined {
   const { leaseKeeper } = run.ctx;
   if (leaseKeeper.ending === "cancelled") return cancelled(step);
   if (leaseKeeper.ending === "timeout") return timedOut(run, step);
-  if (leaseKeeper.ending !== undefined || (leaseKeeper.isGivingUp && !leaseKeeper.isCommitted)) throw handOver();
+  if (leaseKeeper.ending !== undefined || (leaseKeeper.isStopping && !leaseKeeper.isCommitted)) throw handOver();
   return undefined;
 }
 
@@ -26,7 +26,7 @@ export function failureOf(run: Run, step: StepName, cause: unknown): Failure {
   const { leaseKeeper } = run.ctx;
   switch (leaseKeeper.ending) {
     case "lost":
-    case "given_up":
+    case "stopped":
       throw cause;
     case "cancelled":
       return cancelled(step);
@@ -36,7 +36,7 @@ export function failureOf(run: Run, step: StepName, cause: unknown): Failure {
       break;
   }
   // Stopping the control plane may have ended the step's processes too. A real failure repeats after the next start.
-  if (leaseKeeper.isGivingUp && !leaseKeeper.isCommitted) throw cause;
+  if (leaseKeeper.isStopping && !leaseKeeper.isCommitted) throw cause;
   // Nothing can be said about a deployment whose record cannot be written; it is claimed again when that is possible.
   if (isDatabaseUnavailable(cause)) throw cause;
   if (isDomainError(cause)) return { outcome: "failed", step, message: cause.message };

@@ -1,5 +1,5 @@
 import { DomainError } from "@berth/core";
-import type { LeaseKeeper } from "./lease-keeper.ts";
+import type { LeaseKeeper } from "../lease-keeper.ts";
 
 /** Ends the run when a fenced write says that another worker has the deployment now. */
 export function assertLease(leaseKeeper: LeaseKeeper, isHeld: boolean): void {

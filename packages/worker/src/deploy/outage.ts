@@ -1,9 +1,9 @@
 import { isDomainError } from "@berth/core";
 import type { ServerMachine } from "@berth/core/ports";
+import type { LeaseKeeper } from "../lease-keeper.ts";
 import type { ServerAdapters } from "../server-adapters.ts";
 import type { WorkerSettings } from "../settings.ts";
 import { pause, within } from "../wait.ts";
-import type { LeaseKeeper } from "./lease-keeper.ts";
 import type { DeploymentLog } from "./log.ts";
 import type { DeployStep } from "./progress.ts";
 

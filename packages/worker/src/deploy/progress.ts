@@ -26,12 +26,12 @@ export interface Run {
 
 /** @throws DomainError when the lease is lost. */
 export async function saveStep(
-  { ctx: { leaseKeeper, stores }, rows, log }: Run,
+  { ctx: { lease, leaseKeeper, stores }, rows, log }: Run,
   name: StepName,
   change: { status: StepStatus; output?: Readonly<Record<string, unknown>>; error?: string },
 ): Promise<void> {
   const shown = change.error === undefined ? change : { ...change, error: log.redact(change.error) };
-  assertLease(leaseKeeper, await stores.deployments.saveStep(leaseKeeper.lease, name, shown));
+  assertLease(leaseKeeper, await stores.deployments.saveStep(lease, name, shown));
   rows.set(name, { output: null, error: null, ...rows.get(name), ...shown });
 }
 

@@ -45,7 +45,7 @@ function failureAtStart(run: Run): Failure | undefined {
   if (earlier !== undefined) return earlier;
   const next = run.steps.find(({ name }) => run.rows.get(name)?.status !== "done");
   if (next === undefined) return undefined;
-  const { attempt } = run.ctx.leaseKeeper.lease;
+  const { attempt } = run.ctx.lease;
   if (attempt > run.settings.attemptsMax) {
     return interrupted(next.name, stoppedTooOften(attempt));
   }
@@ -131,10 +131,10 @@ async function settled<T>({ ctx: { leaseKeeper }, settings }: Run, work: Promise
 
 /** Removing what was replaced is left to whoever holds the server's lease; where nothing was, it is not to come. */
 async function skipRetireStep(run: Run): Promise<void> {
-  const { leaseKeeper, stores } = run.ctx;
+  const { stores } = run.ctx;
   // A switch that did not end as it should has not told.
   const previous =
-    "previous" in run.state ? run.state.previous : (await stores.releases.promote(leaseKeeper.lease))?.previous;
+    "previous" in run.state ? run.state.previous : (await stores.releases.promote(run.ctx.lease))?.previous;
   if (!previous) await saveStep(run, "retire", { status: "skipped" });
 }
 
@@ -144,7 +144,7 @@ async function end(run: Run, outcome: DeploymentEnd, error: string | null): Prom
   // The last log line is written before the end is visible.
   await log.close();
   const deployments: SystemStores["deployments"] = ctx.stores.deployments;
-  if (await deployments.finish(ctx.leaseKeeper.lease, outcome, error && log.redact(error))) return outcome;
+  if (await deployments.finish(ctx.lease, outcome, error && log.redact(error))) return outcome;
   ctx.leaseKeeper.lose();
   throw handOver();
 }

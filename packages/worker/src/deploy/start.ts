@@ -19,9 +19,9 @@ export const start: Step<StepContext, Built & Pick<CheckedOut, "commit">, Starte
   // An engine that runs the release already answers where.
   resumable: true,
   async run(ctx, { artifact, builtBy, commit }) {
-    const { stores, leaseKeeper, adapters, deployment, kind } = ctx;
+    const { stores, lease, leaseKeeper, adapters, deployment, kind } = ctx;
     const record = { artifact, built_by: builtBy };
-    assertLease(leaseKeeper, await stores.releases.saveCandidate(leaseKeeper.lease, { ...record, upstream: null }));
+    assertLease(leaseKeeper, await stores.releases.saveCandidate(lease, { ...record, upstream: null }));
     const spec = kind.releaseSpec({ ...ctx, deployment: { ...deployment, commit } }, artifact);
     // Before anything that runs is stopped for it.
     await assertOwnedByTeam({ stores, adapters, teamId: ctx.subject.record.team_id }, spec);
@@ -30,7 +30,7 @@ export const start: Step<StepContext, Built & Pick<CheckedOut, "commit">, Starte
     const { spec: wanted, ranPreCommand } = await stopPrevious(ctx, spec);
     const { upstream } = await adapters.engine.start(wanted, ctx.io);
     await recordVolumes(stores, ctx.subject.record, spec);
-    assertLease(leaseKeeper, await stores.releases.saveCandidate(leaseKeeper.lease, { ...record, upstream }));
+    assertLease(leaseKeeper, await stores.releases.saveCandidate(lease, { ...record, upstream }));
     return { upstream, ranPreCommand };
   },
   async undo(ctx) {

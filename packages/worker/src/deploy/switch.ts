@@ -20,7 +20,7 @@ export const switchTraffic: Step<StepContext, Started, Switched> = {
   name: "switch",
   resumable: true,
   async run(ctx, { ranPreCommand }) {
-    const { stores, leaseKeeper } = ctx;
+    const { stores, lease, leaseKeeper } = ctx;
     const { resource_id, pull_request_id } = ctx.deployment;
     if (!leaseKeeper.isCommitted) {
       if (!ranPreCommand) await runPreCommand(ctx, await stores.releases.live(resource_id, pull_request_id));
@@ -28,7 +28,7 @@ export const switchTraffic: Step<StepContext, Started, Switched> = {
       await leaseKeeper.refresh();
       leaseKeeper.signal.throwIfAborted();
     }
-    const promoted = await stores.releases.promote(leaseKeeper.lease);
+    const promoted = await stores.releases.promote(lease);
     assertLease(leaseKeeper, promoted !== undefined);
     leaseKeeper.commit();
     await route(ctx);

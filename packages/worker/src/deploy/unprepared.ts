@@ -1,7 +1,7 @@
 import type { StepStatus } from "@berth/core/deploy";
+import type { LeaseKeeper } from "../lease-keeper.ts";
 import type { Claim, DeploymentDeps, DeploymentOutcome } from "./claim.ts";
 import { faultOf } from "./error-summary.ts";
-import type { LeaseKeeper } from "./lease-keeper.ts";
 import { hasTraffic } from "./traffic.ts";
 
 /**

@@ -1,0 +1,23 @@
+import { createLeaseRunner, type LeaseRunner } from "../lease-runner.ts";
+import type { WakeSignal } from "../wake-signal.ts";
+import type { Claim, DeploymentDeps } from "./claim.ts";
+import { runDeployment } from "./deployment.ts";
+
+/** Claims deployments and runs them. The claim itself keeps the limits of servers and applications. */
+export function createDeploymentRunner(deps: DeploymentDeps, wakeSignal: WakeSignal): LeaseRunner {
+  const { deployments } = deps.stores;
+  return createLeaseRunner<Claim>(deps, wakeSignal, {
+    title: "Deployments",
+    concurrentMax: deps.settings.concurrentDeploymentsMax,
+    uuidOf: ({ deployment }) => deployment.uuid,
+    claim: async (serverIds, { owner, leaseSeconds }) =>
+      (await deployments.claimAbandoned(owner, leaseSeconds, serverIds)) ??
+      (await deployments.claimNext(owner, leaseSeconds, serverIds)),
+    renew: (...asked) => deployments.renew(...asked),
+    unrenewed: "lost",
+    async run(claim, keeper) {
+      await runDeployment(deps, claim, keeper);
+    },
+    isHandedOver: true,
+  });
+}
