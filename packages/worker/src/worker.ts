@@ -1,5 +1,5 @@
 import { createBackupRunner } from "./backup/runner.ts";
-import type { DeploymentDeps } from "./deploy/claim.ts";
+import type { DeploymentDeps } from "./deploy/deployment.ts";
 import { createDeploymentRunner } from "./deploy/runner.ts";
 import { createJobs } from "./job.ts";
 import { createLoops } from "./loop.ts";

@@ -2,7 +2,7 @@ import type { Engine, ServerRecord } from "@berth/core/ports";
 import { chooseBuildServer } from "@berth/core/server";
 import { pause } from "../wait.ts";
 import type { StepContext } from "./context.ts";
-import { assertLease } from "./fence.ts";
+import { assertLease } from "./progress.ts";
 
 /** The server that a deployment is built on. */
 export interface BuildPlace {

@@ -1,7 +1,7 @@
 import { DomainError } from "@berth/core";
 import type { Artifact, Step } from "@berth/core/deploy";
 import type { StepContext } from "./context.ts";
-import { assertLease } from "./fence.ts";
+import { assertLease } from "./progress.ts";
 
 export interface CheckedOut {
   /** `null`: nothing is built, so nothing was fetched. */

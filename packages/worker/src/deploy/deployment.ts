@@ -1,20 +1,38 @@
 import { isDatabaseUnavailable, isDomainError } from "@berth/core";
 import { inlineSecrets } from "@berth/core/compose";
-import { type DeploymentStep, deployedKind, STEP_NAMES, type StepName } from "@berth/core/deploy";
-import type { Lease } from "@berth/core/ports";
+import { type DeploymentStep, deployedKind, STEP_NAMES, type StepName, type StepStatus } from "@berth/core/deploy";
+import type { DeploymentRecord, Lease } from "@berth/core/ports";
 import { claimsOf } from "../claims.ts";
 import type { LeaseKeeper } from "../lease-keeper.ts";
-import type { Claim, DeploymentDeps, DeploymentOutcome } from "./claim.ts";
+import type { WorkerDeps } from "../ports.ts";
+import type { ServerAdapters } from "../server-adapters.ts";
+import type { WorkerSettings } from "../settings.ts";
 import type { DeployContext } from "./context.ts";
-import { faultOf } from "./error-summary.ts";
+import { errorSummary } from "./error-summary.ts";
 import { stoppedTooOften } from "./failure.ts";
 import { deploy } from "./index.ts";
 import { type DeploymentLog, deploymentLog } from "./log.ts";
-import type { DeployStep, Run, StepRow } from "./progress.ts";
-import { runToEnd } from "./run.ts";
+import { type DeployStep, hasTraffic, type Run, type StepRow } from "./progress.ts";
+import { type DeploymentEnd, runToEnd } from "./run.ts";
 import { isUnmistakable, secretsOf, tellingOf, valuesByKey } from "./secrets.ts";
-import { failUnprepared } from "./unprepared.ts";
 import { variablesOf } from "./variables.ts";
+
+/** A deployment that this worker holds the lease of. */
+export interface Claim {
+  readonly lease: Lease;
+  readonly deployment: DeploymentRecord;
+}
+
+export interface DeploymentDeps extends WorkerDeps {
+  readonly settings: WorkerSettings;
+  readonly adaptersOf: (server: ServerAdapters["server"]) => ServerAdapters;
+  onHealthy(deploymentUuid: string): void;
+  /** The product's pipeline unless a test brings its own. */
+  readonly steps?: readonly DeployStep[] | undefined;
+}
+
+/** `left`: the next worker that claims it continues. */
+export type DeploymentOutcome = DeploymentEnd | "left";
 
 /** Runs one claimed deployment. Never rejects. */
 export async function runDeployment(
@@ -41,7 +59,7 @@ export async function runDeployment(
   } catch (error) {
     if (isExpected(leaseKeeper, error)) logger.info("Deployment left to its next worker.", details);
     else {
-      const fault = faultOf(error, log?.redact);
+      const fault = errorSummary(error, log?.redact);
       logger.error("A deployment's run broke off; it is taken up again.", { ...details, error: fault });
     }
     return "left";
@@ -70,7 +88,7 @@ async function open(
     return { ctx, log, rows: await readRows(deps, claim.lease) };
   } catch (error) {
     if (isExpected(leaseKeeper, error)) throw error;
-    const details = { deployment: claim.deployment.uuid, attempt, error: faultOf(error) };
+    const details = { deployment: claim.deployment.uuid, attempt, error: errorSummary(error) };
     deps.logger.error("A deployment could not be prepared.", details);
     return await failUnprepared(
       deps,
@@ -158,4 +176,53 @@ async function endWithoutSubject({ stores }: DeploymentDeps, { lease, deployment
   const what = deployment.pull_request_id === 0 ? deployment.resource_name : "preview";
   const isEnded = await stores.deployments.finish(lease, "failed", `The ${what} is gone.`);
   return isEnded ? "failed" : "left";
+}
+
+/**
+ * Ends a deployment whose context or log cannot be opened: it would be taken up again for ever, deaf to a cancel. What
+ * an earlier attempt made of a candidate is removed by the reconciler, as of every deployment that has ended.
+ *
+ * @param reason A sentence for people, without secrets.
+ * @throws when the database is away: the deployment is left to whoever claims it next.
+ */
+async function failUnprepared(
+  deps: DeploymentDeps,
+  { lease, deployment }: Claim,
+  leaseKeeper: LeaseKeeper,
+  reason: string,
+): Promise<DeploymentOutcome> {
+  const { stores, source, logger, clock } = deps;
+  // A cancel that has come is obeyed.
+  await leaseKeeper.refresh();
+  if (leaseKeeper.isLost) return "left";
+  const isLive = hasTraffic(await stores.releases.find(deployment.id));
+  const isCancelled = leaseKeeper.ending === "cancelled";
+  const outcome = isLive ? "finished" : isCancelled ? "cancelled-by-user" : "failed";
+  const error = isLive ? null : isCancelled ? "Cancelled by a user." : reason;
+
+  const tidyUp = async () => {
+    for (const { name, status } of await stores.deployments.steps(lease.deployment_id)) {
+      const left = leftStatus(status, outcome);
+      if (left === undefined) continue;
+      await stores.deployments.saveStep(lease, name, { status: left, ...(left === "failed" ? { error: reason } : {}) });
+    }
+    const line = { step: null, type: isLive ? "stdout" : "stderr", hidden: false, timestamp: clock.now() } as const;
+    const output = error ?? "Deployment finished.";
+    await stores.deployments.appendLog(deployment.id, [{ ...line, output }]);
+    await source.removeCheckout(deployment.uuid);
+  };
+  // It ends, whatever of this succeeds.
+  await tidyUp().catch((cause: unknown) =>
+    logger.warn("A deployment left traces behind.", { deployment: deployment.uuid, error: errorSummary(cause) }),
+  );
+  return (await stores.deployments.finish(lease, outcome, error)) ? outcome : "left";
+}
+
+/** The status of a step that will neither end nor be undone. */
+function leftStatus(status: StepStatus, outcome: DeploymentOutcome): StepStatus | undefined {
+  if (status === "running") {
+    if (outcome === "finished") return "done";
+    return outcome === "failed" ? "failed" : "cancelled";
+  }
+  return status === "pending" && outcome !== "finished" ? "skipped" : undefined;
 }

@@ -4,7 +4,7 @@
  *
  * @param redact Takes the secrets out of the message; without one the message is left out.
  */
-export function faultOf(error: unknown, redact?: (text: string) => string): Readonly<Record<string, unknown>> {
+export function errorSummary(error: unknown, redact?: (text: string) => string): Readonly<Record<string, unknown>> {
   if (!(error instanceof Error)) return { name: typeof error };
   const code = "code" in error && typeof error.code === "string" ? { code: error.code } : {};
   const message = redact === undefined ? {} : { message: redact(error.message).slice(0, MESSAGE_LENGTH_MAX) };

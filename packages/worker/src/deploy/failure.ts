@@ -1,6 +1,6 @@
 import { DomainError, isDatabaseUnavailable, isDomainError } from "@berth/core";
 import type { StepName } from "@berth/core/deploy";
-import { faultOf } from "./error-summary.ts";
+import { errorSummary } from "./error-summary.ts";
 import type { Run } from "./progress.ts";
 
 /** Why a deployment goes back. */
@@ -26,6 +26,7 @@ export function failureOf(run: Run, step: StepName, cause: unknown): Failure {
   const { leaseKeeper } = run.ctx;
   switch (leaseKeeper.ending) {
     case "lost":
+    case "gone":
     case "stopped":
       throw cause;
     case "cancelled":
@@ -40,7 +41,7 @@ export function failureOf(run: Run, step: StepName, cause: unknown): Failure {
   // Nothing can be said about a deployment whose record cannot be written; it is claimed again when that is possible.
   if (isDatabaseUnavailable(cause)) throw cause;
   if (isDomainError(cause)) return { outcome: "failed", step, message: cause.message };
-  const details = { deployment: run.ctx.deployment.uuid, step, error: faultOf(cause, run.log.redact) };
+  const details = { deployment: run.ctx.deployment.uuid, step, error: errorSummary(cause, run.log.redact) };
   run.logger.error("A step of a deployment failed unexpectedly.", details);
   const message = `The step ${step} failed for a reason of Berth's own; its log has the details.`;
   return { outcome: "failed", step, message };

@@ -1,7 +1,7 @@
 import { DomainError } from "@berth/core";
 import { describe, expect, test } from "vitest";
 import { fakeMachine } from "../fake-machine.fixture.ts";
-import { isBackFromOutage } from "./outage.ts";
+import { isBackFromOutage } from "./run.ts";
 
 const LOST = new DomainError("server.unreachable", "Server web-1 broke off the connection.");
 const STEP = { name: "build", resumable: true } as const;

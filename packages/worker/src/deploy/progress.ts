@@ -1,10 +1,11 @@
+import { DomainError } from "@berth/core";
 import { inlineSecretsOf } from "@berth/core/compose";
 import type { AnyStep, Artifact, DeploymentStep, StepName, StepStatus } from "@berth/core/deploy";
-import type { Checkout, GitCredentials, WorkIO } from "@berth/core/ports";
+import type { Checkout, GitCredentials, ReleaseRecord, WorkIO } from "@berth/core/ports";
+import type { LeaseKeeper } from "../lease-keeper.ts";
 import type { Logger } from "../ports.ts";
 import type { WorkerSettings } from "../settings.ts";
 import type { DeployContext, StepContext } from "./context.ts";
-import { assertLease } from "./fence.ts";
 import type { DeploymentLog } from "./log.ts";
 import { tellingOf, valuesByKey } from "./secrets.ts";
 
@@ -68,3 +69,14 @@ async function fetchSource({ ctx, log }: Run, commit: string, io: WorkIO): Promi
 
 const secretOf = (credentials: GitCredentials): string =>
   credentials.type === "ssh" ? credentials.privateKey : credentials.password;
+
+/** Whether a deployment's release has become the live one, now or before. */
+export const hasTraffic = (release: ReleaseRecord | undefined): boolean =>
+  release !== undefined && release.role !== "candidate";
+
+/** Ends the run when a fenced write says that another worker has the deployment now. */
+export function assertLease(leaseKeeper: LeaseKeeper, isHeld: boolean): void {
+  if (isHeld) return;
+  leaseKeeper.lose();
+  throw new DomainError("deploy.interrupted", "Another worker has taken this deployment over.");
+}

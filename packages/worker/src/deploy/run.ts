@@ -1,6 +1,9 @@
-import { DomainError } from "@berth/core";
-import type { SystemStores } from "@berth/core/ports";
-import { within } from "../wait.ts";
+import { DomainError, isDatabaseUnavailable, isDomainError } from "@berth/core";
+import type { ServerMachine, SystemStores } from "@berth/core/ports";
+import type { LeaseKeeper } from "../lease-keeper.ts";
+import type { ServerAdapters } from "../server-adapters.ts";
+import type { WorkerSettings } from "../settings.ts";
+import { pause, within } from "../wait.ts";
 import {
   earlierFailure,
   type Failure,
@@ -10,10 +13,8 @@ import {
   interrupted,
   stoppedTooOften,
 } from "./failure.ts";
-import { isBackFromOutage } from "./outage.ts";
-import { type DeployStep, mergeOutput, type Run, saveStep, stepContext } from "./progress.ts";
-import { hasTraffic } from "./traffic.ts";
-import { unwind } from "./unwind.ts";
+import type { DeploymentLog } from "./log.ts";
+import { type DeployStep, hasTraffic, mergeOutput, type Run, saveStep, stepContext } from "./progress.ts";
 
 export type DeploymentEnd = "finished" | "failed" | "cancelled-by-user";
 
@@ -128,6 +129,100 @@ async function settled<T>({ ctx: { leaseKeeper }, settings }: Run, work: Promise
     listening.abort();
   }
 }
+
+interface Interrupted {
+  readonly ctx: {
+    readonly leaseKeeper: Pick<LeaseKeeper, "signal" | "leaving">;
+    readonly adapters: Pick<ServerAdapters, "machine">;
+  };
+  readonly log: Pick<DeploymentLog, "say">;
+  readonly settings: Pick<WorkerSettings, "outageSecondsMax">;
+}
+
+/**
+ * Whether a step that lost its server is to be run once more: it may be repeated, and the server answers by now. A
+ * connection that was away for some seconds ends no deployment.
+ */
+export async function isBackFromOutage(
+  { ctx, log, settings }: Interrupted,
+  step: Pick<DeployStep, "name" | "resumable">,
+  cause: unknown,
+  attempt: number,
+): Promise<boolean> {
+  const { leaseKeeper, adapters } = ctx;
+  const isRepeatable = step.resumable && attempt < ATTEMPTS_MAX && adapters.machine !== undefined;
+  if (!isRepeatable || !isDomainError(cause, "server.unreachable", "engine.unreachable")) return false;
+  log.say(step.name, `${cause.message} Waits until it is back.`, "stderr");
+  const wanted = AbortSignal.any([leaseKeeper.signal, leaseKeeper.leaving]);
+  const endMs = performance.now() + settings.outageSecondsMax * 1000;
+  while (!wanted.aborted && performance.now() < endMs) {
+    if (await answers(adapters.machine, wanted)) return !wanted.aborted;
+    await pause(ASK_SECONDS, wanted);
+  }
+  return false;
+}
+
+async function answers(machine: ServerMachine, wanted: AbortSignal): Promise<boolean> {
+  const signal = AbortSignal.any([wanted, AbortSignal.timeout(ANSWER_SECONDS * 1000)]);
+  const asked = machine.ping(signal).then(
+    () => true,
+    () => false,
+  );
+  return (await within(ANSWER_SECONDS, asked))?.value ?? false;
+}
+
+/** Repeated failures while the server answers have another cause than an outage. */
+const ATTEMPTS_MAX = 3;
+const ASK_SECONDS = 0.5;
+const ANSWER_SECONDS = 5;
+
+/**
+ * Undoes what a deployment has made, the last step first. Every undo may run twice: a worker that goes away here
+ * leaves the rest to the next one, which begins again.
+ */
+async function unwind(run: Run, failure: Failure): Promise<void> {
+  const status = failure.outcome === "failed" ? "failed" : "cancelled";
+  const { message: error } = failure;
+  if (run.rows.get(failure.step)?.status !== status) await saveStep(run, failure.step, { status, error });
+
+  for (const step of [...run.steps].reverse()) {
+    const before = run.rows.get(step.name)?.status ?? "pending";
+    if (before === "pending" || before === "skipped") continue;
+    if (run.ctx.leaseKeeper.isLost) throw handOver();
+    await undo(run, step);
+    if (before === "done") await saveStep(run, step.name, { status: "undone" });
+  }
+
+  const begun = [...run.rows].filter(([, { status }]) => status !== "pending").map(([name]) => name);
+  const notBegun = [...run.steps.map(({ name }) => name), "retire" as const].filter((name) => !begun.includes(name));
+  for (const name of notBegun) await saveStep(run, name, { status: "skipped" });
+}
+
+async function undo(run: Run, step: DeployStep): Promise<void> {
+  if (step.undo === undefined) return;
+  for (let attempt = 1; ; attempt++) {
+    try {
+      if ((await within(run.settings.undoSecondsMax, step.undo(stepContext(run, step.name), run.state))) !== undefined)
+        return;
+      // One that hangs would hang again.
+      return follows(run, step);
+    } catch (error) {
+      if (run.ctx.leaseKeeper.isLost || isDatabaseUnavailable(error)) throw error;
+      run.logger.warn("A step of a deployment could not be undone.", {
+        deployment: run.ctx.deployment.uuid,
+        step: step.name,
+        attempt,
+        error,
+      });
+      if (attempt >= run.settings.undoAttemptsMax) return follows(run, step);
+      await pause(0.5 * attempt);
+    }
+  }
+}
+
+/** The record of the candidate stays, so the reconciler removes it as soon as the engine answers. */
+const follows = ({ log }: Run, { name }: DeployStep): void =>
+  log.say(name, `What ${name} made is not removed yet; that follows.`, "stderr");
 
 /** Removing what was replaced is left to whoever holds the server's lease; where nothing was, it is not to come. */
 async function skipRetireStep(run: Run): Promise<void> {

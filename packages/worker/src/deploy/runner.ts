@@ -1,7 +1,6 @@
 import { createLeaseRunner, type LeaseRunner } from "../lease-runner.ts";
 import type { WakeSignal } from "../wake-signal.ts";
-import type { Claim, DeploymentDeps } from "./claim.ts";
-import { runDeployment } from "./deployment.ts";
+import { type Claim, type DeploymentDeps, runDeployment } from "./deployment.ts";
 
 /** Claims deployments and runs them. The claim itself keeps the limits of servers and applications. */
 export function createDeploymentRunner(deps: DeploymentDeps, wakeSignal: WakeSignal): LeaseRunner {

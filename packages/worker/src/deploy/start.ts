@@ -3,7 +3,7 @@ import { STOP_GRACE_SECONDS } from "../settings.ts";
 import { assertOwnedByTeam } from "./belongings.ts";
 import type { Built, CheckedOut } from "./checkout.ts";
 import type { StepContext } from "./context.ts";
-import { assertLease } from "./fence.ts";
+import { assertLease } from "./progress.ts";
 import { stopPrevious } from "./stop-previous.ts";
 import { forgetMadeVolumes, forgetVolumes, recordVolumes } from "./volume-record.ts";
 

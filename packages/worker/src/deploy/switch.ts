@@ -3,7 +3,7 @@ import { containerStatuses, type Step } from "@berth/core/deploy";
 import { pause, within } from "../wait.ts";
 import { runPostCommand, runPreCommand } from "./command.ts";
 import type { StepContext } from "./context.ts";
-import { assertLease } from "./fence.ts";
+import { assertLease } from "./progress.ts";
 import type { Started } from "./start.ts";
 
 export interface Switched {
