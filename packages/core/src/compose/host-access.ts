@@ -1,3 +1,4 @@
+import { recordOf } from "./record.ts";
 import type { ComposeDocument, ComposeService } from "./schema.ts";
 import { type ComposeVolume, volumesOf } from "./volume.ts";
 
@@ -133,9 +134,5 @@ function isPrivileged(value: unknown): boolean {
   const isOff = privileged === undefined || privileged === null || privileged === false;
   return !isOff || Object.values(rest).some(isPrivileged);
 }
-
-const recordOf = (value: unknown): Readonly<Record<string, unknown>> =>
-  // Any object that is no list may be read by its keys.
-  typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : {};
 
 const shown = (path: unknown): string => String(path).slice(0, 200).replace(/\p{C}/gu, "?");

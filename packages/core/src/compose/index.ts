@@ -8,6 +8,7 @@ export * from "./magic.ts";
 export * from "./merge.ts";
 export * from "./parse.ts";
 export * from "./profiles.ts";
+export * from "./record.ts";
 export * from "./reference.ts";
 export * from "./render.ts";
 export * from "./replicas.ts";

@@ -1,4 +1,5 @@
 import { closestNames } from "../closest-names.ts";
+import { recordOf } from "./record.ts";
 
 /**
  * What becomes of a key of the compose specification. `obeyed`: Berth does what it says. `passed_on`: the compose tool
@@ -183,9 +184,5 @@ function meant(key: string, known: readonly string[]): string {
 
 /** A cache that goes into the image itself. */
 const isInlineCache = (entry: string): boolean => /^(type=)?inline$/.test(entry);
-
-const recordOf = (value: unknown): Readonly<Record<string, unknown>> =>
-  // Any object that is no list may be read by its keys.
-  typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : {};
 
 const shown = (text: string): string => text.slice(0, 100).replace(/\p{C}/gu, "?");

@@ -1,4 +1,5 @@
 import type { Compose, ComposeContainer } from "../compose/parse.ts";
+import { recordOf } from "../compose/record.ts";
 import type { ComposeDocument } from "../compose/schema.ts";
 
 export interface StackReplacement {
@@ -126,7 +127,3 @@ function coupledTo({ network_mode, pid, ipc, volumes_from, links }: Readonly<Rec
 
 const restartedWith = ({ depends_on }: Readonly<Record<string, unknown>>): readonly string[] =>
   Object.entries(recordOf(depends_on)).flatMap(([name, options]) => (recordOf(options).restart === true ? [name] : []));
-
-const recordOf = (value: unknown): Readonly<Record<string, unknown>> =>
-  // Any object that is no list may be read by its keys.
-  typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : {};

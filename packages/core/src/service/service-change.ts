@@ -2,6 +2,7 @@ import { z } from "zod";
 import { saidNetworks } from "../compose/joined-networks.ts";
 import { composeWarnings } from "../compose/keys.ts";
 import type { Compose } from "../compose/parse.ts";
+import { recordOf } from "../compose/record.ts";
 import { missingSentence, missingVariables } from "../deploy/required-variables.ts";
 import { stackReplacement } from "../deploy/stack-replacement.ts";
 import type { StoragePlan } from "./service-storage.ts";
@@ -139,9 +140,6 @@ function redefined({ before, after }: Pick<ServicePlan, "before" | "after">, sec
 /** In a list of names, a map by them, or a list of maps with a source. */
 const keysOf = (said: unknown): readonly string[] =>
   Array.isArray(said) ? said.map((item) => String(recordOf(item).source ?? item)) : Object.keys(recordOf(said));
-
-const recordOf = (value: unknown): Readonly<Record<string, unknown>> =>
-  typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : {};
 
 /** Each once: a text of a mebibyte is not read again for each of a thousand variables. */
 const wordsOf = (value: unknown): ReadonlySet<string> => new Set(JSON.stringify(value).match(/\w+/g));

@@ -1,7 +1,15 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { DomainError } from "@berth/core";
-import { type Compose, composeWarnings, hostPowers, interpolated, isActive, parseCompose } from "@berth/core/compose";
+import {
+  type Compose,
+  composeWarnings,
+  hostPowers,
+  interpolated,
+  isActive,
+  parseCompose,
+  recordOf,
+} from "@berth/core/compose";
 import { type BuildRequest, requireBuildable, type StackArtifact, type StackImage } from "@berth/core/deploy";
 import type { WorkIO } from "@berth/core/ports";
 import {
@@ -19,7 +27,7 @@ import type { StackBuildPlace } from "./build-place.ts";
 import { insideSource, prepareStack, type StackSource } from "./source.ts";
 import { buildSourceImage, SOURCE_IMAGE } from "./source-image.ts";
 import { composeText, fileVariables } from "./text.ts";
-import { pairsOf, recordOf } from "./values.ts";
+import { pairsOf } from "./values.ts";
 
 /**
  * Brings what a compose text names to the server: images that it pulls, and those that it builds from the source.

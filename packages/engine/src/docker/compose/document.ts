@@ -6,6 +6,7 @@ import {
   type ComposeService,
   interpolated,
   isActive,
+  recordOf,
   replicasOf,
 } from "@berth/core/compose";
 import type { FileMount, StackContainer, VolumeMount } from "@berth/core/deploy";
@@ -17,7 +18,7 @@ import { containerMounts } from "./mounts.ts";
 import { stackNetworks, type WantedNetwork } from "./networks.ts";
 import { SOURCE_IMAGE } from "./source-image.ts";
 import { projectName, type StackSpec, scopeOf, stackContainerName } from "./spec.ts";
-import { pairsOf, recordOf, userLabels } from "./values.ts";
+import { pairsOf, userLabels } from "./values.ts";
 
 /** Document for the compose tool, and the objects that must exist before. */
 export interface StackPlan {

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { recordOf } from "./values.ts";
+import { recordOf } from "@berth/core/compose";
 
 type Service = Readonly<Record<string, unknown>>;
 

@@ -1,10 +1,9 @@
-import { type Compose, type ComposeDocument, containerTitle } from "@berth/core/compose";
+import { type Compose, type ComposeDocument, containerTitle, recordOf } from "@berth/core/compose";
 import { containerAloneBecause, type StackPredecessor, withCoupled } from "@berth/core/deploy";
 import type { LABELS } from "@berth/docker-client";
 import type { SeenContainer } from "../watch.ts";
 import type { StackDocument } from "./document.ts";
 import type { StackSpec } from "./spec.ts";
-import { recordOf } from "./values.ts";
 
 /** Which containers of the previous release are kept. */
 export interface Succession {

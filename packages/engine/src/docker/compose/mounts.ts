@@ -1,8 +1,7 @@
 import { DomainError } from "@berth/core";
-import { type ComposeDocument, folderName, volumesOf } from "@berth/core/compose";
+import { type ComposeDocument, folderName, recordOf, volumesOf } from "@berth/core/compose";
 import type { ReleaseSpec, StorageMount } from "@berth/core/deploy";
 import { volumeName } from "../volumes.ts";
-import { recordOf } from "./values.ts";
 
 type Volume = NonNullable<ComposeDocument["services"][string]["volumes"]>[number];
 

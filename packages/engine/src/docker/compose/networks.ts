@@ -5,6 +5,7 @@ import {
   isCutOff,
   isOn,
   type JoinedNetworks,
+  recordOf,
   saidNetworks,
 } from "@berth/core/compose";
 import type { StackContainer } from "@berth/core/deploy";
@@ -12,7 +13,7 @@ import { LABELS, labelOf } from "@berth/docker-client";
 import type Docker from "dockerode";
 import { sorted } from "./fingerprint.ts";
 import { type StackSpec, scopeOf } from "./spec.ts";
-import { recordOf, userLabels } from "./values.ts";
+import { userLabels } from "./values.ts";
 
 /** A network that Berth makes for a stack before it starts. */
 export interface WantedNetwork {

@@ -1,13 +1,13 @@
 import { lstat, readdir, readFile, realpath } from "node:fs/promises";
 import { join, posix } from "node:path";
 import { DomainError } from "@berth/core";
-import { type Compose, interpolated } from "@berth/core/compose";
+import { type Compose, interpolated, recordOf } from "@berth/core/compose";
 import type { StackFile } from "@berth/core/deploy";
 import { composeEnvFile } from "@berth/core/env";
 import { isWithin } from "../../builder/facts.ts";
 import { sharedPath } from "./document.ts";
 import type { MountedFile } from "./source-image.ts";
-import { pairsOf, recordOf } from "./values.ts";
+import { pairsOf } from "./values.ts";
 
 /** Where the files lie that a compose text names. Real paths. */
 export interface StackSource {

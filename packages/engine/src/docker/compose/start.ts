@@ -1,5 +1,5 @@
 import { DomainError } from "@berth/core";
-import { type Compose, parseCompose } from "@berth/core/compose";
+import { type Compose, parseCompose, recordOf } from "@berth/core/compose";
 import type { ReleaseRef, ReleaseSpec } from "@berth/core/deploy";
 import type { WorkIO } from "@berth/core/ports";
 import { LABELS, type Labels, labelFilter, ownedLabels, statusCodeOf } from "@berth/docker-client";
@@ -17,7 +17,6 @@ import { dependenciesOf, stopOrder } from "./order.ts";
 import { putSourceFiles } from "./source-image.ts";
 import { projectName, type StackSpec, scopeOf } from "./spec.ts";
 import type { ComposeTool } from "./tool.ts";
-import { recordOf } from "./values.ts";
 
 export interface StackPlace {
   readonly docker: Docker;

@@ -1,6 +1,4 @@
-/** Any object that is no list, by its keys. */
-export const recordOf = (value: unknown): Readonly<Record<string, unknown>> =>
-  typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : {};
+import { recordOf } from "@berth/core/compose";
 
 /** `name=value` in a list, or a map. A value that is missing is `null`. */
 export function pairsOf(value: unknown): Readonly<Record<string, string | null>> {
