@@ -1,7 +1,7 @@
-import { createReadStream } from "node:fs";
-import { createRequire } from "node:module";
-import { dirname, join } from "node:path";
+import { findPackageJSON } from "node:module";
+import { dirname } from "node:path";
 import { VERSION } from "@berth/core";
+import fastifyStatic from "@fastify/static";
 import type { FastifyInstance } from "fastify";
 
 /** The start page and the interactive documentation, whole from this server. */
@@ -18,25 +18,22 @@ export function docsPlugin(app: FastifyInstance, _options: object, done: () => v
   app.get("/docs/start.js", (_request, reply) =>
     reply.header("cache-control", "no-cache").type("text/javascript; charset=utf-8").send(DOCS_START),
   );
-  for (const [name, type] of Object.entries(ASSETS)) {
-    app.get(`/docs/${name}`, (_request, reply) =>
-      reply
-        .header("cache-control", "public, max-age=3600")
-        .type(type)
-        .send(createReadStream(join(assets(), name))),
-    );
+  const assets = findPackageJSON("swagger-ui-dist", import.meta.url);
+  // A server runs without the package, too.
+  if (assets !== undefined) {
+    app.register(fastifyStatic, {
+      root: dirname(assets),
+      prefix: "/docs/",
+      allowedPath: (path) => ASSETS.has(path),
+      index: false,
+      decorateReply: false,
+      maxAge: "1h",
+    });
   }
   done();
 }
 
-/** Looked up when it is needed: a server runs without the package, too. */
-const assets = () => dirname(createRequire(import.meta.url).resolve("swagger-ui-dist/package.json"));
-
-const ASSETS: Readonly<Record<string, string>> = {
-  "swagger-ui.css": "text/css; charset=utf-8",
-  "swagger-ui-bundle.js": "text/javascript; charset=utf-8",
-  "favicon-32x32.png": "image/png",
-};
+const ASSETS: ReadonlySet<string> = new Set(["/swagger-ui.css", "/swagger-ui-bundle.js", "/favicon-32x32.png"]);
 
 /** Swagger UI sets styles on elements and draws its icons from data URLs; it calls nobody but this server. */
 const DOCS_POLICY = [

@@ -9,6 +9,7 @@ import {
   readdir,
   readFile,
   readlink,
+  realpath,
   rename,
   rm,
   symlink,
@@ -62,8 +63,8 @@ const isSource = import.meta.url.endsWith(".ts");
 const STATIC_SERVER = new URL(isSource ? "./static-server.ts" : "./static-server.js", import.meta.url);
 
 interface PackageParts {
-  /** Needed files and folders of the package. */
-  readonly needs: readonly string[];
+  /** Needed files and folders of the package. Left out: all but its tests and the packages within it. */
+  readonly needs?: readonly string[];
   /** Command to the file of the package that it runs. */
   readonly commands: Readonly<Record<string, string>>;
 }
@@ -76,8 +77,11 @@ const PACKAGES = {
   // A native program that does as it is called.
   pnpm: { needs: ["pnpm", "dist", "package.json"], commands: { pnpm: "pnpm", pnpx: "pnpm" } },
   yarn: { needs: ["bin", "lib", "package.json"], commands: { yarn: "bin/yarn.js", yarnpkg: "bin/yarn.js" } },
-  mrmime: { needs: ["index.mjs", "package.json"], commands: {} },
 } as const satisfies Record<string, PackageParts>;
+
+/** Imported by the static server, which runs beside nothing else of ours. */
+const STATIC_SERVER_IMPORTS = "@fastify/send";
+const UNNEEDED: ReadonlySet<string> = new Set(["node_modules", "test", "tests", "types", "benchmarks", "examples"]);
 
 interface Parts {
   readonly key: string;
@@ -96,8 +100,30 @@ async function findParts(): Promise<Parts> {
     hash.update(await readFile(manifest));
     packages.push({ name, folder: dirname(manifest), ...parts });
   }
+  // A build of the static server contains them.
+  const imported = isSource ? await closureOf(STATIC_SERVER_IMPORTS) : new Map<string, string>();
+  for (const [name, manifest] of imported) {
+    hash.update(await readFile(manifest));
+    packages.push({ name, folder: dirname(manifest), commands: {} });
+  }
   const staticServer = await readFile(STATIC_SERVER, "utf8");
   return { key: hash.update(staticServer).digest("hex").slice(0, 16), packages, staticServer };
+}
+
+/** The manifests of a package and of all that it depends on, by their names. They lie beside each other in the runtime. */
+async function closureOf(name: string, from: string = import.meta.url): Promise<ReadonlyMap<string, string>> {
+  const manifest = findPackageJSON(name, from);
+  if (manifest === undefined) return new Map();
+  const found = new Map([[name, manifest]]);
+  // A manifest that npm has installed names its dependencies so.
+  const { dependencies = {} } = JSON.parse(await readFile(manifest, "utf8")) as {
+    dependencies?: Record<string, string>;
+  };
+  for (const needed of Object.keys(dependencies)) {
+    // Its own dependencies lie where it really is.
+    for (const [other, place] of await closureOf(needed, await realpath(manifest))) found.set(other, place);
+  }
+  return found;
 }
 
 const runtimeAt = (folder: string): Runtime => ({
@@ -116,7 +142,8 @@ async function install(folder: string, parts: Parts): Promise<void> {
     for (const { name, folder: source, needs, commands } of parts.packages) {
       const target = join(temporary, "lib/node_modules", name);
       await makeFolders(target);
-      for (const need of needs) await place(join(source, need), join(target, need));
+      const parts = needs ?? (await readdir(source)).filter((part) => !UNNEEDED.has(part));
+      for (const need of parts) await place(join(source, need), join(target, need));
       for (const [command, file] of Object.entries(commands)) {
         await symlink(relative(bin, join(target, file)), join(bin, command));
       }
