@@ -26,7 +26,6 @@ export {
   processStat,
 } from "./procfs.ts";
 export { REDACTED, redactor } from "./redact.ts";
-export { type Serial, serial } from "./serial.ts";
 export { type SshHost, type SshHostOptions, sshHost } from "./ssh-host.ts";
 export { certificateIssuer } from "./tls/certificate.ts";
 export { type HostUser, isRoot } from "./user.ts";

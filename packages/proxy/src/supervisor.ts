@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { DomainError, isDomainError } from "@berth/core";
-import { type Serial, serial } from "@berth/host";
+import pLimit, { type LimitFunction } from "p-limit";
 import type { Instance, Instances } from "./instances.ts";
 import type { ControlRequests, ProxyConfig } from "./protocol.ts";
 
@@ -8,7 +8,7 @@ import type { ControlRequests, ProxyConfig } from "./protocol.ts";
 export interface Supervisor {
   readonly port: number;
   /** One piece of work at a time; a restart is one too. */
-  readonly exclusive: Serial;
+  readonly exclusive: LimitFunction;
   /**
    * Asks the serving process, once it serves; those it replaced are told as well, as far as they live. Within
    * `exclusive` only.
@@ -45,7 +45,7 @@ export async function supervise(
   config: ProxyConfig,
   { onLine, liveness }: { readonly onLine: (line: string) => void; readonly liveness?: Partial<Liveness> | undefined },
 ): Promise<Supervisor> {
-  const exclusive = serial();
+  const exclusive = pLimit(1);
   const closing = new AbortController();
   const { serving, retired } = await takeOverInTime(instances, config, onLine).catch((error: unknown) => {
     instances.close();

@@ -1,6 +1,7 @@
 import { isDomainError } from "@berth/core";
 import type { ReleaseRecord, ServerRecord } from "@berth/core/ports";
 import { METRICS_KEPT_HOURS, metricOf, type UsageReading } from "@berth/core/schedule";
+import pLimit from "p-limit";
 import { createLoops } from "./loop.ts";
 import type { WorkerDeps } from "./ports.ts";
 import type { ServerAdapters } from "./server-adapters.ts";
@@ -62,10 +63,11 @@ export function createSampler({
       const { engine } = adaptersOf(server);
       const usage = engine.usage?.bind(engine);
       if (usage === undefined) return;
-      const found = await inTurns(releases, async (release) => {
+      const measured = await pLimit(CONCURRENT_MAX).map(releases, async (release) => {
         const used = await usage({ resourceUuid: release.resource_uuid, deploymentUuid: release.deployment_uuid });
         return used && { release, reading: { at: clock.now(), deploymentUuid: release.deployment_uuid, usage: used } };
       });
+      const found = measured.filter((each) => each !== undefined);
       const rows = found.map(({ release: { resource_id }, reading }) => ({
         ...metricOf(before?.get(resource_id), reading),
         resource_id,
@@ -86,22 +88,6 @@ export function createSampler({
 }
 
 /** An old engine takes a second for each answer; many at once would be a load of their own. */
-async function inTurns<Item, Result>(
-  items: readonly Item[],
-  work: (item: Item) => Promise<Result | undefined>,
-): Promise<Result[]> {
-  const waiting = [...items];
-  const results: Result[] = [];
-  const turn = async () => {
-    for (let item = waiting.shift(); item !== undefined; item = waiting.shift()) {
-      const result = await work(item);
-      if (result !== undefined) results.push(result);
-    }
-  };
-  await Promise.all(Array.from({ length: CONCURRENT_MAX }, turn));
-  return results;
-}
-
 const CONCURRENT_MAX = 4;
 const idOf = ({ id }: ServerRecord) => id;
 const leaseName = ({ id }: ServerRecord) => `metrics:${id}`;

@@ -1,8 +1,8 @@
 import type { ReleaseRef, SiteSubject } from "@berth/core/deploy";
 import { deployedKind, siteIdOf, siteOf, sitePartOf, siteSubjects, upstreamsOf } from "@berth/core/deploy";
 import type { Engine, Site, Proxy as SiteProxy, SystemStores } from "@berth/core/ports";
+import pLimit from "p-limit";
 import { claimsOf } from "./claims.ts";
-import { lane } from "./wait.ts";
 
 /**
  * The only one who tells a server's proxy anything. One call after the other, and each reads what is recorded when its
@@ -26,7 +26,7 @@ export interface Router {
 }
 
 export function createRouter(stores: SystemStores, engine: Engine, proxy: SiteProxy): Router {
-  const inTurn = lane();
+  const inTurn = pLimit(1);
   let sites = new Map<string, Site>();
   let isUncertain = true;
 

@@ -1,7 +1,7 @@
 import type { RunLease, SystemScheduledTaskStore } from "@berth/core/ports";
+import pLimit from "p-limit";
 import type { Logger } from "./ports.ts";
 import type { WorkerSettings } from "./settings.ts";
-import { lane } from "./wait.ts";
 
 /** Output of an execution, stored while it runs and without secrets. */
 export interface TaskOutput {
@@ -21,7 +21,7 @@ export interface TaskOutputOptions {
 
 /** The beginning of it is kept. What was read of it stays as it was read: text is only ever added. */
 export function taskOutput({ tasks, lease, redact, logger, settings }: TaskOutputOptions): TaskOutput {
-  const inTurn = lane();
+  const inTurn = pLimit(1);
   let isEmpty = true;
   let buffer = "";
   let bytes = 0;

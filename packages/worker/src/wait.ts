@@ -15,13 +15,3 @@ export async function within<T>(seconds: number, work: Promise<T>): Promise<{ re
     timer.abort();
   }
 }
-
-/** One after the other, in the order of the calls. */
-export function lane(): <T>(work: () => Promise<T>) => Promise<T> {
-  let last: Promise<unknown> = Promise.resolve();
-  return (work) => {
-    const next = last.then(work);
-    last = next.catch(() => undefined);
-    return next;
-  };
-}

@@ -2,6 +2,7 @@ import type { ReleaseContainer, ReleaseRef, ReleaseState } from "@berth/core/dep
 import { releaseFilter, statusCodeOf } from "@berth/docker-client";
 import type Docker from "dockerode";
 import type { ContainerInspectInfo } from "dockerode";
+import pLimit from "p-limit";
 import { refsOf } from "./compose/member.ts";
 import { type ContainerEvent, followEvents } from "./events.ts";
 import { hasEnded, inOrder, type Part, partOf, releaseOf } from "./state.ts";
@@ -63,7 +64,7 @@ export function watchReleases({ docker, instance, resyncSeconds, warn }: Release
   let isStarted = false;
   /** That it cannot be looked at is told once. */
   let isWarned = false;
-  let work: Promise<void> = Promise.resolve();
+  const inTurn = pLimit(1);
 
   function emit(state: ReleaseState): void {
     for (const listener of listeners) {
@@ -77,13 +78,12 @@ export function watchReleases({ docker, instance, resyncSeconds, warn }: Release
 
   /** One after the other, so that nothing older is told after what is newer. */
   function enqueue(next: () => Promise<void>): Promise<void> {
-    work = work.then(next).catch((cause: unknown) => {
+    return inTurn(next).catch((cause: unknown) => {
       if (closing.signal.aborted) return;
       if (!isWarned) warn("The releases of an engine could not be looked at.", cause);
       isConnected = false;
       isWarned = true;
     });
-    return work;
   }
 
   function see(id: string, info: ContainerInspectInfo): readonly Part[] {

@@ -2,7 +2,8 @@ import { existsSync, statSync, truncateSync } from "node:fs";
 import { appendFile, copyFile, type FileHandle, open, readdir, rename, rm } from "node:fs/promises";
 import { basename, dirname } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { processStat, readJson, serial, writeJson } from "@berth/host";
+import { processStat, readJson, writeJson } from "@berth/host";
+import pLimit from "p-limit";
 
 export interface LogLimits {
   /** A file that has grown to this is rotated. */
@@ -39,7 +40,7 @@ interface RotationState {
 
 export function logFile(path: string, limits: LogLimits = LOG_LIMITS): LogFile {
   const statePath = `${path}.json`;
-  const locked = serial();
+  const locked = pLimit(1);
   let state: RotationState = { base: 0, isCut: true };
   let rotated: readonly { readonly start: number; readonly size: number }[] = [];
 

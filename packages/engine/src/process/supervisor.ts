@@ -2,7 +2,8 @@ import type { FSWatcher } from "node:fs";
 import { DomainError, isDomainError } from "@berth/core";
 import type { ContainerState, ReleaseSpec, ReleaseState } from "@berth/core/deploy";
 import type { DesiredState } from "@berth/core/resource";
-import { isLiving, serial } from "@berth/host";
+import { isLiving } from "@berth/host";
+import pLimit from "p-limit";
 import { type LogFile, logFile } from "./log-file.ts";
 import { tryWatch } from "./log-lines.ts";
 import { makeFolder, makeResourceFolders, resourcePaths, runPaths } from "./paths.ts";
@@ -45,7 +46,7 @@ export function superviseRelease(
   const ref = { resourceUuid, deploymentUuid };
   const paths = runPaths(host.dataFolder, ref);
   const log = logFile(paths.log, host.settings.log);
-  const locked = serial();
+  const locked = pLimit(1);
   let spec = firstSpec;
   let record = firstRecord;
   let phase: ContainerState = record.startedAt === null ? "created" : "exited";

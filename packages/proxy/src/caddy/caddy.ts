@@ -4,8 +4,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { DomainError, isDomainError } from "@berth/core";
 import type { Upstream } from "@berth/core/deploy";
 import type { ManagedProxy, ProxyCapabilities, Site } from "@berth/core/ports";
-import { serial } from "@berth/host";
-import { eachInBatches } from "../server/batches.ts";
+import pLimit from "p-limit";
 import { proxyContainer } from "../server/container.ts";
 import { ownCertificates } from "../server/own-certificates.ts";
 import { passwordHasher } from "../server/password-hash.ts";
@@ -13,6 +12,7 @@ import { proxyPaths } from "../server/paths.ts";
 import { type OwnCertificate, publicUrlOf, type RoutedSite } from "../server/routed-site.ts";
 import { proxySettings, type ServerProxyOptions } from "../server/settings.ts";
 import { siteFiles } from "../server/site-files.ts";
+import { WRITES_AT_ONCE } from "../server/writes.ts";
 import { type CaddyAdmin, caddyAdmin } from "./admin.ts";
 import { caddyConfig } from "./config.ts";
 import { CADDY_PATHS } from "./paths.ts";
@@ -40,7 +40,7 @@ export function caddyProxy(options: ServerProxyOptions): ManagedProxy {
   const admin = caddyAdmin(host, join(paths.run, "admin.sock"));
   const files = siteFiles(host, paths.sites);
   const hashPassword = passwordHasher(instance);
-  const inTurn = serial();
+  const inTurn = pLimit(1);
 
   let recorded: ReadonlyMap<string, RoutedSite> | undefined;
   let certificates: readonly OwnCertificate[] = [];
@@ -75,14 +75,14 @@ export function caddyProxy(options: ServerProxyOptions): ManagedProxy {
 
   /** Before any route leads to them. */
   async function fillSlots(wanted: ReadonlyMap<string, string>): Promise<void> {
-    await eachInBatches([...wanted], ([name, content]) =>
+    await pLimit(WRITES_AT_ONCE).map([...wanted], ([name, content]) =>
       host.files.write(join(slotsFolder, name), content, { mode: 0o644 }),
     );
     switchedMs = performance.now();
   }
 
   async function dropSlots(names: Iterable<string>): Promise<void> {
-    await eachInBatches([...names], (name) => host.files.remove(join(slotsFolder, name)));
+    await pLimit(WRITES_AT_ONCE).map([...names], (name) => host.files.remove(join(slotsFolder, name)));
   }
 
   async function isStopped(error: unknown): Promise<boolean> {
@@ -174,7 +174,7 @@ export function caddyProxy(options: ServerProxyOptions): ManagedProxy {
     // Another control plane may have changed Caddy's configuration; Caddy itself compares.
     loaded = undefined;
     await load(configOf(sites));
-    await eachInBatches([...sites.values()], (site) => files.write(site));
+    await pLimit(WRITES_AT_ONCE).map([...sites.values()], (site) => files.write(site));
     await files.removeOthers(sites.values());
     recorded = sites;
     await dropSlots((await host.files.list(slotsFolder)).filter((name) => !wanted.has(name) && !name.startsWith(".")));

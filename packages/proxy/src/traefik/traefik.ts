@@ -2,8 +2,7 @@ import { join } from "node:path/posix";
 import { setTimeout as delay } from "node:timers/promises";
 import { DomainError } from "@berth/core";
 import type { ManagedProxy, ProxyCapabilities, Site } from "@berth/core/ports";
-import { serial } from "@berth/host";
-import { eachInBatches } from "../server/batches.ts";
+import pLimit from "p-limit";
 import { type ProxyContainerSpec, proxyContainer } from "../server/container.ts";
 import { ownCertificates } from "../server/own-certificates.ts";
 import { passwordHasher } from "../server/password-hash.ts";
@@ -11,6 +10,7 @@ import { proxyPaths } from "../server/paths.ts";
 import { type ProxySettings, publicUrlOf, type RoutedSite } from "../server/routed-site.ts";
 import { proxySettings, type ServerProxyOptions } from "../server/settings.ts";
 import { siteFiles } from "../server/site-files.ts";
+import { WRITES_AT_ONCE } from "../server/writes.ts";
 import { TRAEFIK_PATHS, traefikCommand, traefikConfig, traefikFile } from "./config.ts";
 import { drainClock } from "./drain-clock.ts";
 
@@ -31,14 +31,14 @@ export function traefikProxy(options: ServerProxyOptions): ManagedProxy {
   const files = siteFiles(host, paths.sites);
   const hashPassword = passwordHasher(instance);
   const drained = drainClock(() => performance.now());
-  const inTurn = serial();
+  const inTurn = pLimit(1);
   let hasFolders = false;
 
   /** Read anew each time: another control plane may have told this proxy something since. */
   async function recorded(): Promise<ReadonlyMap<string, RoutedSite>> {
     if (!hasFolders) {
       const folders = [join(paths.config, "traefik"), paths.data, paths.certificates];
-      await eachInBatches(folders, (path) => host.files.makeFolder(path));
+      await pLimit(WRITES_AT_ONCE).map(folders, (path) => host.files.makeFolder(path));
       const root = settings.tls.acmeRoot;
       if (root) await host.files.write(join(paths.config, "traefik", "acme-root.pem"), root);
       hasFolders = true;
@@ -88,7 +88,7 @@ export function traefikProxy(options: ServerProxyOptions): ManagedProxy {
     await recorded();
     const sites = new Map<string, RoutedSite>();
     for (const site of list) sites.set(site.id, await routed(site));
-    await eachInBatches([...sites.values()], (site) => files.write(site));
+    await pLimit(WRITES_AT_ONCE).map([...sites.values()], (site) => files.write(site));
     await write(sites);
     await files.removeOthers(sites.values());
   }

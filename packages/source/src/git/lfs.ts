@@ -5,6 +5,7 @@ import { basename, dirname, join } from "node:path";
 import { Transform } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { DomainError, isDomainError } from "@berth/core";
+import pLimit from "p-limit";
 import type { ArchiveContent } from "./archive-entries.ts";
 import type { Remote } from "./fetch.ts";
 import { type GitContext, localGit } from "./git-context.ts";
@@ -84,14 +85,10 @@ async function fetchObjects(
   await withGuardedHttp(context.allowedPrivateHosts, context.io.signal, async (http) => {
     for (let at = 0; at < absent.length; at += BATCH_MAX) {
       const downloads = await lfsDownloads(http, server, absent.slice(at, at + BATCH_MAX));
-      const queue = downloads.values();
-      const worker = async () => {
-        for (const download of queue) {
-          const { body } = await openDownload(http, download);
-          await keepObject(body, objectFile(store, download.oid), download, new URL(download.href).host);
-        }
-      };
-      await Promise.all(Array.from({ length: DOWNLOADS_AT_ONCE }, worker));
+      await pLimit(DOWNLOADS_AT_ONCE).map(downloads, async (download) => {
+        const { body } = await openDownload(http, download);
+        await keepObject(body, objectFile(store, download.oid), download, new URL(download.href).host);
+      });
     }
   });
 }

@@ -1,8 +1,9 @@
 import type { DeploymentLogLine, StepName } from "@berth/core/deploy";
 import type { Clock, SystemDeploymentStore } from "@berth/core/ports";
+import pLimit from "p-limit";
 import type { Logger } from "../ports.ts";
 import type { WorkerSettings } from "../settings.ts";
-import { lane, pause } from "../wait.ts";
+import { pause } from "../wait.ts";
 import { isUnmistakable } from "./secrets.ts";
 
 type Stream = "stdout" | "stderr";
@@ -39,7 +40,7 @@ export function deploymentLog(options: DeploymentLogOptions): DeploymentLog {
   const { redactor, secrets } = options;
   const known = new Set(secrets);
   const redact = { own: options.redactOwn, stdout: redactor(secrets), stderr: redactor(secrets) };
-  const inTurn = lane();
+  const inTurn = pLimit(1);
   let buffer: Omit<DeploymentLogLine, "seq">[] = [];
   let timer: NodeJS.Timeout | undefined;
   let lines = 0;
