@@ -11,7 +11,7 @@ import {
 } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { isDomainError } from "@berth/core";
 import type { BuildConfig, BuildRequest, FolderArtifact } from "@berth/core/deploy";
@@ -66,7 +66,8 @@ export function buildBench(path: string): BuildBench {
   chmodSync(base, 0o711);
   const lines: string[] = [];
   let count = 0;
-  const deploymentUuid = () => `d${count}`;
+  // A cancelled build ends what carries its uuid in its environment: files that are tested at once must not share one.
+  const deploymentUuid = () => `${basename(base)}-${count}`;
 
   function source(files: GivenBuild["files"]): string {
     const folder = join(base, "checkouts", `s${++count}`);
