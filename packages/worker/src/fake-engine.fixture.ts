@@ -123,8 +123,15 @@ export function fakeEngine(points: Points): FakeEngine {
 
   const engine = (owner: Life): Engine => ({
     kind: "process",
-    get images() {
-      return fake.registry && fakeImages(artifacts, fake.registry, points);
+    get containers() {
+      if (fake.registry === undefined) return undefined;
+      const notMade = () => Promise.reject(new Error("It forwards nothing and runs no programs."));
+      return {
+        images: fakeImages(artifacts, fake.registry, points),
+        forwards: { list: async () => [], open: notMade, close: async () => undefined },
+        command: notMade,
+        ownersOf: async (objects: readonly unknown[]) => objects.map(() => undefined),
+      };
     },
     get capabilities() {
       return { ...CAPABILITIES, port_mappings: fake.mapsPorts, images: fake.hasImages };
@@ -163,6 +170,7 @@ export function fakeEngine(points: Points): FakeEngine {
       await launch(release, fake.behave(spec), change);
       return release.state;
     },
+    resume: async () => undefined,
     async requireName({ containerName = "" }) {
       if (foreignNames.has(containerName)) throw new DomainError("deploy.start_failed", "The name is taken.");
     },

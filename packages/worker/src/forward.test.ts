@@ -62,7 +62,10 @@ describe("the public ports of a server", () => {
     const made = (settings: number): Forwards =>
       createForwards({ stores: database.system, logger, settings: { ...DEFAULT_SETTINGS, resyncSeconds: settings } });
     // Other adapters of a server are not used.
-    const adapters = { server: where.server, engine: { forwards: fake.forwarder } } as unknown as ServerAdapters;
+    const adapters = {
+      server: where.server,
+      engine: { containers: { forwards: fake.forwarder } },
+    } as unknown as ServerAdapters;
     const forwards = made(resyncSeconds);
     return {
       ...{ stores, where, fake, warnings, adapters },

@@ -1,5 +1,5 @@
 import { isDomainError } from "@berth/core";
-import type { DatabaseRecord, Forward } from "@berth/core/ports";
+import type { DatabaseRecord, Forward, Forwarder } from "@berth/core/ports";
 import { forwardOf, planForwards } from "@berth/core/server";
 import { batched } from "./batch.ts";
 import { dedupedWarnings } from "./deduped-warnings.ts";
@@ -36,7 +36,7 @@ export function createForwards(deps: ForwardDeps): Forwards {
   );
 
   const look = async ({ server, engine }: ServerAdapters, serverState: ServerState) => {
-    const { forwards } = engine;
+    const forwards = engine.containers?.forwards;
     if (forwards === undefined) return;
     const databases = (await publicOf(server.id)) ?? [];
     const wanted = databases.flatMap((database) => forwardOf(database) ?? []);
@@ -53,7 +53,7 @@ export function createForwards(deps: ForwardDeps): Forwards {
 
   /** A port that somebody else has is tried again with the next look at everything, and reported once. */
   const open = async (
-    forwards: NonNullable<ServerAdapters["engine"]["forwards"]>,
+    forwards: Forwarder,
     forward: Forward,
     { databases, server }: { databases: readonly DatabaseRecord[]; server: string },
   ) => {

@@ -10,9 +10,10 @@ export function imagesOf(artifact: Artifact): readonly StackImage[] {
 
 /** Images of an artifact that its server does not have any more. */
 export async function lostImages(
-  { images }: Pick<Engine, "images">,
+  { containers }: Pick<Engine, "containers">,
   artifact: Artifact,
 ): Promise<readonly StackImage[]> {
+  const images = containers?.images;
   const found = await Promise.all(
     imagesOf(artifact).map(async (one) => ((await images?.find(one.image)) ? [] : [one])),
   );
@@ -24,14 +25,14 @@ export async function lostImages(
  * @throws DomainError `deploy.start_failed` for what only a deployment brings back
  */
 export async function regain(
-  { images }: Pick<Engine, "images">,
+  { containers }: Pick<Engine, "containers">,
   lost: readonly StackImage[],
   io: WorkIO,
 ): Promise<void> {
   for (const { image, digest } of lost) {
     if (!digest) throw onlyDeployed(image, "no registry has it");
     try {
-      await images?.pull(digest, image, io);
+      await containers?.images?.pull(digest, image, io);
     } catch (cause) {
       if (!isDomainError(cause, "deploy.build_failed")) throw cause;
       throw onlyDeployed(image, `it cannot be pulled again: ${cause.message.replace(/\.$/, "")}`, cause);

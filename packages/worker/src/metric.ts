@@ -35,7 +35,7 @@ export function createSampler({
   const sample = async () => {
     const servers = (await stores.servers.list()).filter((server) => ownsServer(server));
     forgetOthers(servers);
-    const own = await held(servers.filter((server) => !busy.has(server.id) && adaptersOf(server).engine.usage));
+    const own = await held(servers.filter((server) => !busy.has(server.id)));
     const live = own.length === 0 ? [] : await stores.releases.listByRole("live", own.map(idOf));
     const releasesOf = Map.groupBy(live.filter(isOwnRelease), ({ server_id }) => server_id);
     const work = own.map((server) => sampleServer(server, releasesOf.get(server.id) ?? []));
@@ -61,10 +61,11 @@ export function createSampler({
     readings.delete(server.id);
     try {
       const { engine } = adaptersOf(server);
-      const usage = engine.usage?.bind(engine);
-      if (usage === undefined) return;
       const measured = await pLimit(CONCURRENT_MAX).map(releases, async (release) => {
-        const used = await usage({ resourceUuid: release.resource_uuid, deploymentUuid: release.deployment_uuid });
+        const used = await engine.usage({
+          resourceUuid: release.resource_uuid,
+          deploymentUuid: release.deployment_uuid,
+        });
         return used && { release, reading: { at: clock.now(), deploymentUuid: release.deployment_uuid, usage: used } };
       });
       const found = measured.filter((each) => each !== undefined);

@@ -93,7 +93,7 @@ export function createObserver(stores: SystemStores): Observer {
   return {
     look: async (adapters) => snapshotFrom(adapters, await adapters.engine.list()),
     async cachedSnapshot(adapters) {
-      const releases = adapters.engine.lastSeen?.();
+      const releases = adapters.engine.lastSeen();
       return releases && (await snapshotFrom(adapters, releases));
     },
     forget: (resourceId) => void known.delete(resourceId),

@@ -122,7 +122,7 @@ async function startLive(
   if (domains === undefined || (subject.record.desired_state !== "running" && !isPreview)) return;
   const team = stores.forTeam(subject.record.team_id);
   // Changes since the deployment wait for the next one: they may be why a deployment failed.
-  const resumed = await engine.resume?.(release);
+  const resumed = await engine.resume(release);
   if (resumed !== undefined) {
     await stores.releases.setUpstream(deploymentId, resumed.upstream);
     return logger.info("Started a release again that should run.", { ...release });
@@ -196,7 +196,7 @@ async function takeName(
   { release, deploymentId }: Extract<Operation, { type: "take_name" }>,
 ): Promise<void> {
   onName(release.deploymentUuid);
-  if ((await stores.releases.find(deploymentId))?.role === "live") await engine.takeName?.(release);
+  if ((await stores.releases.find(deploymentId))?.role === "live") await engine.takeName(release);
 }
 
 /** Unless it was stopped or replaced since the plan was made. */

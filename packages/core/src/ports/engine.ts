@@ -106,8 +106,8 @@ export interface ResourceRemoval extends Pick<ReleaseRemoval, "keepsImages" | "k
 export interface Engine {
   readonly kind: "process" | "docker" | "swarm";
   readonly capabilities: EngineCapabilities;
-  /** Missing where the engine runs no images. */
-  readonly images?: EngineImages | undefined;
+  /** Left out by an engine without containers. */
+  readonly containers?: ContainerOperations | undefined;
 
   /**
    * Turns a checkout into what `start` can run. Repeating it for the same deployment starts afresh.
@@ -125,23 +125,23 @@ export interface Engine {
 
   /**
    * Starts a release that has stopped as it was started before, whatever is recorded of its resource by now. Idempotent.
-   * `undefined`: nothing of it is there that could be started so. Missing where an engine keeps nothing of that kind.
+   * `undefined`: nothing of it is there that could be started so.
    * @throws DomainError `deploy.start_failed`
    */
-  resume?(ref: ReleaseRef): Promise<ReleaseState | undefined>;
+  resume(ref: ReleaseRef): Promise<ReleaseState | undefined>;
 
   /**
-   * Makes sure that the release can have its lasting name when it needs it. Missing where releases have no names.
+   * Makes sure that the release can have its lasting name when it needs it. Does nothing where releases have no names.
    * @throws DomainError `deploy.start_failed` when something else on the server has it.
    */
-  requireName?(spec: ReleaseSpec): Promise<void>;
+  requireName(spec: ReleaseSpec): Promise<void>;
 
   /**
    * Gives a release its lasting name, while it runs; nothing happens to one that has it, or is to have none. What has
-   * it of the same resource gets its own name back. Idempotent. Missing where releases have no names.
+   * it of the same resource gets its own name back. Idempotent.
    * @throws DomainError `deploy.start_failed` as above.
    */
-  takeName?(ref: ReleaseRef): Promise<void>;
+  takeName(ref: ReleaseRef): Promise<void>;
 
   /** Idempotent. Resolves when the release has exited: asked to first, killed after `graceSeconds`. Keeps what was built. */
   stop(ref: ReleaseRef, options: { readonly graceSeconds: number }): Promise<void>;
@@ -157,9 +157,9 @@ export interface Engine {
 
   /**
    * What was seen last, without asking anything: perhaps a moment older than `list`. `undefined` while changes may be
-   * missed. An engine whose `list` costs nothing has none.
+   * missed, and always where `list` costs nothing.
    */
-  lastSeen?(): readonly ReleaseState[] | undefined;
+  lastSeen(): readonly ReleaseState[] | undefined;
 
   /** Runs a user's script in the release's own environment, as its user. The script is one argument of its shell. */
   exec(
@@ -176,25 +176,14 @@ export interface Engine {
     },
   ): Promise<ExecResult>;
 
-  /**
-   * Runs a program in a running release, without a shell that reads its arguments. Aborting ends the program before the
-   * promise rejects with `deploy.cancelled`. Resolves only when all that it wrote was read. Missing where the engine
-   * runs nothing that has programs of its own.
-   * @throws DomainError `resource.not_running`, `engine.unreachable` when the connection broke before its end.
-   */
-  command?(ref: ReleaseRef, command: DatabaseCommand, io: CommandIO): Promise<CommandResult>;
-
   /** @throws DomainError `resource.not_found` when there is no such release. */
   logs(ref: ReleaseRef, query: LogQuery): AsyncIterable<LogLine>;
 
   /** Ports on which the release's processes listen, for the sentence that explains a failed health check. */
   listeningPorts(ref: ReleaseRef): Promise<readonly number[]>;
 
-  /**
-   * The volumes that a start of this release has made, by their uuids as they were mounted. Missing where the engine
-   * cannot tell.
-   */
-  volumesOf?(ref: ReleaseRef): Promise<readonly string[]>;
+  /** Volumes that a start of this release has made, by their uuids as they were mounted. None where that is unknown. */
+  volumesOf(ref: ReleaseRef): Promise<readonly string[]>;
 
   /**
    * Removes these volumes with what is in them. No release may use them any more. Idempotent.
@@ -205,20 +194,30 @@ export interface Engine {
   /** Removes what belongs to the resource as a whole: its releases, and of the rest what is asked for. Idempotent. */
   removeResource(resourceUuid: string, removal: ResourceRemoval): Promise<void>;
 
-  /**
-   * What a release uses now; `undefined` while it does not run. Missing where the engine cannot tell.
-   */
-  usage?(ref: ReleaseRef): Promise<ReleaseUsage | undefined>;
-
-  /**
-   * Whose these are, in their order. Missing where releases share nothing by name.
-   * @throws DomainError `deploy.start_failed` for what is no name of such a thing.
-   */
-  ownersOf?(objects: readonly ServerObject[]): Promise<readonly ObjectOwner[]>;
-
-  /** Leads ports of the server to resources; missing where the engine publishes none for others. */
-  readonly forwards?: Forwarder;
+  /** Current usage of a release; `undefined` while it does not run. */
+  usage(ref: ReleaseRef): Promise<ReleaseUsage | undefined>;
 
   /** Told of every change of a release's state; never throws into the engine. Returns the way to stop listening. */
   onStateChange(listener: (state: ReleaseState) => void): () => void;
+}
+
+/** Operations on containers, images and published ports. */
+export interface ContainerOperations {
+  /** Left out by an engine that moves no images. */
+  readonly images?: EngineImages | undefined;
+  /** Forwards ports of the server to resources. */
+  readonly forwards: Forwarder;
+
+  /**
+   * Runs a program in a running release, without a shell that reads its arguments. Aborting ends the program before the
+   * promise rejects with `deploy.cancelled`. Resolves only when all that it wrote was read.
+   * @throws DomainError `resource.not_running`, `engine.unreachable` when the connection broke before its end.
+   */
+  command(ref: ReleaseRef, command: DatabaseCommand, io: CommandIO): Promise<CommandResult>;
+
+  /**
+   * Owners of these objects, in their order.
+   * @throws DomainError `deploy.start_failed` for a name that no such object can have.
+   */
+  ownersOf(objects: readonly ServerObject[]): Promise<readonly ObjectOwner[]>;
 }

@@ -73,7 +73,7 @@ describeDocker("a program in a container", IMAGES, (fixture) => {
       for (let at = 0; at < data.length; at += 70_001) yield data.subarray(at, at + 70_001);
     }
     const command = { argv: ["cat"], variables: {} } as const;
-    const result = await engine.command(spec, command, { signal: signal(), input: input(), output });
+    const result = await engine.containers.command(spec, command, { signal: signal(), input: input(), output });
     expect(result).toEqual({ exitCode: 0, errors: [] });
     const hash = (value: Uint8Array) => createHash("sha256").update(value).digest("hex");
     expect(hash(bytes())).toBe(hash(data));
@@ -89,7 +89,7 @@ describeDocker("a program in a container", IMAGES, (fixture) => {
       variables: { PASSWORD: "p 'w\" $d" },
       file: { path, text: "login: $x\n%s" },
     } as const;
-    const result = await engine.command(spec, command, { signal: signal(), output });
+    const result = await engine.containers.command(spec, command, { signal: signal(), output });
     expect(result).toEqual({ exitCode: 3, errors: ["why"] });
     expect(bytes().toString()).toBe("a b; $(touch /x)|p 'w\" $d|600|login: $x\n%s|0\n");
     const after = await engine.exec(spec, 'ls "/run/secret file" /x', { timeoutSeconds: 10 });
@@ -100,7 +100,7 @@ describeDocker("a program in a container", IMAGES, (fixture) => {
     const file = { path: "/run/login", text: "x" };
     const stop = new AbortController();
     const sleep = { argv: ["sleep", "7531"], variables: {}, file } as const;
-    const running = engine.command(spec, sleep, { signal: stop.signal });
+    const running = engine.containers.command(spec, sleep, { signal: stop.signal });
     await vi.waitFor(async () => expect(await count("sleep 7531")).toBeGreaterThan(0), WAIT);
     stop.abort();
     await expect(running).rejects.toMatchObject({ code: "deploy.cancelled" });
@@ -112,7 +112,7 @@ describeDocker("a program in a container", IMAGES, (fixture) => {
     const output = async (read: AsyncIterable<Uint8Array>) => {
       for await (const _ of read) throw full;
     };
-    await expect(engine.command(spec, endless, { signal: signal(), output })).rejects.toBe(full);
+    await expect(engine.containers.command(spec, endless, { signal: signal(), output })).rejects.toBe(full);
     await vi.waitFor(async () => expect(await count("7532")).toBe(0), WAIT);
 
     const broken = new DomainError("engine.failed", "The file is not what it was.");
@@ -121,16 +121,22 @@ describeDocker("a program in a container", IMAGES, (fixture) => {
       throw broken;
     }
     const cat = { argv: ["sh", "-c", "cat; sleep 7533"], variables: {} } as const;
-    await expect(engine.command(spec, cat, { signal: signal(), input: input() })).rejects.toBe(broken);
+    await expect(engine.containers.command(spec, cat, { signal: signal(), input: input() })).rejects.toBe(broken);
     await vi.waitFor(async () => expect(await count("7533")).toBe(0), WAIT);
   });
 
   test("that was killed by somebody else has not succeeded, nor has one that is not there", async () => {
     const { output, bytes } = collected();
     const killed = { argv: ["sh", "-c", "printf half; kill -9 $$"], variables: {} } as const;
-    expect(await engine.command(spec, killed, { signal: signal(), output })).toMatchObject({ exitCode: 137 });
+    expect(await engine.containers.command(spec, killed, { signal: signal(), output })).toMatchObject({
+      exitCode: 137,
+    });
     expect(bytes().toString()).toBe("half");
-    const missing = await engine.command(spec, { argv: ["no-such-program"], variables: {} }, { signal: signal() });
+    const missing = await engine.containers.command(
+      spec,
+      { argv: ["no-such-program"], variables: {} },
+      { signal: signal() },
+    );
     expect(missing.exitCode).toBe(127);
     expect(missing.errors.join()).toContain("no-such-program");
   });
@@ -153,7 +159,7 @@ describeDocker("a program in a container", IMAGES, (fixture) => {
         }
         const { output, bytes } = collected();
         const cat = { argv: ["cat"], variables: {} } as const;
-        expect(await far.command(spec, cat, { signal: signal(), input: input(), output })).toMatchObject({
+        expect(await far.containers.command(spec, cat, { signal: signal(), input: input(), output })).toMatchObject({
           exitCode: 0,
         });
         expect(bytes().equals(data)).toBe(true);
@@ -162,7 +168,9 @@ describeDocker("a program in a container", IMAGES, (fixture) => {
         const cutAfterHalf = async (read: AsyncIterable<Uint8Array>) => {
           for await (const _ of read) sshd.cut();
         };
-        await expect(far.command(spec, half, { signal: signal(), output: cutAfterHalf })).rejects.toMatchObject({
+        await expect(
+          far.containers.command(spec, half, { signal: signal(), output: cutAfterHalf }),
+        ).rejects.toMatchObject({
           code: expect.stringMatching(/^(engine|server)\.unreachable$/),
         });
         await vi.waitFor(async () => expect(await count("7534")).toBe(0), { ...WAIT, timeout: 30_000 });
@@ -180,6 +188,8 @@ describeDocker("a program in a container", IMAGES, (fixture) => {
       for (;;) yield Buffer.alloc(100_000);
     }
     const command = { argv: ["head", "-c", "1"], variables: {} } as const;
-    expect(await engine.command(spec, command, { signal: signal(), input: endless() })).toMatchObject({ exitCode: 0 });
+    expect(await engine.containers.command(spec, command, { signal: signal(), input: endless() })).toMatchObject({
+      exitCode: 0,
+    });
   });
 });

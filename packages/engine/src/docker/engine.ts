@@ -1,7 +1,7 @@
 import { DomainError, isDomainError, notFound } from "@berth/core";
 import { containersNamed } from "@berth/core/compose";
 import type { ReleaseRef, ReleaseSpec } from "@berth/core/deploy";
-import type { Engine, EngineCapabilities, EngineImages, ReleaseUsage, WorkIO } from "@berth/core/ports";
+import type { ContainerOperations, Engine, EngineCapabilities, EngineImages, WorkIO } from "@berth/core/ports";
 import { engineError, LABELS, labelOf, ownedLabels, statusCodeOf } from "@berth/docker-client";
 import type { Host } from "@berth/host";
 import type Docker from "dockerode";
@@ -43,18 +43,11 @@ export interface DockerEngineOptions {
 
 /** Runs applications as containers of one server. */
 export interface DockerEngine extends Engine {
-  command: NonNullable<Engine["command"]>;
-  resume: NonNullable<Engine["resume"]>;
-  requireName: NonNullable<Engine["requireName"]>;
-  takeName: NonNullable<Engine["takeName"]>;
-  ownersOf: NonNullable<Engine["ownersOf"]>;
-  volumesOf: NonNullable<Engine["volumesOf"]>;
+  readonly containers: ContainerOperations;
   /** Begins to follow the engine's events. Every other call does this too. @throws DomainError `engine.unreachable` */
   open(): Promise<void>;
   /** Ends the engine object; nothing may be asked of it any more. Containers continue unless they are asked to stop. */
   close(options: { readonly stopReleases: boolean; readonly graceSeconds?: number }): Promise<void>;
-  /** `undefined`: no such release, or it does not run. */
-  usage(ref: ReleaseRef): Promise<ReleaseUsage | undefined>;
 }
 
 const STOP_GRACE_SECONDS = 10; // Docker's own default for "docker stop".
@@ -139,7 +132,17 @@ export function dockerEngine(options: DockerEngineOptions): DockerEngine {
   const engine: DockerEngine = {
     kind: "docker",
     capabilities: capabilitiesOf(options),
-    images: options.images,
+    containers: {
+      images: options.images,
+      forwards,
+      async command(ref, command, io) {
+        const { id } = await require(ref);
+        const run = () => commandIn(docker, id, command, io);
+        // Two that need one file would take it from each other.
+        return command.file === undefined ? await run() : await alone(`${id} ${command.file.path}`, run);
+      },
+      ownersOf: (objects) => ownersOf({ docker, instance }, objects),
+    },
     async open() {
       watch.start();
       await docker.ping();
@@ -196,12 +199,6 @@ export function dockerEngine(options: DockerEngineOptions): DockerEngine {
     lastSeen: () => watch.lastSeen(),
     exec: async (ref, script, execOptions) =>
       executeIn(docker, await requireContainer(ref, execOptions.container), script, execOptions),
-    async command(ref, command, io) {
-      const { id } = await require(ref);
-      const run = () => commandIn(docker, id, command, io);
-      // Two that need one file would take it from each other.
-      return command.file === undefined ? await run() : await alone(`${id} ${command.file.path}`, run);
-    },
     async *logs(ref, query) {
       const id = await requireContainer(ref, query.container);
       yield* readLog({ docker, containerId: id, changed: (signal) => watch.changed(ref, signal) }, query);
@@ -227,8 +224,6 @@ export function dockerEngine(options: DockerEngineOptions): DockerEngine {
       if (!kept.keepsImages) await builder.removeImages(resourceUuid);
       if (deleteVolumes) await removeVolumes(docker, { instance, resourceUuid });
     },
-    ownersOf: (objects) => ownersOf({ docker, instance }, objects),
-    forwards,
     onStateChange: (listener) => watch.onChange(listener),
     async usage(ref) {
       const seen = await watch.find(ref);
@@ -318,6 +313,11 @@ function withDomainErrors(engine: DockerEngine, server: string, begin: () => voi
     wrapped((...args: Args) => call(...args).catch((cause: unknown) => again(cause, () => call(...args))));
   return {
     ...engine,
+    containers: {
+      ...engine.containers,
+      command: wrapped(engine.containers.command),
+      ownersOf: repeated(engine.containers.ownersOf),
+    },
     open: wrapped(engine.open),
     close: wrapped(engine.close),
     build: wrapped(engine.build),
@@ -330,12 +330,10 @@ function withDomainErrors(engine: DockerEngine, server: string, begin: () => voi
     inspect: repeated(engine.inspect),
     list: repeated(engine.list),
     exec: wrapped(engine.exec),
-    command: wrapped(engine.command),
     listeningPorts: repeated(engine.listeningPorts),
     volumesOf: repeated(engine.volumesOf),
     removeVolumes: repeated(engine.removeVolumes),
     removeResource: repeated(engine.removeResource),
-    ownersOf: repeated(engine.ownersOf),
     usage: repeated(engine.usage),
     onStateChange(listener) {
       begin();

@@ -179,7 +179,7 @@ describeDocker("a script in a container", [...IMAGES, "debian:trixie-slim"], (fi
       const output = expect.stringMatching(/^(?:x{10}|4711\nx{5})$/);
       expect(await running).toMatchObject({ exitCode: 124, output, isTruncated: true });
       const stop = AbortSignal.timeout(500);
-      const command = engine.command(spec, { argv: [what], variables: {} }, { signal: stop });
+      const command = engine.containers.command(spec, { argv: [what], variables: {} }, { signal: stop });
       await expect(command).rejects.toMatchObject({ code: "deploy.cancelled" });
     },
     90_000,

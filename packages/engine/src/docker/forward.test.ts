@@ -22,10 +22,7 @@ describeDocker("a forward", ["node:24-alpine", "nginx:alpine"], (fixture) => {
   });
   afterAll(() => world.close());
 
-  const forwards = () => {
-    if (engine.forwards === undefined) throw new Error("It forwards nothing.");
-    return engine.forwards;
-  };
+  const forwards = () => engine.containers.forwards;
   const forwardTo = async (host: string, change: Partial<Forward> = {}): Promise<Forward> => ({
     ...{ resourceUuid: host, publicPort: await freePort(), host, port: PORT, idleSeconds: 60 },
     network: await fixture.network(),
@@ -105,8 +102,8 @@ describeDocker("a forward", ["node:24-alpine", "nginx:alpine"], (fixture) => {
     await forwards().open(await forwardTo(name));
     expect((await engine.list()).filter(({ resourceUuid }) => resourceUuid === name)).toEqual([]);
     const stranger = await world.engine({ instance: `${fixture.instance}-other` });
-    expect(await stranger.forwards?.list()).toEqual([]);
-    await stranger.forwards?.close(name);
+    expect(await stranger.containers.forwards.list()).toEqual([]);
+    await stranger.containers.forwards.close(name);
     expect((await forwards().list()).map(({ resourceUuid }) => resourceUuid)).toContain(name);
     await engine.removeResource(name, { deleteVolumes: true });
     expect((await forwards().list()).map(({ resourceUuid }) => resourceUuid)).not.toContain(name);

@@ -1,7 +1,7 @@
 import { dirname, join } from "node:path";
 import { DomainError, isDomainError, notFound } from "@berth/core";
 import type { ReleaseRef, ReleaseState } from "@berth/core/deploy";
-import type { Engine, EngineCapabilities, ReleaseUsage } from "@berth/core/ports";
+import type { Engine, EngineCapabilities } from "@berth/core/ports";
 import type { ProcessBuilder } from "../builder/build-place.ts";
 import { buildRelease } from "./build.ts";
 import { type Cgroups, findCgroups } from "./cgroup.ts";
@@ -42,8 +42,6 @@ export interface ProcessEngine extends Engine {
    * until another engine takes them over.
    */
   close(options: { readonly stopReleases: boolean; readonly graceSeconds?: number }): Promise<void>;
-  /** `undefined`: no such release. */
-  usage(ref: ReleaseRef): Promise<ReleaseUsage | undefined>;
 }
 
 const STOP_GRACE_SECONDS = 10; // Docker's own default for "docker stop".
@@ -152,6 +150,12 @@ export function processEngine(options: ProcessEngineOptions): ProcessEngine {
       listeners.add(listener);
       return () => void listeners.delete(listener);
     },
+    // A stopped release is started as a new one, releases have no names of their own, and listing them costs nothing.
+    resume: async () => undefined,
+    requireName: async () => undefined,
+    takeName: async () => undefined,
+    lastSeen: () => undefined,
+    volumesOf: async () => [],
     async usage(ref) {
       const release = await find(ref);
       return release === undefined ? undefined : usageOf(release.pids());

@@ -134,7 +134,9 @@ export async function backupWorld(fixture: DockerFixture): Promise<BackupWorld> 
     const health = { argv: databaseEngine(kind).health(all), variables: {} };
     await until(
       async () => {
-        const { exitCode } = await engine.command(ref, health, { signal: signal() }).catch(() => ({ exitCode: 1 }));
+        const { exitCode } = await engine.containers
+          .command(ref, health, { signal: signal() })
+          .catch(() => ({ exitCode: 1 }));
         return exitCode === 0;
       },
       { what: "the database is healthy", seconds: 60 },
@@ -145,7 +147,11 @@ export async function backupWorld(fixture: DockerFixture): Promise<BackupWorld> 
       const output = async (read: AsyncIterable<Uint8Array>) => {
         for await (const chunk of read) chunks.push(chunk);
       };
-      const { exitCode, errors } = await engine.command(ref, { argv, variables }, { signal: signal(), output });
+      const { exitCode, errors } = await engine.containers.command(
+        ref,
+        { argv, variables },
+        { signal: signal(), output },
+      );
       if (exitCode !== 0) throw new Error(`${argv[0]}: ${errors.join("\n")}`);
       return Buffer.concat(chunks).toString().trim();
     };

@@ -26,11 +26,11 @@ export interface LiveDatabase {
 
 /** @param uuid Of the run that it is for. @throws DomainError `engine.unsupported` */
 export function live(engine: Engine, ref: ReleaseRef, database: KnownDatabase, uuid: string): LiveDatabase {
-  const { command } = engine;
-  if (command === undefined) {
+  const { containers } = engine;
+  if (containers === undefined) {
     throw new DomainError("engine.unsupported", "The server of this database runs no programs beside it.");
   }
-  return { ref, command: interruptible((...args) => command.apply(engine, args), database, uuid) };
+  return { ref, command: interruptible((...asked) => containers.command(...asked), database, uuid) };
 }
 
 /** @throws DomainError `deploy.command_failed` with the last words of the program */

@@ -1,10 +1,10 @@
 import { DomainError } from "@berth/core";
-import type { Engine } from "@berth/core/ports";
+import type { ContainerOperations } from "@berth/core/ports";
 import { endingOf } from "../lease-keeper.ts";
 import { pause } from "../wait.ts";
 import type { KnownDatabase } from "./known-database.ts";
 
-export type Command = NonNullable<Engine["command"]>;
+export type Command = ContainerOperations["command"];
 
 /**
  * Runs programs so that the signal ends what the server does for them too: it continues with what a program has asked for

@@ -89,12 +89,11 @@ export function backupRuns() {
     tools,
     start(change: Partial<TestRunner> = {}): LeaseRunner {
       // A backup uses only this part of an engine.
-      const engine = {
-        command: async (_: unknown, command: DatabaseCommand, io: CommandIO) => {
-          if (io.signal.aborted) throw cancelled();
-          return await runs.program(command, io);
-        },
-      } as never as Engine;
+      const command = async (_: unknown, asked: DatabaseCommand, io: CommandIO) => {
+        if (io.signal.aborted) throw cancelled();
+        return await runs.program(asked, io);
+      };
+      const engine = { containers: { command } } as never as Engine;
       const runner = testRunner({
         system: database.system,
         server: place.server,

@@ -16,8 +16,8 @@ export async function assertOwnedByTeam(
   spec: ReleaseSpec,
 ): Promise<void> {
   const { engine, server } = adapters;
-  const named = engine.ownersOf === undefined ? [] : namedBy(spec);
-  const owners = named.length === 0 ? [] : await engine.ownersOf?.(named);
+  const named = namedBy(spec);
+  const owners = named.length === 0 ? undefined : await engine.containers?.ownersOf(named);
   if (owners === undefined || owners.every((owner) => owner === undefined)) return;
   const team = stores.forTeam(teamId);
   const uuids = new Set(owners.flatMap((owner) => owner?.resourceUuid ?? []));

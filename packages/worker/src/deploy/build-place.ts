@@ -51,7 +51,7 @@ async function chooseFree(ctx: StepContext, before: number | null) {
 
 async function choose({ adapters, deployment, stores, ownsServer }: StepContext, before: number | null) {
   const { server: target, engine } = adapters;
-  if (engine.images === undefined) {
+  if (engine.containers?.images === undefined) {
     return { server: undefined, reason: `${target.name} runs no images, and nothing else is moved between servers` };
   }
   const { items } = await stores.forTeam(deployment.team_id).servers.list();

@@ -40,7 +40,8 @@ describe("what a Compose file came to on a build server", () => {
       say: (line) => void lines.push(line),
     };
     world.engine.registry?.set(digest, name);
-    for (const image of [`${name}.web`, `${name}.cache`]) await place.engine.images?.pull(digest, image, ctx.io);
+    for (const image of [`${name}.web`, `${name}.cache`])
+      await place.engine.containers?.images?.pull(digest, image, ctx.io);
     const artifact: StackArtifact = {
       type: "stack",
       compose: "{}",

@@ -25,7 +25,7 @@ export async function deliver(
   const { subject } = ctx;
   const deployed = { ...ctx.deployment, commit };
   const names = subject.kind === "application" ? registryImages(subject.record.settings, deployed) : [];
-  const { images } = place.engine;
+  const images = place.engine.containers?.images;
   if (artifact.type === "folder" || images === undefined) {
     if (names.length > 0) ctx.say(`${place.server.name} makes no images, so none is pushed.`, "stderr");
     return artifact;
@@ -53,7 +53,7 @@ async function bringOver(
   from: EngineImages,
   built: WithImages,
 ): Promise<WithImages> {
-  const { images: to } = ctx.adapters.engine;
+  const to = ctx.adapters.engine.containers?.images;
   if (to === undefined) return built;
   const ids = new Map<string, string>();
   let isMoved = false;
@@ -119,6 +119,6 @@ export async function bringBack(ctx: DeliveryContext, artifact: Artifact): Promi
   for (const { image, digest } of await lostImages(engine, artifact)) {
     if (!digest) continue;
     ctx.say("The image is no longer on the server, so it is pulled again.");
-    await engine.images?.pull(digest, image, ctx.io);
+    await engine.containers?.images?.pull(digest, image, ctx.io);
   }
 }

@@ -25,7 +25,7 @@ export const start: Step<StepContext, Built & Pick<CheckedOut, "commit">, Starte
     const spec = kind.releaseSpec({ ...ctx, deployment: { ...deployment, commit } }, artifact);
     // Before anything that runs is stopped for it.
     await assertOwnedByTeam({ stores, adapters, teamId: ctx.subject.record.team_id }, spec);
-    await adapters.engine.requireName?.(spec);
+    await adapters.engine.requireName(spec);
     tellLost(ctx, artifact);
     const { spec: wanted, ranPreCommand } = await stopPrevious(ctx, spec);
     const { upstream } = await adapters.engine.start(wanted, ctx.io);

@@ -42,7 +42,7 @@ export const switchTraffic: Step<StepContext, Started, Switched> = {
 /** Traffic flows whatever its container is called: what fails here is the reconciler's. */
 async function takeName({ adapters, ref, say }: StepContext): Promise<void> {
   try {
-    await adapters.engine.takeName?.(ref);
+    await adapters.engine.takeName(ref);
   } catch (error) {
     if (!isDomainError(error)) throw error;
     say(`The container does not have its name yet; that follows. ${error.message}`, "stderr");

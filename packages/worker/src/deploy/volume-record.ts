@@ -26,7 +26,7 @@ const volumesIn = ({ storages, stack }: Pick<ReleaseSpec, "storages" | "stack">)
 export async function forgetMadeVolumes(ctx: DeployContext): Promise<void> {
   const { stores, adapters, ref, kind, subject, deployment } = ctx;
   const candidate = await stores.releases.find(deployment.id);
-  const made = (await adapters.engine.volumesOf?.(ref)) ?? [];
+  const made = await adapters.engine.volumesOf(ref);
   if (candidate === undefined || made.length === 0) return;
   const volumes = volumesIn(kind.releaseSpec(ctx, candidate.artifact)).filter(({ uuid }) => made.includes(uuid));
   const { id, team_id } = subject.record;
