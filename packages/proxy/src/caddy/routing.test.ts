@@ -18,34 +18,6 @@ describeDocker("a site behind Caddy", [IMAGE], (docker) => {
   const named = (name: string) => front.upstream((request, response) => response.end(`${name} ${request.url}`));
   const ask80 = (host: string, path = "/", headers = {}) => ask(front.options.httpPort, { host, path, headers });
 
-  it("answers for each of its hosts and paths, and no other does", async () => {
-    const [root, api] = [await named("root"), await named("api")];
-    const routes = [
-      { host: "one.test", path: "/" },
-      { host: "two.test", path: "/" },
-      { host: "[::1]", path: "/" },
-    ];
-    await front.proxy.put(site("root", [root], { routes }));
-    await front.proxy.put(site("api", [api], { routes: [{ host: "one.test", path: "/api" }] }));
-    const answers = [
-      ["one.test", "/x?q=1", "root /x?q=1"],
-      ["ONE.test:8080", "/", "root /"],
-      ["one.test.", "/", "root /"],
-      ["two.test", "/api", "root /api"],
-      ["[::1]:80", "/", "root /"],
-      ["one.test", "/api", "api /api"],
-      ["one.test", "/api/x?y", "api /api/x?y"],
-      ["one.test", "/apix", "root /apix"],
-      ["one.test", "/API", "root /API"],
-    ] as const;
-    for (const [host, path, text] of answers) expect((await ask80(host, path)).text).toBe(text);
-    expect((await ask80("three.test")).status).toBe(404);
-    await front.proxy.delete("root");
-    await front.proxy.delete("root");
-    expect((await ask80("one.test", "/")).status).toBe(404);
-    expect((await ask80("one.test", "/api")).text).toBe("api /api");
-  });
-
   it("refuses paths that lead to another application by another reading", async () => {
     const [root, api] = [await named("root"), await named("api")];
     await front.proxy.put(site("root", [root], { routes: [{ host: "one.test", path: "/" }] }));
@@ -101,22 +73,6 @@ describeDocker("a site behind Caddy", [IMAGE], (docker) => {
     });
   });
 
-  it("gets the request without the path of its route when that is asked for", async () => {
-    const routes = [
-      { host: "a.test", path: "/api" },
-      { host: "a.test", path: "/caf%C3%A9" },
-    ];
-    await front.proxy.put(site("a", [await echoHead()], { routes, isPrefixStripped: true }));
-    const asked = [
-      ["/api", "/"],
-      ["/api/x?y=1", "/x?y=1"],
-      ["/caf%C3%A9/%2f", "/%2f"],
-    ] as const;
-    for (const [path, url] of asked) expect(heard((await ask80("a.test", path)).text).url).toBe(url);
-    const { headers } = heard((await ask80("a.test", "/api/x", { "X-Forwarded-Prefix": "/forged" })).text);
-    expect(headers["x-forwarded-prefix"]).toBe("/api");
-  });
-
   it("asks for a name and a password, whatever characters they have", async () => {
     const [plain, odd] = [
       { username: "me", password: "secret" },
@@ -139,57 +95,6 @@ describeDocker("a site behind Caddy", [IMAGE], (docker) => {
       expect(text).toContain("Sign in");
     }
     expect((await as("c.test", { username: "", password: "x" })).status).toBe(503);
-  });
-
-  it("is compressed for those who take it, when that is asked for", async () => {
-    const text = "all work and no play ".repeat(200);
-    const upstream = await front.upstream((_request, response) => {
-      response.setHeader("Content-Type", "text/plain").end(text);
-    });
-    await front.proxy.put(site("a", [upstream], { isCompressed: true }));
-    await front.proxy.put(site("b", [upstream]));
-    const gzip = { "Accept-Encoding": "gzip" };
-    expect((await ask80("a.test", "/", gzip)).headers["content-encoding"]).toBe("gzip");
-    expect((await ask80("b.test", "/", gzip)).headers["content-encoding"]).toBeUndefined();
-    expect((await ask80("a.test")).text).toBe(text);
-  });
-
-  it("has the headers that were set for it, braces included", async () => {
-    const upstream = await front.upstream((request, response) => {
-      response.setHeader("X-Powered-By", "me").end(JSON.stringify({ url: request.url, headers: request.headers }));
-    });
-    const braces = "{env.PATH} \\{http.request.host\\} {";
-    const requestHeaders = { "X-To": braces, Cookie: "", Host: "other.test", "Bad Name": "x", "X-Split": "a\r\nb" };
-    const responseHeaders = { "X-Frame-Options": "DENY", "X-Back": braces, "X-Powered-By": "" };
-    await front.proxy.put(site("a", [upstream], { requestHeaders, responseHeaders }));
-    const { headers, text } = await ask80("a.test", "/", { Cookie: "a=1" });
-    expect(headers).toMatchObject({ "x-frame-options": "DENY", "x-back": braces });
-    expect(headers).not.toHaveProperty("x-powered-by");
-    expect(heard(text).headers).toMatchObject({ "x-to": braces, host: "a.test" });
-    expect(heard(text).headers).not.toHaveProperty("cookie");
-    expect(text).not.toContain("split");
-  });
-
-  it("goes to the port that its URL names", async () => {
-    const [first, second] = [await named("first"), await named("second")];
-    const routes = [
-      { host: "a.test", path: "/" },
-      { host: "b.test", path: "/", upstreamPort: second.port },
-    ];
-    await front.proxy.put(site("a", [first], { routes }));
-    expect([(await ask80("a.test")).text, (await ask80("b.test")).text]).toEqual(["first /", "second /"]);
-  });
-
-  it("shares its requests between its upstreams", async () => {
-    const upstreams = [await named("one"), await named("two"), await named("three")];
-    await front.proxy.put(site("a", upstreams));
-    const count = async (requests: number) => {
-      const answers = await Promise.all(Array.from({ length: requests }, () => ask80("a.test")));
-      return [...new Set(answers.map(({ text }) => text))].sort();
-    };
-    expect(await count(6)).toEqual(["one /", "three /", "two /"]);
-    await front.proxy.put(site("a", upstreams.slice(1)));
-    expect(await count(6)).toEqual(["three /", "two /"]);
   });
 
   it("says that it is down, by its name and nothing but its name", async () => {
