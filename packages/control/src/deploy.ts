@@ -52,13 +52,13 @@ export function deploy(context: UseCaseContext) {
     { force }: DeployRequest,
   ): Promise<(DeployRequestEntry & { message: string })[]> {
     const requests: DeploymentRequest[] = [];
-    for (const { kind, resource } of targets) {
-      if (kind !== "application") await requireEngineFor(context, tx, resource);
+    for (const { resource, application } of targets) {
+      if (application === undefined) await requireEngineFor(context, tx, resource);
       await renewCertificateOf(context, tx, resource);
       const request = { isForced: force };
-      requests.push(kind === "application" ? applicationRequest(resource, request) : { ...request, resource });
+      requests.push(application === undefined ? { ...request, resource } : applicationRequest(application, request));
     }
-    const kinds = new Map(targets.map(({ kind, resource }) => [resource.uuid, kind]));
+    const kinds = new Map(targets.map(({ resource: { uuid, kind } }) => [uuid, kind]));
     return (await requestDeployments(context, tx, requests)).map((one) =>
       entryOf(one, kinds.get(one.deployment.resource_uuid)),
     );
@@ -73,11 +73,12 @@ export function deploy(context: UseCaseContext) {
   ): Promise<DeployRequestEntry[]> {
     const refused = new Map<string, string>();
     const requests: DeploymentRequest[] = [];
-    for (const { kind, resource } of targets) {
-      if (kind !== "application")
-        refused.set(resource.uuid, `${RESOURCE_KINDS[kind].title} ${resource.name} has no previews of pull requests.`);
-    }
-    for (const application of applicationsOf(targets)) {
+    for (const { resource, application } of targets) {
+      if (application === undefined) {
+        const { title } = RESOURCE_KINDS[resource.kind];
+        refused.set(resource.uuid, `${title} ${resource.name} has no previews of pull requests.`);
+        continue;
+      }
       const known = await tx.previews.find(application.id, pullRequest);
       const tag = application.source === "image" ? (docker_tag ?? known?.docker_registry_image_tag) : undefined;
       const refusal = previewRefusal(application, pullRequest, tag);
@@ -102,10 +103,10 @@ export function deploy(context: UseCaseContext) {
       const tagged = new Map<string, Target>();
       for (const tag of tags) {
         for (const application of (await tx.applications.list({ tag })).items) {
-          tagged.set(application.uuid, { kind: "application", resource: application });
+          tagged.set(application.uuid, { resource: application, application });
         }
         for (const service of (await tx.services.list({ tag })).items) {
-          tagged.set(service.uuid, { kind: "service", resource: service });
+          tagged.set(service.uuid, { resource: service });
         }
       }
       if (tagged.size === 0) throw new DomainError("resource.not_found", "No resources found with this tag.");
@@ -127,29 +128,29 @@ export function deploy(context: UseCaseContext) {
   };
 }
 
-type Target =
-  | { readonly kind: "application"; readonly resource: ApplicationRecord }
-  | { readonly kind: "service" | "database"; readonly resource: ResourceRecord };
+interface Target {
+  readonly resource: ResourceRecord;
+  /** The same, where it is one. */
+  readonly application?: ApplicationRecord;
+}
 
 /** A resource of any kind; a container of a service names its service. */
 async function targetOf(tx: Stores, uuid: string): Promise<Target | undefined> {
   const application = await tx.applications.find(uuid);
-  if (application !== undefined) return { kind: "application", resource: application };
+  if (application !== undefined) return { resource: application, application };
   const database = await tx.resources.find({ kind: "database", uuid });
-  if (database !== undefined) return { kind: "database", resource: database };
+  if (database !== undefined) return { resource: database };
   const container = await tx.services.findContainer(uuid);
   const { items } = container === undefined ? { items: [] } : await tx.services.list({ ids: [container.resource_id] });
   const service = items[0] ?? (await tx.resources.find({ kind: "service", uuid }));
-  return service && { kind: "service", resource: service };
+  return service && { resource: service };
 }
 
-const applicationsOf = (targets: readonly Target[]): readonly ApplicationRecord[] =>
-  targets.flatMap(({ kind, resource }) => (kind === "application" ? [resource] : []));
-
-const QUEUED: Readonly<Record<ResourceKind, (name: string | null) => string>> = {
-  application: (name) => `Application ${name} deployment queued.`,
-  service: (name) => `Service ${name} started. It could take a while, be patient.`,
-  database: (name) => `Database ${name} started.`,
+const QUEUED: Readonly<Record<ResourceKind, (requested: Requested) => string>> = {
+  application: ({ deployment, isDuplicate }) =>
+    isDuplicate ? DUPLICATE_MESSAGE : `Application ${deployment.resource_name} deployment queued.`,
+  service: ({ deployment }) => `Service ${deployment.resource_name} started. It could take a while, be patient.`,
+  database: ({ deployment }) => `Database ${deployment.resource_name} started.`,
 };
 
 /** Far more than a queue takes, and read within a moment. */
@@ -179,10 +180,10 @@ const listOf = (text: string): readonly string[] => [
 ];
 
 const entryOf = (
-  { deployment, isDuplicate }: Requested,
+  requested: Requested,
   kind: ResourceKind = "application",
 ): DeployRequestEntry & { message: string } => ({
-  message: kind === "application" && isDuplicate ? DUPLICATE_MESSAGE : QUEUED[kind](deployment.resource_name),
-  resource_uuid: deployment.resource_uuid,
-  deployment_uuid: deployment.uuid,
+  message: QUEUED[kind](requested),
+  resource_uuid: requested.deployment.resource_uuid,
+  deployment_uuid: requested.deployment.uuid,
 });

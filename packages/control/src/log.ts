@@ -25,11 +25,11 @@ export interface LogSource {
 /** Logs of resources of every kind. */
 export function logs({ scope, stores, engineFor }: UseCaseContext) {
   /** @throws DomainError `resource.not_found` */
-  async function requireContainer({ id, kind }: ResourceRecord, container: string | undefined): Promise<void> {
-    if (container === undefined || kind !== "service") return;
+  async function requireContainer({ id }: ResourceRecord, container: string | undefined): Promise<void> {
+    if (container === undefined) return;
     const containers = await stores.services.containers([id]);
     const names = containers.map(({ name }) => name);
-    if (!isContainerOf(names, container)) throw notFound("Container");
+    if (names.length > 0 && !isContainerOf(names, container)) throw notFound("Container");
   }
 
   async function engineOf(resource: ResourceRecord): Promise<ControlEngine> {

@@ -22,8 +22,9 @@ export async function requireTaskContainer(
 }
 
 /** `undefined`: not known, or there is one alone, which no name chooses. */
-async function namesOf(stores: Stores, { id, kind }: ResourceRecord): Promise<readonly string[] | undefined> {
-  if (kind === "service") return (await stores.services.containers([id])).map(({ name }) => name);
+async function namesOf(stores: Stores, { id }: ResourceRecord): Promise<readonly string[] | undefined> {
+  const recorded = await stores.services.containers([id]);
+  if (recorded.length > 0) return recorded.map(({ name }) => name);
   const live = await stores.releases.live(id, 0);
   return live && composeNames(live.artifact);
 }

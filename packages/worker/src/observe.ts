@@ -116,10 +116,10 @@ function wantedResource(
     desiredState: resource.desired_state,
     isRemoving: resource.removing_at !== null,
     restartCount: (subject && deployedKind(subject).restartCount(subject)) ?? 0,
-    restartCountMax: subject?.kind === "application" ? subject.record.settings.max_restart_count : undefined,
+    restartCountMax: subject && deployedKind(subject).restartCountMax(subject),
     releases,
     sites: sitesOf(subject, resource.domains, 0),
-    containers: subject?.kind === "service" ? subject.containers.map(wantedContainer) : undefined,
+    containers: subject && deployedKind(subject).containers(subject)?.map(wantedContainer),
   };
 }
 

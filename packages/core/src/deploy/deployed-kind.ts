@@ -3,13 +3,16 @@ import { type HealthCheck, healthCheckOf, STEADY_CHECK } from "../application/he
 import { initScripts } from "../application/init-script.ts";
 import { type Compose, parseCompose } from "../compose/parse.ts";
 import type { EngineCapabilities } from "../ports/engine.ts";
-import type { DeploymentRecord } from "../ports/records.ts";
+import type { RegistryImage } from "../ports/engine-images.ts";
+import type { ApplicationRecord, DeploymentRecord } from "../ports/records.ts";
+import type { ServiceContainerRecord } from "../ports/service.ts";
 import type { GitCredentials, SourceSpec } from "../ports/source.ts";
 import type { ResourceKind } from "../resource/resource.ts";
 import type { ServiceSecrets } from "../service/service.ts";
 import type { Artifact, BuildRequest } from "./artifact.ts";
 import { type DeploymentCommand, deploymentCommand } from "./command.ts";
 import { DATABASE_STOP_GRACE_SECONDS, databaseSpec } from "./database-release.ts";
+import { registryImages } from "./registry-image.ts";
 import type { ReleaseSpec } from "./release.ts";
 import { portMappingsOf } from "./release-container.ts";
 import { buildConfig, buildRequest, releaseSpec, sourceSpec } from "./release-spec.ts";
@@ -50,7 +53,28 @@ export interface DeployedKind<Subject extends DeploySubject> {
   secretTexts(subject: Subject): readonly (string | null)[];
   /** The compose text that it has before anything is built; `null`: it has none. */
   composeText(subject: Subject): string | null;
+  /** The application whose repository is read with credentials; `undefined`: nothing is fetched with any. */
+  fetched(subject: Subject): ApplicationRecord | undefined;
+  usesBuildServer(subject: Subject): boolean;
+  /** Where the built image is pushed to. */
+  pushedImages(subject: Subject, deployed: Parameters<typeof registryImages>[1]): readonly RegistryImage[];
+  /** Times that it may end by itself before it is stopped; `undefined`: it is restarted without end. */
+  restartCountMax(subject: Subject): number | undefined;
+  /** Its containers as recorded; `undefined`: it has no record of any. */
+  containers(subject: Subject): readonly ServiceContainerRecord[] | undefined;
+  /** A deployment restarts what has not changed, too. */
+  readonly isDeployedByRestart: boolean;
 }
+
+/** Where a kind has nothing of what applications or services alone have. */
+const PLAIN = {
+  fetched: () => undefined,
+  usesBuildServer: () => false,
+  pushedImages: () => [],
+  restartCountMax: () => undefined,
+  containers: () => undefined,
+  isDeployedByRestart: false,
+} as const satisfies Partial<DeployedKind<DeploySubject>>;
 
 const isStack = ({ build_pack }: Pick<ApplicationSettings, "build_pack">): boolean => build_pack === "dockercompose";
 const STACK_ALONE = "its containers share what they keep";
@@ -58,6 +82,11 @@ const STACK_ALONE = "its containers share what they keep";
 const NO_COMMANDS = { pre: null, post: null };
 
 const application: DeployedKind<SubjectOf<"application">> = {
+  ...PLAIN,
+  fetched: ({ record }) => (record.source === "git" ? record : undefined),
+  usesBuildServer: ({ record: { settings } }) => settings.use_build_server && settings.build_pack !== "dockerimage",
+  pushedImages: ({ record }, deployed) => registryImages(record.settings, deployed),
+  restartCountMax: ({ record }) => record.settings.max_restart_count,
   source: ({ record }, deployment, credentials) => sourceSpec(record, deployment, credentials),
   buildRequest: ({ subject, ...input }, folder) => buildRequest({ ...own(subject), ...input }, folder),
   releaseSpec: ({ subject, ...input }, artifact) => releaseSpec({ ...own(subject), ...input }, artifact),
@@ -83,6 +112,7 @@ const application: DeployedKind<SubjectOf<"application">> = {
 };
 
 const database: DeployedKind<SubjectOf<"database">> = {
+  ...PLAIN,
   source: () => ({ type: "none" }),
   buildRequest: ({ subject: { record }, deployment }, sourceFolder) => ({
     resourceUuid: record.uuid,
@@ -109,6 +139,9 @@ const database: DeployedKind<SubjectOf<"database">> = {
 };
 
 const service: DeployedKind<SubjectOf<"service">> = {
+  ...PLAIN,
+  containers: ({ containers }) => containers,
+  isDeployedByRestart: true,
   source: () => ({ type: "none" }),
   buildRequest({ subject: { record, secrets }, deployment, ...input }, sourceFolder) {
     const values = serviceValues(readVariables(secrets), input);

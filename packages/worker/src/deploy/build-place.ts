@@ -15,11 +15,9 @@ export interface BuildPlace {
  * that the next worker builds at the same place while that can be used.
  */
 export async function chooseBuildPlace(ctx: StepContext): Promise<BuildPlace> {
-  const { adapters, subject, deployment, stores, lease, leaseKeeper } = ctx;
+  const { adapters, subject, kind, deployment, stores, lease, leaseKeeper } = ctx;
   const own: BuildPlace = adapters;
-  if (subject.kind !== "application") return own;
-  const { use_build_server, build_pack } = subject.record.settings;
-  if (!use_build_server || build_pack === "dockerimage") return own;
+  if (!kind.usesBuildServer(subject)) return own;
   // The build server may have been chosen after this run read its deployment.
   const before = (await stores.deployments.find(deployment.id))?.build_server_id ?? null;
   const choice = await chooseFree(ctx, before);

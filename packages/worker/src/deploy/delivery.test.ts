@@ -1,4 +1,4 @@
-import type { StackArtifact } from "@berth/core/deploy";
+import { deployedKind, type StackArtifact } from "@berth/core/deploy";
 import { type TestDatabase, testDatabase } from "@berth/testing";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { life } from "../killable.fixture.ts";
@@ -31,6 +31,7 @@ describe("what a Compose file came to on a build server", () => {
     const place = { server: builder.server, engine: builder.engine.for(life()) };
     const lines: string[] = [];
     const ctx: DeliveryContext = {
+      kind: deployedKind(subject),
       subject,
       deployment,
       adapters: { server: world.server, engine: world.engine.for(life()) },

@@ -1,5 +1,5 @@
 import { isDomainError } from "@berth/core";
-import { type Artifact, type ImageArtifact, registryImages, type StackImage } from "@berth/core/deploy";
+import type { Artifact, ImageArtifact, StackImage } from "@berth/core/deploy";
 import type { EngineImages, RegistryImage } from "@berth/core/ports";
 import { imagesOf, lostImages } from "../lost-image.ts";
 import type { ServerAdapters } from "../server-adapters.ts";
@@ -7,7 +7,10 @@ import type { BuildPlace } from "./build-place.ts";
 import type { StepContext } from "./context.ts";
 import { moveImage } from "./image-move.ts";
 
-export type DeliveryContext = Pick<StepContext, "subject" | "deployment" | "ref" | "settings" | "io" | "say"> & {
+export type DeliveryContext = Pick<
+  StepContext,
+  "subject" | "kind" | "deployment" | "ref" | "settings" | "io" | "say"
+> & {
   readonly adapters: Pick<ServerAdapters, "server" | "engine">;
 };
 
@@ -22,9 +25,7 @@ export async function deliver(
   artifact: Artifact,
   commit: string,
 ): Promise<Artifact> {
-  const { subject } = ctx;
-  const deployed = { ...ctx.deployment, commit };
-  const names = subject.kind === "application" ? registryImages(subject.record.settings, deployed) : [];
+  const names = ctx.kind.pushedImages(ctx.subject, { ...ctx.deployment, commit });
   const images = place.engine.containers?.images;
   if (artifact.type === "folder" || images === undefined) {
     if (names.length > 0) ctx.say(`${place.server.name} makes no images, so none is pushed.`, "stderr");

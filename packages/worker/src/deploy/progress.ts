@@ -61,8 +61,8 @@ export function stepContext(run: Run, name: StepName, wasInterrupted = false): S
 
 async function fetchSource({ ctx, log }: Run, commit: string, io: WorkIO): Promise<Checkout> {
   const { subject, kind, source, deployment } = ctx;
-  const isFromGit = subject.kind === "application" && subject.record.source === "git";
-  const credentials = isFromGit ? await ctx.credentialsFor(subject.record) : undefined;
+  const application = kind.fetched(subject);
+  const credentials = application && (await ctx.credentialsFor(application));
   if (credentials !== undefined) log.hide([secretOf(credentials)]);
   return await source.checkout(kind.source(subject, { ...deployment, commit }, credentials), deployment.uuid, io);
 }

@@ -23,8 +23,7 @@ export async function stopPrevious(ctx: StepContext, spec: ReleaseSpec): Promise
   if (spec.stack !== undefined) {
     await runPreCommand(ctx, live);
     const keeps = deployment.force_rebuild || deployment.restart_only || spec.stack.isRecreated ? "none" : "unchanged";
-    // A service is deployed by restarting it.
-    const replaces = { deploymentUuid, keeps, isRestart: subject.kind === "service" } as const;
+    const replaces = { deploymentUuid, keeps, isRestart: kind.isDeployedByRestart } as const;
     return { spec: { ...spec, stack: { ...spec.stack, replaces } }, ranPreCommand: true };
   }
   const because =

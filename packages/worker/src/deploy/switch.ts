@@ -60,9 +60,10 @@ async function tellHealthy({
   ref,
 }: StepContext): Promise<void> {
   const { resource_id, pull_request_id } = deployment;
-  if (subject.kind === "service") {
+  const own = kind.containers(subject);
+  if (own !== undefined) {
     const state = await adapters.engine.inspect(ref);
-    const recorded = subject.containers.map((one) => ({ name: one.name, isExcluded: one.exclude_from_status }));
+    const recorded = own.map((one) => ({ name: one.name, isExcluded: one.exclude_from_status }));
     const { status, containers } = containerStatuses(recorded, state, { isStarting: false, isStopped: false });
     return await stores.services.setStatuses(resource_id, status, containers);
   }
