@@ -6,6 +6,7 @@ import { delimiter, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { freshBuild } from "./build/fresh.mjs";
 import { SERVER_FLAGS } from "./server-flags.mjs";
+import { supervise } from "./supervise.mjs";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const bin = join(root, "node_modules", ".bin");
@@ -19,7 +20,10 @@ const env = {
 };
 
 const TASKS = {
-  start: () => hand("node", [...SERVER_FLAGS, join(freshBuild("server"), "main.js"), ...args]),
+  start: () => {
+    const argv = [...SERVER_FLAGS, join(freshBuild("server"), "main.js"), ...args];
+    supervise("node", argv, { cwd: root, env });
+  },
   berth: () => hand("node", [join(freshBuild("cli"), "main.js"), ...args], process.env.INIT_CWD),
   build: () => hand("node", ["tooling/build/main.mjs", ...args]),
   bench: () => hand("node", ["bench/main.ts", ...args]),

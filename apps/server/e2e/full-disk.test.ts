@@ -53,6 +53,11 @@ describe.runIf(disk !== undefined)("a server whose disk is full", () => {
       if (answer.status === 201) kept.push(name);
       return answer;
     };
+    const readiness = await fetch(`${server.url}/health/ready`);
+    expect([readiness.status, await readiness.json()]).toEqual([
+      503,
+      expect.objectContaining({ checks: expect.objectContaining({ disk: expect.stringContaining("is full") }) }),
+    ]);
     const refused = await until(
       async () => {
         const answers = await Promise.all(Array.from({ length: 50 }, write));

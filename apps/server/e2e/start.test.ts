@@ -87,6 +87,45 @@ it("stops everything at one Ctrl-C in the terminal of npm start", async () => {
   rmSync(dataFolder, { recursive: true, force: true });
 }, 90_000);
 
+it("is started again by npm start after an unexpected end, and says what happened", async () => {
+  const dataFolder = mkdtempSync(join(tmpdir(), "berth-"));
+  const [api = 0, proxy = 0] = await freePorts(2);
+  const env = {
+    ...{ ...process.env, BERTH_DATA: dataFolder, BERTH_EXAMPLE: "off" },
+    ...{ BERTH_PORT: String(api), BERTH_PROXY_PORT: String(proxy) },
+  };
+  const parent = spawn(process.execPath, [RUN, "start"], { env, detached: true, stdio: ["ignore", "pipe", "pipe"] });
+  let output = "";
+  for (const stream of [parent.stdout, parent.stderr]) {
+    stream.on("data", (chunk) => {
+      output += chunk;
+    });
+  }
+  const exited = new Promise((resolve) => parent.once("exit", resolve));
+  const isReady = async () => (await fetch(`http://127.0.0.1:${api}/health/ready`).catch(() => undefined))?.ok === true;
+  await until(async () => output.includes("Ready") && (await isReady()), { seconds: 60, what: "it is ready" });
+
+  const [server = 0] = childrenOf(parent.pid ?? 0);
+  process.kill(server, "SIGKILL");
+  await until(async () => output.split("Ready").length > 2 && (await isReady()), { seconds: 60, what: "it is back" });
+  expect(childrenOf(parent.pid ?? 0)).not.toContain(server);
+  expect(output).toContain("Berth ended unexpectedly: it was killed (SIGKILL)");
+  const file = join(dataFolder, "last-failure.json");
+  expect(output).toContain(`The report is in ${file}.`);
+  expect(output).toMatch(/ {2}! Berth ended unexpectedly at /);
+  expect(statSync(file).mode & 0o777).toBe(0o600);
+  expect(JSON.parse(readFileSync(file, "utf8"))).toMatchObject({ version: VERSION, is_shown: true });
+
+  parent.kill("SIGTERM");
+  expect(await exited).toBe(0);
+  await expect(fetch(`http://127.0.0.1:${api}/`)).rejects.toThrow();
+  rmSync(dataFolder, { recursive: true, force: true });
+}, 150_000);
+
+function childrenOf(pid: number): readonly number[] {
+  return readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").split(" ").filter(Boolean).map(Number);
+}
+
 describe("a start that cannot work ends with one sentence and exit code 1", () => {
   const folders: string[] = [];
   const folder = () => {

@@ -22,6 +22,8 @@ export interface DataFolder {
   readonly serverFile: string;
   /** Which record stands for this machine's Docker engine. */
   readonly dockerFile: string;
+  /** Report of the last unexpected end. */
+  readonly lastFailureFile: string;
   readonly backups: string;
   /** Files for its servers, such as sockets to their engines. */
   readonly servers: string;
@@ -53,6 +55,7 @@ export function dataFolder(root: string): DataFolder {
     cliFile: join(root, "cli.json"),
     serverFile: join(root, "server.json"),
     dockerFile: join(root, "docker.json"),
+    lastFailureFile: join(root, "last-failure.json"),
     backups: join(root, "backups"),
     servers: join(root, "servers"),
   };

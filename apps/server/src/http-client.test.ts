@@ -2,6 +2,7 @@ import { connect, createServer, type Socket } from "node:net";
 import { createClient, problemOf } from "@berth/client";
 import { afterEach, describe, expect, it } from "vitest";
 import { type HttpOptions, httpServer, listen } from "./http.ts";
+import { readiness } from "./readiness.ts";
 
 const closing: (() => Promise<unknown>)[] = [];
 afterEach(async () => {
@@ -16,6 +17,7 @@ async function served(control: object, port = 0) {
     authenticator,
     requestsPerMinute: 0,
     log: { error: () => undefined },
+    readiness: readiness(),
     closeGraceSeconds: 1,
   });
   closing.push(() => app.close());

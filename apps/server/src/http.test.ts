@@ -6,6 +6,7 @@ import type { FastifyInstance } from "fastify";
 import { chromium } from "playwright-core";
 import { afterEach, describe, expect, it } from "vitest";
 import { type HttpOptions, httpServer, listen } from "./http.ts";
+import { readiness } from "./readiness.ts";
 
 const CHROMIUM = "/usr/bin/chromium";
 const authorization = "Bearer 1|secret";
@@ -40,6 +41,7 @@ function server(control: object = {}, options: Partial<HttpOptions> = {}) {
     },
     requestsPerMinute: 0,
     log: { error: (_message, details) => void faults.push(details) },
+    readiness: readiness(),
     closeGraceSeconds: 2,
     ...options,
   });

@@ -17,6 +17,7 @@ import { faultLog } from "./fault-log.ts";
 import { descriptionPlugin } from "./http/description.ts";
 import { docsPlugin } from "./http/docs.ts";
 import type { Logger } from "./logger.ts";
+import { type Readiness, readinessRoute } from "./readiness.ts";
 
 export interface HttpOptions {
   readonly controlFor: (scope: Scope) => Control;
@@ -25,6 +26,7 @@ export interface HttpOptions {
   /** Requests per minute of a token, or of an address without one. 0 is unlimited. */
   readonly requestsPerMinute: number;
   readonly log: Pick<Logger, "error">;
+  readonly readiness: Pick<Readiness, "report">;
   readonly now?: () => Date;
   /** Addresses and ranges of proxies before it: what they say of the client (`X-Forwarded-For`) is believed. */
   readonly trustedProxies?: readonly string[];
@@ -34,8 +36,8 @@ export interface HttpOptions {
 
 /**
  * Everything that is served over HTTP: REST at `/api/v1`, tRPC at `/trpc`, git hosts' deliveries at `/webhooks`, health
- * at `/api/health`, the description, its interactive documentation at `/docs`. `close()` stops accepting, cuts event streams (their readers resume elsewhere)
- * and waits for the other answers.
+ * at `/api/health`, readiness at `/health/ready`, the description, its interactive documentation at `/docs`. `close()`
+ * stops accepting, cuts event streams (their readers resume elsewhere) and waits for the other answers.
  */
 export function httpServer(options: HttpOptions): FastifyInstance {
   const { authenticator, requestsPerMinute, controlFor, log, now = () => new Date() } = options;
@@ -68,6 +70,7 @@ export function httpServer(options: HttpOptions): FastifyInstance {
   app.register(
     (api, _options, done) => {
       api.register(fastifyCors, CORS);
+      readinessRoute(api, "/health/ready", options.readiness);
       api.get("/health", (_request, reply) => reply.type("text/plain; charset=utf-8").send("OK"));
       api.register(descriptionPlugin, { prefix: "/v1" });
       const rest = { ...shared, bodyLimit: BODY_LIMIT_BYTES, pingSeconds: PING_SECONDS, docsUrl: DOCS_URL };
@@ -85,6 +88,7 @@ export function httpServer(options: HttpOptions): FastifyInstance {
     { prefix: "/trpc" },
   );
   app.register(webhookPlugin, { prefix: "/webhooks", ...shared, webhooks: options.webhooks });
+  readinessRoute(app, "/health/ready", options.readiness);
   app.register(docsPlugin);
   return app;
 }

@@ -1,5 +1,7 @@
-import { isDomainError } from "@berth/core";
+import { isDomainError, VERSION } from "@berth/core";
 import { readConfig } from "./config.ts";
+import { dataFolder } from "./data-folder.ts";
+import { handleLeftOverErrors } from "./left-over-errors.ts";
 import { logger } from "./logger.ts";
 import { progress } from "./progress.ts";
 import { rotateKey } from "./rotate-key.ts";
@@ -21,8 +23,11 @@ async function main([command, ...others]: readonly string[]): Promise<void> {
 async function serve(): Promise<void> {
   const config = readConfig(process.env);
   const log = logger(config.logLevel);
+  handleLeftOverErrors(process, log);
   const server = await startServer(config, { log, progress: progress(process.stdout) });
   stopOnSignal(server);
+  // To a parent that starts it again after an unexpected end.
+  process.send?.({ type: "ready", version: VERSION, reportFile: dataFolder(config.dataFolder).lastFailureFile });
 }
 
 function stopOnSignal(server: RunningServer): void {

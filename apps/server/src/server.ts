@@ -1,8 +1,9 @@
 import { fileURLToPath } from "node:url";
-import { VERSION } from "@berth/core";
+import { DomainError, VERSION } from "@berth/core";
 import type { ServerRecord, Stores } from "@berth/core/ports";
 import { openDatabase } from "@berth/db";
 import { dockerVersion } from "@berth/docker-client";
+import { diskSpace } from "@berth/host";
 import type { WorkerOptions } from "@berth/worker";
 import { PROGRAM } from "#assets";
 import { deployExample, ensureCliFile, ensureDockerServer, ensureLocalServer, ROOT_SCOPE } from "./bootstrap.ts";
@@ -12,8 +13,10 @@ import type { DockerServerDeps } from "./docker-server.ts";
 import { followDeployment } from "./follow.ts";
 import { httpServer, listen } from "./http.ts";
 import { ids } from "./ids.ts";
+import { takeLastFailure } from "./last-failure.ts";
 import type { Logger } from "./logger.ts";
 import type { Progress } from "./progress.ts";
+import { readiness } from "./readiness.ts";
 import { hashToken, wire } from "./wiring.ts";
 
 const DEPLOYMENT_GRACE_SECONDS = 5; // A running deployment continues at the next start, so little is lost.
@@ -54,6 +57,8 @@ async function start(
 ): Promise<RunningServer> {
   progress.line(`Berth ${VERSION}`);
   const folder = dataFolder(config.dataFolder);
+  const failure = takeLastFailure(folder.lastFailureFile);
+  if (failure !== undefined) progress.line(`  ! ${failure}`);
   const database = await progress.step(
     "database",
     () =>
@@ -66,6 +71,9 @@ async function start(
     ({ kind }) => `${DATABASE_NAMES[kind]} in ${config.databaseUrl === undefined ? folder.root : "DATABASE_URL"}`,
   );
   undo.add(() => database.close());
+  const ready = readiness();
+  ready.provide("database", () => database.ping());
+  ready.provide("disk", () => requireFreeSpace(folder.root));
   const { migrate } = await import("@berth/db");
   await progress.step("tables", () => migrate(database));
 
@@ -83,6 +91,7 @@ async function start(
     webhooks: inside.webhooks,
     requestsPerMinute: config.requestsPerMinute,
     trustedProxies: config.trustedProxies,
+    readiness: ready,
     log,
   });
   undo.add(() => app.close());
@@ -96,10 +105,16 @@ async function start(
     (opened) => `port ${opened.port}`,
   );
   undo.add(() => proxy.close({ stopProxy: true }));
+  ready.provide("proxy", async () => {
+    const { state } = await proxy.status();
+    if (state !== "listening") throw new DomainError("engine.unreachable", `The proxy is ${state}.`);
+  });
   const engine = await progress.step("applications", () => inside.openEngine());
   undo.add(() => engine.close({ stopReleases: true }));
+  ready.provide("applications", () => engine.list());
   const worker = inside.makeWorker(workerOptions);
   worker.start();
+  ready.provide("worker", async () => undefined);
   undo.add(() => worker.stop({ graceSeconds: DEPLOYMENT_GRACE_SECONDS }));
 
   const token = await ensureCliFile({
@@ -153,6 +168,19 @@ async function dockerOf(
   });
   return server;
 }
+
+/** Below this nothing can be relied on to be written. @throws DomainError `storage.full` */
+async function requireFreeSpace(folder: string): Promise<void> {
+  const space = await diskSpace(folder);
+  if (space === undefined || space.freeBytes >= FREE_BYTES_MIN) return;
+  const freeMb = Math.floor(space.freeBytes / 1e6);
+  throw new DomainError(
+    "storage.full",
+    `The disk of the data folder is full: ${freeMb} MB are free. Free space on it.`,
+  );
+}
+
+const FREE_BYTES_MIN = 20_000_000;
 
 function introduce(progress: Progress, url: string, token: string | undefined, cliFile: string): void {
   progress.line(`\n  API        ${url}/api/v1`);

@@ -10,6 +10,7 @@ import { pgliteDialect, postgresDialect } from "./dialect.ts";
 import { embeddedFolders, startEmbeddedPostgres } from "./embedded/embedded-postgres.ts";
 import { lockFolder } from "./embedded/folder-lock.ts";
 import { openPglite, pgliteNotifier } from "./embedded/pglite.ts";
+import { READ_ONLY, wrapDatabaseError } from "./errors.ts";
 import { type NotificationListener, type Notifier, postgresNotifier } from "./notifier.ts";
 import type { DB } from "./schema.ts";
 import { parseTimestamp } from "./timestamp.ts";
@@ -22,6 +23,8 @@ export interface Database {
   readonly changes: Changes;
   /** Hears `NOTIFY` on the channel from whichever process. Resolves when nothing sent from now on is missed. */
   listen(channel: string, listener: NotificationListener): Promise<() => void>;
+  /** @throws DomainError `database.unavailable` when it does not answer, or takes no writes. */
+  ping(): Promise<void>;
   /** Work to be done before the connections close. */
   beforeClose(work: () => Promise<void>): void;
   /** Closes the connections and stops an embedded server. Idempotent. */
@@ -176,6 +179,17 @@ async function connect(
   };
 }
 
+async function ping(kysely: Kysely<DB>): Promise<void> {
+  try {
+    const { rows } = await sql<{ isReadOnly: boolean }>`
+      select current_setting('transaction_read_only')::boolean as "isReadOnly"`.execute(kysely);
+    if (rows[0]?.isReadOnly !== true) return;
+  } catch (error) {
+    throw wrapDatabaseError(error);
+  }
+  throw new DomainError("database.unavailable", READ_ONLY);
+}
+
 /** Over a connection of its own: those of the pool may all wait for something. */
 async function probe(config: pg.ClientConfig): Promise<void> {
   const client = new pg.Client(config);
@@ -212,6 +226,7 @@ function database(opened: Opened, changes: Changes, release: () => void): Databa
     kind: opened.kind,
     changes,
     listen: (channel, listener) => opened.notifier.listen(channel, listener),
+    ping: () => ping(opened.kysely),
     beforeClose: (work) => void closers.push(work),
     close() {
       closing ??= closeAll();

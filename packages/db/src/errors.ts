@@ -24,9 +24,10 @@ const UNAVAILABLE_CLASSES = ["08", "53", "57", "58", "28", "3D"];
 const DISK_FULL_CODES = new Set(["53100", "ENOSPC", "EDQUOT"]);
 const DISK_FULL = "The disk of Berth's database is full, so nothing was written. Free space on it, then try again.";
 const NO_ANSWER = "The database does not answer. Try again in a moment.";
+export const READ_ONLY = "The database is read-only. Check whether it is a standby, then try again.";
 /** By SQLSTATE. */
 const UNAVAILABLE_REASONS: Readonly<Record<string, string>> = {
-  "25006": "The database is read-only. Check whether it is a standby, then try again.",
+  "25006": READ_ONLY,
   "28000": "The database refuses Berth's login. Check the user in DATABASE_URL.",
   "28P01": "The database refuses Berth's password. Check DATABASE_URL.",
   "3D000": "Berth's database does not exist any more on its server. Check DATABASE_URL.",

@@ -1,0 +1,32 @@
+import { readFileSync } from "node:fs";
+import { z } from "zod";
+import { writePrivateFile } from "./private-file.ts";
+
+/** Written by the parent process when the server ended unexpectedly. */
+const LastFailure = z.object({
+  ended_at: z.iso.datetime(),
+  version: z.string(),
+  reason: z.string(),
+  ran_seconds: z.number(),
+  /** The last lines of its log. */
+  log: z.array(z.string()),
+  is_shown: z.boolean().default(false),
+});
+
+/** A sentence about the unexpected end of the run before, once; `undefined` when there was none. */
+export function takeLastFailure(file: string): string | undefined {
+  const failure = read(file);
+  if (failure === undefined || failure.is_shown) return undefined;
+  writePrivateFile(file, `${JSON.stringify({ ...failure, is_shown: true }, null, 2)}\n`);
+  const { ended_at, reason, ran_seconds } = failure;
+  return `Berth ended unexpectedly at ${ended_at}, after ${ran_seconds} s: ${reason}. The report is in ${file}.`;
+}
+
+function read(file: string): z.infer<typeof LastFailure> | undefined {
+  try {
+    return LastFailure.safeParse(JSON.parse(readFileSync(file, "utf8"))).data;
+  } catch {
+    // There is none, or it was cut off on a full disk.
+    return undefined;
+  }
+}
