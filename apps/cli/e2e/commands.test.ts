@@ -54,6 +54,33 @@ describe("scheduled tasks", () => {
   }, 90_000);
 });
 
+describe("doctor", () => {
+  test("says that all works, and what a domain without an address needs", async () => {
+    const well = await run("/", "doctor");
+    expect([well.code, well.stderr]).toEqual([0, ""]);
+    expect(well.stdout).toMatch(/^ok {7}database: works$/m);
+    expect(well.stdout).toMatch(/^ok {7}server localhost: answers \(process\)$/m);
+    expect(well.stdout).toMatch(/\nEverything that was checked works \(\d+ checks\)\.\n$/);
+    const [application] = JSON.parse((await run("/", "apps", "--json")).stdout);
+    const domains = (urls: string) => run("/", "applications", "update", application.uuid, "--domains", urls);
+    expect(await domains("http://berth-doctor.invalid")).toMatchObject({ code: 0 });
+    const ill = await run("/", "doctor");
+    expect(await domains(application.fqdn)).toMatchObject({ code: 0 });
+    expect(ill.code).toBe(1);
+    expect(ill.stdout).toMatch(/^problem {2}domain berth-doctor\.invalid: It has no address\.\n {9}Add a DNS record/m);
+    expect(ill.stdout).toMatch(/\n1 problem, 0 warnings of \d+ checks\.\n$/);
+  });
+
+  test("says where nothing answers", async () => {
+    const away = await berth(["doctor"], {
+      cwd: "/",
+      env: { ...env(), BERTH_URL: "http://127.0.0.1:9", BERTH_TOKEN: "1|x" },
+    });
+    expect(away.code).toBe(1);
+    expect(away.stdout).toContain("problem  Berth: Nothing answers at http://127.0.0.1:9.");
+  });
+});
+
 describe("looking at applications", () => {
   test("lists and shows them, as tables or as the API has them", async () => {
     const { stdout } = await run("/", "apps");

@@ -118,6 +118,12 @@ const COMMANDS: readonly Entry[] = [
     load: () => import("./commands/servers.ts"),
   },
   {
+    name: "doctor",
+    group: CONNECT,
+    summary: "check Berth, its servers and domains, and say what to do",
+    load: () => import("./commands/doctor.ts"),
+  },
+  {
     name: "version",
     group: CONNECT,
     summary: "show the versions of berth and of the server",

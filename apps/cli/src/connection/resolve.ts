@@ -73,7 +73,8 @@ async function localServer(place: Place): Promise<Connection | undefined> {
   return local && { url: serverUrl(local.url), token: local.token, origin: path };
 }
 
-function dataFolder({ env, homeFolder, isRoot, cwd }: Place): string {
+/** Of a server on this machine. */
+export function dataFolder({ env, homeFolder, isRoot, cwd }: Place): string {
   if (env.BERTH_DATA) return resolve(cwd, env.BERTH_DATA);
   return isRoot ? "/var/lib/berth" : join(homeFolder, ".berth");
 }

@@ -1,0 +1,89 @@
+import { lookup } from "node:dns/promises";
+import { isIP } from "node:net";
+import { connect, type PeerCertificate } from "node:tls";
+import { type Finding, ok, problem, warning } from "./finding.ts";
+
+/** Asks this machine's name service and the hosts themselves. */
+export interface DomainProbe {
+  /** @throws when the name has no address. */
+  resolve(host: string): Promise<unknown>;
+  /** When the certificate ends. @throws with what is wrong with it, or with the connection. */
+  certificateEnd(host: string, port: number): Promise<Date>;
+}
+
+/** Whether each host of these URLs has an address, and those of https a certificate that holds. */
+export async function checkDomains(
+  urls: readonly string[],
+  probe: DomainProbe = networkProbe,
+): Promise<readonly Finding[]> {
+  const sites = new Map(urls.flatMap((text) => siteOf(text) ?? []).map((site) => [site.key, site]));
+  const checked = [...sites.values()].slice(0, SITES_MAX);
+  const findings: (readonly Finding[])[] = [];
+  for (let from = 0; from < checked.length; from += AT_ONCE) {
+    const some = checked.slice(from, from + AT_ONCE);
+    findings.push(...(await Promise.all(some.map((site) => checkSite(site, probe)))));
+  }
+  const left = sites.size - checked.length;
+  return [...findings.flat(), ...(left > 0 ? [ok("domains", `${left} more were not looked at`)] : [])];
+}
+
+interface Site {
+  readonly key: string;
+  readonly host: string;
+  readonly port: number;
+  readonly isHttps: boolean;
+}
+
+/** `undefined` for addresses and for names that every machine answers itself. */
+function siteOf(text: string): Site | undefined {
+  const url = URL.parse(text);
+  if (url === null) return undefined;
+  const host = url.hostname.replace(/^\[|\]$/g, "");
+  if (isIP(host) !== 0 || host === "localhost" || host.endsWith(".localhost")) return undefined;
+  const isHttps = url.protocol === "https:";
+  const port = Number(url.port) || (isHttps ? 443 : 80);
+  return { key: `${url.protocol}${host}:${port}`, host, port, isHttps };
+}
+
+async function checkSite({ host, port, isHttps }: Site, probe: DomainProbe): Promise<readonly Finding[]> {
+  const subject = `domain ${host}`;
+  try {
+    await probe.resolve(host);
+  } catch {
+    const remedy = "Add a DNS record for it that names the server's address.";
+    return [problem(subject, "It has no address.", remedy)];
+  }
+  if (!isHttps) return [ok(subject, "has an address")];
+  try {
+    const end = await probe.certificateEnd(host, port);
+    const days = Math.floor((end.getTime() - Date.now()) / DAY_MS);
+    if (days >= DAYS_MIN) return [ok(subject, `has an address and a certificate for ${days} days`)];
+    return [warning(subject, `Its certificate ends in ${days} days.`, RENEWAL)];
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error);
+    return [problem(subject, `https does not work: ${message}.`, RENEWAL)];
+  }
+}
+
+const RENEWAL = "Check that ports 80 and 443 of its server are open to the internet, for the certificate's authority.";
+const SITES_MAX = 200;
+const AT_ONCE = 16;
+const DAY_MS = 24 * 3600 * 1000;
+/** Authorities renew a month before the end. */
+const DAYS_MIN = 14;
+const TIMEOUT_MS = 5000;
+
+export const networkProbe: DomainProbe = {
+  resolve: (host) => lookup(host),
+  certificateEnd: (host, port) =>
+    new Promise((resolve, reject) => {
+      const socket = connect({ host, port, servername: host, timeout: TIMEOUT_MS });
+      socket.once("secureConnect", () => {
+        const certificate: PeerCertificate = socket.getPeerCertificate();
+        socket.destroy();
+        resolve(new Date(certificate.valid_to));
+      });
+      socket.once("timeout", () => socket.destroy(new Error("it does not answer")));
+      socket.once("error", reject);
+    }),
+};

@@ -1,0 +1,29 @@
+import type { Client } from "../connection/api.ts";
+import { type Finding, ok, problem, warning } from "./finding.ts";
+
+type Server = Awaited<ReturnType<Client["servers"]["list"]["query"]>>[number];
+
+/**
+ * Whether each server can be reached and used, its disk has room, and its proxy runs.
+ * @param routed uuids of servers that URLs lead to: on the others a proxy need not run.
+ */
+export const checkServers = (servers: readonly Server[], routed: ReadonlySet<string>): readonly Finding[] =>
+  servers.flatMap((server) => checkServer(server, routed.has(server.uuid)));
+
+function checkServer(server: Server, isRouted: boolean): readonly Finding[] {
+  const { name, uuid, engine, proxy, settings, validation_logs } = server;
+  const subject = `server ${name}`;
+  const validate = `Look again with berth servers validate ${name}.`;
+  if (!settings.is_usable) return [problem(subject, validation_logs ?? "It cannot be used.", validate)];
+  if (!settings.is_reachable) return [problem(subject, "It does not answer.", validate)];
+  const findings = [ok(subject, `answers (${engine})`)];
+  if (server.high_disk_usage_notification_sent) {
+    const remedy = `Free space, such as by berth servers clean-up ${uuid}.`;
+    findings.push(warning(subject, "Its disk is fuller than its threshold allows.", remedy));
+  }
+  if (isRouted && proxy !== null && proxy.type !== "NONE" && proxy.status !== "running") {
+    const remedy = `Start it with berth api POST /servers/${uuid}/proxy/start.`;
+    findings.push(problem(subject, `Its proxy (${proxy.type}) is ${proxy.status}: URLs do not answer.`, remedy));
+  }
+  return findings;
+}
