@@ -65,7 +65,8 @@ describe.runIf(disk !== undefined)("a server whose disk is full", () => {
       },
       { seconds: 60 },
     );
-    expect(refused).toMatchObject({ status: 503, body: { code: "storage.full" } });
+    const message = expect.stringMatching(/^The disk of \/.+\/data is full \(\d+ MB free\), so nothing was written/);
+    expect(refused).toMatchObject({ status: 503, body: { code: "storage.full", message } });
     const logged = server.output().length;
     await Promise.all(Array.from({ length: 200 }, write));
     expect((await server.rest("GET", "/version")).status).toBe(200);

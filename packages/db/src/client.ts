@@ -100,7 +100,8 @@ async function open(options: DatabaseOptions): Promise<Opened> {
     return await openWasm(pgliteFolder);
   }
   try {
-    const opened = await connect(embedded.connection, options, embedded.ensureRunning);
+    const own = { onLost: embedded.ensureRunning, folder: dataFolder };
+    const opened = await connect(embedded.connection, options, own);
     return { ...opened, kind: "embedded-postgres", stop: embedded.stop };
   } catch (error) {
     await embedded.stop();
@@ -110,7 +111,7 @@ async function open(options: DatabaseOptions): Promise<Opened> {
 
 async function openUrl(url: string, options: DatabaseOptions): Promise<Opened> {
   const target = parseDatabaseUrl(url);
-  const opened = await connect(target.config, options, async () => undefined).catch((error: unknown) => {
+  const opened = await connect(target.config, options, { onLost: async () => undefined }).catch((error: unknown) => {
     throw connectionProblem(error, target);
   });
   const { rows } = await sql<{ version: number }>`
@@ -126,7 +127,7 @@ async function openWasm(folder: string): Promise<Opened> {
   const pglite = await openPglite(folder);
   return {
     kind: "pglite",
-    kysely: new Kysely<DB>({ dialect: pgliteDialect(pglite) }),
+    kysely: new Kysely<DB>({ dialect: pgliteDialect(pglite, folder) }),
     notifier: pgliteNotifier(pglite),
     closeConnections: () => pglite.close(),
     stop: async () => undefined,
@@ -143,7 +144,7 @@ const CONNECTION_TIMEOUT_MS = 20_000;
 async function connect(
   target: pg.ClientConfig,
   { connectionsMax = CONNECTIONS_MAX }: DatabaseOptions,
-  onLost: () => Promise<void>,
+  { onLost, folder }: { readonly onLost: () => Promise<void>; readonly folder?: string },
 ): Promise<Pick<Opened, "kysely" | "notifier" | "closeConnections">> {
   const config: pg.PoolConfig = {
     ...target,
@@ -170,7 +171,7 @@ async function connect(
   pool.on("error", () => undefined);
   const answers = availability({ probe: () => probe(config) });
   return {
-    kysely: new Kysely<DB>({ dialect: postgresDialect(pool, answers) }),
+    kysely: new Kysely<DB>({ dialect: postgresDialect(pool, answers, folder) }),
     notifier,
     closeConnections() {
       answers.close();

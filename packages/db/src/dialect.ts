@@ -1,4 +1,6 @@
 import type { Duplex } from "node:stream";
+import { DomainError } from "@berth/core";
+import { diskSpace } from "@berth/host";
 import type { PGlite } from "@electric-sql/pglite";
 import {
   AbortedTransactionError,
@@ -16,14 +18,17 @@ import { wrapDatabaseError } from "./errors.ts";
 /** The texts of statements repeat, so each is parsed and planned by PostgreSQL once per connection. */
 const STATEMENT_NAMES_MAX = 500;
 
-export const postgresDialect = (pool: pg.Pool, answers: Availability): Dialect =>
+/** @param folder Of an embedded database, to name it and what is free there when its disk is full. */
+export const postgresDialect = (pool: pg.Pool, answers: Availability, folder?: string): Dialect =>
   wrappingErrors(
     new PostgresDialect({
       pool: { connect: namedClients(pool, answers), end: () => pool.end(), options: pool.options },
     }),
+    folder,
   );
 
-export const pgliteDialect = (pglite: PGlite): Dialect => wrappingErrors(new PGliteDialect({ pglite }));
+export const pgliteDialect = (pglite: PGlite, folder: string): Dialect =>
+  wrappingErrors(new PGliteDialect({ pglite }), folder);
 
 function namedClients(pool: pg.Pool, answers: Availability): () => Promise<PostgresPoolClient> {
   const names = new Map<string, string>();
@@ -74,16 +79,17 @@ function destroySocket(client: pg.PoolClient): void {
 }
 
 /** Every error of the driver leaves this package as a `DomainError`, wherever the query was written. */
-function wrappingErrors(dialect: Dialect): Dialect {
+function wrappingErrors(dialect: Dialect, folder: string | undefined): Dialect {
   return {
     createAdapter: () => dialect.createAdapter(),
     createIntrospector: (db) => dialect.createIntrospector(db),
     createQueryCompiler: () => dialect.createQueryCompiler(),
-    createDriver: () => wrappingDriver(dialect.createDriver()),
+    createDriver: () => wrappingDriver(dialect.createDriver(), folder),
   };
 }
 
-function wrappingDriver(driver: Driver): Driver {
+function wrappingDriver(driver: Driver, folder: string | undefined): Driver {
+  const wrapped = <T>(work: Promise<T>) => work.catch((error: unknown) => rethrow(error, folder));
   const patched = new WeakSet<DatabaseConnection>();
   return {
     init: (options) => wrapped(driver.init(options)),
@@ -104,12 +110,13 @@ function wrappingDriver(driver: Driver): Driver {
   };
 }
 
-async function wrapped<T>(work: Promise<T>): Promise<T> {
-  try {
-    return await work;
-  } catch (error) {
-    // Kysely's own sign that a commit became a rollback; it handles it.
-    if (error instanceof AbortedTransactionError) throw error;
-    throw wrapDatabaseError(error);
-  }
+async function rethrow(error: unknown, folder: string | undefined): Promise<never> {
+  // Kysely's own sign that a commit became a rollback; it handles it.
+  if (error instanceof AbortedTransactionError) throw error;
+  const wrapped = wrapDatabaseError(error);
+  if (folder === undefined || wrapped.code !== "storage.full") throw wrapped;
+  const space = await diskSpace(folder);
+  const free = space === undefined ? "" : ` (${Math.floor(space.freeBytes / 1e6)} MB free)`;
+  const sentence = `The disk of ${folder} is full${free}, so nothing was written. Free space on it, then try again.`;
+  throw new DomainError("storage.full", sentence, { cause: error });
 }
