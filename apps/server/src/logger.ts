@@ -10,15 +10,49 @@ export interface Logger {
 
 const LEVELS = ["debug", "info", "warn", "error", "silent"] as const;
 
-/** Lines for people and for `journalctl`, on standard error: time, level, message, details as JSON. */
-export function logger(level: Config["logLevel"], output: { write(text: string): unknown } = process.stderr): Logger {
-  const write = (at: (typeof LEVELS)[number]) => (message: string, details?: Readonly<Record<string, unknown>>) => {
-    if (LEVELS.indexOf(at) < LEVELS.indexOf(level)) return;
+/**
+ * Lines for people and for `journalctl`, on standard error: time, level, message, details as JSON. Bounded in rate and
+ * in the length of a line: what fails thousands of times must not fill a disk. Only `debug` writes everything.
+ */
+export function logger(
+  level: Config["logLevel"],
+  output: { write(text: string): unknown } = process.stderr,
+  now: () => number = Date.now,
+): Logger {
+  const mayWrite =
+    level === "debug" ? () => true : rateLimit(now, (count) => write("warn", `${count} lines left out.`));
+  const write = (at: (typeof LEVELS)[number], text: string) =>
+    output.write(`${new Date(now()).toISOString()} ${at} ${text}\n`);
+  const at = (own: (typeof LEVELS)[number]) => (message: string, details?: Readonly<Record<string, unknown>>) => {
+    if (LEVELS.indexOf(own) < LEVELS.indexOf(level) || !mayWrite()) return;
     const suffix = details && Object.keys(details).length > 0 ? ` ${JSON.stringify(details, printable)}` : "";
-    output.write(`${new Date().toISOString()} ${at} ${message}${suffix}\n`);
+    const text = `${message}${suffix}`;
+    write(own, text.length > LINE_LENGTH_MAX ? `${text.slice(0, LINE_LENGTH_MAX)}…` : text);
   };
-  return { debug: write("debug"), info: write("info"), warn: write("warn"), error: write("error") };
+  return { debug: at("debug"), info: at("info"), warn: at("warn"), error: at("error") };
 }
+
+/** A burst of lines, and after that some each second. @param onResume Told how many were left out before. */
+function rateLimit(now: () => number, onResume: (count: number) => void): () => boolean {
+  let [allowed, atMs, leftOut] = [LINES_BURST, now(), 0];
+  return () => {
+    allowed = Math.min(LINES_BURST, allowed + ((now() - atMs) / 1000) * LINES_PER_SECOND);
+    atMs = now();
+    if (allowed < 1) {
+      leftOut += 1;
+      return false;
+    }
+    allowed -= 1;
+    const count = leftOut;
+    leftOut = 0;
+    if (count > 0) onResume(count);
+    return true;
+  };
+}
+
+const LINE_LENGTH_MAX = 16_384;
+const LINES_BURST = 500;
+const LINES_PER_SECOND = 5;
 
 /**
  * An error's message, code and cause would be lost in JSON. The stack is left out of errors with a code: these explain
