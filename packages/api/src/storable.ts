@@ -5,7 +5,7 @@ export const DEPTH_MAX = 64;
 
 /**
  * Refuses what no text column and no environment variable can hold (NUL, lone surrogates), keys that would change an
- * object's prototype, and nesting that exhausts the stack of whoever walks it next.
+ * object's prototype, and nesting that exhausts the stack of the next function that walks it.
  *
  * @throws DomainError `request.invalid` with the fields, `request.malformed` for the nesting
  */

@@ -84,7 +84,8 @@ export function objectStorage(
     remove: (name, signal) =>
       using(async (s3) => {
         await s3.send(new DeleteObjectCommand({ Bucket, Key: name }));
-        // Pieces of an upload that did not end are no object, and cost money all the same. Not every service lists them.
+        // Pieces of an upload that did not end are no object, and cost money all the same. Not every service lists
+        // them.
         const listed = await s3.send(new ListMultipartUploadsCommand({ Bucket, Prefix: name })).catch(() => undefined);
         for (const { Key, UploadId } of listed?.Uploads ?? []) {
           await s3.send(new AbortMultipartUploadCommand({ Bucket, Key, UploadId }));
@@ -104,8 +105,8 @@ const PARTS_MAX = 9_900;
 export const partBytes = (sizeBytes: number): number => Math.max(PART_BYTES_MIN, Math.ceil(sizeBytes / PARTS_MAX));
 
 /**
- * Every request, whoever makes it: an upload knows of no signal, and sends again what was broken off. What it removes
- * then, its pieces, it may.
+ * Every request of the client, also those that it makes itself: an upload knows of no signal, and sends again what was
+ * broken off. What it removes then, its pieces, it may.
  */
 function endWith(signal: AbortSignal, { config: { requestHandler } }: S3Client): void {
   const handle = requestHandler.handle.bind(requestHandler);
@@ -116,7 +117,7 @@ function endWith(signal: AbortSignal, { config: { requestHandler } }: S3Client):
   });
 }
 
-/** A little later: whoever broke it off waits for its end. */
+/** A little later: the caller that broke it off waits for its end. */
 function overAfter(signal: AbortSignal): AbortSignal {
   const over = new AbortController();
   const end = () => setTimeout(() => over.abort(), REMOVAL_MS_MAX).unref();

@@ -58,7 +58,7 @@ function repositoryOf(context: Context, app: GithubAppRecord, text: string): Git
   };
 }
 
-/** It becomes a part of the address that is fetched from, whoever runs the host. */
+/** It becomes a part of the address that is fetched from, on a host that may be hostile. */
 const unreadable = ({ api_url }: GithubAppRecord) =>
   new DomainError(
     "git_host.failed",

@@ -171,7 +171,7 @@ async function write<Fields>(
 }
 
 /**
- * Folders and rights of this machine are Berth's own too: where an engine gives them to whoever asks, only who may
+ * Folders and rights of this machine are Berth's own too: where an engine grants them to every caller, only who may
  * manage the instance asks.
  * @throws DomainError `auth.missing_ability`, `auth.root_team_only`, `engine.unreachable`
  */

@@ -5,7 +5,7 @@ import { z } from "zod";
  * flags as text, `1` and `0` as flags. The description shows the plain schema.
  */
 export function lenient<S extends z.ZodType>(schema: S): S {
-  // Parses to the same values from more spellings, so whoever relies on the type of `schema` may rely on this.
+  // Parses to the same values from more spellings, so code that relies on the type of `schema` may rely on this.
   return z.preprocess(reader(schema), schema) as unknown as S;
 }
 

@@ -71,7 +71,7 @@ interface Opened {
   readonly kind: DatabaseKind;
   readonly kysely: Kysely<DB>;
   readonly notifier: Notifier;
-  /** Not through kysely, which would throw an error of its own kind at whoever comes later. */
+  /** Not through kysely, which would throw an error of its own kind at later callers. */
   closeConnections(): Promise<void>;
   /** Runs last. */
   stop(): Promise<void>;

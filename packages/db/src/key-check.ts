@@ -36,7 +36,7 @@ export async function requireKey({ kysely }: Database, cipher: Cipher): Promise<
   }
 }
 
-/** With the newest key, so that whoever starts with an older key file is told so. */
+/** With the newest key, so that a start with an older key file is refused. */
 export async function resealKeyCheck({ kysely }: Pick<Database, "kysely">, cipher: Cipher): Promise<void> {
   const fresh = Buffer.from(cipher.seal(randomUUID(), PLACE)).toString("base64");
   await kysely

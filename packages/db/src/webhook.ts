@@ -45,7 +45,7 @@ export function systemWebhookStore(context: Context): SystemWebhookStore {
       const begun = await db
         .insertInto("webhook_delivery")
         .values(keyOf(delivery))
-        // Waits for the end of whoever is at it.
+        // Waits until the transaction that works on it has ended.
         .onConflict((conflict) => conflict.doNothing())
         .returning("created_at")
         .executeTakeFirst();

@@ -16,7 +16,9 @@ export interface EngineLogin {
 export type RegistryLogins = ReadonlyMap<string, EngineLogin>;
 
 export interface LoginSources {
-  /** Docker configuration with logins, e.g. `~/.docker/config.json`. Those that a helper program keeps are not in it. */
+  /**
+   * Docker configuration with logins, e.g. `~/.docker/config.json`. Those that a helper program keeps are not in it.
+   */
   readonly dockerConfigFile?: string | undefined;
   /** Logins that Berth stores. They win. */
   readonly recordedLogins?: (() => Promise<readonly RegistryLogin[]>) | undefined;
@@ -50,7 +52,7 @@ function loginsOf(text: string): RegistryLogins {
   );
 }
 
-/** A configuration with these logins only: no helper, no context, nothing else of whoever runs Berth. */
+/** A configuration with these logins only: no helper, no context, nothing else of the user who runs Berth. */
 export function dockerConfig(logins: RegistryLogins, pluginFolders: readonly string[]): string {
   const auths = [...logins.values()].map(({ username, password, serveraddress }) => [
     serveraddress,

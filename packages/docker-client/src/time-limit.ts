@@ -12,7 +12,7 @@ export interface TimeLimits {
 /** Far above what a busy engine takes: only one that hangs is given up. */
 export const TIME_LIMITS: TimeLimits = { readSeconds: 60, changeSeconds: 300 };
 
-/** An engine that takes a question and never answers would otherwise hang whoever asked. */
+/** An engine that takes a question and never answers would otherwise hang the caller. */
 export function withTimeLimits(docker: Docker, server: string, limits: TimeLimits = TIME_LIMITS): Docker {
   const { modem } = docker;
   const dial: typeof modem.dial = modem.dial.bind(modem);

@@ -3,7 +3,7 @@ import type { Client, ClientChannel } from "ssh2";
 
 /**
  * A channel as the stream that a socket is. ssh2's own says neither that it was destroyed nor, when its connection dies
- * while it is idle, that it ended: whoever keeps it for later would wait for ever.
+ * while it is idle, that it ended: a pool that keeps it for later would wait for ever.
  */
 export function channelSocket(client: Client, channel: ClientChannel): Duplex {
   let hasEnded = false;

@@ -37,7 +37,7 @@ export type HostRunOptions = Pick<
 export interface HostFiles {
   /** `undefined`: there is no such file. */
   read(path: string): Promise<Buffer | undefined>;
-  /** Replaces the file at once: whoever reads it sees the old content or the new, never a half. */
+  /** Replaces the file at once: a reader sees the old content or the new, never a half. */
   write(path: string, content: string | Uint8Array, options?: { readonly mode?: number }): Promise<void>;
   /** With the folders above it. Idempotent. */
   makeFolder(path: string, options?: { readonly mode?: number }): Promise<void>;

@@ -117,7 +117,10 @@ export function openInstances(folder: string, program: ProxyProgram): Instances 
     return undefined;
   }
 
-  /** The proxy of a socket, whoever had its number before. Its record may be missing: it is written after its start. */
+  /**
+   * The proxy of a socket, whatever process had its number before. Its record may be missing: it is written after its
+   * start.
+   */
   async function findOne(pid: number): Promise<Instance | undefined> {
     const record = await readJson<ProcessIdentity>(recordPath(pid));
     if (record !== undefined) return await firstStatus(record, ASK_MS_MAX);

@@ -23,7 +23,10 @@ export interface ProxyLimits {
   readonly headersSeconds: number;
   /** Without a byte, while the client owes us the rest of a body or does not take what we have for it. */
   readonly stallSeconds: number;
-  /** At once; more are closed as they come. Each busy one takes about 32 KiB and, with that to its upstream, two open files. */
+  /**
+   * At once; more are closed as they come. Each busy one takes about 32 KiB and, with that to its upstream, two open
+   * files.
+   */
   readonly connections: number;
 }
 
@@ -62,7 +65,7 @@ export interface ControlRequests {
   readonly sync: readonly Site[];
   readonly put: Site;
   readonly delete: string;
-  /** Tries again to listen, after the port was given up by whoever had it. */
+  /** Tries again to listen, after its previous owner gave up the port. */
   readonly listen: undefined;
   /** Gives up its port, ends what is in flight and exits. */
   readonly retire: undefined;

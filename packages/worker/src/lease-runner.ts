@@ -158,8 +158,9 @@ export function createLeaseRunner<Run>(
 }
 
 /**
- * Writes down how a run ended. While the database is away it is tried again, as long as the run is its owner's: hours of
- * work are not lost for a moment, nor what a cancelled one left. That one is cancelled whoever ends it, so not for ever.
+ * Writes down how a run ended. While the database is away it is tried again, as long as the run is its owner's: hours
+ * of work are not lost for a moment, nor what a cancelled one left. A cancelled run ends as cancelled in any case, so
+ * that is not tried for ever.
  */
 export async function written<T>(keeper: LeaseKeeper, write: () => Promise<T>): Promise<T> {
   for (let triesLeft = TRIES_WHEN_CANCELLED; ; ) {

@@ -91,7 +91,7 @@ export async function attempt(
 const removalOf = ({ id }: ResourceRecord): Removal => ({ type: "resource.delete", subject_id: id });
 
 /**
- * Whether none is left. Those in progress are ended by whoever runs them.
+ * Whether none is left. Those in progress are ended by their own worker.
  * @param pullRequestId Only those of this pull request.
  */
 export async function cancelDeployments(

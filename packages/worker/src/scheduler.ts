@@ -7,8 +7,8 @@ import type { WorkerDeps } from "./ports.ts";
 import type { WorkerSettings } from "./settings.ts";
 
 /**
- * What runs on a schedule. The scheduler decides when, and writes down that it is due; the work is done by whoever looks
- * for it in that kind's own queue.
+ * What runs on a schedule. The scheduler decides when, and writes down that it is due; the work is done by the worker
+ * that looks for it in that kind's own queue.
  */
 export interface ScheduledKind {
   /**

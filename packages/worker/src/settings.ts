@@ -1,6 +1,6 @@
 /** How patient a worker is. The defaults are those of the product; tests shorten them. */
 export interface WorkerSettings {
-  /** A worker that does not renew within this time has lost its deployment to whoever claims it. */
+  /** A worker that does not renew within this time has lost its deployment to the next worker that claims it. */
   readonly leaseSeconds: number;
   readonly renewSeconds: number;
   /** How long a lost wake-up stays unnoticed. */

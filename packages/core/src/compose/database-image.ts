@@ -1,6 +1,6 @@
 import { withDefaults } from "./reference.ts";
 
-/** Last parts of the names of images that are databases, whoever builds them. */
+/** Last parts of the names of images that are databases, of any publisher. */
 const DATABASE_IMAGES: ReadonlySet<string> = new Set([
   ...["postgres", "postgresql", "postgis", "pgvector", "timescaledb", "timescaledb-ha", "pgvecto-rs"],
   ...["mysql", "mysql-server", "mariadb", "mariadb-galera", "percona", "percona-server"],

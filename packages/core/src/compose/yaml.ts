@@ -6,7 +6,7 @@ const DEPTH_MAX = 32;
 const TOKENS_MAX = 40_000;
 /** Limit of values after all aliases are expanded. */
 const EXPANDED_MAX = 60_000;
-/** Characters of all their texts: whoever walks them reads each, and an alias of five may stand for a million. */
+/** Characters of all their texts: a walk over them reads each, and an alias of five may stand for a million. */
 const EXPANDED_LENGTH_MAX = 2 * 1_048_576; // Twice the longest text that is read.
 
 export interface YamlValue {

@@ -1,6 +1,6 @@
 import { DomainError } from "../errors.ts";
 
-/** Deployments in progress do not count: only the waiting ones of the server, whoever's they are. */
+/** Deployments in progress do not count: only the waiting ones of the server, of all teams. */
 export const isQueueFull = (queued: number, limit: number): boolean => queued >= limit;
 
 /** When a caller may try again. Deployments take minutes, so asking more often only costs both sides. */

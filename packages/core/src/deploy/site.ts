@@ -98,7 +98,8 @@ export function siteOf(subject: SiteSubject, upstreams: readonly Upstream[]): Si
     id: subjectId(subject),
     name: nameOf(subject),
     routes: routesOf(domains, settings.redirect),
-    // Protection without a password would open the site to whoever knows the name: it stays down until there is one.
+    // Protection without a password would open the site to everyone who knows the name: it stays down until there is
+    // one.
     upstreams: isProtected && password === null ? [] : upstreams,
     isHttpsForced: settings.is_force_https_enabled,
     isCompressed: settings.is_gzip_enabled,

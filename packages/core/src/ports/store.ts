@@ -165,8 +165,8 @@ export interface ServerStore {
     },
   ): Promise<ServerRecord | undefined>;
   /**
-   * Waits for whoever is just creating something on the server, and lets nobody begin to: what is read afterwards is
-   * all there is until the transaction ends.
+   * Waits for a transaction that is just creating something on the server, and lets nobody begin to: what is read
+   * afterwards is all there is until the transaction ends.
    */
   findAlone(uuid: string): Promise<ServerRecord | undefined>;
   /** Marks it for removal and wakes the workers. `false` when it was marked before. */
@@ -194,8 +194,8 @@ export interface ResourceStore {
   /** Wakes the workers. */
   setDesiredState(id: number, state: DesiredState): Promise<void>;
   /**
-   * Marks it for removal and wakes the workers. `false` when it was marked before. Waits for whoever is just asking for
-   * a deployment of it: afterwards nobody can.
+   * Marks it for removal and wakes the workers. `false` when it was marked before. Waits for a transaction that is just
+   * asking for a deployment of it: afterwards nobody can.
    */
   markRemoving(id: number, flags: Partial<RemovalFlags>): Promise<boolean>;
   /** All of a server that are not marked yet; answers them. */

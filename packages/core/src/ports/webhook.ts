@@ -25,8 +25,8 @@ export interface SystemWebhookStore {
   /** Applications that reach the repository through one of these apps, by id. */
   applicationsByGithubApp(githubAppIds: readonly number[], repositoryId: number): Promise<readonly ApplicationRecord[]>;
   /**
-   * Inside a transaction, which decides that the delivery is answered here: whoever comes with the same one waits for
-   * its end. Answers what was remembered of an earlier one.
+   * Inside a transaction, which decides that the delivery is answered here: a second request with the same one waits
+   * for its end. Answers what was remembered of an earlier one.
    */
   begin(delivery: WebhookDelivery): Promise<WebhookAnswer | undefined>;
   /** Stores the answer of a delivery that was begun in this transaction. Kept for a week. */

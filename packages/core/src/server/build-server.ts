@@ -14,7 +14,7 @@ export type BuildServerChoice<Server> =
 export interface BuildServerQuestion<Server> {
   /** Where the application runs. */
   readonly target: Candidate;
-  /** Within reach of whoever builds. */
+  /** Within reach of the worker that builds. */
   readonly servers: readonly Server[];
   /** Builds under way by the server's id; what is missing counts as none. */
   readonly activeBuilds: ReadonlyMap<number, number>;

@@ -23,8 +23,8 @@ export interface VariablesInput {
 }
 
 /**
- * What becomes of a service's variables. Values that are there stay, whoever made them, but those that hold a URL of a
- * container whose URLs change.
+ * What becomes of a service's variables. Existing values stay, generated or set by a user, but those that hold a URL of
+ * a container whose URLs change.
  */
 export function planVariables({ variables, existing, urls, source, now, isNewCompose }: VariablesInput): VariablePlan {
   const byKey = new Map(existing.map((env) => [env.key, env]));

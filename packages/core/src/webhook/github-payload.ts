@@ -105,7 +105,7 @@ export const GithubPullRequest = pullRequestEvent(({ author_association }) =>
   TRUSTED.includes(author_association ?? "NONE"),
 );
 
-/** Gitea does not; whoever pushes into the repository itself may do so. A fork that is gone is `null`. */
+/** Gitea does not; a pusher to the repository itself may do so. A fork that is gone is `null`. */
 export const GiteaPullRequest = pullRequestEvent(
   ({ head, base }) => head.repo === undefined || head.repo?.full_name === base.repo?.full_name,
 );

@@ -6,7 +6,7 @@ const UUID = "uuid text not null unique";
 const TIMESTAMPS = "created_at timestamptz(3) not null default now(), updated_at timestamptz(3) not null default now()";
 
 const PRIVATE_KEY = [
-  // A key belongs to one team of the instance, whoever has its text: the constraint decides a race.
+  // A key belongs to one team of the instance, whichever teams have its text: the constraint decides a race.
   `create table private_key (
     ${ID}, ${UUID},
     team_id bigint not null references team on delete cascade,

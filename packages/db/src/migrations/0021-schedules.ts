@@ -76,7 +76,7 @@ const SCHEDULED: readonly Scheduled[] = [
   },
 ];
 
-/** Keeps the schedules of a kind, whoever changes its table, and begins with what is there already. */
+/** Keeps the schedules of a kind on every change of its table, and begins with the existing rows. */
 const keep = ({ kind, table, server, frequency, columns }: Scheduled): readonly string[] => [
   `create function schedule_${kind}() returns trigger language plpgsql as $$ declare subject record; begin
     if tg_op = 'DELETE' then

@@ -127,7 +127,7 @@ export function caddyProxy(options: ServerProxyOptions): ManagedProxy {
     return known();
   }
 
-  /** Another control plane may change a site between our reading and our telling: whoever tells last looks once more. */
+  /** Another control plane may change a site between our reading and our writing: the last writer reads once more. */
   async function settle(): Promise<void> {
     for (let attempt = 1; attempt <= SETTLE_ATTEMPTS_MAX; attempt++) {
       const sites = await files.readAll();
@@ -251,7 +251,9 @@ const versionOf = (config: string) => createHash("sha256").update(config).digest
 
 const isRefusal = (error: unknown) => isDomainError(error) && error.code === "engine.failed";
 
-/** A container's address is its alone, so what goes to its other ports counts too. Those of the machine itself are not. */
+/**
+ * A container's address is its alone, so what goes to its other ports counts too. Those of the machine itself are not.
+ */
 function countOf(counts: ReadonlyMap<string, number>, { host, port }: Upstream): number {
   const exact = addressOf({ host, port });
   const isShared = host === "localhost" || host === "::1" || host.startsWith("127.");

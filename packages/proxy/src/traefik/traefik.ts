@@ -61,7 +61,7 @@ export function traefikProxy(options: ServerProxyOptions): ManagedProxy {
     await delay(LEARNT_AFTER_MS);
   }
 
-  /** Another control plane may change a site between our reading and our telling: whoever tells last looks once more. */
+  /** Another control plane may change a site between our reading and our writing: the last writer reads once more. */
   async function settle(): Promise<void> {
     let sites = await recorded();
     for (let attempt = 1; attempt <= SETTLE_ATTEMPTS_MAX; attempt++) {

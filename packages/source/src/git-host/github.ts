@@ -79,7 +79,7 @@ interface TokenLimits {
 
 /**
  * The library could mint it too, but shares a token that is on its way among all who name the same installation, also
- * of another app at another host: it would end up with whoever runs that host.
+ * of another app at another host: it would end up with the operator of that host.
  */
 async function installationToken(fetch: GuardedFetch, login: GitHostLogin, limits: TokenLimits): Promise<string> {
   const { appId, installationId, privateKey } = login;

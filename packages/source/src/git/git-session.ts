@@ -116,7 +116,7 @@ function environment(
 /** For git without a network. */
 export const localGitEnvironment = (place: SessionPlace): Record<string, string> => ({
   PATH: place.path,
-  // No .netrc, no .ssh, no .config of whoever runs us.
+  // No .netrc, no .ssh, no .config of the user who runs Berth.
   HOME: "/nonexistent",
   LC_ALL: "C",
   GIT_CONFIG_NOSYSTEM: "1",

@@ -12,7 +12,7 @@ import { localGitEnvironment } from "./git-session.ts";
 import { removeLeftovers } from "./leftovers.ts";
 import { unpackTar } from "./unpack.ts";
 
-/** Where a repository's mirror lies: one for an address, whoever fetches it. */
+/** Where a repository's mirror lies: one for an address, for all teams that fetch it. */
 export const mirrorFolder = (folder: string, url: GitUrl): string =>
   join(mirrorsFolder(folder), createHash("sha256").update(formatGitUrl(url)).digest("hex").slice(0, 40));
 

@@ -162,7 +162,7 @@ function openLog(
   });
 }
 
-/** Every step has its row from the beginning, so that whoever looks sees what is still to come. */
+/** Every step has its row from the beginning, so that a reader sees what is still to come. */
 async function readRows({ stores }: DeploymentDeps, lease: Lease): Promise<Map<StepName, StepRow>> {
   const saved = await stores.deployments.steps(lease.deployment_id);
   const rows = new Map<StepName, StepRow>(saved.map((step: DeploymentStep) => [step.name, step]));
@@ -183,7 +183,7 @@ async function endWithoutSubject({ stores }: DeploymentDeps, { lease, deployment
  * an earlier attempt made of a candidate is removed by the reconciler, as of every deployment that has ended.
  *
  * @param reason A sentence for people, without secrets.
- * @throws when the database is away: the deployment is left to whoever claims it next.
+ * @throws when the database is away: the deployment is left to the next worker that claims it.
  */
 async function failUnprepared(
   deps: DeploymentDeps,

@@ -12,7 +12,7 @@ export interface Failure {
   readonly message: string;
 }
 
-/** Why a step must not begin. @throws DomainError when the deployment is left to whoever claims it next. */
+/** Why a step must not begin. @throws DomainError when the deployment is left to the next worker that claims it. */
 export function failureBefore(run: Run, step: StepName): Failure | undefined {
   const { leaseKeeper } = run.ctx;
   if (leaseKeeper.ending === "cancelled") return cancelled(step);

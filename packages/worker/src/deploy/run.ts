@@ -22,8 +22,8 @@ export type DeploymentEnd = "finished" | "failed" | "cancelled-by-user";
  * Runs a claimed deployment from where it stands to its end, forward or back. What a step does is saved before it
  * begins and after it ended, so the next worker that claims the deployment continues there.
  *
- * @throws when the deployment is left to whoever claims it next: the lease was lost, the control plane stops, or the
- * database is away. Nothing has been undone then.
+ * @throws when the deployment is left to the next worker that claims it: the lease was lost, the control plane stops,
+ * or the database is away. Nothing has been undone then.
  */
 export async function runToEnd(run: Run): Promise<DeploymentEnd> {
   const { leaseKeeper, source, deployment, stores } = run.ctx;
@@ -224,7 +224,10 @@ async function undo(run: Run, step: DeployStep): Promise<void> {
 const follows = ({ log }: Run, { name }: DeployStep): void =>
   log.say(name, `What ${name} made is not removed yet; that follows.`, "stderr");
 
-/** Removing what was replaced is left to whoever holds the server's lease; where nothing was, it is not to come. */
+/**
+ * Removing what was replaced is left to the worker that holds the server's lease; where nothing was replaced, nothing
+ * is to come.
+ */
 async function skipRetireStep(run: Run): Promise<void> {
   const { stores } = run.ctx;
   // A switch that did not end as it should has not told.

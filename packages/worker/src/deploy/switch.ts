@@ -49,7 +49,7 @@ async function takeName({ adapters, ref, say }: StepContext): Promise<void> {
   }
 }
 
-/** The step before has seen it: whoever waits for the deployment should not read an older status after it. */
+/** The step before has seen it: a client that waits for the deployment must not read an older status after it. */
 async function tellHealthy({
   stores,
   deployment,

@@ -144,7 +144,7 @@ interface Login {
   readonly password: string | null;
 }
 
-/** The password is in the file, since arguments can be read by whoever lists processes. */
+/** The password is in the file, since arguments can be read by everyone who lists processes. */
 function startWith(
   { program, path }: { readonly program: string; readonly path: string },
   {

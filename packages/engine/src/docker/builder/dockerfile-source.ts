@@ -6,7 +6,7 @@ import type { BuildConfig } from "@berth/core/deploy";
 import { isWithin } from "../../builder/facts.ts";
 import { listNames } from "../../builder/listing.ts";
 
-/** A Dockerfile as it is built from, whoever wrote it. */
+/** A Dockerfile as it is built from, the repository's own or Berth's. */
 export interface DockerfileSource {
   readonly text: string;
   /** Content of `<name>.dockerignore`; without it the context's `.dockerignore` counts. */

@@ -1,5 +1,5 @@
 /**
- * A tar archive without its folders: whoever unpacks it makes those that are missing, and leaves the others as they are.
+ * A tar archive without its folders: unpacking makes those that are missing, and leaves the others as they are.
  */
 export async function* filesOnly(archive: AsyncIterable<Uint8Array | string>): AsyncGenerator<Uint8Array> {
   let rest = Buffer.alloc(0);

@@ -59,7 +59,7 @@ interface Placed {
   readonly mount: StorageMount | ExternalMount | undefined;
 }
 
-/** A volume that exists on the server, whoever made it. */
+/** A volume that exists on the server, made by Berth or not. */
 interface ExternalMount {
   readonly type: "external";
   readonly volume: string;
