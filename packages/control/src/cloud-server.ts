@@ -67,7 +67,7 @@ async function rent(context: UseCaseContext, rental: Rental, sent: Wanted): Prom
     cloud.hetzner.ensureSshKey(token, { name: key.name, publicKey: key.public_key }),
   );
   // After a crash in between, this event names the requested machine.
-  await tellOfMachine(context, rental, "cloud_machine.requested");
+  await emitMachineEvent(context, rental, "cloud_machine.requested");
   const { location, server_type: serverType, image, hasIpv4, hasIpv6, cloud_init_script: script } = sent;
   const sshKeyIds = [...new Set([sshKeyId, ...(sent.hetzner_ssh_key_ids ?? [])])];
   const userData = script == null ? null : cloudInitText(script);
@@ -125,7 +125,7 @@ async function giveBack(context: UseCaseContext, rental: Rental, machine: Machin
     const why = isDomainError(reason) ? reason.message : "The server could not be saved.";
     const named = { hetzner_server_id: machine.id, hetzner_server_name: machine.name };
     // The event may fail for the same reason as the server; then only the answer names the machine.
-    await tellOfMachine(context, rental, "cloud_machine.left", named).catch(() => undefined);
+    await emitMachineEvent(context, rental, "cloud_machine.left", named).catch(() => undefined);
     throw new DomainError(
       "cloud.failed",
       `${why} The machine ${machine.name} (${machine.id}) could not be deleted again: delete it at Hetzner.`,
@@ -135,7 +135,7 @@ async function giveBack(context: UseCaseContext, rental: Rental, machine: Machin
 }
 
 /** Outside of any other transaction, since it reports what happens elsewhere. */
-const tellOfMachine = (
+const emitMachineEvent = (
   { stores }: UseCaseContext,
   { uuid, name, cloudToken }: Rental,
   type: "cloud_machine.requested" | "cloud_machine.left",

@@ -112,7 +112,7 @@ async function begin(context: Context, scheduleId: number, at: Date): ReturnType
   const { uuid, name, team_id, resource_uuid } = schedule;
   if (schedule.isRunning) {
     await insertEnded(context, schedule, { due_at: at, message: OVERLAP });
-    tellOf(context, "backup.skipped", { ...schedule, schedule_uuid: uuid, execution_uuid: null });
+    emitRunEvent(context, "backup.skipped", { ...schedule, schedule_uuid: uuid, execution_uuid: null });
   } else await insertRun(context, schedule, at);
   return { uuid, name, team_id, resource_uuid };
 }
@@ -208,14 +208,14 @@ export const cancelExecution = (context: Context, uuid: string, at: Date): Promi
         endExecutions(context, sql`run.uuid = ${uuid}`, {
           ...{ ...NOTHING_SAVED, status: "cancelled-by-user", message: CANCELLED_BACKUP, finished_at: at },
         }),
-      async tellOfRequest() {
-        const { rows } = await sql<Told>`
+      async emitCancelRequest() {
+        const { rows } = await sql<EventSubject>`
           select run.uuid as execution_uuid, schedule.uuid as schedule_uuid, resource.name, resource.team_id,
             resource.uuid as resource_uuid
           from backup_execution run join scheduled_backup schedule on schedule.id = run.scheduled_backup_id
             join resource on resource.id = schedule.resource_id
           where run.uuid = ${uuid}`.execute(context.db);
-        for (const row of rows) tellOf(context, "backup.cancel_requested", row);
+        for (const row of rows) emitRunEvent(context, "backup.cancel_requested", row);
       },
     },
   );
@@ -239,7 +239,7 @@ async function endExecutions(context: Context, isMeant: RawBuilder<unknown>, end
     if (!end.keepsFile) await remove(context, { folder: row.folder, filename: row.filename });
     const { s3_storage_id, s3_key } = row;
     if (!end.s3_uploaded) await remove(context, { s3_storage_id, s3_key }, ON_ITS_WAY);
-    tellOf(context, `backup.${END_EVENTS[end.status]}`, row);
+    emitRunEvent(context, `backup.${END_EVENTS[end.status]}`, row);
     notifyRunEnd(context, row.execution_uuid);
   }
   return rows.length;
@@ -323,7 +323,7 @@ async function removals({ db }: Context, folder: string, take: number): Promise<
 /** About two days. */
 const REMOVAL_ATTEMPTS_MAX = 75;
 
-interface Told {
+interface EventSubject {
   readonly schedule_uuid: string;
   readonly execution_uuid: string | null;
   readonly name: string;
@@ -331,7 +331,7 @@ interface Told {
   readonly resource_uuid: string;
 }
 
-const tellOf = (context: Context, type: string, told: Told): void =>
+const emitRunEvent = (context: Context, type: string, told: EventSubject): void =>
   emit(context, {
     team_id: told.team_id,
     type,

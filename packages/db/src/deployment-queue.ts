@@ -5,7 +5,7 @@ import { sql } from "kysely";
 import { QUEUE_TOPIC } from "./changes.ts";
 import { type Context, idsOf, inTransaction, notifyDeployment, undefinedOn, wakeWorkers } from "./context.ts";
 import { appendLog } from "./deployment-log.ts";
-import { DEPLOYMENT_COLUMNS, isActive, readSteps, stepPlace, tellOfDeployment } from "./deployment-row.ts";
+import { DEPLOYMENT_COLUMNS, emitDeploymentEvent, isActive, readSteps, stepPlace } from "./deployment-row.ts";
 import { violates } from "./errors.ts";
 import { leaseEnd, renewRuns } from "./leased-run.ts";
 import { sealStacks } from "./sealed-stack.ts";
@@ -97,7 +97,7 @@ export function systemDeploymentStore(context: Context): SystemDeploymentStore {
           .returning(DEPLOYMENT_COLUMNS)
           .executeTakeFirst();
         if (ended === undefined) return false;
-        tellOfDeployment(tx, ended, ENDED_EVENTS[status]);
+        emitDeploymentEvent(tx, ended, ENDED_EVENTS[status]);
         wakeWorkers(tx); // its place on the server is free
         return true;
       }),
@@ -266,7 +266,7 @@ async function claimOnServer(context: Context, serverId: number, owner: string, 
           .returning(DEPLOYMENT_COLUMNS)
           .executeTakeFirst();
         if (deployment === undefined) return undefined; // it was cancelled in this moment
-        tellOfDeployment(tx, deployment, "deployment.started");
+        emitDeploymentEvent(tx, deployment, "deployment.started");
         return claim(deployment, owner);
       }),
   );

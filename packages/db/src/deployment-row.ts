@@ -57,7 +57,7 @@ export async function readSteps(context: Context, deploymentId: number): Promise
 }
 
 /** Writes the event and wakes the deployment's followers. */
-export function tellOfDeployment(context: Context, deployment: DeploymentRecord, type: NewEvent["type"]): void {
+export function emitDeploymentEvent(context: Context, deployment: DeploymentRecord, type: NewEvent["type"]): void {
   notifyDeployment(context, deployment.id);
   emit(context, {
     team_id: deployment.team_id,

@@ -4,7 +4,7 @@ import { sql } from "kysely";
 import { deploymentTopic } from "./changes.ts";
 import { inTransaction, type TeamContext, wakeWorkers } from "./context.ts";
 import { readLog } from "./deployment-log.ts";
-import { DEPLOYMENT_COLUMNS, isActive, readSteps, tellOfDeployment } from "./deployment-row.ts";
+import { DEPLOYMENT_COLUMNS, emitDeploymentEvent, isActive, readSteps } from "./deployment-row.ts";
 import { enqueue } from "./enqueue.ts";
 import { ofOwner, page, within } from "./page.ts";
 
@@ -101,7 +101,7 @@ async function cancel(context: TeamContext, { id, status }: DeploymentRecord): P
     .where("id", "=", id)
     .returning(DEPLOYMENT_COLUMNS)
     .executeTakeFirstOrThrow();
-  tellOfDeployment(context, cancelled, isQueued ? "deployment.cancelled" : "deployment.cancel_requested");
+  emitDeploymentEvent(context, cancelled, isQueued ? "deployment.cancelled" : "deployment.cancel_requested");
   return cancelled;
 }
 

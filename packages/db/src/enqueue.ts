@@ -4,7 +4,7 @@ import type { DeploymentRecord, EnqueueOutcome, NewDeployment } from "@berth/cor
 import { ServerSettings } from "@berth/core/server";
 import { sql } from "kysely";
 import { idsOf, inTransaction, type TeamContext, wakeWorkers } from "./context.ts";
-import { DEPLOYMENT_COLUMNS, isActive, tellOfDeployment } from "./deployment-row.ts";
+import { DEPLOYMENT_COLUMNS, emitDeploymentEvent, isActive } from "./deployment-row.ts";
 import { pick } from "./pick.ts";
 
 /** State of the queue, read under the locks of all servers concerned. */
@@ -177,7 +177,7 @@ async function insert(
   });
   if (values.length === 0) return [];
   const inserted = await context.db.insertInto("deployment").values(values).returning(DEPLOYMENT_COLUMNS).execute();
-  for (const deployment of inserted) tellOfDeployment(context, deployment, "deployment.queued");
+  for (const deployment of inserted) emitDeploymentEvent(context, deployment, "deployment.queued");
   wakeWorkers(context);
   return inserted;
 }

@@ -57,11 +57,11 @@ export async function endJobs(
     .where("status", "in", jobSourcesOf(status))
     .returning(JOB_COLUMNS)
     .execute();
-  for (const job of ended) tellOfJob(context, job);
+  for (const job of ended) emitJobEvent(context, job);
   return ended;
 }
 
-export function tellOfJob(context: Context, job: JobRecord): void {
+export function emitJobEvent(context: Context, job: JobRecord): void {
   emit(context, {
     team_id: job.team_id,
     type: `job.${job.status}`,

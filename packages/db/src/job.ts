@@ -2,7 +2,7 @@ import { DomainError, notFound } from "@berth/core";
 import type { JobFilter, JobRecord, JobStore, NewJob, SystemJobStore } from "@berth/core/ports";
 import { sql } from "kysely";
 import { type Context, idsOf, inTransaction, type TeamContext, wakeWorkers } from "./context.ts";
-import { endJobs, isAbout, isActiveJob, JOB_COLUMNS, type JobSubject, tellOfJob } from "./job-row.ts";
+import { emitJobEvent, endJobs, isAbout, isActiveJob, JOB_COLUMNS, type JobSubject } from "./job-row.ts";
 import { leaseEnd, renewRuns } from "./leased-run.ts";
 import { countRows, ofOwner, page, within } from "./page.ts";
 import { storable } from "./storable.ts";
@@ -82,7 +82,7 @@ async function requestBatch(context: TeamContext, wanted: readonly NewJob[]): Pr
     // One that is active may end between the two statements, and then there is room for a new one.
     if (attempt > ATTEMPTS_MAX) throw new DomainError("internal.error", "A job could not be queued.");
     const inserted = await insert(context, missing);
-    for (const job of inserted) tellOfJob(context, job);
+    for (const job of inserted) emitJobEvent(context, job);
     found.push(...inserted);
     missing = without(missing, inserted);
     if (missing.length === 0) break;
@@ -194,7 +194,7 @@ async function begin(context: Context, subject: JobSubject): Promise<void> {
     .where("id", "=", before.id)
     .returning(JOB_COLUMNS)
     .executeTakeFirstOrThrow();
-  if (before.status === "queued") tellOfJob(context, job);
+  if (before.status === "queued") emitJobEvent(context, job);
 }
 
 async function claim(
@@ -229,6 +229,6 @@ async function claim(
     .where("id", "=", next.id)
     .returning(JOB_COLUMNS)
     .executeTakeFirstOrThrow();
-  if (next.status === "queued") tellOfJob(context, job);
+  if (next.status === "queued") emitJobEvent(context, job);
   return { lease: { job_id: job.id, owner, attempt: job.attempts }, job };
 }

@@ -95,13 +95,16 @@ interface Cancellable {
 /**
  * What has ended, or is being cancelled, stays as it is. Locked in between, so that no worker takes or ends it.
  * @param end Ends one that waits: no worker would hear of it.
- * @param tellOfRequest Of one that a worker runs.
+ * @param emitCancelRequest Of one that a worker runs.
  */
 export async function cancelRun(
   { db }: Context,
   table: CancellableTable,
   { uuid, at }: { readonly uuid: string; readonly at: Date },
-  { end, tellOfRequest }: { readonly end: () => Promise<unknown>; readonly tellOfRequest: () => Promise<unknown> },
+  {
+    end,
+    emitCancelRequest,
+  }: { readonly end: () => Promise<unknown>; readonly emitCancelRequest: () => Promise<unknown> },
 ): Promise<void> {
   const { rows } = await sql<Cancellable>`select uuid, status, cancel_requested_at, started_at from ${sql.table(table)}
     where uuid = ${uuid} for no key update`.execute(db);
@@ -109,7 +112,7 @@ export async function cancelRun(
   if (run === undefined || backupStates.isTerminal(run.status) || run.cancel_requested_at !== null) return;
   await sql`update ${sql.table(table)} set cancel_requested_at = ${at}, updated_at = now()
     where uuid = ${uuid}`.execute(db);
-  await (run.started_at === null ? end() : tellOfRequest());
+  await (run.started_at === null ? end() : emitCancelRequest());
 }
 
 /** Reads until it has ended, or for this time. */

@@ -29,7 +29,7 @@ export function channels() {
     emit(channel: string, payload: string | undefined): void {
       for (const listener of [...(listeners.get(channel) ?? [])]) listener(payload);
     },
-    tellAllOfGap(): void {
+    notifyOfGap(): void {
       for (const channel of listeners.keys()) this.emit(channel, undefined);
     },
   };
@@ -61,7 +61,7 @@ export function postgresNotifier(config: pg.ClientConfig, onLost: () => Promise<
     }
     if (isClosed) return await fresh.end();
     client = fresh;
-    known.tellAllOfGap();
+    known.notifyOfGap();
   }
 
   function lose(lost: pg.Client): void {

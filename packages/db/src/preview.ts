@@ -54,7 +54,7 @@ export function previewStore(context: TeamContext): PreviewStore {
         const application = await own(tx, applicationId).select(["uuid", "name"]).executeTakeFirst();
         if (application === undefined) throw notFound("Application");
         const preview = await upsert(tx, applicationId, uuid, fields);
-        if (preview?.uuid === uuid) tellOfPreview(tx, { ...application, teamId }, preview, "preview.created");
+        if (preview?.uuid === uuid) emitPreviewEvent(tx, { ...application, teamId }, preview, "preview.created");
         return preview;
       }),
     markRemoving: (applicationId, pullRequestId) =>
@@ -70,7 +70,7 @@ export function previewStore(context: TeamContext): PreviewStore {
           .returning(COLUMNS)
           .executeTakeFirst();
         if (preview === undefined) return undefined;
-        tellOfPreview(tx, { ...application, teamId }, preview, "preview.removing");
+        emitPreviewEvent(tx, { ...application, teamId }, preview, "preview.removing");
         wakeWorkers(tx);
         return preview;
       }),
@@ -148,7 +148,7 @@ export function systemPreviewStore(context: Context): SystemPreviewStore {
           .where("resource_id", "=", resource_id)
           .where("pull_request_id", "=", pull_request_id)
           .execute();
-        tellOfPreview(tx, await applicationOf(tx, preview), preview, "preview.deleted");
+        emitPreviewEvent(tx, await applicationOf(tx, preview), preview, "preview.deleted");
         await endJobs(tx, isAbout({ type: "preview.delete", subject_id: id }), "finished", null);
       }),
   };
@@ -182,7 +182,7 @@ function setStatus(context: Context, id: number, status: string): Promise<void> 
       .where("id", "=", id)
       .execute();
     const change = { status, previous_status: before.status };
-    tellOfPreview(tx, await applicationOf(tx, before), before, "preview.status_changed", change);
+    emitPreviewEvent(tx, await applicationOf(tx, before), before, "preview.status_changed", change);
   });
 }
 
@@ -199,7 +199,7 @@ const applicationOf = ({ db }: Context, { resource_id }: PreviewRecord): Promise
     .where("id", "=", resource_id)
     .executeTakeFirstOrThrow();
 
-function tellOfPreview(
+function emitPreviewEvent(
   context: Context,
   { uuid, name, teamId }: Application,
   { pull_request_id, fqdn }: PreviewRecord,

@@ -93,7 +93,7 @@ export function restoreStore(context: TeamContext): RestoreStore {
           tx,
           "backup_restore",
           { uuid, at },
-          { end: () => endAll(tx, isMeant, end), tellOfRequest: () => tellOfRequest(tx, isMeant) },
+          { end: () => endAll(tx, isMeant, end), emitCancelRequest: () => emitCancelRequest(tx, isMeant) },
         );
         wakeWorkers(tx);
         return await own.find(resourceId, uuid);
@@ -177,7 +177,7 @@ async function claim(
 
 /** Changes running ones only: ended ones are final. */
 async function endAll(context: Context, isMeant: RawBuilder<unknown>, end: RestoreEnd): Promise<number> {
-  const { rows } = await sql<Told>`
+  const { rows } = await sql<EventSubject>`
     update backup_restore run
     set status = ${end.status}, message = ${end.message && storable(end.message)},
       tables = ${end.tables && JSON.stringify(end.tables)}::jsonb, finished_at = ${end.finished_at}, step = null,
@@ -185,13 +185,13 @@ async function endAll(context: Context, isMeant: RawBuilder<unknown>, end: Resto
     from resource where ${mayBecome(end.status)} and resource.id = run.target_resource_id and ${isMeant}
     returning run.uuid, run.kind, resource.name, resource.team_id, resource.uuid as resource_uuid`.execute(context.db);
   for (const row of rows) {
-    tellOf(context, END_EVENTS[end.status], row);
+    emitRunEvent(context, END_EVENTS[end.status], row);
     notifyRunEnd(context, row.uuid);
   }
   return rows.length;
 }
 
-interface Told {
+interface EventSubject {
   readonly uuid: string;
   readonly kind: string;
   readonly name: string;
@@ -199,15 +199,19 @@ interface Told {
   readonly resource_uuid: string;
 }
 
-const tellOf = (context: Context, what: string, { uuid, kind, name, team_id, resource_uuid }: Told): void =>
+const emitRunEvent = (
+  context: Context,
+  what: string,
+  { uuid, kind, name, team_id, resource_uuid }: EventSubject,
+): void =>
   emit(context, {
     ...{ team_id, type: `${kind}.${what}`, resource_uuid },
     payload: { database_name: name, restore_uuid: uuid },
   });
 
-async function tellOfRequest(context: Context, isMeant: RawBuilder<unknown>): Promise<void> {
-  const { rows } = await sql<Told>`
+async function emitCancelRequest(context: Context, isMeant: RawBuilder<unknown>): Promise<void> {
+  const { rows } = await sql<EventSubject>`
     select run.uuid, run.kind, resource.name, resource.team_id, resource.uuid as resource_uuid
     from backup_restore run join resource on resource.id = run.target_resource_id where ${isMeant}`.execute(context.db);
-  for (const row of rows) tellOf(context, "cancel_requested", row);
+  for (const row of rows) emitRunEvent(context, "cancel_requested", row);
 }

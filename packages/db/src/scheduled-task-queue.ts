@@ -89,7 +89,7 @@ async function begin(context: Context, taskId: number, at: Date): ReturnType<Sys
   }
   const skipped = await insert({ status: "failed", error_details: OVERLAP, finished_at: at });
   if (skipped !== undefined)
-    tellOf(context, "skipped", { ...task, task_uuid: task.uuid, execution_uuid: skipped.uuid });
+    emitRunEvent(context, "skipped", { ...task, task_uuid: task.uuid, execution_uuid: skipped.uuid });
   return task;
 }
 
@@ -127,7 +127,7 @@ async function endExecutions(context: Context, isMeant: ReturnType<typeof sql>, 
     where run.status = 'running' and task.id = run.scheduled_task_id and ${isMeant}
     returning run.uuid as execution_uuid, task.uuid as task_uuid, task.name, resource.team_id,
       resource.uuid as resource_uuid`.execute(context.db);
-  for (const ended of rows) tellOf(context, status === "success" ? "finished" : "failed", ended);
+  for (const ended of rows) emitRunEvent(context, status === "success" ? "finished" : "failed", ended);
   return rows.length;
 }
 
@@ -140,7 +140,7 @@ interface TaskSubject {
 }
 
 /** Neither what it printed nor its command: both may name secrets. */
-const tellOf = (context: Context, what: "finished" | "failed" | "skipped", subject: TaskSubject): void =>
+const emitRunEvent = (context: Context, what: "finished" | "failed" | "skipped", subject: TaskSubject): void =>
   emit(context, {
     team_id: subject.team_id,
     type: `scheduled_task.${what}`,

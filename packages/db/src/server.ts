@@ -127,7 +127,7 @@ export function serverStore(context: TeamContext): ServerStore {
           .returning(["team_id", "uuid", "name"])
           .executeTakeFirst();
         if (marked === undefined) return false;
-        tellOfServer(tx, marked, "server.removing");
+        emitServerEvent(tx, marked, "server.removing");
         wakeWorkers(tx);
         return true;
       }),
@@ -164,7 +164,7 @@ export function systemServerStore(context: Context): SystemServerStore {
           .executeTakeFirst();
         if (server === undefined || server.host_key !== null) return server?.host_key ?? undefined;
         await tx.db.updateTable("server").set({ host_key: hostKey }).where("id", "=", id).execute();
-        tellOfServer(tx, server, "server.host_key_recorded", { host_key: hostKey });
+        emitServerEvent(tx, server, "server.host_key_recorded", { host_key: hostKey });
         return hostKey;
       }),
     recordProbe: (before, after, problem) =>
@@ -184,8 +184,8 @@ export function systemServerStore(context: Context): SystemServerStore {
           .returning(["team_id", "uuid", "name"])
           .executeTakeFirst();
         if (server === undefined || is_reachable === before.settings.is_reachable) return;
-        if (is_reachable) tellOfServer(tx, server, "server.reachable");
-        else tellOfServer(tx, server, "server.unreachable", { problem: problem && storable(problem) });
+        if (is_reachable) emitServerEvent(tx, server, "server.reachable");
+        else emitServerEvent(tx, server, "server.unreachable", { problem: problem && storable(problem) });
       }),
     recordDiskUsage: (id, { isHigh, usedPercent }) =>
       inTransaction(context, async (tx) => {
@@ -196,7 +196,7 @@ export function systemServerStore(context: Context): SystemServerStore {
           .where("is_disk_usage_high", "=", !isHigh)
           .returning(["team_id", "uuid", "name"])
           .executeTakeFirst();
-        if (server && isHigh) tellOfServer(tx, server, "server.disk_usage_high", { used_percent: usedPercent });
+        if (server && isHigh) emitServerEvent(tx, server, "server.disk_usage_high", { used_percent: usedPercent });
       }),
     recordProxyStatus: (id, status, problem) =>
       inTransaction(context, async (tx) => {
@@ -217,7 +217,7 @@ export function systemServerStore(context: Context): SystemServerStore {
         await tx.db.updateTable("server").set(seen).where("id", "=", id).execute();
         if (before.proxy_status === status) return;
         const change = { status, previous_status: before.proxy_status };
-        tellOfServer(tx, before, "server.proxy_status_changed", change);
+        emitServerEvent(tx, before, "server.proxy_status_changed", change);
       }),
     async deleteIfEmpty(id) {
       // The reference refuses what a resource that is still there would lose.
@@ -246,7 +246,7 @@ export function systemServerStore(context: Context): SystemServerStore {
           .where("id", "=", serverId)
           .returning(["team_id", "uuid", "name"])
           .executeTakeFirst();
-        if (server) tellOfServer(tx, server, "server.validated", { is_reachable, is_usable });
+        if (server) emitServerEvent(tx, server, "server.validated", { is_reachable, is_usable });
         return true;
       }),
   };
@@ -276,11 +276,11 @@ async function deleteIfEmpty(context: Context, id: number): Promise<boolean> {
   for (const type of HELD_JOBS) {
     await endJobs(context, isAbout({ type, subject_id: id }), "failed", "The server was deleted in the meantime.");
   }
-  tellOfServer(context, deleted, "server.deleted");
+  emitServerEvent(context, deleted, "server.deleted");
   return true;
 }
 
-function tellOfServer(
+function emitServerEvent(
   context: Context,
   { team_id, uuid, name }: Pick<ServerRecord, "team_id" | "uuid" | "name">,
   type: Extract<EventType, `server.${string}`>,

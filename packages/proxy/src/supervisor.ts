@@ -136,7 +136,7 @@ export async function supervise(
     exclusive,
     async ask(name, input) {
       const first = await askCurrent(name, input);
-      replaced = await tellAll(instances, replaced, name, input);
+      replaced = await askAll(instances, replaced, name, input);
       return [first, ...replaced];
     },
     async close({ stopProxy }) {
@@ -190,7 +190,7 @@ async function takeOver(instances: Instances, config: ProxyConfig, onLine: (line
   const others = running.filter((instance) => instance.pid !== candidate.pid);
   try {
     const serving = await takePort(instances, config, { candidate, others });
-    const retired = await tellAll(instances, others, "retire", undefined);
+    const retired = await askAll(instances, others, "retire", undefined);
     const how = adopted === undefined ? "listens" : "was running already and listens";
     onLine(`The proxy ${how} on port ${serving.port} (process ${serving.pid}).`);
     return { serving, retired };
@@ -207,14 +207,14 @@ async function takePort(
   { candidate, others }: { readonly candidate: Instance; readonly others: readonly Instance[] },
 ): Promise<Instance> {
   const isOurs = others.some(({ port, state }) => state === "listening" && port === config.port);
-  if (candidate.state === "waiting" && isOurs) await tellAll(instances, others, "retire", undefined);
+  if (candidate.state === "waiting" && isOurs) await askAll(instances, others, "retire", undefined);
   const serving = candidate.state === "waiting" ? await instances.ask(candidate.pid, "listen", undefined) : candidate;
   if (serving.state === "listening") return serving;
   throw portError(config.host, config.port, serving.listenError);
 }
 
 /** @returns The status of those that still live: a retired process ends whenever it has nothing left to do. */
-async function tellAll<Name extends keyof ControlRequests>(
+async function askAll<Name extends keyof ControlRequests>(
   instances: Instances,
   list: readonly Instance[],
   name: Name,

@@ -65,17 +65,17 @@ export function createForwards(deps: ForwardDeps): Forwards {
       logger.info("A port of a server leads to a database.", { server, database: resourceUuid, port: publicPort });
       if (database.public_port_problem === null) return;
       await stores.databases.recordPortProblem(database.id, publicPort, null);
-      await tell(database, "resource.port_opened");
+      await emit(database, "resource.port_opened");
     } catch (error) {
       if (!isDomainError(error, "port.taken", "setup.failed")) throw error;
       if (database.public_port_problem === error.message) return;
       logger.warn("A port of a server cannot lead to a database.", { server, database: resourceUuid, error });
       await stores.databases.recordPortProblem(database.id, publicPort, error.message);
-      await tell(database, "resource.port_refused", error.message);
+      await emit(database, "resource.port_refused", error.message);
     }
   };
 
-  const tell = async ({ uuid, kind, name, team_id, public_port }: DatabaseRecord, type: string, error?: string) => {
+  const emit = async ({ uuid, kind, name, team_id, public_port }: DatabaseRecord, type: string, error?: string) => {
     const payload = {
       resource_kind: kind,
       resource_name: name,

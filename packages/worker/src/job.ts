@@ -1,4 +1,4 @@
-import { certificatesTold } from "@berth/core/database";
+import { reportedCertificateEnd } from "@berth/core/database";
 import type { JobLease, JobRecord } from "@berth/core/ports";
 import { ENGINES, type JobType } from "@berth/core/server";
 import { cleanServer, nextTimes, requestDueCleanups } from "./cleanup.ts";
@@ -139,7 +139,7 @@ async function deleteServers({ stores, logger }: ValidationDeps): Promise<void> 
 }
 
 async function prune({ stores, clock, logger, settings }: ValidationDeps): Promise<void> {
-  const expiring = await stores.databases.emitExpiring(certificatesTold(clock.now()));
+  const expiring = await stores.databases.emitExpiring(reportedCertificateEnd(clock.now()));
   if (expiring > 0)
     logger.warn("Certificates of databases end soon. Start these databases again.", { count: expiring });
   const count = await stores.jobs.prune(settings.jobKeptDays);

@@ -132,31 +132,31 @@ async function startLive(
   const input = { subject, deployment, domains, envs, storages: storages.items };
   const spec = deployedKind(subject).releaseSpec(input, record.artifact);
   // Somebody did it behind Berth's back.
-  const tell = (drift: Drift) => {
+  const emitDrift = (drift: Drift) => {
     const { kind, name, uuid } = subject.record;
     const payload = { resource_kind: kind, resource_name: name, ...drift };
     return team.events.append({ type: "resource.drifted", resource_uuid: uuid, payload });
   };
   await assertOwnedByTeam({ stores, adapters, teamId: subject.record.team_id }, spec);
-  await regainImages(deps, engine, { artifact: record.artifact, release, tell, signal });
+  await regainImages(deps, engine, { artifact: record.artifact, release, emitDrift, signal });
   const { upstream } = await engine.start(spec, quietIo(signal));
   await recordVolumes(stores, subject.record, spec);
   await stores.releases.setUpstream(deploymentId, upstream);
-  if (isGone) await tell({ drift: "release_missing" });
+  if (isGone) await emitDrift({ drift: "release_missing" });
   logger.info("Started a release that should run.", { ...release });
 }
 
 interface Regained {
   readonly artifact: Artifact;
   readonly release: ReleaseRef;
-  readonly tell: (drift: Drift) => Promise<unknown>;
+  readonly emitDrift: (drift: Drift) => Promise<unknown>;
   readonly signal: AbortSignal;
 }
 
 async function regainImages(
   { imageless }: OperationDeps,
   engine: ServerAdapters["engine"],
-  { artifact, release, tell, signal }: Regained,
+  { artifact, release, emitDrift, signal }: Regained,
 ): Promise<void> {
   try {
     await regain(engine, await lostImages(engine, artifact), quietIo(signal));
@@ -164,7 +164,7 @@ async function regainImages(
   } catch (error) {
     // Told once, though it is tried again and again: the registry may be back.
     if (isDomainError(error, "deploy.start_failed") && !imageless.has(release.deploymentUuid)) {
-      await tell({ drift: "image_missing", remedy: "deploy", reason: error.message });
+      await emitDrift({ drift: "image_missing", remedy: "deploy", reason: error.message });
       imageless.add(release.deploymentUuid);
     }
     throw error;

@@ -30,7 +30,7 @@ export function createRouter(stores: SystemStores, engine: Engine, proxy: SitePr
   let sites = new Map<string, Site>();
   let isUncertain = true;
 
-  const tell = async (work: () => Promise<void>) => {
+  const send = async (work: () => Promise<void>) => {
     try {
       await work();
     } catch (error) {
@@ -39,36 +39,36 @@ export function createRouter(stores: SystemStores, engine: Engine, proxy: SitePr
     }
   };
 
-  const tellSite = async (siteId: string, site: Site | undefined) => {
-    await tell(() => (site === undefined ? proxy.delete(siteId) : proxy.put(site)));
+  const sendSite = async (siteId: string, site: Site | undefined) => {
+    await send(() => (site === undefined ? proxy.delete(siteId) : proxy.put(site)));
     if (site === undefined) sites.delete(siteId);
     else sites.set(siteId, site);
   };
 
-  const tellPart = async ({ partId, sites: wanted }: Routed) => {
+  const sendPart = async ({ partId, sites: wanted }: Routed) => {
     if (partId === undefined) return;
     const ids = new Set(wanted.map(({ id }) => id));
     // Those to come first: a URL that moves from one container to another is answered all the time.
-    for (const site of wanted) await tellSite(site.id, site);
+    for (const site of wanted) await sendSite(site.id, site);
     const known = [...sites.keys()].filter((id) => sitePartOf(id) === partId);
     // Sites that we did not send may have been sent by another worker.
     const gone = wanted.length === 0 ? new Set([...known, partId]) : known.filter((id) => !ids.has(id));
-    for (const id of gone) await tellSite(id, undefined);
+    for (const id of gone) await sendSite(id, undefined);
   };
 
-  const tellAll = async (wanted: readonly Site[]) => {
-    await tell(() => proxy.sync(wanted));
+  const sendAll = async (wanted: readonly Site[]) => {
+    await send(() => proxy.sync(wanted));
     sites = new Map(wanted.map((site) => [site.id, site]));
     isUncertain = false;
   };
 
   return {
     route: (resourceId, pullRequestId) =>
-      inTurn(() => settle(() => readPart(stores, engine, resourceId, pullRequestId), tellPart)),
-    unroute: (siteId) => inTurn(() => tellSite(siteId, undefined)),
+      inTurn(() => settle(() => readPart(stores, engine, resourceId, pullRequestId), sendPart)),
+    unroute: (siteId) => inTurn(() => sendSite(siteId, undefined)),
     unrouteAll: (resourceUuid, pullRequestId) =>
-      inTurn(() => tellPart({ partId: siteIdOf(resourceUuid, pullRequestId), sites: [] })),
-    sync: (read) => inTurn(() => settle(read, tellAll)),
+      inTurn(() => sendPart({ partId: siteIdOf(resourceUuid, pullRequestId), sites: [] })),
+    sync: (read) => inTurn(() => settle(read, sendAll)),
     sites: () => sites,
     isUncertain: () => isUncertain,
   };

@@ -56,7 +56,7 @@ export function createScheduler(deps: SchedulerDeps): Scheduler {
 
   const look = async () => {
     await stores.transaction(async (tx) => {
-      await tellOfStall(tx, await tx.schedules.beat(clock.now(), stallSeconds));
+      await reportStall(tx, await tx.schedules.beat(clock.now(), stallSeconds));
     });
     for (const [kind, work] of Object.entries(kinds)) {
       // `entries` forgets that the keys are kinds.
@@ -89,10 +89,10 @@ export function createScheduler(deps: SchedulerDeps): Scheduler {
 
   const watch = () =>
     stores.transaction(async (tx) => {
-      await tellOfStall(tx, await tx.schedules.stalledSince(clock.now(), stallSeconds));
+      await reportStall(tx, await tx.schedules.stalledSince(clock.now(), stallSeconds));
     });
 
-  const tellOfStall = async (tx: SystemStores, since: Date | undefined) => {
+  const reportStall = async (tx: SystemStores, since: Date | undefined) => {
     if (since === undefined) return;
     const payload = { since: since.toISOString(), until: clock.now().toISOString() };
     logger.warn("The scheduler did not work for a while.", payload);

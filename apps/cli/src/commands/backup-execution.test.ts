@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { isRestorable, keptAt, newProgress, progressText, type ToldProgress } from "./backup-execution.ts";
+import { isRestorable, keptAt, newProgress, progressText, type ShownProgress } from "./backup-execution.ts";
 
 const KEPT = {
   filename: "/backups/x.dump",
@@ -40,7 +40,7 @@ describe("the progress of a backup", () => {
       ["uploading", 3_000_000],
       [null, null],
     ] as const;
-    let told: ToldProgress | undefined;
+    let told: ShownProgress | undefined;
     const lines: string[] = [];
     for (const [step, written_bytes] of seen) {
       const next = newProgress(told, { step, written_bytes });

@@ -20,16 +20,16 @@ export const isRestorable = (execution: Kept & Pick<BackupExecution, "status">):
 export const savedName = (name: string | null): string => printable(name ?? "all databases");
 
 /** Progress of a running backup that was printed last. */
-export interface ToldProgress {
+export interface ShownProgress {
   readonly step: string;
   readonly writtenBytes: number;
 }
 
 /** A step that has begun, or twice as much written as was told last: few lines, however long it takes. */
 export function newProgress(
-  told: ToldProgress | undefined,
+  told: ShownProgress | undefined,
   { step, written_bytes }: Pick<BackupExecution, "step" | "written_bytes">,
-): ToldProgress | undefined {
+): ShownProgress | undefined {
   if (step === null) return undefined;
   const writtenBytes = written_bytes ?? 0;
   if (told?.step !== step) return { step, writtenBytes };
@@ -38,5 +38,5 @@ export function newProgress(
 
 const TOLD_BYTES_MIN = 1_000_000;
 
-export const progressText = ({ step, writtenBytes }: ToldProgress): string =>
+export const progressText = ({ step, writtenBytes }: ShownProgress): string =>
   writtenBytes < TOLD_BYTES_MIN ? step : `${step}, ${bytes(writtenBytes)}`;

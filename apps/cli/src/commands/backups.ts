@@ -19,7 +19,7 @@ import { ask } from "../prompt.ts";
 import { namedResource } from "../resource.ts";
 import type { Session } from "../session.ts";
 import { cancel } from "./backup-cancel.ts";
-import { isRestorable, keptAt, newProgress, progressText, savedName, type ToldProgress } from "./backup-execution.ts";
+import { isRestorable, keptAt, newProgress, progressText, type ShownProgress, savedName } from "./backup-execution.ts";
 import { executionsOf, type Listed, placeOf, type Saved, schedulesOf } from "./saved-backups.ts";
 
 const DATABASE = ["<database>", "name or uuid"] as const;
@@ -153,14 +153,14 @@ async function run(session: Session, wanted: string, options: RunOptions): Promi
     output.show(answer, () => output.line(`Asked for. How it went: berth backup list ${name}`));
     return EXIT.ok;
   }
-  const told = new Map<string, ToldProgress>();
+  const told = new Map<string, ShownProgress>();
   let looksAtEnd = 0;
   const ended = await untilOver(session, async () => {
     const schedules = await api.client.databases.backups.list.query({ uuid });
     const made = executionsOf(schedules).filter(
       (each) => each.scheduled_backup_uuid === schedule.uuid && !known.has(each.uuid),
     );
-    for (const execution of made) tellProgress(output, told, execution);
+    for (const execution of made) showProgress(output, told, execution);
     const isAtEnd = made.length > 0 && made.every(({ status }) => status !== "running");
     // With several databases the next backup may be about to begin.
     looksAtEnd = isAtEnd ? looksAtEnd + 1 : 0;
@@ -190,7 +190,7 @@ function oneSchedule({ name, schedules }: Saved, wanted: string | undefined): Ba
 }
 const named = (schedule: BackupScheduleDetails) => ({ ...schedule, name: schedule.frequency });
 
-function tellProgress(output: Output, told: Map<string, ToldProgress>, execution: BackupExecution): void {
+function showProgress(output: Output, told: Map<string, ShownProgress>, execution: BackupExecution): void {
   const progress = newProgress(told.get(execution.uuid), execution);
   if (progress === undefined) return;
   told.set(execution.uuid, progress);

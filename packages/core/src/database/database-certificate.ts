@@ -81,7 +81,7 @@ export function certificateChange(
 }
 
 /** Certificates that end before this are reported. */
-export const certificatesTold = (now: Date): Date => daysAfter(now, TOLD_DAYS);
+export const reportedCertificateEnd = (now: Date): Date => daysAfter(now, TOLD_DAYS);
 
 const isAuthority = (authority: CertificateRequest["authority"]): authority is Authority => "key" in authority;
 

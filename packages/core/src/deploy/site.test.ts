@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
 import type { ReleaseState } from "./release.ts";
 import {
-  deafUrls,
   PLAIN_SITE,
   type SiteSubject,
+  silentUrls,
   siteIdOf,
   siteOf,
   sitePartOf,
@@ -151,13 +151,13 @@ describe("URLs that name a port where nothing listens", () => {
 
   test("are told with the ports that are listened on", () => {
     const urls = at("http://a.test", "http://b.test:3000", "https://c.test:443/x", "http://d.test:9090");
-    expect(deafUrls(urls, upstream, [9090, 3000])).toEqual([
+    expect(silentUrls(urls, upstream, [9090, 3000])).toEqual([
       "https://c.test:443/x leads to port 443 of the container, where nothing listens. It listens on 3000, 9090: leave the port out of the URL, or write one of these.",
     ]);
   });
 
   test("are not told when what listens is not known", () => {
-    expect(deafUrls(at("http://a.test:8080"), upstream, [])).toEqual([]);
-    expect(deafUrls(at("http://a.test:8080"), upstream, [40000])).toEqual([]);
+    expect(silentUrls(at("http://a.test:8080"), upstream, [])).toEqual([]);
+    expect(silentUrls(at("http://a.test:8080"), upstream, [40000])).toEqual([]);
   });
 });

@@ -142,7 +142,7 @@ function portOf(url: string): number | undefined {
  * is asked at the port it exposes.
  * @param listening Ports; none when that cannot be found out.
  */
-export function deafUrls(
+export function silentUrls(
   domains: readonly Pick<DomainClaim, "url">[],
   upstream: Upstream,
   listening: readonly number[],

@@ -111,7 +111,7 @@ function streamsOf(stream: AsyncIterable<Uint8Array | string>, end: string) {
     lines.push(line);
     if (lines.length > LINES_MAX) lines.shift();
   });
-  const { promise: pid, resolve: tellPid } = Promise.withResolvers<number | undefined>();
+  const { promise: pid, resolve: resolvePid } = Promise.withResolvers<number | undefined>();
   const mark = Buffer.from(end);
   let head: Buffer | undefined = Buffer.alloc(0);
   let tail = Buffer.alloc(0);
@@ -123,7 +123,7 @@ function streamsOf(stream: AsyncIterable<Uint8Array | string>, end: string) {
     if (lineEnd === -1 && head.length <= PID_LENGTH_MAX) return;
     const text = head.toString("latin1", 0, Math.max(lineEnd, 0));
     const isPid = /^\d+$/.test(text);
-    tellPid(isPid ? Number(text) : undefined);
+    resolvePid(isPid ? Number(text) : undefined);
     splitter.write(isPid ? head.subarray(lineEnd + 1) : head);
     head = undefined;
   };
@@ -138,7 +138,7 @@ function streamsOf(stream: AsyncIterable<Uint8Array | string>, end: string) {
         if (kept > 0) yield all.subarray(0, kept);
       }
     }
-    tellPid(undefined);
+    resolvePid(undefined);
     splitter.end();
     // The remaining output, or the reason why the program could not be started.
     if (!isComplete() && tail.length > 0) yield tail;

@@ -194,7 +194,7 @@ function outputOf(bytesMax: number, onLine: (line: string) => void = () => undef
   let isTruncated = false;
   let isHeaded = false;
   let readAtMs = 0;
-  const { promise: pid, resolve: tellPid } = Promise.withResolvers<number | undefined>();
+  const { promise: pid, resolve: resolvePid } = Promise.withResolvers<number | undefined>();
 
   const keep = (bytes: Buffer) => {
     const room = bytesMax - length;
@@ -211,7 +211,7 @@ function outputOf(bytesMax: number, onLine: (line: string) => void = () => undef
     const text = head.toString("latin1", 0, Math.max(end, 0));
     // A shell that cannot be started says so instead, and one of an image's own making says anything.
     const isPid = /^\d+$/.test(text);
-    tellPid(isPid ? Number(text) : undefined);
+    resolvePid(isPid ? Number(text) : undefined);
     keep(isPid ? head.subarray(end + 1) : head);
     head = Buffer.alloc(0);
     isHeaded = true;

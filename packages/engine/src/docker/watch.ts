@@ -135,7 +135,7 @@ export function watchReleases({ docker, instance, resyncSeconds, warn }: Release
     const info = await inspect(id);
     if (info === undefined) return forget(id);
     for (const { state } of see(id, info)) {
-      tellOf(state, wholes.get(state.deploymentUuid), before, died);
+      emitChange(state, wholes.get(state.deploymentUuid), before, died);
       concerned.delete(state.deploymentUuid);
     }
     // It has left these.
@@ -145,7 +145,7 @@ export function watchReleases({ docker, instance, resyncSeconds, warn }: Release
     }
   }
 
-  function tellOf(
+  function emitChange(
     state: ReleaseState,
     wholeBefore: ReleaseState | undefined,
     before: Known | undefined,

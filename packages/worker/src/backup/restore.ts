@@ -26,7 +26,7 @@ interface Run {
   readonly claimed: ClaimedRestore;
   /** Ends the run, also at its time limit. */
   readonly signal: AbortSignal;
-  readonly tell: (step: RestoreStep) => Promise<void>;
+  readonly report: (step: RestoreStep) => Promise<void>;
 }
 
 /** The outcome so far. */
@@ -45,13 +45,13 @@ export async function runRestore(deps: BackupDeps, claimed: ClaimedRestore, keep
   keeper.limit(claimed.timeout);
   const outcome: Outcome = { hidden: [], notes: [], tables: null, reach: "untouched" };
   try {
-    const tell = (step: RestoreStep) =>
+    const report = (step: RestoreStep) =>
       stores.restores
         .progress(lease, step)
         .catch((error: unknown) => logger.debug("How far a restore is could not be written.", { error }));
     let failure: string | undefined;
     try {
-      await restore({ deps, claimed, signal: keeper.signal, tell }, outcome);
+      await restore({ deps, claimed, signal: keeper.signal, report }, outcome);
     } catch (error) {
       if (!isDomainError(error)) logger.warn("A backup could not be restored.", { restore: claimed.uuid, error });
       failure =
@@ -76,14 +76,14 @@ export async function runRestore(deps: BackupDeps, claimed: ClaimedRestore, keep
 }
 
 async function restore(run: Run, outcome: Outcome): Promise<void> {
-  const { deps, claimed, signal, tell } = run;
+  const { deps, claimed, signal, report } = run;
   const target = await readDatabase(deps.stores, { team_id: claimed.team_id, uuid: claimed.target_database_uuid });
   outcome.hidden = textsToHide(target);
   await withContent(run, outcome, async (path) => {
     const work = async (database: KnownDatabase, running: LiveDatabase, into: string | null) => {
-      await tell("restoring");
+      await report("restoring");
       await feed(run, { database, running, into, path }, outcome);
-      await tell("counting");
+      await report("counting");
       const rows = await countRows(database, running, into, signal);
       outcome.tables = compared(rows, claimed.table_rows ?? {});
     };
@@ -111,7 +111,7 @@ async function restore(run: Run, outcome: Outcome): Promise<void> {
  * the first good one. What is in a bucket is brought here first: it may be another the second time it is read.
  */
 async function withContent(run: Run, outcome: Outcome, work: (path: string) => Promise<void>): Promise<void> {
-  const { deps, claimed, signal, tell } = run;
+  const { deps, claimed, signal, report } = run;
   const { files, digest } = deps.backups;
   const staged = files.pathOf(STAGE, claimed.uuid);
   const { file, object } = claimed;
@@ -141,7 +141,7 @@ async function withContent(run: Run, outcome: Outcome, work: (path: string) => P
         ]),
   ];
   try {
-    await tell("checking");
+    await report("checking");
     let good: string | undefined;
     const bad: string[] = [];
     for (const { name, path, check } of copies) {
@@ -232,7 +232,7 @@ interface Place {
 
 /** A database of the same image for this drill only: without a port, without a volume that outlives it. */
 async function withScratch(
-  { deps, claimed, signal, tell }: Run,
+  { deps, claimed, signal, report }: Run,
   { target, server, release }: Place,
   work: (database: KnownDatabase, running: LiveDatabase) => Promise<void>,
 ): Promise<void> {
@@ -248,7 +248,7 @@ async function withScratch(
   );
   const ref = { resourceUuid: claimed.uuid, deploymentUuid: claimed.uuid };
   try {
-    await tell("starting");
+    await report("starting");
     await engine.start(spec, { signal, onLine: () => undefined });
     const running = live(engine, ref, database, claimed.uuid);
     const healthArgv = databaseEngine(record.engine).health(database.values);

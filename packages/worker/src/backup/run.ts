@@ -23,7 +23,7 @@ interface Run {
   readonly lease: RunLease;
   /** Ends the run, also at its time limit. */
   readonly signal: AbortSignal;
-  readonly tell: (step: BackupStep, written: number) => void;
+  readonly report: (step: BackupStep, written: number) => void;
 }
 
 /** Saves what was claimed. Never rejects. */
@@ -35,7 +35,7 @@ export async function runBackup(deps: BackupDeps, claimed: ClaimedBackup, keeper
   const saved: Saved = {};
   keeper.limit(claimed.settings.timeout);
   try {
-    const run = { deps, claimed, lease, signal: keeper.signal, tell: progress.tell };
+    const run = { deps, claimed, lease, signal: keeper.signal, report: progress.report };
     let failure: unknown;
     try {
       await save(run, saved);
@@ -99,9 +99,9 @@ async function save(run: Run, saved: Saved): Promise<void> {
   if (storage === undefined || places.s3_key === null) return;
 
   const { sha256, sizeBytes } = saved.content;
-  run.tell("uploading", sizeBytes);
+  run.report("uploading", sizeBytes);
   await storage.put(places.s3_key, backups.files.read(places.filename), { sizeBytes, signal });
-  run.tell("checking", sizeBytes);
+  run.report("checking", sizeBytes);
   const stored = await backups.digest(storage.get(places.s3_key, signal));
   if (stored.sha256 !== sha256) {
     throw new DomainError(
@@ -147,7 +147,7 @@ async function placesOf(
 }
 
 async function dump(
-  { deps, claimed: { target }, signal, tell }: Run,
+  { deps, claimed: { target }, signal, report }: Run,
   { dumps, values }: KnownDatabase,
   { ref, command }: LiveDatabase,
   path: string,
@@ -163,7 +163,7 @@ async function dump(
     },
     {
       isCompressed: dumps.formats[target === null ? "all" : "one"].isCompressed,
-      onBytes: (written) => tell("dumping", written),
+      onBytes: (written) => report("dumping", written),
     },
   );
   return content;
@@ -238,7 +238,7 @@ function progressOf({ stores, logger, settings }: BackupDeps, lease: RunLease) {
   };
   const timer = setInterval(write, settings.taskFlushMs);
   return {
-    tell(now: BackupStep, bytes: number) {
+    report(now: BackupStep, bytes: number) {
       const isStep = now !== step;
       [step, written, isNew] = [now, bytes, true];
       if (isStep) write();

@@ -22,7 +22,7 @@ export const checkout: Step<StepContext, object, CheckedOut> = {
   name: "checkout",
   resumable: true,
   async run(ctx) {
-    tellUnknown(ctx);
+    warnOfUnresolvedReferences(ctx);
     if (ctx.deployment.rollback_to !== null) return await findKept(ctx, ctx.deployment.rollback_to);
     if (ctx.deployment.restart_only) {
       const found = await findBuilt(ctx);
@@ -39,7 +39,7 @@ export const checkout: Step<StepContext, object, CheckedOut> = {
 };
 
 /** Those reach the program as they stand, which hardly anybody means. */
-function tellUnknown({ variables, deployment, say }: StepContext): void {
+function warnOfUnresolvedReferences({ variables, deployment, say }: StepContext): void {
   const isPreview = deployment.pull_request_id !== 0;
   for (const { key, is_preview, references } of variables.unknown) {
     if (is_preview !== isPreview) continue;

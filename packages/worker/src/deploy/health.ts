@@ -12,7 +12,7 @@ import {
   portProblem,
   problemOf,
 } from "@berth/core/application";
-import { deafUrls, type ReleaseState, type Step, stackCrash, stackProblem, type Upstream } from "@berth/core/deploy";
+import { type ReleaseState, type Step, silentUrls, stackCrash, stackProblem, type Upstream } from "@berth/core/deploy";
 import { probeRelease } from "../probe.ts";
 import { pause } from "../wait.ts";
 import type { StepContext } from "./context.ts";
@@ -48,7 +48,7 @@ export const health: Step<StepContext, Started, object> = {
       const verdict = judge(check, progress, { problem, elapsedSeconds });
       if (verdict.verdict === "healthy") {
         // Each of several containers listens at ports of its own.
-        if (!isStack) await tellDeaf(ctx, state?.upstream ?? null);
+        if (!isStack) await warnOfSilentUrls(ctx, state?.upstream ?? null);
         return {};
       }
       const wrongPort = await wrongPortOf(ctx, state, elapsedSeconds);
@@ -96,12 +96,15 @@ async function wrongPortOf(
 }
 
 /** Those URLs would answer with errors alone, and nothing else would say why. */
-async function tellDeaf({ adapters, domains, ref, say }: StepContext, upstream: Upstream | null): Promise<void> {
+async function warnOfSilentUrls(
+  { adapters, domains, ref, say }: StepContext,
+  upstream: Upstream | null,
+): Promise<void> {
   if (upstream === null || !adapters.proxy.capabilities.upstreamPorts) return;
   // Most name no port of their own, and a look costs a program in the container.
-  if (deafUrls(domains, upstream, [upstream.port]).length === 0) return;
+  if (silentUrls(domains, upstream, [upstream.port]).length === 0) return;
   try {
-    const sentences = deafUrls(domains, upstream, await adapters.engine.listeningPorts(ref));
+    const sentences = silentUrls(domains, upstream, await adapters.engine.listeningPorts(ref));
     for (const sentence of sentences) say(`Warning: ${sentence}`, "stderr");
   } catch (error) {
     if (!isDomainError(error)) throw error;

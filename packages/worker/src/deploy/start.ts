@@ -26,7 +26,7 @@ export const start: Step<StepContext, Built & Pick<CheckedOut, "commit">, Starte
     // Before anything that runs is stopped for it.
     await assertOwnedByTeam({ stores, adapters, teamId: ctx.subject.record.team_id }, spec);
     await adapters.engine.requireName(spec);
-    tellLost(ctx, artifact);
+    warnOfUnknownContainers(ctx, artifact);
     const { spec: wanted, ranPreCommand } = await stopPrevious(ctx, spec);
     const { upstream } = await adapters.engine.start(wanted, ctx.io);
     await recordVolumes(stores, ctx.subject.record, spec);
@@ -45,7 +45,7 @@ export const start: Step<StepContext, Built & Pick<CheckedOut, "commit">, Starte
 };
 
 /** Which URLs and storages belong to none of the containers is known once the compose file has been read. */
-function tellLost({ domains, storages, say }: StepContext, artifact: Built["artifact"]): void {
+function warnOfUnknownContainers({ domains, storages, say }: StepContext, artifact: Built["artifact"]): void {
   const names = composeNames(artifact);
   if (names === undefined) return;
   for (const { container, is_managed, mount_path } of storages) {

@@ -34,7 +34,7 @@ export const switchTraffic: Step<StepContext, Started, Switched> = {
     await route(ctx);
     await takeName(ctx);
     await runPostCommand(ctx);
-    await tellHealthy(ctx);
+    await recordHealthy(ctx);
     return { previous: promoted?.previous?.deployment_uuid ?? null };
   },
 };
@@ -50,7 +50,7 @@ async function takeName({ adapters, ref, say }: StepContext): Promise<void> {
 }
 
 /** The step before has seen it: a client that waits for the deployment must not read an older status after it. */
-async function tellHealthy({
+async function recordHealthy({
   stores,
   deployment,
   onHealthy,
@@ -81,7 +81,7 @@ async function tellHealthy({
 }
 
 /** Its routes are known to it, but nobody gets to them. */
-async function tellStopped({ stores, adapters, say }: StepContext): Promise<void> {
+async function warnOfStoppedProxy({ stores, adapters, say }: StepContext): Promise<void> {
   const server = await stores.servers.find(adapters.server.id);
   if (server?.is_proxy_stopped) say("The proxy of the server is stopped: URLs do not answer until it is started.");
 }
@@ -91,7 +91,7 @@ async function route(ctx: StepContext): Promise<void> {
   for (let attempt = 1; ; attempt++) {
     try {
       const told = ctx.adapters.router.route(ctx.deployment.resource_id, ctx.deployment.pull_request_id);
-      if ((await within(ctx.settings.proxySecondsMax, told)) !== undefined) return await tellStopped(ctx);
+      if ((await within(ctx.settings.proxySecondsMax, told)) !== undefined) return await warnOfStoppedProxy(ctx);
       return ctx.say("The proxy does not answer; the route follows as soon as it does.", "stderr");
     } catch (error) {
       if (!isDomainError(error) || ctx.leaseKeeper.leaving.aborted) throw error;

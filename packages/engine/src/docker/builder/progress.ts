@@ -39,7 +39,7 @@ export function buildTrace(
     write({ vertexes, logs }) {
       for (const vertex of vertexes) {
         const name = shownName(vertex.name, known);
-        tellVertex(stepOf(vertex.digest), { ...vertex, name }, onLine);
+        showVertex(stepOf(vertex.digest), { ...vertex, name }, onLine);
       }
       for (const { vertex, msg, stream } of logs) {
         stepOf(vertex)[stream === 2 ? "stderr" : "stdout"].write(Buffer.from(msg));
@@ -78,7 +78,7 @@ function newStep(onLine: (line: string, stream: "stdout" | "stderr") => void): T
   return { name: "", error: undefined, isBegun: false, isCached: false, lines, ...output };
 }
 
-function tellVertex(step: TracedStep, vertex: Vertex, onLine: (line: string, stream: "stdout" | "stderr") => void) {
+function showVertex(step: TracedStep, vertex: Vertex, onLine: (line: string, stream: "stdout" | "stderr") => void) {
   if (vertex.name !== "") step.name = vertex.name;
   if (vertex.error) step.error = vertex.error;
   const isInternal = step.name.startsWith("[internal]") || step.name.startsWith("[auth]");

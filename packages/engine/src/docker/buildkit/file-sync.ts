@@ -27,7 +27,7 @@ export async function sendFiles(call: Call, folders: Readonly<Record<string, Sha
   const write = inTurn(call);
   const files = new Map<number, string>();
   try {
-    await Promise.all([tell(call, folder, files, write), answer(call, folder, files, write)]);
+    await Promise.all([sendList(call, folder, files, write), answer(call, folder, files, write)]);
   } catch (cause) {
     const message = cause instanceof Error ? cause.message : String(cause);
     await write({ type: PACKETS.error, data: Buffer.from(message) }).catch(() => undefined);
@@ -46,7 +46,7 @@ function inTurn(call: Call): Write {
   };
 }
 
-async function tell(call: Call, folder: SharedFolder, files: Map<number, string>, write: Write): Promise<void> {
+async function sendList(call: Call, folder: SharedFolder, files: Map<number, string>, write: Write): Promise<void> {
   let id = 0;
   for await (const stat of sourceTree(folder.path, await selectionOf(call, folder))) {
     if (isRegular(stat)) files.set(id, stat.path);
