@@ -16,15 +16,9 @@ import { type DockerWorld, dockerWorld, IMAGES, io, specOf } from "./docker.fixt
 const WAIT = { timeout: 10_000, interval: 50 };
 const signal = () => new AbortController().signal;
 
-test("a program that is aborted while the engine is asked to begin it is killed, and not waited for", async () => {
-  const stop = new AbortController();
+/** An engine whose program writes what a test writes. Answers the commands that it was asked to run. */
+function fakeEngine(begin: () => Promise<PassThrough>) {
   const asked: (readonly string[])[] = [];
-  const program = new PassThrough();
-  const begin = async () => {
-    stop.abort();
-    program.write(Buffer.concat([Buffer.from([2, 0, 0, 0, 0, 0, 0, 5]), Buffer.from("4711\n")]));
-    return program;
-  };
   const container = {
     inspect: async () => ({ State: { StartedAt: "once" } }),
     exec: async ({ Cmd }: { readonly Cmd: readonly string[] }) => {
@@ -34,9 +28,37 @@ test("a program that is aborted while the engine is asked to begin it is killed,
     },
   };
   // The only method that is called here.
-  const docker = { getContainer: () => container } as unknown as Docker;
+  return { asked, docker: { getContainer: () => container } as unknown as Docker };
+}
+const framed = (stream: 1 | 2, text: string) =>
+  Buffer.concat([Buffer.from([stream, 0, 0, 0, 0, 0, 0, text.length]), Buffer.from(text)]);
+
+test("a program that is aborted while the engine is asked to begin it is killed, and not waited for", async () => {
+  const stop = new AbortController();
+  const program = new PassThrough();
+  const { asked, docker } = fakeEngine(async () => {
+    stop.abort();
+    program.write(framed(2, "4711\n"));
+    return program;
+  });
   const running = commandIn(docker, "x", { argv: ["sleep", "600"], variables: {} }, { signal: stop.signal });
   await expect(running).rejects.toMatchObject({ code: "deploy.cancelled" });
+  expect(asked.map((argv) => argv.includes("4711"))).toEqual([false, true]);
+});
+
+test("a program whose reader fails before its process id arrives is killed all the same", async () => {
+  const program = new PassThrough();
+  const { asked, docker } = fakeEngine(async () => program);
+  const full = new Error("The disk is full.");
+  const output = async (chunks: AsyncIterable<Uint8Array>) => {
+    for await (const _ of chunks) {
+      setImmediate(() => program.write(framed(2, "4711\n")));
+      throw full;
+    }
+  };
+  const running = commandIn(docker, "x", { argv: ["yes"], variables: {} }, { signal: signal(), output });
+  program.write(framed(1, "y\n".repeat(100)));
+  await expect(running).rejects.toBe(full);
   expect(asked.map((argv) => argv.includes("4711"))).toEqual([false, true]);
 });
 

@@ -64,7 +64,7 @@ export async function commandIn(
     // Output that is read to its end means the program ended, even with unread input; a failed input is a failure.
     await Promise.race([read, aborted.promise, fed.then(() => read)]);
   } catch (cause) {
-    await kill(launched, streams.pid, file?.path);
+    await kill(launched, streams.findPid(), file?.path);
     throw cause;
   } finally {
     signal.removeEventListener("abort", onAbort);
@@ -72,7 +72,7 @@ export async function commandIn(
     stream.destroy();
   }
   const exitCode = await exitCodeOf(exec).catch(async (cause: unknown) => {
-    await kill(launched, streams.pid, file?.path);
+    await kill(launched, streams.findPid(), file?.path);
     throw cause;
   });
   if (exitCode === 0 && !streams.isComplete()) throw brokenOff();
@@ -96,7 +96,7 @@ async function feed(stream: Duplex, input: AsyncIterable<Uint8Array>): Promise<v
 
 /** The program may not have begun yet: it must not begin after that. */
 async function kill(launched: Launched, pid: Promise<number | undefined>, path?: string): Promise<void> {
-  const begun = await Promise.race([pid, delay(BEGIN_MS, undefined, { ref: false })]);
+  const begun = await Promise.race([pid.catch(() => undefined), delay(BEGIN_MS, undefined, { ref: false })]);
   try {
     await endLaunched(launched, begun, path);
   } catch {
@@ -128,8 +128,12 @@ function streamsOf(stream: AsyncIterable<Uint8Array | string>, end: string) {
     head = undefined;
   };
 
+  const frames = framesOf(stream);
+
   async function* read(): AsyncGenerator<Uint8Array> {
-    for await (const { stream: from, bytes } of framesOf(stream)) {
+    // Not by `for await`: a reader that fails must not end the stream, which may bring the process id only now.
+    for (let frame = await frames.next(); !frame.done; frame = await frames.next()) {
+      const { stream: from, bytes } = frame.value;
       if (from === "stderr") takeError(bytes);
       else {
         const all = tail.length === 0 ? bytes : Buffer.concat([tail, bytes]);
@@ -147,8 +151,21 @@ function streamsOf(stream: AsyncIterable<Uint8Array | string>, end: string) {
   const output = read();
 
   return {
-    /** Process id of the program's shell. */
-    pid,
+    /** Process id of the program's shell. Read on for, and the output dropped, where the reader has failed. */
+    async findPid(): Promise<number | undefined> {
+      const search = async () => {
+        while (head !== undefined) {
+          const frame = await frames.next();
+          if (frame.done) return undefined;
+          if (frame.value.stream === "stderr") takeError(frame.value.bytes);
+        }
+        return await pid;
+      };
+      const found = search();
+      found.catch(() => undefined);
+      // A reader that still reads may be the one who gets it.
+      return await Promise.race([pid, found]);
+    },
     output,
     isComplete,
     /** Reads on when the reader has had enough. */
