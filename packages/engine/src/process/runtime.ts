@@ -63,7 +63,7 @@ const isSource = import.meta.url.endsWith(".ts");
 const STATIC_SERVER = new URL(isSource ? "./static-server.ts" : "./static-server.js", import.meta.url);
 
 interface PackageParts {
-  /** Needed files and folders of the package. Left out: all but its tests and the packages within it. */
+  /** Needed files and folders of the package. Left out: all but the packages within it. */
   readonly needs?: readonly string[];
   /** Command to the file of the package that it runs. */
   readonly commands: Readonly<Record<string, string>>;
@@ -81,7 +81,6 @@ const PACKAGES = {
 
 /** Imported by the static server, which runs beside nothing else of ours. */
 const STATIC_SERVER_IMPORTS = "@fastify/send";
-const UNNEEDED: ReadonlySet<string> = new Set(["node_modules", "test", "tests", "types", "benchmarks", "examples"]);
 
 interface Parts {
   readonly key: string;
@@ -142,7 +141,7 @@ async function install(folder: string, parts: Parts): Promise<void> {
     for (const { name, folder: source, needs, commands } of parts.packages) {
       const target = join(temporary, "lib/node_modules", name);
       await makeFolders(target);
-      const parts = needs ?? (await readdir(source)).filter((part) => !UNNEEDED.has(part));
+      const parts = needs ?? (await readdir(source)).filter((part) => part !== "node_modules");
       for (const need of parts) await place(join(source, need), join(target, need));
       for (const [command, file] of Object.entries(commands)) {
         await symlink(relative(bin, join(target, file)), join(bin, command));
