@@ -10,12 +10,12 @@ import {
   referencesIn,
   sharedVariables,
 } from "@berth/core/env";
-import type { EnvRecord, ResourceRecord } from "@berth/core/ports";
+import type { EnvRecord, ResourceRecord, Stores } from "@berth/core/ports";
 import type { ResourceKind, ResourceRef } from "@berth/core/resource";
 import { maySeeSecrets } from "@berth/core/team";
 import { findResource, findResourceForUpdate, type UseCaseContext } from "./context.ts";
 import { emitResourceEvent } from "./event.ts";
-import { type KeyedVariables, keyedVariables } from "./keyed-variables.ts";
+import { keyedVariables, type OwnedVariables, type VariableKind } from "./keyed-variables.ts";
 
 /** Kinds whose previews have variables of their own. */
 const HAS_PREVIEWS = { application: true, service: false, database: false } as const satisfies Record<
@@ -26,47 +26,53 @@ const HAS_PREVIEWS = { application: true, service: false, database: false } as c
 /** Environment variables of a resource of any kind. */
 export const envs = (context: UseCaseContext) => keyedVariables(context, envsOf(context));
 
-const envsOf = ({
+type Owned = OwnedVariables<EnvCreate, EnvRecord, EnvironmentVariable>;
+
+function envsOf({
   scope,
   ids,
   reportedVersion: version,
-}: UseCaseContext): KeyedVariables<ResourceRef, ResourceRecord, EnvCreate, EnvRecord, EnvironmentVariable> => ({
-  title: "Environment variable",
-  owner: findResource,
-  ownerAlone: findResourceForUpdate,
-  list: (stores, owner, paging) => stores.envs.list(owner.id, paging),
-  find: (tx, owner, { key, is_preview = false }) => tx.envs.findByKey(owner.id, key, is_preview),
+}: UseCaseContext): VariableKind<ResourceRef, EnvCreate, EnvRecord, EnvironmentVariable> {
+  const owned = (stores: Stores, owner: ResourceRecord): Owned => ({
+    list: (paging) => stores.envs.list(owner.id, paging),
+    find: ({ key, is_preview = false }) => stores.envs.findByKey(owner.id, key, is_preview),
 
-  async insert(tx, owner, sent) {
-    const fields = newEnv(sent);
-    const made = await tx.envs.insert(owner.id, ids.uuid(), fields);
-    const needsTwin = HAS_PREVIEWS[owner.kind] && !fields.is_preview;
-    if (needsTwin && (await tx.envs.findByKey(owner.id, fields.key, true)) === undefined) {
-      await tx.envs.insert(owner.id, ids.uuid(), previewTwin(fields));
-    }
-    return made;
-  },
+    async insert(sent) {
+      const fields = newEnv(sent);
+      const made = await stores.envs.insert(owner.id, ids.uuid(), fields);
+      const needsTwin = HAS_PREVIEWS[owner.kind] && !fields.is_preview;
+      if (needsTwin && (await stores.envs.findByKey(owner.id, fields.key, true)) === undefined) {
+        await stores.envs.insert(owner.id, ids.uuid(), previewTwin(fields));
+      }
+      return made;
+    },
 
-  async change(tx, owner, current, sent) {
-    const fields = envChange(sent);
-    const twin = current.is_preview ? undefined : await tx.envs.findByKey(owner.id, current.key, true);
-    if (twin !== undefined && mirrorsPreview(twin, current)) await tx.envs.update(owner.id, twin.uuid, fields);
-    const changed = await tx.envs.update(owner.id, current.uuid, fields);
-    if (changed === undefined) throw notFound("Environment variable");
-    return changed;
-  },
+    async change(current, sent) {
+      const fields = envChange(sent);
+      const twin = current.is_preview ? undefined : await stores.envs.findByKey(owner.id, current.key, true);
+      if (twin !== undefined && mirrorsPreview(twin, current)) await stores.envs.update(owner.id, twin.uuid, fields);
+      const changed = await stores.envs.update(owner.id, current.uuid, fields);
+      if (changed === undefined) throw notFound("Environment variable");
+      return changed;
+    },
 
-  /** Exactly this one: its preview twin stays. */
-  delete: (tx, owner, uuid) => tx.envs.delete(owner.id, uuid),
+    /** Exactly this one: its preview twin stays. */
+    delete: (uuid) => stores.envs.delete(owner.id, uuid),
 
-  changed: (tx, owner, keys) => emitResourceEvent(tx, owner, "resource.variables_changed", { keys }),
+    emitChange: (keys) => emitResourceEvent(stores, owner, "resource.variables_changed", { keys }),
 
-  async views(stores, owner, rows) {
-    const maySee = maySeeSecrets(scope);
-    const references = referencesIn(rows.map(({ value }) => value));
-    const seen = await stores.sharedVariables.seenBy([owner.id], references);
-    // Values that are shown once do not appear through references either.
-    const shared = sharedVariables(seen.filter(({ is_shown_once }) => !is_shown_once));
-    return envViews(rows, { maySeeSecrets: maySee, shared, version });
-  },
-});
+    async views(rows) {
+      const maySee = maySeeSecrets(scope);
+      const references = referencesIn(rows.map(({ value }) => value));
+      const seen = await stores.sharedVariables.seenBy([owner.id], references);
+      // Values that are shown once do not appear through references either.
+      const shared = sharedVariables(seen.filter(({ is_shown_once }) => !is_shown_once));
+      return envViews(rows, { maySeeSecrets: maySee, shared, version });
+    },
+  });
+  return {
+    title: "Environment variable",
+    of: async (stores, ref) => owned(stores, await findResource(stores, ref)),
+    forUpdate: async (tx, ref) => owned(tx, await findResourceForUpdate(tx, ref)),
+  };
+}

@@ -15,73 +15,77 @@ interface Variable {
   readonly is_shown_once: boolean;
 }
 
-/** Differences by owner of the variables. `tx` are the stores of the change's transaction. */
-export interface KeyedVariables<Ref, Owner, Change extends Sent, Row extends Variable, View> {
+/** The variables of one owner, in the stores that it was found in. */
+export interface OwnedVariables<Change extends Sent, Row extends Variable, View> {
+  list(paging: Paging): Promise<Page<Row>>;
+  find(sent: Change): Promise<Row | undefined>;
+  insert(sent: Change): Promise<Row>;
+  change(current: Row, sent: Change): Promise<Row>;
+  delete(uuid: string): Promise<boolean>;
+  /** After all changes of a request. @param keys Those that were written; values are secrets. */
+  emitChange(keys: readonly string[]): Promise<void>;
+  views(rows: readonly Row[]): Promise<readonly View[]>;
+}
+
+/** A kind of variables: what differs between those of resources and those that are shared. */
+export interface VariableKind<Ref, Change extends Sent, Row extends Variable, View> {
   /** As messages call one. */
   readonly title: string;
   /** @throws DomainError `resource.not_found` */
-  owner(stores: Stores, ref: Ref): Promise<Owner>;
-  /** For changes, which follow one after the other. @throws DomainError `resource.not_found` */
-  ownerAlone(tx: Stores, ref: Ref): Promise<Owner>;
-  list(stores: Stores, owner: Owner, paging: Paging): Promise<Page<Row>>;
-  find(tx: Stores, owner: Owner, sent: Change): Promise<Row | undefined>;
-  insert(tx: Stores, owner: Owner, sent: Change): Promise<Row>;
-  change(tx: Stores, owner: Owner, current: Row, sent: Change): Promise<Row>;
-  delete(tx: Stores, owner: Owner, uuid: string): Promise<boolean>;
-  /** After all changes of a request. @param keys Those that were written; values are secrets. */
-  changed(tx: Stores, owner: Owner, keys: readonly string[]): Promise<void>;
-  views(stores: Stores, owner: Owner, rows: readonly Row[]): Promise<readonly View[]>;
+  of(stores: Stores, ref: Ref): Promise<OwnedVariables<Change, Row, View>>;
+  /** For changes in a transaction, which follow one after the other. @throws DomainError `resource.not_found` */
+  forUpdate(tx: Stores, ref: Ref): Promise<OwnedVariables<Change, Row, View>>;
 }
 
 /** The use cases of variables that requests choose by their keys. */
-export function keyedVariables<Ref, Owner, Change extends Sent, Row extends Variable, View>(
+export function keyedVariables<Ref, Change extends Sent, Row extends Variable, View>(
   { scope, stores }: { readonly scope: Scope; readonly stores: Stores },
-  variables: KeyedVariables<Ref, Owner, Change, Row, View>,
+  { title, of, forUpdate }: VariableKind<Ref, Change, Row, View>,
 ) {
-  const { title } = variables;
+  type Owned = OwnedVariables<Change, Row, View>;
   const exists = (cause?: unknown) => {
     const sentence = `${title} already exists. Use PATCH request to update it.`;
     return new DomainError("resource.already_exists", sentence, cause === undefined ? {} : { cause });
   };
-  const change = async (tx: Stores, owner: Owner, current: Row, sent: Change, place = ""): Promise<Row> => {
+  const change = async (owned: Owned, current: Row, sent: Change, place = ""): Promise<Row> => {
     if (current.is_shown_once && sent.is_shown_once === false && sent.value === undefined) {
       throw invalid({ [`${place}is_shown_once`]: ["Its value is never shown again. Send a value with it."] });
     }
-    return await variables.change(tx, owner, current, sent);
+    return await owned.change(current, sent);
   };
-  const save = async (tx: Stores, owner: Owner, sent: Change, place: string): Promise<Row> => {
-    const current = await variables.find(tx, owner, sent);
-    return current === undefined
-      ? await variables.insert(tx, owner, sent)
-      : await change(tx, owner, current, sent, place);
+  const save = async (owned: Owned, sent: Change, place: string): Promise<Row> => {
+    const current = await owned.find(sent);
+    return current === undefined ? await owned.insert(sent) : await change(owned, current, sent, place);
   };
-  const viewOf = async (tx: Stores, owner: Owner, row: Row): Promise<View> => {
-    const [view] = await variables.views(tx, owner, [row]);
+  const viewOf = async (owned: Owned, row: Row): Promise<View> => {
+    const [view] = await owned.views([row]);
     if (view === undefined) throw new DomainError("internal.error", `A ${title.toLowerCase()} is shown as nothing.`);
     return view;
   };
+  /** In one transaction, with the owner's other changes before or after it. */
+  const write = <T>(ref: Ref, work: (owned: Owned) => Promise<T>): Promise<T> =>
+    stores.transaction(async (tx) => work(await forUpdate(tx, ref)));
 
   return {
     async list(ref: Ref, paging: Paging): Promise<Page<View>> {
       requireAbility(scope, "read");
-      const owner = await variables.owner(stores, ref);
-      const { items, total } = await variables.list(stores, owner, paging);
-      return { items: await variables.views(stores, owner, items), total };
+      const owned = await of(stores, ref);
+      const { items, total } = await owned.list(paging);
+      return { items: await owned.views(items), total };
     },
 
     /** @throws DomainError `request.invalid`, `resource.already_exists` */
     async create(ref: Ref, sent: Change): Promise<View> {
       requireAbility(scope, "write");
       requireNone(entryProblems(sent));
-      return stores.transaction(async (tx) => {
-        const owner = await variables.ownerAlone(tx, ref);
-        if ((await variables.find(tx, owner, sent)) !== undefined) throw exists();
-        const made = await variables.insert(tx, owner, sent).catch((cause: unknown) => {
+      return write(ref, async (owned) => {
+        if ((await owned.find(sent)) !== undefined) throw exists();
+        const made = await owned.insert(sent).catch((cause: unknown) => {
           // One of two simultaneous requests is too late.
           throw isDomainError(cause, "resource.already_exists") ? exists(cause) : cause;
         });
-        await variables.changed(tx, owner, [sent.key]);
-        return viewOf(tx, owner, made);
+        await owned.emitChange([sent.key]);
+        return viewOf(owned, made);
       });
     },
 
@@ -89,13 +93,12 @@ export function keyedVariables<Ref, Owner, Change extends Sent, Row extends Vari
     async update(ref: Ref, sent: Change): Promise<View> {
       requireAbility(scope, "write");
       requireNone(entryProblems(sent));
-      return stores.transaction(async (tx) => {
-        const owner = await variables.ownerAlone(tx, ref);
-        const current = await variables.find(tx, owner, sent);
+      return write(ref, async (owned) => {
+        const current = await owned.find(sent);
         if (current === undefined) throw notFound(title);
-        const changed = await change(tx, owner, current, sent);
-        await variables.changed(tx, owner, [sent.key]);
-        return viewOf(tx, owner, changed);
+        const changed = await change(owned, current, sent);
+        await owned.emitChange([sent.key]);
+        return viewOf(owned, changed);
       });
     },
 
@@ -104,21 +107,19 @@ export function keyedVariables<Ref, Owner, Change extends Sent, Row extends Vari
       requireAbility(scope, "write");
       if (data.length === 0) throw new DomainError("request.malformed", "Bulk data is required.");
       requireNone(Object.assign({}, ...data.map((sent, at) => entryProblems(sent, `data.${at}.`))));
-      return stores.transaction(async (tx) => {
-        const owner = await variables.ownerAlone(tx, ref);
+      return write(ref, async (owned) => {
         const saved: Row[] = [];
-        for (const [at, sent] of data.entries()) saved.push(await save(tx, owner, sent, `data.${at}.`));
-        await variables.changed(tx, owner, [...new Set(data.map(({ key }) => key))]);
-        return [...(await variables.views(tx, owner, saved))];
+        for (const [at, sent] of data.entries()) saved.push(await save(owned, sent, `data.${at}.`));
+        await owned.emitChange([...new Set(data.map(({ key }) => key))]);
+        return [...(await owned.views(saved))];
       });
     },
 
     async delete(ref: Ref, uuid: string): Promise<{ message: string }> {
       requireAbility(scope, "write");
-      await stores.transaction(async (tx) => {
-        const owner = await variables.ownerAlone(tx, ref);
-        if (!(await variables.delete(tx, owner, uuid))) throw notFound(title);
-        await variables.changed(tx, owner, []);
+      await write(ref, async (owned) => {
+        if (!(await owned.delete(uuid))) throw notFound(title);
+        await owned.emitChange([]);
       });
       return { message: `${title} deleted.` };
     },

@@ -11,7 +11,7 @@ import type { SharedVariableOwner, SharedVariableRecord, Stores } from "@berth/c
 import { maySeeSecrets } from "@berth/core/team";
 import type { UseCaseContext } from "./context.ts";
 import { findEnvironment } from "./environment.ts";
-import { type KeyedVariables, keyedVariables } from "./keyed-variables.ts";
+import { keyedVariables, type OwnedVariables, type VariableKind } from "./keyed-variables.ts";
 import { findProject } from "./project.ts";
 import { findServer } from "./server.ts";
 
@@ -29,44 +29,40 @@ interface NamedOwner extends SharedVariableOwner {
   readonly name: string;
 }
 
-const variablesOf = ({
+type Owned = OwnedVariables<SharedVariableCreate, SharedVariableRecord, SharedVariable>;
+
+function variablesOf({
   scope: caller,
   ids,
-}: UseCaseContext): KeyedVariables<
-  SharedOwnerRef,
-  NamedOwner,
-  SharedVariableCreate,
-  SharedVariableRecord,
-  SharedVariable
-> => ({
-  title: "Shared variable",
-  owner: findOwner,
-  async ownerAlone(tx, ref) {
-    const owner = await findOwner(tx, ref);
-    if (!(await tx.sharedVariables.alone(owner))) throw notFound("Owner");
-    return owner;
-  },
-  list: (stores, owner, paging) => stores.sharedVariables.list(owner, paging),
-  find: (tx, owner, { key }) => tx.sharedVariables.findByKey(owner, key),
-  insert: (tx, owner, sent) => tx.sharedVariables.insert(owner, ids.uuid(), newSharedVariable(sent)),
-  async change(tx, owner, current, sent) {
-    const changed = await tx.sharedVariables.update(owner, current.uuid, sharedVariableChange(sent));
-    if (changed === undefined) throw notFound("Shared variable");
-    return changed;
-  },
-  delete: (tx, owner, uuid) => tx.sharedVariables.delete(owner, uuid),
-
-  async changed(tx, owner, keys) {
-    const { total } = await tx.sharedVariables.list(owner, { take: 0 });
-    if (keys.length > 0 && total > SHARED_VARIABLES_MAX) throw full(owner);
-    const { scope, uuid, name } = owner;
-    const payload = { scope, name, keys };
-    await tx.events.append({ type: "shared_variables.changed", resource_uuid: uuid, payload });
-  },
-
-  views: (_stores, owner, rows) =>
-    Promise.resolve(rows.map((row) => sharedVariableView(owner.scope, row, maySeeSecrets(caller)))),
-});
+}: UseCaseContext): VariableKind<SharedOwnerRef, SharedVariableCreate, SharedVariableRecord, SharedVariable> {
+  const owned = ({ sharedVariables: stored, events }: Stores, owner: NamedOwner): Owned => ({
+    list: (paging) => stored.list(owner, paging),
+    find: ({ key }) => stored.findByKey(owner, key),
+    insert: (sent) => stored.insert(owner, ids.uuid(), newSharedVariable(sent)),
+    async change(current, sent) {
+      const changed = await stored.update(owner, current.uuid, sharedVariableChange(sent));
+      if (changed === undefined) throw notFound("Shared variable");
+      return changed;
+    },
+    delete: (uuid) => stored.delete(owner, uuid),
+    async emitChange(keys) {
+      const { total } = await stored.list(owner, { take: 0 });
+      if (keys.length > 0 && total > SHARED_VARIABLES_MAX) throw full(owner);
+      const { scope, uuid, name } = owner;
+      await events.append({ type: "shared_variables.changed", resource_uuid: uuid, payload: { scope, name, keys } });
+    },
+    views: async (rows) => rows.map((row) => sharedVariableView(owner.scope, row, maySeeSecrets(caller))),
+  });
+  return {
+    title: "Shared variable",
+    of: async (stores, ref) => owned(stores, await findOwner(stores, ref)),
+    async forUpdate(tx, ref) {
+      const owner = await findOwner(tx, ref);
+      if (!(await tx.sharedVariables.alone(owner))) throw notFound("Owner");
+      return owned(tx, owner);
+    },
+  };
+}
 
 async function findOwner(stores: Stores, ref: SharedOwnerRef): Promise<NamedOwner> {
   const { scope } = ref;
