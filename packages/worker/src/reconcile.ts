@@ -1,16 +1,14 @@
 import { isDomainError } from "@berth/core";
-import { deployedKind, type Observed, type Operation, plan, sitesOf } from "@berth/core/deploy";
+import { type Observed, type Operation, sitesOf } from "@berth/core/deploy";
 import type { ServerRecord } from "@berth/core/ports";
 import { dedupedWarnings } from "./deduped-warnings.ts";
 import { createForwards } from "./forward.ts";
-import { createHealthWatch, type HealthWatch } from "./health-watch.ts";
 import { createLoops } from "./loop.ts";
 import { createObserver, type Snapshot } from "./observe.ts";
-import { applyOperation, lockKey, type OperationDeps } from "./operations.ts";
+import { createOperationRunner } from "./operation-runner.ts";
 import type { WorkerDeps } from "./ports.ts";
+import { createReleaseHistory } from "./release-history.ts";
 import { removeOutOfReach } from "./removal.ts";
-import { createRestartBackoff } from "./restart-backoff.ts";
-import { createRestarts } from "./restarts.ts";
 import type { ServerAdapters } from "./server-adapters.ts";
 import type { ServerLeases } from "./server-lease.ts";
 import { noteProxyStatus } from "./server-proxy.ts";
@@ -43,208 +41,25 @@ interface ServerState {
   readonly unsubscribe: () => void;
 }
 
-/** A look, and what the proxy had been told before it. */
+/** A snapshot, and the sites that the proxy had been given before it. */
 interface PlannedSnapshot {
-  readonly look: Snapshot;
+  readonly snapshot: Snapshot;
   readonly sites: Observed["sites"];
-}
-
-interface OperationLock {
-  readonly work: Promise<void>;
-  /** A visit wanted more to be done here. */
-  isAwaited: boolean;
 }
 
 export function createReconciler(deps: ReconcilerDeps, wakeSignal: WakeSignal): Reconciler {
   const { stores, settings, logger, serverLeases } = deps;
+  const wake = () => wakeSignal.notify();
+  const stopping = new AbortController();
   const serverStates = new Map<number, ServerState>();
-  const locks = new Map<string, OperationLock>();
   const observer = createObserver(stores);
-  const restartBackoff = createRestartBackoff(settings);
-  const renameBackoff = createRestartBackoff(settings);
-  const restarts = createRestarts(deps.clock);
+  const history = createReleaseHistory(deps, wake);
   const warnings = dedupedWarnings(logger);
   const forwards = createForwards(deps);
-  const watch: HealthWatch = createHealthWatch(deps, () => wakeSignal.notify());
-  const operationDeps: OperationDeps = {
-    ...deps,
-    onStart: (uuid) => restartBackoff.tried(uuid),
-    onName: (uuid) => renameBackoff.tried(uuid),
-    imageless: new Set(),
-    onGiveUp: (uuid) => restarts.forgive(uuid),
-  };
-
-  const visitAll = async () => {
-    const all = await stores.servers.list();
-    await deps.keepOnly?.(all);
-    const servers = all.filter(deps.ownsServer);
-    forgetOthers(servers);
-    for (const server of servers) visit(server);
-  };
-
-  const forgetOthers = (servers: readonly ServerRecord[]) => {
-    const ids = new Set(servers.map(({ id }) => id));
-    for (const [id, { unsubscribe }] of serverStates) {
-      if (ids.has(id)) continue;
-      unsubscribe();
-      serverStates.delete(id);
-      for (const about of [ofLook(id), ofProxy(id), ofRemoval(id)]) warnings.forget(about);
-      forwards.forget(id);
-      deps.forgetAdapters(id);
-    }
-  };
-
-  /** Servers are visited side by side: one that does not answer holds up no other. */
-  const visit = (server: ServerRecord) => {
-    const adapters = deps.adaptersOf(server);
-    const serverState = serverStateOf(adapters);
-    if (serverState.visit !== undefined) {
-      serverState.isStale = true;
-      return;
-    }
-    serverState.visit = look(adapters, serverState).finally(() => {
-      serverState.visit = undefined;
-      if (serverState.isStale && !loops.signal.aborted) wakeSignal.notify();
-      serverState.isStale = false;
-    });
-  };
-
-  const look = async (adapters: ServerAdapters, serverState: ServerState) => {
-    const { id, name } = adapters.server;
-    try {
-      if (await acquire(adapters.server, serverState)) await reconcile(adapters, serverState);
-      warnings.over(ofLook(id), "A server can be looked at again.", { server: name });
-    } catch (error) {
-      warnings.failed(ofLook(id), "A server could not be looked at.", { server: name, error });
-      if (isDomainError(error, "engine.unreachable", "server.unreachable")) await removeUnreached(adapters.server);
-    }
-  };
-
-  const removeUnreached = async (server: ServerRecord) => {
-    try {
-      await removeOutOfReach(deps, server, loops.signal);
-      warnings.forget(ofRemoval(server.id));
-    } catch (error) {
-      warnings.failed(ofRemoval(server.id), "What is on a server could not be removed.", {
-        server: server.name,
-        error,
-      });
-    }
-  };
-
-  const serverStateOf = ({ server, engine }: ServerAdapters): ServerState => {
-    const known = serverStates.get(server.id);
-    if (known !== undefined) return known;
-    const unsubscribe = engine.onStateChange(() => wakeSignal.notify());
-    const serverState: ServerState = { syncedMs: NEVER, visit: undefined, isStale: false, unsubscribe };
-    serverStates.set(server.id, serverState);
-    return serverState;
-  };
-
-  const acquire = async (server: ServerRecord, serverState: ServerState): Promise<boolean> => {
-    const isHeld = await serverLeases.acquire(server.id);
-    // Another worker may have changed the proxy in between.
-    if (!isHeld) serverState.syncedMs = NEVER;
-    return isHeld;
-  };
-
-  const reconcile = async (adapters: ServerAdapters, serverState: ServerState) => {
-    await syncProxy(adapters, serverState);
-    forwards.sync(adapters);
-    const cachedSnapshot = await seen(adapters, observer.cachedSnapshot);
-    if (cachedSnapshot !== undefined && planOf(adapters, cachedSnapshot).length === 0) {
-      recordSnapshot(adapters, cachedSnapshot.look);
-      // A release that restarted meanwhile is not known to be healthy.
-      if (planOf(adapters, cachedSnapshot).length === 0) return;
-    }
-    // Operations are planned from a fresh snapshot only.
-    const now = await seen(adapters, observer.look);
-    if (now === undefined) return;
-    recordSnapshot(adapters, now.look);
-    for (const [name, operations] of Map.groupBy(planOf(adapters, now), lockKey)) begin(adapters, name, operations);
-  };
-
-  /** `undefined` when there is no such look. */
-  const seen = async (
-    adapters: ServerAdapters,
-    read: (adapters: ServerAdapters) => Promise<Snapshot | undefined>,
-  ): Promise<PlannedSnapshot | undefined> => {
-    // Before the look: a site that is newer than what was looked at would seem to belong to no resource.
-    const sites = new Map(adapters.router.sites());
-    const look = await read(adapters);
-    return look && { look, sites };
-  };
-
-  const recordSnapshot = (adapters: ServerAdapters, look: Snapshot) => {
-    restartBackoff.seen(look.releases);
-    renameBackoff.seen(look.releases.filter(({ containerName: name }) => name?.now === name?.wanted));
-    restarts.seen(adapters.server.id, look.releases);
-    watch.probe(adapters, watchedOf(look));
-  };
-
-  const planOf = ({ server }: ServerAdapters, { look, sites }: PlannedSnapshot): readonly Operation[] =>
-    plan(look.wanted, {
-      releases: look.releases,
-      health: watch.health(look.releases),
-      sites,
-      backingOff: restartBackoff.now(),
-      unnamed: renameBackoff.now(),
-      restarts: restarts.now(server.id),
-    });
-
-  const syncProxy = async (adapters: ServerAdapters, serverState: ServerState) => {
-    const isDue = performance.now() - serverState.syncedMs > settings.resyncSeconds * 1000;
-    if (!isDue && !adapters.router.isUncertain()) return;
-    const { id, name } = adapters.server;
-    try {
-      await adapters.router.sync(async () => {
-        const { wanted, releases } = await observer.look(adapters);
-        return sitesOf(wanted, releases);
-      });
-      serverState.syncedMs = performance.now();
-      await noteProxyStatus(deps, adapters.server, adapters.proxy, { problem: null, recorded: adapters.server });
-      warnings.over(ofProxy(id), "The proxy knows its sites again.", { server: name });
-    } catch (error) {
-      // Releases are looked after even while their proxy is away.
-      warnings.failed(ofProxy(id), "The proxy did not accept its sites.", { server: name, error });
-      const problem = isDomainError(error) ? error.message : "Something failed inside of Berth: its log says what.";
-      await noteProxyStatus(deps, adapters.server, adapters.proxy, { problem }).catch(() => undefined);
-    }
-  };
-
-  /** A slow operation blocks only those with the same lock key. */
-  const begin = (adapters: ServerAdapters, name: string, operations: readonly Operation[]) => {
-    const before = locks.get(name);
-    if (before !== undefined) {
-      before.isAwaited = true;
-      return;
-    }
-    const work = run(adapters, operations).finally(() => {
-      locks.delete(name);
-      if (lane.isAwaited) wakeSignal.notify();
-    });
-    const lane: OperationLock = { work, isAwaited: false };
-    locks.set(name, lane);
-  };
-
-  const run = async (adapters: ServerAdapters, operations: readonly Operation[]) => {
-    for (const operation of operations) {
-      if (loops.signal.aborted) return;
-      try {
-        await applyOperation(operationDeps, adapters, operation, loops.signal);
-        const { type } = operation;
-        // The cached settings are older than what these operations wrote.
-        if (type === "set_restarts" || type === "set_statuses" || type === "route") {
-          observer.forget(operation.resourceId);
-        }
-      } catch (error) {
-        if (loops.signal.aborted) return;
-        const details = { server: adapters.server.name, operation, error };
-        logger.warn("A server could not be brought to what is recorded.", details);
-      }
-    }
-  };
-
+  const operations = createOperationRunner(
+    { ...deps, onStart: history.started, onName: history.named, onGiveUp: history.forgive, imageless: new Set() },
+    { stopping: stopping.signal, onApplied: forgetCached, onFree: wake },
+  );
   const loops = createLoops(logger, [
     {
       title: "The visits to servers",
@@ -255,35 +70,145 @@ export function createReconciler(deps: ReconcilerDeps, wakeSignal: WakeSignal): 
     },
   ]);
 
+  async function visitAll(): Promise<void> {
+    const all = await stores.servers.list();
+    await deps.keepOnly?.(all);
+    const servers = all.filter(deps.ownsServer);
+    forgetOthers(servers);
+    for (const server of servers) visit(server);
+  }
+
+  function forgetOthers(servers: readonly ServerRecord[]): void {
+    const ids = new Set(servers.map(({ id }) => id));
+    for (const [id, { unsubscribe }] of serverStates) {
+      if (ids.has(id)) continue;
+      unsubscribe();
+      serverStates.delete(id);
+      for (const about of [ofSnapshot(id), ofProxy(id), ofRemoval(id)]) warnings.forget(about);
+      forwards.forget(id);
+      deps.forgetAdapters(id);
+    }
+  }
+
+  /** Servers are visited side by side: one that does not answer delays no other. */
+  function visit(server: ServerRecord): void {
+    const adapters = deps.adaptersOf(server);
+    const serverState = serverStateOf(adapters);
+    if (serverState.visit !== undefined) {
+      serverState.isStale = true;
+      return;
+    }
+    serverState.visit = reconcileOwn(adapters, serverState).finally(() => {
+      serverState.visit = undefined;
+      if (serverState.isStale && !stopping.signal.aborted) wake();
+      serverState.isStale = false;
+    });
+  }
+
+  function serverStateOf({ server, engine }: ServerAdapters): ServerState {
+    const known = serverStates.get(server.id);
+    if (known !== undefined) return known;
+    const serverState = { syncedMs: NEVER, visit: undefined, isStale: false, unsubscribe: engine.onStateChange(wake) };
+    serverStates.set(server.id, serverState);
+    return serverState;
+  }
+
+  async function reconcileOwn(adapters: ServerAdapters, serverState: ServerState): Promise<void> {
+    const { id, name } = adapters.server;
+    try {
+      if (await serverLeases.acquire(id)) await reconcile(adapters, serverState);
+      // Another worker may change the proxy from now on.
+      else serverState.syncedMs = NEVER;
+      warnings.over(ofSnapshot(id), "A server can be looked at again.", { server: name });
+    } catch (error) {
+      warnings.failed(ofSnapshot(id), "A server could not be looked at.", { server: name, error });
+      if (isDomainError(error, "engine.unreachable", "server.unreachable")) await removeUnreached(adapters.server);
+    }
+  }
+
+  async function reconcile(adapters: ServerAdapters, serverState: ServerState): Promise<void> {
+    await syncProxy(adapters, serverState);
+    forwards.sync(adapters);
+    const cached = await planned(adapters, observer.cachedSnapshot);
+    if (cached !== undefined && planOf(adapters, cached).length === 0) {
+      history.record(adapters, cached.snapshot);
+      // A release that restarted meanwhile is not known to be healthy.
+      if (planOf(adapters, cached).length === 0) return;
+    }
+    // Operations are planned from a fresh snapshot only.
+    const fresh = await planned(adapters, observer.look);
+    if (fresh === undefined) return;
+    history.record(adapters, fresh.snapshot);
+    operations.begin(adapters, planOf(adapters, fresh));
+  }
+
+  async function planned(
+    adapters: ServerAdapters,
+    read: (adapters: ServerAdapters) => Promise<Snapshot | undefined>,
+  ): Promise<PlannedSnapshot | undefined> {
+    // Before the snapshot: a site that is newer than the snapshot would seem to belong to no resource.
+    const sites = new Map(adapters.router.sites());
+    const snapshot = await read(adapters);
+    return snapshot && { snapshot, sites };
+  }
+
+  function planOf(adapters: ServerAdapters, { snapshot, sites }: PlannedSnapshot): readonly Operation[] {
+    return history.plan(adapters, snapshot, sites);
+  }
+
+  /** The cached settings are older than what these operations wrote. */
+  function forgetCached(operation: Operation): void {
+    const { type } = operation;
+    if (type === "set_restarts" || type === "set_statuses" || type === "route") observer.forget(operation.resourceId);
+  }
+
+  async function syncProxy(adapters: ServerAdapters, serverState: ServerState): Promise<void> {
+    const { router, proxy, server } = adapters;
+    const isDue = performance.now() - serverState.syncedMs > settings.resyncSeconds * 1000;
+    if (!isDue && !router.isUncertain()) return;
+    try {
+      await router.sync(async () => {
+        const { wanted, releases } = await observer.look(adapters);
+        return sitesOf(wanted, releases);
+      });
+      serverState.syncedMs = performance.now();
+      await noteProxyStatus(deps, server, proxy, { problem: null, recorded: server });
+      warnings.over(ofProxy(server.id), "The proxy knows its sites again.", { server: server.name });
+    } catch (error) {
+      // Releases are looked after even while their proxy is away.
+      warnings.failed(ofProxy(server.id), "The proxy did not accept its sites.", { server: server.name, error });
+      const problem = isDomainError(error) ? error.message : "Something failed inside of Berth: its log says what.";
+      await noteProxyStatus(deps, server, proxy, { problem }).catch(() => undefined);
+    }
+  }
+
+  async function removeUnreached(server: ServerRecord): Promise<void> {
+    const { id, name } = server;
+    try {
+      await removeOutOfReach(deps, server, stopping.signal);
+      warnings.forget(ofRemoval(id));
+    } catch (error) {
+      warnings.failed(ofRemoval(id), "What is on a server could not be removed.", { server: name, error });
+    }
+  }
+
   return {
     start: () => loops.start(),
     async stop() {
-      const ended = loops.stop();
+      stopping.abort();
       for (const { unsubscribe } of serverStates.values()) unsubscribe();
-      await ended;
-      await watch.stop();
+      await loops.stop();
+      await history.stop();
       await forwards.stop();
       const visits = [...serverStates.values()].map((serverState) => serverState.visit);
-      await within(STOP_SECONDS_MAX, Promise.all([...visits, ...[...locks.values()].map(({ work }) => work)]));
+      await within(STOP_SECONDS_MAX, Promise.all([...visits, operations.ended()]));
       for (const id of serverStates.keys()) await serverLeases.release(id).catch(() => undefined);
     },
-    markHealthy: (deploymentUuid) => watch.markHealthy(deploymentUuid),
+    markHealthy: (deploymentUuid) => history.markHealthy(deploymentUuid),
   };
 }
 
-function watchedOf({ wanted, releases, subjects }: Snapshot) {
-  const states = new Map(releases.map((state) => [state.deploymentUuid, state]));
-  return wanted.resources.flatMap(({ id, releases: records }) => {
-    const subject = subjects.get(id);
-    const check = subject && deployedKind(subject).healthCheck(subject);
-    return records.flatMap(({ role, deploymentUuid }) => {
-      const state = role === "live" ? states.get(deploymentUuid) : undefined;
-      return state && check ? [{ state, check }] : [];
-    });
-  });
-}
-
-const ofLook = (serverId: number) => `look ${serverId}`;
+const ofSnapshot = (serverId: number) => `snapshot ${serverId}`;
 const ofProxy = (serverId: number) => `proxy ${serverId}`;
 const ofRemoval = (serverId: number) => `removal ${serverId}`;
 

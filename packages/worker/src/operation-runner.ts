@@ -1,0 +1,63 @@
+import type { Operation } from "@berth/core/deploy";
+import { applyOperation, lockKey, type OperationDeps } from "./operations.ts";
+import type { ServerAdapters } from "./server-adapters.ts";
+
+/** Applies planned operations. A slow one delays only those with the same lock key. */
+export interface OperationRunner {
+  /** Operations whose lock is taken are left out: they are planned anew when it is free. */
+  begin(adapters: ServerAdapters, operations: readonly Operation[]): void;
+  /** Resolves when everything that was begun has ended. */
+  ended(): Promise<unknown>;
+}
+
+export interface OperationRunnerOptions {
+  readonly stopping: AbortSignal;
+  onApplied(operation: Operation): void;
+  /** A lock is free that operations were left out for. */
+  onFree(): void;
+}
+
+interface OperationLock {
+  readonly work: Promise<void>;
+  isAwaited: boolean;
+}
+
+export function createOperationRunner(deps: OperationDeps, options: OperationRunnerOptions): OperationRunner {
+  const { stopping, onApplied, onFree } = options;
+  const locks = new Map<string, OperationLock>();
+
+  const beginUnder = (key: string, adapters: ServerAdapters, operations: readonly Operation[]) => {
+    const before = locks.get(key);
+    if (before !== undefined) {
+      before.isAwaited = true;
+      return;
+    }
+    const work = applyAll(adapters, operations).finally(() => {
+      locks.delete(key);
+      if (lock.isAwaited) onFree();
+    });
+    const lock: OperationLock = { work, isAwaited: false };
+    locks.set(key, lock);
+  };
+
+  const applyAll = async (adapters: ServerAdapters, operations: readonly Operation[]) => {
+    for (const operation of operations) {
+      if (stopping.aborted) return;
+      try {
+        await applyOperation(deps, adapters, operation, stopping);
+        onApplied(operation);
+      } catch (error) {
+        if (stopping.aborted) return;
+        const details = { server: adapters.server.name, operation, error };
+        deps.logger.warn("A server could not be brought to what is recorded.", details);
+      }
+    }
+  };
+
+  return {
+    begin(adapters, operations) {
+      for (const [key, those] of Map.groupBy(operations, lockKey)) beginUnder(key, adapters, those);
+    },
+    ended: () => Promise.all([...locks.values()].map(({ work }) => work)),
+  };
+}
