@@ -4,8 +4,10 @@ import type Docker from "dockerode";
 import type { ContainerInspectInfo } from "dockerode";
 import pLimit from "p-limit";
 import { refsOf } from "./compose/member.ts";
+import { ContainerIndex, type IndexedContainer } from "./container-index.ts";
 import { type ContainerEvent, followEvents } from "./events.ts";
-import { hasEnded, inOrder, type Part, partOf, releaseOf } from "./state.ts";
+import { inOrder, type Part, partOf, releaseOf } from "./state.ts";
+import { stateListeners } from "./state-listeners.ts";
 
 export interface ReleaseWatchOptions {
   readonly docker: Docker;
@@ -46,37 +48,21 @@ export interface SeenContainer {
   readonly owners: readonly string[];
 }
 
-interface Known {
-  /** One for each release that it belongs to. */
-  readonly parts: readonly Part[];
-  readonly exitCode: number | undefined;
-}
-
 export function watchReleases({ docker, instance, resyncSeconds, warn }: ReleaseWatchOptions): ReleaseWatch {
-  const known = new Map<string, Known>();
-  const idsOf = new Map<string, ReadonlySet<string>>();
-  const listeners = new Set<(state: ReleaseState) => void>();
+  const index = new ContainerIndex(instance);
+  const listeners = stateListeners(warn);
+  const { emit } = listeners;
   const closing = new AbortController();
-  /** The engine tells its events. */
+  /** The events of the engine arrive. */
   let isFollowed = false;
-  /** Nothing was missed since everything was looked at. */
+  /** No event was missed since the last snapshot of everything. */
   let isConnected = false;
   let isStarted = false;
-  /** That it cannot be looked at is told once. */
+  /** A failure was reported, and is not reported again until it is over. */
   let isWarned = false;
   const inTurn = pLimit(1);
 
-  function emit(state: ReleaseState): void {
-    for (const listener of listeners) {
-      try {
-        listener(state);
-      } catch (cause) {
-        warn("A listener to changes of releases failed.", cause);
-      }
-    }
-  }
-
-  /** One after the other, so that nothing older is told after what is newer. */
+  /** One after the other, so that nothing older is reported after what is newer. */
   function enqueue(next: () => Promise<void>): Promise<void> {
     return inTurn(next).catch((cause: unknown) => {
       if (closing.signal.aborted) return;
@@ -84,37 +70,6 @@ export function watchReleases({ docker, instance, resyncSeconds, warn }: Release
       isConnected = false;
       isWarned = true;
     });
-  }
-
-  function see(id: string, info: ContainerInspectInfo): readonly Part[] {
-    const before = known.get(id);
-    const exitCode = hasEnded(info.State.Status) ? info.State.ExitCode : before?.exitCode;
-    const refs = refsOf(info.Config.Labels, info.Name, instance);
-    const parts = refs.map((ref) => partOf(ref, info, exitCode));
-    known.set(id, { parts, exitCode });
-    for (const { state } of before?.parts ?? []) forgetId(state, id);
-    for (const ref of refs) remember(ref, id);
-    return parts;
-  }
-
-  function remember({ deploymentUuid }: ReleaseRef, id: string): void {
-    const ids = idsOf.get(deploymentUuid);
-    if (!ids?.has(id)) idsOf.set(deploymentUuid, new Set([...(ids ?? []), id]));
-  }
-
-  function forgetId({ deploymentUuid }: ReleaseRef, id: string): void {
-    const rest = [...(idsOf.get(deploymentUuid) ?? [])].filter((one) => one !== id);
-    if (rest.length === 0) idsOf.delete(deploymentUuid);
-    else idsOf.set(deploymentUuid, new Set(rest));
-  }
-
-  /** As all that is known of its containers says. */
-  function wholeOf({ deploymentUuid }: ReleaseRef): ReleaseState | undefined {
-    const ids = [...(idsOf.get(deploymentUuid) ?? [])];
-    const partsOf = (id: string) => known.get(id)?.parts ?? [];
-    return releaseOf(
-      ids.flatMap((id) => partsOf(id).find(({ state }) => state.deploymentUuid === deploymentUuid) ?? []),
-    );
   }
 
   async function inspect(id: string): Promise<ContainerInspectInfo | undefined> {
@@ -128,19 +83,19 @@ export function watchReleases({ docker, instance, resyncSeconds, warn }: Release
 
   /** Looks at a container and reports what has changed. @param refs The releases that it is known to belong to. */
   async function look(id: string, refs: readonly ReleaseRef[], died?: number): Promise<void> {
-    const before = known.get(id);
+    const before = index.get(id);
     const concerned = new Map([...(before?.parts ?? []).map(({ state }) => state), ...refs].map(keyed));
-    const wholes = new Map([...concerned].map(([key, ref]) => [key, wholeOf(ref)]));
-    if (died !== undefined && before !== undefined) known.set(id, { ...before, exitCode: died });
+    const wholes = new Map([...concerned].map(([key, ref]) => [key, index.releaseOf(ref)]));
+    if (died !== undefined) index.setExitCode(id, died);
     const info = await inspect(id);
     if (info === undefined) return forget(id);
-    for (const { state } of see(id, info)) {
+    for (const { state } of index.put(id, info)) {
       emitChange(state, wholes.get(state.deploymentUuid), before, died);
       concerned.delete(state.deploymentUuid);
     }
     // It has left these.
     for (const ref of concerned.values()) {
-      const whole = wholeOf(ref);
+      const whole = index.releaseOf(ref);
       if (whole !== undefined && !isSame(whole, wholes.get(ref.deploymentUuid))) emit(whole);
     }
   }
@@ -148,12 +103,12 @@ export function watchReleases({ docker, instance, resyncSeconds, warn }: Release
   function emitChange(
     state: ReleaseState,
     wholeBefore: ReleaseState | undefined,
-    before: Known | undefined,
+    before: IndexedContainer | undefined,
     died: number | undefined,
   ): void {
-    const whole = wholeOf(state) ?? state;
+    const whole = index.releaseOf(state) ?? state;
     const wasRunning = before?.parts[0]?.state.state === "running";
-    // It runs again already: that it had ended is told nevertheless.
+    // It runs again already: its end is reported nevertheless.
     const isMissed = state.state === "running" && died !== undefined && wasRunning;
     if (isMissed) emit({ ...whole, state: "restarting", upstream: null });
     // Being made is no change of a release yet: its start is.
@@ -162,20 +117,20 @@ export function watchReleases({ docker, instance, resyncSeconds, warn }: Release
   }
 
   function forget(id: string): void {
-    const before = known.get(id);
-    for (const part of before?.parts ?? []) {
+    for (const part of index.get(id)?.parts ?? []) {
       const { state } = part;
       // A concurrent lookup may already have removed it.
-      const wholeBefore = wholeOf(state) ?? releaseOf([part]);
-      forgetId(state, id);
-      if (wholeBefore !== undefined) emit(wholeOf(state) ?? { ...wholeBefore, state: "removing", upstream: null });
+      const wholeBefore = index.releaseOf(state) ?? releaseOf([part]);
+      index.detach(state, id);
+      if (wholeBefore !== undefined)
+        emit(index.releaseOf(state) ?? { ...wholeBefore, state: "removing", upstream: null });
     }
-    known.delete(id);
+    index.delete(id);
   }
 
   function onEvent({ action, containerId, attributes }: ContainerEvent): void {
     const refs = refsOf(attributes, attributes.name, instance);
-    if (refs.length === 0 || !TELLING.has(action)) return;
+    if (refs.length === 0 || !RELEVANT.has(action)) return;
     if (action === "destroy") return void enqueue(async () => forget(containerId));
     const died = action === "die" ? Number(attributes.exitCode) : undefined;
     void enqueue(() => look(containerId, refs, died));
@@ -186,7 +141,7 @@ export function watchReleases({ docker, instance, resyncSeconds, warn }: Release
     const found = await listContainers();
     for (const { id, refs } of found) await look(id, refs);
     const ids = new Set(found.map(({ id }) => id));
-    for (const id of known.keys()) if (!ids.has(id)) forget(id);
+    for (const id of index.ids()) if (!ids.has(id)) forget(id);
     isConnected = wasFollowed && isFollowed;
     isWarned = false;
   }
@@ -207,8 +162,8 @@ export function watchReleases({ docker, instance, resyncSeconds, warn }: Release
 
   /** Looks up containers that were added to a release of several. */
   async function idsNow(ref: ReleaseRef): Promise<readonly string[]> {
-    const ids = [...(idsOf.get(ref.deploymentUuid) ?? [])];
-    const isAlone = ids.length === 1 && ids.every((id) => known.get(id)?.parts[0]?.member === undefined);
+    const ids = index.idsOf(ref);
+    const isAlone = ids.length === 1 && ids.every((id) => index.get(id)?.parts[0]?.member === undefined);
     return isAlone ? ids : await listIds(ref);
   }
 
@@ -227,14 +182,14 @@ export function watchReleases({ docker, instance, resyncSeconds, warn }: Release
       const own = refs.find(({ deploymentUuid }) => deploymentUuid === ref.deploymentUuid);
       const owners = refs.map(({ deploymentUuid }) => deploymentUuid);
       if (info !== undefined && own !== undefined) return [{ id, info, own, owners }];
-      forgetId(ref, id);
+      index.detach(ref, id);
       return [];
     });
     // The cached ids are outdated.
     if (found.length === 0) return ids.length === 0 ? undefined : findAnew(ref, ids);
-    for (const { id, own } of found) remember(own, id);
+    for (const { id, own } of found) index.attach(own, id);
     if (found.some(({ own }) => own.resourceUuid !== ref.resourceUuid)) return undefined;
-    const parts = found.map((one) => ({ ...one, part: partOf(one.own, one.info, known.get(one.id)?.exitCode) }));
+    const parts = found.map((one) => ({ ...one, part: partOf(one.own, one.info, index.get(one.id)?.exitCode) }));
     return seenOf(inOrder(parts));
   }
 
@@ -251,34 +206,18 @@ export function watchReleases({ docker, instance, resyncSeconds, warn }: Release
       const found = await listContainers();
       const parts = await Promise.all(
         found.map(async ({ id, refs, coarse }) => {
-          const before = known.get(id)?.parts ?? [];
+          const before = index.get(id)?.parts ?? [];
           const isKnown = before.length === refs.length && before.every(({ state }) => state.state === coarse);
           if (isConnected && isKnown && isSameRefs(before, refs)) return before;
           const info = await inspect(id);
-          return info === undefined ? [] : refs.map((ref) => partOf(ref, info, known.get(id)?.exitCode));
+          return info === undefined ? [] : refs.map((ref) => partOf(ref, info, index.get(id)?.exitCode));
         }),
       );
       return releasesOf(parts.flat());
     },
-    lastSeen: () => (isConnected ? releasesOf([...known.values()].flatMap(({ parts }) => parts)) : undefined),
-    onChange(listener) {
-      listeners.add(listener);
-      return () => void listeners.delete(listener);
-    },
-    changed: ({ deploymentUuid }, signal) =>
-      new Promise((resolve) => {
-        const done = () => {
-          clearTimeout(wait);
-          listeners.delete(hear);
-          signal?.removeEventListener("abort", done);
-          resolve();
-        };
-        const hear = (state: ReleaseState) => state.deploymentUuid === deploymentUuid && done();
-        const wait = setTimeout(done, CHANGED_MS);
-        listeners.add(hear);
-        signal?.addEventListener("abort", done, { once: true });
-        if (signal?.aborted) done();
-      }),
+    lastSeen: () => (isConnected ? releasesOf(index.parts()) : undefined),
+    onChange: listeners.add,
+    changed: listeners.changed,
     start() {
       if (isStarted) return;
       isStarted = true;
@@ -330,7 +269,7 @@ function seenOf(parts: readonly FoundPart[]): Seen | undefined {
 }
 
 /** All that changes what is seen of a release. */
-const TELLING: ReadonlySet<string> = new Set([
+const RELEVANT: ReadonlySet<string> = new Set([
   ...["start", "die", "destroy", "pause", "unpause", "rename", "health_status", "oom"],
 ]);
 
@@ -341,5 +280,3 @@ const keyed = (ref: ReleaseRef): readonly [string, ReleaseRef] => [ref.deploymen
 
 const isSameRefs = (parts: readonly Part[], refs: readonly ReleaseRef[]): boolean =>
   parts.every(({ state }, at) => state.deploymentUuid === refs[at]?.deploymentUuid);
-
-const CHANGED_MS = 1000;

@@ -1,0 +1,77 @@
+import type { ReleaseRef, ReleaseState } from "@berth/core/deploy";
+import type { ContainerInspectInfo } from "dockerode";
+import { refsOf } from "./compose/member.ts";
+import { hasEnded, type Part, partOf, releaseOf } from "./state.ts";
+
+export interface IndexedContainer {
+  /** One for each release that it belongs to. */
+  readonly parts: readonly Part[];
+  readonly exitCode: number | undefined;
+}
+
+/** The containers of an engine as they were last seen, and which of them each release has. */
+export class ContainerIndex {
+  readonly #instance: string;
+  readonly #containers = new Map<string, IndexedContainer>();
+  readonly #idsByDeployment = new Map<string, ReadonlySet<string>>();
+
+  /** @param instance Names the instance of Berth whose releases count. */
+  constructor(instance: string) {
+    this.#instance = instance;
+  }
+
+  get(id: string): IndexedContainer | undefined {
+    return this.#containers.get(id);
+  }
+
+  ids(): readonly string[] {
+    return [...this.#containers.keys()];
+  }
+
+  parts(): readonly Part[] {
+    return [...this.#containers.values()].flatMap(({ parts }) => parts);
+  }
+
+  idsOf({ deploymentUuid }: Pick<ReleaseRef, "deploymentUuid">): readonly string[] {
+    return [...(this.#idsByDeployment.get(deploymentUuid) ?? [])];
+  }
+
+  /** State of a release, by all that is known of its containers. */
+  releaseOf(ref: Pick<ReleaseRef, "deploymentUuid">): ReleaseState | undefined {
+    const own = ({ state }: Part) => state.deploymentUuid === ref.deploymentUuid;
+    return releaseOf(this.idsOf(ref).flatMap((id) => this.get(id)?.parts.find(own) ?? []));
+  }
+
+  /** Records a container as it is now. Answers its parts. */
+  put(id: string, info: ContainerInspectInfo): readonly Part[] {
+    const before = this.get(id);
+    const exitCode = hasEnded(info.State.Status) ? info.State.ExitCode : before?.exitCode;
+    const refs = refsOf(info.Config.Labels, info.Name, this.#instance);
+    const parts = refs.map((ref) => partOf(ref, info, exitCode));
+    this.#containers.set(id, { parts, exitCode });
+    for (const { state } of before?.parts ?? []) this.detach(state, id);
+    for (const ref of refs) this.attach(ref, id);
+    return parts;
+  }
+
+  /** An engine that starts it again at once does not keep this. */
+  setExitCode(id: string, exitCode: number): void {
+    const before = this.get(id);
+    if (before !== undefined) this.#containers.set(id, { ...before, exitCode });
+  }
+
+  attach({ deploymentUuid }: Pick<ReleaseRef, "deploymentUuid">, id: string): void {
+    this.#idsByDeployment.set(deploymentUuid, new Set([...this.idsOf({ deploymentUuid }), id]));
+  }
+
+  detach({ deploymentUuid }: Pick<ReleaseRef, "deploymentUuid">, id: string): void {
+    const rest = this.idsOf({ deploymentUuid }).filter((one) => one !== id);
+    if (rest.length === 0) this.#idsByDeployment.delete(deploymentUuid);
+    else this.#idsByDeployment.set(deploymentUuid, new Set(rest));
+  }
+
+  /** Of a container that its releases were detached from. */
+  delete(id: string): void {
+    this.#containers.delete(id);
+  }
+}
