@@ -83,7 +83,7 @@ describeDocker("a database on a server over SSH", ["server:debian13", image, "ng
 
     // Another one stands before the table, and is cancelled.
     const holding = ["psql", url, "-qc", "BEGIN", "-c", "LOCK TABLE t", "-c", "SELECT pg_sleep(3600)"];
-    // It goes on until the containers go.
+    // It continues until the containers go.
     void client.exec(holding).catch(() => undefined);
     const count = (what: string) => ask(["psql", url, "-Atqc", `SELECT count(*) FROM ${what}`]);
     await until(async () => (await count("pg_locks WHERE mode = 'AccessExclusiveLock'"))[1] === "1" || undefined);

@@ -158,7 +158,7 @@ describeDocker("a deployment of each other kind, here and over SSH,", IMAGES, (d
       // Only when all of it is gone does the status say so.
       const traces = await Promise.all(resources.map((one, at) => one.traces(deployments[at] ?? "")));
       expect(traces).toEqual(resources.map(() => 0));
-      // Neither a pull nor a build goes on.
+      // Neither a pull nor a build continues.
       await until(() => registry.waiting() === 0);
       await Promise.all(
         resources.map(async (one, at) => {

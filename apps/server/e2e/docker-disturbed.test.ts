@@ -102,7 +102,7 @@ describeDocker("a deployment to Docker, here and over SSH,", [SERVER_IMAGE, "bus
         expect(await application.visit()).toEqual(before[at]);
         await setPreCommand(application.uuid, null);
       }
-      // Neither the build nor the candidate nor the command goes on where it ran.
+      // Neither the build nor the candidate nor the command continues where it ran.
       await until(() => endless().length === 0);
     },
     120_000,

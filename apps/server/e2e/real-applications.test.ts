@@ -139,7 +139,7 @@ describe("applications that were not written for Berth", () => {
     }, 240_000);
 
     it.each(BREAKAGES)(
-      "goes on serving the old release when $name, and says why",
+      "keeps serving the old release when $name, and says why",
       async ({ files, says }) => {
         source.commit(files);
         const outcome = await deploy(server, notes.uuid);

@@ -64,7 +64,7 @@ onEachBackend((database) => {
     expect(await seen()).toBeUndefined();
   });
 
-  it("plans anew what goes by the clocks of a server whose zone was changed", async () => {
+  it("plans anew what is scheduled in the zone of a server when that was changed", async () => {
     const { place, schedules, seen } = await withTask();
     const due = await seen();
     if (due !== undefined) await schedules.advance(due, at(5));

@@ -67,7 +67,7 @@ describe("a worker that is killed", () => {
     ["build", { checkout: 3, build: 3 }],
     ["start", { checkout: 2, build: 2 }],
     ["put", { checkout: 2, build: 2 }],
-  ])("during %s is followed by one that goes on there", (point, counts) =>
+  ])("during %s is followed by one that continues there", (point, counts) =>
     inWorld(async (world) => {
       const { worker, application, first } = await prepare(world);
       const stopAsking = askAllTheTime(world, application);

@@ -204,7 +204,7 @@ describe("with real processes, a real proxy and real repositories", () => {
     ["sick", {}, /^The new release is not healthy after \d+ seconds?: GET \/ answered 503 instead of 200\.$/],
     ["wrong port", {}, /it listens on port \d+ instead of the port in PORT \(\d+\)\.$/],
   ] as const)(
-    "what is broken (%s) is said in a sentence, and the release before it goes on",
+    "what is broken (%s) is said in a sentence, and the release before it keeps running",
     async (mode, change, sentence) => {
       const check = {
         health_check_enabled: true,

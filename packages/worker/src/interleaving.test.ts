@@ -78,7 +78,7 @@ async function perform(stage: Stage, action: Action): Promise<void> {
       return replaceWorker(stage);
     case "pass": {
       const calls = stage.calls + action.events;
-      return void (await until(() => stage.calls >= calls, { what: "the worker goes on" }));
+      return void (await until(() => stage.calls >= calls, { what: "the worker continues" }));
     }
     default:
       if (target !== undefined) return await performOn(stage, target, action);

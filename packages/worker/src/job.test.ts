@@ -406,7 +406,7 @@ describe("[S49] deleting a server with what is on it", () => {
     expect(types.indexOf("resource.deleted")).toBeLessThan(types.indexOf("server.deleted"));
   });
 
-  test.each(["resources.delete", "servers.deleteIfEmpty"])("goes on after a kill before %s", async (call) => {
+  test.each(["resources.delete", "servers.deleteIfEmpty"])("continues after a kill before %s", async (call) => {
     const { server } = await docker();
     const job = await deletion(server);
     const dying = world.worker({

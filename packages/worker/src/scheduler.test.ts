@@ -117,7 +117,7 @@ describe("a scheduler", () => {
     ]);
   });
 
-  test("goes by the clocks of the server", async () => {
+  test("is scheduled in the zone of the server", async () => {
     const server = await database.system.servers.find(application.server_id);
     await stores.servers.update(server?.uuid ?? "", { settings: { server_timezone: "Asia/Kolkata" } });
     await task();

@@ -383,7 +383,7 @@ describe.each(PROVIDERS)("a pull request at %s", (provider) => {
   });
 
   test("whose commit is deployed is not deployed again for a new title, but for a new commit", async () => {
-    if (provider === "github" || provider === "gitea") return; // They tell of new commits only.
+    if (provider === "github" || provider === "gitea") return; // They report new commits only.
     const uuid = await made(provider, previews);
     await pullRequest(provider);
     const running = await api.db.system.deployments.claimNext("worker", 60);

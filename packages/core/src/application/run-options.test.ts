@@ -93,7 +93,7 @@ describe("the options of a container", () => {
     ["--privileged=false", []],
     ["--security-opt apparmor=unconfined", ["--security-opt"]],
     ["--security-opt label=disable --security-opt seccomp=unconfined", ["--security-opt"]],
-  ])("%j give power over the server by %j", (text, powers) => {
+  ])("%j give privileges on the server by %j", (text, powers) => {
     expect(readRunOptions(text).powers).toEqual(powers);
   });
 

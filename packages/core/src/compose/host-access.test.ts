@@ -31,7 +31,7 @@ describe("a compose file", () => {
     ],
     ["a build in the server's network", { build: { context: ".", network: "host" } }],
     ["a build with rights", { build: { context: ".", entitlements: ["security.insecure"] } }],
-  ])("with %s has power over its server", (_, service, rest) => {
+  ])("with %s has privileges on its server", (_, service, rest) => {
     expect(read(service, rest)).toEqual({ files: [], powers: [expect.any(String)] });
   });
 

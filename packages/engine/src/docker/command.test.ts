@@ -164,7 +164,7 @@ describeDocker("a program in a container", IMAGES, (fixture) => {
   });
 
   test.runIf(hasSshd)(
-    "is the same over SSH, and has not succeeded, and goes on no longer, when the connection breaks",
+    "is the same over SSH, and has not succeeded, and runs no longer, when the connection breaks",
     async () => {
       const sshd = await makeSshd();
       await sshd.start();

@@ -57,6 +57,6 @@ test.each([
   ],
   ["df: /nope: No such file or directory\n", undefined],
   ["", undefined],
-])("reads the space that df tells of: %j", (output, disk) => {
+])("reads the space that df reports: %j", (output, disk) => {
   expect(diskOfText(output)).toEqual(disk);
 });

@@ -126,7 +126,7 @@ describe("an application that uses a build server", () => {
   test.each([
     ["build", () => builder.points],
     ["load", () => world.points],
-  ])("is built at the same place by the worker that goes on in the middle of its %s", async (point, where) => {
+  ])("is built at the same place by the worker that continues in the middle of its %s", async (point, where) => {
     const other = await world.buildServer();
     const first = world.worker();
     const held = where().hold(point);

@@ -79,7 +79,7 @@ describe("the log of a deployment", () => {
   });
 
   test.each([{ logLinesMax: 5 }, { logBytesMax: 30 }])(
-    "says so when it is full (%j), and goes on with our own lines",
+    "says so when it is full (%j), and continues with our own lines",
     async (change) => {
       const { log, texts } = setUp(change);
       for (let index = 0; index < 50; index++) log.line("build", `line ${index}`, "stdout");

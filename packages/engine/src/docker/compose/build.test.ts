@@ -130,7 +130,7 @@ describeDocker("a compose file in a repository", ["busybox:stable"], (fixture) =
     // The host folder comes from an env file.
     ["services: { web: { volumes: ['$OWN'] } }", "services.web.volumes: $OWN"],
     ["services: { web: { volumes: ['/a$OWN'] } }", "services.web.volumes: /a$OWN"],
-  ])("asks for no power over Berth's own machine, by none of its files: %s", async (later, power) => {
+  ])("asks for no privileges on Berth's own machine, by none of its files: %s", async (later, power) => {
     const engine = await engineOf();
     const files = {
       "docker-compose.yaml": "services: { web: { image: 'busybox:stable', privileged: false } }",
