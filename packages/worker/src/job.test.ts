@@ -192,6 +192,28 @@ describe("installing Docker", () => {
     expect(await serverOf(server)).toMatchObject({ settings: { is_reachable: true, is_usable: true } });
   });
 
+  test("is ended on its machine before a worker that stops has stopped, and is not over by that", async () => {
+    const begun = Promise.withResolvers<void>();
+    let hasEnded = false;
+    world.machine = fakeMachine({
+      install: async (_, signal) => {
+        begun.resolve();
+        await new Promise((resolve) => signal?.addEventListener("abort", resolve));
+        // It takes a moment until the machine has ended it.
+        await new Promise((resolve) => setImmediate(resolve));
+        hasEnded = true;
+        throw new DomainError("deploy.cancelled", "Cancelled.");
+      },
+    });
+    const worker = world.worker();
+    const { server } = await docker();
+    const job = await installation(server);
+    await begun.promise;
+    await worker.stop({ graceSeconds: 0 });
+    expect(hasEnded).toBe(true);
+    expect((await find(job)).status).toBe("in_progress");
+  });
+
   test("says what failed, with what it printed until then", async () => {
     world.machine = fakeMachine({
       install: async (onLine) => {

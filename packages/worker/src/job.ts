@@ -28,6 +28,8 @@ interface ServerJobKind extends Pick<LeasedRunKind<ClaimedJob>, "title" | "reach
   readonly concurrentMax?: number;
   /** After this time it is not waited for any more, and the next worker that claims it sees what is left. */
   readonly secondsMax: number;
+  /** The work ends with its signal. Engines and proxies cannot be interrupted: others are only no longer waited for. */
+  readonly isInterruptible?: boolean;
   work(claimed: ClaimedJob, signal: AbortSignal): Promise<void>;
 }
 
@@ -36,7 +38,10 @@ interface ServerJobKind extends Pick<LeasedRunKind<ClaimedJob>, "title" | "reach
  * when a worker goes away in the middle: the next one sees the same.
  */
 export function createJobs(deps: ValidationDeps, wakeSignal: WakeSignal): Jobs {
-  const runners = serverJobKinds(deps).map((kind) => createServerJobRunner(deps, wakeSignal, kind));
+  const runners = serverJobKinds(deps).map((kind) => ({
+    ...createServerJobRunner(deps, wakeSignal, kind),
+    graceSeconds: kind.isInterruptible ? 0 : GRACE_SECONDS,
+  }));
   const { settings, logger } = deps;
   const woken = { seconds: () => settings.reconcileSeconds, wakeSignal, gatherSeconds: GATHER_SECONDS };
   const loops = createLoops(logger, [
@@ -50,7 +55,7 @@ export function createJobs(deps: ValidationDeps, wakeSignal: WakeSignal): Jobs {
       loops.start();
     },
     async stop() {
-      await Promise.all([loops.stop(), ...runners.map((runner) => runner.stop({ graceSeconds: GRACE_SECONDS }))]);
+      await Promise.all([loops.stop(), ...runners.map(({ stop, graceSeconds }) => stop({ graceSeconds }))]);
     },
   };
 }
@@ -73,6 +78,7 @@ function serverJobKinds(deps: ValidationDeps): readonly ServerJobKind[] {
       types: ["server.install_engine"],
       reaches: (server) => deps.machineOf(server) !== undefined,
       secondsMax: ENGINE_JOB_SECONDS_MAX,
+      isInterruptible: true,
       work: ({ lease, job }, signal) => installEngineOn(deps, lease, job.subject_id, signal),
     },
     {
@@ -93,7 +99,7 @@ function serverJobKinds(deps: ValidationDeps): readonly ServerJobKind[] {
 
 function createServerJobRunner(deps: ValidationDeps, wakeSignal: WakeSignal, kind: ServerJobKind): LeaseRunner {
   const { jobs } = deps.stores;
-  const { types, concurrentMax = AT_ONCE, secondsMax, work, ...own } = kind;
+  const { types, concurrentMax = AT_ONCE, secondsMax, isInterruptible = false, work, ...own } = kind;
   return createLeaseRunner<ClaimedJob>(deps, wakeSignal, {
     ...own,
     queues: types,
@@ -105,12 +111,13 @@ function createServerJobRunner(deps: ValidationDeps, wakeSignal: WakeSignal, kin
     unrenewed: "lost",
     async run(claimed, keeper) {
       keeper.limit(secondsMax);
-      await untilEnded(keeper, work(claimed, keeper.signal));
+      const done = work(claimed, keeper.signal);
+      await (isInterruptible ? done : untilEnded(keeper, done));
     },
   });
 }
 
-/** Engines and proxies cannot be interrupted: what they still do after the end is not waited for. */
+/** What is still done after the end is not waited for. */
 async function untilEnded({ signal }: LeaseKeeper, work: Promise<void>): Promise<void> {
   const listening = new AbortController();
   const ended = new Promise<void>((resolve) =>
