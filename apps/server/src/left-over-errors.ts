@@ -13,14 +13,21 @@ interface Program {
 export function handleLeftOverErrors(program: Program, log: Pick<Logger, "error">): void {
   program.on("unhandledRejection", (error) => log.error("Something failed that nobody waited for.", { error }));
   program.on("uncaughtException", (error) => {
-    if (isSystemError(error)) return log.error("A connection or file failed that nobody was using.", { error });
+    if (isConnectionError(error)) return log.error("A connection or file failed that nobody was using.", { error });
     log.error("Berth ends because of an internal error, and is started again.", { error });
     program.exit(INTERNAL_ERROR);
   });
 }
 
-/** As Node makes them of what the operating system reports. */
-const isSystemError = (error: unknown): boolean =>
-  error instanceof Error && "syscall" in error && typeof error.syscall === "string";
+/** Of a connection, a stream or a file: what the operating system, Node's streams or a client library report. */
+function isConnectionError(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  // `level` is what ssh2 gives its errors; those of lost database connections have a sentence alone.
+  if ("level" in error || LOST_CONNECTION.test(error.message)) return true;
+  return "code" in error && typeof error.code === "string" && CONNECTION_CODES.test(error.code);
+}
+
+const CONNECTION_CODES = /^(E[A-Z]+$|ERR_(STREAM|SOCKET|HTTP2?|SSL|TLS)_|UND_ERR_|HPE_)/;
+const LOST_CONNECTION = /^(Connection (terminated|ended)|socket hang up)/;
 
 const INTERNAL_ERROR = 70; // EX_SOFTWARE of sysexits.h.

@@ -24,6 +24,8 @@ async function serve(): Promise<void> {
   const config = readConfig(process.env);
   const log = logger(config.logLevel);
   handleLeftOverErrors(process, log);
+  // Its parent or terminal may be gone: then nobody reads its output, and it keeps running.
+  for (const stream of [process.stdout, process.stderr]) stream.on("error", () => undefined);
   const server = await startServer(config, { log, progress: progress(process.stdout) });
   stopOnSignal(server);
   // To a parent that starts it again after an unexpected end.
