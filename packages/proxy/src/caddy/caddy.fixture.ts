@@ -9,6 +9,7 @@ import type { DockerFixture } from "@berth/testing";
 import { until } from "@berth/testing";
 import { afterAll, afterEach, beforeAll } from "vitest";
 import { WebSocket, WebSocketServer } from "ws";
+import type { ProxyWorld } from "../conformance.fixture.ts";
 import { HOST, listen, startUpstream, type TestUpstream } from "../proxy.fixture.ts";
 import type { ServerProxyOptions } from "../server/settings.ts";
 import { caddyProxy } from "./caddy.ts";
@@ -41,6 +42,24 @@ export async function caddyOptions(
     httpPort,
     httpsPort,
     ...other,
+  };
+}
+
+/** A proxy in a container, for the conformance suite. */
+export async function containerWorld<Options extends CaddyOptions>(
+  options: Options,
+  make: (options: Options) => ManagedProxy,
+): Promise<ProxyWorld> {
+  const proxy = make(options);
+  await proxy.ensure();
+  return {
+    proxy,
+    httpPort: options.httpPort,
+    reincarnate: async () => make(options),
+    async close() {
+      await proxy.stop();
+      await rm(options.folder, { recursive: true, force: true });
+    },
   };
 }
 
