@@ -15,15 +15,13 @@ export function define(command: Command, bind: Bind): void {
 }
 
 async function doctor(session: Session): Promise<ExitCode> {
-  const { output, system } = session;
+  const { output } = session;
   const api = await session.connect();
   const instance = await checkInstance(api.connection);
-  const isHere = api.connection.origin.endsWith("cli.json");
-  const answers = instance.length > 1;
   const findings = [
-    ...instance,
-    ...(isHere ? await checkLastFailure(system) : []),
-    ...(answers ? await checkResources(api).catch((error: unknown) => [unread(error)]) : []),
+    ...instance.findings,
+    ...(await checkLastFailure(api.connection)),
+    ...(instance.isAnswering ? await checkResources(api).catch((error: unknown) => [unread(error)]) : []),
   ];
   output.show(findings, () => {
     for (const finding of findings) show(session, finding);

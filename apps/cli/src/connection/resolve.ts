@@ -8,6 +8,8 @@ import { type Context, configPath, readConfig } from "./config-file.ts";
 export interface Connection extends Context {
   /** Where it comes from, for people: `the context prod`. */
   readonly origin: string;
+  /** Of a server on this machine that was found by it. */
+  readonly dataFolder?: string;
 }
 
 type Place = Pick<System, "env" | "homeFolder" | "isRoot" | "cwd">;
@@ -68,13 +70,13 @@ const LocalServer = z.object({ url: z.string(), token: z.string() });
 
 /** The server writes this file on its first start, readable for its own user only. */
 async function localServer(place: Place): Promise<Connection | undefined> {
-  const path = join(dataFolder(place), "cli.json");
+  const folder = dataFolder(place);
+  const path = join(folder, "cli.json");
   const local = await readJsonFile(path, LocalServer);
-  return local && { url: serverUrl(local.url), token: local.token, origin: path };
+  return local && { url: serverUrl(local.url), token: local.token, origin: path, dataFolder: folder };
 }
 
-/** Of a server on this machine. */
-export function dataFolder({ env, homeFolder, isRoot, cwd }: Place): string {
+function dataFolder({ env, homeFolder, isRoot, cwd }: Place): string {
   if (env.BERTH_DATA) return resolve(cwd, env.BERTH_DATA);
   return isRoot ? "/var/lib/berth" : join(homeFolder, ".berth");
 }

@@ -1,6 +1,7 @@
 import { lookup } from "node:dns/promises";
 import { isIP } from "node:net";
 import { connect, type PeerCertificate } from "node:tls";
+import pLimit from "p-limit";
 import { type Finding, ok, problem, warning } from "./finding.ts";
 
 /** Asks this machine's name service and the hosts themselves. */
@@ -18,11 +19,7 @@ export async function checkDomains(
 ): Promise<readonly Finding[]> {
   const sites = new Map(urls.flatMap((text) => siteOf(text) ?? []).map((site) => [site.key, site]));
   const checked = [...sites.values()].slice(0, SITES_MAX);
-  const findings: (readonly Finding[])[] = [];
-  for (let from = 0; from < checked.length; from += AT_ONCE) {
-    const some = checked.slice(from, from + AT_ONCE);
-    findings.push(...(await Promise.all(some.map((site) => checkSite(site, probe)))));
-  }
+  const findings = await pLimit(AT_ONCE).map(checked, (site) => checkSite(site, probe));
   const left = sites.size - checked.length;
   return [...findings.flat(), ...(left > 0 ? [ok("domains", `${left} more were not looked at`)] : [])];
 }

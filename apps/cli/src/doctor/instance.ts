@@ -1,27 +1,39 @@
+import { join } from "node:path";
 import { VERSION } from "@berth/core";
 import { z } from "zod";
-import { type Connection, dataFolder } from "../connection/resolve.ts";
+import type { Connection } from "../connection/resolve.ts";
 import { readJsonFile } from "../private-file.ts";
-import type { System } from "../system.ts";
 import { type Finding, ok, problem, warning } from "./finding.ts";
 
 const Ready = z.object({ checks: z.record(z.string(), z.string()) });
 
-/** Whether the control plane answers (else that is the one finding), its clock and version are right, and its parts work. */
-export async function checkInstance({ url, token }: Connection): Promise<readonly Finding[]> {
+export interface InstanceFindings {
+  readonly findings: readonly Finding[];
+  /** Whether anything else can be asked of it. */
+  readonly isAnswering: boolean;
+}
+
+/** Whether the control plane answers, its clock and version are right, and its parts work. */
+export async function checkInstance({ url, token }: Connection): Promise<InstanceFindings> {
   const sentAt = Date.now();
   const answer = await fetch(`${url}/health/ready`, { signal: AbortSignal.timeout(TIMEOUT_MS) }).catch(() => undefined);
   if (answer === undefined) {
     const remedy = "Start it with npm start, or choose another with berth context use.";
-    return [problem("Berth", `Nothing answers at ${url}.`, remedy)];
+    return silent(`Nothing answers at ${url}.`, remedy);
   }
   const ready = Ready.safeParse(await answer.json().catch(() => undefined)).data;
-  if (ready === undefined) return [problem("Berth", `${url} is not a Berth server.`, "Log in with berth login URL.")];
+  if (ready === undefined) return silent(`${url} is not a Berth server.`, "Log in with berth login URL.");
   const parts = Object.entries(ready.checks).map(([part, found]) =>
     found === "ok" ? ok(part, "works") : problem(part, found, REMEDIES[part] ?? "Read the server's log."),
   );
-  return [await versionOf(url, token), clockOf(answer, sentAt), ...parts];
+  const findings = [await versionOf(url, token), clockOf(answer, sentAt), ...parts];
+  return { findings, isAnswering: true };
 }
+
+const silent = (message: string, remedy: string): InstanceFindings => ({
+  findings: [problem("Berth", message, remedy)],
+  isAnswering: false,
+});
 
 async function versionOf(url: string, token: string): Promise<Finding> {
   const headers = { authorization: `Bearer ${token}` };
@@ -42,9 +54,10 @@ function clockOf({ headers }: Response, sentAt: number): Finding {
 
 const LastFailure = z.object({ ended_at: z.iso.datetime(), reason: z.string() });
 
-/** The last unexpected end of the server on this machine, where its report can be read. */
-export async function checkLastFailure(system: System): Promise<readonly Finding[]> {
-  const file = `${dataFolder(system)}/last-failure.json`;
+/** The last unexpected end of a server on this machine, where its report can be read. */
+export async function checkLastFailure({ dataFolder }: Connection): Promise<readonly Finding[]> {
+  if (dataFolder === undefined) return [];
+  const file = join(dataFolder, "last-failure.json");
   const failure = await readJsonFile(file, LastFailure).catch(() => undefined);
   if (failure === undefined || Date.now() - Date.parse(failure.ended_at) > RECENT_MS) return [];
   const message = `It ended unexpectedly at ${failure.ended_at}: ${failure.reason}.`;
