@@ -8,7 +8,7 @@ export type RunEnding = "lost" | "gone" | "cancelled" | "timeout" | "stopped";
 export interface LeaseKeeper {
   /** Fires with the first ending, which `endingOf` reads from it. */
   readonly signal: AbortSignal;
-  /** Fires when the run is no longer this worker's to continue: for work that a cancel must not cut short. */
+  /** Fires when this worker must stop the run, but not on a cancel: for work that a cancel must not cut short. */
   readonly leaving: AbortSignal;
   readonly ending: RunEnding | undefined;
   /** Nothing may be written or touched any more. */

@@ -81,7 +81,7 @@ async function fileAt(root: string, request: IncomingMessage, path: string): Pro
 /** A link leads out of the folder. */
 class OutsideError extends Error {}
 
-/** A broken path, a condition that is not met, a range outside of the file. The others mean that there is no such file. */
+/** A broken path, a failed condition, a range outside of the file. Every other error means that the file is missing. */
 const ANSWERED: ReadonlySet<number> = new Set([400, 412, 416]);
 
 /** `.well-known` is made to be public; every other hidden file or folder is not. */
