@@ -59,7 +59,8 @@ function install() {
   const { pnpm } = JSON.parse(read(join(root, "package.json"))).devDependencies;
   const { status, stdout, stderr } = spawnSync("npx", ["--yes", `pnpm@${pnpm}`, "install", "--frozen-lockfile"], {
     cwd: root,
-    env: { ...env, CI: "true" },
+    // Not the shared folder in /tmp that npm takes by itself: another user who makes that first decides what is executed.
+    env: { ...env, CI: "true", NODE_COMPILE_CACHE: join(root, "node_modules/.cache/node") },
     encoding: "utf8",
   });
   if (status !== 0) {
