@@ -45,6 +45,9 @@ export interface Inside {
   makeWorker(options?: Pick<WorkerOptions, "steps" | "settings">): Worker;
 }
 
+// One for all instances of a machine, wherever their data folders are.
+const USER_RANGES = "/var/lib/berth-users";
+
 /** The only place where ports meet their adapters: plain calls, in the order in which one needs the other. */
 export async function wire(
   config: Config,
@@ -65,6 +68,8 @@ export async function wire(
   const engine = processEngine({
     dataFolder: folder.apps,
     runtimeFolder: folder.runtime,
+    instanceFolder: folder.root,
+    userRanges: USER_RANGES,
     builder: processBuilder(),
     // Applications listen on HOST, so they are reached only through the proxy.
     settings: { hostAddress: "127.0.0.1" },

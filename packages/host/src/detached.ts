@@ -1,13 +1,13 @@
 import { closeSync, openSync } from "node:fs";
+import { setTimeout as delay } from "node:timers/promises";
 import type { Argv } from "./argv.ts";
+import { isOfUser, processStat } from "./procfs.ts";
 import { checkFolder, exitCodeOf, pidOf, spawnAs } from "./spawn.ts";
-import type { HostUser } from "./user.ts";
+import type { Identity } from "./user.ts";
 
-export interface DetachedOptions {
-  /** The child's whole environment: nothing of ours is inherited. */
+export interface DetachedOptions extends Identity {
+  /** The child's whole environment: nothing of ours is inherited. With a sandbox by `carriedEnv`. */
   readonly env: Readonly<Record<string, string>>;
-  readonly cwd?: string | undefined;
-  readonly user?: HostUser | undefined;
   /** Standard output and error are appended to this file, made with mode 0600. Without it they are thrown away. */
   readonly logFile?: string | undefined;
   /** Receives what the program writes to file descriptor 3. Truncated first, created with mode 0600. */
@@ -46,8 +46,17 @@ export async function spawnDetached(argv: Argv, options: DetachedOptions): Promi
     child.unref();
     child.stdin?.on("error", () => {}); // A program that is gone by now is seen by its exit.
     const pid = await pidOf(child, argv, options.cwd);
+    await inSandbox(pid, options);
     return { pid, exitCode: exitCodeOf(child), open: () => child.stdin?.end("go\n") };
   } finally {
     for (const file of files) closeSync(file);
   }
 }
+
+/** It changes its user once its sandbox is ready: others that join the sandbox earlier would be outside of it. */
+async function inSandbox(pid: number, { user, sandbox }: Identity): Promise<void> {
+  if (user === undefined || sandbox === undefined) return;
+  while (processStat(pid) !== undefined && !isOfUser(pid, user.uid)) await delay(POLL_MS);
+}
+
+const POLL_MS = 2; // The sandbox is ready within some 20 ms.

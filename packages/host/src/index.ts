@@ -1,4 +1,5 @@
 export { type Argv, toShell } from "./argv.ts";
+export { carriedEnv, EXPORT_CARRIED } from "./carried-env.ts";
 export { type DetachedOptions, type DetachedProcess, spawnDetached } from "./detached.ts";
 export { diskSpace } from "./disk.ts";
 export { type FileLock, type LockAttempt, lockFile } from "./file-lock.ts";
@@ -26,6 +27,7 @@ export {
   processStat,
 } from "./procfs.ts";
 export { REDACTED, redactor } from "./redact.ts";
+export { type Sandbox, systemProgram } from "./sandbox.ts";
 export { type SshHost, type SshHostOptions, sshHost } from "./ssh-host.ts";
 export { certificateIssuer } from "./tls/certificate.ts";
 export { type HostUser, isRoot } from "./user.ts";

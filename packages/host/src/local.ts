@@ -3,17 +3,21 @@ import type { Readable, Writable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { DomainError, isDomainError } from "@berth/core";
 import type { Argv } from "./argv.ts";
+import { carriedEnv, gated } from "./carried-env.ts";
 import { endGroup, type ProcessGroup } from "./group.ts";
 import { collectOutput } from "./output.ts";
 import { pidsWithEnv } from "./procfs.ts";
 import { checkFolder, exitCodeOf, pidOf, spawnAs } from "./spawn.ts";
-import type { HostUser } from "./user.ts";
+import type { Identity } from "./user.ts";
 
-export interface RunOptions {
+export interface RunOptions extends Identity {
   /** The child's whole environment: nothing of ours is inherited. Has PATH unless the program is a full path. */
   readonly env: Readonly<Record<string, string>>;
-  readonly cwd?: string | undefined;
-  readonly user?: HostUser | undefined;
+  /**
+   * Variables of a user, for the program alone: whatever they are, those that start it obey none of them. It starts once
+   * `onStart` has returned, with an empty standard input. Needed with a sandbox.
+   */
+  readonly programEnv?: Readonly<Record<string, string>> | undefined;
   readonly stdin?: string | Uint8Array | Readable | undefined;
   /** Takes standard output as bytes, with back-pressure, instead of `onLine` and `output`; ended when it is whole. */
   readonly stdout?: Writable | undefined;
@@ -49,6 +53,12 @@ export interface RunResult {
  *   the folder to run in does not exist or is closed to `user`, or `stdin` or `stdout` breaks.
  */
 export async function run(argv: Argv, options: RunOptions): Promise<RunResult> {
+  if (options.programEnv === undefined) return runWith(argv, options);
+  const env = { ...options.env, ...carriedEnv(options.programEnv) };
+  return runWith(gated(argv), { ...options, env, stdin: "go\n" });
+}
+
+async function runWith(argv: Argv, options: RunOptions): Promise<RunResult> {
   // Without a user nothing is waited for: `stdin` may break at any time.
   if (options.user !== undefined) await checkFolder(argv, options);
   if (isAborted(options.signal)) throw cancelled();

@@ -43,14 +43,17 @@ export function pidsWithEnv(entry: string): number[] {
     .filter((pid) => hasEntry(readBytes(`/proc/${pid}/environ`), wanted));
 }
 
-/** Living processes of a user. Told by their status: who owns the folder in /proc is a process's own choice. */
+/** Living processes of a user. */
 export function pidsOfUser(uid: number): number[] {
   return processes()
     .map((stat) => stat.pid)
-    .filter((pid) => {
-      const [, ids = ""] = /^Uid:\s+(.+)$/m.exec(readBytes(`/proc/${pid}/status`)?.toString("latin1") ?? "") ?? [];
-      return ids.split("\t").includes(String(uid));
-    });
+    .filter((pid) => isOfUser(pid, uid));
+}
+
+/** By the process's status: who owns its folder in /proc is its own choice. */
+export function isOfUser(pid: number, uid: number): boolean {
+  const [, ids = ""] = /^Uid:\s+(.+)$/m.exec(readBytes(`/proc/${pid}/status`)?.toString("latin1") ?? "") ?? [];
+  return ids.split("\t").includes(String(uid));
 }
 
 /** The process's arguments, unless it has replaced them by a title; empty when it is gone. */

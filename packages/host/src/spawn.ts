@@ -2,19 +2,17 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { constants } from "node:os";
 import { DomainError } from "@berth/core";
 import type { Argv } from "./argv.ts";
-import { asUser, type HostUser } from "./user.ts";
+import { asUser, type Identity } from "./user.ts";
 
 type Stdio = "ignore" | "pipe" | number;
 
-export interface SpawnOptions {
+export interface SpawnOptions extends Identity {
   readonly env: Readonly<Record<string, string>>;
-  readonly cwd?: string | undefined;
-  readonly user?: HostUser | undefined;
 }
 
 /** Never through a shell, as leader of a session and process group of its own, with exactly the given environment. */
 export function spawnAs(argv: Argv, options: SpawnOptions, stdio: readonly Stdio[]): ChildProcess {
-  const { argv: command, ids, cwd } = asUser(argv, options.user, options.cwd);
+  const { argv: command, ids, cwd } = asUser(argv, options);
   const [program, ...args] = command;
   const place = cwd === undefined ? {} : { cwd };
   return spawn(program, args, { ...ids, ...place, env: { ...options.env }, detached: true, stdio: [...stdio] });

@@ -1,6 +1,6 @@
-import { existsSync } from "node:fs";
 import { DomainError } from "@berth/core";
 import type { Argv } from "./argv.ts";
+import { findProgram, type Sandbox, sandboxArgv, systemProgram } from "./sandbox.ts";
 
 /** User and group of a process. */
 export interface HostUser {
@@ -21,14 +21,14 @@ export const isRoot = (): boolean => process.getuid?.() === 0;
 /**
  * The process keeps no group, no capability and no way to gain one (setuid programs included).
  *
- * The ids are changed before anything is executed. It must stay so: the environment may come from a user, and a program
- * started as root would obey its LD_PRELOAD. So setpriv is not asked to change them.
+ * In a sandbox we are root until its file system is ready, so the environment must hold nothing of a user's by a name
+ * that a program obeys: see `carriedEnv`. Without one the ids are changed before anything is executed.
  *
  * The folder is entered after that: root would get through links that lead where the user may not go.
  *
  * @throws DomainError `engine.failed` when we are not root and `user` is someone else.
  */
-export function asUser(argv: Argv, user: HostUser | undefined, cwd: string | undefined): SpawnAs {
+export function asUser(argv: Argv, { user, cwd, sandbox }: Identity): SpawnAs {
   if (user === undefined) return { argv, ids: {}, cwd };
   if (!isRoot()) {
     if (user.uid === process.getuid?.() && user.gid === process.getgid?.()) return { argv, ids: {}, cwd };
@@ -37,10 +37,25 @@ export function asUser(argv: Argv, user: HostUser | undefined, cwd: string | und
       "Only root can run a process as another user. Start Berth as root for this.",
     );
   }
-  const setpriv = SETPRIV_PATHS.find((path) => existsSync(path));
-  const harmless: Argv = setpriv === undefined ? argv : [setpriv, "--no-new-privs", "--", ...argv];
-  return { argv: cwd === undefined ? harmless : ["/usr/bin/env", "-C", cwd, "--", ...harmless], ids: user, cwd: "/" };
+  const entering: Argv = cwd === undefined ? argv : ["/usr/bin/env", "-C", cwd, "--", ...argv];
+  if (sandbox !== undefined) {
+    return { argv: [...sandboxArgv(sandbox), ...userArgv(user), ...entering], ids: {}, cwd: "/" };
+  }
+  const setpriv = findProgram("setpriv");
+  const harmless: Argv = setpriv === undefined ? entering : [setpriv, "--no-new-privs", "--", ...entering];
+  return { argv: harmless, ids: user, cwd: "/" };
 }
 
-// Part of util-linux, which is always installed on Debian and its derivatives.
-const SETPRIV_PATHS = ["/usr/bin/setpriv", "/bin/setpriv"];
+/** Arguments that run what follows them as `user`, without groups, capabilities or a way to gain any. */
+const userArgv = ({ uid, gid }: HostUser): Argv => [
+  systemProgram("setpriv"),
+  ...["--reuid", String(uid), "--regid", String(gid), "--clear-groups"],
+  ...["--no-new-privs", "--inh-caps=-all", "--bounding-set=-all", "--"],
+];
+
+export interface Identity {
+  readonly user?: HostUser | undefined;
+  readonly cwd?: string | undefined;
+  /** Only with a user. */
+  readonly sandbox?: Sandbox | undefined;
+}

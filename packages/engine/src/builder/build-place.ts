@@ -1,6 +1,6 @@
 import type { BuildRequest, FolderArtifact } from "@berth/core/deploy";
 import type { WorkIO } from "@berth/core/ports";
-import type { HostUser } from "@berth/host";
+import type { HostUser, Sandbox } from "@berth/host";
 
 /** Turns a checkout into a folder that can be run, without containers. */
 export interface ProcessBuilder {
@@ -21,10 +21,14 @@ export interface BuildPlace {
   readonly cacheFolder: string;
   /** HOME of what the build spawns. */
   readonly home: string;
+  /** TMPDIR of what the build spawns. */
+  readonly temporaryFolder: string;
   /** PATH of what the build spawns: node, npm, pnpm, yarn first, then the system's own programs. */
   readonly path: string;
   /** `undefined`: the build runs as we do, because we are not root. */
   readonly user: HostUser | undefined;
+  /** Keeps what the build spawns apart from other applications; only with a user. */
+  readonly sandbox?: Sandbox | undefined;
   /** Everything that the build spawns has to join it before it does anything else. */
   readonly group?: BuildGroup;
 }

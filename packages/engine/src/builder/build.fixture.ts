@@ -90,7 +90,8 @@ export function buildBench(path: string): BuildBench {
   function place(): BuildPlace {
     mkdirSync(join(base, "releases"), { recursive: true, mode: 0o711 });
     const releaseFolder = own(`releases/${deploymentUuid()}`);
-    return { resourceFolder: base, releaseFolder, cacheFolder: own("cache"), home: own("home"), path, user: USER };
+    const folders = { cacheFolder: own("cache"), home: own("home"), temporaryFolder: own("tmp") };
+    return { resourceFolder: base, releaseFolder, ...folders, path, user: USER };
   }
 
   function build({ files, config, env = {}, signal, options }: GivenBuild): Promise<FolderArtifact> {

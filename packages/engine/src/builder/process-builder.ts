@@ -12,7 +12,7 @@ import { folderInside, readFacts } from "./facts.ts";
 import type { BuildPlan, BuildStep, SourceFacts } from "./plan.ts";
 import { findPublishFolder } from "./publish-folder.ts";
 import { hasCode, missingSource, moveSource } from "./source-move.ts";
-import { stepEnv, stepMarker } from "./step-env.ts";
+import { markerEnv, stepEnv, stepMarker } from "./step-env.ts";
 import { stepFailure } from "./step-failure.ts";
 
 export interface ProcessBuilderOptions {
@@ -95,14 +95,21 @@ async function runStep(step: BuildStep, place: StepPlace): Promise<void> {
   const lines: string[] = [];
   for (const [index, line] of step.shown.split("\n").entries())
     io.onLine(`${index === 0 ? "$" : ">"} ${line}`, "stdout");
-  const result = await run(gated(nice(step.argv)), {
+  const result = await run(nice(step.argv), {
     cwd: workingFolder,
-    env: stepEnv(step, { request, where, workingFolder, bins: place.bins, networkEnv: place.options.networkEnv ?? {} }),
+    env: markerEnv(request),
+    programEnv: stepEnv(step, {
+      request,
+      where,
+      workingFolder,
+      bins: place.bins,
+      networkEnv: place.options.networkEnv ?? {},
+    }),
     user: where.user,
+    sandbox: where.sandbox,
     signal: io.signal,
     timeoutSeconds: stepSecondsMax,
     marker: stepMarker(request),
-    stdin: "go\n",
     onStart: (pid) => where.group?.join(pid),
     others: where.group?.members,
     graceSeconds: CANCEL_GRACE_SECONDS,
@@ -128,15 +135,6 @@ const CANCEL_GRACE_SECONDS = 1; // Nothing that a build leaves half done is used
 const NICENESS = 5; // Below the control plane and what already serves.
 
 const nice = (argv: Argv): Argv => ["nice", "-n", String(NICENESS), ...argv];
-
-/** Starts once it is in the build's group: what it starts can then not be outside. */
-const gated = (argv: Argv): Argv => [
-  "/bin/sh",
-  "-c",
-  'IFS= read -r BERTH_GATE || exit 125; exec "$@" </dev/null',
-  "berth-step",
-  ...argv,
-];
 
 async function finalRun(plan: BuildPlan, where: BuildPlace, workingFolder: string): Promise<FolderArtifact["run"]> {
   if (plan.run.type === "shell") return plan.run;

@@ -40,6 +40,7 @@ export function stepEnv(step: BuildStep, { request, where, workingFolder, bins, 
     ...nodeEnv(step, NODE_ENV),
     ...step.env,
     HOME: where.home,
+    TMPDIR: where.temporaryFolder,
     PATH: [...programs, where.path, ...(PATH === undefined ? [] : [PATH])].join(":"),
     [MARKER]: request.deploymentUuid,
   };
@@ -48,6 +49,7 @@ export function stepEnv(step: BuildStep, { request, where, workingFolder, bins, 
 const MARKER = "BERTH_BUILD";
 
 /** The entry by which every process of a build is found, wherever it went. */
+export const markerEnv = ({ deploymentUuid }: BuildRequest) => ({ [MARKER]: deploymentUuid });
 export const stepMarker = ({ deploymentUuid }: BuildRequest): string => `${MARKER}=${deploymentUuid}`;
 
 const cacheFolders = (folder: string) => ({

@@ -16,7 +16,7 @@ export async function buildRelease(
   request: BuildRequest,
   io: WorkIO,
 ): Promise<FolderArtifact> {
-  const { dataFolder, settings, runtime, cgroups } = host;
+  const { dataFolder, settings, runtime, cgroups, isolation } = host;
   const user = userOf(settings, request.resourceNumber);
   const paths = resourcePaths(dataFolder, request.resourceUuid);
   const folder = releaseFolder(dataFolder, request);
@@ -38,8 +38,10 @@ export async function buildRelease(
       releaseFolder: folder,
       cacheFolder: paths.cache,
       home: paths.home,
+      temporaryFolder: paths.temporary,
       path: pathOf(runtime),
       user,
+      sandbox: await isolation.sandbox(request.resourceUuid),
       group,
     });
   } catch (cause) {

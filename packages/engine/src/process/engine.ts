@@ -21,6 +21,10 @@ export interface ProcessEngineOptions {
   readonly dataFolder: string;
   /** For Node and npm. Default: `runtime` beside `dataFolder`. */
   readonly runtimeFolder?: string;
+  /** Folder of which applications see nothing but their own part. Default: `dataFolder`. */
+  readonly instanceFolder?: string;
+  /** The machine's folder of user ids in use by instances. Without it `settings.uidBase` is the first one. */
+  readonly userRanges?: string;
   readonly builder: ProcessBuilder;
   /** Build packs that `builder` supports. */
   readonly buildPacks?: readonly string[];
@@ -47,8 +51,9 @@ export interface ProcessEngine extends Engine {
 const STOP_GRACE_SECONDS = 10; // Docker's own default for "docker stop".
 
 export function processEngine(options: ProcessEngineOptions): ProcessEngine {
-  const { dataFolder, builder, warn = () => {} } = options;
+  const { dataFolder, builder, userRanges, warn = () => {} } = options;
   const runtimeFolder = options.runtimeFolder ?? join(dirname(dataFolder), "runtime");
+  const instanceFolder = options.instanceFolder ?? dataFolder;
   const settings: ProcessSettings = { ...PROCESS_SETTINGS, ...options.settings };
   const cgroups = findCgroups();
   const listeners = new Set<(state: ReleaseState) => void>();
@@ -68,7 +73,7 @@ export function processEngine(options: ProcessEngineOptions): ProcessEngine {
   async function opened() {
     if (isClosed)
       throw new DomainError("engine.unreachable", "The server is shutting down. Try again when it is back.");
-    opening ??= openEngine({ dataFolder, runtimeFolder, settings, cgroups, emit, warn });
+    opening ??= openEngine({ dataFolder, runtimeFolder, instanceFolder, userRanges, settings, cgroups, emit, warn });
     try {
       return await opening;
     } catch (cause) {

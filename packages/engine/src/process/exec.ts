@@ -1,7 +1,7 @@
 import { DomainError } from "@berth/core";
 import type { ExecResult } from "@berth/core/ports";
 import { run } from "@berth/host";
-import { releaseEnv } from "./environment.ts";
+import { MARKER, releaseEnv } from "./environment.ts";
 import { resourcePaths } from "./paths.ts";
 import { folderOf } from "./release-process.ts";
 import { type ReleaseHost, userOf } from "./settings.ts";
@@ -25,7 +25,7 @@ export async function executeIn(
   options: ExecOptions,
 ): Promise<ExecResult> {
   const spec = release.spec();
-  const { port } = release.record();
+  const { port, process: identity } = release.record();
   if (release.state().state !== "running" || port === null) {
     throw new DomainError("resource.not_running", "The application is not running. Start it first.");
   }
@@ -33,9 +33,12 @@ export async function executeIn(
   const { workingFolder } = await folderOf(host, spec);
   const { exitCode, output, isTruncated } = await run(["/bin/sh", "-c", script], {
     ...options,
-    env: releaseEnv(spec, { port, host: host.settings.hostAddress, paths, runtime: host.runtime }),
+    env: { [MARKER]: spec.deploymentUuid },
+    programEnv: releaseEnv(spec, { port, host: host.settings.hostAddress, paths, runtime: host.runtime }),
     cwd: workingFolder,
     user: userOf(host.settings, spec.resourceNumber),
+    // Beside the release: both see the same /tmp, as two commands in one container do.
+    sandbox: identity === null ? undefined : host.isolation.beside(identity.pid),
     onStart: (pid) => host.cgroups.join(spec.deploymentUuid, pid),
   });
   return { exitCode, output, isTruncated };

@@ -69,7 +69,7 @@ describe.skipIf(!isRoot())("an application (of a server started by root)", () =>
   ])("cannot read %s", async (_, path) => {
     const { exitCode, output } = await attempt(own, `ls -l '${path()}' && cat '${path()}'/* || cat '${path()}'`);
     expect(exitCode).not.toBe(0);
-    expect(output).toMatch(/Permission denied/);
+    expect(output).toMatch(/Permission denied|No such file/);
     expect(output).not.toContain(SECRET);
   });
 
@@ -138,8 +138,7 @@ describe.skipIf(!isRoot())("an application (of a server started by root)", () =>
     writeFileSync(join(victim, "file"), "keep");
     await attempt(own, `ln -s '${victim}' link; rm -rf "$TMPDIR"/*; ln -s '${victim}' "$HOME/link"`);
     await suite.engine.removeResource("own", { deleteVolumes: true });
-    const { output } = await attempt(other, `ls '${victim}'`);
-    expect(output).toBe("file\n");
+    expect(readdirSync(victim)).toEqual(["file"]);
   });
 });
 

@@ -132,4 +132,4 @@ function ownerOf(resourceNumber: number) {
   return process.getuid?.() === 0 ? { uid: id, gid: id } : undefined;
 }
 
-const NO_PLACE = { resourceFolder: "", cacheFolder: "", home: "", path: "" };
+const NO_PLACE = { resourceFolder: "", cacheFolder: "", home: "", temporaryFolder: "", path: "" };

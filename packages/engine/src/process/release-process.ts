@@ -3,6 +3,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { DomainError } from "@berth/core";
 import type { FolderArtifact, ReleaseRef, ReleaseSpec } from "@berth/core/deploy";
 import {
+  carriedEnv,
   endGroup,
   groupMembers,
   identify,
@@ -19,7 +20,7 @@ import { MARKER, markerOf, releaseEnv } from "./environment.ts";
 import { askInOrder } from "./graceful-stop.ts";
 import { isBelow, type RunPaths, resourcePaths, runPaths } from "./paths.ts";
 import { type ReleaseHost, userOf } from "./settings.ts";
-import { commandOf, readResult, shimArgv, shimEnv } from "./shim.ts";
+import { commandOf, readResult, shimArgv } from "./shim.ts";
 
 const KILLED = 137; // 128 + SIGKILL: nothing else ends a shim before it has written how the application ended.
 const PUMP_SECONDS_MAX = 1; // What stands in its pipe is written within milliseconds.
@@ -44,9 +45,10 @@ export async function launch(
   const isCounted = user !== undefined && !host.cgroups.hasPids;
   const argv = shimArgv(commandOf(artifact, host.runtime), isCounted ? processesMax : "unlimited");
   const child = await spawnDetached(argv, {
-    env: shimEnv(env, MARKER),
+    env: { ...carriedEnv(env), [MARKER]: spec.deploymentUuid },
     cwd: artifact.workingFolder,
     user,
+    sandbox: user && (await host.isolation.sandbox(spec.resourceUuid, spec.storages)),
     logFile: files.log,
     resultFile: files.result,
     isGated: true,

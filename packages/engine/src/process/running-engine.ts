@@ -5,6 +5,7 @@ import type { ReleaseRef, ReleaseState } from "@berth/core/deploy";
 import { type FileLock, isRoot, lockFile } from "@berth/host";
 import type { Cgroups } from "./cgroup.ts";
 import { emptyTrash, removeFolder } from "./folder-removal.ts";
+import { findIsolation } from "./isolation.ts";
 import { runPaths } from "./paths.ts";
 import { portPool } from "./ports.ts";
 import { NEW_RECORD, readRecord, readSpec } from "./record.ts";
@@ -12,10 +13,13 @@ import { findReleases, removeReleaseFolders } from "./release-folders.ts";
 import { prepareRuntime, pruneRuntimes } from "./runtime.ts";
 import type { ProcessSettings, ReleaseHost } from "./settings.ts";
 import { type SupervisedRelease, superviseRelease } from "./supervisor.ts";
+import { takeUserRange } from "./user-range.ts";
 
 export interface OpenOptions {
   readonly dataFolder: string;
   readonly runtimeFolder: string;
+  readonly instanceFolder: string;
+  readonly userRanges: string | undefined;
   readonly settings: ProcessSettings;
   readonly cgroups: Cgroups;
   emit(state: ReleaseState): void;
@@ -43,7 +47,10 @@ export async function openEngine(options: OpenOptions): Promise<RunningEngine> {
   const lock = takeLock(join(dataFolder, "applications.lock"));
   try {
     const runtime = await prepareRuntime(runtimeFolder);
-    const host: ReleaseHost = { ...options, runtime, ports: portPool(options.settings.ports) };
+    const isolation = await findIsolation(options);
+    if (isolation.gap !== undefined) options.warn(isolation.gap, undefined);
+    const settings = await withUserRange(options);
+    const host: ReleaseHost = { ...options, settings, runtime, isolation, ports: portPool(settings.ports) };
     await emptyTrash(dataFolder);
     const releases = await adoptReleases(host);
     const remove = removal(host, releases);
@@ -69,6 +76,11 @@ export async function openEngine(options: OpenOptions): Promise<RunningEngine> {
     lock.release();
     throw cause;
   }
+}
+
+async function withUserRange({ settings, userRanges, dataFolder, warn }: OpenOptions): Promise<ProcessSettings> {
+  if (userRanges === undefined || !isRoot()) return settings;
+  return { ...settings, uidBase: await takeUserRange({ registry: userRanges, dataFolder, warn }) };
 }
 
 /** Two engines on one folder would start everything twice. */

@@ -1,6 +1,7 @@
 import type { ReleaseState } from "@berth/core/deploy";
 import { type HostUser, isRoot } from "@berth/host";
 import type { Cgroups } from "./cgroup.ts";
+import type { Isolation } from "./isolation.ts";
 import { LOG_LIMITS, type LogLimits } from "./log-file.ts";
 import { PORT_RANGE, type PortPool, type PortRange } from "./ports.ts";
 import type { Runtime } from "./runtime.ts";
@@ -38,6 +39,9 @@ export const PROCESS_SETTINGS: ProcessSettings = {
   buildProcessesMax: 2048,
 };
 
+/** Users of one instance: one for each resource that it has ever had. */
+export const USER_RANGE_SIZE = 1_000_000;
+
 /** Context that all releases of an engine share. */
 export interface ReleaseHost {
   readonly dataFolder: string;
@@ -45,6 +49,7 @@ export interface ReleaseHost {
   readonly runtime: Runtime;
   readonly ports: PortPool;
   readonly cgroups: Cgroups;
+  readonly isolation: Isolation;
   /** Tells the listeners; never throws. */
   emit(state: ReleaseState): void;
   /** For what fails in the background, where nobody waits for it. */
@@ -52,13 +57,15 @@ export interface ReleaseHost {
 }
 
 /** Whether a user id is one that `userOf` gives, so that nobody but an application uses it. */
-export const isOwnUid = (settings: ProcessSettings, uid: number): boolean => isRoot() && uid > settings.uidBase;
+export const isOwnUid = (settings: ProcessSettings, uid: number): boolean =>
+  isRoot() && uid > settings.uidBase && uid < settings.uidBase + USER_RANGE_SIZE;
 
 /** User of a resource's processes; `undefined` when we are not root and they run as we do. */
 export function userOf(settings: ProcessSettings, resourceNumber: number): HostUser | undefined {
   if (!isRoot()) return undefined;
-  if (!Number.isSafeInteger(resourceNumber) || resourceNumber < 1)
-    throw new RangeError("A resource number is positive.");
+  if (!Number.isSafeInteger(resourceNumber) || resourceNumber < 1 || resourceNumber >= USER_RANGE_SIZE) {
+    throw new RangeError(`A resource number is between 1 and ${USER_RANGE_SIZE - 1}.`);
+  }
   const id = settings.uidBase + resourceNumber;
   return { uid: id, gid: id };
 }

@@ -1,8 +1,7 @@
 import { closeSync, existsSync, openSync, readSync } from "node:fs";
 import { resolve } from "node:path";
-import { DomainError } from "@berth/core";
 import type { FolderArtifact } from "@berth/core/deploy";
-import type { Argv } from "@berth/host";
+import { type Argv, EXPORT_CARRIED, systemProgram } from "@berth/host";
 import type { Runtime } from "./runtime.ts";
 
 /**
@@ -17,7 +16,7 @@ import type { Runtime } from "./runtime.ts";
  * The application runs in the foreground: in the background a shell would make it ignore SIGINT. A shell of its own is
  * replaced by it, or dash would write into its log how it ended.
  *
- * Its variables are given to it alone, by `shimEnv`: by LD_PRELOAD it would get at the result, or start processes before
+ * Its variables are given to it alone, by `carriedEnv`: by LD_PRELOAD it would get at the result, or start processes before
  * the gate opens.
  */
 const SHIM = `trap : TERM INT HUP
@@ -29,10 +28,7 @@ exec </dev/null
   shift 5
   (
     exec 3>&-
-    for BERTH_NAME in $BERTH_NAMES; do
-      eval "export $BERTH_NAME=\\"\\$BERTH_VALUE_$BERTH_NAME\\"; unset BERTH_VALUE_$BERTH_NAME"
-    done
-    unset BERTH_NAMES BERTH_NAME
+    ${EXPORT_CARRIED}
     exec "$@" 2>&1
   )
   echo "exit $?" >&3
@@ -53,21 +49,6 @@ export const shimArgv = (command: Argv, processesMax: number | "unlimited"): Arg
   String(processesMax),
   ...command,
 ];
-
-/**
- * The environment of a shim whose application gets `env`: each value under a name that means nothing to anybody.
- * @param marker Name of the variable that the shim's own processes are found by.
- */
-export function shimEnv(env: Readonly<Record<string, string>>, marker: string): Record<string, string> {
-  const isKept = (name: string) => name === marker || !SHELL_NAME.test(name) || OF_THE_SHELL.has(name);
-  const names = Object.keys(env).filter((name) => !isKept(name));
-  const entries = Object.entries(env).map(([name, value]) => [isKept(name) ? name : `BERTH_VALUE_${name}`, value]);
-  return { ...Object.fromEntries(entries), BERTH_NAMES: names.join(" ") };
-}
-
-const SHELL_NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
-// An assignment to one of these may end the shell.
-const OF_THE_SHELL: ReadonlySet<string> = new Set(["OPTIND", "UID", "EUID", "PPID", "BASHOPTS", "SHELLOPTS"]);
 
 /** The command of an artifact. A user's script is one argument of the shell of its own user. */
 export function commandOf(artifact: FolderArtifact, runtime: Runtime): Argv {
@@ -95,13 +76,3 @@ const RESULT_BYTES_MAX = 64;
 
 // A file server keeps next to nothing in memory.
 const SMALL_NODE = ["--max-semi-space-size=1", "--max-old-space-size=64"];
-
-/** By full path: the PATH of a shim is its application's. */
-function systemProgram(name: string): string {
-  const path = ["/usr/bin", "/bin"].map((folder) => `${folder}/${name}`).find((candidate) => existsSync(candidate));
-  if (path !== undefined) return path;
-  throw new DomainError(
-    "setup.failed",
-    `The program ${name} is missing. Install the packages coreutils and util-linux.`,
-  );
-}

@@ -161,10 +161,13 @@ describe("a clean end of the control plane", () => {
     const asked = join(suite.world.root, "asked");
     mkdirSync(asked);
     chmodSync(asked, 0o777);
+    const shared = { type: "folder", uuid: "asked", name: "asked", mountPath: "/asked", hostPath: asked } as const;
     // Each ends only once all of them were asked to.
     const end = `touch ${asked}/$$; until [ $(ls ${asked} | wc -l) = 4 ]; do sleep 0.05; done; exit 7`;
     const run = `trap '${end}' TERM; echo ready; while :; do sleep 0.05; done`;
-    const specs = await Promise.all([1, 2, 3, 4].map((n) => newSpec({ ref: newRef(`slow-${n}`), run })));
+    const specs = await Promise.all(
+      [1, 2, 3, 4].map((n) => newSpec({ ref: newRef(`slow-${n}`), run, storages: [shared] })),
+    );
     for (const spec of specs) await suite.engine.start(spec, io());
     for (const spec of specs) await vi.waitFor(async () => expect(await lines(spec)).toContain("ready"), WAIT);
     await suite.engine.close({ stopReleases: true });

@@ -1,0 +1,37 @@
+import type { Argv } from "./argv.ts";
+
+/**
+ * Shell text that gives a program the variables of `carriedEnv`, right before it is executed: a variable such as
+ * LD_PRELOAD or NODE_OPTIONS means nothing to the programs that start it.
+ */
+export const EXPORT_CARRIED = `for BERTH_NAME in $BERTH_NAMES; do
+  eval "export $BERTH_NAME=\\"\\$BERTH_VALUE_$BERTH_NAME\\"; unset BERTH_VALUE_$BERTH_NAME"
+done
+unset BERTH_NAMES BERTH_NAME`;
+
+/** Each value under a name that means nothing to anybody, until `EXPORT_CARRIED` gives it its own. */
+export function carriedEnv(env: Readonly<Record<string, string>>): Record<string, string> {
+  const isCarried = (name: string) => SHELL_NAME.test(name) && !OF_THE_SHELL.has(name);
+  const entries = Object.entries(env).filter(([name]) => !OBEYED_BY_SHELLS.test(name));
+  const carried = entries.map(([name, value]) => [isCarried(name) ? `BERTH_VALUE_${name}` : name, value]);
+  const names = entries.map(([name]) => name).filter(isCarried);
+  return { ...Object.fromEntries(carried), BERTH_NAMES: names.join(" ") };
+}
+
+const SHELL_NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
+// An assignment to one of these may end the shell. None means anything to a program that starts another.
+const OF_THE_SHELL: ReadonlySet<string> = new Set(["OPTIND", "UID", "EUID", "PPID"]);
+// Bash takes functions and options from these, and neither can be assigned. Dash passes none of them on.
+const OBEYED_BY_SHELLS = /^(BASH_FUNC_.*|BASHOPTS|SHELLOPTS)$/s;
+
+/**
+ * Waits for a line on its standard input, so that the program is in its group before it starts anything, and then
+ * executes it with the variables that `carriedEnv` carries and an empty standard input.
+ */
+export const gated = (argv: Argv): Argv => [
+  "/bin/sh",
+  "-c",
+  `IFS= read -r BERTH_GATE || exit 125\nunset BERTH_GATE\n${EXPORT_CARRIED}\nexec "$@" </dev/null`,
+  "berth-gate",
+  ...argv,
+];

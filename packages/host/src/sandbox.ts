@@ -1,0 +1,76 @@
+import { existsSync } from "node:fs";
+import { DomainError } from "@berth/core";
+import type { Argv } from "./argv.ts";
+
+/** Parts of the machine that a process sees, besides the system's own folders. All paths are real paths. */
+export interface NewSandbox {
+  /** Empty folder, ours, in which the new root is put together. Below `hidden`. */
+  readonly stage: string;
+  /** Shown empty, but for what is in `visible`. */
+  readonly hidden: string;
+  /** Existing folders that are shown as they are. */
+  readonly visible: readonly string[];
+}
+
+/**
+ * Namespaces of a process: a file system with a /tmp, /var/tmp and /dev/shm of its own and without `hidden`, IPC of its
+ * own, and a /proc that shows the user's own processes only. A new one, or the one in which a process already runs.
+ */
+export type Sandbox = { readonly create: NewSandbox } | { readonly join: number };
+
+/**
+ * The root of the new namespace is a copy of the machine's mounts, changed before anything can look at it, and then put
+ * in the place of the old one: what is hidden cannot be reached through it. Mounts that the machine removes later
+ * disappear here too, or a disk could never be unmounted.
+ */
+const SET_UP = `set -e
+PATH=/usr/sbin:/usr/bin:/sbin:/bin
+umask 022
+stage=$1 hidden=$2
+shift 2
+mount --rbind / "$stage"
+# A link would lead to the folder of the machine.
+[ ! -L "$stage/tmp" ]
+mount -t tmpfs -o nosuid,nodev,mode=1777,size=1g berth "$stage/tmp"
+if [ -d "$stage/var/tmp" ] && [ ! -L "$stage/var/tmp" ]; then mount --bind "$stage/tmp" "$stage/var/tmp"; fi
+if [ -d "$stage/dev/shm" ]; then mount -t tmpfs -o nosuid,nodev,mode=1777,size=1g berth "$stage/dev/shm"; fi
+mkdir -p "$stage$hidden"
+mount -t tmpfs -o nosuid,nodev,mode=0711,size=1m berth "$stage$hidden"
+while [ "$1" != -- ]; do
+  mkdir -p "$stage$1"
+  mount --rbind "$1" "$stage$1"
+  shift
+done
+shift
+mount -t proc -o nosuid,nodev,noexec,hidepid=2 proc "$stage/proc"
+cd "$stage"
+pivot_root . .
+umount -l .
+cd /
+exec "$@"`;
+
+/** Arguments that run what follows them in the sandbox, as we are: whoever changes the user comes after them. */
+export function sandboxArgv(sandbox: Sandbox): Argv {
+  if ("join" in sandbox) return [systemProgram("nsenter"), "-t", String(sandbox.join), "--mount", "--ipc", "--"];
+  const { stage, hidden, visible } = sandbox.create;
+  const unshare: Argv = [systemProgram("unshare"), "--mount", "--ipc", "--propagation", "slave", "--"];
+  return [...unshare, "/bin/sh", "-c", SET_UP, "berth-sandbox", stage, hidden, ...visible, "--"];
+}
+
+/**
+ * By full path: the PATH of an application must not choose what runs for it.
+ * @throws DomainError `setup.failed`
+ */
+export function systemProgram(name: string): string {
+  const path = findProgram(name);
+  if (path !== undefined) return path;
+  throw new DomainError(
+    "setup.failed",
+    `The program ${name} is missing. Install the packages coreutils and util-linux.`,
+  );
+}
+
+export const findProgram = (name: string): string | undefined =>
+  ["/usr/bin", "/bin", "/usr/sbin", "/sbin"]
+    .map((folder) => `${folder}/${name}`)
+    .find((candidate) => existsSync(candidate));
