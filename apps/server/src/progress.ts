@@ -3,14 +3,17 @@ export interface Progress {
   /** Says what is being done, then that it is done. Passes the work's result and error on. */
   step<T>(title: string, work: () => Promise<T>, describe?: (result: T) => string): Promise<T>;
   line(text: string): void;
+  /** Whether a person reads it, and not a file or another program that keeps it. */
+  readonly isTerminal: boolean;
 }
 
 const SHOW_MILLISECONDS_BELOW = 1000;
 
-export function progress(output: { write(text: string): unknown }): Progress {
+export function progress(output: { write(text: string): unknown; readonly isTTY?: boolean }): Progress {
   const line = (text: string) => void output.write(`${text}\n`);
   return {
     line,
+    isTerminal: output.isTTY === true,
     step: async (title, work, describe) => {
       const startedAt = performance.now();
       const result = await work();

@@ -1,11 +1,9 @@
-import { fileURLToPath } from "node:url";
 import { DomainError, VERSION } from "@berth/core";
 import type { ServerRecord, Stores } from "@berth/core/ports";
 import { openDatabase } from "@berth/db";
 import { dockerVersion } from "@berth/docker-client";
 import { diskSpace } from "@berth/host";
 import type { WorkerOptions } from "@berth/worker";
-import { PROGRAM } from "#assets";
 import { deployExample, ensureCliFile, ensureDockerServer, ensureLocalServer, ROOT_SCOPE } from "./bootstrap.ts";
 import type { Config } from "./config.ts";
 import { dataFolder } from "./data-folder.ts";
@@ -13,6 +11,7 @@ import type { DockerServerDeps } from "./docker-server.ts";
 import { followDeployment } from "./follow.ts";
 import { httpServer, listen } from "./http.ts";
 import { ids } from "./ids.ts";
+import { introduce } from "./introduction.ts";
 import { takeLastFailure } from "./last-failure.ts";
 import type { Logger } from "./logger.ts";
 import type { Progress } from "./progress.ts";
@@ -124,7 +123,7 @@ async function start(
     authenticator: inside.authenticator,
     hashToken,
   });
-  introduce(progress, url, token, folder.cliFile);
+  introduce(progress, { url, token, cliFile: folder.cliFile });
   // A new token means that no start has come this far: one that failed on the way makes up for it now.
   const { items: applications, total } = await control.applications.list({ take: SHOWN_APPLICATIONS_MAX });
   if (total === 0 && token !== undefined && config.deploysExample) {
@@ -182,19 +181,7 @@ async function requireFreeSpace(folder: string): Promise<void> {
 
 const FREE_BYTES_MIN = 20_000_000;
 
-function introduce(progress: Progress, url: string, token: string | undefined, cliFile: string): void {
-  progress.line(`\n  API        ${url}/api/v1`);
-  progress.line(`  tRPC       ${url}/trpc`);
-  progress.line(`  Docs       ${url}/docs`);
-  progress.line(`  Terminal   ${BERTH_PROGRAM}`);
-  if (token === undefined) return;
-  progress.line(`  Token      ${token}`);
-  progress.line(`             Shown this once. The command line on this machine reads it from ${cliFile}`);
-}
-
 const SHOWN_APPLICATIONS_MAX = 10;
-
-const BERTH_PROGRAM = fileURLToPath(PROGRAM);
 
 const DATABASE_NAMES = {
   postgres: "PostgreSQL",
