@@ -4,6 +4,7 @@ import { inspect } from "node:util";
 import { DomainError, isDomainError } from "@berth/core";
 import type { Host } from "@berth/host";
 import Docker from "dockerode";
+import { withQueryAndBody } from "./query-and-body.ts";
 import { TIME_LIMITS, type TimeLimits, withTimeLimits } from "./time-limit.ts";
 
 /** Version of the engine on a socket of this machine, for people; `undefined` when none answers. */
@@ -31,7 +32,7 @@ export function dockerClient(host: Host, socketPath: string = DOCKER_SOCKET, lim
     // Missing in the library's types.
     agent: socketAgent(host, socketPath),
   };
-  return asksAgain(withTimeLimits(new Docker(options), host.name, limits));
+  return asksAgain(withTimeLimits(withQueryAndBody(new Docker(options)), host.name, limits));
 }
 
 /**
