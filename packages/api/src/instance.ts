@@ -1,7 +1,7 @@
 import { Message } from "@berth/core";
 import { operation } from "./operation.ts";
 
-const SWITCH = { method: "POST", tag: "System", ability: "write", alsoByGet: true, evenWhenDisabled: true } as const;
+const SWITCH = { method: "POST", tag: "System", ability: "root", alsoByGet: true, evenWhenDisabled: true } as const;
 
 export const instance = {
   enable: operation({

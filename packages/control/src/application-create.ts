@@ -19,7 +19,7 @@ import {
   parseUrlList,
 } from "@berth/core/application";
 import type { DomainClaim, GithubSource } from "@berth/core/ports";
-import { requireAbility } from "@berth/core/team";
+import { requireWrite } from "@berth/core/team";
 import { requireBuildPack, requireContainerPowers, requireReachableSource } from "./application-support.ts";
 import type { UseCaseContext } from "./context.ts";
 import { applicationRequest, requestDeployment } from "./deployment-request.ts";
@@ -69,7 +69,7 @@ async function create(
   repository?: GithubRepository,
 ): Promise<CreatedApplication> {
   const { scope, stores } = context;
-  requireAbility(scope, "write");
+  requireWrite(scope, sent);
   const claims = requestedDomains(sent, buildPack === "dockercompose") ?? [];
   const place = await resolvePlace(stores, sent);
   const key = sent.private_key_uuid ? await findPrivateKey(stores, sent.private_key_uuid) : undefined;
@@ -90,7 +90,7 @@ async function create(
 
 /** @throws DomainError `git_host.refused`, `git_host.not_found`, `git_host.failed`, `rate.limited` */
 async function createGithubApp(context: UseCaseContext, sent: ApplicationCreateGithubApp): Promise<CreatedApplication> {
-  requireAbility(context.scope, "write");
+  requireWrite(context.scope, sent);
   const repository = await githubRepository(context, sent);
   return create(context, "git", { ...sent, git_repository: repository.url }, sent.build_pack, repository);
 }

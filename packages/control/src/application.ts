@@ -10,7 +10,7 @@ import {
   settingView,
 } from "@berth/core/application";
 import type { ApplicationRecord, Page, Paging, Stores } from "@berth/core/ports";
-import { requireAbility } from "@berth/core/team";
+import { requireAbility, requireWrite } from "@berth/core/team";
 import { applicationViews } from "./application-answer.ts";
 import { createCompose } from "./application-compose.ts";
 import { createApplication } from "./application-create.ts";
@@ -80,7 +80,7 @@ function requireUploads(application: ApplicationRecord): void {
 
 async function update(context: UseCaseContext, uuid: string, asked: ApplicationUpdate): Promise<ChangedApplication> {
   const { scope, stores } = context;
-  requireAbility(scope, "write");
+  requireWrite(scope, asked);
   const current = await findApplication(stores, uuid);
   const { sent, claims, message } = await changedDomains(stores, current, asked);
   const change = await checkedChange(context, current, sent);

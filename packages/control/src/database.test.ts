@@ -60,17 +60,24 @@ describe("a new database", () => {
     ]);
   });
 
-  test("tells how it is reached from outside only when it is, and hides nothing of it from its maker", async () => {
-    const writer = at.as(at.place.server.team_id, "write");
+  test("shows how it is reached from outside only when it is, with its password for those who may read secrets", async () => {
+    const writer = at.as(at.place.server.team_id, "write", "read:sensitive");
     const where = { ...at.where, postgres_password: "p/w" };
     const open = await writer.databases.create("postgresql", { ...where, is_public: true, public_port: 17_000 });
     expect(open.external_db_url).toBe("postgres://postgres:p%2Fw@127.0.0.1:17000/postgres");
+    const blind = await at.as(at.place.server.team_id, "write").databases.create("postgresql", where);
+    expect(blind.internal_db_url).toBe(`postgres://postgres@${blind.uuid}:5432/postgres`);
     const closed = await writer.databases.create("postgresql", { ...where, is_public: true });
     expect([closed.external_db_url, (await stored(closed.uuid)).is_public]).toEqual([undefined, false]);
   });
 
-  test("is started when that is asked for, by who may write and not deploy", async () => {
-    const writer = at.as(at.place.server.team_id, "write");
+  test("is started when that is asked for, by those who may deploy", async () => {
+    const asked = at.as(at.place.server.team_id, "write").databases;
+    await expect(asked.create("redis", { ...at.where, instant_deploy: true })).rejects.toMatchObject({
+      code: "auth.missing_ability",
+      message: "Missing required permissions: deploy",
+    });
+    const writer = at.as(at.place.server.team_id, "write", "deploy");
     const { uuid } = await writer.databases.create("redis", { ...at.where, instant_deploy: true });
     expect((await stored(uuid)).desired_state).toBe("running");
     expect((await stored((await create()).uuid)).desired_state).toBe("stopped");

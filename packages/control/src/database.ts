@@ -11,10 +11,11 @@ import {
   databaseUrls,
   fieldValues,
   newDatabase,
+  withoutPassword,
 } from "@berth/core/database";
 import { newEnv } from "@berth/core/env";
 import type { DatabaseRecord, Page, Paging, StorageFields, Stores } from "@berth/core/ports";
-import { requireAbility } from "@berth/core/team";
+import { maySeeSecrets, requireAbility, requireWrite } from "@berth/core/team";
 import { backupConfigurations } from "./backup.ts";
 import type { UseCaseContext } from "./context.ts";
 import { databaseViews, findDatabase, findDatabaseAlone } from "./database-answer.ts";
@@ -57,7 +58,7 @@ export function databases(context: UseCaseContext) {
  */
 async function create(context: UseCaseContext, engine: DatabaseEngine, sent: DatabaseCreate): Promise<CreatedDatabase> {
   const { scope, stores, ids } = context;
-  requireAbility(scope, "write");
+  requireWrite(scope, sent);
   const { environment, server, destination } = await resolvePlace(stores, sent, unknownEnvironment);
   const made = newDatabase(engine, sent, () => ids.secret(PASSWORD_LENGTH));
   if (Object.keys(made.problems).length > 0) throw invalid(made.problems);
@@ -83,7 +84,12 @@ async function create(context: UseCaseContext, engine: DatabaseEngine, sent: Dat
     if (sent.instant_deploy) await recordStarter(context).start(tx, database, {});
     const values = fieldValues(engine, { ...secrets, ...variables });
     const { internal_db_url, external_db_url } = databaseUrls(database, values);
-    return { uuid, internal_db_url, ...(external_db_url === null ? {} : { external_db_url }) };
+    const shown = maySeeSecrets(scope) ? (url: string) => url : withoutPassword;
+    return {
+      uuid,
+      internal_db_url: shown(internal_db_url),
+      ...(external_db_url === null ? {} : { external_db_url: shown(external_db_url) }),
+    };
   });
 }
 

@@ -5,7 +5,7 @@ import type { UseCaseContext } from "./context.ts";
 /** The instance itself. */
 export function instance({ scope, stores, reportedVersion }: UseCaseContext) {
   async function setApi(isEnabled: boolean) {
-    requireAbility(scope, "write");
+    requireAbility(scope, "root");
     const verb = isEnabled ? "enable" : "disable";
     if (scope.teamId !== ROOT_TEAM_ID) {
       throw new DomainError("auth.root_team_only", `You are not allowed to ${verb} the API.`);

@@ -154,6 +154,29 @@ describe("an administrator", () => {
   });
 });
 
+describe("a token that may not do what another user's token may", () => {
+  const beyond = { code: "auth.missing_ability", message: expect.stringContaining("(root)") };
+
+  test("neither takes it away from the user by a lower role, nor gives it back by a higher one", async () => {
+    const { id } = await add("owner");
+    await at.as(team, "root").tokens.create({ name: "mighty", abilities: ["root"], user_id: id });
+    const writer = at.as(team, "read", "read:sensitive", "write", "write:sensitive", "deploy").members;
+    await expect(writer.update(team, id, { role: "member" })).rejects.toMatchObject(beyond);
+    const root = at.as(team, "root").members;
+    await root.update(team, id, { role: "member" });
+    await expect(writer.update(team, id, { role: "admin" })).rejects.toMatchObject(beyond);
+    expect((await root.list(team, {})).items.find((item) => item.id === id)?.role).toBe("member");
+    await root.remove(team, id);
+  });
+
+  test("changes the roles of those whose tokens may do less", async () => {
+    const { id } = await add("admin");
+    await at.own.tokens.create({ name: "writes", abilities: ["write"], user_id: id });
+    expect(await at.as(team, "write").members.update(team, id, { role: "member" })).toMatchObject({ role: "member" });
+    await at.own.members.remove(team, id);
+  });
+});
+
 describe("a member", () => {
   test("holds tokens that read and do nothing else", async () => {
     const { id } = await add("member");

@@ -3,6 +3,7 @@ import type { MemberRecord, Page, Paging, Stores } from "@berth/core/ports";
 import {
   can,
   covers,
+  effectiveAbilities,
   type MemberAdd,
   type MemberUpdate,
   mayManage,
@@ -36,12 +37,16 @@ export function members({ scope, stores }: UseCaseContext) {
         await findTeam(tx, teamId);
         requireManaging(scope, teamId, role);
         const member = await tx.members.insert(teamId, { email, name, role });
+        requireCovered(scope, await tx.members.tokens(teamId, member.id), [role]);
         await emit(tx, "added", teamId, member);
         return userView(member);
       });
     },
 
-    /** @throws DomainError `auth.missing_role`, `resource.state` for the last owner */
+    /**
+     * @throws DomainError `auth.missing_role`, `auth.missing_ability` where one of the user's tokens may do more, before
+     * or after, than the caller's, `resource.state` for the last owner
+     */
     async update(teamId: number, userId: number, { role }: MemberUpdate): Promise<User> {
       requireAbility(scope, "write");
       return stores.transaction(async (tx) => {
@@ -50,6 +55,7 @@ export function members({ scope, stores }: UseCaseContext) {
         requireManaging(scope, teamId, before.role);
         requireManaging(scope, teamId, role);
         if (role !== "owner") requireDispensable(teamId, userId, owners);
+        requireCovered(scope, await tx.members.tokens(teamId, userId), [before.role, role]);
         const member = await tx.members.setRole(teamId, userId, role);
         if (member === undefined) throw notFound("User");
         await emit(tx, "role_changed", teamId, member);
@@ -70,12 +76,7 @@ export function members({ scope, stores }: UseCaseContext) {
         requireManaging(scope, teamId, member.role);
         requireDispensable(teamId, userId, owners);
         const tokens = await tx.members.tokens(teamId, userId);
-        if (!tokens.every(({ abilities }) => covers(scope.abilities, abilities))) {
-          throw new DomainError(
-            "auth.missing_ability",
-            "A token of this user may do more than yours, so yours cannot revoke it by removing them.",
-          );
-        }
+        requireCovered(scope, tokens, [member.role]);
         await tx.members.delete(teamId, userId);
         await emit(tx, "removed", teamId, member);
         for (const { id, name } of tokens) {
@@ -110,6 +111,23 @@ function roleIn(scope: Scope, teamId: number): Role {
 export function requireManaging(scope: Scope, teamId: number, role: Role): void {
   if (!mayManage(roleIn(scope, teamId), role)) throw missingRole();
 }
+
+/**
+ * A caller who changes what a token may do, by its user's role, needs what it may do before and after: else a token that may
+ * only write would give a token of another user the ability root, or take it away.
+ * @throws DomainError `auth.missing_ability`
+ */
+function requireCovered(scope: Scope, tokens: readonly MemberToken[], roles: readonly Role[]): void {
+  const abilities = tokens.flatMap((token) => roles.flatMap((role) => effectiveAbilities(role, token.abilities)));
+  if (covers(scope.abilities, abilities)) return;
+  const missing = [...new Set(abilities)].filter((ability) => !scope.abilities.includes(ability));
+  throw new DomainError(
+    "auth.missing_ability",
+    `A token of this user may do more than yours (${missing.join(", ")}). Use a token with these abilities.`,
+  );
+}
+
+type MemberToken = Awaited<ReturnType<Stores["members"]["tokens"]>>[number];
 
 const emit = (
   tx: Stores,

@@ -11,7 +11,7 @@ import {
   serviceSource,
   serviceUrls,
 } from "@berth/core/service";
-import { requireAbility } from "@berth/core/team";
+import { requireWrite } from "@berth/core/team";
 import type { UseCaseContext } from "./context.ts";
 import { recordStarter } from "./lifecycle.ts";
 import { resolvePlace } from "./placement.ts";
@@ -28,14 +28,14 @@ export function createService(context: UseCaseContext) {
   return {
     /** @throws DomainError `request.invalid`, `domain.conflict`, `engine.unsupported` */
     async create(sent: ServiceCreate): Promise<SavedService> {
-      requireAbility(scope, "write");
+      requireWrite(scope, sent);
       const source = serviceSource(sent);
       return "type" in source ? ofTemplate(sent, source.type) : create(context, sent, source, null);
     },
 
     /** @throws DomainError `resource.not_found` with the types there are */
     async createOneClick(sent: ServiceCreateOneClick): Promise<SavedService> {
-      requireAbility(scope, "write");
+      requireWrite(scope, sent);
       return ofTemplate(sent, sent.type);
     },
   };

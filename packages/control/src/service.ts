@@ -15,7 +15,7 @@ import {
   serviceUrls,
   templateView,
 } from "@berth/core/service";
-import { requireAbility } from "@berth/core/team";
+import { requireAbility, requireWrite } from "@berth/core/team";
 import type { UseCaseContext } from "./context.ts";
 import { emitResourceEvent } from "./event.ts";
 import { recordStarter } from "./lifecycle.ts";
@@ -72,7 +72,7 @@ export function services(context: UseCaseContext) {
  */
 async function update(context: UseCaseContext, uuid: string, sent: ServiceUpdate): Promise<SavedService> {
   const { scope, stores } = context;
-  requireAbility(scope, "write");
+  requireWrite(scope, sent);
   const { id, server_id } = await findService(stores, uuid);
   const server = await stores.servers.findById(server_id);
   if (server === undefined) throw notFound("Server");

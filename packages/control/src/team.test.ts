@@ -91,9 +91,12 @@ describe("tokens", () => {
 
 describe("the API's switch", () => {
   test("is the root team's", async () => {
-    await expect(at.own.instance.disableApi()).rejects.toThrow("You are not allowed to disable the API.");
-    await expect(at.own.instance.enableApi()).rejects.toThrow("You are not allowed to enable the API.");
-    const root = at.as(0, "write");
+    const other = at.as(at.place.server.team_id, "root");
+    await expect(other.instance.disableApi()).rejects.toThrow("You are not allowed to disable the API.");
+    await expect(other.instance.enableApi()).rejects.toThrow("You are not allowed to enable the API.");
+    const writer = at.as(0, "read", "write", "deploy");
+    await expect(writer.instance.disableApi()).rejects.toMatchObject({ code: "auth.missing_ability" });
+    const root = at.as(0, "root");
     expect(await root.instance.disableApi()).toEqual({ message: "API disabled." });
     expect(await at.stores.settings.isApiEnabled()).toBe(false);
     expect(await root.instance.enableApi()).toEqual({ message: "API enabled." });

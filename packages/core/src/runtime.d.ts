@@ -14,7 +14,7 @@ interface URL {
   search: string;
   hash: string;
   readonly username: string;
-  readonly password: string;
+  password: string;
   readonly searchParams: URLSearchParams;
 }
 declare var URL: { new (url: string, base?: string): URL; canParse(url: string, base?: string): boolean };

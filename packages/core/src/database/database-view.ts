@@ -156,7 +156,7 @@ export const databaseCollections = (databases: readonly Database[]): DatabaseCol
 export const CreatedDatabase = z
   .object({
     uuid: text,
-    internal_db_url: text.describe("For what runs in the same network."),
+    internal_db_url: text.describe("For what runs in the same network. Without its password without read:sensitive."),
     external_db_url: text.optional().describe("Only for a public one."),
   })
   .meta({ id: "CreatedDatabase", description: "A new database and how to reach it." });
@@ -175,6 +175,13 @@ export function databaseUrls(database: DatabaseRecord, secrets: KnownValues) {
     internal_db_url: databaseUrl(address, uuid, enginePort(engine, values)),
     external_db_url: isReachable ? databaseUrl(address, outerHost(placement.server_ip), public_port) : null,
   };
+}
+
+/** For those who may not read secrets. */
+export function withoutPassword(databaseUrl: string): string {
+  const url = new URL(databaseUrl);
+  url.password = "";
+  return url.href;
 }
 
 /** How containers call the machine that they run on, which nobody else knows it by. */

@@ -63,6 +63,15 @@ export function requireAbility(scope: Scope, ability: Ability): void {
 }
 
 /**
+ * For what is written and, with `instant_deploy`, deployed at once: that needs what `/deploy` needs.
+ * @throws DomainError `auth.missing_ability`, `auth.missing_role`
+ */
+export function requireWrite(scope: Scope, sent: { readonly instant_deploy?: boolean | null | undefined }): void {
+  requireAbility(scope, "write");
+  if (sent.instant_deploy) requireAbility(scope, "deploy");
+}
+
+/**
  * For what reaches into the machine that Berth itself runs on: it is the root team's, while the owners of every team may
  * hold `root`.
  * @throws DomainError `auth.missing_ability`, `auth.missing_role`, `auth.root_team_only`

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { ResourceName } from "../name.ts";
 import type { TokenRecord } from "../ports/records.ts";
 import { Timestamp, timestamp, timestampOrNull } from "../timestamp.ts";
-import { ABILITIES, type Ability } from "./permission.ts";
+import { ABILITIES, type Ability, type Role, roleAllows } from "./permission.ts";
 
 /** Length of a secret's random part; eight hexadecimal digits of its checksum follow. */
 const RANDOM_LENGTH = 40;
@@ -86,6 +86,10 @@ export const tokenView = (token: TokenRecord): Token => ({
   last_used_at: timestampOrNull(token.last_used_at),
   created_at: timestamp(token.created_at),
 });
+
+/** What the bearer of a token of these abilities may do in this role. */
+export const effectiveAbilities = (role: Role, abilities: readonly Ability[]): readonly Ability[] =>
+  (abilities.includes("root") ? ABILITIES : abilities).filter((ability) => roleAllows(role, ability));
 
 /** Nobody hands out, or takes away, more than they have. */
 export const covers = (own: readonly Ability[], other: readonly Ability[]): boolean =>
