@@ -46,6 +46,9 @@ export const ENVIRONMENT = z.object({
     .describe("`postgres` or `pglite`. Default: PostgreSQL where its programs run, else PGlite."),
   BERTH_RATE_LIMIT: whole("Requests per minute and token; `0` turns the limit off.").default(1200),
   BERTH_TEAM_SERVERS: whole("Servers a team may have, this machine included; `0` means no limit.").default(0),
+  BERTH_TEAM_SHARE: whole("Percent of what runs at once (deployments, backups, tasks, jobs) that one team may have.")
+    .refine((percent) => percent >= 1 && percent <= 100, "is from 1 to 100")
+    .default(75),
   BERTH_REPORTED_VERSION: z
     .string()
     .min(1)
@@ -137,6 +140,8 @@ export interface Config {
   readonly requestsPerMinute: number;
   /** `null` for any number. */
   readonly teamServersMax: number | null;
+  /** Of what runs at once, of each kind. */
+  readonly teamSharePercent: number;
   readonly reportedVersion: string;
   readonly allowedPrivateHosts: readonly string[];
   readonly publicUrl: string | undefined;
@@ -174,6 +179,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     embedded: env.BERTH_EMBEDDED,
     requestsPerMinute: env.BERTH_RATE_LIMIT,
     teamServersMax: env.BERTH_TEAM_SERVERS === 0 ? null : env.BERTH_TEAM_SERVERS,
+    teamSharePercent: env.BERTH_TEAM_SHARE,
     reportedVersion: env.BERTH_REPORTED_VERSION,
     allowedPrivateHosts: env.BERTH_ALLOWED_PRIVATE_HOSTS.split(/[\s,]+/).filter(Boolean),
     publicUrl: env.BERTH_PUBLIC_URL,

@@ -188,6 +188,7 @@ export async function wire(
         ...options,
         settings: {
           concurrentDeploymentsMax: config.parallelDeployments,
+          teamSharePercent: config.teamSharePercent,
           taskExecutionsKept: config.taskExecutionsKept,
           ...options.settings,
         },

@@ -164,7 +164,7 @@ describe("deployments", () => {
       const { json } = await fresh.ask("POST", `/deploy?uuid=${uuid}`);
       const path = `/deployments/${json.deployments[0].deployment_uuid}`;
       const { deployments } = fresh.db.system;
-      const claim = await deployments.claimNext("test", 60);
+      const claim = await deployments.claimNext({ owner: "test", leaseSeconds: 60 });
       if (claim === undefined) throw new Error("Nothing waits.");
       const line = (output: string, hidden = false) =>
         ({ step: "build", type: "stdout", output, hidden, timestamp: new Date() }) as const;

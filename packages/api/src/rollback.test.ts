@@ -18,7 +18,7 @@ async function deployedApplication(commits: readonly string[]) {
   const { deployments: queue, releases } = api.db.system;
   for (const commit of commits) {
     await api.stores.deployments.enqueue([newDeployment(application, { commit })]);
-    const claim = await queue.claimNext("worker", 60, [application.server_id]);
+    const claim = await queue.claimNext({ owner: "worker", leaseSeconds: 60 }, [application.server_id]);
     if (claim === undefined) throw new Error("It was queued above");
     const { lease, deployment } = claim;
     const artifact = { type: "image", image: deployment.uuid } as const;

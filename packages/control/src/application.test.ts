@@ -318,7 +318,7 @@ describe("changing an application", () => {
     ];
     expect(await at.own.applications.update(uuid, { docker_compose_domains })).toEqual({ uuid });
     const { deployments = [] } = await at.own.deploy({ uuid, force: true });
-    const claim = await at.db.system.deployments.claimNext("test", 60);
+    const claim = await at.db.system.deployments.claimNext({ owner: "test", leaseSeconds: 60 });
     if (claim === undefined) throw new Error("No deployment waits.");
     const compose = "services: { web: { image: a } }";
     const artifact = { type: "stack", compose, images: {}, files: [] } as const;

@@ -17,7 +17,7 @@ afterAll(() => at.db.close());
 /** Does what a worker does to the deployment, step by step. */
 async function claimed(): Promise<{ lease: Lease; id: number }> {
   for (;;) {
-    const claim = await at.db.system.deployments.claimNext("test", 60);
+    const claim = await at.db.system.deployments.claimNext({ owner: "test", leaseSeconds: 60 });
     if (claim === undefined) throw new Error("Nothing waits.");
     if (claim.deployment.uuid === uuid) return { lease: claim.lease, id: claim.deployment.id };
     await at.db.system.deployments.finish(claim.lease, "finished", null);

@@ -17,7 +17,7 @@ afterAll(() => at.db.close());
 /** Deploys as a worker would, down to a live release; answers its deployment's uuid. */
 async function deployed({ isKnownToEngine = true } = {}): Promise<string> {
   const { deployments = [] } = await at.own.deploy({ uuid: ref.uuid, force: true });
-  const claim = await at.db.system.deployments.claimNext("test", 60);
+  const claim = await at.db.system.deployments.claimNext({ owner: "test", leaseSeconds: 60 });
   const uuid = deployments[0]?.deployment_uuid;
   if (claim === undefined || claim.deployment.uuid !== uuid) throw new Error("Another deployment waits.");
   const artifact = { type: "image", image: "test" } as const;

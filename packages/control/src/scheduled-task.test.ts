@@ -148,7 +148,7 @@ describe("the container of a scheduled task", () => {
     const ref = { kind: "application", uuid: application.uuid } as const;
     await at.own.scheduledTasks.create(ref, { ...task, container: "later" });
     await at.own.deploy({ uuid: application.uuid, force: true });
-    const claim = await at.db.system.deployments.claimNext("test", 60);
+    const claim = await at.db.system.deployments.claimNext({ owner: "test", leaseSeconds: 60 });
     if (claim === undefined) throw new Error("No deployment waits.");
     const artifact = { type: "stack", compose: "services: { web: { image: a } }", images: {}, files: [] } as const;
     await at.db.system.releases.saveCandidate(claim.lease, {

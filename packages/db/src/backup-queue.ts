@@ -9,7 +9,17 @@ import type { DatabaseEngine } from "@berth/core/database";
 import type { BackupEnd, BackupRemoval, ClaimedBackup, ClaimRequest, SystemBackupStore } from "@berth/core/ports";
 import { type RawBuilder, sql } from "kysely";
 import { type Context, emit, idsOf, inTransaction, notifyRunEnd, wakeWorkers } from "./context.ts";
-import { ABANDONED, cancelRun, END_EVENTS, isHeldBy, mayBecome, renewRuns, takenBy } from "./leased-run.ts";
+import {
+  ABANDONED,
+  busyTeams,
+  cancelRun,
+  END_EVENTS,
+  isHeldBy,
+  isWithinShare,
+  mayBecome,
+  renewRuns,
+  takenBy,
+} from "./leased-run.ts";
 import { NEW_UUID } from "./scheduled-task-queue.ts";
 import { storable } from "./storable.ts";
 
@@ -166,6 +176,7 @@ async function claim(
   hold: ClaimRequest,
 ): Promise<ClaimedBackup | undefined> {
   const { rows } = await sql<Omit<ClaimedBackup, "settings"> & { readonly settings: Partial<BackupSettings> }>`
+    with ${busyTeams(RUNNING_TEAMS)}
     select execution.uuid as execution_uuid, execution.target, execution.created_at, schedule.id as schedule_id,
       schedule.uuid as schedule_uuid, schedule.frequency, schedule.settings, schedule.s3_storage_id,
       storage.uuid as s3_storage_uuid, resource.id as resource_id, resource.uuid as resource_uuid, resource.team_id,
@@ -175,7 +186,7 @@ async function claim(
     join resource on resource.id = schedule.resource_id
     left join s3_storage storage on storage.id = schedule.s3_storage_id
     where execution.status = 'running' and execution.lease_owner is null and resource.removing_at is null
-      and resource.server_id in ${idsOf(serverIds)}
+      and resource.server_id in ${idsOf(serverIds)} and ${isWithinShare(hold, "resource.team_id")}
       and not exists (select from backup_execution other where other.scheduled_backup_id = schedule.id
         and other.status = 'running' and other.lease_owner is not null)
       and not exists (select from backup_restore restore where restore.target_resource_id = resource.id
@@ -188,6 +199,11 @@ async function claim(
   );
   return { ...next, settings: { ...BACKUP_DEFAULTS, ...next.settings } };
 }
+
+// Row by row: few run, and a join would let the planner read every schedule.
+const RUNNING_TEAMS = sql`select (select resource.team_id from scheduled_backup schedule
+    join resource on resource.id = schedule.resource_id where schedule.id = run.scheduled_backup_id) as team_id
+  from backup_execution run where run.status = 'running' and run.lease_owner is not null`;
 
 const NOTHING_SAVED: Omit<BackupEnd, "status" | "message" | "finished_at"> = {
   size_bytes: null,

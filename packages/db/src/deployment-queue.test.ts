@@ -14,7 +14,7 @@ async function queued(stores: Stores, app: ApplicationRecord, fields: Fields = {
 }
 
 async function claimed(database: TestDatabase, app: ApplicationRecord, owner = "worker") {
-  const claim = await database.system.deployments.claimNext(owner, 60, [app.server_id]);
+  const claim = await database.system.deployments.claimNext({ owner, leaseSeconds: 60 }, [app.server_id]);
   if (claim === undefined) throw new Error("Nothing could be claimed");
   return claim;
 }
@@ -41,7 +41,9 @@ onEachBackend((database) => {
     expect(claim.deployment).toMatchObject({ uuid: first.uuid, status: "in_progress", attempt: 1 });
     expect(claim.deployment.started_at).toBeInstanceOf(Date);
     expect((await claimed(database(), one)).deployment.uuid).toBe(second.uuid);
-    expect(await database().system.deployments.claimNext("worker", 60, [one.server_id])).toBeUndefined();
+    expect(
+      await database().system.deployments.claimNext({ owner: "worker", leaseSeconds: 60 }, [one.server_id]),
+    ).toBeUndefined();
     const started = (await stores.events.list({})).filter(({ type }) => type === "deployment.started");
     expect(started.map(({ payload }) => payload.deployment_uuid)).toEqual([first.uuid, second.uuid]);
   });
@@ -60,7 +62,9 @@ onEachBackend((database) => {
     expect(running.deployment.uuid).toBe(first.uuid);
     expect((await claimed(database(), busy)).deployment.uuid).toBe(preview.uuid);
     expect((await claimed(database(), busy)).deployment.uuid).toBe(other.uuid);
-    expect(await database().system.deployments.claimNext("worker", 60, [busy.server_id])).toBeUndefined();
+    expect(
+      await database().system.deployments.claimNext({ owner: "worker", leaseSeconds: 60 }, [busy.server_id]),
+    ).toBeUndefined();
     await database().system.deployments.finish(running.lease, "finished", null);
     expect((await claimed(database(), busy)).deployment.uuid).toBe(blocked.uuid);
   });
@@ -75,7 +79,9 @@ onEachBackend((database) => {
     const blocked = await queued(stores, one, { is_instant: true });
     const instant = await queued(stores, two, { is_instant: true });
     expect((await claimed(database(), one)).deployment.uuid).toBe(instant.uuid);
-    expect(await database().system.deployments.claimNext("worker", 60, [one.server_id])).toBeUndefined();
+    expect(
+      await database().system.deployments.claimNext({ owner: "worker", leaseSeconds: 60 }, [one.server_id]),
+    ).toBeUndefined();
     await database().system.deployments.finish(running.lease, "failed", "It broke.");
     expect((await claimed(database(), one)).deployment.uuid).toBe(blocked.uuid);
   });
@@ -86,9 +92,11 @@ onEachBackend((database) => {
     const { server } = await testServer(stores);
     await queued(stores, app);
     const { deployments } = database().system;
-    expect(await deployments.claimNext("worker", 60, [server.id])).toBeUndefined();
-    expect(await deployments.claimNext("worker", 60, [])).toBeUndefined();
-    expect(await deployments.claimNext("worker", 60, [server.id, app.server_id])).toBeDefined();
+    expect(await deployments.claimNext({ owner: "worker", leaseSeconds: 60 }, [server.id])).toBeUndefined();
+    expect(await deployments.claimNext({ owner: "worker", leaseSeconds: 60 }, [])).toBeUndefined();
+    expect(
+      await deployments.claimNext({ owner: "worker", leaseSeconds: 60 }, [server.id, app.server_id]),
+    ).toBeDefined();
   });
 
   it("runs each deployment once and never breaks a limit, with many workers at once", async () => {
@@ -109,7 +117,7 @@ onEachBackend((database) => {
 
     const work = async (owner: string) => {
       while (done.length < all.length) {
-        const claim = await deployments.claimNext(owner, 60, serverIds);
+        const claim = await deployments.claimNext({ owner, leaseSeconds: 60 }, serverIds);
         if (claim === undefined) {
           await deployments.wakeUp(AbortSignal.timeout(5_000), 0.2);
           continue;
@@ -140,7 +148,9 @@ onEachBackend((database) => {
     await queued(stores, { ...app, server_id: server.id, destination_id: destination.id });
     const { deployments } = database().system;
     const claims = await Promise.all(
-      [place.server.id, server.id, place.server.id, server.id].map((id) => deployments.claimNext("worker", 60, [id])),
+      [place.server.id, server.id, place.server.id, server.id].map((id) =>
+        deployments.claimNext({ owner: "worker", leaseSeconds: 60 }, [id]),
+      ),
     );
     expect(claims.filter((claim) => claim !== undefined)).toHaveLength(1);
   });
@@ -178,12 +188,26 @@ onEachBackend((database) => {
     expect(await deployments.find(lease.deployment_id)).toMatchObject({ status: "failed", error: "The worker died." });
   });
 
+  it("takes of the team that has the fewest running, and of none that has its share", async () => {
+    const [large, small] = [await testTeam(database()), await testTeam(database())];
+    const [busy, quiet] = [await testPlace(large, { concurrent_builds: 10 }), await testPlace(small)];
+    for (let n = 0; n < 5; n += 1) await queued(large, await testApplication(large, busy));
+    const late = await queued(small, await testApplication(small, quiet));
+    const serverIds = [busy.server.id, quiet.server.id];
+    const { deployments } = database().system;
+    const next = () => deployments.claimNext({ owner: "worker", leaseSeconds: 60, teamRunsMax: 3 }, serverIds);
+    const teams = [];
+    for (let claim = await next(); claim !== undefined; claim = await next()) teams.push(claim.deployment);
+    expect(teams.map(({ server_id }) => server_id)).toEqual([serverIds[0], serverIds[1], serverIds[0], serverIds[0]]);
+    expect(teams[1]?.uuid).toBe(late.uuid);
+  });
+
   it("keeps a lease that was renewed in time", async () => {
     const stores = await testTeam(database());
     const app = await testApplication(stores, await testPlace(stores));
     await queued(stores, app);
     const { deployments } = database().system;
-    const claim = await deployments.claimNext("worker", 0.1, [app.server_id]);
+    const claim = await deployments.claimNext({ owner: "worker", leaseSeconds: 0.1 }, [app.server_id]);
     if (claim === undefined) throw new Error("It was queued above");
     expect(await renewed(database(), claim.lease, 60)).toBe(true);
     await sleep(150); // longer than the first lease, which is the point
@@ -308,7 +332,7 @@ onEachBackend((database) => {
     expect(await take(taken)).toBe("taken");
     // A deployment to the build server itself needs a place there too.
     await queued(stores, onBuilder);
-    expect(await deployments.claimNext("worker", 60, [builder.id])).toBeUndefined();
+    expect(await deployments.claimNext({ owner: "worker", leaseSeconds: 60 }, [builder.id])).toBeUndefined();
     await deployments.saveStep(taken, "build", { status: "done" });
     expect(await take(waiting)).toBe("taken");
     expect(await take(four)).toBe("full");
@@ -350,12 +374,12 @@ onEachBackend((database) => {
     const app = await testApplication(stores, await testPlace(stores));
     const { deployments } = database().system;
     const signal = new AbortController().signal;
-    expect(await deployments.claimNext("worker", 60, [app.server_id])).toBeUndefined();
+    expect(await deployments.claimNext({ owner: "worker", leaseSeconds: 60 }, [app.server_id])).toBeUndefined();
     const waiting = deployments.wakeUp(signal, WAKE_SECONDS);
     await queued(stores, app);
     await waiting;
     const { lease } = await claimed(database(), app);
-    expect(await deployments.claimNext("worker", 60, [app.server_id])).toBeUndefined();
+    expect(await deployments.claimNext({ owner: "worker", leaseSeconds: 60 }, [app.server_id])).toBeUndefined();
     const heard = new Promise<void>((resolve) => void database().database.listen("berth_queue", () => resolve()));
     await deployments.finish(lease, "finished", null);
     await heard;

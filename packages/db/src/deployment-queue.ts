@@ -7,7 +7,7 @@ import { type Context, idsOf, inTransaction, notifyDeployment, undefinedOn, wake
 import { appendLog } from "./deployment-log.ts";
 import { DEPLOYMENT_COLUMNS, emitDeploymentEvent, isActive, readSteps, stepPlace } from "./deployment-row.ts";
 import { violates } from "./errors.ts";
-import { leaseEnd, renewRuns } from "./leased-run.ts";
+import { isWithinShare, leaseEnd, renewRuns, runsByTeam, runsOfTeam } from "./leased-run.ts";
 import { sealStacks } from "./sealed-stack.ts";
 import { storable, storableJson } from "./storable.ts";
 
@@ -32,16 +32,16 @@ export function systemDeploymentStore(context: Context): SystemDeploymentStore {
   let foundNothingAt: number | undefined;
 
   return {
-    async claimNext(owner, leaseSeconds, serverIds) {
+    async claimNext(request, serverIds) {
       const clock = database.changes.clock();
       for (;;) {
-        const candidate = await nextRunnable(context, serverIds);
+        const candidate = await nextRunnable(context, request, serverIds);
         if (candidate === undefined) {
           foundNothingAt = Math.max(foundNothingAt ?? 0, clock);
           return undefined;
         }
         // Another worker may have been faster; then there is another candidate, or none.
-        const claimed = await claimOnServer(context, candidate.server_id, owner, leaseSeconds);
+        const claimed = await claimOnServer(context, candidate.server_id, request);
         if (claimed !== undefined) return claimed;
       }
     },
@@ -199,12 +199,16 @@ const isBuilding = sql<boolean>`exists (select from deployment_step step where s
 
 const concurrentBuilds = sql<number>`coalesce((server.settings ->> 'concurrent_builds')::int, ${sql.lit(DEFAULT_CONCURRENT_BUILDS)})`;
 
+type Share = Parameters<SystemDeploymentStore["claimNext"]>[0];
+
 /**
- * The oldest queued deployment that may run now. One that may not does not stand in the way of those behind it. An
- * instant one does not count what runs on the server, yet waits for its own resource like any other (D33).
+ * The oldest queued deployment that may run now, of the team that has the fewest running. One that may not does not stand
+ * in the way of those behind it. An instant one does not count what runs on the server, yet waits for its own resource
+ * like any other (D33).
  */
 async function nextRunnable(
   { db }: Context,
+  share: Share,
   serverIds: readonly number[] | undefined,
 ): Promise<{ readonly id: number; readonly server_id: number } | undefined> {
   return await db
@@ -222,11 +226,16 @@ async function nextRunnable(
         .where("status", "=", sql.lit("in_progress" as const))
         .groupBy("place.server_id"),
     )
+    .with(
+      (busy) => busy("busy").materialized(),
+      () => runsByTeam(sql`select team_id from deployment where status = 'in_progress'`),
+    )
     .selectFrom("deployment")
     .innerJoin("server", "server.id", "deployment.server_id")
     .leftJoin("running", "running.server_id", "deployment.server_id")
     .select(["deployment.id", "deployment.server_id"])
     .where("deployment.status", "=", sql.lit("queued" as const))
+    .where(isWithinShare(share, "deployment.team_id"))
     .where(
       sql<boolean>`(deployment.is_instant or coalesce(running.count, 0)
         < ${concurrentBuilds})`,
@@ -236,20 +245,22 @@ async function nextRunnable(
         and other.resource_id = deployment.resource_id and other.pull_request_id = deployment.pull_request_id)`,
     )
     .$if(serverIds !== undefined, (query) => query.where("deployment.server_id", "in", idsOf(serverIds ?? [])))
+    .orderBy(runsOfTeam("deployment.team_id"))
     .orderBy("deployment.id")
     .limit(1)
     .executeTakeFirst();
 }
 
 /** Looks again under the server's lock, where nobody else starts or queues anything. */
-async function claimOnServer(context: Context, serverId: number, owner: string, leaseSeconds: number): Promise<Claim> {
+async function claimOnServer(context: Context, serverId: number, request: Share): Promise<Claim> {
+  const { owner, leaseSeconds } = request;
   return await undefinedOn(
     // A deployment of the same resource was started on another server at the same time.
     (error) => violates(error, "deployment_one_running"),
     () =>
       inTransaction(context, async (tx) => {
         await tx.db.selectFrom("server").select("id").where("id", "=", serverId).forNoKeyUpdate().execute();
-        const next = await nextRunnable(tx, [serverId]);
+        const next = await nextRunnable(tx, request, [serverId]);
         if (next === undefined) return undefined;
         const deployment = await tx.db
           .updateTable("deployment")

@@ -18,7 +18,7 @@ async function ended(
   status: "finished" | "failed",
   error: string | null,
 ) {
-  const claimed = await database.system.deployments.claimNext("worker", 60, [app.server_id]);
+  const claimed = await database.system.deployments.claimNext({ owner: "worker", leaseSeconds: 60 }, [app.server_id]);
   if (claimed === undefined) throw new Error("Nothing was queued");
   await database.system.deployments.finish(claimed.lease, status, error);
   return claimed.deployment;
@@ -66,7 +66,7 @@ onEachBackend((database) => {
     const app = await testApplication(stores, await testPlace(stores));
     const { deployments } = database().system;
     const [running, waiting] = [await queued(stores, app), await queued(stores, app)];
-    const claimed = await deployments.claimNext("worker", 60, [app.server_id]);
+    const claimed = await deployments.claimNext({ owner: "worker", leaseSeconds: 60 }, [app.server_id]);
     if (claimed === undefined) throw new Error("It was queued above");
 
     const cancelled = await stores.deployments.requestCancel(waiting.uuid);
@@ -104,7 +104,7 @@ onEachBackend((database) => {
     for (let round = 0; round < 10; round += 1) {
       const { uuid } = await queued(stores, app);
       const [claimed, cancelled] = await Promise.all([
-        database().system.deployments.claimNext("worker", 60, [app.server_id]),
+        database().system.deployments.claimNext({ owner: "worker", leaseSeconds: 60 }, [app.server_id]),
         stores.deployments.requestCancel(uuid),
       ]);
       const expected: DeploymentStatus = claimed === undefined ? "cancelled-by-user" : "in_progress";
@@ -120,7 +120,9 @@ onEachBackend((database) => {
     const stores = await testTeam(database());
     const app = await testApplication(stores, await testPlace(stores));
     const { id, uuid } = await queued(stores, app);
-    const claimed = await database().system.deployments.claimNext("worker", 60, [app.server_id]);
+    const claimed = await database().system.deployments.claimNext({ owner: "worker", leaseSeconds: 60 }, [
+      app.server_id,
+    ]);
     if (claimed === undefined) throw new Error("It was queued above");
     const lines = 50;
 

@@ -59,7 +59,7 @@ onEachBackend((database) => {
     expect(await queue(stores, newDeployment(one))).toEqual(["queued"]);
     expect(await queue(stores, newDeployment(two))).toEqual(["queued"]);
     expect(await queue(stores, newDeployment(two))).toEqual(["full"]);
-    await database().system.deployments.claimNext("worker", 60, [place.server.id]);
+    await database().system.deployments.claimNext({ owner: "worker", leaseSeconds: 60 }, [place.server.id]);
     expect(await queue(stores, newDeployment(two))).toEqual(["queued"]);
     expect(await stores.deployments.enqueue([newDeployment(one)])).toEqual([{ outcome: "full", limit: 2 }]);
   });
@@ -73,7 +73,9 @@ onEachBackend((database) => {
     expect(await queue(stores, first)).toEqual(["queued"]);
     const [duplicate] = await stores.deployments.enqueue([again()]);
     expect(duplicate).toMatchObject({ outcome: "duplicate", deployment: { uuid: first.uuid } });
-    const claimed = await database().system.deployments.claimNext("worker", 60, [place.server.id]);
+    const claimed = await database().system.deployments.claimNext({ owner: "worker", leaseSeconds: 60 }, [
+      place.server.id,
+    ]);
     expect(await queue(stores, again())).toEqual(["duplicate"]);
     if (claimed !== undefined) await database().system.deployments.finish(claimed.lease, "finished", null);
     expect(await queue(stores, again())).toEqual(["queued"]);
@@ -104,7 +106,7 @@ onEachBackend((database) => {
     const first = newDeployment(app);
     const again = () => queue(stores, newDeployment(app, { commit: first.commit }));
     await stores.deployments.enqueue([first]);
-    await database().system.deployments.claimNext("worker", 60, [place.server.id]);
+    await database().system.deployments.claimNext({ owner: "worker", leaseSeconds: 60 }, [place.server.id]);
     expect(await again()).toEqual(["duplicate"]);
     await stores.deployments.requestCancel(first.uuid);
     expect(await again()).toEqual(["queued"]);
@@ -117,7 +119,7 @@ onEachBackend((database) => {
     const app = await testApplication(stores, place);
     const push = () => queue(stores, newDeployment(app, { commit: "HEAD" }));
     expect([await push(), await push()]).toEqual([["queued"], ["duplicate"]]);
-    await database().system.deployments.claimNext("worker", 60, [place.server.id]);
+    await database().system.deployments.claimNext({ owner: "worker", leaseSeconds: 60 }, [place.server.id]);
     expect([await push(), await push()]).toEqual([["queued"], ["duplicate"]]);
   });
 

@@ -127,7 +127,7 @@ const READS: Readonly<Record<string, (read: Read, tables: TeamTables) => Promise
   "a delivery that was answered": ({ system }, { uuid }) =>
     system.webhooks.begin({ provider: "github", owner: uuid, id: "7" }),
   "a token": ({ findToken }, { uuid }) => findToken(`${uuid}1-1`),
-  "the next deployment to run": ({ system }) => system.deployments.claimNext("worker", 60, []),
+  "the next deployment to run": ({ system }) => system.deployments.claimNext({ owner: "worker", leaseSeconds: 60 }, []),
   "deployments that are renewed": ({ system }, { uuid }) => system.deployments.renew("worker", [`${uuid}d1`], 60),
   "an abandoned deployment": ({ system }) => system.deployments.claimAbandoned("worker", 60),
   "active deployments of a server": ({ system }, { serverId }) => system.deployments.listActive(serverId),

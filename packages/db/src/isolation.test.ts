@@ -117,7 +117,7 @@ async function world(database: TestDatabase) {
   const label = { uuid: testUuid(), name: "blue" };
   await stores.tags.attach(app.id, [label]);
   await stores.deployments.enqueue([newDeployment(app)]);
-  const running = await database.system.deployments.claimNext("worker", 60, [app.server_id]);
+  const running = await database.system.deployments.claimNext({ owner: "worker", leaseSeconds: 60 }, [app.server_id]);
   if (running === undefined) throw new Error("queued above");
   const { lease, deployment } = running;
   const { deployments, releases } = database.system;

@@ -3,7 +3,7 @@ import type { JobFilter, JobRecord, JobStore, NewJob, SystemJobStore } from "@be
 import { sql } from "kysely";
 import { type Context, idsOf, inTransaction, type TeamContext, wakeWorkers } from "./context.ts";
 import { emitJobEvent, endJobs, isAbout, isActiveJob, JOB_COLUMNS, type JobSubject } from "./job-row.ts";
-import { leaseEnd, renewRuns } from "./leased-run.ts";
+import { isWithinShare, leaseEnd, renewRuns, runsByTeam, runsOfTeam } from "./leased-run.ts";
 import { countRows, ofOwner, page, within } from "./page.ts";
 import { storable } from "./storable.ts";
 
@@ -201,18 +201,26 @@ async function claim(
   context: Context,
   types: Parameters<SystemJobStore["claim"]>[0],
   subjectIds: readonly number[],
-  { owner, leaseSeconds }: Parameters<SystemJobStore["claim"]>[2],
+  request: Parameters<SystemJobStore["claim"]>[2],
 ): ReturnType<SystemJobStore["claim"]> {
+  const { owner, leaseSeconds } = request;
+  const running = sql`select team_id from job where status = 'in_progress' and lease_expires_at > clock_timestamp()`;
   const next = await context.db
+    .with(
+      (busy) => busy("busy").materialized(),
+      () => runsByTeam(running),
+    )
     .selectFrom("job")
     .select(["job.id", "job.status"])
+    .where(isWithinShare(request, "job.team_id"))
     .where("job.type", "in", types)
     .where("job.subject_id", "in", idsOf(subjectIds))
     .where(isActiveJob)
     .where(sql<boolean>`(job.lease_expires_at is null or job.lease_expires_at <= clock_timestamp())`)
+    .orderBy(runsOfTeam("job.team_id"))
     .orderBy("job.id")
     .limit(1)
-    .forNoKeyUpdate()
+    .forNoKeyUpdate("job")
     .skipLocked()
     .executeTakeFirst();
   if (next === undefined) return undefined;

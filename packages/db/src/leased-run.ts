@@ -24,6 +24,33 @@ export const leaseEnd = (seconds: number): RawBuilder<Date> =>
 export const takenBy = ({ owner, leaseSeconds, at }: ClaimRequest): RawBuilder<unknown> =>
   sql`lease_owner = ${owner}, lease_expires_at = ${leaseEnd(leaseSeconds)}, started_at = ${at}, updated_at = now()`;
 
+/**
+ * How many runs each team has: `busy` in a claim, so that one team with much to do does not keep the others waiting.
+ * @param running Selects the `team_id` of each run that a worker holds.
+ */
+export const runsByTeam = (running: RawBuilder<unknown>) =>
+  sql<TeamRuns>`(select team_id, count(*)::int as runs from (${running}) running group by team_id)`;
+
+interface TeamRuns {
+  readonly team_id: number;
+  readonly runs: number;
+}
+
+/** `runsByTeam` as a common table expression. */
+export const busyTeams = (running: RawBuilder<unknown>): RawBuilder<unknown> =>
+  sql`busy as materialized ${runsByTeam(running)}`;
+
+/**
+ * For a claim with `busyTeams`: fewest runs first, then the order in which they were asked for. Backups and restores go
+ * by the order alone, since sorting would read every schedule: a team's share keeps a place free for the others.
+ */
+export const runsOfTeam = (teamId: string): RawBuilder<number> =>
+  sql<number>`coalesce((select busy.runs from busy where busy.team_id = ${sql.ref(teamId)}), 0)`;
+
+/** For a claim with `busyTeams`. */
+export const isWithinShare = ({ teamRunsMax }: Pick<ClaimRequest, "teamRunsMax">, teamId: string) =>
+  teamRunsMax === undefined ? sql<boolean>`true` : sql<boolean>`${runsOfTeam(teamId)} < ${teamRunsMax}::int`;
+
 /** A run may become this: those that have ended never change again. Literal, so that indexes of what runs serve it. */
 export const mayBecome = (status: BackupOutcome): RawBuilder<unknown> =>
   sql`run.status in (${sql.join(backupStates.sourcesOf(status).map((source) => sql.lit(source)))})`;

@@ -16,7 +16,7 @@ const image = (name: string): Artifact => ({ type: "image", image: name });
 
 async function started(database: TestDatabase, stores: Stores, app: ResourceRecord, pull_request_id = 0) {
   await stores.deployments.enqueue([newDeployment(app, { pull_request_id })]);
-  const claim = await database.system.deployments.claimNext("worker", 60, [app.server_id]);
+  const claim = await database.system.deployments.claimNext({ owner: "worker", leaseSeconds: 60 }, [app.server_id]);
   if (claim === undefined) throw new Error("It was queued above");
   return claim;
 }

@@ -2,7 +2,18 @@ import { cancelledRestore } from "@berth/core/backup";
 import type { ClaimedRestore, ClaimRequest, RestoreEnd, RestoreStore, SystemRestoreStore } from "@berth/core/ports";
 import { type Kysely, type RawBuilder, sql } from "kysely";
 import { type Context, emit, idsOf, inTransaction, notifyRunEnd, type TeamContext, wakeWorkers } from "./context.ts";
-import { ABANDONED, cancelRun, END_EVENTS, isHeldBy, mayBecome, renewRuns, runEnd, takenBy } from "./leased-run.ts";
+import {
+  ABANDONED,
+  busyTeams,
+  cancelRun,
+  END_EVENTS,
+  isHeldBy,
+  isWithinShare,
+  mayBecome,
+  renewRuns,
+  runEnd,
+  takenBy,
+} from "./leased-run.ts";
 import { countRows, ofOwner, page, within } from "./page.ts";
 import type { DB } from "./schema.ts";
 import { storable } from "./storable.ts";
@@ -153,6 +164,7 @@ async function claim(
   hold: ClaimRequest,
 ): Promise<ClaimedRestore | undefined> {
   const { rows } = await sql<ClaimedRestore>`
+    with ${busyTeams(RUNNING_TEAMS)}
     select run.uuid, run.kind, run.database_name, source.uuid as resource_uuid, run.target_resource_id,
       target.uuid as target_database_uuid, target.team_id, target.server_id, execution.target as saved,
       coalesce((schedule.settings ->> 'timeout')::float8, 3600) as timeout, execution.sha256, execution.table_rows,
@@ -167,13 +179,17 @@ async function claim(
     join resource target on target.id = run.target_resource_id
     left join s3_storage storage on storage.id = execution.s3_storage_id
     where run.status = 'running' and run.lease_owner is null and target.removing_at is null
-      and target.server_id in ${idsOf(serverIds)}
+      and target.server_id in ${idsOf(serverIds)} and ${isWithinShare(hold, "target.team_id")}
     order by run.id limit 1 for no key update of run skip locked`.execute(db);
   const [next] = rows;
   if (next === undefined) return undefined;
   await sql`update backup_restore set ${takenBy(hold)}, step = 'checking' where uuid = ${next.uuid}`.execute(db);
   return next;
 }
+
+// Row by row: few run, and a join would let the planner read every resource.
+const RUNNING_TEAMS = sql`select (select team_id from resource where resource.id = run.target_resource_id) as team_id
+  from backup_restore run where run.status = 'running' and run.lease_owner is not null`;
 
 /** Changes running ones only: ended ones are final. */
 async function endAll(context: Context, isMeant: RawBuilder<unknown>, end: RestoreEnd): Promise<number> {

@@ -6,7 +6,16 @@ import type {
 } from "@berth/core/ports";
 import { sql } from "kysely";
 import { type Context, emit, idsOf, inTransaction, wakeWorkers } from "./context.ts";
-import { isHeldBy, isUnreached, renewRuns, takenBy, UNREACHED } from "./leased-run.ts";
+import {
+  busyTeams,
+  isHeldBy,
+  isUnreached,
+  isWithinShare,
+  renewRuns,
+  runsOfTeam,
+  takenBy,
+  UNREACHED,
+} from "./leased-run.ts";
 import { storable } from "./storable.ts";
 
 /** As uuids are: 24 lower-case letters and digits, a letter first. */
@@ -99,6 +108,7 @@ async function claim(
   request: ClaimRequest,
 ): Promise<ClaimedTask | undefined> {
   const { rows } = await sql<ClaimedTask>`
+    with ${busyTeams(RUNNING_TEAMS)}
     select execution.uuid as execution_uuid, task.uuid as task_uuid, task.name as task_name,
       task.command, task.container, task.timeout, resource.id as resource_id, resource.uuid as resource_uuid,
       resource.kind as resource_kind, resource.team_id, resource.server_id
@@ -106,13 +116,20 @@ async function claim(
     join scheduled_task task on task.id = execution.scheduled_task_id
     join resource on resource.id = task.resource_id
     where execution.status = 'running' and execution.lease_owner is null and resource.removing_at is null
-      and resource.server_id in ${idsOf(serverIds)}
-    order by execution.id limit 1 for no key update of execution skip locked`.execute(db);
+      and resource.server_id in ${idsOf(serverIds)} and ${isWithinShare(request, "resource.team_id")}
+    order by ${runsOfTeam("resource.team_id")}, execution.id limit 1 for no key update of execution skip locked`.execute(
+    db,
+  );
   const [next] = rows;
   if (next === undefined) return undefined;
   await sql`update scheduled_task_execution set ${takenBy(request)} where uuid = ${next.execution_uuid}`.execute(db);
   return next;
 }
+
+// Row by row: few run, and a join would let the planner read every task.
+const RUNNING_TEAMS = sql`select (select resource.team_id from scheduled_task task
+    join resource on resource.id = task.resource_id where task.id = run.scheduled_task_id) as team_id
+  from scheduled_task_execution run where run.status = 'running' and run.lease_owner is not null`;
 
 type End = Pick<ScheduledTaskExecutionRecord, "status" | "exit_code" | "error_details" | "finished_at">;
 

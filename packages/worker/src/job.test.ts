@@ -83,7 +83,9 @@ async function docker(): Promise<{ server: ServerRecord; application: Applicatio
 /** An engine may hold something of it since. */
 async function ranOnce(application: ApplicationRecord): Promise<void> {
   await world.deploy(application);
-  const claimed = await world.system.deployments.claimNext("dead", 60, [application.server_id]);
+  const claimed = await world.system.deployments.claimNext({ owner: "dead", leaseSeconds: 60 }, [
+    application.server_id,
+  ]);
   if (claimed) await world.system.deployments.finish(claimed.lease, "failed", "No luck.");
 }
 

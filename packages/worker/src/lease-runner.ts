@@ -55,6 +55,7 @@ export function createLeaseRunner<Run>(
 ): LeaseRunner {
   const { stores, clock, settings, logger, owner } = deps;
   const leaseMs = settings.leaseSeconds * 1000;
+  const teamRunsMax = Math.max(1, Math.floor((kind.concurrentMax * settings.teamSharePercent) / 100));
   const running = new Map<string, Running>();
   const reaches = kind.reaches ?? deps.ownsServer;
   let isPaused = false;
@@ -71,7 +72,8 @@ export function createLeaseRunner<Run>(
       const serverIds = servers.map(({ id }) => id).filter((id) => !engaged.has(id));
       if (serverIds.length === 0) return;
       const askedMs = performance.now();
-      const request = { owner, leaseSeconds: settings.leaseSeconds, at: clock.now() };
+      const { leaseSeconds } = settings;
+      const request = { owner, leaseSeconds, at: clock.now(), teamRunsMax };
       const claimed = await kind.claim(serverIds, request);
       if (claimed === undefined) return;
       begin(claimed, askedMs + leaseMs);

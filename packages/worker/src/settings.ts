@@ -7,6 +7,8 @@ export interface WorkerSettings {
   readonly pollSeconds: number;
   /** Deployments that one process runs at once, over all servers. Each server has its own limit beside it. */
   readonly concurrentDeploymentsMax: number;
+  /** How much of what runs at once, of each kind, one team may have. */
+  readonly teamSharePercent: number;
   /** How often a deployment may be taken over. One that brings the control plane down must not do so for ever. */
   readonly attemptsMax: number;
   /** How long a step that was told to stop is waited for before what it made is undone. */
@@ -76,6 +78,7 @@ export const DEFAULT_SETTINGS: WorkerSettings = {
   renewSeconds: 3,
   pollSeconds: 2,
   concurrentDeploymentsMax: 16,
+  teamSharePercent: 75,
   attemptsMax: 10,
   abortSecondsMax: 15,
   routeSecondsMax: 30,

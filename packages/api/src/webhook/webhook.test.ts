@@ -386,7 +386,7 @@ describe.each(PROVIDERS)("a pull request at %s", (provider) => {
     if (provider === "github" || provider === "gitea") return; // They report new commits only.
     const uuid = await made(provider, previews);
     await pullRequest(provider);
-    const running = await api.db.system.deployments.claimNext("worker", 60);
+    const running = await api.db.system.deployments.claimNext({ owner: "worker", leaseSeconds: 60 });
     if (running === undefined) throw new Error("It was queued above.");
     await api.db.system.deployments.saveCommit(running.lease, COMMIT, null);
     await api.db.system.deployments.finish(running.lease, "finished", null);

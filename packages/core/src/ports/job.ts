@@ -70,11 +70,14 @@ export interface SystemJobStore extends RenewableRuns {
   begin(subject: Subject): Promise<void>;
   /** Records the error of the last attempt; `null` while it waits. */
   note(subject: Subject, error: string | null): Promise<void>;
-  /** Takes one of these types that is queued, or whose lease ran out, of these subjects; oldest first. */
+  /**
+   * Takes one of these types that is queued, or whose lease ran out, of these subjects; oldest first, of the
+   * team that has the fewest running.
+   */
   claim(
     types: readonly JobType[],
     subjectIds: readonly number[],
-    request: Pick<ClaimRequest, "owner" | "leaseSeconds">,
+    request: Omit<ClaimRequest, "at">,
   ): Promise<{ readonly lease: JobLease; readonly job: JobRecord } | undefined>;
   /** Fenced, and only along a legal transition. `false` when the lease is lost. */
   finish(lease: JobLease, status: "finished" | "failed", error: string | null): Promise<boolean>;

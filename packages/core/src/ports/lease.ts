@@ -3,6 +3,8 @@ export interface ClaimRequest {
   readonly owner: string;
   readonly leaseSeconds: number;
   readonly at: Date;
+  /** Nothing is taken of a team that has so many running. Left out: no limit. */
+  readonly teamRunsMax?: number;
 }
 
 /** A run and the worker that holds its lease: what another owner writes changes nothing. */
@@ -28,7 +30,7 @@ export interface RenewableRuns {
 
 /** Runs of one kind that wait on servers, each taken by one owner. */
 export interface LeasedRuns<Claimed> extends RenewableRuns {
-  /** Takes the oldest that waits on these servers. */
+  /** Takes the oldest that waits on these servers, of the team that has the fewest running. */
   claim(serverIds: readonly number[], request: ClaimRequest): Promise<Claimed | undefined>;
 }
 

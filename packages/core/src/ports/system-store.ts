@@ -10,7 +10,7 @@ import type { Role } from "../team/permission.ts";
 import type { SystemBackupStore } from "./backup.ts";
 import type { SystemDatabaseStore } from "./database.ts";
 import type { JobLease, SystemJobStore } from "./job.ts";
-import type { RenewableRuns } from "./lease.ts";
+import type { ClaimRequest, RenewableRuns } from "./lease.ts";
 import type { SystemMetricStore } from "./metric.ts";
 import type { SystemPreviewStore } from "./preview.ts";
 import type { SystemQueueStore } from "./queue.ts";
@@ -102,14 +102,13 @@ export interface Lease {
 export interface SystemDeploymentStore extends RenewableRuns {
   /**
    * Takes one deployment that may run now: queued, none of the same resource and pull request in progress, the
-   * server's `concurrent_builds` not reached; oldest first, exactly once under any number of workers. It becomes
-   * `in_progress` with a lease.
+   * server's `concurrent_builds` not reached; of the team that has the fewest running the oldest, exactly once under
+   * any number of workers. It becomes `in_progress` with a lease.
    *
    * @param serverIds Only deployments to these servers; of any server when left out.
    */
   claimNext(
-    owner: string,
-    leaseSeconds: number,
+    request: Omit<ClaimRequest, "at">,
     serverIds?: readonly number[],
   ): Promise<{ readonly lease: Lease; readonly deployment: DeploymentRecord } | undefined>;
   /** Takes over a deployment in progress whose lease ran out, of these servers or of any. */

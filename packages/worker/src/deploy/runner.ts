@@ -9,9 +9,9 @@ export function createDeploymentRunner(deps: DeploymentDeps, wakeSignal: WakeSig
     title: "Deployments",
     concurrentMax: deps.settings.concurrentDeploymentsMax,
     uuidOf: ({ deployment }) => deployment.uuid,
-    claim: async (serverIds, { owner, leaseSeconds }) =>
-      (await deployments.claimAbandoned(owner, leaseSeconds, serverIds)) ??
-      (await deployments.claimNext(owner, leaseSeconds, serverIds)),
+    claim: async (serverIds, request) =>
+      (await deployments.claimAbandoned(request.owner, request.leaseSeconds, serverIds)) ??
+      (await deployments.claimNext(request, serverIds)),
     renew: (...asked) => deployments.renew(...asked),
     unrenewed: "lost",
     async run(claim, keeper) {
