@@ -18,6 +18,8 @@ const whole = (about: string) =>
     .transform(Number)
     .describe(about);
 
+const percent = (about: string) => whole(about).refine((value) => value >= 1 && value <= 100, "is from 1 to 100");
+
 /** Every setting of the server, with its meaning. `docs/configuration.md` is made from this table. */
 export const ENVIRONMENT = z.object({
   BERTH_DATA: z
@@ -46,9 +48,15 @@ export const ENVIRONMENT = z.object({
     .describe("`postgres` or `pglite`. Default: PostgreSQL where its programs run, else PGlite."),
   BERTH_RATE_LIMIT: whole("Requests per minute and token; `0` turns the limit off.").default(1200),
   BERTH_TEAM_SERVERS: whole("Servers a team may have, this machine included; `0` means no limit.").default(0),
-  BERTH_TEAM_SHARE: whole("Percent of what runs at once (deployments, backups, tasks, jobs) that one team may have.")
-    .refine((percent) => percent >= 1 && percent <= 100, "is from 1 to 100")
-    .default(75),
+  BERTH_TEAM_SHARE: percent(
+    "Percent of what runs at once (deployments, backups, tasks, jobs) that one team may have.",
+  ).default(75),
+  BERTH_BUILD_MEMORY_PERCENT: percent(
+    "Percent of this machine's memory that one build may take, without containers. `100`: no limit.",
+  ).default(75),
+  BERTH_BUILD_CPU_PERCENT: percent(
+    "Percent of this machine's processors that one build may take, without containers. `100`: no limit.",
+  ).default(100),
   BERTH_REPORTED_VERSION: z
     .string()
     .min(1)
@@ -142,6 +150,8 @@ export interface Config {
   readonly teamServersMax: number | null;
   /** Of what runs at once, of each kind. */
   readonly teamSharePercent: number;
+  /** Of this machine; 100 for no limit. */
+  readonly buildPercent: { readonly memory: number; readonly cpu: number };
   readonly reportedVersion: string;
   readonly allowedPrivateHosts: readonly string[];
   readonly publicUrl: string | undefined;
@@ -180,6 +190,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     requestsPerMinute: env.BERTH_RATE_LIMIT,
     teamServersMax: env.BERTH_TEAM_SERVERS === 0 ? null : env.BERTH_TEAM_SERVERS,
     teamSharePercent: env.BERTH_TEAM_SHARE,
+    buildPercent: { memory: env.BERTH_BUILD_MEMORY_PERCENT, cpu: env.BERTH_BUILD_CPU_PERCENT },
     reportedVersion: env.BERTH_REPORTED_VERSION,
     allowedPrivateHosts: env.BERTH_ALLOWED_PRIVATE_HOSTS.split(/[\s,]+/).filter(Boolean),
     publicUrl: env.BERTH_PUBLIC_URL,

@@ -1,9 +1,10 @@
 import { createHash } from "node:crypto";
-import { hostname } from "node:os";
+import { availableParallelism, hostname, totalmem } from "node:os";
 import { setTimeout } from "node:timers/promises";
 import { backupFiles, decompress, digest, objectStorage } from "@berth/backup";
 import { cloudProviders } from "@berth/cloud";
 import { type Control, control, type Webhooks, webhooks } from "@berth/control";
+import type { ReleaseLimits } from "@berth/core/deploy";
 import type { Clock, S3Credentials, S3StorageRecord, ServerRecord, Stores } from "@berth/core/ports";
 import { ENGINES, isOwnMachine } from "@berth/core/server";
 import type { Scope } from "@berth/core/team";
@@ -48,6 +49,13 @@ export interface Inside {
 // One for all instances of a machine, wherever their data folders are.
 const USER_RANGES = "/var/lib/berth-users";
 
+function buildLimits({ buildPercent: { memory, cpu } }: Config): ReleaseLimits {
+  return {
+    memoryBytes: memory === 100 ? null : Math.floor((totalmem() * memory) / 100),
+    cpus: cpu === 100 ? null : (availableParallelism() * cpu) / 100,
+  };
+}
+
 /** The only place where ports meet their adapters: plain calls, in the order in which one needs the other. */
 export async function wire(
   config: Config,
@@ -72,7 +80,7 @@ export async function wire(
     userRanges: USER_RANGES,
     builder: processBuilder(),
     // Applications listen on HOST, so they are reached only through the proxy.
-    settings: { hostAddress: "127.0.0.1" },
+    settings: { hostAddress: "127.0.0.1", buildLimits: buildLimits(config) },
     warn: (message, cause) => log.warn(message, { cause }),
   });
   const gitHost = githubHost({ allowedPrivateHosts: config.allowedPrivateHosts });

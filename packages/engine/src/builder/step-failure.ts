@@ -57,7 +57,7 @@ const HINTS: readonly Hint[] = [
   },
   {
     exitCodes: [137],
-    hint: "It was killed, most often because the server ran out of memory.",
+    hint: "It was killed, most often because it ran out of memory: of what a build may take (BERTH_BUILD_MEMORY_PERCENT), or of the server's.",
   },
   {
     exitCodes: [127],

@@ -32,7 +32,7 @@ export async function buildRelease(
   const group: BuildGroup = { join: (pid) => cgroups.join(name, pid), members: () => cgroups.members(name) };
   try {
     await endGroup({ others: group.members }, 0);
-    cgroups.create(name, { memoryBytes: null, cpus: null, processesMax: settings.buildProcessesMax });
+    cgroups.create(name, { ...settings.buildLimits, processesMax: settings.buildProcessesMax });
     return await builder.build(request, io, {
       resourceFolder: paths.folder,
       releaseFolder: folder,

@@ -1,6 +1,6 @@
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { commandLine, processes, spawnDetached } from "@berth/host";
+import { commandLine, isRoot, processes, spawnDetached } from "@berth/host";
 import { describe, expect, type TestContext, test, vi } from "vitest";
 import { CONFIG } from "../builder/plan.fixture.ts";
 import { processBuilder } from "../builder/process-builder.ts";
@@ -109,6 +109,36 @@ describe("limits", () => {
     const bomb = "i=0; while [ $i -lt 100 ]; do sleep 7654 & i=$((i+1)); done; exit 3";
     await expect(build(bomb)).rejects.toMatchObject({ code: "deploy.build_failed" });
     expect(said.join("\n")).toMatch(/fork|Resource temporarily unavailable/i);
+  });
+
+  test("of memory end a build that takes more, and say so", async (context) => {
+    if (!cgroups.hasMemory) return notSupported(context, "buildLimits");
+    const folder = join(suite.world.root, "source");
+    mkdirSync(folder);
+    writeFileSync(join(folder, "index.html"), "");
+    const buildLimits = { memoryBytes: 100 << 20, cpus: null };
+    await suite.reopen({ builder: processBuilder(), settings: { ...FAST_SETTINGS, buildLimits } });
+    const allocate = "node -e 'console.log(Buffer.alloc(300 << 20, 1).length)'";
+    const fill = "head -c 300000000 /dev/zero >/tmp/filled";
+    for (const install_command of [allocate, ...(isRoot() ? [fill] : [])]) {
+      const building = suite.engine.build(
+        {
+          ...newRef(),
+          resourceNumber: 90_003,
+          sourceFolder: folder,
+          config: { ...CONFIG, install_command },
+          env: {},
+          isForced: false,
+        },
+        io(),
+      );
+      await expect(building).rejects.toMatchObject({
+        code: "deploy.build_failed",
+        message: expect.stringContaining("BERTH_BUILD_MEMORY_PERCENT"),
+      });
+      mkdirSync(folder, { recursive: true });
+      writeFileSync(join(folder, "index.html"), "");
+    }
   });
 
   test("of open files are the same whatever started the control plane; a crash leaves no core file", async () => {

@@ -1,4 +1,4 @@
-import type { ReleaseState } from "@berth/core/deploy";
+import type { ReleaseLimits, ReleaseState } from "@berth/core/deploy";
 import { type HostUser, isRoot } from "@berth/host";
 import type { Cgroups } from "./cgroup.ts";
 import type { Isolation } from "./isolation.ts";
@@ -19,6 +19,8 @@ export interface ProcessSettings {
   readonly processesMax: number;
   /** The same of one build, which may use a worker for each processor. */
   readonly buildProcessesMax: number;
+  /** Limits of one build, where the kernel lets us set them; what it writes into its /tmp counts as memory. */
+  readonly buildLimits: ReleaseLimits;
 }
 
 export interface RestartSettings {
@@ -37,6 +39,7 @@ export const PROCESS_SETTINGS: ProcessSettings = {
   log: LOG_LIMITS,
   processesMax: 512,
   buildProcessesMax: 2048,
+  buildLimits: { memoryBytes: null, cpus: null },
 };
 
 /** Users of one instance: one for each resource that it has ever had. */
