@@ -41,7 +41,7 @@ const LISTS = {
 
 async function instance(applications: number, deployments: number): Promise<Instance> {
   const database = await benchDatabase();
-  const server = await testServer({ env: { DATABASE_URL: database.url } });
+  const server = await testServer({ env: { BERTH_DATABASE_URL: database.url } });
   const repository = temporaryRepository(plainServer("1"));
   const { uuid } = await createApplication(server, repository, { name: "measured" });
   await database.query(applicationsSql(applications));

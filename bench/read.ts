@@ -13,7 +13,7 @@ const SECONDS = 4;
 
 export async function benchRead(): Promise<readonly Figure[]> {
   const database = await benchDatabase();
-  const server = await testServer({ env: { DATABASE_URL: database.url } });
+  const server = await testServer({ env: { BERTH_DATABASE_URL: database.url } });
   const repository = temporaryRepository(plainServer("1"));
   const { uuid } = await createApplication(server, repository, { name: "measured" });
   // A usual token: one with `read:sensitive` would need a third query.

@@ -15,7 +15,7 @@ const environments = {
   embedded: async () => ({ env: {}, close: async () => {} }),
   tcp: async () => {
     const database = await testDatabase({ backend: "tcp" });
-    return { env: { DATABASE_URL: database.url }, close: () => database.close() };
+    return { env: { BERTH_DATABASE_URL: database.url }, close: () => database.close() };
   },
   pglite: async () => ({ env: { BERTH_EMBEDDED: "pglite" }, close: async () => {} }),
 } satisfies Record<string, () => Promise<{ env: Record<string, string>; close(): Promise<void> }>>;

@@ -22,7 +22,7 @@ describeDocker("what somebody else does to a container", ["busybox:stable", "cad
 
   beforeAll(async () => {
     database = await testDatabase({ backend: "tcp" });
-    server = await dockerServer(docker, { env: { DATABASE_URL: database.url } });
+    server = await dockerServer(docker, { env: { BERTH_DATABASE_URL: database.url } });
     const { status, body } = await server.rest("POST", "/applications/dockerfile", {
       ...(await placeOf(server)),
       server_uuid: server.dockerUuid,

@@ -41,7 +41,7 @@ describeDocker("two control planes on one database", IMAGES, (docker) => {
 
   beforeAll(async () => {
     [database, machine] = await Promise.all([testDatabase({ backend: "tcp" }), startServerContainer(docker)]);
-    const env = { DATABASE_URL: database.url };
+    const env = { BERTH_DATABASE_URL: database.url };
     const first = await testServer({ env });
     const dataFolder = mkdtempSync(join(tmpdir(), "berth-"));
     copyFileSync(join(first.dataFolder, "secret.key"), join(dataFolder, "secret.key"));

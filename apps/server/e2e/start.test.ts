@@ -169,7 +169,7 @@ describe("a start that cannot work ends with one sentence and exit code 1", () =
     const [port] = await freePorts(1);
     const { code, output } = await failedStart({
       BERTH_DATA: folder(),
-      DATABASE_URL: `postgres://berth:hunter2@127.0.0.1:${port}/berth`,
+      BERTH_DATABASE_URL: `postgres://berth:hunter2@127.0.0.1:${port}/berth`,
     });
     expect(code).toBe(1);
     expect(onlySentence(output)).toContain(`127.0.0.1:${port}`);

@@ -35,7 +35,7 @@ export const ENVIRONMENT = z.object({
   BERTH_PROXY_PORT: port(
     "Port of the embedded proxy: applications are reached at `http://NAME.localhost:8080`.",
   ).default(8080),
-  DATABASE_URL: z
+  BERTH_DATABASE_URL: z
     .string()
     .min(1)
     .optional()
@@ -144,6 +144,8 @@ export interface Config {
   readonly proxyHost: string;
   readonly proxyPort: number;
   readonly databaseUrl: string | undefined;
+  /** A `DATABASE_URL` is set, which earlier versions took for their own. */
+  readonly hasForeignDatabaseUrl: boolean;
   readonly embedded: "postgres" | "pglite" | undefined;
   readonly requestsPerMinute: number;
   /** `null` for any number. */
@@ -185,7 +187,8 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     apiPort: env.BERTH_PORT,
     proxyHost: env.BERTH_PROXY_HOST,
     proxyPort: env.BERTH_PROXY_PORT,
-    databaseUrl: env.DATABASE_URL,
+    databaseUrl: env.BERTH_DATABASE_URL,
+    hasForeignDatabaseUrl: given.DATABASE_URL !== undefined && env.BERTH_DATABASE_URL === undefined,
     embedded: env.BERTH_EMBEDDED,
     requestsPerMinute: env.BERTH_RATE_LIMIT,
     teamServersMax: env.BERTH_TEAM_SERVERS === 0 ? null : env.BERTH_TEAM_SERVERS,

@@ -9,6 +9,7 @@ import type { Config } from "./config.ts";
 import { dataFolder } from "./data-folder.ts";
 import type { DockerServerDeps } from "./docker-server.ts";
 import { followDeployment } from "./follow.ts";
+import { foreignDatabaseUrl } from "./foreign-database-url.ts";
 import { httpServer, listen } from "./http.ts";
 import { ids } from "./ids.ts";
 import { introduce } from "./introduction.ts";
@@ -58,6 +59,7 @@ async function start(
   const folder = dataFolder(config.dataFolder);
   const failure = takeLastFailure(folder.lastFailureFile);
   if (failure !== undefined) progress.line(`  ! ${failure}`);
+  if (config.hasForeignDatabaseUrl) progress.line(`  ! ${foreignDatabaseUrl(folder)}`);
   const database = await progress.step(
     "database",
     () =>
@@ -67,7 +69,7 @@ async function start(
         embedded: config.embedded,
         onNotice: (line) => progress.line(`    ${line}`),
       }),
-    ({ kind }) => `${DATABASE_NAMES[kind]} in ${config.databaseUrl === undefined ? folder.root : "DATABASE_URL"}`,
+    ({ kind }) => `${DATABASE_NAMES[kind]} in ${config.databaseUrl === undefined ? folder.root : "BERTH_DATABASE_URL"}`,
   );
   undo.add(() => database.close());
   const ready = readiness();

@@ -80,7 +80,7 @@ interface Opened {
 async function open(options: DatabaseOptions): Promise<Opened> {
   const { url, dataFolder, onNotice } = options;
   if (url !== undefined) return await openUrl(url, options);
-  if (dataFolder === undefined) throw new DomainError("setup.failed", "Set DATABASE_URL or a data folder.");
+  if (dataFolder === undefined) throw new DomainError("setup.failed", "Set BERTH_DATABASE_URL or a data folder.");
   const pgliteFolder = join(dataFolder, "pglite");
   const folders = embeddedFolders(dataFolder);
   const hasPostgresData = existsSync(join(folders.folder, "data"));
@@ -93,7 +93,7 @@ async function open(options: DatabaseOptions): Promise<Opened> {
     if (options.embedded === "postgres" || hasPostgresData) {
       throw new DomainError(
         "setup.failed",
-        "The embedded PostgreSQL does not run on this machine. Set DATABASE_URL to another one.",
+        "The embedded PostgreSQL does not run on this machine. Set BERTH_DATABASE_URL to another one.",
       );
     }
     onNotice?.("PostgreSQL's programs do not run on this machine, so the slower embedded PGlite is used.");

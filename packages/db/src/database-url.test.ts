@@ -10,7 +10,7 @@ it("names where a database is without the password", () => {
 });
 
 it.each([
-  ["ENOTFOUND", /host of DATABASE_URL, db\.internal:6543, is unknown/],
+  ["ENOTFOUND", /host of BERTH_DATABASE_URL, db\.internal:6543, is unknown/],
   ["EAI_AGAIN", /cannot be looked up/],
   ["ECONNREFUSED", /No PostgreSQL listens at db\.internal:6543/],
   ["28P01", /refuses the password of berth/],

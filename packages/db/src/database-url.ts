@@ -17,7 +17,7 @@ export function parseDatabaseUrl(url: string): DatabaseTarget {
   if (!/^postgres(ql)?:\/\//.test(url)) {
     throw new DomainError(
       "setup.failed",
-      `DATABASE_URL does not begin with postgres://. Write it as an address, ${EXAMPLE}.`,
+      `BERTH_DATABASE_URL does not begin with postgres://. Write it as an address, ${EXAMPLE}.`,
     );
   }
   try {
@@ -29,7 +29,7 @@ export function parseDatabaseUrl(url: string): DatabaseTarget {
     // The parser's message may hold the address, and that the password.
     throw new DomainError(
       "setup.failed",
-      `DATABASE_URL cannot be read as an address. Percent-encode special characters of the password, ${EXAMPLE}.`,
+      `BERTH_DATABASE_URL cannot be read as an address. Percent-encode special characters of the password, ${EXAMPLE}.`,
       { cause },
     );
   }
@@ -40,17 +40,17 @@ export function connectionProblem(error: unknown, { user, database, place }: Dat
   const code = isPasswordMissing(error) ? "28P01" : (databaseErrorCode(error) ?? "");
   const sentence =
     {
-      ENOTFOUND: `The host of DATABASE_URL, ${place}, is unknown. Check its name.`,
-      EAI_AGAIN: `The host of DATABASE_URL, ${place}, cannot be looked up. Check its name and this machine's DNS.`,
-      ECONNREFUSED: `No PostgreSQL listens at ${place} of DATABASE_URL. Start it, or correct host and port.`,
-      ENOENT: `No PostgreSQL listens in ${place} of DATABASE_URL. Start it, or correct the folder of its socket.`,
-      "28P01": `PostgreSQL at ${place} refuses the password of ${user}, or it has none. Correct DATABASE_URL.`,
+      ENOTFOUND: `The host of BERTH_DATABASE_URL, ${place}, is unknown. Check its name.`,
+      EAI_AGAIN: `The host of BERTH_DATABASE_URL, ${place}, cannot be looked up. Check its name and this machine's DNS.`,
+      ECONNREFUSED: `No PostgreSQL listens at ${place} of BERTH_DATABASE_URL. Start it, or correct host and port.`,
+      ENOENT: `No PostgreSQL listens in ${place} of BERTH_DATABASE_URL. Start it, or correct the folder of its socket.`,
+      "28P01": `PostgreSQL at ${place} refuses the password of ${user}, or it has none. Correct BERTH_DATABASE_URL.`,
       "28000": `PostgreSQL at ${place} does not let ${user} in from here. Make the role, or allow it in pg_hba.conf.`,
-      "3D000": `The database ${database} does not exist at ${place}. Make it, or correct DATABASE_URL.`,
+      "3D000": `The database ${database} does not exist at ${place}. Make it, or correct BERTH_DATABASE_URL.`,
       "53300": `PostgreSQL at ${place} has no connection left. Raise its max_connections.`,
       "57P03": `PostgreSQL at ${place} is starting or stopping. Try again in a moment.`,
     }[code] ??
-    `PostgreSQL at ${place} of DATABASE_URL cannot be reached${code === "" ? "" : ` (${code})`}. Check host, port and firewall.`;
+    `PostgreSQL at ${place} of BERTH_DATABASE_URL cannot be reached${code === "" ? "" : ` (${code})`}. Check host, port and firewall.`;
   return new DomainError("setup.failed", sentence, { cause: error });
 }
 

@@ -28,9 +28,9 @@ export const READ_ONLY = "The database is read-only. Check whether it is a stand
 /** By SQLSTATE. */
 const UNAVAILABLE_REASONS: Readonly<Record<string, string>> = {
   "25006": READ_ONLY,
-  "28000": "The database refuses Berth's login. Check the user in DATABASE_URL.",
-  "28P01": "The database refuses Berth's password. Check DATABASE_URL.",
-  "3D000": "Berth's database does not exist any more on its server. Check DATABASE_URL.",
+  "28000": "The database refuses Berth's login. Check the user in BERTH_DATABASE_URL.",
+  "28P01": "The database refuses Berth's password. Check BERTH_DATABASE_URL.",
+  "3D000": "Berth's database does not exist any more on its server. Check BERTH_DATABASE_URL.",
   "53300": "The database has no connection left. Raise its max_connections, or close other clients.",
   "57P01": "The database is being stopped. Try again in a moment.",
   "57P02": "The database restarts after a failure. Try again in a moment.",

@@ -34,7 +34,7 @@ export async function migrate({ kysely }: Database): Promise<void> {
   if (databaseErrorCode(error) === "42501") {
     throw new DomainError(
       "setup.failed",
-      "The user of DATABASE_URL may not make tables. Make it the owner of the database.",
+      "The user of BERTH_DATABASE_URL may not make tables. Make it the owner of the database.",
       { cause: error },
     );
   }

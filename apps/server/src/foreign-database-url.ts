@@ -1,0 +1,20 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { DomainError } from "@berth/core";
+import type { DataFolder } from "./data-folder.ts";
+
+/**
+ * What to say of a `DATABASE_URL`, which earlier versions took for their own and which mostly is a developer's.
+ * @throws DomainError `setup.failed` where Berth has kept its data in it: an empty database would look like a loss.
+ */
+export function foreignDatabaseUrl(folder: Pick<DataFolder, "root" | "database" | "keyFile">): string {
+  const hasEmbedded = [folder.database, join(folder.root, "pglite")].some((path) => existsSync(path));
+  if (existsSync(folder.keyFile) && !hasEmbedded) {
+    throw new DomainError(
+      "setup.failed",
+      `The data of ${folder.root} is in the database of DATABASE_URL, which Berth reads no more. ` +
+        "Rename the variable to BERTH_DATABASE_URL.",
+    );
+  }
+  return "DATABASE_URL is set and not used. Set BERTH_DATABASE_URL for a PostgreSQL of your own.";
+}
