@@ -19,6 +19,17 @@ onEachBackend((database) => {
     expect(await database().system.servers.list()).toContainEqual(server);
   });
 
+  it("lists servers that run containers first, so that clients which take the first can deploy anything", async () => {
+    const stores = await testTeam(database());
+    const place = await testPlace(stores);
+    const { id, ...fields } = place.server;
+    const docker = await stores.servers.insert({ ...fields, uuid: testUuid(), engine: "docker", ip: "192.0.2.7" });
+    const later = await testPlace(stores);
+    const listed = async (paging = {}) => (await stores.servers.list(paging)).items.map((server) => server.id);
+    expect(await listed()).toEqual([docker.id, id, later.server.id]);
+    expect(await listed({ skip: 1, take: 1 })).toEqual([id]);
+  });
+
   it("changes only the fields that are given, whatever else the object carries", async () => {
     const stores = await testTeam(database());
     const { server } = await testPlace(stores);

@@ -1,6 +1,6 @@
 import { DomainError } from "@berth/core";
 import type { ServerRecord, ServerStore, SystemServerStore } from "@berth/core/ports";
-import { type JobType, ServerSettings } from "@berth/core/server";
+import { ENGINES, type JobType, ServerSettings } from "@berth/core/server";
 import type { EventType } from "@berth/core/team";
 import { type Selectable, sql } from "kysely";
 import { type Context, emit, inTransaction, isId, type TeamContext, undefinedOn, wakeWorkers } from "./context.ts";
@@ -71,6 +71,10 @@ const record = (row: Selectable<DB["server"]>): ServerRecord => ({
   settings: { ...DEFAULTS, ...row.settings },
 });
 
+const ENGINES_WITH_CONTAINERS = Object.entries(ENGINES).flatMap(([name, row]) => (row.hasContainers ? [name] : []));
+/** Listed first: clients that know one kind of server take the first, and containers run everything. */
+const hasContainers = sql<boolean>`(engine in (${sql.join(ENGINES_WITH_CONTAINERS.map((name) => sql.lit(name)))}))`;
+
 export function serverStore(context: TeamContext): ServerStore {
   const { db, teamId } = context;
   const own = () => db.selectFrom("server").where("team_id", "=", teamId);
@@ -78,7 +82,10 @@ export function serverStore(context: TeamContext): ServerStore {
     list: (paging = {}) =>
       page(
         paging,
-        async (window) => (await within(own().select(COLUMNS).orderBy("id"), window).execute()).map(record),
+        async (window) =>
+          (await within(own().select(COLUMNS).orderBy(hasContainers, "desc").orderBy("id"), window).execute()).map(
+            record,
+          ),
         () => countRows(own()),
       ),
     find: (uuid) => firstRecord(own().select(COLUMNS).where("uuid", "=", uuid)),
