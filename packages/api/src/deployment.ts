@@ -32,6 +32,7 @@ export const deploy = operation({
     "where is_preview_deployments_enabled is on.",
   ability: "deploy",
   alsoByGet: true,
+  ignoresEmptyFields: true,
   query: ["uuid", "tag", "force", "pr", "pull_request_id", "docker_tag"],
   errors: [
     "request.malformed",

@@ -28,6 +28,8 @@ export interface OperationOptions {
   /** Further paths that answer the same, documented as deprecated. */
   readonly aliases?: readonly Path[];
   /** Serves GET on the same path too, documented as deprecated: for actions, which old clients call so. */
+  /** Fields of its body that are null or empty are as if they were not sent: old clients send all that they know. */
+  readonly ignoresEmptyFields?: boolean;
   readonly alsoByGet?: true;
   readonly deprecated?: true;
   /**

@@ -5,7 +5,7 @@ export const ERROR_HELP = {
   "request.malformed": "The body is not JSON, or is empty where one is required. `error` says which.",
   "request.invalid": "A field has an invalid value, or is unknown. `errors` names it and says what it must be.",
   "request.not_found": "No such path. The API's paths are at `/docs`.",
-  "request.method_not_allowed": "The path exists for other methods. The message and `Allow` name them.",
+  "request.method_not_allowed": "A query of tRPC was posted, or a mutation was asked for by GET.",
   "request.too_large": "The body is larger than the operation takes.",
   "request.overloaded": "Too many large answers are being made at once. Try again after `Retry-After` seconds.",
   "answer.too_large":

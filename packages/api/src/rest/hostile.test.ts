@@ -20,7 +20,7 @@ describe("hostile input", () => {
     ["the other half, as a key", "POST", "/notes", { title: "x", labels: { "\udc00": "b" } }, "labels.\ufffd"],
     ["NUL in a path", "PATCH", "/notes/a%00b", { title: "x" }, "uuid"],
     ["NUL in a query", "GET", "/notes?title=%00", undefined, "title"],
-    ["NUL in the name of a query parameter", "GET", "/notes?a%00=1", undefined, "a\0"],
+    ["NUL in the name of a query parameter", "DELETE", "/notes/a?a%00=1", undefined, "a\0"],
   ])("refuses %s by its field", async (_, method, path, body, field) => {
     const { status, json } = await ask(api, method, path, body === undefined ? {} : { body });
     invalid(status, json);
@@ -42,7 +42,7 @@ describe("hostile input", () => {
       const { status, json } = await ask(api, "POST", "/notes", { text, headers });
       invalid(status, json);
     }
-    const { status, json } = await ask(api, "GET", "/notes?__proto__=1&constructor=2");
+    const { status, json } = await ask(api, "DELETE", "/notes/a?__proto__=1&constructor=2");
     invalid(status, json);
     expect("polluted" in {}).toBe(false);
   });
@@ -68,7 +68,8 @@ describe("hostile input", () => {
 
   it("answers a query of a thousand parameters and a path of 4,000 characters", async () => {
     const query = Array.from({ length: 1000 }, (_, i) => `x${i}=1`).join("&");
-    expect((await ask(api, "GET", `/notes?${query}`)).status).toBe(422);
+    expect((await ask(api, "GET", `/notes?${query}`)).status).toBe(200);
+    expect((await ask(api, "DELETE", `/notes/a?${query}`)).status).toBe(422);
     expect((await ask(api, "GET", `/notes/${"a".repeat(4000)}`)).status).toBe(200);
     expect((await ask(api, "GET", `/notes/${"a".repeat(9000)}`)).status).toBe(400);
   });

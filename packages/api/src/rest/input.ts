@@ -8,7 +8,8 @@ type Input = Record<string, unknown>;
 
 /**
  * The input of an operation from path, query and body. The path wins; a body or query that names another object under
- * the same key contradicts it and is refused. What is nobody's key reaches the schema, which refuses it.
+ * the same key contradicts it and is refused. What is nobody's key reaches the schema, which refuses it; in the query of
+ * a read it is ignored.
  *
  * @throws DomainError `request.malformed` for a body that is not the JSON it should be, `request.invalid` for fields
  */
@@ -25,12 +26,16 @@ export function inputOf(route: Route, request: FastifyRequest): Input | undefine
     const isInPathOnly = pathKeys.some((inPath) => inPath.key === key && inPath.name !== key);
     // The body of a DELETE may say what its query may; clients of this API family send either.
     const isForeign = method === "DELETE" && !queryKeys.some((inQuery) => inQuery.key === key);
+    if (operation.options.ignoresEmptyFields && (value === null || value === "")) continue;
     if (key === "__proto__" || isInPathOnly || isForeign) errors.set(key, NOT_ALLOWED);
     else input[key] = value;
   }
   // Fastify's parser answers texts, lists of them where a key comes more than once.
   for (const [name, text] of Object.entries(request.query as Record<string, string | string[]>)) {
     const known = [...queryKeys, ...pathKeys].find((inUrl) => inUrl.name === name && inUrl.key === name);
+    // Clients of this API family name what they have no value for, and defeat caches by keys of their own. What deletes
+    // is taken literally.
+    if ((text === "" && known && method !== "DELETE") || (!known && method === "GET")) continue;
     if (!known) errors.set(name, NOT_ALLOWED);
     else if (Array.isArray(text) && !known.isList) errors.set(name, "Must be given once.");
     else set(known.key, known.coerce(text), "Must be the same in the query and the body.");

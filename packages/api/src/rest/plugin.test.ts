@@ -169,9 +169,10 @@ describe("errors", () => {
     ["DELETE", "/health/", "GET, HEAD"],
     ["TRACE", "/health", "GET, HEAD"],
     ["DELETE", "/notes/a/send", "GET, HEAD, POST"],
-  ])("answers %s %s with 405 and the methods that are served", async (method, path, allow) => {
+  ])("answers %s %s with 404 and the methods that are served", async (method, path, allow) => {
     const { status, headers, json } = await ask(api(), method, path, { token: "4|root" });
-    expect([status, headers.allow, json.code]).toEqual([405, allow, "request.method_not_allowed"]);
+    expect([status, headers.allow, json.code, json.docs]).toEqual([404, allow, "request.not_found", "/docs"]);
+    expect(json.message).toContain(allow);
   });
 
   it("hides what broke from the caller and tells it the log, once", async () => {
@@ -244,7 +245,7 @@ describe("lists", () => {
     expect((await ask(api(), "GET", "/notes/latest")).json.notes[0].uuid).toBe("10");
   });
 
-  it.each(["take=0", "take=1001", "take=-1", "skip=-1", "take=1.5", "take=ten", "take=", "skip=1e3", "skip=0x10"])(
+  it.each(["take=0", "take=1001", "take=-1", "skip=-1", "take=1.5", "take=ten", "skip=1e3", "skip=0x10"])(
     "refuses ?%s",
     async (query) => {
       const { status, json } = await ask(api(), "GET", `/notes?${query}`);

@@ -63,13 +63,12 @@ export function restPlugin(app: FastifyInstance, options: RestOptions, done: () 
   app.setNotFoundHandler((request, reply) => {
     const [path = ""] = request.url.slice(app.prefix.length).split("?", 1);
     const allowed = methods(path);
-    if (allowed.length === 0)
-      throw new DomainError("request.not_found", "Not found.", { details: { docs: options.docsUrl } });
+    const details = { docs: options.docsUrl };
+    if (allowed.length === 0) throw new DomainError("request.not_found", "Not found.", { details });
     reply.header("allow", allowed.join(", "));
-    throw new DomainError(
-      "request.method_not_allowed",
-      `${request.method} is not served here. Allowed: ${allowed.join(", ")}.`,
-    );
+    const message = `Not found: ${request.method} is not served here. Served: ${allowed.join(", ")}.`;
+    // As its API family answers, whose clients take 404 for what is not served.
+    throw new DomainError("request.not_found", message, { details });
   });
   done();
 }
