@@ -52,6 +52,15 @@ describe("a cloud token over REST", () => {
     expect((await api.ask("GET", `/cloud-tokens/${uuid}`)).json.message).toBe("Cloud provider token not found.");
   });
 
+  test("that nobody could check is refused with 400, as the caller's matter", async () => {
+    hetzner.fail("GET /locations", { kind: "answer", status: 502 }, { kind: "answer", status: 502 });
+    const { status, json } = await api.ask("POST", "/cloud-tokens", {
+      body: { provider: "hetzner", name: "x", token: TOKEN },
+    });
+    expect([status, json.code]).toEqual([400, "cloud.refused"]);
+    expect(json.message).toMatch(/^Failed to validate the token with Hetzner/);
+  });
+
   test.each([
     ["without a provider", { name: "x", token: TOKEN }, "provider"],
     ["of an unknown provider", { name: "x", token: TOKEN, provider: "vultr" }, "provider"],

@@ -1,4 +1,4 @@
-import { DomainError, notFound } from "@berth/core";
+import { DomainError, isDomainError, notFound } from "@berth/core";
 import type { CloudTokenRecord, Page, Paging, Stores } from "@berth/core/ports";
 import {
   CLOUD_PROVIDERS,
@@ -44,10 +44,10 @@ export function cloudTokens({ scope, stores, ids, cloud }: UseCaseContext) {
       return cloudTokenView(await findCloudToken(stores, uuid));
     },
 
-    /** @throws DomainError `cloud.refused` for a token that the provider does not take */
+    /** @throws DomainError `cloud.refused` for a token that the provider does not take, or cannot be asked about */
     async create({ provider, name, token }: CloudTokenCreate): Promise<{ uuid: string }> {
       requireAbility(scope, "write");
-      const checked = await check(provider, token);
+      const checked = await check(provider, token).catch(refused);
       if (!checked.isValid) throw new DomainError("cloud.refused", checked.reason);
       return stores.transaction(async (tx) => {
         const { uuid } = await tx.cloudTokens.insert({ uuid: ids.uuid(), provider, name, token });
@@ -91,3 +91,9 @@ const inUse = () =>
     "resource.in_use",
     "Cannot delete token that is used by servers. It is in use until the servers that were made with it are deleted.",
   );
+
+/** A token that nobody could check is not stored, which is an answer to the caller and no fault of the server. */
+function refused(error: unknown): never {
+  if (!isDomainError(error, "cloud.failed")) throw error;
+  throw new DomainError("cloud.refused", error.message, { cause: error });
+}
