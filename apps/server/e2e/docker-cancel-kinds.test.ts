@@ -32,7 +32,8 @@ describeDocker("a deployment of each other kind, here and over SSH,", IMAGES, (d
   const deleted = new Set<PlacedResource>();
   beforeAll(async () => {
     registry = await endlessRegistry(docker);
-    const env = { BERTH_PAUSE: folder, BERTH_PATIENCE: "product" };
+    // All kinds wait in the same step at once, and are one team's.
+    const env = { BERTH_PAUSE: folder, BERTH_PATIENCE: "product", BERTH_TEAM_SHARE: "100" };
     place = await enginePlace(docker, { here: KINDS, machines: [KINDS], env });
     await Promise.all(place.resources.map((one) => one.kept?.add("first")));
   }, 300_000);
