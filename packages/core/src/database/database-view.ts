@@ -156,7 +156,9 @@ export const databaseCollections = (databases: readonly Database[]): DatabaseCol
 export const CreatedDatabase = z
   .object({
     uuid: text,
-    internal_db_url: text.describe("For what runs in the same network. Without its password without read:sensitive."),
+    internal_db_url: text.describe(
+      "For what runs in the same network. With its password for tokens that may read secrets.",
+    ),
     external_db_url: text.optional().describe("Only for a public one."),
   })
   .meta({ id: "CreatedDatabase", description: "A new database and how to reach it." });
