@@ -25,9 +25,17 @@ describe("the instance", () => {
   });
 
   test("is switched off and on by the root team alone", async () => {
-    const refused = await api.ask("POST", "/disable");
+    const lacking = await api.ask("POST", "/disable");
+    expect([lacking.status, lacking.json.message]).toEqual([403, "Missing required permissions: root"]);
+    const team_id = api.place.server.team_id;
+    const made = await api.ask("POST", "/tokens", {
+      token: api.rootToken,
+      body: { name: "x", abilities: ["root"], team_id },
+    });
+    const token: string = made.json.token;
+    const refused = await api.ask("POST", "/disable", { token });
     expect([refused.status, refused.json.message]).toEqual([403, "You are not allowed to disable the API."]);
-    expect((await api.ask("GET", "/enable")).json.message).toBe("You are not allowed to enable the API.");
+    expect((await api.ask("GET", "/enable", { token })).json.message).toBe("You are not allowed to enable the API.");
 
     expect((await api.ask("GET", "/disable", { token: api.rootToken })).json).toEqual({ message: "API disabled." });
     const off = await api.ask("GET", "/applications");
