@@ -1,9 +1,16 @@
-// Writes the tables of docs/configuration.md and docs/errors.md from the settings and errors themselves; with --check
-// only says whether they are as generated.
+// Writes the tables of docs/configuration.md, docs/errors.md and docs/permissions.md from the settings, errors and
+// operations themselves; with --check only says whether they are as generated.
 import { readFile, writeFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { ENVIRONMENT } from "../../apps/server/src/config.ts";
-import { statusOf } from "../../packages/api/src/index.ts";
+import {
+  appRouter,
+  extraText,
+  type Permission,
+  permissionsOf,
+  sensitiveFields,
+  statusOf,
+} from "../../packages/api/src/index.ts";
 import { ERROR_HELP, ERRORS, VERSION } from "../../packages/core/src/index.ts";
 
 const BEGIN = "<!-- Written by `npm run docs`. -->";
@@ -13,6 +20,36 @@ const isCheck = process.argv.includes("--check");
 
 await writeTable("configuration.md", ["Variable", "Default", "Meaning"], settings());
 await writeTable("errors.md", ["Code", "Status", "What it means, and what to do"], errors());
+await writeTable(
+  "permissions.md",
+  ["Operation", "Ability", "Roles", "Other teams", "Beyond it", "Hidden"],
+  permissionsOf(appRouter).map(permissionRow),
+);
+
+function permissionRow(permission: Permission): readonly string[] {
+  const { operation, ability, roles, extras } = permission;
+  const { method, path } = operation.options;
+  return [
+    `\`${method} ${path}\``,
+    ability === null ? "-" : `\`${ability}\``,
+    ability === null ? "-" : roles.join(", "),
+    ability === null ? "-" : otherTeams(permission),
+    extras.map(extraText).join("; "),
+    hiddenFields(sensitiveFields(operation)),
+  ];
+}
+
+/** A cell has room for some; the description names all. */
+function hiddenFields(names: readonly string[]): string {
+  const shown = names.slice(0, 4).map((name) => `\`${name}\``);
+  return [...shown, ...(names.length > 4 ? [`${names.length - 4} more`] : [])].join(", ");
+}
+
+function otherTeams({ isRootTeamOnly, namesObjects, rootTeamReaches }: Permission): string {
+  if (isRootTeamOnly) return "root team";
+  const reached = rootTeamReaches === undefined ? "" : `root team with \`${rootTeamReaches}\``;
+  return [namesObjects ? "404" : "own", reached].filter((text) => text !== "").join("; ");
+}
 
 function settings(): readonly (readonly string[])[] {
   const defaults: Readonly<Record<string, unknown>> = ENVIRONMENT.parse({});

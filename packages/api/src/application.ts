@@ -21,6 +21,7 @@ import { listed, paging } from "./list.ts";
 import { logs } from "./log.ts";
 import { metrics } from "./metric.ts";
 import { operation } from "./operation.ts";
+import { OPERATOR } from "./operation-options.ts";
 import { previews } from "./preview.ts";
 import { scheduledTasks } from "./scheduled-task.ts";
 import { storages } from "./storage.ts";
@@ -31,6 +32,7 @@ const uuid = z.string().describe("The application's identifier.");
 const CREATE = {
   ...creation,
   tag: "Applications",
+  extras: [OPERATOR.powers],
   errors: [...creation.errors, "resource.already_exists", "domain.conflict", "queue.full"] satisfies ErrorCode[],
 } as const;
 
@@ -65,6 +67,7 @@ export const applications = {
     operationId: "create-public-application",
     summary: "Create an application from a public git repository",
     description: DEPLOYS_AT_ONCE,
+    extras: [OPERATOR.powers, OPERATOR.folder],
   })
     .input(ApplicationCreatePublic)
     .output(CreatedApplication)
@@ -76,6 +79,7 @@ export const applications = {
     operationId: "create-private-deploy-key-application",
     summary: "Create an application from a private git repository, with a key",
     description: `${DEPLOYS_AT_ONCE} An https address is read with the key's name and password; where it has none, the repository is read over ssh from the same host.`,
+    extras: [OPERATOR.powers, OPERATOR.folder],
   })
     .input(ApplicationCreateDeployKey)
     .output(CreatedApplication)
@@ -178,6 +182,7 @@ export const applications = {
       "What is not sent stays; null gives a setting its default. Changes hold from the next deployment on. With " +
       "`instant_deploy` that is queued too; when the queue is full, nothing is changed.",
     ability: "write",
+    extras: [OPERATOR.powers, OPERATOR.folder],
     errors: ["resource.already_exists", "domain.conflict", "engine.unsupported", "queue.full"],
   })
     .input(ApplicationUpdate.extend({ uuid }))

@@ -78,8 +78,11 @@ export interface Answer {
   readonly text: string;
 }
 
-export async function served(options: Partial<ControlDeps> = {}): Promise<Served> {
+export async function served(
+  optionsFor: Partial<ControlDeps> | ((db: TestDatabase) => Partial<ControlDeps>) = {},
+): Promise<Served> {
   const db = await testDatabase();
+  const options = typeof optionsFor === "function" ? optionsFor(db) : optionsFor;
   const engine = printingEngine();
   const faults: unknown[] = [];
   const teamIds = [];
@@ -121,7 +124,7 @@ export async function served(options: Partial<ControlDeps> = {}): Promise<Served
 
 const EVERYTHING: Ability[] = ["read", "read:sensitive", "write", "write:sensitive", "deploy"];
 
-const whereOf = ({ project, environment, server }: TestPlace): Where => ({
+export const whereOf = ({ project, environment, server }: TestPlace): Where => ({
   project_uuid: project.uuid,
   environment_name: environment.name,
   server_uuid: server.uuid,

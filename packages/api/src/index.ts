@@ -1,6 +1,7 @@
 export { type Admission, type AdmissionOptions, admission } from "./admission.ts";
 export { asDomainError, type Problem, type ProblemBody, problemOf, statusOf } from "./errors.ts";
 export { type Description, describe, jsonOf, yamlOf } from "./openapi.ts";
+export { extraText, type Permission, permissionsOf, sensitiveFields } from "./permission.ts";
 export { type RestOptions, restPlugin } from "./rest/plugin.ts";
 export { serverOptions } from "./rest/server-options.ts";
 export { type AppRouter, appRouter } from "./root.ts";

@@ -3,9 +3,13 @@ import { MemberAdd, MemberUpdate, User } from "@berth/core/team";
 import { z } from "zod";
 import { listed, paging } from "./list.ts";
 import { operation } from "./operation.ts";
+import type { Extra } from "./operation-options.ts";
 
 const id = z.int().min(0).describe("The team's number.");
 const user_id = z.int().min(0).describe("The user's number.");
+
+const OWNER: Extra = { needs: "owner", for: "an owner" };
+const MANAGING: readonly Extra[] = [OWNER, { needs: "same", for: "a token of the user" }];
 
 export const members = {
   listCurrent: operation({
@@ -28,6 +32,7 @@ export const members = {
     tag: "Teams",
     summary: "List the members of a team",
     ability: "read",
+    rootTeamReaches: "read",
   })
     .input(z.strictObject({ id, ...paging }))
     .output(z.array(User))
@@ -41,6 +46,8 @@ export const members = {
     summary: "Add a user to a team",
     description: "For its owners and administrators, who add nobody as an owner, and for those who run the instance.",
     ability: "write",
+    rootTeamReaches: "root",
+    extras: [OWNER],
     status: 201,
     errors: ["resource.already_exists"],
   })
@@ -56,6 +63,8 @@ export const members = {
     summary: "Change what a user is in a team",
     description: "Their tokens may do at once what the new role allows, and no more. A team keeps an owner.",
     ability: "write",
+    rootTeamReaches: "root",
+    extras: MANAGING,
     errors: ["resource.state"],
   })
     .input(MemberUpdate.extend({ id, user_id }))
@@ -72,6 +81,8 @@ export const members = {
     summary: "Remove a user from a team",
     description: "Their tokens of the team stop working at once. A team keeps an owner.",
     ability: "write",
+    rootTeamReaches: "root",
+    extras: MANAGING,
     errors: ["resource.state"],
   })
     .input(z.strictObject({ id, user_id }))

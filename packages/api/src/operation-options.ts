@@ -16,6 +16,12 @@ export interface OperationOptions {
   readonly description?: string;
   /** Ability that the token needs; `null` makes the operation public. */
   readonly ability: Ability | null;
+  /** Tokens of other teams than the root team are refused, whatever their abilities. */
+  readonly isRootTeamOnly?: true;
+  /** With this ability, tokens of the root team also reach objects of other teams. */
+  readonly rootTeamReaches?: Ability;
+  /** What some requests need beyond the ability. `instant_deploy` need not be listed. */
+  readonly extras?: readonly Extra[];
   /** Status of success. Default: 200. */
   readonly status?: 200 | 201 | 202 | 204;
   /**
@@ -50,6 +56,24 @@ export interface OperationOptions {
   /** Not counted against the rate limit of requests, for probes. */
   readonly isUncounted?: true;
 }
+
+/** The use case checks it; it is declared for the description and `docs/permissions.md`, and tested against both. */
+export interface Extra {
+  /**
+   * An ability; `operator`: the ability `root` in the root team; `owner`: that role; `same`: every ability of the token
+   * that is made, changed or revoked, before and after.
+   */
+  readonly needs: Ability | "operator" | "owner" | "same";
+  /** Which requests, as in "for an owner". */
+  readonly for: string;
+}
+
+/** What only the operator may ask for, as the use cases check it. */
+export const OPERATOR = {
+  address: { needs: "operator", for: "an address of Berth's own machine" },
+  folder: { needs: "operator", for: "folders of Berth's own machine" },
+  powers: { needs: "operator", for: "privileges on Berth's own machine" },
+} as const satisfies Record<string, Extra>;
 
 /** Groups of the description, in its order. */
 export const TAGS = {

@@ -26,7 +26,7 @@ export const serverProxies = {
     summary: "Change the proxy of a server",
     description: "A proxy of another type takes over the routes of the one before. One that is stopped stays so.",
     ability: "write",
-    errors: [...REFUSALS, "auth.root_team_only", "resource.in_use"],
+    errors: [...REFUSALS, "resource.in_use"],
   })
     .input(ServerProxyUpdate.extend({ uuid }))
     .output(ServerProxyDetails)

@@ -13,6 +13,7 @@ import {
 import { z } from "zod";
 import { listed, paging } from "./list.ts";
 import { operation } from "./operation.ts";
+import { OPERATOR } from "./operation-options.ts";
 
 const uuid = z.string().describe("The server's identifier.");
 
@@ -51,8 +52,9 @@ export const servers = {
       "A machine that is reached by SSH. It gets its settings and one destination. Validate it before its first use: " +
       "that records its host key and reports what is missing.",
     ability: "write",
+    extras: [OPERATOR.address],
     status: 201,
-    errors: ["auth.root_team_only", "resource.not_found", "resource.in_use", "resource.state"],
+    errors: ["resource.not_found", "resource.in_use", "resource.state"],
   })
     .input(ServerCreate)
     .output(CreatedUuid)
@@ -140,8 +142,9 @@ export const servers = {
     summary: "Change a server and its settings",
     description: "A new deployment_queue_limit or concurrent_builds holds from the next deployment on.",
     ability: "write",
+    extras: [OPERATOR.address],
     status: 201,
-    errors: ["auth.root_team_only", "engine.unsupported", "resource.in_use", "resource.state"],
+    errors: ["engine.unsupported", "resource.in_use", "resource.state"],
   })
     .input(ServerUpdate.extend({ uuid }))
     .output(CreatedUuid)

@@ -15,6 +15,7 @@ import { lifecycle } from "./lifecycle.ts";
 import { listed, paging } from "./list.ts";
 import { logs } from "./log.ts";
 import { operation } from "./operation.ts";
+import { OPERATOR } from "./operation-options.ts";
 import { scheduledTasks } from "./scheduled-task.ts";
 import { storages } from "./storage.ts";
 import { resourceTags } from "./tag.ts";
@@ -24,6 +25,7 @@ const uuid = z.string().describe("The service's identifier.");
 const CREATE = {
   ...creation,
   tag: "Services",
+  extras: [OPERATOR.powers],
   errors: [...creation.errors, "domain.conflict"] satisfies ErrorCode[],
 } as const;
 
@@ -95,6 +97,7 @@ export const services = {
       "there are kept. All of it is changed, or nothing. URLs lead to their containers at once; all else holds from the " +
       "next start on. With dry_run nothing is changed, and the answer says what would be.",
     ability: "write",
+    extras: [OPERATOR.powers],
     errors: ["domain.conflict", "engine.unsupported"],
   })
     .input(ServiceUpdate.extend({ uuid }))

@@ -10,6 +10,7 @@ import {
 } from "@berth/core/storage";
 import { z } from "zod";
 import { listed, paging } from "./list.ts";
+import { OPERATOR } from "./operation-options.ts";
 import { onResource, perKind } from "./per-kind.ts";
 
 const CREATE = {
@@ -21,6 +22,7 @@ const CREATE = {
     "A persistent one is a folder that outlives deployments; a file has the content that is sent. It is mounted from " +
     "the next deployment or start on.",
   ability: "write",
+  extras: [OPERATOR.folder],
   status: 201,
   errors: ["engine.unreachable"] satisfies ErrorCode[],
 } as const;
@@ -67,6 +69,7 @@ export const storages = perKind(["application", "service", "database"], (kind) =
       "What is not sent stays as it is. Of a storage that a compose file or a service defines, only " +
       "`is_preview_suffix_enabled` can be changed: the refusal of others names them in `read_only_fields` too.",
     ability: "write",
+    extras: [OPERATOR.folder],
     pathKeys: { uuid: "owner_uuid" },
     errors: ["engine.unreachable"],
     input: StorageUpdate,

@@ -15,6 +15,7 @@ export const teams = {
     summary: "List teams",
     description: "The token's team; for tokens of the root team, all teams of the instance.",
     ability: "read",
+    rootTeamReaches: "read",
   })
     .input(z.strictObject(paging))
     .output(z.array(Team))
@@ -39,6 +40,7 @@ export const teams = {
     tag: "Teams",
     summary: "Get a team",
     ability: "read",
+    rootTeamReaches: "read",
   })
     .input(z.strictObject({ id: z.int().min(0).describe("The team's number.") }))
     .output(Team)
@@ -50,10 +52,10 @@ export const teams = {
     operationId: "create-team",
     tag: "Teams",
     summary: "Create a team",
-    description: "For tokens of the root team. The caller owns it.",
+    description: "The caller owns it.",
     ability: "root",
+    isRootTeamOnly: true,
     status: 201,
-    errors: ["auth.root_team_only"],
   })
     .input(TeamCreate)
     .output(Team)

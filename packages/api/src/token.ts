@@ -27,8 +27,12 @@ export const tokens = {
     description:
       "The answer is the only place where its text is shown. Nobody can give more abilities than they have, nor more than the user's role in the team allows.",
     ability: "write",
+    extras: [
+      { needs: "same", for: "the token that is made" },
+      { needs: "operator", for: "another team's `team_id`" },
+    ],
     status: 201,
-    errors: ["auth.root_team_only", "resource.not_found"],
+    errors: ["resource.not_found"],
   })
     .input(TokenCreate)
     .output(CreatedToken)
@@ -42,6 +46,7 @@ export const tokens = {
     summary: "Revoke a token",
     description: "It stops working at once. A token that may do more than the caller's cannot be revoked by it.",
     ability: "write",
+    extras: [{ needs: "same", for: "the token that is revoked" }],
   })
     .input(z.strictObject({ id: z.int().min(0).describe("The token's number: what stands before `|` in its text.") }))
     .output(Message)

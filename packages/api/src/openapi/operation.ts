@@ -1,4 +1,5 @@
 import type { OperationOptions } from "../operation-options.ts";
+import { needsText } from "../permission.ts";
 import type { Route } from "../rest/routes.ts";
 import type { GeneratedParts } from "./generate.ts";
 import { headersOf } from "./headers.ts";
@@ -25,9 +26,7 @@ export function describeOperation(route: Route, parts: GeneratedParts): Operatio
     "x-berth-operation": operation.name,
     tags: [options.tag],
     summary: options.summary,
-    description: [options.description, ability ? `Needs the ability \`${ability}\`.` : "Needs no token."]
-      .filter((text) => text !== undefined)
-      .join("\n\n"),
+    description: [options.description, needsText(operation)].filter((text) => text !== undefined).join("\n\n"),
     ...(isTwin || options.deprecated ? { deprecated: true } : {}),
     ...(ability === null ? { security: [] } : {}),
     ...(parameters.length > 0 ? { parameters } : {}),

@@ -80,13 +80,15 @@ function codesText(codes: readonly ErrorCode[]): string {
 }
 
 function codesOf({ operation, method, pathKeys, body }: Route): ErrorCode[] {
-  const { ability, errors = [], isUncounted, evenWhenDisabled } = operation.options;
+  const { ability, extras = [], isRootTeamOnly, errors = [], isUncounted, evenWhenDisabled } = operation.options;
+  const isOperators = isRootTeamOnly || extras.some(({ needs }) => needs === "operator");
   return [
     // Also where no body is asked for, one that is sent is looked at.
     ...(method === "GET" ? [] : (["request.malformed", "request.too_large"] as const)),
     ...(body === "upload" ? (["request.unsupported_media_type"] as const) : []),
     ...(ability === null ? [] : (["auth.unauthenticated", "auth.missing_ability"] as const)),
     ...(ability === null || evenWhenDisabled ? [] : (["auth.api_disabled"] as const)),
+    ...(isOperators ? (["auth.root_team_only"] as const) : []),
     ...(pathKeys.length > 0 ? (["resource.not_found"] as const) : []),
     "request.invalid",
     ...(isUncounted ? [] : (["rate.limited"] as const)),

@@ -1,0 +1,172 @@
+import type { Role } from "@berth/core/team";
+import { testKey, testPrivateKey, testUuid } from "@berth/testing";
+import { hashOfSecret } from "./auth.ts";
+import type { Served } from "./berth.fixture.ts";
+import { exampleBody, madeObjects, type Objects, pathOf } from "./objects.fixture.ts";
+import type { Extra } from "./operation-options.ts";
+import type { Permission } from "./permission.ts";
+import { routesOf } from "./rest/routes.ts";
+
+/** A team with one object of every kind, and what calls for something extra name. */
+export interface World {
+  readonly api: Pick<Served, "where">;
+  readonly objects: Objects;
+  readonly teamId: number;
+  readonly privateKey: string;
+  readonly githubApp: string;
+  readonly cloudToken: string;
+  /** By the plural of their kind. */
+  readonly storages: Readonly<Record<string, string>>;
+  readonly container: string;
+  /** By their role, without a token. */
+  readonly users: Readonly<Record<Role, string>>;
+  /** An administrator with a token that may deploy. */
+  readonly userWithToken: string;
+  readonly environmentVariable: string;
+  /** Numbers of tokens that may write, and deploy. */
+  readonly tokens: { readonly write: string; readonly deploy: string };
+}
+
+/** An address that stands for Berth's own machine. */
+export const OWN_ADDRESS = "192.0.2.7";
+export const POWERFUL_COMPOSE = "services:\n  web:\n    image: nginx:1.27\n    privileged: true\n";
+
+export async function madeWorld(api: Served): Promise<World> {
+  const objects = await madeObjects(api);
+  const { db, stores, place } = api;
+  const teamId = place.server.team_id;
+  const user = async (role: Role) => {
+    const { id } = await db.stores().members.insert(teamId, { email: `${testUuid()}@example.com`, name: "x", role });
+    return String(id);
+  };
+  const tokenOf = async (user_id: number, ability: "write" | "deploy") => {
+    const named = { team_id: teamId, user_id, name: "x", abilities: [ability], expires_at: null };
+    return String((await stores.tokens.insert({ ...named, hash: hashOfSecret(testUuid()) })).id);
+  };
+  const { json: service } = await api.ask("GET", `/services/${objects["/services/{uuid}"]}`);
+  const container: string = service.applications[0].uuid;
+  const storages: Record<string, string> = {};
+  for (const kind of ["applications", "services", "databases"]) {
+    const body = { type: "persistent", name: "kept", mount_path: "/kept" };
+    const { json } = await api.ask("POST", `/${kind}/${objects[`/${kind}/{uuid}`]}/storages`, {
+      body: kind === "services" ? { ...body, resource_uuid: container } : body,
+    });
+    storages[kind] = json.uuid;
+  }
+  const githubApp = await stores.githubApps.find(Number(objects["/github-apps/{github_app_id}"]));
+  const userWithToken = await user("admin");
+  const { json: variable } = await api.ask("POST", `${environmentPath(objects)}/shared-variables`, {
+    body: { key: "THEIRS", value: "1" },
+  });
+  return {
+    api,
+    objects,
+    teamId,
+    privateKey: (await testPrivateKey(stores)).uuid,
+    githubApp: githubApp?.uuid ?? "",
+    cloudToken: objects["/cloud-tokens/{uuid}"] ?? "",
+    storages,
+    container,
+    users: { owner: await user("owner"), admin: await user("admin"), member: await user("member") },
+    userWithToken,
+    environmentVariable: variable.uuid,
+    tokens: { write: await tokenOf(0, "write"), deploy: await tokenOf(Number(userWithToken), "deploy") },
+  };
+}
+
+const environmentPath = (objects: Objects): string =>
+  `/projects/${objects["/projects/{uuid}"]}/environments/${objects["{environment_name_or_uuid}"]}`;
+
+/** What asks for an operation, with objects of the world alone, so that only what the caller may decides. */
+export function requestOf(world: World, { operation }: Permission, extra: Extra | undefined) {
+  const [route] = routesOf(operation);
+  if (route === undefined) throw new Error(`${operation.name} has no route.`);
+  const { operationId } = operation.options;
+  const named = {
+    "/tokens/{id}": world.tokens.write,
+    "{user_id}": world.users.member,
+    ...(operationId === "delete-shared-variable-by-environment"
+      ? { "projects{variable_uuid}": world.environmentVariable }
+      : {}),
+  };
+  const asked = extra === undefined ? {} : extraOf(world, operation.options.operationId, extra);
+  const path = pathOf(route, { ...world.objects, ...named, ...asked.objects });
+  const fields = { ...exampleBody(world.api, operation), ...referencesOf(world)[operationId], ...asked.body };
+  const inQuery = (key: string) => route.queryKeys.some((query) => query.key === key);
+  const asText = ([key, value]: [string, unknown]): [string, string] => [key, String(value)];
+  const query = new URLSearchParams(
+    Object.entries(fields)
+      .filter(([key]) => inQuery(key))
+      .map(asText),
+  );
+  const inBody = Object.entries(fields).filter(([key]) => !inQuery(key));
+  return {
+    method: route.method,
+    url: `/api/v1${path}${query.size > 0 ? `?${query}` : ""}`,
+    ...(route.body === "required" || inBody.length > 0 ? { payload: Object.fromEntries(inBody) } : {}),
+    ...(route.body === "upload" ? { payload: Buffer.from("x"), headers: { "content-type": "application/gzip" } } : {}),
+  };
+}
+
+/** By operation, what else of the team it must name. */
+const referencesOf = (world: World): Readonly<Record<string, object>> => {
+  const cloud = { cloud_provider_token_uuid: world.cloudToken };
+  const key = { private_key_uuid: world.privateKey };
+  return {
+    "create-github-app": key,
+    "create-private-deploy-key-application": key,
+    "create-private-github-app-application": { github_app_uuid: world.githubApp },
+    "create-server": { ...key, ip: "192.0.2.99" },
+    "create-hetzner-server": { ...key, ...cloud },
+    "update-private-key": { uuid: world.privateKey, private_key: testKey("mine") },
+    "deploy-by-tag-or-uuid": { uuid: world.objects["/applications/{uuid}"] },
+    "get-hetzner-locations": cloud,
+    "get-hetzner-server-types": cloud,
+    "get-hetzner-images": cloud,
+    "get-hetzner-ssh-keys": cloud,
+    "create-storage-by-service-uuid": { resource_uuid: world.container },
+    "update-storage-by-application-uuid": { uuid: world.storages.applications },
+    "update-storage-by-service-uuid": { uuid: world.storages.services },
+    "update-storage-by-database-uuid": { uuid: world.storages.databases },
+    "create-token": { abilities: ["write"] },
+    "update-member-by-team-id": { role: "member" },
+  };
+};
+
+interface Asked {
+  readonly objects?: Objects;
+  readonly body?: object;
+}
+
+/** What asks for the extra: by what it is for, and by operation where that differs. */
+function extraOf(world: World, operationId: string, extra: Extra): Asked {
+  const { users, tokens, userWithToken } = world;
+  const asked: Readonly<Record<string, Asked>> = {
+    "`instant_deploy`": { body: { instant_deploy: true } },
+    "an address of Berth's own machine": { body: { ip: OWN_ADDRESS } },
+    "folders of Berth's own machine": {
+      body: operationId.includes("storage") ? { host_path: "/srv" } : { git_repository: "file:///srv/hello" },
+    },
+    "privileges on Berth's own machine": { body: POWERS[operationId] ?? { custom_docker_run_options: "--privileged" } },
+    "an owner": { objects: { "{user_id}": users.owner }, body: OWNERS[operationId] ?? {} },
+    "a token of the user": { objects: { "{user_id}": userWithToken }, body: DEMOTIONS[operationId] ?? {} },
+    "the token that is made": { body: { abilities: ["deploy"] } },
+    "the token that is revoked": { objects: { "/tokens/{id}": tokens.deploy } },
+    "another team's `team_id`": { body: { team_id: world.teamId + 1 } },
+  };
+  const found = asked[extra.for];
+  if (found === undefined) throw new Error(`Say in this fixture what asks for ${extra.for}.`);
+  return found;
+}
+
+const POWERS: Readonly<Record<string, object>> = {
+  "create-service": { docker_compose: POWERFUL_COMPOSE },
+  "create-one-click-service": { type: "powerful" },
+  "create-dockercompose-application": { docker_compose_raw: POWERFUL_COMPOSE },
+  "update-service-by-uuid": { docker_compose: POWERFUL_COMPOSE },
+};
+const OWNERS: Readonly<Record<string, object>> = {
+  "create-member-by-team-id": { role: "owner" },
+  "update-member-by-team-id": { role: "admin" },
+};
+const DEMOTIONS: Readonly<Record<string, object>> = { "update-member-by-team-id": { role: "member" } };

@@ -1,0 +1,77 @@
+import { type Ability, ROLES, type Role, roleAllows } from "@berth/core/team";
+import type { AnyRouter } from "@trpc/server";
+import { z } from "zod";
+import type { Extra } from "./operation-options.ts";
+import { type Operation, operationsOf } from "./rest/routes.ts";
+
+/** What an operation needs. The description, `docs/permissions.md` and the test of each of its cells are made from it. */
+export interface Permission {
+  readonly operation: Operation;
+  readonly ability: Ability | null;
+  /** Whose tokens may hold that ability. */
+  readonly roles: readonly Role[];
+  readonly isRootTeamOnly: boolean;
+  readonly rootTeamReaches: Ability | undefined;
+  /** A request names objects, which other teams are told do not exist. */
+  readonly namesObjects: boolean;
+  readonly extras: readonly Extra[];
+}
+
+export const permissionsOf = (router: AnyRouter): readonly Permission[] => operationsOf(router).map(permissionOf);
+
+export function permissionOf(operation: Operation): Permission {
+  const { ability, path, isRootTeamOnly = false, rootTeamReaches } = operation.options;
+  const keys = Object.keys(operation.input?.shape ?? {});
+  return {
+    operation,
+    ability,
+    roles: ROLES.filter((role) => ability === null || roleAllows(role, ability)),
+    isRootTeamOnly,
+    rootTeamReaches,
+    namesObjects: path.includes("{") || keys.some((key) => REFERENCE.test(key)),
+    extras: extrasOf(operation, keys),
+  };
+}
+
+/** As a sentence, for the description. */
+export function needsText(operation: Operation): string {
+  const { ability, isRootTeamOnly, extras } = permissionOf(operation);
+  if (ability === null) return "Needs no token.";
+  const needs = `Needs the ability \`${ability}\`${isRootTeamOnly ? " in the root team" : ""}`;
+  return `${[needs, ...extras.map(extraText)].join("; ")}.`;
+}
+
+export const extraText = (extra: Extra): string => `for ${extra.for}: ${NEEDS[extra.needs] ?? `\`${extra.needs}\``}`;
+
+/** What an extra needs, where that is not an ability. */
+const NEEDS: Readonly<Partial<Record<Extra["needs"], string>>> = {
+  operator: "`root` in the root team",
+  owner: "the role `owner`",
+  same: "each of its abilities",
+};
+
+function extrasOf({ options, input }: Operation, keys: readonly string[]): readonly Extra[] {
+  const { description = "" } = z.globalRegistry.get(input?.shape.instant_deploy ?? z.never()) ?? {};
+  const deploys = keys.includes("instant_deploy") && options.ability !== "deploy" && !description.includes("ignored");
+  return [...(deploys ? [{ needs: "deploy", for: "`instant_deploy`" } as const] : []), ...(options.extras ?? [])];
+}
+
+/** Fields of the answer, at any depth, that are described as there with `read:sensitive` only. */
+export function sensitiveFields({ options, output }: Operation): readonly string[] {
+  const schema = options.events ?? output;
+  if (schema === undefined) return [];
+  const names = sensitiveIn(z.toJSONSchema(schema, { unrepresentable: "any" }));
+  return [...new Set(names)];
+}
+
+function sensitiveIn(node: unknown): string[] {
+  if (typeof node !== "object" || node === null) return [];
+  const { properties = {} } = node as { readonly properties?: Readonly<Record<string, { description?: string }>> };
+  const own = Object.entries(properties).filter(([, { description = "" }]) => SENSITIVE.test(description));
+  return [...own.map(([name]) => name), ...Object.values(node).flatMap(sensitiveIn)];
+}
+
+const SENSITIVE = /(absent|password|needs|without) (without )?`?read:sensitive/i;
+
+/** Fields of bodies and queries that name an object. */
+const REFERENCE = /(^|_)uuids?$|_token_id$/;
