@@ -4,6 +4,7 @@ import { setTimeout } from "node:timers/promises";
 import { backupFiles, decompress, digest, objectStorage } from "@berth/backup";
 import { cloudProviders } from "@berth/cloud";
 import { type Control, control, type Webhooks, webhooks } from "@berth/control";
+import type { OriginCredential } from "@berth/core";
 import type { ReleaseLimits } from "@berth/core/deploy";
 import type { Clock, S3Credentials, S3StorageRecord, ServerRecord, Stores } from "@berth/core/ports";
 import { ENGINES, isOwnMachine } from "@berth/core/server";
@@ -113,7 +114,7 @@ export async function wire(
   const cleanerFor = (server: ServerRecord) =>
     members.isWithinReach(server) ? members.member(server).cleaner : undefined;
 
-  const bucketOf = (storage: S3StorageRecord, credentials: S3Credentials) =>
+  const bucketOf = (storage: S3StorageRecord, credentials: OriginCredential<S3Credentials>) =>
     objectStorage({ allowedPrivateHosts: config.allowedPrivateHosts }, storage, credentials);
 
   return {

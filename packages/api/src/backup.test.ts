@@ -389,7 +389,9 @@ describe("S3 storages", () => {
     ["https://user:pass@s3.example", 422],
     ["https://s3.example/?x=1", 422],
     ["s3.example", 422],
-    ["http://s3.example:9000/minio", 201],
+    ["http://s3.example:9000/minio", 422],
+    ["https://s3.example:9000/minio", 201],
+    ["http://127.0.0.1:9000/minio", 201],
   ])("at %s answer %i", async (endpoint, status) => {
     const answer = await api.ask("POST", "/s3-storages", { body: { ...bucket, endpoint } });
     expect(answer.status).toBe(status);

@@ -109,7 +109,8 @@ describe("a GitHub app", () => {
       custom_user: "git",
       custom_port: 22,
     });
-    const enterprise = await api.ask("POST", "/github-apps", { body: { ...rest, html_url: "https://git.acme.test" } });
+    const other = { ...rest, private_key_uuid: (await testPrivateKey(api.stores)).uuid };
+    const enterprise = await api.ask("POST", "/github-apps", { body: { ...other, html_url: "https://git.acme.test" } });
     expect(enterprise.json.api_url).toBe("https://git.acme.test/api/v3");
   });
 
@@ -174,7 +175,7 @@ describe("what a GitHub app sees", () => {
       branches.headers["x-total-count"],
     ]).toEqual([["next"], "2"]);
     expect(host.logins[0]).toMatchObject({ apiUrl: "https://api.github.test", appId: 4711, installationId: 815 });
-    expect(host.logins[0]?.privateKey).toContain("PRIVATE KEY");
+    expect(host.logins[0]?.privateKey.for("https://api.github.test")).toContain("PRIVATE KEY");
   });
 
   test.each([

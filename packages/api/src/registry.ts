@@ -1,4 +1,4 @@
-import { CreatedUuid, Message } from "@berth/core";
+import { ChangedCredential, CreatedUuid, Message } from "@berth/core";
 import { Registry, RegistryCreate, RegistryUpdate } from "@berth/core/server";
 import { z } from "zod";
 import { listed, paging } from "./list.ts";
@@ -53,12 +53,13 @@ export const registries = {
     operationId: "update-registry-by-uuid",
     tag: "Registries",
     summary: "Change a registry",
-    description: "What is not sent stays.",
+    description:
+      "What is not sent stays; but a password is for its address: with another one, it is removed unless it is sent too.",
     ability: "write",
     errors: ["resource.already_exists"],
   })
     .input(RegistryUpdate.extend({ uuid }))
-    .output(CreatedUuid)
+    .output(ChangedCredential)
     .mutation(({ ctx, input: { uuid, ...change } }) => ctx.control.registries.update(uuid, change)),
 
   delete: operation({

@@ -1,4 +1,4 @@
-import { CreatedUuid, Message } from "@berth/core";
+import { ChangedCredential, CreatedUuid, Message } from "@berth/core";
 import { S3Storage, S3StorageCreate, S3StorageUpdate, S3StorageValidity } from "@berth/core/backup";
 import { z } from "zod";
 import { listed, paging } from "./list.ts";
@@ -51,11 +51,12 @@ export const s3Storages = {
     operationId: "update-s3-storage-by-uuid",
     tag: "S3 storages",
     summary: "Change an S3 storage",
-    description: "What is not sent stays.",
+    description:
+      "What is not sent stays; but key and secret are for their host: with another one, they are removed unless both are sent too.",
     ability: "write",
   })
     .input(S3StorageUpdate.extend({ uuid }))
-    .output(CreatedUuid)
+    .output(ChangedCredential)
     .mutation(({ ctx, input: { uuid, ...change } }) => ctx.control.s3Storages.update(uuid, change)),
 
   validate: operation({

@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { createServer, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
+import { OriginCredential } from "@berth/core";
 import { bucketProblem } from "@berth/core/backup";
 import { type S3Server, startS3Server } from "@berth/testing";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
@@ -18,7 +19,8 @@ const never = () => new AbortController().signal;
 const storage = (change: Partial<S3Server & { allowed: readonly string[] }> = {}) => {
   const { endpoint, bucket, key, secret } = { ...server, ...change };
   const options = { allowedPrivateHosts: change.allowed ?? ["127.0.0.1"] };
-  return objectStorage(options, { name: "Far", endpoint, bucket, region: "eu-central-1" }, { key, secret });
+  const credential = new OriginCredential([endpoint], { key, secret });
+  return objectStorage(options, { name: "Far", endpoint, bucket, region: "eu-central-1" }, credential);
 };
 async function* chunksOf(data: Uint8Array) {
   for (let at = 0; at < data.length; at += 65_536) yield data.subarray(at, at + 65_536);

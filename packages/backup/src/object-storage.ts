@@ -10,7 +10,7 @@ import {
   S3Client,
 } from "@aws-sdk/client-s3";
 import { Upload } from "@aws-sdk/lib-storage";
-import { DomainError, isDomainError, notFound } from "@berth/core";
+import { DomainError, isDomainError, notFound, type OriginCredential } from "@berth/core";
 import type { ObjectStorage, S3Credentials, S3StorageRecord } from "@berth/core/ports";
 import { guardedLookup, mayConnect, type PrivateHosts } from "@berth/host";
 
@@ -24,9 +24,12 @@ type Bucket = Pick<S3StorageRecord, "name" | "endpoint" | "bucket" | "region">;
 export function objectStorage(
   { allowedPrivateHosts }: ObjectStorageOptions,
   storage: Bucket,
-  { key, secret }: S3Credentials,
+  credential: OriginCredential<S3Credentials>,
 ): ObjectStorage {
   const Bucket = storage.bucket;
+  const login = credential.for(storage.endpoint);
+  if (login === undefined) throw noCredential(storage);
+  const { key, secret } = login;
   const client = (signal: AbortSignal) => {
     const s3 = new S3Client({
       endpoint: storage.endpoint,
@@ -150,6 +153,12 @@ const privateAddress = (host: string, address: string) =>
   new DomainError(
     "cloud.refused",
     `${host} is a private address (${address}), which this instance does not call. Ask its operator to allow the host, or use one that is public.`,
+  );
+
+const noCredential = ({ name, endpoint }: Bucket) =>
+  new DomainError(
+    "cloud.refused",
+    `The key and secret of the S3 storage ${name} are not for ${endpoint}. Send both again; an endpoint beyond loopback must begin with https://.`,
   );
 
 function storageError({ name, bucket }: Bucket, cause: unknown, signal: AbortSignal): DomainError {

@@ -20,7 +20,12 @@ import {
 } from "@berth/core/application";
 import type { DomainClaim, GithubSource } from "@berth/core/ports";
 import { requireWrite } from "@berth/core/team";
-import { requireBuildPack, requireContainerPowers, requireReachableSource } from "./application-support.ts";
+import {
+  requireBuildPack,
+  requireContainerPowers,
+  requireKeyForRepository,
+  requireReachableSource,
+} from "./application-support.ts";
 import type { UseCaseContext } from "./context.ts";
 import { applicationRequest, requestDeployment } from "./deployment-request.ts";
 import { claimDomains, requestedDomains, requireFreeDomains } from "./domain.ts";
@@ -173,6 +178,7 @@ function insert(
       settings,
       secrets,
     });
+    await requireKeyForRepository(tx, application);
     const overridden = await claimDomains(context, tx, application.id, wanted);
     const requested = draft.isInstant
       ? await requestDeployment(context, tx, applicationRequest(application, { isInstant: true }))

@@ -1,8 +1,8 @@
 import { DomainError, invalid, notFound } from "@berth/core";
 import { type ApplicationSource, type BuildPack, isLocalHost, readRunOptions } from "@berth/core/application";
-import type { EngineCapabilities, ServerRecord } from "@berth/core/ports";
+import type { ApplicationRecord, EngineCapabilities, ServerRecord, Stores } from "@berth/core/ports";
 import { isOwnMachine } from "@berth/core/server";
-import { parseGitUrl } from "@berth/core/source";
+import { loginOrigin, parseGitUrl, requireLoginOrigin } from "@berth/core/source";
 import { requireOperator, type Scope } from "@berth/core/team";
 import type { UseCaseContext } from "./context.ts";
 
@@ -50,6 +50,20 @@ export function requireReachableSource(scope: Scope, repository: string, serverI
     throw invalid({ git_repository: ["file: addresses work only on the server that Berth itself runs on."] });
   }
   requireOperator(scope);
+}
+
+/**
+ * The name and password of a private key are for the first host that they are used at.
+ * @throws DomainError `request.invalid`
+ */
+export async function requireKeyForRepository(
+  { privateKeys }: Pick<Stores, "privateKeys">,
+  { private_key_id, settings }: Pick<ApplicationRecord, "private_key_id" | "settings">,
+): Promise<void> {
+  const key = private_key_id === null ? undefined : await privateKeys.findById(private_key_id);
+  if (key === undefined || settings.git_repository === "") return;
+  const origin = loginOrigin(settings.git_repository, key);
+  if (origin !== undefined) requireLoginOrigin(origin, await privateKeys.secretsFor(key.id, "login", [origin]));
 }
 
 /**

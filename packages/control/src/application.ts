@@ -15,7 +15,12 @@ import { applicationViews } from "./application-answer.ts";
 import { createCompose } from "./application-compose.ts";
 import { createApplication } from "./application-create.ts";
 import { changedDomains } from "./application-domain.ts";
-import { requireBuildPack, requireContainerPowers, requireReachableSource } from "./application-support.ts";
+import {
+  requireBuildPack,
+  requireContainerPowers,
+  requireKeyForRepository,
+  requireReachableSource,
+} from "./application-support.ts";
 import type { UseCaseContext } from "./context.ts";
 import { applicationRequest, DUPLICATE_MESSAGE, requestDeployment } from "./deployment-request.ts";
 import { claimDomains, requireFreeDomains } from "./domain.ts";
@@ -90,6 +95,7 @@ async function update(context: UseCaseContext, uuid: string, asked: ApplicationU
   return stores.transaction(async (tx) => {
     const application = await tx.applications.update(current.id, change);
     if (application === undefined) throw notFound("Application");
+    if (sent.git_repository != null || sent.private_key_uuid) await requireKeyForRepository(tx, application);
     const overridden = hasDomains ? await claimDomains(context, tx, current.id, wanted) : [];
     await emitResourceEvent(tx, application, "resource.updated", { fields: Object.keys(sent).sort() });
     return {

@@ -1,3 +1,4 @@
+import type { OriginCredential } from "@berth/core";
 import { invalid, notFound } from "@berth/core";
 import type { MagicSource } from "@berth/core/compose";
 import type {
@@ -46,7 +47,7 @@ export interface ControlDeps {
   readonly addresses: AddressBook;
   readonly gitHost: Pick<GitHost, "repositories" | "repository" | "branches" | "mayCall">;
   readonly cloud: CloudProviders;
-  readonly objectStorage: (storage: S3StorageRecord, credentials: S3Credentials) => ObjectStorage;
+  readonly objectStorage: (storage: S3StorageRecord, credentials: OriginCredential<S3Credentials>) => ObjectStorage;
   /** For the rate limit of a cloud provider. */
   readonly wait: (seconds: number) => Promise<void>;
   /** Issues TLS certificates for databases. */

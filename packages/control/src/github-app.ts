@@ -1,6 +1,7 @@
-import { DomainError, invalid, notFound } from "@berth/core";
+import { DomainError, invalid, isPrivateWay, notFound, PRIVATE_WAY_PROBLEM } from "@berth/core";
 import type { GitHostLogin, GithubAppRecord, Page, Paging, PrivateKeyRecord, Stores } from "@berth/core/ports";
 import {
+  appOrigins,
   type GithubApp,
   type GithubAppChanged,
   type GithubAppCreate,
@@ -12,6 +13,7 @@ import {
   type HostedRepository,
   newGithubApp,
   type RepositoryName,
+  requireAppOrigins,
 } from "@berth/core/source";
 import { requireAbility } from "@berth/core/team";
 import type { UseCaseContext } from "./context.ts";
@@ -29,10 +31,11 @@ export function githubApps(context: UseCaseContext) {
     /** @throws DomainError `resource.not_found` for the key, `request.invalid` for an address that is not called */
     async create(sent: GithubAppCreate): Promise<GithubApp> {
       requireAbility(scope, "write");
-      requireCallable(context, sent);
       return stores.transaction(async (tx) => {
         const key = await findKey(tx, sent.private_key_uuid);
         const { fields, secrets } = newGithubApp(sent, key.id);
+        requireCallable(context, fields);
+        requireAppOrigins(fields, await tx.privateKeys.secretsFor(key.id, "app", appOrigins(fields)));
         const app = await tx.githubApps.insert(fields, secrets);
         await emit(tx, "created", app);
         return githubAppView(app);
@@ -50,6 +53,7 @@ export function githubApps(context: UseCaseContext) {
         const { fields, secrets } = githubAppChange(sent, key?.id);
         const app = await tx.githubApps.update(id, fields, secrets);
         if (app === undefined) throw missing();
+        requireAppOrigins(app, await tx.privateKeys.secretsFor(app.private_key_id, "app", appOrigins(app)));
         await emit(tx, "updated", app);
         return { message: "GitHub app updated successfully", data: githubAppView(app) };
       });
@@ -93,7 +97,7 @@ async function findGithubApp(stores: Stores, id: number): Promise<GithubAppRecor
 export const loginOf = async (
   { privateKeys }: Pick<Stores, "privateKeys">,
   app: GithubAppRecord,
-): Promise<GitHostLogin> => githubLogin(app, await privateKeys.secrets(app.private_key_id));
+): Promise<GitHostLogin> => githubLogin(app, await privateKeys.secretsFor(app.private_key_id, "app", appOrigins(app)));
 
 async function findKey(stores: Stores, uuid: string): Promise<PrivateKeyRecord> {
   const key = await stores.privateKeys.find(uuid);
@@ -106,12 +110,14 @@ function requireCallable(
   { gitHost }: Pick<UseCaseContext, "gitHost">,
   sent: { readonly api_url?: string | null | undefined; readonly html_url?: string | undefined },
 ): void {
-  const isRefused = (url: string | null | undefined) => url != null && !gitHost.mayCall(url);
-  const problems = {
-    ...(isRefused(sent.api_url) ? { api_url: [PRIVATE_ADDRESS] } : {}),
-    ...(isRefused(sent.html_url) ? { html_url: [PRIVATE_ADDRESS] } : {}),
-  };
-  if (Object.keys(problems).length > 0) throw invalid(problems);
+  const problemsOf = (url: string) => [
+    ...(gitHost.mayCall(url) ? [] : [PRIVATE_ADDRESS]),
+    ...(isPrivateWay(url) ? [] : [PRIVATE_WAY_PROBLEM]),
+  ];
+  const problems = Object.entries({ api_url: sent.api_url, html_url: sent.html_url })
+    .map(([field, url]) => [field, url == null ? [] : problemsOf(url)] as const)
+    .filter(([, found]) => found.length > 0);
+  if (problems.length > 0) throw invalid(Object.fromEntries(problems));
 }
 
 const PRIVATE_ADDRESS = "This instance does not call private addresses. Ask its operator to allow the host.";

@@ -127,6 +127,10 @@ function changed(
       private_key: key.text,
       ssh_key: key.sshKey,
       http_basic_auth_password: kept(sent.http_basic_auth_password, secrets.http_basic_auth_password),
+      // The key is always sent anew and may then be for another app; the password only where it is sent.
+      ...(sent.http_basic_auth_password === undefined && secrets.login_origins !== undefined
+        ? { login_origins: secrets.login_origins }
+        : {}),
     },
   };
 }

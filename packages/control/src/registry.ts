@@ -1,4 +1,4 @@
-import { DomainError, isDomainError, notFound } from "@berth/core";
+import { type ChangedCredential, DomainError, isDomainError, notFound } from "@berth/core";
 import type { Page, Paging, RegistryRecord, Stores } from "@berth/core/ports";
 import { type Registry, type RegistryCreate, type RegistryUpdate, registryView } from "@berth/core/server";
 import { maySeeSecrets, requireAbility } from "@berth/core/team";
@@ -45,7 +45,7 @@ export function registries({ scope, stores, ids }: UseCaseContext) {
     },
 
     /** @throws DomainError `resource.already_exists` */
-    async update(uuid: string, change: RegistryUpdate): Promise<{ uuid: string }> {
+    async update(uuid: string, change: RegistryUpdate): Promise<ChangedCredential> {
       requireAbility(scope, "write");
       return stores.transaction(async (tx) => {
         const changed = await unlessTaken(tx.registries.update(uuid, change));
@@ -55,7 +55,7 @@ export function registries({ scope, stores, ids }: UseCaseContext) {
           resource_uuid: uuid,
           payload: { address: changed.address, fields: Object.keys(change).sort() },
         });
-        return { uuid };
+        return changed.isCredentialDropped ? { uuid, message: passwordDropped(changed) } : { uuid };
       });
     },
 
@@ -72,6 +72,9 @@ export function registries({ scope, stores, ids }: UseCaseContext) {
 }
 
 const THING = "Registry";
+
+const passwordDropped = ({ address }: RegistryRecord) =>
+  `The password was for another address and is removed. Send password for ${address}; until then images are pulled without it.`;
 
 async function unlessTaken<Result>(work: Promise<Result>): Promise<Result> {
   try {

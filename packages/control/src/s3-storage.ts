@@ -1,4 +1,4 @@
-import { DomainError, notFound } from "@berth/core";
+import { type ChangedCredential, DomainError, notFound } from "@berth/core";
 import {
   bucketProblem,
   type S3Storage,
@@ -49,7 +49,7 @@ export function s3Storages({ scope, stores, ids, objectStorage }: UseCaseContext
       });
     },
 
-    async update(uuid: string, change: S3StorageUpdate): Promise<{ uuid: string }> {
+    async update(uuid: string, change: S3StorageUpdate): Promise<ChangedCredential> {
       requireAbility(scope, "write");
       return stores.transaction(async (tx) => {
         const changed = await tx.s3Storages.update(uuid, change);
@@ -59,7 +59,7 @@ export function s3Storages({ scope, stores, ids, objectStorage }: UseCaseContext
           resource_uuid: uuid,
           payload: { name: changed.name, fields: Object.keys(change).sort() },
         });
-        return { uuid };
+        return changed.isCredentialDropped ? { uuid, message: credentialMissing(changed) } : { uuid };
       });
     },
 
@@ -68,7 +68,7 @@ export function s3Storages({ scope, stores, ids, objectStorage }: UseCaseContext
       requireAbility(scope, "write");
       const storage = await findS3Storage(stores, uuid);
       const credentials = (await stores.s3Storages.credentialsOf([storage.id])).get(storage.id);
-      if (credentials === undefined) throw notFound(THING);
+      if (credentials === undefined) return { valid: false, message: credentialMissing(storage) };
       const problem = await bucketProblem(objectStorage(storage, credentials), {
         key: `berth-validation-${ids.uuid()}`,
         content: new TextEncoder().encode(ids.secret(PROBE_LENGTH)),
@@ -100,6 +100,9 @@ export function s3Storages({ scope, stores, ids, objectStorage }: UseCaseContext
 }
 
 const THING = "S3 storage";
+
+const credentialMissing = ({ endpoint }: S3StorageRecord) =>
+  `The key and secret were for another address and are removed. Send key and secret for ${endpoint}.`;
 const PROBE_LENGTH = 64;
 const PROBE_MS_MAX = 20_000;
 

@@ -7,3 +7,10 @@ export const Message = z
 export const CreatedUuid = z
   .object({ uuid: z.string().describe("Names the object from now on.") })
   .meta({ id: "CreatedUuid", description: "The uuid of what was created or changed." });
+export type CreatedUuid = z.infer<typeof CreatedUuid>;
+
+/** After a change of what holds a credential. */
+export const ChangedCredential = CreatedUuid.extend({
+  message: z.string().optional().describe("Only where a credential is missing: it was for the address before."),
+}).meta({ id: "ChangedCredential", description: "The uuid of what was changed." });
+export type ChangedCredential = z.infer<typeof ChangedCredential>;

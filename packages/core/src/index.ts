@@ -6,6 +6,7 @@ export * from "./errors.ts";
 export * from "./input.ts";
 export * from "./limits.ts";
 export * from "./name.ts";
+export * from "./origin-credential.ts";
 export * from "./slug.ts";
 export * from "./timestamp.ts";
 export * from "./version.ts";

@@ -239,6 +239,7 @@ const ATTEMPTS: Attempts = {
     findById: (stores, { key }) => stores.privateKeys.findById(key.id),
     findByFingerprint: (stores, { key }) => stores.privateKeys.findByFingerprint(key.fingerprint),
     secrets: (stores, { key }) => refused(stores.privateKeys.secrets(key.id)),
+    secretsFor: (stores, { key }) => refused(stores.privateKeys.secretsFor(key.id, "app", ["https://git.example"])),
     secretsOf: (stores, { key }) => stores.privateKeys.secretsOf([key.id]).then((secrets) => [...secrets]),
     insert: (stores, { key }) => refused(stores.privateKeys.insert({ ...key, uuid: testUuid(), secrets: SECRETS })),
     update: (stores, { key }) => stores.privateKeys.update(key.uuid, { ...key, secrets: SECRETS }),

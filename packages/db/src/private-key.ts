@@ -1,8 +1,14 @@
 import { notFound } from "@berth/core";
-import type { PrivateKeyFields, PrivateKeySecrets, PrivateKeyStore, PrivateKeyUser } from "@berth/core/ports";
+import type {
+  CredentialUse,
+  PrivateKeyFields,
+  PrivateKeySecrets,
+  PrivateKeyStore,
+  PrivateKeyUser,
+} from "@berth/core/ports";
 import { keyExists, keyInUse } from "@berth/core/source";
 import { type RawBuilder, sql } from "kysely";
-import { type Context, idsOf, isId, type TeamContext } from "./context.ts";
+import { type Context, idsOf, inTransaction, isId, type TeamContext } from "./context.ts";
 import { isForeignKeyViolation, violates } from "./errors.ts";
 import { countRows, ofOwner, page, within } from "./page.ts";
 import { pick } from "./pick.ts";
@@ -68,6 +74,7 @@ export function privateKeyStore(context: TeamContext): PrivateKeyStore {
       if (secrets === undefined) throw notFound("Private Key");
       return secrets;
     },
+    secretsFor: (id, use, origins) => inTransaction(context, (tx) => secretsFor(tx, id, { use, origins })),
     secretsOf: (ids) => secretsOf(context, ids),
     async insert({ uuid, ...key }) {
       const row = await db
@@ -118,18 +125,48 @@ export function privateKeyStore(context: TeamContext): PrivateKeyStore {
 }
 
 async function secretsOf(
-  { db, cipher, teamId }: TeamContext,
+  context: TeamContext,
   ids: readonly number[],
 ): Promise<ReadonlyMap<number, PrivateKeySecrets>> {
+  const { db, teamId } = context;
   const rows = await db
     .selectFrom("private_key")
     .select(["id", "uuid", "secrets"])
     .where("id", "in", idsOf(ids))
     .where("team_id", "=", teamId)
     .execute();
-  // Sealed by us from the same type, and authenticated.
-  return new Map(rows.map(({ id, uuid, secrets }) => [id, JSON.parse(cipher.open(secrets, place(uuid)))]));
+  return new Map(rows.map(({ id, uuid, secrets }) => [id, openSecrets(context, uuid, secrets)]));
 }
+
+async function secretsFor(
+  context: TeamContext,
+  id: number,
+  { use, origins }: { readonly use: CredentialUse; readonly origins: readonly string[] },
+): Promise<PrivateKeySecrets> {
+  const secrets = isId(id) ? (await secretsOf(context, [id])).get(id) : undefined;
+  if (secrets === undefined) throw notFound("Private Key");
+  if (secrets[FIELD_OF_USE[use]] !== undefined) return secrets;
+  // Nobody else records origins meanwhile, so the first ones stay.
+  const key = await context.db
+    .selectFrom("private_key")
+    .select(["uuid", "secrets"])
+    .where("id", "=", id)
+    .where("team_id", "=", context.teamId)
+    .forNoKeyUpdate()
+    .executeTakeFirst();
+  if (key === undefined) throw notFound("Private Key");
+  const current = openSecrets(context, key.uuid, key.secrets);
+  const recorded = { ...current, [FIELD_OF_USE[use]]: current[FIELD_OF_USE[use]] ?? origins };
+  const sealed = sealSecrets(context, key.uuid, { secrets: recorded });
+  await context.db.updateTable("private_key").set({ secrets: sealed }).where("id", "=", id).execute();
+  return recorded;
+}
+
+const FIELD_OF_USE = { login: "login_origins", app: "app_origins" } as const satisfies Record<CredentialUse, string>;
+
+/** Sealed by us from the same type, and authenticated. */
+const openSecrets = ({ cipher }: Context, uuid: string, sealed: Uint8Array): PrivateKeySecrets =>
+  JSON.parse(cipher.open(sealed, place(uuid)));
 
 const sealSecrets = ({ cipher }: Context, uuid: string, { secrets }: Pick<PrivateKeyFields, "secrets">): Uint8Array =>
   cipher.seal(JSON.stringify(secrets), place(uuid));

@@ -1,6 +1,6 @@
 import type { RegistryStore } from "@berth/core/ports";
 import { sql } from "kysely";
-import { idsOf, type TeamContext } from "./context.ts";
+import { idsOf, inTransaction, type TeamContext } from "./context.ts";
 import { countRows, ofOwner, page, within } from "./page.ts";
 import { pick } from "./pick.ts";
 
@@ -17,7 +17,11 @@ const COLUMNS = [
 /** Sealed for its place: what is copied to another row does not open there. */
 const place = (uuid: string) => `registry ${uuid} password`;
 
-export function registryStore({ db, teamId, cipher }: TeamContext): RegistryStore {
+/** Stands for a password that was for another address. No password is empty. */
+const DROPPED = "";
+
+export function registryStore(context: TeamContext): RegistryStore {
+  const { db, teamId, cipher } = context;
   const own = () => db.selectFrom("registry").where("registry.team_id", "=", teamId);
   return {
     list: (paging = {}) =>
@@ -36,25 +40,17 @@ export function registryStore({ db, teamId, cipher }: TeamContext): RegistryStor
         .values({ ...pick(fields, FIELDS), uuid, team_id: teamId, password: cipher.seal(password, place(uuid)) })
         .returning(COLUMNS)
         .executeTakeFirstOrThrow(),
-    update: (uuid, { password, ...fields }) =>
-      db
-        .updateTable("registry")
-        .set({
-          ...pick(fields, FIELDS),
-          ...(password === undefined ? {} : { password: cipher.seal(password, place(uuid)) }),
-          updated_at: sql<Date>`now()`,
-        })
-        .where("team_id", "=", teamId)
-        .where("uuid", "=", uuid)
-        .returning(COLUMNS)
-        .executeTakeFirst(),
+    update: (uuid, change) => inTransaction(context, (tx) => update(tx, uuid, change)),
     async passwordsOf(ids) {
       const rows = await own().select(["id", "uuid", "password"]).where("id", "in", idsOf(ids)).execute();
-      return new Map(rows.map(({ id, uuid, password }) => [id, cipher.open(password, place(uuid))]));
+      const opened = rows.map(({ id, uuid, password }) => [id, cipher.open(password, place(uuid))] as const);
+      return new Map(opened.filter(([, password]) => password !== DROPPED));
     },
     async logins() {
       const rows = await own().select(["uuid", "address", "username", "password"]).orderBy("id").execute();
-      return rows.map(({ uuid, password, ...login }) => ({ ...login, password: cipher.open(password, place(uuid)) }));
+      return rows
+        .map(({ uuid, password, ...login }) => ({ ...login, password: cipher.open(password, place(uuid)) }))
+        .filter(({ password }) => password !== DROPPED);
     },
     async delete(uuid) {
       const { numDeletedRows } = await db
@@ -65,4 +61,33 @@ export function registryStore({ db, teamId, cipher }: TeamContext): RegistryStor
       return numDeletedRows > 0n;
     },
   };
+}
+
+async function update(
+  { db, teamId, cipher }: TeamContext,
+  uuid: string,
+  { password, ...fields }: Parameters<RegistryStore["update"]>[1],
+): ReturnType<RegistryStore["update"]> {
+  const before = await db
+    .selectFrom("registry")
+    .select(["address", "password"])
+    .where("team_id", "=", teamId)
+    .where("uuid", "=", uuid)
+    .forNoKeyUpdate()
+    .executeTakeFirst();
+  if (before === undefined) return undefined;
+  const isMoved = fields.address !== undefined && fields.address !== before.address;
+  const next = password ?? (isMoved ? DROPPED : cipher.open(before.password, place(uuid)));
+  const row = await db
+    .updateTable("registry")
+    .set({
+      ...pick(fields, FIELDS),
+      password: cipher.seal(next, place(uuid)),
+      updated_at: sql<Date>`now()`,
+    })
+    .where("team_id", "=", teamId)
+    .where("uuid", "=", uuid)
+    .returning(COLUMNS)
+    .executeTakeFirst();
+  return row && { ...row, isCredentialDropped: next === DROPPED };
 }

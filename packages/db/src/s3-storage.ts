@@ -1,3 +1,4 @@
+import { isSameOrigin, OriginCredential } from "@berth/core";
 import type { S3Credentials, S3StorageStore } from "@berth/core/ports";
 import { sql } from "kysely";
 import { type Context, idsOf, inTransaction, type TeamContext, undefinedOn } from "./context.ts";
@@ -17,11 +18,12 @@ const COLUMNS = [
 
 /** Sealed for its place: what is copied to another row does not open there. */
 const place = (uuid: string) => `s3_storage ${uuid} credentials`;
-const seal = ({ cipher }: Context, uuid: string, { key, secret }: S3Credentials) =>
-  cipher.seal(JSON.stringify({ key, secret }), place(uuid));
+/** `null`: the endpoint moved to another origin, and they were not sent for it. */
+const seal = ({ cipher }: Context, uuid: string, credentials: S3Credentials | null) =>
+  cipher.seal(JSON.stringify(credentials && pick(credentials, ["key", "secret"])), place(uuid));
 // Sealed above from this type, and authenticated.
 const open = ({ cipher }: Context, uuid: string, sealed: Uint8Array) =>
-  JSON.parse(cipher.open(sealed, place(uuid))) as S3Credentials;
+  JSON.parse(cipher.open(sealed, place(uuid))) as S3Credentials | null;
 
 export function s3StorageStore(context: TeamContext): S3StorageStore {
   const { db, teamId } = context;
@@ -46,10 +48,15 @@ export function s3StorageStore(context: TeamContext): S3StorageStore {
     update: (uuid, change) => inTransaction(context, (tx) => update(tx, uuid, change)),
     async credentialsOf(ids) {
       const rows = await own()
-        .select(["s3_storage.id", "s3_storage.uuid", "s3_storage.credentials"])
+        .select(["s3_storage.id", "s3_storage.uuid", "s3_storage.endpoint", "s3_storage.credentials"])
         .where("s3_storage.id", "in", idsOf(ids))
         .execute();
-      return new Map(rows.map(({ id, uuid, credentials }) => [id, open(context, uuid, credentials)]));
+      return new Map(
+        rows.flatMap(({ id, uuid, endpoint, credentials }) => {
+          const opened = open(context, uuid, credentials);
+          return opened === null ? [] : [[id, new OriginCredential([endpoint], opened)] as const];
+        }),
+      );
     },
     async deleteIfUnused(uuid) {
       // The reference refuses what a backup that is made in this very moment would lose.
@@ -80,19 +87,25 @@ async function update(
   { key, secret, ...fields }: Parameters<S3StorageStore["update"]>[1],
 ): ReturnType<S3StorageStore["update"]> {
   const { db, teamId } = context;
-  const row = await db
-    .updateTable("s3_storage")
-    .set({ ...pick(fields, FIELDS), updated_at: sql<Date>`now()` })
+  const before = await db
+    .selectFrom("s3_storage")
+    .select(["endpoint", "credentials"])
     .where("team_id", "=", teamId)
     .where("uuid", "=", uuid)
-    .returning([...COLUMNS, "credentials"])
+    .forNoKeyUpdate()
     .executeTakeFirst();
-  if (row === undefined) return undefined;
-  const { credentials, ...storage } = row;
-  if (key === undefined && secret === undefined) return storage;
-  // The row is locked by the update above, so nobody changes the other half in between.
-  const before = open(context, uuid, credentials);
-  const sealed = seal(context, uuid, { key: key ?? before.key, secret: secret ?? before.secret });
-  await db.updateTable("s3_storage").set({ credentials: sealed }).where("id", "=", storage.id).execute();
-  return storage;
+  if (before === undefined) return undefined;
+  const kept = isSameOrigin(before.endpoint, fields.endpoint ?? before.endpoint)
+    ? open(context, uuid, before.credentials)
+    : null;
+  const [nextKey, nextSecret] = [key ?? kept?.key, secret ?? kept?.secret];
+  const next = nextKey === undefined || nextSecret === undefined ? null : { key: nextKey, secret: nextSecret };
+  const row = await db
+    .updateTable("s3_storage")
+    .set({ ...pick(fields, FIELDS), credentials: seal(context, uuid, next), updated_at: sql<Date>`now()` })
+    .where("team_id", "=", teamId)
+    .where("uuid", "=", uuid)
+    .returning(COLUMNS)
+    .executeTakeFirst();
+  return row && { ...row, isCredentialDropped: next === null };
 }

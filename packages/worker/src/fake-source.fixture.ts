@@ -25,7 +25,9 @@ export function fakeSource(points: Points): FakeSource {
       if (spec.type === "git") {
         credentials.push(spec.credentials);
         // As a tool does that tells more than it should.
-        if (spec.credentials?.type === "basic") io.onLine(`Logs in with ${spec.credentials.password}`, "stderr");
+        if (spec.credentials?.type === "basic") {
+          io.onLine(`Logs in with ${spec.credentials.login.for(spec.repository)?.password}`, "stderr");
+        }
       }
       try {
         await points.pass("checkout", io.signal);

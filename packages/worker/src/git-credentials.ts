@@ -1,6 +1,6 @@
 import { DomainError, isDomainError } from "@berth/core";
 import type { ApplicationRecord, GitCredentials, GitHost, SystemStores } from "@berth/core/ports";
-import { credentialsFor, githubLogin } from "@berth/core/source";
+import { appOrigins, basicCredentials, credentialsFor, githubLogin, loginOrigin } from "@berth/core/source";
 
 type Credentials = (application: ApplicationRecord) => Promise<GitCredentials | undefined>;
 
@@ -21,7 +21,12 @@ export const keyCredentials =
     const { privateKeys } = stores.forTeam(team_id);
     const key = await privateKeys.findById(private_key_id);
     if (key === undefined) return undefined;
-    return credentialsFor(settings.git_repository, key, await privateKeys.secrets(key.id));
+    const origin = loginOrigin(settings.git_repository, key);
+    const secrets =
+      origin === undefined
+        ? await privateKeys.secrets(key.id)
+        : await privateKeys.secretsFor(key.id, "login", [origin]);
+    return credentialsFor(settings.git_repository, key, secrets);
   };
 
 /** With a GitHub app: a token for this repository alone, made for this fetch. */
@@ -32,10 +37,10 @@ const githubCredentials =
     const { githubApps, privateKeys } = stores.forTeam(team_id);
     const app = await githubApps.find(github_app.id);
     if (app === undefined) return undefined;
-    const login = githubLogin(app, await privateKeys.secrets(app.private_key_id));
+    const login = githubLogin(app, await privateKeys.secretsFor(app.private_key_id, "app", appOrigins(app)));
     try {
       const password = await gitHost.readToken(login, github_app.repository_id);
-      return { type: "basic", username: "x-access-token", password };
+      return basicCredentials([app.html_url], { username: "x-access-token", password });
     } catch (cause) {
       if (!isDomainError(cause, "git_host.refused")) throw cause;
       // The log of the deployment shows nothing but the message.

@@ -1,4 +1,5 @@
 import type { Duplex } from "node:stream";
+import type { OriginCredential } from "@berth/core";
 import type { Upstream } from "@berth/core/deploy";
 import type {
   ApplicationRecord,
@@ -70,7 +71,7 @@ export interface Logger {
 /** Storages and tools of backups. */
 export interface BackupTools {
   readonly files: BackupFiles;
-  objectStorage(storage: S3StorageRecord, credentials: S3Credentials): ObjectStorage;
+  objectStorage(storage: S3StorageRecord, credentials: OriginCredential<S3Credentials>): ObjectStorage;
   readonly digest: Digest;
   readonly decompress: Decompress;
 }

@@ -2,6 +2,7 @@ import { z } from "zod";
 import { isPlainHttpUrl, PLAIN_HTTP_URL_PROBLEM } from "../application/http-url.ts";
 import { lenient } from "../input.ts";
 import { ResourceDescription, ResourceName } from "../name.ts";
+import { isPrivateWay, type OriginCredential, PRIVATE_WAY_PROBLEM } from "../origin-credential.ts";
 import type { S3Credentials, S3StorageRecord } from "../ports/s3-storage.ts";
 import { Timestamp, timestamp } from "../timestamp.ts";
 
@@ -21,6 +22,7 @@ const FIELDS = {
     .trim()
     .max(2048, "At most 2048 characters.")
     .refine(isPlainHttpUrl, PLAIN_HTTP_URL_PROBLEM)
+    .refine((url) => !isPlainHttpUrl(url) || isPrivateWay(url), PRIVATE_WAY_PROBLEM)
     .describe("URL of the service, e.g. https://s3.eu-central-1.amazonaws.com."),
   bucket: z
     .string()
@@ -73,7 +75,10 @@ export const S3StorageValidity = z
 export type S3StorageValidity = z.infer<typeof S3StorageValidity>;
 
 /** @param credentials `undefined` for those who may not read secrets. */
-export const s3StorageView = (storage: S3StorageRecord, credentials: S3Credentials | undefined): S3Storage => ({
+export const s3StorageView = (
+  storage: S3StorageRecord,
+  credentials: OriginCredential<S3Credentials> | undefined,
+): S3Storage => ({
   uuid: storage.uuid,
   team_id: storage.team_id,
   name: storage.name,
@@ -82,7 +87,7 @@ export const s3StorageView = (storage: S3StorageRecord, credentials: S3Credentia
   bucket: storage.bucket,
   region: storage.region,
   is_usable: storage.is_usable,
-  ...credentials,
+  ...credentials?.for(storage.endpoint),
   created_at: timestamp(storage.created_at),
   updated_at: timestamp(storage.updated_at),
 });

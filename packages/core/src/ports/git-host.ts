@@ -1,3 +1,4 @@
+import type { OriginCredential } from "../origin-credential.ts";
 import type { HostedBranch, HostedRepository, RepositoryName } from "../source/hosted-repository.ts";
 
 /** How an app signs in at a git host: it proves who it is with its key, and acts through one of its installations. */
@@ -6,8 +7,8 @@ export interface GitHostLogin {
   readonly apiUrl: string;
   readonly appId: number;
   readonly installationId: number;
-  /** RSA, as PEM. */
-  readonly privateKey: string;
+  /** RSA, as PEM. For the API and the site of the app. */
+  readonly privateKey: OriginCredential<string>;
 }
 
 /**

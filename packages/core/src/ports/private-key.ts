@@ -41,6 +41,11 @@ export interface PrivateKeyStore {
   findByFingerprint(fingerprint: string): Promise<PrivateKeyRecord | undefined>;
   /** @throws DomainError `resource.not_found` */
   secrets(id: number): Promise<PrivateKeySecrets>;
+  /**
+   * Secrets for one use. The first use records the origins it is for; they stay until the credential is sent anew.
+   * @throws DomainError `resource.not_found`
+   */
+  secretsFor(id: number, use: CredentialUse, origins: readonly string[]): Promise<PrivateKeySecrets>;
   /** Secrets of several at once, by id. */
   secretsOf(ids: readonly number[]): Promise<ReadonlyMap<number, PrivateKeySecrets>>;
   /** @throws DomainError `request.invalid` when any team of the instance has the key. */
@@ -82,4 +87,11 @@ export interface PrivateKeySecrets {
   /** The same key in a form that every `ssh` and library reads: for connecting. */
   readonly ssh_key: string;
   readonly http_basic_auth_password: string | null;
+  /** Origin that the name and password are for. Left out until they are used. */
+  readonly login_origins?: readonly string[];
+  /** Origins that the key signs in at as a GitHub app: those of its API and its site. Left out until it is used. */
+  readonly app_origins?: readonly string[];
 }
+
+/** What a key proves to a host: who may read repositories by name and password, or which GitHub app it is. */
+export type CredentialUse = "login" | "app";

@@ -25,14 +25,17 @@ export interface RegistryStore {
   find(uuid: string): Promise<RegistryRecord | undefined>;
   /** @throws DomainError `resource.already_exists` when the team has a login for this address. */
   insert(uuid: string, registry: RegistryFields & { readonly password: string }): Promise<RegistryRecord>;
-  /** Omitted fields keep their values. @throws DomainError `resource.already_exists` */
+  /**
+   * Omitted fields keep their values, the password only where the address stays.
+   * @throws DomainError `resource.already_exists`
+   */
   update(
     uuid: string,
     change: Given<RegistryFields & { readonly password: string }>,
-  ): Promise<RegistryRecord | undefined>;
-  /** Kept encrypted. Of several at once, by id. */
+  ): Promise<(RegistryRecord & { readonly isCredentialDropped: boolean }) | undefined>;
+  /** Kept encrypted. Of several at once, by id. Those that were dropped are absent. */
   passwordsOf(ids: readonly number[]): Promise<ReadonlyMap<number, string>>;
-  /** All of the team. */
+  /** All of the team that have a password. */
   logins(): Promise<readonly RegistryLogin[]>;
   delete(uuid: string): Promise<boolean>;
 }

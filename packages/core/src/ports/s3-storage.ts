@@ -1,3 +1,4 @@
+import type { OriginCredential } from "../origin-credential.ts";
 import type { Page, Paging, Timestamps } from "./records.ts";
 
 /** A bucket for backups, without the login to it. */
@@ -26,10 +27,13 @@ export interface S3StorageStore {
   list(paging?: Paging): Promise<Page<S3StorageRecord>>;
   find(uuid: string): Promise<S3StorageRecord | undefined>;
   insert(uuid: string, storage: S3StorageFields & S3Credentials): Promise<S3StorageRecord>;
-  /** Omitted fields keep their values. */
-  update(uuid: string, change: Given<S3StorageFields & S3Credentials>): Promise<S3StorageRecord | undefined>;
-  /** Secrets of several at once, by id. */
-  credentialsOf(ids: readonly number[]): Promise<ReadonlyMap<number, S3Credentials>>;
+  /** Omitted fields keep their values, the key and secret only where the endpoint keeps its origin. */
+  update(
+    uuid: string,
+    change: Given<S3StorageFields & S3Credentials>,
+  ): Promise<(S3StorageRecord & { readonly isCredentialDropped: boolean }) | undefined>;
+  /** Secrets of several at once, by id. Those that were dropped are absent. */
+  credentialsOf(ids: readonly number[]): Promise<ReadonlyMap<number, OriginCredential<S3Credentials>>>;
   /** `false` when backups use it. */
   deleteIfUnused(uuid: string): Promise<boolean>;
 }

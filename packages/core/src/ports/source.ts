@@ -1,3 +1,4 @@
+import type { OriginCredential } from "../origin-credential.ts";
 import type { WorkIO } from "./work-io.ts";
 
 /** Where an application's code comes from. */
@@ -22,7 +23,12 @@ export type SourceSpec =
 
 export type GitCredentials =
   | { readonly type: "ssh"; readonly privateKey: string }
-  | { readonly type: "basic"; readonly username: string; readonly password: string };
+  | { readonly type: "basic"; readonly login: OriginCredential<BasicLogin> };
+
+export interface BasicLogin {
+  readonly username: string;
+  readonly password: string;
+}
 
 export interface Checkout {
   /** Absolute folder that holds the files of the commit, and nothing of git. */

@@ -1,7 +1,9 @@
 import { z } from "zod";
 import { isPlainHttpUrl, PLAIN_HTTP_URL_PROBLEM } from "../application/http-url.ts";
+import { invalid } from "../errors.ts";
 import { lenient } from "../input.ts";
 import { ResourceName } from "../name.ts";
+import { OriginCredential, originOf } from "../origin-credential.ts";
 import type { GitHostLogin } from "../ports/git-host.ts";
 import type { GithubAppFields, GithubAppRecord, GithubAppSecrets } from "../ports/github-app.ts";
 import type { PrivateKeySecrets } from "../ports/private-key.ts";
@@ -131,14 +133,32 @@ export const githubAppView = (app: GithubAppRecord): GithubApp => ({
 /** @param key Of the app. */
 export const githubLogin = (
   { api_url, app_id, installation_id }: GithubAppRecord,
-  key: Pick<PrivateKeySecrets, "ssh_key">,
+  key: Pick<PrivateKeySecrets, "ssh_key" | "app_origins">,
 ): GitHostLogin => ({
   apiUrl: api_url,
   appId: app_id,
   installationId: installation_id,
   // An RSA key is kept in PKCS #1 there, whatever form it was sent in.
-  privateKey: key.ssh_key,
+  privateKey: new OriginCredential(key.app_origins ?? [], key.ssh_key),
 });
+
+/** Where an app signs in, and where what it is given there is used. */
+export const appOrigins = ({ api_url, html_url }: Pick<GithubAppRecord, "api_url" | "html_url">): readonly string[] => [
+  ...new Set([originOf(api_url), originOf(html_url)]),
+];
+
+/** @throws DomainError `request.invalid` where the key signs in as an app at another host. */
+export function requireAppOrigins(
+  app: Pick<GithubAppRecord, "api_url" | "html_url">,
+  { app_origins }: PrivateKeySecrets,
+): void {
+  const isForeign = (url: string) => app_origins !== undefined && !app_origins.includes(originOf(url));
+  const problem =
+    `Its private key is for ${app_origins?.join(" and ")}. Send private_key_uuid of another key, ` +
+    "or send this key again in PATCH /security/keys/{uuid}: it is then for the app that uses it next.";
+  const fields = Object.entries({ api_url: app.api_url, html_url: app.html_url }).filter(([, url]) => isForeign(url));
+  if (fields.length > 0) throw invalid(Object.fromEntries(fields.map(([field]) => [field, [problem]])));
+}
 
 /** @param privateKeyId Of the key that `private_key_uuid` names. */
 export function newGithubApp(

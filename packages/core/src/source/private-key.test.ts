@@ -2,7 +2,14 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { DomainError } from "../errors.ts";
 import type { GitCredentials } from "../ports/source.ts";
-import { credentialsFor, keyInUse, PrivateKeyCreate, privateKeyText, repositoryFor } from "./private-key.ts";
+import {
+  basicCredentials,
+  credentialsFor,
+  keyInUse,
+  PrivateKeyCreate,
+  privateKeyText,
+  repositoryFor,
+} from "./private-key.ts";
 
 const PEM = "-----BEGIN OPENSSH PRIVATE KEY-----\nYWJj\n-----END OPENSSH PRIVATE KEY-----\n";
 
@@ -69,18 +76,32 @@ describe("a new key", () => {
 
 describe("a repository", () => {
   const key = { is_http_basic_auth_enabled: true, http_basic_auth_username: "robot" };
-  const secrets = { private_key: PEM, ssh_key: "ssh form", http_basic_auth_password: "hidden" };
+  const secrets = {
+    private_key: PEM,
+    ssh_key: "ssh form",
+    http_basic_auth_password: "hidden",
+    login_origins: ["https://git.example"],
+  };
   const ssh = { type: "ssh", privateKey: "ssh form" };
 
   test.each([
     ["ssh://git@git.example/team/shop.git", ssh],
     ["git@git.example:team/shop.git", ssh],
-    ["https://git.example/team/shop.git", { type: "basic", username: "robot", password: "hidden" }],
     // A password does not travel in the clear.
     ["http://git.example/team/shop.git", undefined],
     ["git://git.example/team/shop.git", undefined],
   ])("at %s is read with what fits it", (repository, expected) => {
     expect(credentialsFor(repository, key, secrets)).toEqual(expected);
+  });
+
+  test("over https is read with the login, where that is for its host", () => {
+    const loginAt = (repository: string) => {
+      const credentials = credentialsFor(repository, key, secrets);
+      return credentials?.type === "basic" ? credentials.login.for(repository) : undefined;
+    };
+    expect(loginAt("https://git.example/team/shop.git")).toEqual({ username: "robot", password: "hidden" });
+    expect(loginAt("https://git.example:8443/team/shop.git")).toBeUndefined();
+    expect(loginAt("https://evil.example/team/shop.git")).toBeUndefined();
   });
 
   test("over https is read over ssh where basic authentication is off or not whole", () => {
@@ -99,7 +120,7 @@ describe("a repository", () => {
   ] as const)("at %s with credentials of the sort %s is read at %s", (repository, type, address) => {
     const ways: readonly GitCredentials[] = [
       { type: "ssh", privateKey: "k" },
-      { type: "basic", username: "robot", password: "hidden" },
+      basicCredentials(["https://git.example"], { username: "robot", password: "hidden" }),
     ];
     const credentials = ways.find((way) => way.type === type);
     expect(repositoryFor(repository, credentials)).toBe(address);

@@ -3,8 +3,9 @@ import { decodeBase64Field } from "../base64.ts";
 import { DomainError, invalid } from "../errors.ts";
 import { lenient } from "../input.ts";
 import { ResourceName, ShortDescription } from "../name.ts";
+import { OriginCredential, originOf } from "../origin-credential.ts";
 import type { PrivateKeyRecord, PrivateKeySecrets, PrivateKeyUser } from "../ports/private-key.ts";
-import type { GitCredentials } from "../ports/source.ts";
+import type { BasicLogin, GitCredentials } from "../ports/source.ts";
 import { Timestamp, timestamp } from "../timestamp.ts";
 import { formatGitUrl, parseGitUrl } from "./git-source.ts";
 
@@ -112,6 +113,25 @@ export function keyInUse(users: readonly Pick<PrivateKeyUser, "kind" | "name">[]
 
 const USERS_NAMED_MAX = 5;
 
+/** The origin of a repository that a key's name and password are sent to, if they are. */
+export function loginOrigin(
+  repository: string,
+  key: Pick<PrivateKeyRecord, "is_http_basic_auth_enabled" | "http_basic_auth_username">,
+): string | undefined {
+  const url = parseGitUrl(repository);
+  const isSent = url.scheme === "https" && key.is_http_basic_auth_enabled && key.http_basic_auth_username !== null;
+  return isSent ? originOf(formatGitUrl(url)) : undefined;
+}
+
+/** @throws DomainError `request.invalid` where the key's name and password are for another host. */
+export function requireLoginOrigin(origin: string, { login_origins = [origin] }: PrivateKeySecrets): void {
+  if (login_origins.includes(origin)) return;
+  const problem =
+    `The name and password of its private key are for ${login_origins.join(", ")}. ` +
+    "Use another key, or send http_basic_auth_password again: it is then for the repository that uses it next.";
+  throw invalid({ git_repository: [problem] });
+}
+
 /**
  * How a repository is read with a key: by its name and password over https, by the key itself over ssh. An https
  * address is read over ssh too where the key has no name and password (`repositoryFor`).
@@ -125,9 +145,15 @@ export function credentialsFor(
   const { http_basic_auth_username: username } = key;
   const { http_basic_auth_password: password } = secrets;
   const hasLogin = key.is_http_basic_auth_enabled && username !== null && password !== null;
-  if (scheme === "https" && hasLogin) return { type: "basic", username, password };
+  if (scheme === "https" && hasLogin) return basicCredentials(secrets.login_origins ?? [], { username, password });
   return scheme === "ssh" || scheme === "https" ? { type: "ssh", privateKey: secrets.ssh_key } : undefined;
 }
+
+/** @param urls Any address at the origins that the login is for. */
+export const basicCredentials = (urls: readonly string[], login: BasicLogin): GitCredentials => ({
+  type: "basic",
+  login: new OriginCredential(urls, login),
+});
 
 /** The address at which these credentials open a repository. */
 export function repositoryFor(repository: string, credentials: GitCredentials | undefined): string {

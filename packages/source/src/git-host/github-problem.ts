@@ -4,8 +4,8 @@ import { HttpFault } from "@berth/host";
 
 interface Circumstances {
   readonly login: GitHostLogin;
-  /** The failed request: signing with the app's key, a token, a list, one repository; or its answer. */
-  readonly about: "key" | "token" | "list" | "repository" | "answer";
+  /** The failed request: signing with the app's key, a token, a list, one repository; its answer; or its address. */
+  readonly about: "origin" | "key" | "token" | "list" | "repository" | "answer";
 }
 
 /** The meaning of a failed call for the user. No text contains tokens or keys. */
@@ -13,6 +13,8 @@ export function githubProblem(cause: unknown, { login, about }: Circumstances): 
   const host = new URL(login.apiUrl).host;
   if (about === "key")
     return refused("The private key is no RSA key in PEM form. Use the one that GitHub gave.", cause);
+  if (about === "origin")
+    return refused(`The private key is not for ${host}. Send it again in PATCH /security/keys/{uuid}.`, cause);
   const fault = faultBehind(cause);
   if (fault !== undefined) return new DomainError("git_host.failed", fault.message, { cause });
   if (about === "answer" || !isRefusal(cause)) return unreadable(host, cause);

@@ -1,5 +1,5 @@
 import { generateKeyPairSync } from "node:crypto";
-import { DomainError } from "@berth/core";
+import { DomainError, OriginCredential } from "@berth/core";
 import type { GitHostLogin } from "@berth/core/ports";
 import { LISTED_MAX } from "@berth/core/source";
 import { type GithubServer, startGithubServer } from "@berth/testing";
@@ -27,7 +27,7 @@ const loginOf = ({ url, appId, installationId, privateKey }: GithubServer): GitH
   apiUrl: url,
   appId,
   installationId,
-  privateKey,
+  privateKey: new OriginCredential([url], privateKey),
 });
 
 async function problemOf(work: Promise<unknown>): Promise<DomainError> {
@@ -87,16 +87,15 @@ describe("a git host", () => {
 
 describe("an app that the host does not take", () => {
   const otherKey = generateKeyPairSync("rsa", { modulusLength: 2048 }).privateKey;
+  const keyed = (privateKey: string) => ({ privateKey: new OriginCredential([login.apiUrl], privateKey) });
   const cases: readonly [string, () => Partial<GitHostLogin>][] = [
-    ["another key", () => ({ privateKey: otherKey.export({ type: "pkcs8", format: "pem" }).toString() })],
+    ["another key", () => keyed(otherKey.export({ type: "pkcs8", format: "pem" }).toString())],
     ["another app", () => ({ appId: 1 })],
     ["another installation", () => ({ installationId: 1 })],
-    ["a key that is none", () => ({ privateKey: "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----" })],
+    ["a key that is none", () => keyed("-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----")],
     [
       "a key of another kind",
-      () => ({
-        privateKey: generateKeyPairSync("ed25519").privateKey.export({ type: "pkcs8", format: "pem" }).toString(),
-      }),
+      () => keyed(generateKeyPairSync("ed25519").privateKey.export({ type: "pkcs8", format: "pem" }).toString()),
     ],
   ];
   test.each(cases)("is refused for %s, with what to check and without the key", async (_, wrong) => {
@@ -104,7 +103,9 @@ describe("an app that the host does not take", () => {
     const problem = await problemOf(host.repositories(used));
     expect([problem.code, problem.message]).toEqual(["git_host.refused", "Failed to generate Github App token."]);
     expect(problem.details?.reason).toMatch(/private key/i);
-    expect(JSON.stringify(problem.details) + problem.message).not.toContain(used.privateKey.slice(40, 60));
+    expect(JSON.stringify(problem.details) + problem.message).not.toContain(
+      used.privateKey.for(login.apiUrl)?.slice(40, 60),
+    );
   });
 });
 

@@ -82,7 +82,9 @@ interface TokenLimits {
  * of another app at another host: it would end up with the operator of that host.
  */
 async function installationToken(fetch: GuardedFetch, login: GitHostLogin, limits: TokenLimits): Promise<string> {
-  const { appId, installationId, privateKey } = login;
+  const { appId, installationId } = login;
+  const privateKey = login.privateKey.for(login.apiUrl);
+  if (privateKey === undefined) throw githubProblem(undefined, { login, about: "origin" });
   const { token: jwt } = await createAppAuth({ appId, privateKey })({ type: "app" }).catch((cause: unknown) => {
     throw githubProblem(cause, { login, about: "key" });
   });

@@ -8,11 +8,11 @@ import { run } from "@berth/host";
 import { type ReachedAddress, reach } from "./address.ts";
 import { collector, GIT_GRACE_SECONDS, type GitContext } from "./git-context.ts";
 import { gitFailure } from "./git-error.ts";
-import { type GitSession, withGitSession } from "./git-session.ts";
+import { credentialsAt, type GitSession, type SentCredentials, withGitSession } from "./git-session.ts";
 import { withGuardedHttp } from "./guarded-http.ts";
 import { redirectTarget } from "./redirect.ts";
 
-/** A repository and the login for its host. */
+/** A repository and what opens it. */
 export interface Remote {
   readonly url: GitUrl;
   readonly credentials: GitCredentials | undefined;
@@ -42,10 +42,9 @@ export async function remoteGit(
   let { url } = remote;
   let lockTries = 0;
   for (let redirects = 0; redirects <= REDIRECTS_MAX; ) {
+    const credentials = credentialsAt(url, remote.credentials);
     const address =
       url.scheme === "file" ? undefined : await reach(url, context.allowedPrivateHosts, context.io.signal);
-    // A login is for the host it was given for, wherever that sends us.
-    const credentials = url.host === remote.url.host ? remote.credentials : undefined;
     const { exitCode, stdout, stderr } = await attempt(context, { url, address, credentials, mirror, args });
     if (exitCode === 0) return stdout;
     const failure = gitFailure({ url, hasCredentials: credentials !== undefined, stderr });
@@ -70,7 +69,9 @@ export async function remoteGit(
 
 export const REMOTE = "\0remote";
 
-interface Attempt extends Remote {
+interface Attempt {
+  readonly url: GitUrl;
+  readonly credentials: SentCredentials | undefined;
   readonly address: ReachedAddress | undefined;
   readonly mirror: string;
   readonly args: readonly string[];

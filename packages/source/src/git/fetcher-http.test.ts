@@ -1,5 +1,6 @@
 import { lstatSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { basicCredentials } from "@berth/core/source";
 import { createRepository } from "@berth/testing";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { errorOf, type SourceBench, sourceBench, tree } from "./source.fixture.ts";
@@ -16,7 +17,10 @@ describe("checkout over http", () => {
   test("uses the login, which stands in no argument, file or line that stays", async () => {
     const tip = bench.repository.commit({ a: "1" });
     const server = await bench.serve({ login });
-    const request = bench.spec({ repository: `${server.url}/app/.git`, credentials: { type: "basic", ...login } });
+    const request = bench.spec({
+      repository: `${server.url}/app/.git`,
+      credentials: basicCredentials([server.url], login),
+    });
     expect((await bench.fetcher().checkout(request, "d1", bench.io())).commit).toBe(tip);
     expect(readdirSync(join(bench.base, "sources", "tmp"))).toEqual([]);
     const kept = tree(join(bench.base, "sources"))
@@ -45,13 +49,14 @@ describe("checkout over http", () => {
     const open = await bench.serve();
     const ask = (url: string, credentials?: { username: string; password: string }) =>
       errorOf(
-        bench
-          .fetcher()
-          .checkout(
-            bench.spec({ repository: url, ...(credentials ? { credentials: { type: "basic", ...credentials } } : {}) }),
-            "d1",
-            bench.io(),
-          ),
+        bench.fetcher().checkout(
+          bench.spec({
+            repository: url,
+            ...(credentials ? { credentials: basicCredentials([url], credentials) } : {}),
+          }),
+          "d1",
+          bench.io(),
+        ),
       );
     expect(await ask(`${locked.url}/app/.git`)).toEqual({
       code: "source.unauthorized",
@@ -123,7 +128,7 @@ describe("checkout over http", () => {
       bench
         .fetcher()
         .checkout(
-          bench.spec({ repository: `${server.url}${path}`, credentials: { type: "basic", ...login } }),
+          bench.spec({ repository: `${server.url}${path}`, credentials: basicCredentials([server.url], login) }),
           "d1",
           bench.io(),
         );
@@ -132,11 +137,11 @@ describe("checkout over http", () => {
     expect((await errorOf(ask("/page/.git"))).message).toContain("to an address that is not a repository");
   });
 
-  test("gives a login to no other host", async () => {
+  test.each(["127.0.0.2", "127.0.0.1"])("gives a login to no other origin: another port of %s", async (host) => {
     bench.repository.commit({ a: "1" });
     const authorizations: (string | undefined)[] = [];
     const other = await bench.serve({
-      host: "127.0.0.2",
+      host,
       intercept: (request, response) => {
         authorizations.push(request.headers.authorization);
         response.writeHead(401, { "www-authenticate": 'Basic realm="x"' }).end();
@@ -149,12 +154,29 @@ describe("checkout over http", () => {
         return true;
       },
     });
-    const request = bench.spec({ repository: `${server.url}/app/.git`, credentials: { type: "basic", ...login } });
+    const request = bench.spec({
+      repository: `${server.url}/app/.git`,
+      credentials: basicCredentials([server.url], login),
+    });
     const error = await errorOf(
       bench.fetcher({ allowedPrivateHosts: ["127.0.0.0/8"] }).checkout(request, "d1", bench.io()),
     );
-    expect(error.message).toContain("127.0.0.2 asks for a login");
+    expect(error.message).toContain(`${host} asks for a login`);
     expect(new Set(authorizations)).toEqual(new Set([undefined]));
+  });
+
+  test("sends no login over plain http beyond this machine", async () => {
+    const request = bench.spec({
+      repository: "http://git.example/app.git",
+      credentials: basicCredentials(["http://git.example"], login),
+    });
+    const error = await errorOf(
+      bench.fetcher({ allowedPrivateHosts: ["127.0.0.0/8"] }).checkout(request, "d1", bench.io()),
+    );
+    expect([error.code, error.message]).toEqual([
+      "source.unauthorized",
+      expect.stringContaining("Use an https address"),
+    ]);
   });
 
   test("gives the login to no submodule of another host", async () => {
@@ -173,7 +195,10 @@ describe("checkout over http", () => {
     bench.repository.git("config", "-f", ".gitmodules", "submodule.lib.url", `${other.url}/lib/.git`);
     bench.repository.commit({});
     const server = await bench.serve({ login });
-    const request = bench.spec({ repository: `${server.url}/app/.git`, credentials: { type: "basic", ...login } });
+    const request = bench.spec({
+      repository: `${server.url}/app/.git`,
+      credentials: basicCredentials([server.url], login),
+    });
     const error = await errorOf(
       bench.fetcher({ allowedPrivateHosts: ["127.0.0.0/8"] }).checkout(request, "d1", bench.io()),
     );

@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync, readlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { basicCredentials } from "@berth/core/source";
 import { createRepository } from "@berth/testing";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { errorOf, type SourceBench, sourceBench, tree } from "./source.fixture.ts";
@@ -68,7 +69,10 @@ describe("submodules", () => {
     bench.repository.git("config", "-f", ".gitmodules", "submodule.lib.url", "../../lib/.git");
     bench.repository.commit({});
     const server = await bench.serve({ login });
-    const request = bench.spec({ repository: `${server.url}/app/.git`, credentials: { type: "basic", ...login } });
+    const request = bench.spec({
+      repository: `${server.url}/app/.git`,
+      credentials: basicCredentials([server.url], login),
+    });
     const { folder } = await bench.fetcher().checkout(request, "d1", bench.io());
     expect(readFileSync(join(folder, "lib/lib.txt"), "utf8")).toBe("lib");
   });

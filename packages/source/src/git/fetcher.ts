@@ -3,6 +3,7 @@ import { join, relative } from "node:path";
 import { DomainError } from "@berth/core";
 import type { Checkout, GitCredentials, SourceFetcher, SourceSpec, WorkIO } from "@berth/core/ports";
 import {
+  basicCredentials,
   formatGitUrl,
   type GitUrl,
   parseGitRef,
@@ -189,19 +190,16 @@ function remoteOf(spec: { readonly repository: string; readonly credentials?: Gi
   const written =
     url.username === null && url.password === null
       ? undefined
-      : ({ type: "basic", username: url.username ?? "", password: url.password ?? "" } as const);
+      : basicCredentials([formatGitUrl(url)], { username: url.username ?? "", password: url.password ?? "" });
   const given = spec.credentials?.type === "basic" ? spec.credentials : undefined;
   return { url: { ...url, username: null, password: null }, credentials: given ?? written };
 }
 
 const sshOnly = (credentials: GitCredentials | undefined) => (credentials?.type === "ssh" ? credentials : undefined);
 
-/** A login is for its own host. A key tells nothing to another, so it is tried there as well. */
-function credentialsFor(url: GitUrl, parent: Remote): GitCredentials | undefined {
-  const isSameHost = url.host === parent.url.host && url.port === parent.url.port && url.scheme === parent.url.scheme;
-  if (isSameHost) return parent.credentials;
-  return url.scheme === "ssh" ? sshOnly(parent.credentials) : undefined;
-}
+/** A login is for its own origin. A key shows nothing to another host, so it is tried there as well. */
+const credentialsFor = (url: GitUrl, { credentials }: Remote): GitCredentials | undefined =>
+  credentials?.type === "ssh" && url.scheme !== "ssh" ? undefined : credentials;
 
 async function checkFileProtocol(options: SourceFetcherOptions, url: GitUrl): Promise<void> {
   if (url.scheme !== "file") return;

@@ -1,7 +1,7 @@
 import { chmod, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { DomainError } from "@berth/core";
-import type { GitCredentials } from "@berth/core/ports";
+import { DomainError, originOf } from "@berth/core";
+import type { BasicLogin, GitCredentials } from "@berth/core/ports";
 import { formatGitUrl, type GitUrl } from "@berth/core/source";
 import type { ReachedAddress } from "./address.ts";
 import { removeLeftovers } from "./leftovers.ts";
@@ -37,16 +37,36 @@ export async function prepareSessions({ folder }: SessionPlace, sessionSeconds: 
   await writeFile(join(folder, "gitconfig"), GLOBAL_CONFIG, { mode: 0o600 });
 }
 
+/** What a session shows to the server of one address. */
+export type SentCredentials =
+  | { readonly type: "ssh"; readonly privateKey: string }
+  | ({ readonly type: "basic" } & BasicLogin);
+
+/**
+ * @returns `undefined` for a login that is for another origin, wherever the own one sends git.
+ * @throws DomainError `source.unauthorized` for a login that would be readable on its way.
+ */
+export function credentialsAt(url: GitUrl, credentials: GitCredentials | undefined): SentCredentials | undefined {
+  if (credentials?.type !== "basic") return credentials;
+  const address = formatGitUrl(url);
+  const login = credentials.login.for(address);
+  if (login !== undefined) return { type: "basic", ...login };
+  if (url.scheme !== "http" || !credentials.login.origins.includes(originOf(address))) return undefined;
+  throw new DomainError(
+    "source.unauthorized",
+    `Berth sends no login over plain http, where others can read it: ${url.host}. Use an https address.`,
+  );
+}
+
 /**
  * Writes the credentials into files of mode 0600 for as long as `work` takes.
- * @param credentials Must be meant for this very host.
  * @throws DomainError `source.invalid` for credentials that cannot be used with the address.
  */
 export async function withGitSession<Result>(
   place: SessionPlace,
   url: GitUrl,
   address: ReachedAddress | undefined,
-  credentials: GitCredentials | undefined,
+  credentials: SentCredentials | undefined,
   work: (session: GitSession) => Promise<Result>,
 ): Promise<Result> {
   checkCredentials(url, credentials);
@@ -98,7 +118,7 @@ function environment(
   folder: string,
   place: SessionPlace,
   url: GitUrl,
-  credentials: GitCredentials | undefined,
+  credentials: SentCredentials | undefined,
 ): Record<string, string> {
   return {
     ...localGitEnvironment(place),
@@ -165,7 +185,7 @@ async function writeSshFiles(
   place: SessionPlace,
   url: GitUrl,
   address: ReachedAddress | undefined,
-  credentials: GitCredentials | undefined,
+  credentials: SentCredentials | undefined,
 ): Promise<void> {
   const keyFile = credentials?.type === "ssh" ? join(folder, "key") : undefined;
   if (keyFile !== undefined && credentials?.type === "ssh") {
@@ -182,14 +202,14 @@ async function writeSshFiles(
   await writeFile(join(folder, "ssh_config"), text, { mode: 0o600 });
 }
 
-async function writeAskpass(folder: string, credentials: { username: string; password: string }): Promise<void> {
+async function writeAskpass(folder: string, credentials: BasicLogin): Promise<void> {
   await writeFile(join(folder, "username"), credentials.username, { mode: 0o600 });
   await writeFile(join(folder, "password"), credentials.password, { mode: 0o600 });
   await writeFile(join(folder, "askpass"), ASKPASS, { mode: 0o700 });
   await chmod(join(folder, "askpass"), 0o700);
 }
 
-function checkCredentials(url: GitUrl, credentials: GitCredentials | undefined): void {
+function checkCredentials(url: GitUrl, credentials: SentCredentials | undefined): void {
   if (credentials?.type !== "basic") return;
   // git's own exchange with the program that it asks is by lines.
   if (!/[\r\n\0]/.test(credentials.username + credentials.password)) return;

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { isDomainError } from "@berth/core";
 import type { SourceSpec } from "@berth/core/ports";
+import { basicCredentials } from "@berth/core/source";
 import { createRepository, hostileValues, startGitServer, type TestRepository } from "@berth/testing";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { sourceFetcher } from "./fetcher.ts";
@@ -91,7 +92,7 @@ describe("runs nothing", () => {
     });
     try {
       for (const value of [...payloads(marker), `'; touch ${marker}; '`, `"$(touch ${marker})"`, "a\r\nb", "%s%n\\n"]) {
-        const credentials = { type: "basic", username: value, password: value } as const;
+        const credentials = basicCredentials([server.url], { username: value, password: value });
         const refusal = await refusalOf({ repository: `${server.url}/app/.git`, credentials });
         expect(refusal).toMatch(/^source\.(invalid|unauthorized) /);
         // It arrives byte for byte, or the line break in it was refused.

@@ -5,7 +5,7 @@ import { reach } from "./address.ts";
 import type { Remote } from "./fetch.ts";
 import { collector, type GitContext } from "./git-context.ts";
 import { gitFailure } from "./git-error.ts";
-import { withGitSession } from "./git-session.ts";
+import { credentialsAt, withGitSession } from "./git-session.ts";
 import { brokenOff, type GuardedHttp, type HttpAnswer } from "./guarded-http.ts";
 import type { LfsPointer } from "./lfs-pointer.ts";
 
@@ -32,7 +32,7 @@ export async function lfsServerOf(
   remote: Remote,
   configured: string | undefined,
 ): Promise<LfsServer> {
-  const { url, credentials } = remote;
+  const { url } = remote;
   if (configured !== undefined) return { endpoint: httpUrl(configured, url), headers: basicFor(configured, remote) };
   if (url.scheme === "ssh") return lfsServerBySsh(context, remote);
   if (url.scheme !== "https" && url.scheme !== "http") {
@@ -40,7 +40,7 @@ export async function lfsServerOf(
   }
   const address = formatGitUrl(url).replace(/\/+$/, "");
   const endpoint = `${address.endsWith(".git") ? address : `${address}.git`}/info/lfs`;
-  return { endpoint, headers: credentials === undefined ? {} : basicFor(endpoint, remote) };
+  return { endpoint, headers: basicFor(endpoint, remote) };
 }
 
 /** Asks for the places of objects, at most 100 at once. */
@@ -114,7 +114,8 @@ export async function openDownload(http: GuardedHttp, { href, headers, ...pointe
 async function lfsServerBySsh(context: GitContext, { url, credentials }: Remote): Promise<LfsServer> {
   const address = await reach(url, context.allowedPrivateHosts, context.io.signal);
   const stdout = collector(65_536);
-  const { exitCode, output } = await withGitSession(context.place, url, address, credentials, (session) => {
+  const shown = credentialsAt(url, credentials);
+  const { exitCode, output } = await withGitSession(context.place, url, address, shown, (session) => {
     const port = url.port === null ? [] : ["-p", String(url.port)];
     const host = `${url.username}@${url.host.replace(/^\[|\]$/g, "")}`;
     const command = toShell(["git-lfs-authenticate", decodeURIComponent(url.path), "download"]);
@@ -147,13 +148,11 @@ function httpUrl(text: string, base?: GitUrl): string {
   return url.href.replace(/\/+$/, "");
 }
 
-/** The repository's login, for its own host alone. */
-function basicFor(endpoint: string, { url, credentials }: Remote): Record<string, string> {
-  if (credentials?.type !== "basic") return {};
-  const own = formatGitUrl({ ...url, path: "/" });
-  if (new URL(endpoint).origin !== new URL(own).origin) return {};
-  const login = Buffer.from(`${credentials.username}:${credentials.password}`).toString("base64");
-  return { authorization: `Basic ${login}` };
+/** The repository's login, for its own origin alone. */
+function basicFor(endpoint: string, { credentials }: Remote): Record<string, string> {
+  const login = credentials?.type === "basic" ? credentials.login.for(endpoint) : undefined;
+  if (login === undefined) return {};
+  return { authorization: `Basic ${Buffer.from(`${login.username}:${login.password}`).toString("base64")}` };
 }
 
 function parseJson(text: string, host: string): unknown {

@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { pipeline, Readable } from "node:stream";
 import { isDomainError } from "@berth/core";
 import type { SourceSpec } from "@berth/core/ports";
+import { basicCredentials } from "@berth/core/source";
 import { createRepository, type GitServer, startGitServer, type TestRepository } from "@berth/testing";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { type SourceFetcherOptions, sourceFetcher } from "./fetcher.ts";
@@ -98,7 +99,7 @@ function checkout(url: string, options: Partial<SourceFetcherOptions> = {}, depl
     repository: url,
     branch: "main",
     commit: "HEAD",
-    credentials: { type: "basic", ...LOGIN },
+    credentials: basicCredentials([url], LOGIN),
   };
   return source.checkout(spec, deploymentUuid, { signal: new AbortController().signal, onLine: () => {} });
 }

@@ -15,8 +15,10 @@ export async function openStorage(
   const { s3Storages } = stores.forTeam(team_id);
   const storage = uuid === null ? undefined : await s3Storages.find(uuid);
   const credentials = storage && (await s3Storages.credentialsOf([storage.id])).get(storage.id);
-  if (storage === undefined || credentials === undefined) {
-    throw new DomainError("resource.not_found", "The S3 storage no longer exists.");
+  if (storage === undefined) throw new DomainError("resource.not_found", "The S3 storage no longer exists.");
+  if (credentials === undefined) {
+    const message = `The S3 storage ${storage.name} has no key and secret for ${storage.endpoint}. Send both.`;
+    throw new DomainError("cloud.refused", message);
   }
   return backups.objectStorage(storage, credentials);
 }

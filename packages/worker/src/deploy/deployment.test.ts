@@ -1,5 +1,6 @@
 import { DomainError } from "@berth/core";
-import type { DeploymentRecord } from "@berth/core/ports";
+import type { ApplicationRecord, DeploymentRecord } from "@berth/core/ports";
+import { basicCredentials } from "@berth/core/source";
 import { newStorage } from "@berth/core/storage";
 import { type TestDatabase, testDatabase, testDatabaseResource, testPlace, testUuid, until } from "@berth/testing";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
@@ -99,15 +100,13 @@ describe("a deployment", () => {
 
   test("fetches with the credentials of the moment and shows them to nobody", async () => {
     let asked = 0;
-    const credentialsFor = async () => ({ type: "basic", username: "me", password: `token-${++asked}` }) as const;
+    const credentialsFor = async ({ settings }: ApplicationRecord) =>
+      basicCredentials([settings.git_repository], { username: "me", password: `token-${++asked}` });
     world.worker({ credentialsFor });
     const { application, first } = await deployed();
     const second = await world.deploy(application, { force_rebuild: true });
     expect((await world.ended(second)).status).toBe("finished");
-    expect(world.source.credentials).toEqual([
-      { type: "basic", username: "me", password: "token-1" },
-      { type: "basic", username: "me", password: "token-2" },
-    ]);
+    expect([asked, world.source.credentials.length]).toEqual([2, 2]);
     expect(await world.log(first)).toContain("Logs in with [REDACTED]");
     expect(await world.log(second)).toContain("Logs in with [REDACTED]");
   });

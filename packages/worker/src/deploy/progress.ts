@@ -63,12 +63,15 @@ async function fetchSource({ ctx, log }: Run, commit: string, io: WorkIO): Promi
   const { subject, kind, source, deployment } = ctx;
   const application = kind.fetched(subject);
   const credentials = application && (await ctx.credentialsFor(application));
-  if (credentials !== undefined) log.hide([secretOf(credentials)]);
+  log.hide(secretsOf(credentials, application?.settings.git_repository));
   return await source.checkout(kind.source(subject, { ...deployment, commit }, credentials), deployment.uuid, io);
 }
 
-const secretOf = (credentials: GitCredentials): string =>
-  credentials.type === "ssh" ? credentials.privateKey : credentials.password;
+function secretsOf(credentials: GitCredentials | undefined, repository = ""): readonly string[] {
+  if (credentials?.type === "ssh") return [credentials.privateKey];
+  const login = credentials?.login.for(repository);
+  return login === undefined ? [] : [login.password];
+}
 
 /** Whether a deployment's release has become the live one, now or before. */
 export const hasTraffic = (release: ReleaseRecord | undefined): boolean =>
