@@ -8,6 +8,7 @@ import { benchFleet } from "./fleet.ts";
 import { benchLists } from "./lists.ts";
 import { benchRead } from "./read.ts";
 import { type Figure, table } from "./report.ts";
+import { benchSlowClients } from "./slow-clients.ts";
 import { benchStart } from "./start.ts";
 import { benchSwitch } from "./switch.ts";
 
@@ -15,6 +16,7 @@ const BENCHES = {
   start: benchStart,
   read: benchRead,
   lists: benchLists,
+  "slow-clients": benchSlowClients,
   deploy: benchDeploy,
   "docker-deploy": benchDockerDeploy,
   switch: benchSwitch,

@@ -47,6 +47,9 @@ export const ENVIRONMENT = z.object({
     .optional()
     .describe("`postgres` or `pglite`. Default: PostgreSQL where its programs run, else PGlite."),
   BERTH_RATE_LIMIT: whole("Requests per minute and token; `0` turns the limit off.").default(1200),
+  BERTH_CONNECTIONS_PER_ADDRESS: whole(
+    "Connections to the API that one address may have open, trusted proxies left out; `0` means no limit.",
+  ).default(500),
   BERTH_TEAM_SERVERS: whole("Servers a team may have, this machine included; `0` means no limit.").default(0),
   BERTH_TEAM_SHARE: percent(
     "Percent of what runs at once (deployments, backups, tasks, jobs) that one team may have.",
@@ -148,6 +151,7 @@ export interface Config {
   readonly hasForeignDatabaseUrl: boolean;
   readonly embedded: "postgres" | "pglite" | undefined;
   readonly requestsPerMinute: number;
+  readonly connectionsPerAddress: number;
   /** `null` for any number. */
   readonly teamServersMax: number | null;
   /** Of what runs at once, of each kind. */
@@ -191,6 +195,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     hasForeignDatabaseUrl: given.DATABASE_URL !== undefined && env.BERTH_DATABASE_URL === undefined,
     embedded: env.BERTH_EMBEDDED,
     requestsPerMinute: env.BERTH_RATE_LIMIT,
+    connectionsPerAddress: env.BERTH_CONNECTIONS_PER_ADDRESS,
     teamServersMax: env.BERTH_TEAM_SERVERS === 0 ? null : env.BERTH_TEAM_SERVERS,
     teamSharePercent: env.BERTH_TEAM_SHARE,
     buildPercent: { memory: env.BERTH_BUILD_MEMORY_PERCENT, cpu: env.BERTH_BUILD_CPU_PERCENT },

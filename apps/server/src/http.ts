@@ -7,6 +7,7 @@ import {
   trpcPlugin,
   type WebhookOptions,
   webhookPlugin,
+  withholdBodies,
 } from "@berth/api";
 import { DomainError } from "@berth/core";
 import type { Authenticator } from "@berth/core/ports";
@@ -14,12 +15,13 @@ import type { Scope } from "@berth/core/team";
 import fastifyCors from "@fastify/cors";
 import Fastify, { type FastifyInstance, type FastifyReply } from "fastify";
 import { faultLog } from "./fault-log.ts";
+import { boundClients, type ClientBounds } from "./http/client-bounds.ts";
 import { descriptionPlugin } from "./http/description.ts";
 import { docsPlugin } from "./http/docs.ts";
 import type { Logger } from "./logger.ts";
 import { type Readiness, readinessRoute } from "./readiness.ts";
 
-export interface HttpOptions {
+export interface HttpOptions extends ClientBounds {
   readonly controlFor: (scope: Scope) => Control;
   readonly authenticator: Authenticator;
   readonly webhooks: WebhookOptions["webhooks"];
@@ -28,8 +30,6 @@ export interface HttpOptions {
   readonly log: Pick<Logger, "error">;
   readonly readiness: Pick<Readiness, "report">;
   readonly now?: () => Date;
-  /** Addresses and ranges of proxies before it: what they say of the client (`X-Forwarded-For`) is believed. */
-  readonly trustedProxies?: readonly string[];
   /** How long `close()` waits for answers that are under way, in seconds. */
   readonly closeGraceSeconds?: number;
 }
@@ -47,7 +47,8 @@ export function httpServer(options: HttpOptions): FastifyInstance {
     trustProxy: options.trustedProxies?.length ? [...options.trustedProxies] : false,
     // Longer than the 60 seconds after which common load balancers close, so that they close first.
     keepAliveTimeout: 72_000,
-    // An upload over a slow line takes its time; headers must come within Node's default of a minute.
+    http: { headersTimeout: HEADERS_MS_MAX, connectionsCheckingInterval: HEADERS_MS_MAX / 4 },
+    // For an upload over a slow line; other bodies have less time (`boundClients`).
     requestTimeout: 3_600_000,
     // Requests that come on open connections while the server closes are still answered.
     return503OnClosing: false,
@@ -63,6 +64,11 @@ export function httpServer(options: HttpOptions): FastifyInstance {
   app.addHook("onRequest", async (request, reply) => {
     reply.headers({ "x-request-id": request.id, ...SECURITY_HEADERS });
   });
+  boundClients(app, options);
+  // What is served nowhere has no parser, and nothing is read for it.
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser("*", (_request, _body, parsed) => parsed(null));
+  withholdBodies(app, ({ is404 }) => is404);
   closeGracefully(app, options.closeGraceSeconds ?? 10);
   app.setNotFoundHandler((request, reply) =>
     reply.code(404).send({ message: "Not found.", code: "request.not_found", request_id: request.id, docs: DOCS_URL }),
@@ -132,6 +138,7 @@ function closeGracefully(app: FastifyInstance, graceSeconds: number): void {
   });
 }
 
+const HEADERS_MS_MAX = 20_000;
 const BODY_LIMIT_BYTES = 1_048_576;
 const PING_SECONDS = 15; // Half of the shortest idle timeout that proxies commonly have.
 const DOCS_URL = "/docs";

@@ -91,6 +91,7 @@ async function start(
     authenticator: inside.authenticator,
     webhooks: inside.webhooks,
     requestsPerMinute: config.requestsPerMinute,
+    connectionsPerAddress: config.connectionsPerAddress,
     trustedProxies: config.trustedProxies,
     readiness: ready,
     log,

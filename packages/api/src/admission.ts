@@ -1,12 +1,16 @@
 import { DomainError } from "@berth/core";
 import type { Authenticator } from "@berth/core/ports";
+import type { Scope } from "@berth/core/team";
 import { credentialsOf, type Identity, identify } from "./auth.ts";
+import { type OPEN_CALLS, type OpenCall, openCalls } from "./open-calls.ts";
 import { type Quota, rateLimiter } from "./rate-limit.ts";
 
 export interface AdmissionOptions {
   readonly authenticator: Authenticator;
   /** Requests per minute of a token, or of an address without one. 0 is unlimited. */
   readonly requestsPerMinute: number;
+  /** Default: `OPEN_CALLS`. */
+  readonly openCallLimits?: typeof OPEN_CALLS;
   readonly now: () => Date;
 }
 
@@ -23,13 +27,15 @@ export interface Admission {
   identify(caller: Caller): Promise<Identity | undefined>;
   /** Counts a request that needs no token. */
   count(caller: Caller): void;
+  /** Enters a call that stays open; answers what ends it. @throws DomainError `rate.limited` */
+  enter(kind: OpenCall, scope: Scope): () => void;
 }
 
 /**
  * Decides who a caller is and whether it may ask now, at most one query a request. Both functions set the headers of
  * the rate limit and throw DomainError `rate.limited`.
  */
-export function admission({ authenticator, requestsPerMinute, now }: AdmissionOptions): Admission {
+export function admission({ authenticator, requestsPerMinute, openCallLimits, now }: AdmissionOptions): Admission {
   const limiter = requestsPerMinute > 0 ? rateLimiter(requestsPerMinute, now) : undefined;
 
   function count(key: string, caller: Caller): void {
@@ -54,6 +60,7 @@ export function admission({ authenticator, requestsPerMinute, now }: AdmissionOp
       return identity;
     },
     count: (caller) => count(addressOf(caller), caller),
+    enter: openCalls(openCallLimits),
   };
 }
 

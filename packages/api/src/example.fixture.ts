@@ -7,6 +7,7 @@ import { z } from "zod";
 import { admission } from "./admission.ts";
 import { hashOfSecret } from "./auth.ts";
 import { listed, paging, pagingOf } from "./list.ts";
+import { OPEN_CALLS } from "./open-calls.ts";
 import { operation } from "./operation.ts";
 import { onResource, perKind } from "./per-kind.ts";
 import { restPlugin } from "./rest/plugin.ts";
@@ -37,10 +38,16 @@ export interface ExampleOptions {
   readonly requestsPerMinute?: number;
   readonly now?: () => Date;
   readonly isApiEnabled?: boolean;
+  readonly openCallLimits?: typeof OPEN_CALLS;
 }
 
 /** Tokens: `1|all`, `2|reader`, `3|old` (expired). */
-export function example({ requestsPerMinute = 0, now = () => new Date(), isApiEnabled = true }: ExampleOptions = {}) {
+export function example({
+  requestsPerMinute = 0,
+  now = () => new Date(),
+  isApiEnabled = true,
+  openCallLimits = OPEN_CALLS,
+}: ExampleOptions = {}) {
   const state = {
     inputs: [] as unknown[],
     faults: [] as Example["faults"],
@@ -53,7 +60,12 @@ export function example({ requestsPerMinute = 0, now = () => new Date(), isApiEn
   const app = Fastify({ ...serverOptions, forceCloseConnections: true });
   const shared = {
     router: appRouter,
-    admission: admission({ authenticator: tokens(state.look, isApiEnabled), requestsPerMinute, now }),
+    admission: admission({
+      authenticator: tokens(state.look, isApiEnabled),
+      requestsPerMinute,
+      openCallLimits,
+      now,
+    }),
     // The example's operations need no use cases, only to see that they get those of the right scope.
     controlFor: (scope: Scope) => ({ scope }) as unknown as Control,
     onFault: (error: unknown, request: { id: string; operation: string | undefined }) =>

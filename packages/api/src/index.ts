@@ -3,8 +3,9 @@ export { asDomainError, type Problem, type ProblemBody, problemOf, statusOf } fr
 export { type Description, describe, jsonOf, yamlOf } from "./openapi.ts";
 export { extraText, type Permission, permissionsOf, sensitiveFields } from "./permission.ts";
 export { type RestOptions, restPlugin } from "./rest/plugin.ts";
-export { serverOptions } from "./rest/server-options.ts";
+export { refuseConnection, serverOptions } from "./rest/server-options.ts";
 export { type AppRouter, appRouter } from "./root.ts";
 export type { Control } from "./trpc.ts";
 export { type TrpcOptions, trpcPlugin } from "./trpc-plugin.ts";
 export { type WebhookOptions, webhookPlugin } from "./webhook/plugin.ts";
+export { withholdBodies } from "./withheld-body.ts";

@@ -31,7 +31,7 @@ const openProcedure = t.procedure.use(async ({ meta, getRawInput, next }) => {
 
 const scopedProcedure = t.procedure
   .use(async ({ ctx, meta, getRawInput, next }) => {
-    const scope = admitted(ctx, meta?.operation);
+    const scope = entered(ctx, meta?.operation);
     const raw = await rawInput(getRawInput);
     const scoped: { scope: Scope; control: Control } = { scope, control: ctx.controlFor(scope) };
     return settled(await next({ ctx: scoped }), raw, meta?.operation.events);
@@ -55,17 +55,31 @@ const uploadProcedure = scopedProcedure.use(({ ctx, meta, next }) => {
   );
 });
 
-function admitted({ scope, isApiEnabled }: Context, options: OperationOptions | undefined): Scope {
+function entered(ctx: Context, options: OperationOptions | undefined): Scope {
   try {
-    if (!scope) throw new DomainError("auth.unauthenticated", "Unauthenticated.");
-    if (!isApiEnabled && !options?.evenWhenDisabled)
-      throw new DomainError("auth.api_disabled", "API is disabled.", { details: { success: false } });
-    // A procedure without options is none of ours: nobody but root gets in.
-    requireAbility(scope, options?.ability ?? "root");
+    const scope = admitted(ctx, options);
+    if (options?.events) ctx.enter("stream", scope);
+    if (options?.upload) ctx.enter("upload", scope);
     return scope;
   } catch (refusal) {
     throw asTrpcError(refusal);
   }
+}
+
+/**
+ * Whether a caller may ask for an operation at all, by its headers alone.
+ * @throws DomainError `auth.unauthenticated`, `auth.api_disabled`, `auth.missing_ability`
+ */
+export function admitted(
+  { scope, isApiEnabled }: Pick<Context, "scope" | "isApiEnabled">,
+  options: OperationOptions | undefined,
+): Scope {
+  if (!scope) throw new DomainError("auth.unauthenticated", "Unauthenticated.");
+  if (!isApiEnabled && !options?.evenWhenDisabled)
+    throw new DomainError("auth.api_disabled", "API is disabled.", { details: { success: false } });
+  // A procedure without options is none of ours: nobody but root gets in.
+  requireAbility(scope, options?.ability ?? "root");
+  return scope;
 }
 
 async function rawInput(read: () => Promise<unknown>): Promise<unknown> {

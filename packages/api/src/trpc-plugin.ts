@@ -1,10 +1,12 @@
 import type { AnyRouter } from "@trpc/server";
 import { type CreateFastifyContextOptions, fastifyTRPCPlugin } from "@trpc/server/adapters/fastify";
-import type { FastifyInstance } from "fastify";
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { Identity } from "./auth.ts";
 import { asTrpcError, problemOf } from "./errors.ts";
 import type { RestOptions } from "./rest/plugin.ts";
 import type { Context } from "./trpc.ts";
 import { type ListBounds, listBounds } from "./whole-list.ts";
+import { withholdBodies } from "./withheld-body.ts";
 
 export interface TrpcOptions extends Pick<RestOptions, "admission" | "controlFor" | "onFault"> {
   readonly router: AnyRouter;
@@ -17,11 +19,19 @@ export const BATCH_MAX = 50;
 export function trpcPlugin(app: FastifyInstance, options: TrpcOptions, done: () => void): void {
   const { router, onFault } = options;
   const bounds = listBounds(router);
+  const identities = new WeakMap<FastifyRequest, Identification>();
+  app.addHook("onRequest", async (request, reply) => {
+    identities.set(request, await identification(request, reply, options));
+  });
+  // Those who may not ask at all; whether a token may ask for what its path names, the operation says.
+  withholdBodies(app, (request) => !isIdentified(identities.get(request)));
+  app.removeAllContentTypeParsers();
   app.register(fastifyTRPCPlugin, {
     trpcOptions: {
       router,
       maxBatchSize: BATCH_MAX,
-      createContext: (request: CreateFastifyContextOptions) => contextOf(request, options, bounds),
+      createContext: async (request: CreateFastifyContextOptions) =>
+        contextOf(request, options, { bounds, identified: identities.get(request.req) }),
       responseMeta({ errors, ctx }: { errors: readonly unknown[]; ctx?: Context | undefined }) {
         const { headers } = errors.length > 0 ? problemOf(errors[0], ctx?.requestId ?? "") : { headers: {} };
         return { headers: { ...headers } };
@@ -34,33 +44,60 @@ export function trpcPlugin(app: FastifyInstance, options: TrpcOptions, done: () 
   done();
 }
 
-async function contextOf(
-  { req, res, info }: CreateFastifyContextOptions,
-  { admission, controlFor }: TrpcOptions,
-  bounds: ListBounds,
-): Promise<Context> {
+const isIdentified = (found: Identification | undefined) =>
+  found !== undefined && "identity" in found && found.identity !== undefined;
+
+/** Who asks, or why nobody may ask now. */
+type Identification = { readonly identity: Identity | undefined } | { readonly refusal: unknown };
+
+/** Before the body: those who may not ask need not send one. */
+async function identification(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { admission }: TrpcOptions,
+): Promise<Identification> {
+  // As tRPC reads its URLs.
+  const { path = "" } = request.params as { path?: string };
+  const isBatch = (request.query as { batch?: string }).batch === "1";
+  try {
+    const identity = await admission.identify({
+      authorization: request.headers.authorization,
+      ip: request.ip,
+      calls: isBatch ? batchCalls(path) : 1,
+      setHeader: (name, value) => void reply.header(name, value),
+    });
+    return { identity };
+  } catch (refusal) {
+    return { refusal };
+  }
+}
+
+/** A batch that is too long is refused as one call. */
+function batchCalls(path: string): number {
+  const calls = path.split(",").length;
+  return calls > BATCH_MAX ? 1 : calls;
+}
+
+function contextOf(
+  { req, res }: CreateFastifyContextOptions,
+  { controlFor, admission }: TrpcOptions,
+  { bounds, identified }: { readonly bounds: ListBounds; readonly identified: Identification | undefined },
+): Context {
+  if (identified !== undefined && "refusal" in identified) throw asTrpcError(identified.refusal);
+  const identity = identified?.identity;
   const gone = new AbortController();
   const { lists, close } = bounds.open();
   res.raw.once("close", () => {
     close();
     if (!res.raw.writableFinished) gone.abort();
   });
-  const identity = await admission
-    .identify({
-      authorization: req.headers.authorization,
-      ip: req.ip,
-      calls: info.calls.length,
-      setHeader: (name, value) => void res.header(name, value),
-    })
-    .catch((refusal: unknown) => {
-      throw asTrpcError(refusal);
-    });
   return {
     requestId: req.id,
     scope: identity?.scope,
     isApiEnabled: identity?.isApiEnabled ?? true,
     controlFor,
     signal: gone.signal,
+    enter: (kind, scope) => void res.raw.once("close", admission.enter(kind, scope)),
     lists,
   };
 }

@@ -3,6 +3,7 @@ import type { Paging } from "@berth/core/ports";
 import type { Scope } from "@berth/core/team";
 import { initTRPC } from "@trpc/server";
 import { problemOf } from "./errors.ts";
+import type { OpenCall } from "./open-calls.ts";
 import type { OperationOptions } from "./operation-options.ts";
 
 export type { Control } from "@berth/control";
@@ -17,6 +18,8 @@ export interface Context {
   readonly controlFor: (scope: Scope) => Control;
   /** Aborts when the client goes away. */
   readonly signal: AbortSignal;
+  /** Counts this request among the open calls until its connection is done with it. @throws DomainError `rate.limited` */
+  readonly enter: (kind: OpenCall, scope: Scope) => void;
   /** Present when the request came by tRPC. */
   readonly lists?: BoundedLists | undefined;
   /** Present when the request came by REST. */

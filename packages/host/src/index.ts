@@ -5,6 +5,7 @@ export { diskSpace } from "./disk.ts";
 export { type FileLock, type LockAttempt, lockFile } from "./file-lock.ts";
 export { endGroup, isAlive, type ProcessGroup, signalGroup } from "./group.ts";
 export type { Host } from "./host.ts";
+export { addressRanges } from "./http/address-ranges.ts";
 export { type GuardedFetch, guardedFetch, HttpFault } from "./http/guarded-fetch.ts";
 export { guardedLookup } from "./http/guarded-lookup.ts";
 export { mayConnect, type PrivateHosts } from "./http/private-hosts.ts";

@@ -6,7 +6,9 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Admission } from "../admission.ts";
 import type { Identity } from "../auth.ts";
 import { problemOf } from "../errors.ts";
+import { admitted } from "../operation.ts";
 import type { Context, Control, RestExchange } from "../trpc.ts";
+import { withholdBodies } from "../withheld-body.ts";
 import { methodsOf } from "./allowed.ts";
 import { eventStream } from "./event-stream.ts";
 import { inputOf } from "./input.ts";
@@ -44,8 +46,9 @@ export function restPlugin(app: FastifyInstance, options: RestOptions, done: () 
 
   app.decorateRequest("identity", undefined);
   app.addHook("onRequest", async (request, reply) => {
-    request.identity = await admitted(request, reply, admission);
+    request.identity = await identified(request, reply, admission);
   });
+  withholdBodies(app, isRefused);
   app.setErrorHandler((error, request, reply) => fail(error, request, reply, options));
 
   app.removeAllContentTypeParsers();
@@ -73,7 +76,7 @@ export function restPlugin(app: FastifyInstance, options: RestOptions, done: () 
   done();
 }
 
-async function admitted(
+async function identified(
   { routeOptions, headers, ip }: FastifyRequest,
   reply: FastifyReply,
   admission: Admission,
@@ -89,6 +92,19 @@ async function admitted(
   // Neither an unknown path nor a public operation is worth the look-up of a token.
   if (!options || options.ability === null) return void admission.count(caller);
   return admission.identify(caller);
+}
+
+/** What is unknown, and what the caller may not ask for. */
+function isRefused({ routeOptions, identity }: FastifyRequest): boolean {
+  const options = routeOptions.config.route?.operation.options;
+  if (options === undefined) return true;
+  if (options.ability === null) return false;
+  try {
+    admitted({ scope: identity?.scope, isApiEnabled: identity?.isApiEnabled ?? true }, options);
+    return false;
+  } catch {
+    return true; // The operation says why.
+  }
 }
 
 function serve(app: FastifyInstance, route: Route, options: RestOptions): void {
@@ -112,13 +128,19 @@ function serve(app: FastifyInstance, route: Route, options: RestOptions): void {
         const answer = await procedure({ path: name, type, ctx, getRawInput, signal, batchIndex: 0 });
         return send(answer, request, reply, route, options);
       } finally {
-        if (route.body === "upload") await discardRest(request.raw);
+        // Strangers are not waited for.
+        if (route.body === "upload" && !isRefused(request)) await discardRest(request.raw);
       }
     },
   });
 }
 
-function contextOf(request: FastifyRequest, reply: FastifyReply, route: Route, { controlFor }: RestOptions): Context {
+function contextOf(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  route: Route,
+  { admission, controlFor }: RestOptions,
+): Context {
   const gone = new AbortController();
   reply.raw.once("close", () => {
     if (!reply.raw.writableFinished) gone.abort();
@@ -135,6 +157,7 @@ function contextOf(request: FastifyRequest, reply: FastifyReply, route: Route, {
     isApiEnabled: identity?.isApiEnabled ?? true,
     controlFor,
     signal: gone.signal,
+    enter: (kind, scope) => void reply.raw.once("close", admission.enter(kind, scope)),
     rest,
   };
 }

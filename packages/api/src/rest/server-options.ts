@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
+import type { DomainError } from "@berth/core";
 import type { FastifyReply, FastifyRequest, FastifyServerOptions } from "fastify";
 import { problemOf } from "../errors.ts";
 import { malformed } from "./input.ts";
@@ -26,12 +27,16 @@ export const serverOptions = {
   clientErrorHandler(error: Error & { code?: string }, socket: Socket) {
     if (error.code === "ECONNRESET" || !socket.writable) return void socket.destroy();
     const [line, detail] = UNREADABLE[error.code ?? ""] ?? ["400 Bad Request", "This is not HTTP."];
-    const { body } = problemOf(malformed(detail), randomUUID());
-    const text = JSON.stringify(body);
-    const head = ["content-type: application/json; charset=utf-8", `content-length: ${Buffer.byteLength(text)}`];
-    socket.end([`HTTP/1.1 ${line}`, ...head, "connection: close", "", text].join("\r\n"));
+    refuseConnection(socket, line, malformed(detail));
   },
 } satisfies FastifyServerOptions;
+
+/** Answers on a connection whose request has no reply that could do it, and closes it. */
+export function refuseConnection(socket: Socket, line: string, error: DomainError): void {
+  const text = JSON.stringify(problemOf(error, randomUUID()).body);
+  const head = ["content-type: application/json; charset=utf-8", `content-length: ${Buffer.byteLength(text)}`];
+  socket.end([`HTTP/1.1 ${line}`, ...head, "connection: close", "", text].join("\r\n"));
+}
 
 /** Requests that Node cannot parse, by its error code. */
 const UNREADABLE: Readonly<Record<string, readonly [line: string, detail: string]>> = {

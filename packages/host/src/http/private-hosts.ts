@@ -1,4 +1,4 @@
-import { BlockList, isIP } from "node:net";
+import { addressRanges } from "./address-ranges.ts";
 
 /**
  * Which private places this instance may call: host names, addresses, ranges like `10.0.0.0/8`, or `*` for all. What is
@@ -8,9 +8,7 @@ export type PrivateHosts = readonly string[];
 
 /** @param host As the user wrote it, a name or an address without brackets. */
 export function mayConnect(host: string, address: string, allowed: PrivateHosts): boolean {
-  return (
-    !isIn(RESERVED, address) || allowed.includes("*") || allowed.includes(host) || isIn(rangesOf(allowed), address)
-  );
+  return !isReserved(address) || allowed.includes("*") || allowed.includes(host) || addressRanges(allowed)(address);
 }
 
 const RESERVED_IPV4 = [
@@ -21,7 +19,7 @@ const RESERVED_IPV4 = [
 /** Prefixes of IPv6 addresses that end with an IPv4 address: NAT64, and its local form. */
 const TRANSLATED = ["64:ff9b::", "::ffff:0:"];
 
-const RESERVED = rangesOf([
+const isReserved = addressRanges([
   ...RESERVED_IPV4,
   // Unspecified, loopback and IPv4 in IPv6, NAT64 for local use, Teredo, 6to4, unique local, link-local, what was for
   // sites, multicast.
@@ -33,19 +31,3 @@ const RESERVED = rangesOf([
     }),
   ),
 ]);
-
-function rangesOf(entries: readonly string[]): BlockList {
-  const list = new BlockList();
-  for (const entry of entries) {
-    const [address = "", bits] = entry.split("/");
-    const family = isIP(address) === 6 ? "ipv6" : "ipv4";
-    if (isIP(address) === 0) continue;
-    if (bits === undefined) list.addAddress(address, family);
-    else list.addSubnet(address, Number(bits), family);
-  }
-  return list;
-}
-
-function isIn(list: BlockList, address: string): boolean {
-  return list.check(address, isIP(address) === 6 ? "ipv6" : "ipv4");
-}

@@ -1,0 +1,50 @@
+import { DomainError } from "@berth/core";
+import type { Scope } from "@berth/core/team";
+
+/** Calls that stay open and cost something all the while. */
+export type OpenCall = "stream" | "upload";
+
+export interface OpenCallLimits {
+  readonly perToken: number;
+  readonly perTeam: number;
+}
+
+/** A team reads logs in many windows, and deploys several folders at once; nobody reads more than these. */
+export const OPEN_CALLS: Readonly<Record<OpenCall, OpenCallLimits>> = {
+  stream: { perToken: 100, perTeam: 200 },
+  upload: { perToken: 4, perTeam: 8 },
+};
+
+/**
+ * Counts what tokens and teams have open, so that none has it all.
+ * @returns Enters one call and returns what ends it. Throws DomainError `rate.limited`.
+ */
+export function openCalls(limits = OPEN_CALLS): (kind: OpenCall, scope: Scope) => () => void {
+  const open = new Map<string, number>();
+  const add = (key: string, change: 1 | -1) => {
+    const count = (open.get(key) ?? 0) + change;
+    if (count === 0) open.delete(key);
+    else open.set(key, count);
+  };
+  return (kind, { teamId, actor }) => {
+    const { perToken, perTeam } = limits[kind];
+    const bounds = [
+      { key: `${kind} token ${actor.type === "token" ? actor.id : actor.name}`, max: perToken, owner: "a token" },
+      { key: `${kind} team ${teamId}`, max: perTeam, owner: "a team" },
+    ];
+    const full = bounds.find(({ key, max }) => (open.get(key) ?? 0) >= max);
+    if (full !== undefined) {
+      const message = `Limit reached: at most ${full.max} open ${kind}s of ${full.owner}. Close one, or wait until one ends.`;
+      throw new DomainError("rate.limited", message, { retryAfterSeconds: RETRY_AFTER_SECONDS });
+    }
+    for (const { key } of bounds) add(key, 1);
+    let isOpen = true;
+    return () => {
+      if (!isOpen) return;
+      isOpen = false;
+      for (const { key } of bounds) add(key, -1);
+    };
+  };
+}
+
+const RETRY_AFTER_SECONDS = 10;
