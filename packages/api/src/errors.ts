@@ -2,7 +2,7 @@ import { DomainError, type ErrorCategory, type ErrorCode, type FieldErrors, inva
 import { TRPCError } from "@trpc/server";
 import { getHTTPStatusCodeFromError } from "@trpc/server/http";
 import { ZodError } from "zod";
-import { fieldErrors } from "./field-errors.ts";
+import { boundedErrors, fieldErrors } from "./field-errors.ts";
 
 /** The only place where a domain error's category becomes a transport's code; REST takes its status from it. */
 export const TRPC_CODE = {
@@ -49,11 +49,11 @@ export function problemOf(thrown: unknown, requestId: string): Problem {
       message: error.message,
       code: error.code,
       request_id: requestId,
-      ...(error.fields && { errors: error.fields }),
+      ...(error.fields && { errors: boundedErrors(error.fields) }),
       // One form for all of them: who reads fields finds what is wrong, also where it is no single field's fault.
       ...(error.category === "invalid" && {
         message: "Validation failed.",
-        errors: error.fields ?? { _: [error.message] },
+        errors: boundedErrors(error.fields ?? { _: [error.message] }),
       }),
     },
   };

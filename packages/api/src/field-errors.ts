@@ -21,6 +21,26 @@ export function fieldErrors({ issues }: ZodError, input: unknown): FieldErrors {
   return Object.fromEntries([...fields].map(([name, texts]) => [name, [...texts]]));
 }
 
+/** What is answered of wrong fields: an answer is never larger than what was wrong with it. */
+export function boundedErrors(fields: FieldErrors): FieldErrors {
+  const all = Object.entries(fields);
+  const isUnknown = ([, texts]: (typeof all)[number]) => texts.length === 1 && texts[0] === NOT_ALLOWED;
+  const unknown = all.filter(isUnknown).slice(0, UNKNOWN_SHOWN_MAX);
+  const wrong = all.filter((field) => !isUnknown(field)).slice(0, WRONG_SHOWN_MAX);
+  const shown = [...wrong, ...unknown].map(([name, texts]) => [shortened(name), texts.slice(0, TEXTS_SHOWN_MAX)]);
+  const left = all.length - shown.length;
+  if (left === 0) return Object.fromEntries(shown);
+  const more = `${left} more fields are wrong or not allowed.`;
+  return { ...Object.fromEntries(shown), _: [...(fields._ ?? []).slice(0, TEXTS_SHOWN_MAX), more] };
+}
+
+const UNKNOWN_SHOWN_MAX = 20;
+const WRONG_SHOWN_MAX = 100;
+const TEXTS_SHOWN_MAX = 20;
+const NAME_LENGTH_MAX = 200;
+
+const shortened = (name: string) => (name.length > NAME_LENGTH_MAX ? `${name.slice(0, NAME_LENGTH_MAX)}...` : name);
+
 export const REQUIRED = "This field is required.";
 
 function isMissing({ code, path }: Issue, input: unknown): boolean {

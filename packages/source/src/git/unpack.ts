@@ -95,6 +95,17 @@ async function feed(tar: ByteStream, parser: Parser, gate: EntryGate, limits: Ar
   // Headers count too: an archive of nothing but headers is bounded as well.
   const bytesMax = limits.unpackedBytes + limits.entries * HEADER_BYTES_MAX;
   let bytes = 0;
+  let bytesBehindEnd = 0;
+  let isEnded = false;
+  let extended = 0;
+  parser.once("eof", () => {
+    isEnded = true;
+  });
+  // Extended headers are no entries, and an archive may consist of nothing else.
+  parser.on("meta", () => {
+    extended += 1;
+    if (extended > limits.entries) gate.refuse(tooManyHeaders(limits.entries));
+  });
   let start: Buffer = Buffer.alloc(0);
   parser.on("error", (cause: unknown) => gate.refuse(isWriteError(cause) ? unwritable(cause) : damaged(cause)));
   parser.on("ignoredEntry", (entry: ReadEntry) => gate.refuse(unsupported(entry)));
@@ -108,6 +119,12 @@ async function feed(tar: ByteStream, parser: Parser, gate: EntryGate, limits: Ar
       if (isCompressed(start)) gate.refuse(damaged("Compressed twice, or not by gzip."));
     }
     if (gate.problem() !== undefined) throw gate.problem();
+    if (isEnded) {
+      // The parser would keep all of it, copied once more with each chunk.
+      bytesBehindEnd += chunk.byteLength;
+      if (bytesBehindEnd > BEHIND_END_BYTES_MAX) throw tooMuchBehindEnd();
+      continue;
+    }
     const isReady = parser.write(Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength));
     if (!isReady && gate.problem() === undefined) await once(parser, "drain").catch(() => {});
     // Bytes that are there at once would otherwise be read to the end before anybody else has a turn.
@@ -118,6 +135,15 @@ async function feed(tar: ByteStream, parser: Parser, gate: EntryGate, limits: Ar
   await closed;
   if (gate.problem() !== undefined) throw gate.problem();
 }
+
+/** Programs fill up their last record with zeros: of 10 KB usually, of 1 MB for tapes. */
+const BEHIND_END_BYTES_MAX = 4 << 20;
+
+const tooMuchBehindEnd = () =>
+  new DomainError("request.too_large", "The archive holds more behind its end than padding. Pack the folder again.");
+
+const tooManyHeaders = (max: number) =>
+  new DomainError("request.too_large", `The archive holds more than ${max} extended headers. Pack the folder again.`);
 
 const HEADER_BYTES_MAX = 3 * 1024; // A header, and an extended header with its block, of 512 bytes each, and padding.
 

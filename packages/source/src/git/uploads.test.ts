@@ -19,6 +19,7 @@ import { create } from "tar";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { type SourceFetcherOptions, sourceFetcher } from "./fetcher.ts";
 import { type RawEntry, rawTar, rawTarGz, streamOf } from "./tar.fixture.ts";
+import { inspectTar } from "./unpack.ts";
 
 let base: string;
 let outside: string;
@@ -144,6 +145,30 @@ describe("an upload is refused and nothing of it kept", () => {
     const trailing = await codeOf(fetcher({ unpackedBytes: 1000, entries: 10 }).saveUpload("app1", streamOf(bomb)));
     for (const code of [sent, unpacked, many, trailing]) expect(code).toMatch(/^request\.too_large /);
     expect(uploads()).toEqual([]);
+  });
+
+  test("when it holds nothing but extended headers", async () => {
+    const headers = Array.from({ length: 200 }, () => ({ path: "g", type: "g", content: "14 comment=ab\n" }));
+    const bytes = rawTarGz([...headers, { path: "a" }]);
+    const code = await codeOf(fetcher({ entries: 100 }).saveUpload("app1", streamOf(bytes)));
+    expect(code).toBe("request.too_large The archive holds more than 100 extended headers. Pack the folder again.");
+  });
+
+  test("when much follows its end, of which no more is read than padding can be", async () => {
+    let read = 0;
+    async function* endless() {
+      yield rawTar([{ path: "a" }]);
+      for (; read < 1 << 30; read += 65_536) yield Buffer.alloc(65_536);
+    }
+    const problem = await inspectTar(endless(), { entries: 10, unpackedBytes: 2 ** 31 }).catch((error) => error);
+    expect([problem.code, problem.message]).toEqual(["request.too_large", expect.stringContaining("behind its end")]);
+    expect(read).toBeLessThan(5 << 20);
+  });
+
+  test("but not for padding", async () => {
+    const padded = Buffer.concat([rawTar([{ path: "a" }]), Buffer.alloc(1 << 20)]);
+    expect((await source.saveUpload("app1", streamOf(padded))).sizeBytes).toBe(padded.length);
+    await source.removeResource("app1");
   });
 
   test("when its sender breaks off", async () => {
