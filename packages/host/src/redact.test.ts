@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { cpuCost } from "@berth/core/testing";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
@@ -47,6 +48,21 @@ describe("redactor", () => {
       }
     });
     expect(cost).toBeLessThan(300);
+  });
+
+  test("bounds what thousands of long values cost, and still hides short ones in every form", () => {
+    const long = Array.from({ length: 400 }, (_, at) =>
+      createHash("shake256", { outputLength: 20_000 }).update(`${at}`).digest("hex"),
+    );
+    let redact = redactor([]);
+    const cost = cpuCost(() => {
+      redact = redactor([...long, SECRET]);
+    });
+    expect(cost).toBeLessThan(30);
+    expect(redact(`<${encodeURIComponent(SECRET)}>`)).toBe("<[REDACTED]>");
+    for (const secret of [long[0] ?? "", long[399] ?? ""]) {
+      expect(redact(`<${secret.slice(0, 1024)}`)).toBe("<[REDACTED]");
+    }
   });
 
   test("hides a secret that is longer than a line may be, whatever stands around it", () => {

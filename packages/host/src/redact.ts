@@ -12,10 +12,13 @@ const PIECE_LENGTH = 64; // A line of a key file.
  * value itself, each line of it, and its url-encoded, JSON-escaped and base64 forms. Also finds a secret that was torn
  * because the line was too long to be handed on whole.
  *
+ * Short secrets come first: of what exceeds `ENCODED_LENGTH_MAX` together only the values and their lines are hidden, of
+ * what exceeds `PLAIN_LENGTH_MAX` only the first characters of each.
+ *
  * @param secrets Values shorter than 4 characters are left alone.
  */
 export function redactor(secrets: Iterable<string>): (line: string) => string {
-  const pieces = [...new Set([...secrets].flatMap(formsOf))].flatMap(piecesOf);
+  const pieces = [...new Set(formsOfAll(secrets))].flatMap(piecesOf);
   if (pieces.length === 0) return (line) => line;
   const known = textSet(pieces);
   // Only a line that was torn needs them.
@@ -72,10 +75,26 @@ function piecesOf(form: string): string[] {
   return [...pieces, form.slice(-PIECE_LENGTH)];
 }
 
-function formsOf(secret: string): string[] {
-  const lines = secret.split(/\r\n|\r|\n/).map((line) => line.trim());
-  return [...new Set([secret, ...lines])].filter((value) => value.length >= LENGTH_MIN).flatMap(encodings);
+/** All forms of many values would take gigabytes and hold up everybody while they are made. */
+const ENCODED_LENGTH_MAX = 512 * 1024;
+const PLAIN_LENGTH_MAX = 2 * 1024 * 1024;
+const BEGINNING_LENGTH = 1024;
+
+function* formsOfAll(secrets: Iterable<string>): Iterable<string> {
+  let length = 0;
+  for (const secret of [...new Set(secrets)].sort((a, b) => a.length - b.length)) {
+    length += secret.length;
+    if (length <= ENCODED_LENGTH_MAX) yield* linesOf(secret).flatMap(encodings);
+    else if (length <= PLAIN_LENGTH_MAX) yield* linesOf(secret);
+    else yield* linesOf(secret.slice(0, BEGINNING_LENGTH));
+  }
 }
+
+/** A value, and each of its lines that can be told from other words. */
+const linesOf = (secret: string): string[] =>
+  [...new Set([secret, ...secret.split(/\r\n|\r|\n/).map((line) => line.trim())])].filter(
+    (value) => value.length >= LENGTH_MIN,
+  );
 
 function encodings(value: string): string[] {
   const bytes = Buffer.from(value);
