@@ -25,9 +25,10 @@ const settings = (fields: Partial<ApplicationSettings> = {}) =>
 
 describe("what is fetched", () => {
   const SHA = "a".repeat(40);
+  const OWNER = { uuid: "app1", team_id: 3, source: "git", private_key_id: null, github_app: null } as const;
   const spec = (fields: object, deployment: object = {}) =>
     sourceSpec(
-      { uuid: "app1", source: "git", github_app: null, settings: settings(fields) },
+      { ...OWNER, settings: settings(fields) },
       { commit: "HEAD", pull_request_id: 0, git_type: null, ...deployment },
     );
 
@@ -47,9 +48,20 @@ describe("what is fetched", () => {
     expect(() => spec({}, { pull_request_id: 7, git_type: "bitbucket" })).toThrow("which commit pull request 7 is at");
   });
 
+  test("is kept for the team and its credential alone", () => {
+    const deployment = { commit: "HEAD", pull_request_id: 0, git_type: null };
+    const github_app = { id: 1, uuid: "x", repository_id: 2, app_uuid: "y", html_url: "https://github.test" };
+    const owners = [{}, { team_id: 4 }, { private_key_id: 7 }, { github_app }, { team_id: 37, private_key_id: null }];
+    const cacheOwners = owners.map((fields) => {
+      const found = sourceSpec({ ...OWNER, settings: settings(), ...fields }, deployment);
+      return found.type === "git" ? found.cacheOwner : undefined;
+    });
+    expect(cacheOwners).toEqual(["team 3", "team 4", "team 3, key 7", "team 3, app 1 repository 2", "team 37"]);
+  });
+
   test("with a key goes over ssh", () => {
     const key = { type: "ssh", privateKey: "k" } as const;
-    const application = { uuid: "app1", source: "git", github_app: null, settings: settings() } as const;
+    const application = { ...OWNER, settings: settings() };
     const deployment = { commit: "HEAD", pull_request_id: 0, git_type: null };
     expect(sourceSpec(application, deployment, key)).toMatchObject({
       repository: "ssh://git@git.example/me/app.git",

@@ -31,7 +31,10 @@ export interface ApplicationInput {
   readonly storages: readonly StorageRecord[];
 }
 
-type SourceOwner = Pick<ApplicationRecord, "uuid" | "source" | "github_app" | "settings">;
+type SourceOwner = Pick<
+  ApplicationRecord,
+  "uuid" | "team_id" | "source" | "private_key_id" | "github_app" | "settings"
+>;
 type DeployedSource = Pick<DeploymentRecord, "commit" | "pull_request_id" | "git_type">;
 
 /**
@@ -53,6 +56,7 @@ export function sourceSpec(
           ? wantedCommit(settings, deployment)
           : pullRequestHead(application, deployment)),
         credentials,
+        cacheOwner: cacheOwner(application),
       };
     case "upload":
       return { type: "upload", resourceUuid: application.uuid, commit: deployment.commit };
@@ -61,6 +65,13 @@ export function sourceSpec(
       return { type: "none" };
   }
 }
+
+const cacheOwner = ({ team_id, private_key_id, github_app }: SourceOwner): string =>
+  [
+    `team ${team_id}`,
+    ...(private_key_id === null ? [] : [`key ${private_key_id}`]),
+    ...(github_app === null ? [] : [`app ${github_app.id} repository ${github_app.repository_id}`]),
+  ].join(", ");
 
 const wantedCommit = ({ git_branch, git_commit_sha }: ApplicationSettings, { commit }: DeployedSource) => ({
   branch: git_branch,

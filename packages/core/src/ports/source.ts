@@ -11,6 +11,8 @@ export type SourceSpec =
       /** A full or short sha, a tag, or `HEAD` for the branch's tip. */
       readonly commit: string;
       readonly credentials?: GitCredentials | undefined;
+      /** Names the team and its credential. What one has fetched is never given to another. */
+      readonly cacheOwner: string;
     }
   | {
       readonly type: "upload";
@@ -56,6 +58,6 @@ export interface SourceFetcher {
     resourceUuid: string,
     archive: AsyncIterable<Uint8Array>,
   ): Promise<{ readonly commit: string; readonly sizeBytes: number }>;
-  /** Idempotent. Removes uploads; mirrors of repositories are shared and stay. */
+  /** Idempotent. Removes uploads; mirrors of repositories serve others of the team and stay. */
   removeResource(resourceUuid: string): Promise<void>;
 }

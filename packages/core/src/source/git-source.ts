@@ -81,7 +81,7 @@ export type GitRevision =
 /** @throws DomainError `source.invalid` */
 export function parseGitRevision(text: string): GitRevision {
   if (text === "" || text === "HEAD") return { type: "tip" };
-  if (/^[0-9a-f]{4,64}$/i.test(text)) {
+  if (/^[0-9a-f]{7,64}$/i.test(text)) {
     return { type: "sha", sha: text.toLowerCase(), isFull: text.length === 40 || text.length === 64 };
   }
   const ref = text.startsWith("refs/tags/") ? text : `refs/tags/${text}`;

@@ -15,6 +15,8 @@ import { redirectTarget } from "./redirect.ts";
 /** A repository and what opens it. */
 export interface Remote {
   readonly url: GitUrl;
+  /** As in `SourceSpec`: what is kept of the repository is kept for this owner alone. */
+  readonly cacheOwner: string;
   readonly credentials: GitCredentials | undefined;
 }
 

@@ -122,6 +122,7 @@ describe("checkout of a commit", () => {
       "has no commit 0123456789012345678901234567890123456789. Check the id",
     ],
     ["abcdef1", "has no commit abcdef1. Give more of its id"],
+    ["abcdef", "has no tag abcdef. It has v1."],
     ["v9", "has no tag v9. It has v1. Correct git_commit_sha."],
   ])("names %s when it is missing", async (commit, text) => {
     bench.repository.commit({ a: "1" });
@@ -133,6 +134,41 @@ describe("checkout of a commit", () => {
 });
 
 describe("the mirror", () => {
+  test("gives what one owner has fetched to no other", async () => {
+    bench.repository.commit({ a: "1" });
+    const secret = bench.repository.commit({ secret: "2" });
+    const source = bench.fetcher();
+    await source.checkout(bench.spec(), "d1", bench.io());
+    // Its server has it no more.
+    bench.repository.git("reset", "--hard", "HEAD~1");
+    bench.repository.git("reflog", "expire", "--expire=now", "--all");
+    bench.repository.git("gc", "--quiet", "--prune=now");
+    for (const commit of [secret, secret.slice(0, 8)]) {
+      const own = await source.checkout(bench.spec({ commit }), "d2", bench.io());
+      expect(own.commit).toBe(secret);
+      for (const cacheOwner of ["team 2", "team 1, key 7"]) {
+        const error = await errorOf(source.checkout(bench.spec({ commit, cacheOwner }), "d3", bench.io()));
+        expect([error.code, error.message]).toEqual([
+          "source.not_found",
+          expect.stringContaining(`has no commit ${commit}`),
+        ]);
+      }
+    }
+  });
+
+  test("of a login in the address is that login's own", async () => {
+    const login = { username: "ada", password: "hunter22" };
+    const secret = bench.repository.commit({ secret: "1" });
+    const server = await bench.serve({ login });
+    const repository = `http://ada:hunter22@127.0.0.1:${server.port}/app/.git`;
+    await bench.fetcher().checkout(bench.spec({ repository }), "d1", bench.io());
+    const open = { repository: `${server.url}/app/.git`, commit: secret };
+    expect((await errorOf(bench.fetcher().checkout(bench.spec(open), "d2", bench.io()))).code).toBe(
+      "source.unauthorized",
+    );
+    expect(readdirSync(join(bench.base, "sources", "mirrors"))).toHaveLength(2);
+  });
+
   test("serves several checkouts of a repository at once", async () => {
     const tip = bench.repository.commit({ a: "1" });
     const source = bench.fetcher();

@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { mkdir, realpath, rm } from "node:fs/promises";
 import { join, relative } from "node:path";
 import { DomainError } from "@berth/core";
@@ -22,6 +23,7 @@ import {
   discardMirror,
   type FoundCommit,
   fetchCommit,
+  mirrorFolder,
   removeUnusedMirrors,
   unpackCommit,
   type Wanted,
@@ -109,13 +111,13 @@ export function sourceFetcher(options: SourceFetcherOptions): SourceFetcher {
 
   /** One at a time for a mirror, so that nothing is discarded while somebody reads it. */
   function fillFromGit(context: GitContext, remote: Remote, wanted: Wanted, folder: string): Promise<Filled> {
-    return locks(formatGitUrl(remote.url), context.io.signal, async () => {
+    return locks(mirrorFolder(options.folder, remote), context.io.signal, async () => {
       try {
         return await tryFillFromGit(context, remote, wanted, folder);
       } catch (error) {
         if (!(error instanceof MirrorDamaged)) throw error;
         context.io.onLine("The local copy of the repository is damaged: fetching it anew", "stderr");
-        await discardMirror(context, remote.url);
+        await discardMirror(context, remote);
         await removeFolder(folder);
         await mkdir(folder, { recursive: true, mode: 0o700 });
         return tryFillFromGit(context, remote, wanted, folder);
@@ -142,7 +144,7 @@ export function sourceFetcher(options: SourceFetcherOptions): SourceFetcher {
       if (!(await isPlainFolder(folder, path))) {
         throw new DomainError("source.invalid", `The submodule "${path}" lies behind a symbolic link. Move it.`);
       }
-      const remote = { url, credentials: credentialsFor(url, parent) };
+      const remote = { url, credentials: credentialsFor(url, parent), cacheOwner: parent.cacheOwner };
       const wanted: Wanted = { ref: null, revision: { type: "sha", sha: commit, isFull: true } };
       const inner = { ...context, limits: left };
       const within = await fillFromGit(inner, remote, wanted, join(folder, path));
@@ -167,10 +169,10 @@ interface Filled {
 
 async function tryFillFromGit(context: GitContext, remote: Remote, wanted: Wanted, folder: string): Promise<Filled> {
   const found = await fetchCommit(context, remote, wanted);
-  const unpacked = await unpackCommit(context, remote.url, found.commit, folder);
+  const unpacked = await unpackCommit(context, remote, found.commit, folder);
   const lfsBytes = await fillLfs(context, remote, found.commit, folder, unpacked);
   const content = { ...unpacked, unpackedBytes: unpacked.unpackedBytes + lfsBytes };
-  const submodules = hasSubmodules(content) ? await submodulesOf(context, remote.url, found.commit) : [];
+  const submodules = hasSubmodules(content) ? await submodulesOf(context, remote, found.commit) : [];
   return { found, content, submodules };
 }
 
@@ -183,17 +185,24 @@ const remaining = (limits: SourceLimits, { files, unpackedBytes }: ArchiveConten
 const hasSubmodules = ({ files }: ArchiveContent) => files.has(".gitmodules");
 
 /** A login inside the address is taken out of it, and used where no other is given. */
-function remoteOf(spec: { readonly repository: string; readonly credentials?: GitCredentials | undefined }): Remote {
+function remoteOf(spec: Extract<SourceSpec, { type: "git" }>): Remote {
   const url = parseGitUrl(spec.repository);
+  const { cacheOwner } = spec;
   const isHttp = url.scheme === "https" || url.scheme === "http";
-  if (!isHttp) return { url, credentials: url.scheme === "ssh" ? sshOnly(spec.credentials) : undefined };
+  if (!isHttp) return { url, cacheOwner, credentials: url.scheme === "ssh" ? sshOnly(spec.credentials) : undefined };
   const written =
     url.username === null && url.password === null
       ? undefined
       : basicCredentials([formatGitUrl(url)], { username: url.username ?? "", password: url.password ?? "" });
   const given = spec.credentials?.type === "basic" ? spec.credentials : undefined;
-  return { url: { ...url, username: null, password: null }, credentials: given ?? written };
+  const plain = { ...url, username: null, password: null };
+  // A login in the address is a credential that no record names.
+  const owner =
+    written === undefined ? cacheOwner : `${cacheOwner}, login ${sha256(`${url.username}:${url.password}`)}`;
+  return { url: plain, cacheOwner: owner, credentials: given ?? written };
 }
+
+const sha256 = (text: string) => createHash("sha256").update(text).digest("hex");
 
 const sshOnly = (credentials: GitCredentials | undefined) => (credentials?.type === "ssh" ? credentials : undefined);
 

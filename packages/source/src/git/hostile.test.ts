@@ -26,7 +26,14 @@ async function refusalOf(fields: Partial<Extract<SourceSpec, { type: "git" }>>, 
     allowFileProtocol: isLocal,
     allowedPrivateHosts: ["127.0.0.1"],
   });
-  const spec: SourceSpec = { type: "git", repository: repository.url, branch: "main", commit: "HEAD", ...fields };
+  const spec: SourceSpec = {
+    type: "git",
+    repository: repository.url,
+    branch: "main",
+    commit: "HEAD",
+    cacheOwner: "team 1",
+    ...fields,
+  };
   const io = { signal: new AbortController().signal, onLine: () => {} };
   const error = await source.checkout(spec, "d1", io).then(
     () => undefined,
@@ -129,7 +136,13 @@ describe("runs nothing", () => {
       repository.git("config", name, value);
     }
     const source = sourceFetcher({ folder: join(base, "sources"), allowFileProtocol: true });
-    const spec: SourceSpec = { type: "git", repository: repository.url, branch: "main", commit: "HEAD" };
+    const spec: SourceSpec = {
+      type: "git",
+      repository: repository.url,
+      branch: "main",
+      commit: "HEAD",
+      cacheOwner: "team 1",
+    };
     const io = { signal: new AbortController().signal, onLine: () => {} };
     const { folder } = await source.checkout(spec, "d1", io);
     expect(readdirSync(folder)).toContain("evil");
@@ -147,7 +160,13 @@ describe("runs nothing", () => {
     Object.assign(process.env, { HOME: home, GIT_SSH_COMMAND: `touch ${marker}`, GIT_DIR: base });
     try {
       const source = sourceFetcher({ folder: join(base, "sources"), allowFileProtocol: true });
-      const spec: SourceSpec = { type: "git", repository: repository.url, branch: "main", commit: "HEAD" };
+      const spec: SourceSpec = {
+        type: "git",
+        repository: repository.url,
+        branch: "main",
+        commit: "HEAD",
+        cacheOwner: "team 1",
+      };
       await source.checkout(spec, "d1", { signal: new AbortController().signal, onLine: () => {} });
       expect(existsSync(marker)).toBe(false);
     } finally {

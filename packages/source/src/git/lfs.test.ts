@@ -99,6 +99,7 @@ function checkout(url: string, options: Partial<SourceFetcherOptions> = {}, depl
     repository: url,
     branch: "main",
     commit: "HEAD",
+    cacheOwner: "team 1",
     credentials: basicCredentials([url], LOGIN),
   };
   return source.checkout(spec, deploymentUuid, { signal: new AbortController().signal, onLine: () => {} });

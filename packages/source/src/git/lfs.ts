@@ -41,7 +41,7 @@ export async function fillLfs(
     throw new DomainError("request.too_large", message);
   }
   context.io.onLine(`Fetching ${pointers.size} files of Git LFS (${Math.ceil(bytes / 2 ** 20)} MiB)`, "stdout");
-  const store = join(mirrorFolder(context.place.folder, remote.url), "lfs", "objects");
+  const store = join(mirrorFolder(context.place.folder, remote), "lfs", "objects");
   await fetchObjects(context, remote, commit, store, wanted);
   for (const [path, { oid }] of pointers) await replaceFile(objectFile(store, oid), join(folder, path));
   return bytes;
@@ -80,7 +80,7 @@ async function fetchObjects(
   if (remote.url.scheme === "file") return copyLocal(decodeURIComponent(remote.url.path), store, absent);
   // An include would read files of this machine.
   const config = ["config", "--no-includes", "--blob", `${commit}:.lfsconfig`, "--get", "lfs.url"];
-  const { stdout } = await localGit(context, mirrorFolder(context.place.folder, remote.url), config);
+  const { stdout } = await localGit(context, mirrorFolder(context.place.folder, remote), config);
   const server = await lfsServerOf(context, remote, stdout.trim() || undefined);
   await withGuardedHttp(context.allowedPrivateHosts, context.io.signal, async (http) => {
     for (let at = 0; at < absent.length; at += BATCH_MAX) {

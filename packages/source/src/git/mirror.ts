@@ -3,7 +3,7 @@ import { lstat, mkdir, mkdtemp, rename, rm, utimes, writeFile } from "node:fs/pr
 import { dirname, join } from "node:path";
 import { PassThrough } from "node:stream";
 import { DomainError } from "@berth/core";
-import { formatGitUrl, type GitRevision, type GitUrl } from "@berth/core/source";
+import { formatGitUrl, type GitRevision } from "@berth/core/source";
 import { run } from "@berth/host";
 import type { ArchiveContent } from "./archive-entries.ts";
 import { MirrorDamaged, packBytes, REMOTE, type Remote, remoteGit } from "./fetch.ts";
@@ -12,9 +12,17 @@ import { localGitEnvironment } from "./git-session.ts";
 import { removeLeftovers } from "./leftovers.ts";
 import { unpackTar } from "./unpack.ts";
 
-/** Where a repository's mirror lies: one for an address, for all teams that fetch it. */
-export const mirrorFolder = (folder: string, url: GitUrl): string =>
-  join(mirrorsFolder(folder), createHash("sha256").update(formatGitUrl(url)).digest("hex").slice(0, 40));
+/**
+ * Where a repository's mirror lies: one for each address and owner. It holds commits that its server no longer gives to
+ * everybody, or never did.
+ */
+export function mirrorFolder(folder: string, { url, cacheOwner }: Pick<Remote, "url" | "cacheOwner">): string {
+  const name = createHash("sha256")
+    .update(JSON.stringify([formatGitUrl(url), cacheOwner]))
+    .digest("hex")
+    .slice(0, 40);
+  return join(mirrorsFolder(folder), name);
+}
 
 const mirrorsFolder = (folder: string): string => join(folder, "mirrors");
 
@@ -47,7 +55,7 @@ export interface FoundCommit {
  * @throws DomainError `source.*`, `engine.failed`; MirrorDamaged
  */
 export async function fetchCommit(context: GitContext, remote: Remote, wanted: Wanted): Promise<FoundCommit> {
-  const mirror = mirrorFolder(context.place.folder, remote.url);
+  const mirror = mirrorFolder(context.place.folder, remote);
   await makeMirror(context, mirror);
   // A fetch that brings nothing changes no folder, and this is by what it is told from an unused one.
   await utimes(mirror, new Date(), new Date());
@@ -66,11 +74,11 @@ export async function fetchCommit(context: GitContext, remote: Remote, wanted: W
  */
 export async function unpackCommit(
   context: GitContext,
-  url: GitUrl,
+  remote: Remote,
   commit: string,
   folder: string,
 ): Promise<ArchiveContent> {
-  const mirror = mirrorFolder(context.place.folder, url);
+  const mirror = mirrorFolder(context.place.folder, remote);
   const archive = new PassThrough();
   const [ran, unpacked] = await Promise.allSettled([
     run(["git", ...LOCAL_CONFIG, `--git-dir=${mirror}`, "archive", "--format=tar", commit], {
@@ -94,9 +102,9 @@ export async function unpackCommit(
 }
 
 /** Out of the way by renaming first, so that another process never sees half of it. */
-export async function discardMirror(context: GitContext, url: GitUrl): Promise<void> {
+export async function discardMirror(context: GitContext, remote: Remote): Promise<void> {
   const trash = join(context.place.folder, "tmp", `mirror-${process.pid}-${Date.now()}`);
-  await rename(mirrorFolder(context.place.folder, url), trash).catch(() => {}); // Nothing there is as good.
+  await rename(mirrorFolder(context.place.folder, remote), trash).catch(() => {}); // Nothing there is as good.
   await rm(trash, { recursive: true, force: true });
 }
 
@@ -142,7 +150,7 @@ async function fetchRefs(
   const options = ["--prune", "--force", "--no-tags", "--no-write-fetch-head", "--progress", "--end-of-options"];
   await remoteGit(context, remote, mirror, ["fetch", ...options, REMOTE, ...refspecs]);
   if ((await packBytes(mirror)) <= context.limits.repositoryBytes) return;
-  await discardMirror(context, remote.url);
+  await discardMirror(context, remote);
   const limit = `${Math.floor(context.limits.repositoryBytes / (1 << 20))} MiB`;
   const message = `${formatGitUrl(remote.url)} is larger than ${limit}, the most that is fetched. Remove large files from its history.`;
   throw new DomainError("source.invalid", message);

@@ -48,7 +48,14 @@ export function sourceBench(): SourceBench {
         allowedPrivateHosts: ["127.0.0.1"],
         ...options,
       }),
-    spec: (fields = {}) => ({ type: "git", repository: repository.url, branch: "main", commit: "HEAD", ...fields }),
+    spec: (fields = {}) => ({
+      type: "git",
+      repository: repository.url,
+      branch: "main",
+      commit: "HEAD",
+      cacheOwner: "team 1",
+      ...fields,
+    }),
     async serve(options = {}) {
       const server = await startGitServer({ root: join(base, "repos"), ...options });
       servers.push(server);

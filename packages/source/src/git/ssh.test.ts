@@ -67,6 +67,7 @@ describe.runIf(hasSshd)("checkout over ssh", () => {
     repository: `ssh://${userInfo().username}@127.0.0.1:${port}${base}/app`,
     branch: "main",
     commit: "HEAD",
+    cacheOwner: "team 1",
     credentials: { type: "ssh", privateKey },
     ...fields,
   });

@@ -2,6 +2,7 @@ import { lstat } from "node:fs/promises";
 import { join } from "node:path";
 import { DomainError } from "@berth/core";
 import { formatGitUrl, type GitUrl, resolveGitUrl } from "@berth/core/source";
+import type { Remote } from "./fetch.ts";
 import { type GitContext, localGit } from "./git-context.ts";
 import { mirrorFolder } from "./mirror.ts";
 
@@ -20,8 +21,9 @@ const SUBMODULES_MAX = 100;
  * .gitmodules but is no submodule in the tree is left out, as git does.
  * @throws DomainError `source.invalid`
  */
-export async function submodulesOf(context: GitContext, base: GitUrl, commit: string): Promise<readonly Submodule[]> {
-  const mirror = mirrorFolder(context.place.folder, base);
+export async function submodulesOf(context: GitContext, remote: Remote, commit: string): Promise<readonly Submodule[]> {
+  const { url: base } = remote;
+  const mirror = mirrorFolder(context.place.folder, remote);
   // An include would read files of this machine.
   const file = ["config", "--no-includes", "--blob", `${commit}:.gitmodules`, "--null", "--list"];
   const { exitCode, stdout } = await localGit(context, mirror, file);
