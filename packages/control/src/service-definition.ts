@@ -197,8 +197,7 @@ export async function requireOwnNames(
 ): Promise<void> {
   const named = externalReferences(document);
   const uuids = named.flatMap(({ name }) => uuidIn(name) ?? []);
-  if (uuids.length === 0) return;
-  const own = await stores.resources.ownAmong(uuids);
+  const own = uuids.length === 0 ? new Set<string>() : await stores.resources.ownAmong(uuids);
   const problems = foreignNames(named, (uuid) => own.has(uuid)).map(
     ({ type, name }) => `The ${type} ${name} is of no resource of this team. Name another one, or leave it out.`,
   );

@@ -82,15 +82,10 @@ interface Found {
   readonly owner: string;
 }
 
-async function ownersOf(
-  stores: SystemStores,
-  received: ReceivedWebhook,
-  { keys }: PushedRepository,
-): Promise<Found | undefined> {
+async function ownersOf(stores: SystemStores, received: ReceivedWebhook, { keys }: PushedRepository): Promise<Found> {
   const field = WEBHOOK_PROVIDERS[received.provider].secret;
   const candidates = await stores.webhooks.applicationsByRepository(keys);
   const signed = await signedBy(received, candidates, ({ secrets }) => secrets[field]);
-  if (signed === undefined) return undefined;
   const applications = signed.map(({ application }) => application);
   return { applications, owner: `application ${applications[0]?.id}` };
 }
@@ -106,22 +101,21 @@ async function appsOf(
     await stores.webhooks.githubApps(appId),
     ({ webhook_secret }) => webhook_secret,
   );
-  if (apps === undefined || repository.id === null) return undefined;
+  if (repository.id === null) return undefined;
   const ids = apps.map(({ id }) => id);
   const applications = await stores.webhooks.applicationsByGithubApp(ids, repository.id);
   return { applications, owner: `github_app ${ids[0]}` };
 }
 
 /**
- * Those whose secret it was signed with; `undefined` when there is nobody to ask.
+ * Those whose secret it was signed with. Whether there is anybody to ask is answered to nobody without such a secret.
  * @throws DomainError `webhook.unsigned` when it is the secret of none of them
  */
 async function signedBy<T>(
   { isSignedWith }: ReceivedWebhook,
   candidates: readonly T[],
   secretOf: (candidate: T) => string | null,
-): Promise<readonly T[] | undefined> {
-  if (candidates.length === 0) return undefined;
+): Promise<readonly T[]> {
   // An empty secret is everybody's.
   const secrets = new Set(candidates.map(secretOf).filter((secret) => secret !== null && secret !== ""));
   const right = new Set<string | null>();

@@ -169,9 +169,14 @@ describe.each(PROVIDERS)("a push at %s", (provider) => {
     expect(await deploymentsOf(uuid)).toEqual([]);
   });
 
-  test("for a repository that no application has deploys nothing", async () => {
-    const { status, json } = await push(provider, { repository: "team/unknown" });
-    expect([status, json]).toEqual([200, [{ status: "skipped", message: expect.stringContaining("team/unknown") }]]);
+  test("is answered alike for a repository that no application has, and for a wrong secret", async () => {
+    await made(provider);
+    const unknown = await push(provider, { repository: "team/unknown" });
+    const wrong = await push(provider, {}, { secret: "wrong" });
+    const { request_id: _one, ...unknownAnswer } = unknown.json;
+    const { request_id: _two, ...wrongAnswer } = wrong.json;
+    expect([unknown.status, wrong.status]).toEqual([401, 401]);
+    expect(unknownAnswer).toEqual(wrongAnswer);
   });
 
   test("for a repository whose name only holds the application's deploys nothing", async () => {
@@ -482,9 +487,9 @@ describe("an event of a GitHub app", () => {
     expect(await deploymentsOf(uuid)).toEqual([]);
   });
 
-  test.each(["1", "", "x", "1e99", "-1"])("for the unknown app %j deploys nothing", async (target) => {
-    const { status } = await toApp(WEBHOOK_PAYLOADS.github.push({ repositoryId: 11 }), { target });
-    expect(status).toBe(200);
+  test.each(["1", "", "x", "1e99", "-1"])("for the unknown app %j is answered like a wrong secret", async (target) => {
+    const { status, json } = await toApp(WEBHOOK_PAYLOADS.github.push({ repositoryId: 11 }), { target });
+    expect([status, json.message]).toEqual([401, "Invalid signature."]);
     expect(await deploymentsOf(uuid)).toEqual([]);
     expect(api.faults).toEqual([]);
   });
@@ -496,7 +501,7 @@ describe("an event of a GitHub app", () => {
 
   test("is not deployed by the application's own secret, nor the other way round", async () => {
     await api.ask("PATCH", `/applications/${uuid}`, { body: { manual_webhook_secret_github: "own secret" } });
-    expect((await push("github", { repositoryId: 11 }, { secret: "own secret" })).json[0].status).toBe("skipped");
+    expect((await push("github", { repositoryId: 11 }, { secret: "own secret" })).status).toBe(401);
     const plain = await made("github", { git_repository: "https://github.com/team/hello" });
     await toApp(WEBHOOK_PAYLOADS.github.push({ repositoryId: 11 }));
     expect(await deploymentsOf(plain)).toEqual([]);

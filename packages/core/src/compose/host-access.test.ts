@@ -108,6 +108,8 @@ describe("a compose file", () => {
     "network_mode",
     "privileged",
     "label_file",
+    "runtime",
+    "oom_score_adj",
   ];
   const places = (text: string): readonly (readonly [string, object, object?])[] => [
     ...list.map((key) => [key, { [key]: [text] }] as const),
@@ -148,6 +150,21 @@ describe("a compose file", () => {
     },
   );
 
+  test.each([
+    [{ runtime: "sysbox-runc" }, ["services.web.runtime"]],
+    [{ runtime: "runc" }, []],
+    [{ oom_score_adj: -500 }, ["services.web.oom_score_adj"]],
+    [{ oom_score_adj: "-1" }, ["services.web.oom_score_adj"]],
+    [{ oom_score_adj: 500 }, []],
+    [{ gpus: "all" }, []],
+    [{ gpus: [{ driver: "cdi", device_ids: ["vendor.com/disk=all"] }] }, ["services.web: devices by their CDI names"]],
+    [devices({ driver: "nvidia", count: 1, capabilities: ["gpu"] }), []],
+    [devices({ driver: "cdi", device_ids: ["0"] }), ["services.web: devices by their CDI names"]],
+    [devices({ device_ids: ["vendor.com/disk=all"] }), ["services.web: devices by their CDI names"]],
+  ])("with %j has the powers %j", (service, powers) => {
+    expect(read(service).powers).toEqual(powers);
+  });
+
   const OWN = "services: { web: { image: nginx, volumes: [data:/data], privileged: false } }\nvolumes: { data: }";
   test.each([
     ["volumes: ['/:/data']", "services.web.volumes: /"],
@@ -178,3 +195,7 @@ describe("a compose file", () => {
     expect(parseCompose("text" in merged ? merged.text : "")).toEqual({ problems: [expect.any(String)] });
   });
 });
+
+function devices(device: object) {
+  return { deploy: { resources: { reservations: { devices: [device] } } } };
+}

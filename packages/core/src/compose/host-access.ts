@@ -76,6 +76,11 @@ export function hostPowers(
 ): readonly string[] {
   const ofServices = Object.entries(document.services).flatMap(([name, service]) => [
     ...POWERFUL_KEYS.filter((key) => isPowerful(service[key])).map((key) => `services.${name}.${key}`),
+    ...(isOtherRuntime(service.runtime) ? [`services.${name}.runtime`] : []),
+    ...(isSpared(service.oom_score_adj) ? [`services.${name}.oom_score_adj`] : []),
+    ...(hasNamedDevices(service.deploy) || hasNamedDevices({ resources: { reservations: { devices: service.gpus } } })
+      ? [`services.${name}: devices by their CDI names`]
+      : []),
     ...BUILD_KEYS.filter((key) => isPowerful(recordOf(service.build)[key])).map(
       (key) => `services.${name}.build.${key}`,
     ),
@@ -125,6 +130,23 @@ function isPowerful(value: unknown): boolean {
   if (Array.isArray(value)) return value.some((item) => !/^no-new-privileges([:=](true|false))?$/.test(String(item)));
   // Sharing a namespace among the service's own containers gives no host privileges.
   return typeof value === "string" ? !/^(service:.*|none|bridge|private|shareable|)$/.test(value) : Boolean(value);
+}
+
+/** Another one may isolate less, or run what somebody has put there. */
+const isOtherRuntime = (runtime: unknown): boolean => runtime != null && runtime !== "" && runtime !== "runc";
+
+/** Below 0, the engine and the other containers are ended before it when memory is short. */
+const isSpared = (adjustment: unknown): boolean =>
+  adjustment != null && adjustment !== "" && !(Number(adjustment) >= 0);
+
+/** CDI names every device of the server, and the folders and hooks that come with it: `vendor.com/class=name`. */
+function hasNamedDevices(deploy: unknown): boolean {
+  const { devices } = recordOf(recordOf(recordOf(deploy).resources).reservations);
+  if (!Array.isArray(devices)) return false;
+  return devices.map(recordOf).some(({ driver, device_ids }) => {
+    const ids = [device_ids].flat().map(String);
+    return driver === "cdi" || String(driver).includes("$") || ids.some((id) => /[=$]/.test(id));
+  });
 }
 
 /** In the container itself, in its build, or in what is run beside it. */

@@ -40,13 +40,16 @@ export function namedBy(spec: ReleaseSpec): readonly ServerObject[] {
 
 /** Whether something that a release names is another's. */
 export function isForeign({ type, name }: ServerObject, owner: ObjectOwner, own: TeamBelongings): boolean {
+  if (isEngineId(name)) return true;
   if (owner === undefined) return false;
   const { isOurs, resourceUuid } = owner;
+  if (resourceUuid !== null) return !isOurs || !own.resources.has(resourceUuid);
   // Control planes that share an engine may share the network of a destination, and nothing else.
-  if (!isOurs) return type !== "network" || resourceUuid !== null;
-  if (resourceUuid !== null) return !own.resources.has(resourceUuid);
   return type !== "network" || !own.networks.has(name);
 }
+
+/** Volumes without a name have such ones, and carry no label that says whose they are. Nobody names anything so. */
+const isEngineId = (name: string): boolean => /^[0-9a-f]{64}$/.test(name);
 
 /**
  * Names that can only be of a resource of Berth which the team does not have. Those with variables in them are looked at
@@ -58,6 +61,7 @@ export const foreignNames = (
   isOwn: (uuid: string) => boolean,
 ): readonly ServerObject[] =>
   named.filter(({ name }) => {
+    if (isEngineId(name)) return true;
     const uuid = uuidIn(name);
     return uuid !== undefined && !isOwn(uuid);
   });

@@ -2,7 +2,11 @@ import { z } from "zod";
 import type { PullRequestChange, Push, PushedRepository } from "./intent.ts";
 import { branchOf, Commit, isGone, keysOf, Name, PullRequestNumber, Text, Url } from "./payload.ts";
 
-export const GitlabKind = z.object({ object_kind: Text }).transform(({ object_kind }) => object_kind);
+/** What most system hooks report has an `event_name` alone. */
+export const GitlabKind = z.union([
+  z.object({ object_kind: Text }).transform(({ object_kind }) => object_kind),
+  z.object({ event_name: Text }).transform(({ event_name }) => event_name),
+]);
 
 export const GitlabProjectEvent = z
   .object({

@@ -162,6 +162,7 @@ describe("whatever comes", () => {
     expect(isMalformed(() => webhookEvent("github", undefined, {}))).toBe(true);
     expect(isMalformed(() => webhookEvent("gitlab", "Push Hook", {}))).toBe(true);
     expect(webhookEvent("gitlab", undefined, { object_kind: "push" })).toBe("push");
+    expect(webhookEvent("gitlab", "System Hook", { event_name: "project_create" })).toBe("project_create");
   });
 
   test.each(["team/he\u0000llo", "team/\ud800", "", "x".repeat(3000)])("a name such as %j is refused", (full_name) => {
