@@ -71,7 +71,7 @@ export const ENVIRONMENT = z.object({
     .string()
     .default("")
     .describe(
-      "Hosts, addresses or ranges in private networks that may be called (repositories, git hosts, buckets), such as `git.internal,10.0.0.0/8`. Without it none may.",
+      "Hosts, addresses or ranges in private networks that may be called (repositories, git hosts, buckets, servers of other teams than the root team), such as `git.internal,10.0.0.0/8`. Without it none may.",
     ),
   BERTH_PUBLIC_URL: z
     .url({ protocol: /^https?$/, error: "is an http or https URL" })

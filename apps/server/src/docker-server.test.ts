@@ -30,6 +30,7 @@ test("a server's proxy lies where its login of the moment may write", async () =
     local: { isWanted: true, socketPath: "/nowhere", httpPort: 80, httpsPort: 443, network: "berth" },
     tls: { issuer: "internal" },
     trustedProxies: [],
+    allowedPrivateHosts: [],
     hostOf: () => ({ ...local, files }),
     log: { debug() {}, info() {}, warn() {}, error() {} },
   });

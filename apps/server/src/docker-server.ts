@@ -22,6 +22,8 @@ export interface DockerServerDeps {
   readonly local: LocalDocker;
   readonly tls: TlsSettings;
   readonly trustedProxies: readonly string[];
+  /** Which other teams may have servers at. */
+  readonly allowedPrivateHosts: readonly string[];
   /** A machine that is reached otherwise than by SSH; `undefined`: as its record says. */
   readonly hostOf?: ((server: ServerRecord) => Host | undefined) | undefined;
   readonly log: Logger;
@@ -118,7 +120,7 @@ const isReachedOtherwise = (before: ServerRecord, now: ServerRecord): boolean =>
   (["ip", "port", "user", "private_key_id"] as const).some((field) => before[field] !== now[field]) ||
   (before.host_key !== null && before.host_key !== now.host_key);
 
-function sshOptions(record: ServerRecord, { stores }: DockerServerDeps, bridgeFolder: string) {
+function sshOptions(record: ServerRecord, { stores, allowedPrivateHosts }: DockerServerDeps, bridgeFolder: string) {
   const { id, name, ip, port, user, team_id, private_key_id, host_key, settings } = record;
   return {
     name,
@@ -127,6 +129,8 @@ function sshOptions(record: ServerRecord, { stores }: DockerServerDeps, bridgeFo
     user,
     connectTimeoutSeconds: settings.connection_timeout,
     hostKey: host_key,
+    // The root team is this machine's operator.
+    privateHosts: team_id === ROOT_TEAM_ID ? undefined : allowedPrivateHosts,
     bridgeFolder,
     async privateKey() {
       if (private_key_id === null) throw notFound("Private key");

@@ -104,6 +104,7 @@ export async function wire(
       local: config.docker,
       tls: config.tls,
       trustedProxies: config.trustedProxies,
+      allowedPrivateHosts: config.allowedPrivateHosts,
       hostOf,
       log,
     });

@@ -1,6 +1,6 @@
 import { networkInterfaces } from "node:os";
 import { describe, expect, test } from "vitest";
-import { addressBook } from "./own-address.ts";
+import { addressBook, localAddresses } from "./own-address.ts";
 
 const machine = {
   hostName: () => "Control-1",
@@ -42,6 +42,26 @@ describe("the machine that Berth runs on", () => {
       expect(await addressBook().isOwn(host)).toBe(true);
     },
   );
+
+  test("is known by addresses of interfaces without a carrier", () => {
+    const ipv4 = [
+      "Main:",
+      "        |-- 172.17.0.0",
+      "           /16 link UNICAST",
+      "Local:",
+      "           |-- 172.17.0.1",
+      "              /32 host LOCAL",
+      "           |-- 172.17.255.255",
+      "              /32 link BROADCAST",
+      "           |-- 192.0.2.2",
+      "              /32 host LOCAL",
+      "",
+    ].join("\n");
+    const ipv6 = "fd000000000000000000000000000002 04 40 00 82     eth0\n";
+    const addresses = localAddresses({ ipv4, ipv6 });
+    expect(addresses).toEqual(["172.17.0.1", "192.0.2.2", "fd00:0000:0000:0000:0000:0000:0000:0002"]);
+    expect(localAddresses({ ipv4: "", ipv6: "" })).toEqual([]);
+  });
 
   test("is known by every address of its interfaces", async () => {
     const own = Object.values(networkInterfaces()).flatMap((all = []) => all.map(({ address }) => address));

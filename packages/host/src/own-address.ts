@@ -1,4 +1,5 @@
 import { lookup } from "node:dns/promises";
+import { readFileSync } from "node:fs";
 import { BlockList, isIP } from "node:net";
 import { hostname, networkInterfaces } from "node:os";
 import type { AddressBook } from "@berth/core/ports";
@@ -30,12 +31,31 @@ const OWN_NAMES =
 
 const thisMachine: Machine = {
   hostName: hostname,
-  addresses: () => Object.values(networkInterfaces()).flatMap((all = []) => all.map(({ address }) => address)),
+  addresses: () => [
+    ...Object.values(networkInterfaces()).flatMap((all = []) => all.map(({ address }) => address)),
+    // Those of interfaces without a carrier too, such as a bridge that nothing is attached to.
+    ...localAddresses({ ipv4: readProc("/proc/net/fib_trie"), ipv6: readProc("/proc/net/if_inet6") }),
+  ],
   resolve: async (name) => {
     const found = lookup(name, { all: true }).then((all) => all.map(({ address }) => address));
     return await Promise.race([found, tooLate()]);
   },
 };
+
+function readProc(file: string): string {
+  try {
+    return readFileSync(file, "latin1");
+  } catch {
+    return ""; // Not on every system.
+  }
+}
+
+/** The addresses that the kernel answers for, as its own tables show them. */
+export function localAddresses({ ipv4, ipv6 }: { readonly ipv4: string; readonly ipv6: string }): readonly string[] {
+  const four = [...ipv4.matchAll(/\|-- ([\d.]+)\n\s+\/32 host LOCAL/g)].map(([, address = ""]) => address);
+  const six = [...ipv6.matchAll(/^([0-9a-f]{32}) /gm)].map(([, hex = ""]) => hex.replace(/.{4}(?!$)/g, "$&:"));
+  return [...four, ...six];
+}
 
 const tooLate = (): Promise<never> =>
   new Promise((_resolve, reject) => setTimeout(reject, RESOLVE_MS_MAX, new Error("The name service is slow.")).unref());

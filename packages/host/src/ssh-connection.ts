@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { DomainError, isDomainError } from "@berth/core";
 import ssh2, { type Client, type ConnectConfig } from "ssh2";
+import type { PrivateHosts } from "./http/private-hosts.ts";
 import {
   connectFailure,
   connectionClosed,
@@ -10,6 +11,7 @@ import {
   keyUnreadable,
   type SshTarget,
 } from "./ssh-failure.ts";
+import { sshSocket } from "./ssh-socket.ts";
 
 export interface SshOptions extends SshTarget {
   /** Read for each connect and not kept: the text never leaves this process's memory. */
@@ -18,6 +20,8 @@ export interface SshOptions extends SshTarget {
   readonly hostKey: string | null;
   /** Records the first host key, before anything is sent. When it rejects there is no connection. */
   readonly onHostKey: (fingerprint: string) => Promise<void>;
+  /** Private addresses that the server may have; left out: any, also this machine's own. */
+  readonly privateHosts?: PrivateHosts | undefined;
   /** Wait after a failed connect: doubles from the first to the last. Default 1 and 60. */
   readonly retrySeconds?: number | undefined;
   readonly retrySecondsMax?: number | undefined;
@@ -126,6 +130,7 @@ async function connected(
   onGone: () => void,
 ): Promise<Client> {
   const privateKey = await options.privateKey();
+  const sock = await sshSocket(options, options.privateHosts);
   // Each channel that is being opened listens to its end.
   const client = new ssh2.Client().setMaxListeners(0);
   return await new Promise<Client>((resolve, reject) => {
@@ -143,8 +148,7 @@ async function connected(
       reject(connectionLost(options.name));
     });
     const config: ConnectConfig = {
-      host: options.ip,
-      port: options.port,
+      sock,
       username: options.user,
       privateKey,
       readyTimeout: options.connectTimeoutSeconds * 1000,
@@ -163,6 +167,7 @@ async function connected(
     try {
       client.connect(config);
     } catch {
+      sock.destroy();
       // It reads the key here. The cause may quote it.
       reject(keyUnreadable(options));
     }

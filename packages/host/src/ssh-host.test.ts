@@ -108,6 +108,27 @@ describe.runIf(hasSshd)("a host over SSH", () => {
       await expect(host.run(["true"], { env })).rejects.toThrow("refused the connection on 127.0.0.1");
     });
 
+    test.each(["127.0.0.1", "localhost", "::1", "2130706433", "10.255.255.1"])(
+      "to the private address %s needs it to be allowed, and says the same whatever listens there",
+      async (ip) => {
+        const messages = [];
+        for (const port of [sshd.port, await freePort()]) {
+          const refusal = await hostWith({ ip, port, privateHosts: [] })
+            .run(["true"], { env })
+            .catch((error) => error);
+          messages.push([refusal.code, refusal.message]);
+        }
+        const expected = `The address ${ip} of server web-1 is private.`;
+        expect(messages[0]).toEqual(["server.unreachable", expect.stringContaining(expected)]);
+        expect(messages[1]).toEqual(messages[0]);
+      },
+    );
+
+    test("to Berth's own machine is seen by the connection itself, also where the address is allowed", async () => {
+      const host = hostWith({ privateHosts: ["127.0.0.0/8"] });
+      await expect(host.run(["true"], { env })).rejects.toThrow("is Berth's own machine");
+    });
+
     test("tells a name that nobody knows", async () => {
       await expect(hostWith({ ip: "no-such-machine.invalid" }).run(["true"], { env })).rejects.toThrow(
         "The host name no-such-machine.invalid of server web-1 cannot be resolved.",

@@ -1,0 +1,48 @@
+import { connect, isIP, type Socket } from "node:net";
+import type { DomainError } from "@berth/core";
+import { guardedLookup } from "./http/guarded-lookup.ts";
+import { mayConnect, type PrivateHosts } from "./http/private-hosts.ts";
+import { ownMachine, privateAddress, type SshTarget } from "./ssh-failure.ts";
+
+/**
+ * Connects to a server's SSH port. Which address a name has, and whose it is, is checked here and nowhere before, so that
+ * a name that changes changes nothing.
+ *
+ * @param privateHosts Private addresses that it may be; `undefined`: any, also this machine's own.
+ * @throws DomainError `server.unreachable` for others, before anything was sent; the socket's own error
+ */
+export async function sshSocket(target: SshTarget, privateHosts: PrivateHosts | undefined): Promise<Socket> {
+  const { ip, port, connectTimeoutSeconds } = target;
+  const allowed = privateHosts ?? ["*"];
+  const host = ip.replace(/^\[|\]$/g, "");
+  const refusal = (): DomainError => privateAddress(target);
+  if (isIP(host) !== 0 && !mayConnect(host, host, allowed)) throw refusal();
+  const socket = connect({ host, port, lookup: guardedLookup(allowed, refusal) });
+  try {
+    await connected(socket, connectTimeoutSeconds);
+    // Any address of this machine, whatever its interface and however it is spelled, public ones too.
+    if (privateHosts !== undefined && socket.localAddress === socket.remoteAddress) throw ownMachine(target);
+    return socket;
+  } catch (cause) {
+    socket.destroy();
+    throw cause;
+  }
+}
+
+function connected(socket: Socket, secondsMax: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(
+      () => reject(Object.assign(new Error("No connection in time."), { level: "client-timeout" })),
+      secondsMax * 1000,
+    );
+    socket.once("connect", () => {
+      clearTimeout(timer);
+      socket.removeListener("error", reject);
+      resolve();
+    });
+    socket.once("error", (error) => {
+      clearTimeout(timer);
+      reject(error);
+    });
+  });
+}
