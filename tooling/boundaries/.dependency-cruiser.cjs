@@ -46,6 +46,31 @@ const layer = ([name, allowed]) => ({
   to: { path: "^(packages|apps)/", pathNot: `^(packages|apps)/(${[name, ...allowed].join("|")})/` },
 });
 
+/**
+ * What opens connections or sockets. Addresses that users name are called through `packages/host/src/http` and
+ * `ssh-socket.ts` alone, which refuse private and own addresses when they connect; `docs/security.md` lists them.
+ */
+const CONNECTING = [
+  // The dialers themselves, and the streams to servers.
+  "^packages/host/src/(http/|ssh-|local-host|own-address|tls/)",
+  // Guarded by them: a bucket's agents, git's address, which is then pinned, and what git itself does not fetch.
+  "^packages/backup/src/object-storage\\.ts$",
+  "^packages/source/src/(git/(address|guarded-http)|git-host/github)\\.ts$",
+  // Over a server's own stream, or to this machine's own programs.
+  "^packages/docker-client/src/client\\.ts$",
+  "^packages/engine/src/(docker/(buildkit/|engine-json)|process/(ports|static-server))",
+  "^packages/engine/src/conformance(-app)?\\.ts$",
+  "^packages/worker/src/probe\\.ts$",
+  // The proxy is what answers requests.
+  "^packages/proxy/src/",
+  // Of its own machine, for its own user.
+  "^apps/cli/src/",
+  // Reads addresses only.
+  "^apps/server/src/(config|http/client-bounds)\\.ts$",
+  "^packages/testing/",
+  TEST,
+].join("|");
+
 module.exports = {
   forbidden: [
     ...Object.entries(MAY_IMPORT).map(layer),
@@ -93,6 +118,16 @@ module.exports = {
         pathNot: `^packages/host/src/|^packages/db/src/embedded/|^packages/testing/|${TEST}`,
       },
       to: { path: "^(node:)?child_process$" },
+    },
+    {
+      name: "connect-only-by-the-dialers",
+      severity: "error",
+      comment: "See CONNECTING.",
+      from: { path: "^(packages|apps)/", pathNot: CONNECTING },
+      to: {
+        path: "^(node:)?(net|http|https|http2|tls|dgram)$|node_modules/undici/",
+        dependencyTypesNot: ["type-only"],
+      },
     },
     {
       name: "adapters-do-not-know-each-other",

@@ -1,6 +1,6 @@
 import { type AgentOptions, type ClientRequestArgs, Agent as HttpAgent } from "node:http";
 import { Agent as HttpsAgent } from "node:https";
-import { isIP } from "node:net";
+import { isIP, type Socket } from "node:net";
 import { Readable } from "node:stream";
 import {
   AbortMultipartUploadCommand,
@@ -12,7 +12,7 @@ import {
 import { Upload } from "@aws-sdk/lib-storage";
 import { DomainError, isDomainError, notFound, type OriginCredential } from "@berth/core";
 import type { ObjectStorage, S3Credentials, S3StorageRecord } from "@berth/core/ports";
-import { guardedLookup, mayConnect, type PrivateHosts } from "@berth/host";
+import { guardedLookup, mayConnect, mayUse, type PrivateHosts } from "@berth/host";
 
 export interface ObjectStorageOptions {
   readonly allowedPrivateHosts: PrivateHosts;
@@ -143,7 +143,11 @@ function guarded<T extends HttpAgent>(Base: new (options: AgentOptions) => T, al
         callback(privateAddress(host, host));
         return undefined;
       }
-      return connect(options, callback);
+      const socket = connect(options, callback);
+      socket?.once("connect", () => {
+        if (!mayUse(socket as Socket, host, allowed)) socket.destroy(privateAddress(host, host));
+      });
+      return socket;
     },
   });
   return agent;
@@ -152,7 +156,7 @@ function guarded<T extends HttpAgent>(Base: new (options: AgentOptions) => T, al
 const privateAddress = (host: string, address: string) =>
   new DomainError(
     "cloud.refused",
-    `${host} is a private address (${address}), which this instance does not call. Ask its operator to allow the host, or use one that is public.`,
+    `${host} is a private address or this machine (${address}), which this instance does not call. Ask its operator to allow the host, or use one that is public.`,
   );
 
 const noCredential = ({ name, endpoint }: Bucket) =>

@@ -1,7 +1,7 @@
 import { connect, isIP, type Socket } from "node:net";
 import type { DomainError } from "@berth/core";
 import { guardedLookup } from "./http/guarded-lookup.ts";
-import { mayConnect, type PrivateHosts } from "./http/private-hosts.ts";
+import { mayConnect, mayUse, type PrivateHosts } from "./http/private-hosts.ts";
 import { ownMachine, privateAddress, type SshTarget } from "./ssh-failure.ts";
 
 /**
@@ -21,7 +21,7 @@ export async function sshSocket(target: SshTarget, privateHosts: PrivateHosts | 
   try {
     await connected(socket, connectTimeoutSeconds);
     // Any address of this machine, whatever its interface and however it is spelled, public ones too.
-    if (privateHosts !== undefined && socket.localAddress === socket.remoteAddress) throw ownMachine(target);
+    if (privateHosts !== undefined && !mayUse(socket, host, [])) throw ownMachine(target);
     return socket;
   } catch (cause) {
     socket.destroy();

@@ -1,8 +1,10 @@
 import { createServer, type RequestListener, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
+import { networkInterfaces } from "node:os";
 import { gzipSync } from "node:zlib";
 import { afterEach, describe, expect, test } from "vitest";
 import { guardedFetch, HttpFault } from "./guarded-fetch.ts";
+import { mayConnect } from "./private-hosts.ts";
 
 const servers: Server[] = [];
 afterEach(() => {
@@ -13,10 +15,10 @@ afterEach(() => {
 });
 
 /** Answers the port. */
-async function listening(answer: RequestListener): Promise<number> {
+async function listening(answer: RequestListener, host = "127.0.0.1"): Promise<number> {
   const server = createServer(answer);
   servers.push(server);
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  await new Promise<void>((resolve) => server.listen(0, host, resolve));
   return (server.address() as AddressInfo).port; // It listens on a port, not on a pipe.
 }
 
@@ -51,6 +53,23 @@ describe("guardedFetch", () => {
         response.end();
       });
       expect((await faultOf(closed(`http://${host}:${port}/`))).reason).toBe("private_address");
+      expect(isAsked).toBe(false);
+    },
+  );
+
+  const isPublic = (address: string) => mayConnect(address, address, []);
+  const publicOwn = Object.values(networkInterfaces())
+    .flatMap((all = []) => all)
+    .find(({ address, family }) => family === "IPv4" && isPublic(address))?.address;
+  test.skipIf(publicOwn === undefined)(
+    `connects to no public address of this machine (${publicOwn ?? "it has none"})`,
+    async () => {
+      let isAsked = false;
+      const port = await listening((_request, response) => {
+        isAsked = true;
+        response.end();
+      }, "0.0.0.0");
+      expect((await faultOf(closed(`http://${publicOwn}:${port}/`))).reason).toBe("private_address");
       expect(isAsked).toBe(false);
     },
   );

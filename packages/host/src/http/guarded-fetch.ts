@@ -1,7 +1,6 @@
-import { isIP } from "node:net";
-import { Agent, buildConnector, fetch, type RequestInit, Response } from "undici";
-import { guardedLookup } from "./guarded-lookup.ts";
-import { mayConnect, type PrivateHosts } from "./private-hosts.ts";
+import { Agent, fetch, type RequestInit, Response } from "undici";
+import { guardedConnector } from "./guarded-connector.ts";
+import type { PrivateHosts } from "./private-hosts.ts";
 
 export interface GuardedFetchOptions {
   readonly allowedPrivateHosts: PrivateHosts;
@@ -33,7 +32,7 @@ export class HttpFault extends Error {
  */
 export function guardedFetch(options: GuardedFetchOptions): GuardedFetch {
   const { allowedPrivateHosts, secondsMax, bytesMax } = options;
-  const dispatcher = new Agent({ connect: guardedConnector(allowedPrivateHosts) });
+  const dispatcher = new Agent({ connect: guardedConnector(allowedPrivateHosts, privateAddress) });
   return async (url, init = {}) => {
     const { host } = new URL(url);
     const deadline = AbortSignal.timeout(secondsMax * 1000);
@@ -50,26 +49,11 @@ export function guardedFetch(options: GuardedFetchOptions): GuardedFetch {
   };
 }
 
-function guardedConnector(allowed: PrivateHosts): buildConnector.connector {
-  const connect = buildConnector({
-    lookup: guardedLookup(allowed, privateAddress),
-    timeout: CONNECT_SECONDS_MAX * 1000,
-  });
-  return (options, callback) => {
-    const host = options.hostname.replace(/^\[|\]$/g, "");
-    // A literal address is never looked up.
-    if (isIP(host) === 0 || mayConnect(host, host, allowed)) connect(options, callback);
-    else callback(privateAddress(host, host), null);
-  };
-}
-
-const CONNECT_SECONDS_MAX = 10;
-
 const privateAddress = (host: string, address: string) =>
   new HttpFault(
     "private_address",
     host,
-    `${host} is a private address (${address}), which this instance does not call. ` +
+    `${host} is a private address or this machine (${address}), which this instance does not call. ` +
       "Ask its operator to allow the host, or use one that is public.",
   );
 

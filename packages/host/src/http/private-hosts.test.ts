@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { mayConnect } from "./private-hosts.ts";
+import { mayConnect, mayUse } from "./private-hosts.ts";
 
 describe("mayConnect", () => {
   test.each([
@@ -34,6 +34,16 @@ describe("mayConnect", () => {
     "64:ff9b::8.8.8.8",
   ])("allows %s", (address) => {
     expect(mayConnect("git.example", address, [])).toBe(true);
+  });
+
+  test("a connection to this machine itself is used only where it is allowed, whatever its address", () => {
+    const own = { localAddress: "203.0.113.7", remoteAddress: "203.0.113.7" };
+    expect(mayUse(own, "git.example", [])).toBe(false);
+    expect(mayUse(own, "git.example", ["203.0.113.0/24"])).toBe(true);
+    expect(mayUse(own, "git.example", ["git.example"])).toBe(true);
+    expect(mayUse({ ...own, localAddress: "203.0.113.8" }, "git.example", [])).toBe(true);
+    // A connection that was made through a pipe, or is gone, has none.
+    expect(mayUse({}, "git.example", [])).toBe(true);
   });
 
   test("allows a range and nothing beside it", () => {

@@ -7,9 +7,23 @@ import { addressRanges } from "./address-ranges.ts";
 export type PrivateHosts = readonly string[];
 
 /** @param host As the user wrote it, a name or an address without brackets. */
-export function mayConnect(host: string, address: string, allowed: PrivateHosts): boolean {
-  return !isReserved(address) || allowed.includes("*") || allowed.includes(host) || addressRanges(allowed)(address);
+export const mayConnect = (host: string, address: string, allowed: PrivateHosts): boolean =>
+  !isReserved(address) || isNamed(host, address, allowed);
+
+/**
+ * Whether a connection that was made may be used: one to this machine itself may not, whatever address of it was called.
+ * Public ones are known to no list, and an interface need not show them.
+ */
+export const mayUse = ({ localAddress, remoteAddress }: Ends, host: string, allowed: PrivateHosts): boolean =>
+  localAddress === undefined || localAddress !== remoteAddress || isNamed(host, localAddress, allowed);
+
+interface Ends {
+  readonly localAddress?: string | undefined;
+  readonly remoteAddress?: string | undefined;
 }
+
+const isNamed = (host: string, address: string, allowed: PrivateHosts): boolean =>
+  allowed.includes("*") || allowed.includes(host) || addressRanges(allowed)(address);
 
 const RESERVED_IPV4 = [
   ...["0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12", "192.0.0.0/24"],

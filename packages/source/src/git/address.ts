@@ -1,8 +1,8 @@
 import { lookup } from "node:dns/promises";
 import { connect, isIP } from "node:net";
-import { DomainError } from "@berth/core";
+import { DomainError, isDomainError } from "@berth/core";
 import { defaultGitPort, type GitUrl } from "@berth/core/source";
-import { mayConnect, type PrivateHosts } from "@berth/host";
+import { mayConnect, mayUse, type PrivateHosts } from "@berth/host";
 
 /** One address of a host, proven to take connections. What connects later must use this one, not the name again. */
 export interface ReachedAddress {
@@ -27,10 +27,12 @@ export async function reach(url: GitUrl, allowed: PrivateHosts, signal: AbortSig
   }
   const problems: unknown[] = [];
   for (const address of permitted) {
-    const problem = await problemOfConnecting(address, port, signal);
+    const problem = await problemOfConnecting({ host, address, port }, allowed, signal);
     if (problem === undefined) return { address, isNamed: isIP(host) === 0 };
     problems.push(problem);
   }
+  const refused = problems.find((problem) => isDomainError(problem));
+  if (refused !== undefined) throw refused;
   const reason = problems[0] instanceof Error ? problems[0].message : "no answer";
   throw new DomainError(
     "source.unreachable",
@@ -42,7 +44,7 @@ export async function reach(url: GitUrl, allowed: PrivateHosts, signal: AbortSig
 export const privateAddress = (host: string, address: string) =>
   new DomainError(
     "source.invalid",
-    `${host} is a private address (${address}), which this instance does not fetch from. ` +
+    `${host} is a private address or this machine (${address}), which this instance does not fetch from. ` +
       "Ask its operator to allow the host, or use one that is public.",
   );
 
@@ -58,7 +60,11 @@ async function addressesOf(host: string): Promise<string[]> {
   }
 }
 
-function problemOfConnecting(address: string, port: number, signal: AbortSignal): Promise<unknown> {
+function problemOfConnecting(
+  { host, address, port }: { readonly host: string; readonly address: string; readonly port: number },
+  allowed: PrivateHosts,
+  signal: AbortSignal,
+): Promise<unknown> {
   return new Promise((resolve) => {
     const socket = connect({ host: address, port, signal });
     const end = (problem: unknown) => {
@@ -68,7 +74,7 @@ function problemOfConnecting(address: string, port: number, signal: AbortSignal)
     socket.setTimeout(CONNECT_SECONDS_MAX * 1000, () =>
       end(new Error(`no answer within ${CONNECT_SECONDS_MAX} seconds`)),
     );
-    socket.once("connect", () => end(undefined));
+    socket.once("connect", () => end(mayUse(socket, host, allowed) ? undefined : privateAddress(host, address)));
     socket.once("error", end);
   });
 }

@@ -1,6 +1,5 @@
-import { isIP } from "node:net";
 import { DomainError, isDomainError } from "@berth/core";
-import { guardedLookup, mayConnect, type PrivateHosts } from "@berth/host";
+import { guardedConnector, type PrivateHosts } from "@berth/host";
 import { Agent, type Dispatcher, request } from "undici";
 import { privateAddress } from "./address.ts";
 
@@ -27,15 +26,10 @@ export async function withGuardedHttp<Result>(
   work: (http: GuardedHttp) => Promise<Result>,
 ): Promise<Result> {
   const timeouts = { headersTimeout: SECONDS_MAX * 1000, bodyTimeout: SECONDS_MAX * 1000 };
-  const agent = new Agent({
-    connect: { lookup: guardedLookup(allowed, privateAddress), timeout: 10_000 },
-    ...timeouts,
-  });
+  const agent = new Agent({ connect: guardedConnector(allowed, privateAddress), ...timeouts });
   try {
     return await work(async (url, { method = "GET", headers = {}, body } = {}) => {
       const host = new URL(url).hostname.replace(/^\[|\]$/g, "");
-      // A literal address is never looked up.
-      if (isIP(host) !== 0 && !mayConnect(host, host, allowed)) throw privateAddress(host, host);
       try {
         return await request(url, {
           dispatcher: agent,

@@ -1,0 +1,30 @@
+import { isIP } from "node:net";
+import { buildConnector } from "undici";
+import { guardedLookup } from "./guarded-lookup.ts";
+import { mayConnect, mayUse, type PrivateHosts } from "./private-hosts.ts";
+
+/**
+ * Connects to no private address that is not allowed, and not to this machine. Checked when the connection is made, hence
+ * also for what a redirect or a changed name leads to.
+ *
+ * @param refusal What a refused connection fails with.
+ */
+export function guardedConnector(
+  allowed: PrivateHosts,
+  refusal: (host: string, address: string) => Error,
+): buildConnector.connector {
+  const connect = buildConnector({ lookup: guardedLookup(allowed, refusal), timeout: CONNECT_SECONDS_MAX * 1000 });
+  return (options, callback) => {
+    const host = options.hostname.replace(/^\[|\]$/g, "");
+    // A literal address is never looked up.
+    if (isIP(host) !== 0 && !mayConnect(host, host, allowed)) return callback(refusal(host, host), null);
+    connect(options, (error, socket) => {
+      if (error !== null) return callback(error, null);
+      if (mayUse(socket, host, allowed)) return callback(null, socket);
+      socket.destroy();
+      callback(refusal(host, socket.remoteAddress ?? host), null);
+    });
+  };
+}
+
+const CONNECT_SECONDS_MAX = 10;
