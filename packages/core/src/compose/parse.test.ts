@@ -151,6 +151,7 @@ describe("the work for a compose text is bounded", () => {
     ["a text that is too long", `# ${"x".repeat(1_100_000)}`],
     ["too many services", `services:\n${Array.from({ length: 101 }, (_, n) => `  s${n}: {image: a}`).join("\n")}`],
     ["too many variables", web(`command: "${Array.from({ length: 1001 }, (_, n) => `$V${n}`).join("")}"`)],
+    ["too many references", web(`command: "${"$V".repeat(50_001)}"`)],
     ["too many volumes", web(`volumes: [${Array.from({ length: 501 }, (_, n) => `v${n}:/v${n}`).join(",")}]`)],
     ["a default that no environment holds", web(`command: "\${A:-${"x".repeat(131_073)}}"`)],
   ])("%s", (_, text) => {

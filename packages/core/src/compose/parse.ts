@@ -14,6 +14,7 @@ export const COMPOSE_LENGTH_MAX = 1_048_576;
 const CONTAINERS_MAX = 100;
 const VOLUMES_MAX = 500;
 const VARIABLES_MAX = 1000;
+const DOLLARS_MAX = 50_000;
 /** With `-` and a uuid behind it, a container's name is also a host name. */
 const NAME_LENGTH_MAX = 63;
 
@@ -43,6 +44,9 @@ export interface Compose extends UsedVariables {
 export function parseCompose(text: string): Compose | { readonly problems: readonly string[] } {
   if (text.length > COMPOSE_LENGTH_MAX)
     return { problems: [`Must not be longer than ${COMPOSE_LENGTH_MAX} characters.`] };
+  // Each is read several times. Scripts in mounted contents have some hundreds.
+  if (text.split("$", DOLLARS_MAX + 2).length > DOLLARS_MAX + 1)
+    return { problems: [`Has more than ${DOLLARS_MAX} $.`] };
   const yaml = readYaml(text);
   if ("problem" in yaml) return { problems: [yaml.problem] };
   const parsed = ComposeDocument.safeParse(yaml.value);
