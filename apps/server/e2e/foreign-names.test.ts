@@ -38,9 +38,11 @@ networks: { elsewhere: { external: true, name: "${network}" } }
   test("is never the network of another team's resource, whatever way it is named", async () => {
     const network = docker.client.getNetwork(theirs);
     const { Id: id } = await network.inspect();
-    const refused = await create(theirs);
-    expect([refused.status, JSON.stringify(refused.body)]).toEqual([422, expect.stringContaining("docker_compose")]);
-    for (const name of [`\${NET:-${theirs}}`, id]) {
+    for (const name of [theirs, id]) {
+      const refused = await create(name);
+      expect([refused.status, JSON.stringify(refused.body)]).toEqual([422, expect.stringContaining("docker_compose")]);
+    }
+    for (const name of [`\${NET:-${theirs}}`, `\${NET:-${id}}`]) {
       const { outcome } = await start(name);
       expect(outcome.status, outcome.log).toBe("failed");
       expect(outcome.log).toContain("was not made for anything of this team");

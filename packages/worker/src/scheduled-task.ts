@@ -3,7 +3,7 @@ import { CANCELLED_BY_USER } from "@berth/core/backup";
 import { inlineSecretsOf } from "@berth/core/compose";
 import { deployedKind } from "@berth/core/deploy";
 import type { ClaimedTask, ExecResult, TaskExecutionStatus } from "@berth/core/ports";
-import { secretsOf, tellingOf, valuesByKey } from "./deploy/secrets.ts";
+import { secretsOf, valuesByKey } from "./deploy/secrets.ts";
 import { variablesOf } from "./deploy/variables.ts";
 import type { LeaseKeeper, RunEnding } from "./lease-keeper.ts";
 import { written } from "./lease-runner.ts";
@@ -133,8 +133,8 @@ async function secretsFor({ stores }: WorkerDeps, task: ClaimedTask): Promise<re
     stores.releases.live(task.resource_id, 0),
   ]);
   const own = subject === undefined ? [] : deployedKind(subject).secretTexts(subject);
-  const inline = tellingOf(inlineSecretsOf(live?.artifact, valuesByKey(variables.envs)));
-  return secretsOf(variables, [...own, ...inline], domains);
+  const inline = inlineSecretsOf(live?.artifact, valuesByKey(variables.envs));
+  return secretsOf({ ...variables, own, inline, domains, subject });
 }
 
 const linesOf = (output: string): readonly string[] => (output === "" ? [] : output.replace(/\n$/, "").split("\n"));

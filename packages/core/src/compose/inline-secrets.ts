@@ -1,4 +1,5 @@
 import type { Artifact } from "../deploy/artifact.ts";
+import { saysSecret } from "../env/secret-value.ts";
 import { parseCompose } from "./parse.ts";
 import { interpolated } from "./reference.ts";
 
@@ -64,20 +65,6 @@ function optionsOf(text: string): readonly string[] {
   );
 }
 
-/** Whether a name says that its value is a secret: `DB_PASSWORD`, `apiKey`, `--requirepass`; not `KEYCLOAK_USER`. */
-function saysSecret(name: string): boolean {
-  const words = name
-    .replace(/([a-z0-9])([A-Z])/g, "$1_$2")
-    .toLowerCase()
-    .split(/[^a-z0-9]+/)
-    .filter(Boolean);
-  // It names a file, or what may be known.
-  if (words.some((word) => ["file", "path", "public", "length", "name"].includes(word))) return false;
-  return words.some((word) => WORDS.has(word) || PARTS.test(word));
-}
-
-const WORDS: ReadonlySet<string> = new Set(["pass", "pwd", "pw", "key", "salt", "pat", "dsn", "credentials"]);
-const PARTS = /passw|passphrase|requirepass|masterauth|secret|token|credential|apikey|privatekey/;
 // Matches only the end of the scheme: matching all of it would be quadratic for a long word.
 const URL_PASSWORD = /(?<=[a-z0-9+.-]):\/\/[^\s:/?#@]*:([^\s/?#@]+)@/gi;
 const ASSIGNMENT = /^([A-Za-z_-][\w.-]*)=([\s\S]+)$/;

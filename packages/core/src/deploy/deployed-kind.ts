@@ -51,6 +51,8 @@ export interface DeployedKind<Subject extends DeploySubject> {
   restartCount(subject: Subject): number;
   /** Texts of its own that must not stand in a log. */
   secretTexts(subject: Subject): readonly (string | null)[];
+  /** The image that it is made from or pushed as; empty: none of its own. */
+  image(subject: Subject): string;
   /** The compose text that it has before anything is built; `null`: it has none. */
   composeText(subject: Subject): string | null;
   /** The application whose repository is read with credentials; `undefined`: nothing is fetched with any. */
@@ -108,6 +110,7 @@ const application: DeployedKind<SubjectOf<"application">> = {
   unhealthyAdvice: undefined,
   restartCount: ({ record }) => record.restart_count,
   secretTexts: ({ secrets }) => Object.values(secrets),
+  image: ({ record }) => record.settings.docker_registry_image_name ?? "",
   composeText: () => null,
 };
 
@@ -135,6 +138,7 @@ const database: DeployedKind<SubjectOf<"database">> = {
   unhealthyAdvice: "If it only needs longer, as for a long first start, raise health_check_retries.",
   restartCount: ({ record }) => record.restart_count,
   secretTexts: ({ secrets }) => Object.values(secrets),
+  image: ({ record }) => record.settings.image,
   composeText: () => null,
 };
 
@@ -169,6 +173,7 @@ const service: DeployedKind<SubjectOf<"service">> = {
   unhealthyAdvice: undefined,
   restartCount: () => 0,
   secretTexts: () => [],
+  image: () => "",
   composeText: ({ secrets }) => secrets.docker_compose_raw,
 };
 

@@ -60,8 +60,8 @@ describe("variables that refer to shared ones", () => {
   test("carry any shared value byte for byte, also one that looks like a reference or a pattern", () => {
     fc.assert(
       fc.property(fc.oneof(fc.string({ unit: "binary" }), fc.constantFrom("$&", "$1", "{{ team.A }}")), (value) => {
-        const { envs, sharedValues } = resolveEnvs([env("A", "<{{ team.A }}>")], [seen("team", "A", value)]);
-        expect([envs[0]?.value, sharedValues]).toEqual([`<${value}>`, [value]]);
+        const { envs, shared } = resolveEnvs([env("A", "<{{ team.A }}>")], [seen("team", "A", value)]);
+        expect([envs[0]?.value, shared.map((one) => one.value)]).toEqual([`<${value}>`, [value]]);
       }),
     );
   });

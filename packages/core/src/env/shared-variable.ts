@@ -5,6 +5,7 @@ import type { SeenVariable, SharedVariableFields, SharedVariableRecord } from ".
 import { Timestamp, timestamp } from "../timestamp.ts";
 import { EnvCreate, type EnvironmentVariable, type EnvViewOptions, envView } from "./env.ts";
 import { interpolate, referencesIn, referenceText, type SharedScope, type SharedVariables } from "./env-value.ts";
+import type { NamedValue } from "./secret-value.ts";
 
 /** Limit per owner. */
 export const SHARED_VARIABLES_MAX = 1000;
@@ -90,8 +91,8 @@ export function sharedVariables(seen: readonly Pick<SeenVariable, "scope" | "key
 export interface ResolvedEnvs {
   /** With the values of what they refer to. */
   readonly envs: readonly EnvRecord[];
-  /** The shared values that are among them, for what must not show them. */
-  readonly sharedValues: readonly string[];
+  /** The shared ones that are among them, for what must not show their values. */
+  readonly shared: readonly NamedValue[];
   /** Variables whose references lead to nothing, and so stay as they are. */
   readonly unknown: readonly UnknownReferences[];
 }
@@ -123,7 +124,7 @@ export function resolveEnvs(envs: readonly EnvRecord[], seen: readonly SeenVaria
   });
   return {
     envs: resolved,
-    sharedValues: [...new Set(seen.flatMap(({ value }) => value ?? []))],
+    shared: seen,
     unknown,
   };
 }

@@ -128,7 +128,7 @@ describe("a deployment", () => {
     await world.stores.envs.insert(application.id, "e1234567890123456789abcd", {
       ...env,
       key: "GREETING",
-      value: "good morning",
+      value: "Zk3vQ9 morning",
       is_runtime: true,
       is_buildtime: true,
       comment: null,
@@ -148,13 +148,13 @@ describe("a deployment", () => {
       { type: "volume", name: "data", mountPath: "/app/data" },
     ]);
     expect(world.engine.specs.get(deployment.uuid)?.env).toMatchObject({
-      GREETING: "good morning",
+      GREETING: "Zk3vQ9 morning",
       SOURCE_COMMIT: world.source.commit,
       BERTH_URL: `https://${application.uuid}.example.com`,
     });
     // The build printed it.
     expect(await world.log(deployment)).toMatch(/building with .*\[REDACTED\]/);
-    expect(await world.log(deployment)).not.toContain("good morning");
+    expect(await world.log(deployment)).not.toContain("Zk3vQ9 morning");
   });
 });
 

@@ -14,7 +14,7 @@ import { deploy } from "./index.ts";
 import { type DeploymentLog, deploymentLog } from "./log.ts";
 import { type DeployStep, hasTraffic, type Run, type StepRow } from "./progress.ts";
 import { type DeploymentEnd, runToEnd } from "./run.ts";
-import { isUnmistakable, secretsOf, tellingOf, valuesByKey } from "./secrets.ts";
+import { isUnmistakable, secretsOf, valuesByKey } from "./secrets.ts";
 import { variablesOf } from "./variables.ts";
 
 /** A deployment that this worker holds the lease of. */
@@ -148,8 +148,8 @@ function openLog(
   deps: DeploymentDeps,
   { deployment, variables, subject, kind, domains }: DeployContext,
 ): DeploymentLog {
-  const inline = tellingOf(inlineSecrets(kind.composeText(subject) ?? "", valuesByKey(variables.envs)));
-  const hidden = secretsOf(variables, [...kind.secretTexts(subject), ...inline], domains);
+  const inline = inlineSecrets(kind.composeText(subject) ?? "", valuesByKey(variables.envs));
+  const hidden = secretsOf({ ...variables, own: kind.secretTexts(subject), inline, domains, subject });
   return deploymentLog({
     deployments: deps.stores.deployments,
     deploymentId: deployment.id,

@@ -1,4 +1,6 @@
-import { isShared, type ResolvedEnvs } from "@berth/core/env";
+import { parseCompose } from "@berth/core/compose";
+import { type DeploySubject, deployedKind } from "@berth/core/deploy";
+import { isSecretValue, isShared, type NamedValue, type ResolvedEnvs } from "@berth/core/env";
 import type { DomainClaim, EnvRecord } from "@berth/core/ports";
 
 /** Values of variables by their names, for what is put together of them. */
@@ -6,32 +8,48 @@ export const valuesByKey = (
   envs: readonly Pick<EnvRecord, "key" | "value">[],
 ): Readonly<Record<string, string | null>> => Object.fromEntries(envs.map(({ key, value }) => [key, value]));
 
-/** The texts of a compose file that are long enough to be hidden, as for variables. */
-export const tellingOf = (texts: readonly string[]): readonly string[] => texts.filter(isTelling);
+/** The texts whose names say that they are secrets, and which are long enough to be hidden. */
+export const tellingOf = (texts: readonly string[], ownWords: ReadonlySet<string> = new Set()): readonly string[] =>
+  texts.filter((value) => isSecretValue({ key: "secret", value }, ownWords));
 
-interface SecretVariables extends Pick<ResolvedEnvs, "sharedValues"> {
-  readonly envs: readonly Pick<EnvRecord, "value">[];
+interface SecretTexts extends Pick<ResolvedEnvs, "shared"> {
+  readonly envs: readonly NamedValue[];
+  /** Secrets of the resource itself. */
+  readonly own: readonly (string | null)[];
+  /** What a compose file holds by names that say so. */
+  readonly inline: readonly string[];
+  readonly domains: readonly DomainClaim[];
+  readonly subject?: DeploySubject | undefined;
 }
 
-/**
- * The texts that must not stand in a log. A variable's value counts unless it is so short or so common that hiding it
- * would only make the log unreadable: `true`, `production`, a port, the application's own address.
- */
-export function secretsOf(
-  { envs, sharedValues }: SecretVariables,
-  ownTexts: readonly (string | null)[],
-  domains: readonly DomainClaim[],
-): readonly string[] {
+/** The texts that must not stand in a log: `isSecretValue` says which. */
+export function secretsOf({ envs, shared, own, inline, domains, subject }: SecretTexts): readonly string[] {
+  const words = ownWords(subject);
   const addresses = new Set(domains.flatMap(({ host, url }) => [host, addressOf(url)]));
-  const isPublic = (value: string) => addresses.has(addressOf(value));
   // A shared value is a secret also where it is a part of another: a program may show that part alone.
-  const values = [...envs.map(({ value }) => value ?? ""), ...sharedValues].filter(
+  const values = [...envs, ...shared]
+    .filter((variable) => isSecretValue(variable, words))
+    .flatMap(({ value }) => value ?? [])
     // A reference that leads to nothing is the name of a value, and none itself.
-    (value) => isTelling(value) && !isPublic(value) && !isShared(value),
-  );
-  const own = ownTexts.filter((value) => value !== null && value.length >= LENGTH_MIN);
-  return [...new Set([...values, ...own])].filter((value) => value !== null);
+    .filter((value) => !addresses.has(addressOf(value)) && !isShared(value));
+  const named = tellingOf(inline, words);
+  const others = own.filter((value) => value !== null && value.length >= LENGTH_MIN);
+  return [...new Set([...values, ...others, ...named])].filter((value) => value !== null);
 }
+
+/** Names and images of the resource, whole and in their parts. */
+function ownWords(subject: DeploySubject | undefined): ReadonlySet<string> {
+  if (subject === undefined) return new Set();
+  const kind = deployedKind(subject);
+  const compose = parseCompose(kind.composeText(subject) ?? "");
+  const containers = "problems" in compose ? [] : compose.containers;
+  const { name, uuid } = subject.record;
+  const images = [...containers.map(({ image }) => image ?? ""), kind.image(subject)];
+  const words = [name, uuid, ...containers.map((container) => container.name), ...images.flatMap(imageParts)];
+  return new Set(words.filter((word) => word !== ""));
+}
+
+const imageParts = (image: string): readonly string[] => [image, ...image.split(/[/:@]/)];
 
 /** A variable says a URL without its scheme, or without the port of the container, and it is the same. */
 const addressOf = (url: string): string =>
@@ -46,15 +64,4 @@ const addressOf = (url: string): string =>
  */
 export const isUnmistakable = (secret: string): boolean => !/^[A-Za-z]{1,11}$/.test(secret);
 
-function isTelling(value: string): boolean {
-  const text = value.trim();
-  return text.length >= LENGTH_MIN && !COMMON.has(text.toLowerCase()) && !/^\d{1,5}$/.test(text);
-}
-
 const LENGTH_MIN = 4;
-const COMMON: ReadonlySet<string> = new Set([
-  ...["true", "false", "null", "none", "undefined", "auto", "enabled", "disabled"],
-  ...["production", "development", "staging", "test", "testing", "local", "default"],
-  ...["debug", "info", "warn", "warning", "error", "silent", "verbose", "trace"],
-  ...["localhost", "127.0.0.1", "0.0.0.0", "http", "https", "node", "utf8", "utf-8", "en_us.utf-8", "c.utf-8"],
-]);

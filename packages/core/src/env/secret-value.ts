@@ -1,0 +1,61 @@
+/** A variable as it is judged whether its value may stand in a log. */
+export interface NamedValue {
+  readonly key: string;
+  readonly value: string | null;
+  /** Its owner marked it as one that nobody reads again. */
+  readonly is_shown_once?: boolean | undefined;
+}
+
+/**
+ * Whether a value must not stand in a log: it is marked as a secret, its name says so, or it looks like one. Words, numbers,
+ * addresses and paths that anybody might write are not, so that a log stays readable.
+ *
+ * @param ownWords Names, images, hosts and paths of the resource itself, which stand in every other line.
+ */
+export function isSecretValue({ key, value, is_shown_once }: NamedValue, ownWords: ReadonlySet<string>): boolean {
+  const text = value?.trim() ?? "";
+  if (text.length < LENGTH_MIN || COMMON.has(text.toLowerCase()) || /^\d{1,5}$/.test(text)) return false;
+  if (ownWords.has(text)) return false;
+  return is_shown_once === true || saysSecret(key) || LOGIN.test(text) || !isOrdinary(text);
+}
+
+/** Whether a name says that its value is a secret: `DB_PASSWORD`, `apiKey`, `--requirepass`; not `KEYCLOAK_USER`. */
+export function saysSecret(name: string): boolean {
+  const words = name
+    .replace(/([a-z0-9])([A-Z])/g, "$1_$2")
+    .toLowerCase()
+    .split(/[^a-z0-9]+/)
+    .filter(Boolean);
+  // It names a file, or what may be known.
+  if (words.some((word) => ["file", "path", "public", "length", "name"].includes(word))) return false;
+  return words.some((word) => WORDS.has(word) || PARTS.test(word));
+}
+
+const WORDS: ReadonlySet<string> = new Set(["pass", "pwd", "pw", "key", "salt", "pat", "dsn", "credentials"]);
+const PARTS = /passw|passphrase|requirepass|masterauth|secret|token|credential|apikey|privatekey/;
+
+/** What people write, as against what programs draw: every part of it is a word, or a number after one. */
+function isOrdinary(text: string): boolean {
+  if (text.length > ORDINARY_LENGTH_MAX) return false;
+  return text
+    .replace(/^[a-z][a-z0-9+.-]*:\/\//i, "")
+    .split(/[\s/.,:;!?@_()&='"-]+/)
+    .every((part) => part === "" || WORD.test(part) || NUMBER.test(part));
+}
+
+/** A login in a URL, and the beginning of a key. */
+const LOGIN = /:\/\/[^\s/?#@]*:[^\s/?#]*@|-----BEGIN/;
+
+/** Of the same case but for its first letter, and not so long that it may be drawn; `web2`, `postgres17`. */
+const WORD = /^(?:[A-Za-z]?[a-z]{0,15}|[A-Z]{1,16})\d{0,2}$/;
+const NUMBER = /^v?\d{1,5}$/;
+const ORDINARY_LENGTH_MAX = 200;
+const LENGTH_MIN = 4;
+
+/** Values that stand in logs by themselves, whatever their name. */
+const COMMON: ReadonlySet<string> = new Set([
+  ...["true", "false", "null", "none", "undefined", "auto", "enabled", "disabled"],
+  ...["production", "development", "staging", "test", "testing", "local", "default"],
+  ...["debug", "info", "warn", "warning", "error", "silent", "verbose", "trace"],
+  ...["localhost", "127.0.0.1", "0.0.0.0", "http", "https", "node", "utf8", "utf-8", "en_us.utf-8", "c.utf-8"],
+]);
