@@ -1,4 +1,5 @@
 import type { FollowedLine } from "@berth/control";
+import { lenient } from "@berth/core";
 import { tracked } from "@trpc/server";
 import { z } from "zod";
 import { article, onResource, perKind } from "./per-kind.ts";
@@ -31,11 +32,24 @@ const container = z
   .optional()
   .describe("Which container's, where there are several. Default: the first that takes requests.");
 
-/** A database is one container. */
-const SOURCE_INPUT = { application: { container }, service: { container }, database: {} };
+/** As clients of this API family call it. */
+const sub_service_name = container.describe("The same as `container`, which counts where both are sent.");
 
-const sourceOf = (input: { readonly container?: unknown }) =>
-  typeof input.container === "string" ? { container: input.container } : {};
+const show_timestamps = lenient(z.boolean())
+  .optional()
+  .describe("Each line after the moment it was printed at (RFC 3339). Without containers the moment is not known.");
+
+/** A database is one container. */
+const SOURCE_INPUT = {
+  application: { container },
+  service: { container, sub_service_name },
+  database: {},
+};
+
+const sourceOf = (input: { readonly container?: unknown; readonly sub_service_name?: unknown }) => {
+  const name = input.container ?? input.sub_service_name;
+  return typeof name === "string" ? { container: name } : {};
+};
 
 export const logs = perKind(["application", "service", "database"], (kind) => ({
   tail: onResource(kind, {
@@ -45,11 +59,11 @@ export const logs = perKind(["application", "service", "database"], (kind) => ({
     summary: `Get the last lines of ${article(kind)}'s output`,
     ability: "read",
     errors: ["resource.not_running", "engine.unreachable"],
-    input: z.strictObject({ lines, ...SOURCE_INPUT[kind] }),
+    input: z.strictObject({ lines, show_timestamps, ...SOURCE_INPUT[kind] }),
   })
     .output(Logs)
-    .query(({ ctx, input: { uuid, lines = LINES_DEFAULT, ...source } }) =>
-      ctx.control.logs.tail({ kind, uuid }, lines, sourceOf(source)),
+    .query(({ ctx, input: { uuid, lines = LINES_DEFAULT, show_timestamps: hasTimestamps, ...source } }) =>
+      ctx.control.logs.tail({ kind, uuid }, lines, { ...sourceOf(source), hasTimestamps }),
     ),
 
   follow: onResource(kind, {

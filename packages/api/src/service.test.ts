@@ -305,9 +305,12 @@ describe("GET /services/{uuid}/logs", () => {
   test("is refused for a container that it has not, and while it does not run", async () => {
     const uuid = await createdService(api);
     const logs = (query: string) => api.ask("GET", `/services/${uuid}/logs${query}`);
-    const [unknown, stopped] = [await logs("?container=other"), await logs("?container=web&lines=5")];
-    expect([unknown.status, unknown.json.message]).toEqual([404, "Container not found."]);
-    expect([stopped.status, stopped.json.message]).toEqual([400, "Service is not running."]);
+    for (const name of ["container", "sub_service_name"]) {
+      const unknown = await logs(`?${name}=other`);
+      const stopped = await logs(`?${name}=web&lines=5&show_timestamps=1`);
+      expect([unknown.status, unknown.json.message]).toEqual([404, "Container not found."]);
+      expect([stopped.status, stopped.json.message]).toEqual([400, "Service is not running."]);
+    }
   });
 });
 

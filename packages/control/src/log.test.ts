@@ -33,6 +33,8 @@ describe("what an application prints", () => {
     const uuid = await deployed();
     at.engine.print(uuid, "one", "two", "three");
     expect(await at.own.logs.tail(ref, 2)).toEqual({ logs: "two\nthree" });
+    const timed = await at.own.logs.tail(ref, 1, { hasTimestamps: true });
+    expect(timed).toEqual({ logs: "2026-01-02T03:04:05.000000006Z three" });
   });
 
   test("is refused while it does not run", async () => {

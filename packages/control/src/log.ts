@@ -22,6 +22,11 @@ export interface LogSource {
   readonly container?: string | undefined;
 }
 
+export interface TailOptions extends LogSource {
+  /** Each line after its moment, where the engine knows it. */
+  readonly hasTimestamps?: boolean | undefined;
+}
+
 /** Logs of resources of every kind. */
 export function logs({ scope, stores, engineFor }: UseCaseContext) {
   /** @throws DomainError `resource.not_found` */
@@ -40,7 +45,7 @@ export function logs({ scope, stores, engineFor }: UseCaseContext) {
 
   return {
     /** The last lines. @throws DomainError `resource.not_running` */
-    async tail(ref: ResourceRef, lines: number, source: LogSource = {}): Promise<{ logs: string }> {
+    async tail(ref: ResourceRef, lines: number, source: TailOptions = {}): Promise<{ logs: string }> {
       requireAbility(scope, "read");
       const resource = await findResource(stores, ref);
       await requireContainer(resource, source.container);
@@ -49,7 +54,9 @@ export function logs({ scope, stores, engineFor }: UseCaseContext) {
       const engine = await engineOf(resource);
       const texts: string[] = [];
       try {
-        for await (const { line } of engine.logs(refOf(release), { lines, ...containerOf(source) })) texts.push(line);
+        for await (const { line, moment } of engine.logs(refOf(release), { lines, ...containerOf(source) })) {
+          texts.push(source.hasTimestamps && moment !== undefined ? `${moment} ${line}` : line);
+        }
       } catch (gone) {
         throw isDomainError(gone, "resource.not_found") ? notRunning(ref) : gone;
       }

@@ -186,7 +186,9 @@ describe("validating a server", () => {
 describe("installing an engine", () => {
   test("is a job of its own, begun once", async () => {
     const { uuid } = await created();
-    const answers = await Promise.all([1, 2].map(() => at.own.servers.validate(uuid, { install_engine: true })));
+    const answers = await Promise.all(
+      [{ install_engine: true }, { install: true }].map((sent) => at.own.servers.validate(uuid, sent)),
+    );
     expect(new Set(answers.map(({ job_uuid }) => job_uuid)).size).toBe(1);
     const job = await at.own.jobs.get(answers[0]?.job_uuid ?? "");
     expect(job).toMatchObject({ type: "server.install_engine", status: "queued", log: null });

@@ -143,7 +143,8 @@ export function servers(context: UseCaseContext) {
      * The worker validates it, after it has installed an engine when that is asked for.
      * @throws DomainError `resource.state`, `engine.unsupported`
      */
-    async validate(uuid: string, { install_engine }: ServerValidate = {}): Promise<JobStarted> {
+    async validate(uuid: string, sent: ServerValidate = {}): Promise<JobStarted> {
+      const install_engine = sent.install_engine ?? sent.install;
       requireAbility(scope, "write");
       const job = await stores.transaction(async (tx) => {
         const server = await findServer(tx, uuid);

@@ -62,7 +62,7 @@ async function* read(
   let next = after === undefined ? Math.max(0, output.lines.length - lines) : Number(after) + 1;
   while (!signal?.aborted) {
     const line = output.lines[next];
-    if (line !== undefined) yield { cursor: String(next++), line };
+    if (line !== undefined) yield { cursor: String(next++), line, moment: "2026-01-02T03:04:05.000000006Z" };
     else if (!follow || output.isRemoved) return;
     else await change(output, signal);
   }

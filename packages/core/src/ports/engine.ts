@@ -28,6 +28,8 @@ export interface EngineCapabilities {
 export interface LogLine {
   readonly cursor: string;
   readonly line: string;
+  /** When it was printed, as RFC 3339; left out where the engine does not know. */
+  readonly moment?: string;
 }
 
 export interface LogQuery {

@@ -88,6 +88,7 @@ export const ServerValidate = z.strictObject({
   install_engine: lenient(z.boolean().nullable())
     .optional()
     .describe("Install Docker first, from the packages of Debian or Ubuntu. Default false."),
+  install: lenient(z.boolean().nullable()).optional().describe("The same as `install_engine`."),
 });
 export type ServerValidate = z.infer<typeof ServerValidate>;
 

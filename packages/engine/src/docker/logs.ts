@@ -17,7 +17,7 @@ export async function* readLog(source: LogSource, query: LogQuery): AsyncGenerat
   let cursor: LogCursor | undefined;
   const handOn = (line: PlacedLine): LogLine => {
     cursor = line.cursor;
-    return { cursor: cursorText(line.cursor), line: line.text };
+    return { cursor: cursorText(line.cursor), line: line.text, moment: line.cursor.moment };
   };
 
   const first = await firstPass(source, query);
