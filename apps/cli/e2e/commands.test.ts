@@ -137,6 +137,23 @@ describe("looking at applications", () => {
   }, 120_000);
 });
 
+describe("words that people type", () => {
+  test.each(["apps list", "app list", "apps"])("%s lists applications", async (words) => {
+    expect((await run("/", ...words.split(" "))).stdout).toMatch(/^web +/m);
+  });
+
+  test.each(["app web", "app show web", "status web"])("%s shows one", async (words) => {
+    expect((await run("/", ...words.split(" "))).stdout).toMatch(/^Name +web$/m);
+  });
+
+  test("whoami says where, in which team and by which token", async () => {
+    const { code, stdout } = await run("/", "whoami");
+    expect([code, stdout]).toEqual([0, expect.stringContaining(server.url)]);
+    expect(stdout).toMatch(/^Abilities +root$/m);
+    expect(JSON.parse((await run("/", "whoami", "--json")).stdout)).toMatchObject({ team: { id: 0 } });
+  });
+});
+
 describe("environment variables", () => {
   test("of a service are set, listed and removed like those of an application", async () => {
     web.write({ "stack/compose.yml": 'services: { shop: { image: busybox, environment: ["KEY=$API_KEY"] } }\n' });
@@ -213,6 +230,15 @@ describe("environment variables", () => {
     );
     expect((await run(web.path, "env", "--json")).stdout).not.toContain("second-line");
     expect(found).toMatchObject({ value, is_multiline: true });
+  });
+
+  test("are read and removed one by one, by the words that people type", async () => {
+    expect((await run(web.path, "config", "set", "ONE=two words", "TWO=2")).code).toBe(0);
+    const one = await run(web.path, "env", "get", "ONE");
+    expect([one.code, one.stdout]).toEqual([0, "two words\n"]);
+    expect((await run(web.path, "env", "unset", "ONE", "TWO")).stdout).toContain("removed TWO.");
+    const gone = await run(web.path, "env", "get", "ONE");
+    expect([gone.code, gone.stderr]).toEqual([2, expect.stringContaining("web has no variable ONE.")]);
   });
 
   test("that are wrong are named, and none of them is set", async () => {

@@ -19,6 +19,9 @@ describe("a group of commands", () => {
     ["service", "services", ["up", "diff", "create", "templates"]],
     ["task", "scheduled-tasks", ["run", "executions"]],
     ["server", "servers", ["list", "validate", "clean-up"]],
+    ["config", "env", ["list", "get", "set", "rm"]],
+    ["status", "app", ["show", "list"]],
+    ["apps", "apps", ["list"]],
   ])("%s is %s, made by hand and from the description", async (word, name, verbs) => {
     const { exitCode, text } = await told(word, "--help");
     expect(exitCode).toBe(0);
@@ -49,8 +52,8 @@ describe("a group of commands", () => {
 
   test.each([
     [["db", "frob"], "error: db has no command 'frob'"],
-    [["env", "unset", "KEY"], "error: env has no command 'unset'"],
-    [["--context", "prod", "env", "unset", "KEY"], "error: env has no command 'unset'"],
+    [["env", "frob", "KEY"], "error: env has no command 'frob'"],
+    [["--context", "prod", "env", "frob", "KEY"], "error: env has no command 'frob'"],
     [["env", "list", "app", "KEY"], "error: too many arguments for 'list'"],
     [["frob"], "error: unknown command 'frob'"],
   ])("%j: says which word is unknown", async (argv, message) => {

@@ -39,7 +39,13 @@ const COMMANDS: readonly Entry[] = [
   },
   { name: "cancel", group: DEPLOY, summary: "cancel a deployment", load: () => import("./commands/cancel.ts") },
   { name: "apps", group: RUN, summary: "list applications", load: () => import("./commands/apps.ts") },
-  { name: "app", group: RUN, summary: "show an application", load: () => import("./commands/app.ts") },
+  {
+    name: "app",
+    aliases: ["status"],
+    group: RUN,
+    summary: "show an application",
+    load: () => import("./commands/app.ts"),
+  },
   {
     name: "logs",
     group: RUN,
@@ -48,6 +54,7 @@ const COMMANDS: readonly Entry[] = [
   },
   {
     name: "env",
+    aliases: ["config"],
     group: RUN,
     summary: "list, set and remove environment variables",
     load: () => import("./commands/env.ts"),
@@ -69,7 +76,13 @@ const COMMANDS: readonly Entry[] = [
     summary: "take an application back to what it was before",
     load: () => import("./commands/rollback.ts"),
   },
-  { name: "delete", group: RUN, summary: "delete an application", load: () => import("./commands/delete.ts") },
+  {
+    name: "delete",
+    aliases: ["destroy"],
+    group: RUN,
+    summary: "delete an application",
+    load: () => import("./commands/delete.ts"),
+  },
   {
     name: "databases",
     aliases: ["db", "database"],
@@ -92,6 +105,12 @@ const COMMANDS: readonly Entry[] = [
     load: () => import("./commands/services.ts"),
   },
   { name: "login", group: CONNECT, summary: "connect to a server", load: () => import("./commands/login.ts") },
+  {
+    name: "whoami",
+    group: CONNECT,
+    summary: "show the server, the team and what the token may do",
+    load: () => import("./commands/whoami.ts"),
+  },
   {
     name: "context",
     group: CONNECT,

@@ -6,9 +6,15 @@ import { cell, type Output } from "../output.ts";
 import type { Session } from "../session.ts";
 import { statusText } from "../status-text.ts";
 import { targetApplication } from "../target.ts";
+import { defineList } from "./apps.ts";
 
 export function define(command: Command, bind: Bind): void {
-  command.argument("[app]", "name or uuid; default: the application of this folder").action(bind(show));
+  command
+    .command("show", { isDefault: true })
+    .description("Show an application.")
+    .argument("[app]", "name or uuid; default: the application of this folder")
+    .action(bind(show));
+  defineList(command.command("list").description("List applications."), bind);
 }
 
 async function show(session: Session, wanted: string | undefined): Promise<void> {

@@ -14,6 +14,10 @@ interface Options {
 }
 
 export function define(command: Command, bind: Bind): void {
+  defineList(command.command("list", { isDefault: true }).description("List applications."), bind);
+}
+
+export function defineList(command: Command, bind: Bind): void {
   command
     .option("--tag <name>", "only those with this tag")
     .option("--project <name>", "only those of this project (name or uuid)")

@@ -27,6 +27,11 @@ export function define(command: Command, bind: Bind): void {
     .option(...PREVIEW)
     .option("--show", "with their values")
     .action(bind(list));
+  whose(command.command("get"))
+    .description("Print the value of an environment variable, and nothing else.")
+    .argument("<key>", "its name")
+    .option(...PREVIEW)
+    .action(bind(get));
   const set = whose(command.command("set"))
     .description("Create or change environment variables, or shared ones: all of them or none.")
     .argument("[app]", "name or uuid; default: the application of this folder")
@@ -35,7 +40,7 @@ export function define(command: Command, bind: Bind): void {
     .option("--file <file>", "read a file in env format, with its comments; - for standard input");
   addFlags(set, FLAGS, "For all of them:");
   set.action(bind(setVariables));
-  whose(command.command("rm"))
+  whose(command.command("rm").aliases(["unset", "remove", "delete"]))
     .description("Remove environment variables.")
     .argument("<keys...>", "their names")
     .option(...PREVIEW)
@@ -64,6 +69,23 @@ async function list(
     output.table(["KEY", "VALUE", isShared ? "REFERENCE" : "FOR", "COMMENT"], rows);
   });
 }
+
+async function get(session: Session, key: string, { preview = false, ...named }: Options): Promise<void> {
+  const { output } = session;
+  const { name, isShared, list: read } = await ownerOf(session, undefined, named);
+  requireNoPreview(isShared, preview);
+  const found = (await read()).find((env) => env.key === key && (env.is_preview ?? false) === preview);
+  if (found === undefined) throw missing(name, [key]);
+  if (found.value === undefined) {
+    const because = found.is_shown_once ? "it is shown once" : "this token may not read secrets";
+    throw new Failure(`The value of ${printable(key)} is not shown: ${because}.`);
+  }
+  // As it is: a script reads it.
+  output.show(found, () => output.line(found.value ?? ""));
+}
+
+const missing = (name: string, keys: readonly string[]) =>
+  usage(`${printable(name)} has no ${keys.length === 1 ? "variable" : "variables"} ${keys.map(printable).join(", ")}.`);
 
 function requireNoPreview(isShared: boolean, preview = false): void {
   if (isShared && preview) throw usage("Shared variables are the same for previews. Leave out --preview.");
@@ -94,10 +116,10 @@ async function setVariables(
   const { output } = session;
   const { file, preview } = options;
   const { wanted, texts } = split(first, others, options);
-  const variables = [
-    ...(file === undefined ? [] : await fromFile(session, file)),
-    ...(await Promise.all(texts.map((text) => variable(session, text, texts.length === 1 && file === undefined)))),
-  ];
+  const variables = await readVariables(session, texts, {
+    file,
+    mayAsk: texts.length === 1 && file === undefined,
+  });
   if (variables.length === 0) {
     throw usage("Nothing to set.", ["Write KEY=VALUE, or --file FILE with at least one variable in it."]);
   }
@@ -105,14 +127,21 @@ async function setVariables(
   requireNoPreview(isShared, preview);
   const ofAll = valuesOf(FLAGS, options);
   const data = variables.map((each) => ({ ...each, ...ofAll, ...(preview ? { is_preview: true } : {}) }));
-  const answer = await save(data).catch((error: unknown) => {
-    throw byKey(error, data);
-  });
+  const answer = await saveByKey(save, data);
   output.show(answer, () => {
     output.line(`${printable(name)}: set ${data.map(({ key }) => printable(key)).join(", ")}.`);
     output.line(next);
   });
 }
+
+/** @throws what the API refused, by the keys of the variables */
+export const saveByKey = <Answer>(
+  save: (data: Variable[]) => Promise<Answer>,
+  data: readonly Variable[],
+): Promise<Answer> =>
+  save([...data]).catch((error: unknown) => {
+    throw byKey(error, data);
+  });
 
 /** The API numbers what is wrong in a list; people know it by its key. */
 function byKey(error: unknown, data: readonly Variable[]): unknown {
@@ -132,6 +161,18 @@ function split(first: string | undefined, others: readonly string[], options: Se
   const isApp = first !== undefined && !first.includes("=") && (others.length > 0 || options.file !== undefined);
   if (isApp && isNamed(options)) throw usage(`"${printable(first)}" is not a variable. Write it as KEY=VALUE.`);
   return isApp ? { wanted: first, texts: others } : { wanted: undefined, texts: all };
+}
+
+/** @param file In env format; `-` is standard input. */
+export async function readVariables(
+  session: Session,
+  texts: readonly string[],
+  { file, mayAsk }: { readonly file: string | undefined; readonly mayAsk: boolean },
+): Promise<readonly Variable[]> {
+  return [
+    ...(file === undefined ? [] : await fromFile(session, file)),
+    ...(await Promise.all(texts.map((text) => variable(session, text, mayAsk)))),
+  ];
 }
 
 interface Variable {
@@ -183,11 +224,8 @@ async function remove(
   const envs = (await read()).filter(({ is_preview = false }) => is_preview === preview);
   // All are looked up before any is removed.
   const found = keys.map((key) => envs.find((env) => env.key === key) ?? key);
-  const missing = found.filter((each) => typeof each === "string");
-  if (missing.length > 0) {
-    const what = missing.length === 1 ? "variable" : "variables";
-    throw usage(`${printable(name)} has no ${what} ${missing.map(printable).join(", ")}.`);
-  }
+  const unknown = found.filter((each) => typeof each === "string");
+  if (unknown.length > 0) throw missing(name, unknown);
   for (const env of found) {
     if (typeof env === "string") continue;
     const answer = await removeOne(env.uuid);
