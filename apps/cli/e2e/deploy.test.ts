@@ -40,6 +40,29 @@ const linked = (folder: string): { uuid: string; name: string } =>
   JSON.parse(readFileSync(join(folder, ".berth/app.json"), "utf8")).applications[0];
 
 describe("berth deploy", () => {
+  test("sets variables before the first start, and makes nothing for one that is wrong; again in the same place", async () => {
+    const answer = 'process.env.ONE + " " + process.env.TWO';
+    const source = `require("http").createServer((_q, a) => a.end(${answer})).listen(process.env.PORT)`;
+    using folder = temporaryFolder({
+      "package.json": JSON.stringify({ name: "with-env", scripts: { start: "node server.js" } }),
+      "server.js": source,
+      "two.env": "TWO='second value'\n",
+    });
+    const wrong = await run(folder.path, "deploy", "-e", "ONE");
+    expect([wrong.code, wrong.stderr]).toEqual([2, expect.stringContaining('"ONE" is not a variable')]);
+    expect((await run(folder.path, "apps")).stdout).not.toContain("with-env");
+    const { code, stdout } = await run(folder.path, "deploy", "-e", "ONE=1=1", "--env-file", "two.env");
+    expect(stdout).toMatch(/^Set TWO, ONE$/m);
+    expect([code, await page("with-env.localhost")]).toEqual([0, "1=1 second value"]);
+    const again = await run(folder.path, "deploy", "--server", "localhost", "--environment", "production");
+    expect([again.code, again.stderr]).toEqual([0, ""]);
+    const elsewhere = await run(folder.path, "deploy", "--environment", "staging");
+    expect([elsewhere.code, elsewhere.stderr]).toEqual([
+      2,
+      expect.stringContaining("with-env is in the environment production and is not moved by --environment."),
+    ]);
+  });
+
   test("creates the application on first use, uploads, follows, prints the URL, and remembers", async () => {
     using folder = temporaryFolder({
       ...webServer("first"),

@@ -1,5 +1,6 @@
 import { lstat } from "node:fs/promises";
 import { join } from "node:path";
+import type { EnvCreate } from "@berth/core/env";
 import type { Command } from "commander";
 import type { Bind } from "../command-module.ts";
 import type { Api } from "../connection/api.ts";
@@ -19,6 +20,7 @@ import { valuesOf } from "../flags.ts";
 import { followDeployment } from "../follow/deployment.ts";
 import { printable } from "../printable.ts";
 import type { Session } from "../session.ts";
+import { readVariables, saveByKey } from "./env.ts";
 
 export function define(command: Command, bind: Bind): void {
   command
@@ -35,18 +37,28 @@ export function define(command: Command, bind: Bind): void {
     .option("--server <name>", "server of a new application (name or uuid)")
     .option("--git <url>", "get the code from this git repository instead of uploading the folder")
     .option("--branch <name>", "branch of the git repository; default: main")
+    .option("-e, --env <KEY=VALUE>", "set an environment variable first; can be repeated", collected)
+    .option("--env-file <file>", "set those of a file in env format first; - for standard input")
     .option("--force", "build without any cache")
     .option("--detach", "do not follow the deployment");
   addSettingFlags(command);
   command.action(bind(deploy));
 }
 
-type Options = DeployOptions & { readonly [flag: string]: unknown };
+type Options = DeployOptions & {
+  readonly env?: readonly string[];
+  readonly envFile?: string;
+  readonly [flag: string]: unknown;
+};
+
+const collected = (text: string, before: readonly string[] = []): readonly string[] => [...before, text];
 
 async function deploy(session: Session, named: string | undefined, options: Options): Promise<ExitCode> {
   const { system } = session;
   const folder = await deployFolder(system, named);
   const settings = valuesOf(SETTING_FLAGS, options);
+  // Before anything is made: a mistake leaves nothing behind.
+  const variables = await readVariables(session, options.env ?? [], { file: options.envFile, mayAsk: false });
   const api = await session.connect();
   const existing = await existingTarget(api, session, folder, options);
   if (!existing && options.git === undefined && options.branch !== undefined)
@@ -56,6 +68,11 @@ async function deploy(session: Session, named: string | undefined, options: Opti
   if (existing) await changeTarget(api, session, existing, options, settings);
   const target = existing ?? (await createTarget(api, session, folder, options, settings));
   if (isUpload || named !== undefined || (await isCheckout(folder))) await rememberTarget(api, session, folder, target);
+  if (variables.length > 0) {
+    const save = (data: EnvCreate[]) => api.client.applications.envs.updateBulk.mutate({ uuid: target.uuid, data });
+    await saveByKey(save, variables);
+    session.output.line(`Set ${variables.map(({ key }) => printable(key)).join(", ")}`);
+  }
   if (content) await upload(api, session, target.uuid, folder.path, content);
   return start(api, session, target, options);
 }

@@ -62,11 +62,7 @@ export async function changeTarget(
       "Make another application with --new.",
     ]);
   }
-  for (const flag of ["project", "environment", "server"] as const) {
-    if (options[flag] !== undefined) {
-      throw usage(`${name} is there already, so --${flag} has no meaning.`, ["Make another application with --new."]);
-    }
-  }
+  await requireSamePlace({ client }, target, options);
   const change = {
     ...settings,
     ...(options.git === undefined ? {} : { git_repository: options.git }),
@@ -79,6 +75,35 @@ export async function changeTarget(
       .map((key) => key.replaceAll("_", " "))
       .join(", ")}`,
   );
+}
+
+const PLACE_FLAGS = ["project", "environment", "server"] as const;
+
+/** The same command typed again, as in a script, says where the application is. */
+async function requireSamePlace(
+  { client }: Pick<Api, "client">,
+  target: Target,
+  options: DeployOptions,
+): Promise<void> {
+  const named = PLACE_FLAGS.filter((flag) => options[flag] !== undefined);
+  if (named.length === 0) return;
+  const [application, projects] = await Promise.all([
+    client.applications.get.query({ uuid: target.uuid }),
+    client.projects.list.query({}),
+  ]);
+  const { project_uuid, environment_uuid, environment_name, server_uuid, destination } = application;
+  const project = projects.find(({ uuid }) => uuid === project_uuid);
+  const known = {
+    project: [project_uuid, project?.name],
+    environment: [environment_uuid, environment_name],
+    server: [server_uuid, destination.server.name],
+  };
+  const other = named.find((flag) => !known[flag].some((value) => value === options[flag]));
+  if (other === undefined) return;
+  const where = printable(known[other][1] ?? known[other][0] ?? "");
+  throw usage(`${printable(target.name)} is in the ${other} ${where} and is not moved by --${other}.`, [
+    "Make another application with --new.",
+  ]);
 }
 
 const SOURCES = { git: "git", upload: "uploads", dockerfile: "a Dockerfile", image: "an image" } as const;
