@@ -19,11 +19,15 @@ import { licensesOf } from "./licenses.mjs";
 /** A server that still runs loads chunks of the build that it was started from. */
 const BUILDS_KEPT = 4;
 
-/** CommonJS packages expect these names, which modules lack. */
-const COMMON_JS = [
-  'import{createRequire as berthRequire}from"node:module";',
-  "const require=berthRequire(import.meta.url),__dirname=import.meta.dirname,__filename=import.meta.filename;",
-].join("");
+/** CommonJS packages expect these names, which modules lack. Modules may declare names like theirs themselves. */
+const COMMON_JS = {
+  banner: [
+    'import{createRequire as berthRequire}from"node:module";',
+    "const require=berthRequire(import.meta.url),",
+    "berthDirname=import.meta.dirname,berthFilename=import.meta.filename;",
+  ].join(""),
+  define: { __dirname: "berthDirname", __filename: "berthFilename" },
+};
 
 /**
  * @param {import("./programs.mjs").Program} program
@@ -87,7 +91,8 @@ async function bundle({ entries, standalone = {}, external = [] }, outdir) {
     target: "node24",
     conditions: ["berth-built"],
     external: [...external, "*.node", "cpu-features"],
-    banner: { js: COMMON_JS },
+    banner: { js: COMMON_JS.banner },
+    define: COMMON_JS.define,
     inject: [join(ROOT, "tooling/build/stack-trace.mjs")],
     // Names stay, so that stack traces and names of classes read as in the sources.
     minifyWhitespace: true,

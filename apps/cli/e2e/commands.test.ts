@@ -1,4 +1,4 @@
-import { readFileSync, statSync } from "node:fs";
+import { chmodSync, existsSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { until } from "@berth/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -151,6 +151,19 @@ describe("words that people type", () => {
     expect([code, stdout]).toEqual([0, expect.stringContaining(server.url)]);
     expect(stdout).toMatch(/^Abilities +root$/m);
     expect(JSON.parse((await run("/", "whoami", "--json")).stdout)).toMatchObject({ team: { id: 0 } });
+  });
+});
+
+describe("opening an application", () => {
+  test("starts the browser with its URL", async () => {
+    const seen = join(home.path, "opened");
+    home.write({ "bin/xdg-open": `#!/bin/sh\nprintf %s "$1" > '${seen}'\n` });
+    chmodSync(join(home.path, "bin/xdg-open"), 0o755);
+    const path = `${join(home.path, "bin")}:${process.env.PATH}`;
+    const { code, stderr } = await berth(["open", "web"], { cwd: "/", env: { ...env(), PATH: path } });
+    expect([code, stderr]).toEqual([0, ""]);
+    await until(() => existsSync(seen) && readFileSync(seen, "utf8") !== "");
+    expect(readFileSync(seen, "utf8")).toBe(`http://web.localhost:${server.proxyPort}`);
   });
 });
 
