@@ -22,7 +22,11 @@ const Logs = z
   .meta({ id: "Logs", description: "What a resource printed." });
 
 const LogLine = z
-  .object({ line: z.string(), deployment_uuid: z.string().describe("Of the release that printed it.") })
+  .object({
+    line: z.string(),
+    moment: z.string().optional().describe("When it was printed (RFC 3339). Absent without containers."),
+    deployment_uuid: z.string().describe("Of the release that printed it."),
+  })
   .meta({ id: "LogLine", description: "A line that a resource printed." });
 
 const container = z
@@ -39,6 +43,18 @@ const show_timestamps = lenient(z.boolean())
   .optional()
   .describe("Each line after the moment it was printed at (RFC 3339). Without containers the moment is not known.");
 
+const since = z.iso
+  .datetime({ offset: true })
+  .transform((moment) => new Date(moment).toISOString())
+  .optional()
+  .describe(
+    "Only lines printed from this moment on (RFC 3339). Refused without containers, where moments are not known.",
+  );
+
+const previous = lenient(z.boolean())
+  .optional()
+  .describe("Of a resource that does not run: what its last run printed, as long as it is kept.");
+
 /** A database is one container. */
 const SOURCE_INPUT = {
   application: { container },
@@ -46,10 +62,21 @@ const SOURCE_INPUT = {
   database: {},
 };
 
-const sourceOf = (input: { readonly container?: unknown; readonly sub_service_name?: unknown }) => {
-  const name = input.container ?? input.sub_service_name;
-  return typeof name === "string" ? { container: name } : {};
-};
+interface SourceInput {
+  readonly lines?: number | undefined;
+  readonly since?: string | undefined;
+  readonly container?: unknown;
+  readonly sub_service_name?: unknown;
+}
+
+/** Who asks by time wants all of that time. */
+const countOf = ({ lines: count, since: start }: SourceInput) =>
+  count ?? (start === undefined ? LINES_DEFAULT : LINES_MAX);
+
+function sourceOf({ container: given, sub_service_name: called, since: start }: SourceInput) {
+  const name = given ?? called;
+  return { ...(typeof name === "string" ? { container: name } : {}), since: start };
+}
 
 export const logs = perKind(["application", "service", "database"], (kind) => ({
   tail: onResource(kind, {
@@ -58,12 +85,16 @@ export const logs = perKind(["application", "service", "database"], (kind) => ({
     operationId: "get-{kind}-logs-by-uuid",
     summary: `Get the last lines of ${article(kind)}'s output`,
     ability: "read",
-    errors: ["resource.not_running", "engine.unreachable"],
-    input: z.strictObject({ lines, show_timestamps, ...SOURCE_INPUT[kind] }),
+    errors: ["resource.not_running", "engine.unreachable", "engine.unsupported"],
+    input: z.strictObject({ lines, show_timestamps, since, previous, ...SOURCE_INPUT[kind] }),
   })
     .output(Logs)
-    .query(({ ctx, input: { uuid, lines = LINES_DEFAULT, show_timestamps: hasTimestamps, ...source } }) =>
-      ctx.control.logs.tail({ kind, uuid }, lines, { ...sourceOf(source), hasTimestamps }),
+    .query(({ ctx, input: { uuid, show_timestamps: hasTimestamps, previous: isPrevious, ...input } }) =>
+      ctx.control.logs.tail({ kind, uuid }, countOf(input), {
+        ...sourceOf(input),
+        hasTimestamps,
+        previous: isPrevious,
+      }),
     ),
 
   follow: onResource(kind, {
@@ -73,12 +104,12 @@ export const logs = perKind(["application", "service", "database"], (kind) => ({
     summary: `Follow ${article(kind)}'s output`,
     description: "The last lines, then each as it comes, from one release to the next.",
     ability: "read",
-    errors: ["resource.not_running", "engine.unreachable"],
-    input: z.strictObject({ lines, ...SOURCE_INPUT[kind], ...resumable }),
+    errors: ["resource.not_running", "engine.unreachable", "engine.unsupported"],
+    input: z.strictObject({ lines, since, ...SOURCE_INPUT[kind], ...resumable }),
     events: LogLine,
-  }).subscription(async ({ ctx, input: { uuid, lines = LINES_DEFAULT, lastEventId, ...source }, signal }) => {
+  }).subscription(async ({ ctx, input: { uuid, lastEventId, ...input }, signal }) => {
     const after = lastEventId ?? undefined;
-    const options = { lines, after, signal: signal ?? ctx.signal, ...sourceOf(source) };
+    const options = { lines: countOf(input), after, signal: signal ?? ctx.signal, ...sourceOf(input) };
     return trackedLines(await ctx.control.logs.follow({ kind, uuid }, options));
   }),
 }));

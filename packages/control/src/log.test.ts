@@ -49,6 +49,7 @@ describe("what an application prints", () => {
     const { id } = (await at.stores.applications.find(ref.uuid)) ?? { id: 0 };
     await at.stores.resources.setDesiredState(id, "stopped");
     await expect(at.own.logs.tail(ref, 10)).rejects.toThrow("Application is not running.");
+    expect(await at.own.logs.tail(ref, 10, { previous: true })).toEqual({ logs: "one" });
   });
 
   test("[S67] is nobody else's", async () => {

@@ -11,6 +11,8 @@ export interface FollowedLine {
   /** Opaque: what to resume from after a lost connection. */
   readonly cursor: string;
   readonly line: string;
+  /** When it was printed, where the engine knows it. */
+  readonly moment?: string;
   readonly deployment_uuid: string;
 }
 
@@ -20,11 +22,15 @@ const TAKEOVER_CHECK_SECONDS = 1;
 /** Source of a log. Default with several containers: the first that receives requests. */
 export interface LogSource {
   readonly container?: string | undefined;
+  /** RFC 3339 in UTC: only what was printed from then on. */
+  readonly since?: string | undefined;
 }
 
 export interface TailOptions extends LogSource {
   /** Each line after its moment, where the engine knows it. */
   readonly hasTimestamps?: boolean | undefined;
+  /** Of a resource that does not run: what its last run printed. */
+  readonly previous?: boolean | undefined;
 }
 
 /** Logs of resources of every kind. */
@@ -50,11 +56,12 @@ export function logs({ scope, stores, engineFor }: UseCaseContext) {
       const resource = await findResource(stores, ref);
       await requireContainer(resource, source.container);
       const release = await stores.releases.live(resource.id, 0);
-      if (release === undefined || resource.desired_state === "stopped") throw notRunning(ref);
+      const isStopped = resource.desired_state === "stopped" && source.previous !== true;
+      if (release === undefined || isStopped) throw notRunning(ref);
       const engine = await engineOf(resource);
       const texts: string[] = [];
       try {
-        for await (const { line, moment } of engine.logs(refOf(release), { lines, ...containerOf(source) })) {
+        for await (const { line, moment } of engine.logs(refOf(release), { lines, ...sourceOf(source) })) {
           texts.push(source.hasTimestamps && moment !== undefined ? `${moment} ${line}` : line);
         }
       } catch (gone) {
@@ -89,7 +96,10 @@ interface FollowOptions extends LogSource {
   readonly signal: AbortSignal;
 }
 
-const containerOf = ({ container }: LogSource) => (container === undefined ? {} : { container });
+const sourceOf = ({ container, since }: LogSource) => ({
+  ...(container === undefined ? {} : { container }),
+  ...(since === undefined ? {} : { since }),
+});
 
 const refOf = ({ resource_uuid, deployment_uuid }: ReleaseRecord) => ({
   resourceUuid: resource_uuid,
@@ -109,8 +119,8 @@ async function* followReleases(
     ? after.slice(first.deployment_uuid.length + 1)
     : undefined;
   let release: ReleaseRecord | undefined = first;
-  const own = containerOf(source);
-  let query: LogQuery = { lines, ...own };
+  const own = sourceOf({ container: source.container });
+  let query: LogQuery = { lines, ...sourceOf(source) };
   if (resumed !== undefined) query = { after: resumed, ...own };
   // Another release has taken over while the follower was away: all of what it printed is new.
   else if (after !== undefined) query = { lines: ALL_LINES, ...own };
@@ -140,12 +150,13 @@ async function* followRelease(
     if (now !== undefined && now.deployment_id !== release.deployment_id) end();
   }, TAKEOVER_CHECK_SECONDS * 1000);
   try {
-    for await (const { cursor, line } of engine.logs(refOf(release), {
+    for await (const { cursor, line, moment } of engine.logs(refOf(release), {
       ...query,
       follow: true,
       signal: ended.signal,
     })) {
-      yield { cursor: `${release.deployment_uuid}:${cursor}`, line, deployment_uuid: release.deployment_uuid };
+      const place = { cursor: `${release.deployment_uuid}:${cursor}`, deployment_uuid: release.deployment_uuid };
+      yield { ...place, line, ...(moment === undefined ? {} : { moment }) };
     }
   } catch (gone) {
     // It was removed between the look at what is live and the look at what it printed.

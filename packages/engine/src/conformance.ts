@@ -219,6 +219,22 @@ export function engineConformance(name: string, makeWorld: () => Promise<EngineW
         expect(await linesOf(spec, { after: rest.at(-1)?.cursor ?? "" })).toEqual([]);
       });
 
+      test("answers the lines since a moment, or says that it does not know their moments", async () => {
+        const spec = await started();
+        for (const text of ["one", "two", "three"]) await ask(spec, "log", { text });
+        await vi.waitFor(async () => expect(textsOf(await linesOf(spec)).at(-1)).toBe("three"), WAIT);
+        const since = (await linesOf(spec)).find(({ line }) => line === "two")?.moment;
+        if (since === undefined) {
+          const asked = linesOf(spec, { since: "2026-01-02T03:04:05Z" });
+          await expect(asked).rejects.toMatchObject({ code: "engine.unsupported" });
+          return;
+        }
+        // A line of the same millisecond may be among them.
+        expect(textsOf(await linesOf(spec, { since }))).toEqual(expect.arrayContaining(["two", "three"]));
+        expect(textsOf(await linesOf(spec, { since, lines: 1 }))).toEqual(["three"]);
+        expect(await linesOf(spec, { since: "2999-01-02T03:04:05Z" })).toEqual([]);
+      });
+
       test("follows without a gap or a repetition, over a new engine object and a restart", async () => {
         const spec = await started();
         const texts = Array.from({ length: 30 }, (_, at) => `line ${at}`);

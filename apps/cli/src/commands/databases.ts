@@ -19,7 +19,7 @@ import { namedResource } from "../resource.ts";
 import type { Session } from "../session.ts";
 import { statusText } from "../status-text.ts";
 import { defineLifecycle, followNewest } from "./lifecycle.ts";
-import { positive, showOutput } from "./logs.ts";
+import { addOutputFlags, type OutputFlags, showOutput } from "./logs.ts";
 
 const DATABASE = ["<database>", "name or uuid"] as const;
 
@@ -33,13 +33,12 @@ export function define(command: Command, bind: Bind): void {
     .argument(...DATABASE)
     .option("--public", "the one from outside its server")
     .action(bind(url));
-  command
-    .command("logs")
-    .description("Show what a database printed.")
-    .argument(...DATABASE)
-    .option("-f, --follow", "keep printing new lines")
-    .option("-n, --lines <count>", "how many of the last lines", positive)
-    .action(bind(logs));
+  addOutputFlags(
+    command
+      .command("logs")
+      .description("Show what a database printed.")
+      .argument(...DATABASE),
+  ).action(bind(logs));
   defineLifecycle(command, bind, "database");
 }
 
@@ -152,12 +151,8 @@ async function url(session: Session, wanted: string, options: { readonly public?
   if (options.public && public_port_problem) output.warn(printable(public_port_problem));
 }
 
-async function logs(
-  session: Session,
-  wanted: string,
-  { follow = false, lines }: { readonly follow?: boolean; readonly lines?: number },
-): Promise<ExitCode> {
+async function logs(session: Session, wanted: string, flags: OutputFlags): Promise<ExitCode> {
   const api = await session.connect();
   const { uuid } = await namedResource(api, "database", wanted);
-  return showOutput(session, api.client.databases.logs, { uuid, ...(lines === undefined ? {} : { lines }) }, follow);
+  return showOutput(session, api.client.databases.logs, { uuid }, flags);
 }

@@ -1,6 +1,7 @@
-import { type Command, InvalidArgumentError } from "commander";
+import { type Command, InvalidArgumentError, Option } from "commander";
 import type { Bind } from "../command-module.ts";
 import type { Api } from "../connection/api.ts";
+import { problemIn } from "../connection/problem.ts";
 import { EXIT, type ExitCode, usage } from "../failure.ts";
 import { followDeployment } from "../follow/deployment.ts";
 import { followStream, type Handlers } from "../follow/subscription.ts";
@@ -8,59 +9,107 @@ import { printableLine } from "../printable.ts";
 import type { Session } from "../session.ts";
 import { targetApplication } from "../target.ts";
 
-interface Options {
+/** Flags of every command that shows what a resource printed. */
+export interface OutputFlags {
   readonly follow?: boolean;
   readonly lines?: number;
+  /** Another word for `lines`. */
+  readonly tail?: number;
+  readonly since?: string;
+  readonly timestamps?: boolean;
+  readonly previous?: boolean;
+}
+
+interface Options extends OutputFlags {
   readonly deployment?: string;
 }
 
 export function define(command: Command, bind: Bind): void {
-  command
-    .argument("[app]", "name or uuid; default: the application of this folder")
-    .option("-f, --follow", "keep printing new lines")
-    .option("-n, --lines <count>", "how many of the last lines", positive)
+  command.argument("[app]", "name or uuid; default: the application of this folder");
+  addOutputFlags(command)
     .option("--deployment <uuid>", "the log of this deployment instead of the application's")
     .action(bind(logs));
 }
 
+export const addOutputFlags = (command: Command): Command =>
+  command
+    .option("-f, --follow", "keep printing new lines")
+    .option("-n, --lines <count>", "how many of the last lines", positive)
+    .addOption(new Option("--tail <count>", "the same as --lines").argParser(positive).conflicts("lines"))
+    .option("--since <time>", "only lines from then on: 10m, 2h, 1d, or 2026-01-02T03:04:05Z", moment)
+    .option("-t, --timestamps", "each line after the moment it was printed at, where that is known")
+    .addOption(new Option("--previous", "what the last run printed, where nothing runs").conflicts(["follow"]));
+
 async function logs(session: Session, wanted: string | undefined, options: Options): Promise<ExitCode> {
-  const { deployment, follow = false, lines } = options;
+  const { deployment, follow = false, ...flags } = options;
+  const api = await session.connect();
   if (deployment !== undefined) {
-    if (wanted !== undefined || lines !== undefined)
-      throw usage("--deployment takes neither an application nor --lines.");
-    const api = await session.connect();
+    if (wanted !== undefined || Object.keys(flags).length > 0)
+      throw usage("--deployment takes neither an application nor other flags than --follow.");
     return follow ? followDeployment(api, session, deployment) : deploymentLog(api, session, deployment);
   }
-  const api = await session.connect();
   const { uuid } = await targetApplication(api, session.system, wanted);
-  return showOutput(session, api.client.applications.logs, { uuid, ...(lines === undefined ? {} : { lines }) }, follow);
+  return showOutput(session, api.client.applications.logs, { uuid }, options);
 }
 
 interface LinesQuery {
   readonly uuid: string;
   readonly lines?: number;
+  readonly since?: string;
   /** Container of a service. */
   readonly container?: string;
 }
 
+interface LastLinesQuery extends LinesQuery {
+  readonly show_timestamps?: boolean;
+  readonly previous?: boolean;
+}
+
+interface Line {
+  readonly line: string;
+  readonly moment?: string | undefined;
+}
+
 /** The operations on what a resource prints: those of all kinds are one definition. */
 interface OutputOperations {
-  readonly tail: { query(query: LinesQuery): Promise<{ readonly logs: string }> };
-  readonly follow: {
-    subscribe(query: LinesQuery, handlers: Handlers<{ line: string }>): { unsubscribe(): void };
-  };
+  readonly tail: { query(query: LastLinesQuery): Promise<{ readonly logs: string }> };
+  readonly follow: { subscribe(query: LinesQuery, handlers: Handlers<Line>): { unsubscribe(): void } };
 }
 
 /** Prints the last lines that a resource printed, or continues with what comes. */
-export const showOutput = (
+export function showOutput(
   session: Session,
   operations: OutputOperations,
-  query: LinesQuery,
-  follow: boolean,
-): Promise<ExitCode> => (follow ? followLines : lastLines)(operations, session, query);
+  source: Pick<LinesQuery, "uuid" | "container">,
+  flags: OutputFlags,
+): Promise<ExitCode> {
+  const lines = flags.lines ?? flags.tail;
+  const query = {
+    ...source,
+    ...(lines === undefined ? {} : { lines }),
+    ...(flags.since === undefined ? {} : { since: flags.since }),
+  };
+  return flags.follow ? followLines(operations, session, query, flags) : lastLines(operations, session, query, flags);
+}
 
-async function lastLines({ tail }: OutputOperations, { output }: Session, query: LinesQuery): Promise<ExitCode> {
-  const answer = await tail.query(query);
+async function lastLines(
+  { tail }: OutputOperations,
+  { output }: Session,
+  query: LinesQuery,
+  { timestamps = false, previous = false }: OutputFlags,
+): Promise<ExitCode> {
+  const wanted = { ...query, ...(timestamps ? { show_timestamps: true } : {}) };
+  const last = () => tail.query({ ...wanted, previous: true });
+  const answer = await (previous
+    ? last()
+    : tail.query(wanted).catch(async (error: unknown) => {
+        if (problemIn(error)?.code !== "resource.not_running") throw error;
+        const ended = await last().catch(() => {
+          throw error;
+        });
+        output.warn("Nothing runs. This is what the last run printed.");
+        return ended;
+      }));
   output.show(answer, () => {
     if (answer.logs === "") return;
     for (const line of answer.logs.split("\n")) output.line(printableLine(line, output.colors.isColorSupported));
@@ -72,16 +121,18 @@ async function followLines(
   { follow }: OutputOperations,
   { output, system }: Session,
   query: LinesQuery,
+  { timestamps = false }: OutputFlags,
 ): Promise<ExitCode> {
   const interruption = new AbortController();
   const release = system.onInterrupt(() => interruption.abort());
   const { colors } = output;
   try {
-    await followStream<{ line: string }>({
+    await followStream<Line>({
       subscribe: (handlers) => follow.subscribe(query, handlers),
       onEvent: (event) => {
-        if (output.isJson) output.json(event);
-        else output.line(printableLine(event.line, colors.isColorSupported));
+        if (output.isJson) return output.json(event);
+        const prefix = timestamps && event.moment !== undefined ? `${event.moment} ` : "";
+        output.line(printableLine(prefix + event.line, colors.isColorSupported));
       },
       onTrouble: (sentence) => sentence !== undefined && output.warn(sentence),
       signal: interruption.signal,
@@ -106,7 +157,18 @@ async function deploymentLog({ client }: Api, { output }: Session, uuid: string)
   }
 }
 
-export function positive(text: string): number {
+const UNIT_SECONDS = { s: 1, m: 60, h: 3600, d: 86_400 };
+
+/** A time span before now, or a moment. @returns RFC 3339 in UTC */
+function moment(text: string): string {
+  const [, count, unit] = /^(\d{1,6})([smhd])$/.exec(text) ?? [];
+  const seconds = Number(count) * UNIT_SECONDS[unit as keyof typeof UNIT_SECONDS];
+  const at = unit === undefined ? Date.parse(text) : Date.now() - seconds * 1000;
+  if (!Number.isNaN(at)) return new Date(at).toISOString();
+  throw new InvalidArgumentError("Write 30s, 10m, 2h or 1d, or a moment such as 2026-01-02T03:04:05Z.");
+}
+
+function positive(text: string): number {
   if (/^[1-9]\d{0,4}$/.test(text)) return Number(text);
   throw new InvalidArgumentError("It takes a whole number from 1 to 99999.");
 }

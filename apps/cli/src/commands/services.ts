@@ -15,7 +15,7 @@ import { namedResource } from "../resource.ts";
 import type { Session } from "../session.ts";
 import { statusText } from "../status-text.ts";
 import { defineLifecycle, followNewest } from "./lifecycle.ts";
-import { positive, showOutput } from "./logs.ts";
+import { addOutputFlags, type OutputFlags, showOutput } from "./logs.ts";
 
 const FLAGS = flagsFor(
   ServiceCreate.omit({
@@ -50,14 +50,12 @@ export function define(command: Command, bind: Bind): void {
     .argument("<file>", "the compose file; - for standard input")
     .argument("[service]", "name or uuid; default: named as the file's folder")
     .action(bind(diff));
-  command
+  const logging = command
     .command("logs")
     .description("Show what a container of a service printed.")
     .argument("<service>", "name or uuid")
-    .argument("[container]", "default: the first that takes requests")
-    .option("-f, --follow", "keep printing new lines")
-    .option("-n, --lines <count>", "how many of the last lines", positive)
-    .action(bind(logs));
+    .argument("[container]", "default: the first that takes requests");
+  addOutputFlags(logging).action(bind(logs));
   defineLifecycle(command, bind, "service");
 }
 
@@ -254,16 +252,12 @@ async function logs(
   session: Session,
   wanted: string,
   container: string | undefined,
-  { follow: isFollowed = false, lines }: { readonly follow?: boolean; readonly lines?: number },
+  flags: OutputFlags,
 ): Promise<ExitCode> {
   const api = await session.connect();
   const { uuid } = await namedResource(api, "service", wanted);
-  const query = {
-    uuid,
-    ...(container === undefined ? {} : { container }),
-    ...(lines === undefined ? {} : { lines }),
-  };
-  return showOutput(session, api.client.services.logs, query, isFollowed);
+  const source = { uuid, ...(container === undefined ? {} : { container }) };
+  return showOutput(session, api.client.services.logs, source, flags);
 }
 
 async function textOf({ system }: Session, file: string): Promise<string> {

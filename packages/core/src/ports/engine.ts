@@ -37,6 +37,8 @@ export interface LogQuery {
   readonly lines?: number;
   /** The cursor of the last line the caller has. */
   readonly after?: string;
+  /** Only lines that were printed at this moment or later, as RFC 3339 in UTC. @throws DomainError `engine.unsupported` */
+  readonly since?: string;
   /** Goes on with what comes, until `signal` fires or the release is removed. */
   readonly follow?: boolean;
   readonly signal?: AbortSignal;

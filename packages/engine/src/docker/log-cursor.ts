@@ -10,6 +10,12 @@ export interface LogCursor {
 /** Before the first frame. */
 export const LOG_START: LogCursor = { moment: "1970-01-01T00:00:00.000000000Z", count: 0 };
 
+/** Before the first frame of a moment. @param moment Any RFC 3339 text in UTC. */
+export const cursorAt = (moment: string): LogCursor => ({
+  moment: new Date(moment).toISOString().replace("Z", "000000Z"),
+  count: 0,
+});
+
 export const cursorText = ({ moment, count }: LogCursor): string => `${moment}/${count}`;
 
 /** @throws DomainError `request.invalid` */

@@ -1,7 +1,7 @@
 import type { LogLine, LogQuery } from "@berth/core/ports";
 import { type Frame, readFrames, statusCodeOf } from "@berth/docker-client";
 import type Docker from "dockerode";
-import { cursorText, isWellAfter, LOG_START, type LogCursor, readCursor, sinceOf } from "./log-cursor.ts";
+import { cursorAt, cursorText, isWellAfter, LOG_START, type LogCursor, readCursor, sinceOf } from "./log-cursor.ts";
 import { type PlacedLine, placeFrames } from "./log-lines.ts";
 
 export interface LogSource {
@@ -47,11 +47,12 @@ interface FirstPass {
   readonly lines: AsyncIterable<PlacedLine> | readonly PlacedLine[];
 }
 
-async function firstPass(source: LogSource, { after, lines, signal }: LogQuery): Promise<FirstPass> {
+async function firstPass(source: LogSource, { after, since, lines, signal }: LogQuery): Promise<FirstPass> {
   if (after !== undefined) {
     const cursor = readCursor(after);
     return { cursor, lines: linesBehind(source, cursor, { follow: false, signal }) };
   }
+  if (since !== undefined) return recentLines(source, cursorAt(since), lines ?? LINES_MAX, signal);
   if (lines === undefined || lines > LINES_MAX) {
     return { cursor: LOG_START, lines: linesBehind(source, LOG_START, { follow: false, signal }) };
   }
@@ -60,6 +61,24 @@ async function firstPass(source: LogSource, { after, lines, signal }: LogQuery):
   const last = tail.slice(Math.max(tail.length - lines, 0));
   // With zero lines requested, existing output is skipped.
   return { cursor: tail.at(-1)?.cursor ?? LOG_START, lines: lines === 0 ? [] : last };
+}
+
+/** The last `count` lines from a moment on; of a longer log no more than that is held at once. */
+async function recentLines(
+  source: LogSource,
+  start: LogCursor,
+  count: number,
+  signal: AbortSignal | undefined,
+): Promise<FirstPass> {
+  let cursor = start;
+  const recent: PlacedLine[] = [];
+  for await (const line of linesOf(source, { since: sinceOf(start), signal })) {
+    if (line.cursor.moment < start.moment) continue;
+    cursor = line.cursor;
+    recent.push(line);
+    if (recent.length > 2 * count) recent.splice(0, recent.length - count);
+  }
+  return { cursor, lines: recent.slice(Math.max(recent.length - count, 0)) };
 }
 
 interface Pass {

@@ -125,6 +125,7 @@ export function processEngine(options: ProcessEngineOptions): ProcessEngine {
     async *logs(ref, query) {
       const release = await find(ref);
       if (release === undefined) throw notFound("Release");
+      if (query.since !== undefined) throw noMoments();
       const source = {
         file: release.log,
         path: runPaths(dataFolder, ref).log,
@@ -218,6 +219,12 @@ function withDomainErrors(engine: ProcessEngine): ProcessEngine {
     },
   };
 }
+
+const noMoments = () =>
+  new DomainError(
+    "engine.unsupported",
+    "Applications without containers do not record when a line was printed. Leave out `since`, and ask for `lines`.",
+  );
 
 function toDomainError(cause: unknown): DomainError {
   if (isDomainError(cause)) return cause;
