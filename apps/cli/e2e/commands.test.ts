@@ -366,16 +366,22 @@ describe("a terminal", () => {
     expect((await answered("\u0003")).code).toBe(130);
     expect((await run(folder.path, "delete", "short-lived")).code).toBe(2);
     expect((await answered("short-lived\r")).code).toBe(0);
-    await until(async () => !(await run("/", "apps")).stdout.includes("short-lived"));
+    expect((await run("/", "apps")).stdout).not.toContain("short-lived");
     expect(JSON.parse(readFileSync(join(folder.path, ".berth/app.json"), "utf8"))).toEqual({ applications: [] });
   });
 });
 
 describe("the rest", () => {
   test("stops and starts an application", async () => {
-    expect((await run(web.path, "stop")).code).toBe(0);
-    await until(async () => (await run(web.path, "app")).stdout.includes("exited"));
-    expect((await run(web.path, "logs")).code).toBe(1);
+    const stopped = await run(web.path, "stop");
+    expect([stopped.code, stopped.stdout]).toEqual([0, expect.stringMatching(/\nweb is stopped\.\n$/)]);
+    expect((await run(web.path, "app")).stdout).toContain("exited");
+    const logs = await run(web.path, "logs", "--tail", "3");
+    expect([logs.code, logs.stderr]).toEqual([0, "Warning: Nothing runs. This is what the last run printed.\n"]);
+    expect(ticks(logs.stdout).length).toBeGreaterThan(0);
+    expect((await run(web.path, "logs", "--previous")).stderr).toBe("");
+    const since = await run(web.path, "logs", "--previous", "--since", "10m");
+    expect([since.code, since.stderr]).toEqual([1, expect.stringContaining("do not record when a line was printed")]);
     expect((await run(web.path, "start")).code).toBe(0);
     expect((await run(web.path, "app")).stdout).toContain("running");
   });

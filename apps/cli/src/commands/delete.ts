@@ -2,8 +2,9 @@ import { ResourceDelete } from "@berth/core/deploy";
 import type { Command } from "commander";
 import { findLinks, forget } from "../application-link.ts";
 import type { Bind } from "../command-module.ts";
-import { EXIT, Failure, usage } from "../failure.ts";
+import { EXIT, type ExitCode, Failure, usage } from "../failure.ts";
 import { addFlags, flagsFor, valuesOf } from "../flags.ts";
+import { addWaitFlag, waitForJob } from "../follow/job.ts";
 import { printable } from "../printable.ts";
 import { ask } from "../prompt.ts";
 import type { Session } from "../session.ts";
@@ -12,12 +13,12 @@ import { namedApplication } from "../target.ts";
 const FLAGS = flagsFor(ResourceDelete);
 
 export function define(command: Command, bind: Bind): void {
-  command.argument("<app>", "name or uuid").option("--yes", "do not ask");
+  addWaitFlag(command.argument("<app>", "name or uuid").option("--yes", "do not ask"));
   addFlags(command, FLAGS, "What goes with it:");
   command.action(bind(remove));
 }
 
-async function remove(session: Session, wanted: string, options: Record<string, unknown>): Promise<void> {
+async function remove(session: Session, wanted: string, options: Record<string, unknown>): Promise<ExitCode> {
   const { output, system } = session;
   const api = await session.connect();
   const application = await namedApplication(api, wanted);
@@ -27,6 +28,7 @@ async function remove(session: Session, wanted: string, options: Record<string, 
   const found = await findLinks(system.cwd);
   if (found) await forget(found.folder, application.uuid);
   output.show(answer, () => output.line(printable(answer.message)));
+  return options.wait === false || answer.job_uuid === undefined ? EXIT.ok : waitForJob(session, answer.job_uuid);
 }
 
 async function confirm({ system, output }: Session, name: string, takesStorages: boolean): Promise<void> {

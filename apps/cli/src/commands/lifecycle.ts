@@ -1,8 +1,10 @@
 import type { Command } from "commander";
 import type { Bind } from "../command-module.ts";
 import type { Api } from "../connection/api.ts";
-import { EXIT, type ExitCode } from "../failure.ts";
+import { EXIT, type ExitCode, Failure } from "../failure.ts";
 import { followDeployment } from "../follow/deployment.ts";
+import { addWaitFlag } from "../follow/job.ts";
+import { untilOver } from "../follow/poll.ts";
 import { printable } from "../printable.ts";
 import { type NamedKind, namedResource } from "../resource.ts";
 import type { Session } from "../session.ts";
@@ -72,19 +74,48 @@ export function defineLifecycle(group: Command, bind: Bind, kind: NamedKind): vo
     const command = group.command(verb).description(`${verb === "start" ? "Start" : "Restart"} a ${kind}.`);
     defineQueueing(command, bind, ({ client }, uuid) => clientOf(client, kind)[verb].mutate({ uuid }), of);
   }
-  group
-    .command("stop")
-    .description(`Stop a ${kind}.`)
-    .argument(...of.argument)
-    .action(
-      bind(async (session: Session, wanted: string): Promise<void> => {
-        const { output } = session;
-        const api = await session.connect();
-        const { uuid, name } = await of.find(api, session, wanted);
-        const answer = await clientOf(api.client, kind).stop.mutate({ uuid });
-        output.show(answer, () => output.line(`${printable(name)}: ${printable(answer.message)}`));
-      }),
-    );
+  defineStop(group.command("stop").description(`Stop a ${kind}.`), bind, of, (client) => clientOf(client, kind));
+}
+
+interface Stoppable {
+  readonly get: { query(input: { readonly uuid: string }): Promise<{ readonly status: string }> };
+  readonly stop: { mutate(input: { readonly uuid: string }): Promise<{ readonly message: string }> };
+}
+
+export const defineStopOfApplication = (command: Command, bind: Bind): void =>
+  defineStop(command, bind, APPLICATION, (client) => client.applications);
+
+function defineStop(command: Command, bind: Bind, of: Named, kindOf: (client: Api["client"]) => Stoppable): void {
+  addWaitFlag(command.argument(...of.argument)).action(
+    bind(async (session: Session, wanted: string | undefined, { wait }: { readonly wait: boolean }) => {
+      const { output } = session;
+      const api = await session.connect();
+      const operations = kindOf(api.client);
+      const { uuid, name } = await of.find(api, session, wanted);
+      const answer = await operations.stop.mutate({ uuid });
+      output.show(answer, () => output.line(`${printable(name)}: ${printable(answer.message)}`));
+      return wait ? untilStopped(session, name, () => operations.get.query({ uuid })) : EXIT.ok;
+    }),
+  );
+}
+
+/** A server that does not answer stops nothing, and a script shall not wait for it for ever. */
+const STOP_PATIENCE_MS = 5 * 60_000;
+
+async function untilStopped(
+  session: Session,
+  name: string,
+  read: () => Promise<{ readonly status: string }>,
+): Promise<ExitCode> {
+  const deadline = Date.now() + STOP_PATIENCE_MS;
+  const isStopped = await untilOver(session, async () => {
+    if ((await read()).status.startsWith("exited")) return true;
+    return Date.now() > deadline ? false : undefined;
+  });
+  if (isStopped === undefined) return EXIT.interrupted;
+  if (!isStopped) throw new Failure(`${printable(name)} has not stopped within 5 minutes. It is tried further.`);
+  session.output.line(`${printable(name)} is stopped.`);
+  return EXIT.ok;
 }
 
 // The operations of both kinds are one definition.

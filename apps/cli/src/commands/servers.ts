@@ -1,12 +1,12 @@
-import { isJobOver, ServerValidate } from "@berth/core/server";
+import { ServerValidate } from "@berth/core/server";
 import type { Command } from "commander";
 import { choose } from "../choose.ts";
 import type { Bind } from "../command-module.ts";
 import { EXIT, type ExitCode, Failure } from "../failure.ts";
 import { addFlags, flagsFor, valuesOf } from "../flags.ts";
-import { untilOver } from "../follow/poll.ts";
+import { followJob } from "../follow/job.ts";
 import { cell } from "../output.ts";
-import { printable, printableLine } from "../printable.ts";
+import { printable } from "../printable.ts";
 import type { Session } from "../session.ts";
 
 export function define(command: Command, bind: Bind): void {
@@ -31,14 +31,7 @@ async function validate(
   const { uuid, name } = choose(wanted, await client.servers.list.query({}), { thing: "server" });
   const { job_uuid } = await client.servers.validate.mutate({ uuid, ...valuesOf(FLAGS, options) });
   if (job_uuid === undefined) throw new Failure("The server began no validation.");
-  let shown = 0;
-  const job = await untilOver(session, async () => {
-    const found = await client.jobs.get.query({ uuid: job_uuid });
-    const lines = found.log ? found.log.split("\n") : [];
-    if (!output.isJson) for (const line of lines.slice(shown)) output.line(printableLine(line, false));
-    shown = lines.length;
-    return isJobOver(found.status) ? found : undefined;
-  });
+  const job = await followJob(session, job_uuid);
   if (job === undefined) return EXIT.interrupted;
   const server = await client.servers.get.query({ uuid });
   output.show(server, () => {

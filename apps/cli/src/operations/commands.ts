@@ -1,6 +1,7 @@
 import type { Command } from "commander";
 import type { Bind } from "../command-module.ts";
 import { addFlags } from "../flags.ts";
+import { addWaitFlag } from "../follow/job.ts";
 import type { Operation } from "./description.ts";
 import { runOperation } from "./run.ts";
 
@@ -43,6 +44,7 @@ function defineOperation(command: Command, operation: Operation, bind: Bind): vo
   addFlags(command, [...queryFlags, ...bodyFlags.filter(({ name }) => !queryNames.has(name))], "Fields:");
   if (operation.hasBody) command.option("--input <file>", "all fields as JSON: a file, or - for standard input");
   if (operation.fileType !== undefined) command.requiredOption("--file <file>", "what to send; - for standard input");
+  if (operation.startsJob) addWaitFlag(command);
   if (method === "DELETE") command.option("--yes", "do not ask");
   command.showSuggestionAfterError();
   // Commander hands over the arguments, then the options, then the command.

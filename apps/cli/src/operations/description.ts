@@ -19,6 +19,8 @@ export interface Operation {
   /** Types of a file that is its body. */
   readonly fileType: string | undefined;
   readonly isStream: boolean;
+  /** Its answer names a job. */
+  readonly startsJob: boolean;
 }
 
 const DESCRIPTION = new URL("openapi.json", ASSETS);
@@ -35,7 +37,11 @@ interface Described {
   readonly deprecated?: boolean;
   readonly parameters?: readonly Parameter[];
   readonly requestBody?: { readonly content: Readonly<Record<string, { readonly schema?: ObjectSchema }>> };
-  readonly responses: Readonly<Record<string, { readonly content?: Readonly<Record<string, unknown>> }>>;
+  readonly responses: Readonly<Record<string, { readonly content?: Readonly<Record<string, Content>> }>>;
+}
+
+interface Content {
+  readonly schema?: ObjectSchema;
 }
 
 interface Parameter {
@@ -94,6 +100,10 @@ function operationOf(name: string, method: string, path: string, described: Desc
     hasBody: isJson,
     fileType: isJson ? undefined : types[0],
     isStream: Object.values(responses).some(({ content }) => content?.["text/event-stream"] !== undefined),
+    startsJob: Object.values(responses).some(({ content }) => {
+      const answer = resolved(content?.["application/json"]?.schema ?? {}, description);
+      return answer.properties?.job_uuid !== undefined;
+    }),
   };
 }
 

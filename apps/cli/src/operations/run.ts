@@ -1,7 +1,9 @@
+import { z } from "zod";
 import { problemError } from "../connection/problem.ts";
 import { type RestRequest, rest } from "../connection/rest.ts";
 import { EXIT, type ExitCode, Failure, usage } from "../failure.ts";
 import { valuesOf } from "../flags.ts";
+import { waitForJob } from "../follow/job.ts";
 import { inputStream } from "../input-stream.ts";
 import { printable } from "../printable.ts";
 import { ask, readInput } from "../prompt.ts";
@@ -28,7 +30,7 @@ export async function runOperation(
     const response = await rest(await session.resolve(), { ...request, signal: interruption.signal });
     if (!response.ok) throw problemError(response.status, await response.text());
     if (operation.isStream) await showStream(session, response);
-    else showAnswer(session.output, answerOf(response, await response.text()));
+    else return await answered(session, operation, answerOf(response, await response.text()), options);
     return EXIT.ok;
   } catch (cause) {
     if (interruption.signal.aborted) return EXIT.interrupted;
@@ -36,6 +38,24 @@ export async function runOperation(
   } finally {
     release();
   }
+}
+
+const Started = z.looseObject({ job_uuid: z.string() });
+
+async function answered(
+  session: Session,
+  operation: Operation,
+  answer: unknown,
+  { wait = true }: { readonly wait?: unknown },
+): Promise<ExitCode> {
+  const started = operation.startsJob && wait ? Started.safeParse(answer).data : undefined;
+  if (started === undefined) {
+    showAnswer(session.output, answer);
+    return EXIT.ok;
+  }
+  const { job_uuid, ...rest } = started;
+  session.output.show(answer, () => showAnswer(session.output, rest));
+  return waitForJob(session, job_uuid);
 }
 
 async function confirm(

@@ -1,0 +1,40 @@
+import type { Job } from "@berth/core/server";
+import { isJobOver } from "@berth/core/server";
+import type { Command } from "commander";
+import { EXIT, type ExitCode } from "../failure.ts";
+import { printable, printableLine } from "../printable.ts";
+import type { Session } from "../session.ts";
+import { untilOver } from "./poll.ts";
+
+export const addWaitFlag = (command: Command): Command =>
+  command.option("--no-wait", "do not wait until it is done, only ask for it");
+
+/** Prints what a job prints, until it has ended. @returns `undefined` after Ctrl-C */
+export async function followJob(session: Session, uuid: string): Promise<Job | undefined> {
+  const { output } = session;
+  const { client } = await session.connect();
+  let shown = 0;
+  return untilOver(session, async () => {
+    const job = await client.jobs.get.query({ uuid });
+    const lines = job.log ? job.log.split("\n") : [];
+    if (!output.isJson) for (const line of lines.slice(shown)) output.line(printableLine(line, false));
+    shown = lines.length;
+    return isJobOver(job.status) ? job : undefined;
+  });
+}
+
+/** The same, and says how it ended. */
+export async function waitForJob(session: Session, uuid: string): Promise<ExitCode> {
+  const { output } = session;
+  const job = await followJob(session, uuid);
+  if (job === undefined) {
+    output.warn(`It continues. See how far it is with: berth jobs get ${uuid}`);
+    return EXIT.interrupted;
+  }
+  if (job.status === "finished") {
+    output.line("Done.");
+    return EXIT.ok;
+  }
+  output.warn(printable(job.error ?? `It ended as ${job.status}.`));
+  return EXIT.failed;
+}
