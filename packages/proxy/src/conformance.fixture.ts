@@ -159,6 +159,20 @@ export function proxyConformance(name: string, makeWorld: () => Promise<ProxyWor
       expect((await get("a.test")).text).toBe(text);
     });
 
+    test("answers of an unlisted route ask search engines not to list them, whatever the site says", async () => {
+      const answering = await upstream((_request, response) => {
+        response.setHeader("X-Robots-Tag", "all").end("page");
+      });
+      const listed = site("a", [answering]);
+      const routes = listed.routes.flatMap((route) => [
+        { ...route, isUnlisted: true },
+        { ...route, host: "listed.test" },
+      ]);
+      await proxy.put({ ...listed, routes });
+      expect((await get("a.test")).headers["x-robots-tag"]).toBe("noindex, nofollow");
+      expect((await get("listed.test")).headers["x-robots-tag"]).toBe("all");
+    });
+
     test("headers of a site are set, and are texts to the proxy", async (context) => {
       if (lacks(context, "customHeaders")) return;
       const answering = await upstream((request, response) => {

@@ -83,7 +83,9 @@ function attempt(exchange: Exchange, entry: SiteEntry): void {
   });
   sent.once("response", (message: IncomingMessage) => {
     answer = message;
-    if (!relayAnswer(message, request, response, exchange.requestId)) breakOff(exchange, entry);
+    const { requestId, asked } = exchange;
+    if (!relayAnswer(message, request, response, { requestId, isUnlisted: asked.isUnlisted }))
+      breakOff(exchange, entry);
   });
   sent.on("error", () => {
     hasFailed = true;

@@ -47,6 +47,17 @@ export function clientHeaders(response: IncomingMessage, requestId: string, keep
   return kept;
 }
 
+/** Header of answers of routes that are unlisted. */
+export const UNLISTED_HEADER = ["X-Robots-Tag", "noindex, nofollow"] as const;
+
+/** What the other side said of it gives way. */
+export function replaceHeader(headers: RawHeaders, [name, value]: readonly [name: string, value: string]): void {
+  for (let at = headers.length - 2; at >= 0; at -= 2) {
+    if (headers[at]?.toLowerCase() === name.toLowerCase()) headers.splice(at, 2);
+  }
+  headers.push(name, value);
+}
+
 /** The headers of an upstream's 101: those of the upgrade belong to the connection that both ends now share. */
 export function upgradeHeaders(response: IncomingMessage): RawHeaders {
   return keepHeaders(response.rawHeaders, (name) => !UNUSED_IN_UPGRADE.has(name));

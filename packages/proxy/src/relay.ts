@@ -1,6 +1,6 @@
 import type { ClientRequest, IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
-import { clientHeaders, hasBody, isFramedPlainly } from "./headers.ts";
+import { clientHeaders, hasBody, isFramedPlainly, replaceHeader, UNLISTED_HEADER } from "./headers.ts";
 
 /**
  * Streams a client's body to the upstream, trailers included, no faster than it is taken.
@@ -27,6 +27,11 @@ export function relayBody(request: IncomingMessage, sent: ClientRequest, socket:
   if (request.readableLength === 0) sent.flushHeaders();
 }
 
+interface AnswerHeaders {
+  readonly requestId: string;
+  readonly isUnlisted: boolean;
+}
+
 /**
  * Streams an upstream's answer to the client, as it comes and no faster than it is taken.
  * @returns `false` when the answer cannot be passed on; nothing has been written then.
@@ -35,13 +40,14 @@ export function relayAnswer(
   answer: IncomingMessage,
   request: IncomingMessage,
   response: ServerResponse,
-  requestId: string,
+  { requestId, isUnlisted }: AnswerHeaders,
 ): boolean {
   const takesTrailers = hasTrailers(answer, request);
   // A 101 without the headers of an upgrade gets here; a client would wait behind it for an answer.
   if (!isFramedPlainly(answer) || answer.statusCode === 101) return false;
   try {
     const headers = clientHeaders(answer, requestId, takesTrailers);
+    if (isUnlisted) replaceHeader(headers, UNLISTED_HEADER);
     response.writeHead(answer.statusCode ?? 502, answer.statusMessage, headers);
   } catch {
     // Node reads a little more than it writes, such as a status of 999 or more or a control character in a header.

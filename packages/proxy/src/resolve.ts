@@ -14,6 +14,7 @@ export interface Asked {
   readonly target: string;
   /** Taken away from the front of the target; empty when it is passed on unchanged. */
   readonly prefix: string;
+  readonly isUnlisted: boolean;
 }
 
 /** Target of a request: a site, or a page of the proxy. */
@@ -36,10 +37,10 @@ export function resolveRequest(state: ProxyState, request: IncomingMessage): Res
   return { entry: route.entry, asked: askedOf(route, target) };
 }
 
-function askedOf({ entry, path }: RouteEntry, target: string): Asked {
-  if (entry.site.isPrefixStripped !== true || path === "/") return { target, prefix: "" };
+function askedOf({ entry, path, isUnlisted }: RouteEntry, target: string): Asked {
+  if (entry.site.isPrefixStripped !== true || path === "/") return { target, prefix: "", isUnlisted };
   const rest = target.slice(path.length);
-  return { target: rest.startsWith("/") ? rest : `/${rest}`, prefix: path };
+  return { target: rest.startsWith("/") ? rest : `/${rest}`, prefix: path, isUnlisted };
 }
 
 function isAdmitted({ basicAuth }: Site, authorization: string | undefined): boolean {

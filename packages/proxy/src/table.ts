@@ -12,6 +12,7 @@ export interface RouteEntry {
   /** With its escapes resolved, to compare with paths that were read so. */
   readonly decodedPath: string;
   readonly redirectToHost: string | undefined;
+  readonly isUnlisted: boolean;
 }
 
 /** Host to its routes, the longest path first. */
@@ -22,9 +23,10 @@ export function buildTable(sites: Iterable<Site>): RouteTable {
   const hosts = new Map<string, Map<string, RouteEntry>>();
   for (const site of sites) {
     const entry: SiteEntry = { site, turn: 0 };
-    for (const { host, path, redirectToHost } of site.routes) {
+    for (const { host, path, redirectToHost, isUnlisted = false } of site.routes) {
       const routes = hosts.get(host) ?? new Map<string, RouteEntry>();
-      hosts.set(host, routes.set(path, { entry, path, decodedPath: decode(path, ESCAPE), redirectToHost }));
+      const decodedPath = decode(path, ESCAPE);
+      hosts.set(host, routes.set(path, { entry, path, decodedPath, redirectToHost, isUnlisted }));
     }
   }
   const table = new Map<string, readonly RouteEntry[]>();

@@ -73,7 +73,7 @@ function attempt(upgraded: UpgradeRequest, entry: SiteEntry): void {
   sent.once("response", (answer) => {
     stage = "answered";
     const response = plainResponse(upgraded);
-    if (relayAnswer(answer, request, response, requestId)) return;
+    if (relayAnswer(answer, request, response, { requestId, isUnlisted: upgraded.asked.isUnlisted })) return;
     sent.destroy();
     sendPage(brokenAnswer(entry.site.name), request, response);
   });

@@ -122,6 +122,7 @@ export const Application = z
     custom_healthcheck_found: flag,
     ...LIMIT_FIELDS,
     redirect: z.enum(["both", "www", "non-www"]),
+    noindex_domains: z.array(text).nullable(),
     preview_url_template: text,
     watch_paths: textOrNull,
     custom_docker_run_options: textOrNull,

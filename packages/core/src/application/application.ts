@@ -101,6 +101,17 @@ export const ApplicationSettings = z.object({
   post_deployment_command: command("Runs in the new release once traffic flows to it.").default(null),
   post_deployment_command_container: containerName.default(null),
   redirect: z.enum(["both", "www", "non-www"]).default("both"),
+  noindex_domains: z
+    .array(z.string().max(2048))
+    .max(100)
+    .nullable()
+    .default(null)
+    .describe("Those of its URLs that search engines shall not list. Others have no effect."),
+  is_log_drain_enabled: z
+    .boolean()
+    .default(false)
+    .refine((isEnabled) => !isEnabled, "Log drain is not enabled on the server.")
+    .describe("Always false: Berth sends logs nowhere else."),
   docker_registry_image_name: z.string().max(255).nullable().default(null),
   docker_registry_image_tag: z
     .string()

@@ -25,6 +25,19 @@ const subject = (
 const upstream = { host: "127.0.0.1", port: 41234 };
 
 describe("the site of an application", () => {
+  test.each([
+    [["https://a.com"], [true, undefined]],
+    [
+      ["HTTPS://B.com/x/", "https://other.com"],
+      [undefined, true],
+    ],
+    [["b.com"], [undefined, true]],
+    [null, [undefined, undefined]],
+  ])("with %j not to be listed marks the routes that they name", (noindex_domains, marks) => {
+    const { routes } = siteOf(subject({ noindex_domains }, [claim("a.com"), claim("b.com", "/x")]), [upstream]);
+    expect(routes.map(({ isUnlisted }) => isUnlisted)).toEqual(marks);
+  });
+
   test("has a route for each of its URLs", () => {
     const site = siteOf(subject({}, [claim("a.com"), claim("b.com", "/x")]), [upstream]);
     expect(site).toEqual({

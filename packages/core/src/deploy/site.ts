@@ -10,6 +10,7 @@ import { mainContainer } from "./stack-state.ts";
 type SiteSettings = Pick<
   ApplicationSettings,
   | "redirect"
+  | "noindex_domains"
   | "is_http_basic_auth_enabled"
   | "http_basic_auth_username"
   | "is_force_https_enabled"
@@ -41,6 +42,7 @@ export interface SiteContainer {
 export const PLAIN_SITE: Pick<SiteSubject, "settings" | "secrets"> = {
   settings: {
     redirect: "both",
+    noindex_domains: null,
     is_http_basic_auth_enabled: false,
     http_basic_auth_username: null,
     is_force_https_enabled: true,
@@ -97,7 +99,7 @@ export function siteOf(subject: SiteSubject, upstreams: readonly Upstream[]): Si
   return {
     id: subjectId(subject),
     name: nameOf(subject),
-    routes: routesOf(domains, settings.redirect),
+    routes: routesOf(domains, settings),
     // Protection without a password would open the site to everyone who knows the name: it stays down until there is
     // one.
     upstreams: isProtected && password === null ? [] : upstreams,
@@ -114,7 +116,8 @@ const nameOf = ({ owner, pullRequestId = 0, container }: SiteSubject): string =>
     .filter((part) => part !== undefined)
     .join(", ");
 
-function routesOf(domains: readonly DomainClaim[], redirect: ApplicationSettings["redirect"]): readonly SiteRoute[] {
+function routesOf(domains: readonly DomainClaim[], { redirect, noindex_domains }: SiteSettings): readonly SiteRoute[] {
+  const unlisted = new Set(noindex_domains?.map(plainUrl));
   const claimed = new Set(domains.map(({ host, path }) => `${host}${path}`));
   return domains.map(({ host, path, url }) => {
     const upstreamPort = portOf(url);
@@ -123,6 +126,7 @@ function routesOf(domains: readonly DomainClaim[], redirect: ApplicationSettings
       path,
       isHttps: url.startsWith("https:"),
       ...(upstreamPort !== undefined && { upstreamPort }),
+      ...((unlisted.has(plainUrl(url)) || unlisted.has(host)) && { isUnlisted: true }),
     };
     const target = redirectTarget(host, redirect);
     // A redirect to a host that is not this application's would lead visitors away.
@@ -130,6 +134,9 @@ function routesOf(domains: readonly DomainClaim[], redirect: ApplicationSettings
     return { ...route, redirectToHost: target };
   });
 }
+
+/** Clients write a URL with and without the slash at its end. */
+const plainUrl = (url: string): string => url.toLowerCase().replace(/\/+$/, "");
 
 /** The container's, as the URL was given: `URL` would hide 443 of https. */
 function portOf(url: string): number | undefined {

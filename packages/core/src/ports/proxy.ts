@@ -33,6 +33,8 @@ export interface SiteRoute {
   readonly upstreamPort?: number | undefined;
   /** Answers with a redirect (308) to this host instead of the upstream: www and non-www. */
   readonly redirectToHost?: string | undefined;
+  /** Its answers ask search engines not to list them. */
+  readonly isUnlisted?: boolean | undefined;
 }
 
 /** Features of sites that a proxy supports. Unsupported ones are accepted and have no effect. */

@@ -1,5 +1,12 @@
 import { escapeHtml } from "../pages.ts";
-import { fileNameOf, type HostRoute, headerChange, type RoutedSite, upstreamsOfRoute } from "../server/routed-site.ts";
+import {
+  fileNameOf,
+  type HostRoute,
+  headerChange,
+  type RoutedSite,
+  responseHeadersOf,
+  upstreamsOfRoute,
+} from "../server/routed-site.ts";
 import { literal } from "./literal.ts";
 import { SITE_NAME, SITE_NAME_HTML } from "./pages.ts";
 import { CADDY_PATHS } from "./paths.ts";
@@ -30,7 +37,7 @@ export function siteHandlers(one: HostRoute, { publicPort }: { readonly publicPo
         try_interval: "100ms",
       },
       transport: TRANSPORT,
-      headers: proxyHeaders(site, { publicPort, prefix: isStripped ? route.path : "" }),
+      headers: proxyHeaders(one, { publicPort, prefix: isStripped ? route.path : "" }),
       // Each change of routes would else close every WebSocket.
       stream_close_delay: "5m",
     },
@@ -87,11 +94,11 @@ const TRANSPORT = {
 const FORGED = ["X_Forwarded_For", "X_Forwarded_Proto", "X_Forwarded_Host", "X_Forwarded_Port", "X_Real_Ip"];
 
 function proxyHeaders(
-  { requestHeaders, responseHeaders }: RoutedSite,
+  one: HostRoute,
   { publicPort, prefix }: { readonly publicPort: number; readonly prefix: string },
 ) {
-  const request = headerChange(requestHeaders);
-  const response = headerChange(responseHeaders);
+  const request = headerChange(one.site.requestHeaders);
+  const response = responseHeadersOf(one);
   return {
     request: {
       delete: ["Forwarded", ...FORGED, ...(prefix === "" ? ["X-Forwarded-Prefix"] : []), ...request.removed],

@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import type { Upstream } from "@berth/core/deploy";
 import type { Site, SiteRoute } from "@berth/core/ports";
 import { z } from "zod";
+import { UNLISTED_HEADER } from "../headers.ts";
 
 /** A site as it is written on a server: with the hash of its password instead of the password. */
 export interface RoutedSite extends Omit<Site, "basicAuth"> {
@@ -54,6 +55,7 @@ export const RoutedSiteFile: z.ZodType<RoutedSite> = z.object({
       isHttps: z.boolean().optional(),
       upstreamPort: z.int().optional(),
       redirectToHost: z.string().optional(),
+      isUnlisted: z.boolean().optional(),
     }),
   ),
   upstreams: z.array(z.object({ host: z.string(), port: z.int() })),
@@ -148,6 +150,13 @@ export function headerChange(headers: Readonly<Record<string, string>> = {}) {
     removed: plain.filter(([, value]) => value === "").map(([name]) => name),
   };
 }
+
+/** Of a route's answers. */
+export const responseHeadersOf = ({ site, route }: HostRoute) =>
+  headerChange({
+    ...site.responseHeaders,
+    ...(route.isUnlisted === true && { [UNLISTED_HEADER[0]]: UNLISTED_HEADER[1] }),
+  });
 
 /** Those of the connection and of the framing are the proxy's alone. */
 const isHeaderName = (name: string) =>

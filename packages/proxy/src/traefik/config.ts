@@ -7,6 +7,7 @@ import {
   type ProxySettings,
   type RoutedSite,
   redirectOf,
+  responseHeadersOf,
   routesByHost,
   upstreamsOfRoute,
 } from "../server/routed-site.ts";
@@ -89,7 +90,7 @@ function middlewaresOf(one: HostRoute, name: string, isSecure: boolean, settings
     return { [`${name}-to`]: { redirectRegex: { regex: "^[^:]+://[^/]+(.*)$", replacement, permanent: true } } };
   }
   if (isDown(one)) return { [`${name}-down`]: DOWN };
-  const headers = headersOf(site);
+  const headers = headersOf(one);
   return {
     ...(site.basicAuth && {
       [`${name}-auth`]: { basicAuth: { users: [userOf(site.basicAuth)], removeHeader: false } },
@@ -105,8 +106,8 @@ const userOf = ({ username, passwordHash }: { readonly username: string; readonl
   `${username}:${passwordHash}`;
 
 /** An empty value takes a header away, for Traefik too. */
-function headersOf({ requestHeaders, responseHeaders }: RoutedSite) {
-  const [request, response] = [headerChange(requestHeaders), headerChange(responseHeaders)].map(({ set, removed }) =>
+function headersOf(one: HostRoute) {
+  const [request, response] = [headerChange(one.site.requestHeaders), responseHeadersOf(one)].map(({ set, removed }) =>
     Object.fromEntries([...set, ...removed.map((name) => [name, ""] as const)]),
   );
   const isNone = Object.keys({ ...request, ...response }).length === 0;
