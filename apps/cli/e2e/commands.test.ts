@@ -154,6 +154,22 @@ describe("words that people type", () => {
   });
 });
 
+describe("one-click services", () => {
+  test("are listed within 80 columns", async () => {
+    const { code, stdout } = await run("/", "templates");
+    expect([code, stdout]).toEqual([0, expect.stringMatching(/^wordpress +/m)]);
+    expect(stdout.split("\n").filter((line) => line.length > 80)).toEqual([]);
+    expect((await run("/", "service", "templates", "--search", "no such thing")).stdout).toMatch(/^No one-click service/);
+  });
+
+  test("are named as they were asked for, and a second one apart from it", async () => {
+    const create = () => run("/", "service", "create", "adminer", "--no-start", "--server", "localhost");
+    expect((await create()).stdout).toMatch(/^Created service adminer /);
+    expect((await create()).stdout).toMatch(/^Created service adminer-2 /);
+    expect((await run("/", "services")).stdout).toMatch(/^adminer +/m);
+  });
+});
+
 describe("opening an application", () => {
   test("starts the browser with its URL", async () => {
     const seen = join(home.path, "opened");
@@ -252,6 +268,12 @@ describe("environment variables", () => {
     expect((await run(web.path, "env", "unset", "ONE", "TWO")).stdout).toContain("removed TWO.");
     const gone = await run(web.path, "env", "get", "ONE");
     expect([gone.code, gone.stderr]).toEqual([2, expect.stringContaining("web has no variable ONE.")]);
+  });
+
+  test("need a value: an empty standard input is none", async () => {
+    const without = await berth(["env", "set", "web", "EMPTY"], { cwd: "/", env: env(), input: "" });
+    expect([without.code, without.stderr]).toEqual([2, expect.stringContaining("Write EMPTY=VALUE")]);
+    expect((await run("/", "env", "list", "web")).stdout).not.toContain("EMPTY");
   });
 
   test("that are wrong are named, and none of them is set", async () => {

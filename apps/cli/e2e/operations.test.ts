@@ -31,7 +31,9 @@ describe("commands that are made from the operations", () => {
       ...["--project-uuid", project.uuid, "--environment-name", "production", "--server-uuid", machine.uuid],
     );
     expect(await json("applications", "get", uuid)).toMatchObject({ name: "made", fqdn: null });
-    await run(["applications", "update", uuid, "--health-check-path", "/up", "--health-check-interval", "7"]);
+    const checks = ["--health-check-path", "/up", "--health-check-interval", "7"];
+    const updated = await run(["applications", "update", uuid, ...checks]);
+    expect(updated.stdout).toMatch(/^Changed health check path, health check interval$/m);
     expect(await json("applications", "get", uuid)).toMatchObject({
       health_check_path: "/up",
       health_check_interval: 7,

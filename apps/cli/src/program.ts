@@ -104,6 +104,12 @@ const COMMANDS: readonly Entry[] = [
     summary: "run compose files and one-click services, show what a change would change",
     load: () => import("./commands/services.ts"),
   },
+  {
+    name: "templates",
+    group: OTHERS,
+    summary: "list the one-click services",
+    load: () => import("./commands/templates.ts"),
+  },
   { name: "login", group: CONNECT, summary: "connect to a server", load: () => import("./commands/login.ts") },
   {
     name: "whoami",

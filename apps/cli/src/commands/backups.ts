@@ -143,7 +143,8 @@ interface RunOptions {
 
 async function run(session: Session, wanted: string, options: RunOptions): Promise<ExitCode> {
   const { output } = session;
-  const saved = await schedulesOf(session, wanted);
+  const found = await schedulesOf(session, wanted);
+  const saved = found.schedules.length > 0 ? found : await withSchedule(session, found);
   const { api, uuid, name } = saved;
   const schedule = oneSchedule(saved, options.schedule);
   const known = new Set(schedule.executions.map((execution) => execution.uuid));
@@ -175,6 +176,15 @@ async function run(session: Session, wanted: string, options: RunOptions): Promi
     for (const execution of ended) sayBackup(output, execution);
   });
   return ended.every(({ status }) => status === "success") ? EXIT.ok : EXIT.failed;
+}
+
+/** A backup belongs to a schedule, which holds where it is kept. This one runs only when it is asked to. */
+async function withSchedule({ output }: Session, saved: Saved): Promise<Saved> {
+  const { api, uuid, name } = saved;
+  await api.client.databases.backups.create.mutate({ uuid, frequency: "daily", enabled: false });
+  output.line(`${name} has no schedule. Saving it once, on its server.`);
+  output.line(`Schedule backups with: berth backup schedule ${name} daily`);
+  return { ...saved, schedules: await api.client.databases.backups.list.query({ uuid }) };
 }
 
 function oneSchedule({ name, schedules }: Saved, wanted: string | undefined): BackupScheduleDetails {
@@ -251,7 +261,7 @@ async function confirm(
   if (!system.stdin.isTTY) throw usage(`This replaces what is in ${into}. Confirm it with --yes.`);
   const backup = `the backup of ${savedName(database_name)}, made ${ago(created_at, new Date())}`;
   output.line(`This replaces what is in ${into} by ${backup}.`);
-  const typed = await ask(system, "Go on? [y/N] ");
+  const typed = await ask(system, "Continue? [y/N] ");
   if (!/^y(es)?$/i.test(typed)) throw new Failure("Nothing was done.");
 }
 

@@ -190,6 +190,11 @@ async function variable({ system }: Session, text: string, mayAsk: boolean): Pro
   const value = system.stdin.isTTY
     ? await ask(system, `Value of ${printable(text)}: `, { isSecret: true })
     : await readInput(system);
+  if (value === "" && !system.stdin.isTTY) {
+    throw usage(`${printable(text)} has no value: standard input is empty.`, [
+      `Write ${printable(text)}=VALUE, or ${printable(text)}= for an empty value.`,
+    ]);
+  }
   return shaped({ key: text, value });
 }
 

@@ -16,6 +16,7 @@ import type { Session } from "../session.ts";
 import { statusText } from "../status-text.ts";
 import { defineLifecycle, followNewest } from "./lifecycle.ts";
 import { addOutputFlags, type OutputFlags, showOutput } from "./logs.ts";
+import { defineTemplates } from "./templates.ts";
 
 const FLAGS = flagsFor(
   ServiceCreate.omit({
@@ -33,10 +34,11 @@ const FLAGS = flagsFor(
 
 export function define(command: Command, bind: Bind): void {
   command.command("list", { isDefault: true }).description("List services.").action(bind(list));
+  defineTemplates(command.command("templates"), bind);
   const create = making(command.command("create"))
     .description("Create a one-click service and start it. Its types: berth services templates")
     .argument("<type>", "such as wordpress")
-    .argument("[name]", "default: made from its type");
+    .argument("[name]", "default: its type");
   addFlags(create, FLAGS, "Of the service:");
   create.action(bind(createOneClick));
   making(command.command("up"))
@@ -96,9 +98,17 @@ async function createOneClick(
   const api = await session.connect();
   const fields = valuesOf(FLAGS, options);
   const make = (place: Place) => api.client.services.createOneClick.mutate({ ...fields, ...place, type });
-  return create(api, session, { name, make, what: type }, options).catch((error: unknown) => {
+  const called = name ?? (await freeName(api, type));
+  return create(api, session, { name: called, make, what: type }, options).catch((error: unknown) => {
     throw withNearTypes(error, type);
   });
+}
+
+/** The type itself for the first one, so that people can name it as they asked for it. */
+async function freeName({ client }: Api, type: string): Promise<string> {
+  const taken = new Set((await client.services.list.query({})).map(({ name }) => name));
+  if (!taken.has(type)) return type;
+  for (let number = 2; ; number++) if (!taken.has(`${type}-${number}`)) return `${type}-${number}`;
 }
 
 /** The API lists all types there are, which is more than a screen. */

@@ -30,7 +30,7 @@ export async function runOperation(
     const response = await rest(await session.resolve(), { ...request, signal: interruption.signal });
     if (!response.ok) throw problemError(response.status, await response.text());
     if (operation.isStream) await showStream(session, response);
-    else return await answered(session, operation, answerOf(response, await response.text()), options);
+    else return await answered(session, operation, answerOf(response, await response.text()), { options, request });
     return EXIT.ok;
   } catch (cause) {
     if (interruption.signal.aborted) return EXIT.interrupted;
@@ -46,9 +46,10 @@ async function answered(
   session: Session,
   operation: Operation,
   answer: unknown,
-  { wait = true }: { readonly wait?: unknown },
+  { options, request }: { readonly options: Readonly<Record<string, unknown>>; readonly request: RestRequest },
 ): Promise<ExitCode> {
-  const started = operation.startsJob && wait ? Started.safeParse(answer).data : undefined;
+  if (operation.method === "PATCH" && typeof request.body === "string") sayChanged(session, request.body);
+  const started = operation.startsJob && options.wait !== false ? Started.safeParse(answer).data : undefined;
   if (started === undefined) {
     showAnswer(session.output, answer);
     return EXIT.ok;
@@ -56,6 +57,12 @@ async function answered(
   const { job_uuid, ...rest } = started;
   session.output.show(answer, () => showAnswer(session.output, rest));
   return waitForJob(session, job_uuid);
+}
+
+/** The answer to an update may be no more than what it is about. */
+function sayChanged({ output }: Session, body: string): void {
+  const fields = Object.keys(JSON.parse(body) as object).map((key) => printable(key.replaceAll("_", " ")));
+  output.line(`Changed ${fields.join(", ")}`);
 }
 
 async function confirm(
@@ -66,7 +73,7 @@ async function confirm(
   const name = parameters.at(-1) ?? "";
   if (!system.stdin.isTTY) throw usage(`${operation.summary}: confirm it with --yes.`);
   output.line(`${operation.summary}: ${printable(name)}. This cannot be undone.`);
-  const typed = await ask(system, "Go on? [y/N] ");
+  const typed = await ask(system, "Continue? [y/N] ");
   if (!/^y(es)?$/i.test(typed)) throw new Failure("Nothing was done.");
 }
 
