@@ -159,7 +159,9 @@ describe("one-click services", () => {
     const { code, stdout } = await run("/", "templates");
     expect([code, stdout]).toEqual([0, expect.stringMatching(/^wordpress +/m)]);
     expect(stdout.split("\n").filter((line) => line.length > 80)).toEqual([]);
-    expect((await run("/", "service", "templates", "--search", "no such thing")).stdout).toMatch(/^No one-click service/);
+    expect((await run("/", "service", "templates", "--search", "no such thing")).stdout).toMatch(
+      /^No one-click service/,
+    );
   });
 
   test("are named as they were asked for, and a second one apart from it", async () => {
