@@ -1,4 +1,4 @@
-import { chmodSync, existsSync, readFileSync, statSync } from "node:fs";
+import { chmodSync, existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { until } from "@berth/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -27,6 +27,17 @@ afterAll(async () => {
 
 const env = () => ({ PATH: process.env.PATH ?? "", HOME: home.path, BERTH_DATA: server.dataFolder });
 const run = (cwd: string, ...argv: readonly string[]): Promise<Ran> => berth(argv, { cwd, env: env() });
+/** Whether a process of this machine has this command line. */
+const isRunning = (command: string): boolean =>
+  readdirSync("/proc")
+    .filter((name) => /^\d+$/.test(name))
+    .some((pid) => {
+      try {
+        return readFileSync(`/proc/${pid}/cmdline`, "utf8").replaceAll("\0", " ").trim() === command;
+      } catch {
+        return false;
+      }
+    });
 const ticks = (text: string) => [...text.matchAll(/tick (\d+)/g)].map(([, n]) => Number(n));
 
 describe("scheduled tasks", () => {
@@ -151,6 +162,30 @@ describe("words that people type", () => {
     expect([code, stdout]).toEqual([0, expect.stringContaining(server.url)]);
     expect(stdout).toMatch(/^Abilities +root$/m);
     expect(JSON.parse((await run("/", "whoami", "--json")).stdout)).toMatchObject({ team: { id: 0 } });
+  });
+});
+
+describe("commands in an application", () => {
+  test("run in its environment, print as they go and pass their exit code on", async () => {
+    const script = "console.log(process.argv[1], typeof process.env.PORT); process.exit(7)";
+    const ran = await run(web.path, "run", "--", "node", "-e", script, "two words; it's");
+    expect([ran.code, ran.stdout, ran.stderr]).toEqual([7, "two words; it's string\n", ""]);
+    const named = await run("/", "exec", "web", "echo $((40 + 2)); echo more");
+    expect([named.code, named.stdout]).toEqual([0, "42\nmore\n"]);
+    const nameless = await run("/", "run", "--", "true");
+    expect([nameless.code, nameless.stderr]).toEqual([2, expect.stringContaining("Which application?")]);
+  });
+
+  test("continue after they were asked for, and are ended by their deletion", async () => {
+    const detached = await run("/", "run", "--detach", "web", "--", "sleep 600.5");
+    expect([detached.code, detached.stdout]).toEqual([0, expect.stringMatching(/^Runs as \w+\. Its output:$/m)]);
+    const [uuid = "", command = ""] = /commands get (\w+) (\w+)/.exec(detached.stdout)?.slice(1) ?? [];
+    const get = () => run("/", "applications", "commands", "get", uuid, command);
+    expect((await get()).stdout).toMatch(/^status +running$/m);
+    await until(() => isRunning("sleep 600.5"));
+    expect((await run("/", "applications", "commands", "delete", uuid, command, "--yes")).code).toBe(0);
+    expect((await get()).stderr).toContain("Command not found.");
+    await until(() => !isRunning("sleep 600.5"));
   });
 });
 

@@ -66,6 +66,13 @@ const COMMANDS: readonly Entry[] = [
     summary: "list, create and run scheduled tasks, show what they printed",
     load: () => import("./commands/scheduled-tasks.ts"),
   },
+  {
+    name: "run",
+    aliases: ["exec"],
+    group: RUN,
+    summary: "run a command in an application",
+    load: () => import("./commands/run.ts"),
+  },
   { name: "open", group: RUN, summary: "open an application in the browser", load: () => import("./commands/open.ts") },
   { name: "start", group: RUN, summary: "start an application", load: () => import("./commands/start.ts") },
   { name: "stop", group: RUN, summary: "stop an application", load: () => import("./commands/stop.ts") },

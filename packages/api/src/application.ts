@@ -14,6 +14,7 @@ import {
   UploadedSource,
 } from "@berth/core/application";
 import { z } from "zod";
+import { commands } from "./command.ts";
 import { creation } from "./creation.ts";
 import { envs } from "./env.ts";
 import { lifecycle } from "./lifecycle.ts";
@@ -45,6 +46,7 @@ export const applications = {
   metrics: metrics.application,
   storages: storages.application,
   scheduledTasks: scheduledTasks.application,
+  commands: commands.application,
   tags: resourceTags.application,
   previews,
   ...lifecycle.application,

@@ -9,6 +9,7 @@ import {
   ServiceUpdate,
 } from "@berth/core/service";
 import { z } from "zod";
+import { commands } from "./command.ts";
 import { creation } from "./creation.ts";
 import { envs } from "./env.ts";
 import { lifecycle } from "./lifecycle.ts";
@@ -33,6 +34,7 @@ export const services = {
   envs: envs.service,
   logs: logs.service,
   scheduledTasks: scheduledTasks.service,
+  commands: commands.service,
   storages: storages.service,
   tags: resourceTags.service,
   ...lifecycle.service,

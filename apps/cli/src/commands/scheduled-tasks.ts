@@ -148,7 +148,7 @@ async function logs(
   if (options.follow === true) return follow(session, { uuid, tasks }, task, chosen);
   const found = await tasks.execution.query({ uuid, task_uuid: task.uuid, task_execution_uuid: chosen });
   output.show(found, () => {
-    show(output, found, 0);
+    showNewLines(output, found.message, 0);
     sayEnd(output, found);
   });
   return EXIT.ok;
@@ -161,7 +161,7 @@ async function follow(session: Session, owner: Owner, task: ScheduledTask, execu
   let shown = 0;
   const ended = await untilOver(session, async () => {
     const found = await owner.tasks.execution.query(query);
-    if (!output.isJson) shown = show(output, found, shown);
+    if (!output.isJson) shown = showNewLines(output, found.message, shown);
     return found.status === "running" ? undefined : found;
   });
   if (ended === undefined) return EXIT.interrupted;
@@ -170,8 +170,8 @@ async function follow(session: Session, owner: Owner, task: ScheduledTask, execu
 }
 
 /** Text is only ever added. @returns How many lines are shown now. */
-function show(output: Output, { message }: ScheduledTaskExecution, shown: number): number {
-  const lines = message === null ? [] : message.split("\n");
+export function showNewLines(output: Output, text: string | null, shown: number): number {
+  const lines = text === null || text === "" ? [] : text.split("\n");
   for (const line of lines.slice(shown)) output.line(printableLine(line, output.colors.isColorSupported));
   return lines.length;
 }

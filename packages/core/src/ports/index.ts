@@ -4,6 +4,7 @@ export type * from "./certificate.ts";
 export * from "./clock.ts";
 export * from "./cloud-provider.ts";
 export * from "./cloud-token.ts";
+export * from "./command.ts";
 export * from "./database.ts";
 export * from "./destination.ts";
 export * from "./engine.ts";

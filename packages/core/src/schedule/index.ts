@@ -1,3 +1,4 @@
+export * from "./command.ts";
 export * from "./cron.ts";
 export * from "./metric.ts";
 export * from "./schedule.ts";

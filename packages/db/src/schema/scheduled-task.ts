@@ -12,6 +12,7 @@ export interface ScheduledTaskTable extends Timestamps {
   container: string | null;
   timeout: number;
   enabled: boolean;
+  is_one_off: Generated<boolean>;
 }
 
 export interface ScheduledTaskExecutionTable extends Timestamps {
