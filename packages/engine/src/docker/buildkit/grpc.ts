@@ -40,9 +40,11 @@ export async function* call<Request, Response>(
   { path, request, response }: Method<Request, Response>,
   message: Request,
   signal: AbortSignal,
+  headers: Readonly<Record<string, string>> = {},
 ): AsyncGenerator<Response, void> {
   signal.throwIfAborted();
   const stream = session.request({
+    ...headers,
     ":method": "POST",
     ":path": path,
     "content-type": CONTENT_TYPE,
