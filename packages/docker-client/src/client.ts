@@ -62,10 +62,11 @@ const PLAIN_ANSWERS = /^\/_ping|\/logs(\?|$)/;
 /** The server whose answers to the requests made here are limited. A request is handed to its agent synchronously. */
 const limitedAnswers = new AsyncLocalStorage<string | undefined>();
 
-const malformed = (server: string, what: string): DomainError =>
+const malformed = (server: string, what: string, cause?: unknown): DomainError =>
   new DomainError(
     "engine.failed",
     `The engine of ${server} answered ${what}. Check that it is a Docker engine, and what stands between it and Berth.`,
+    { cause },
   );
 
 /**
@@ -136,6 +137,8 @@ type AddRequest = (request: ClientRequest, ...rest: readonly unknown[]) => void;
 export function engineError(server: string, cause: unknown): DomainError {
   if (isDomainError(cause)) return cause;
   if (!(cause instanceof Error)) return new DomainError("engine.failed", `The engine of ${server} failed.`, { cause });
+  // Code that reads an answer found nothing where something always is.
+  if (cause instanceof TypeError) return malformed(server, "something that no Docker engine does", cause);
   if (statusCodeOf(cause) === undefined) {
     const message = `The engine of ${server} does not answer: ${cause.message}. Check that Docker runs there.`;
     return new DomainError("engine.unreachable", message, { cause });
