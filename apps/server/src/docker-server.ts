@@ -1,6 +1,7 @@
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { DomainError, notFound } from "@berth/core";
+import { isLocalHost } from "@berth/core/application";
 import type { ServerRecord, SystemStores } from "@berth/core/ports";
 import { isOwnMachine } from "@berth/core/server";
 import { ROOT_TEAM_ID } from "@berth/core/team";
@@ -58,6 +59,7 @@ export function dockerServer(first: ServerRecord, deps: DockerServerDeps): Membe
     folder: join(ownFolder, "builds"),
     ...logins,
     ...(isOwn ? { socketPath: local.socketPath } : {}),
+    privateHosts: () => (isOwn || isLocalHost(record.ip) ? deps.allowedPrivateHosts : undefined),
   });
   const engine = dockerEngine({
     host,

@@ -145,3 +145,41 @@ describe("an upload that is aborted while the storage takes it", () => {
     expect(asked).toEqual(wanted);
   });
 });
+
+describe("a storage that sends without end", () => {
+  async function endlessStorage(status: number) {
+    let sentBytes = 0;
+    const piece = "x".repeat(64_000);
+    const endless = createServer((_request, response) => {
+      response.writeHead(status, { "content-type": "application/xml" });
+      response.write("<Error><Message>");
+      const more = () => {
+        while (!response.destroyed && response.write(piece)) sentBytes += piece.length;
+      };
+      response.on("drain", more);
+      more();
+    });
+    endless.listen(0, "127.0.0.1");
+    await once(endless, "listening");
+    const { port } = endless.address() as AddressInfo; // It listens by TCP.
+    onTestFinished(() => {
+      endless.closeAllConnections();
+      endless.close();
+    });
+    return { far: storage({ endpoint: `http://127.0.0.1:${port}` }), sentBytes: () => sentBytes };
+  }
+
+  test.each([403, 500])("is not read for ever when it refuses with %d", async (status) => {
+    const { far, sentBytes } = await endlessStorage(status);
+    await expect(digest(far.get("x", never()))).rejects.toMatchObject({ code: "cloud.failed" });
+    const put = far.put("x", chunksOf(Buffer.from("x")), { sizeBytes: 1, signal: never() });
+    await expect(put).rejects.toMatchObject({ code: "cloud.failed" });
+    expect(sentBytes()).toBeLessThan(100_000_000);
+  });
+
+  test("is not read for ever when it lists", async () => {
+    const { far, sentBytes } = await endlessStorage(200);
+    await far.remove("x", never()).catch(() => undefined);
+    expect(sentBytes()).toBeLessThan(100_000_000);
+  });
+});

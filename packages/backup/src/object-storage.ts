@@ -1,7 +1,7 @@
 import { type AgentOptions, type ClientRequestArgs, Agent as HttpAgent } from "node:http";
 import { Agent as HttpsAgent } from "node:https";
 import { isIP, type Socket } from "node:net";
-import { Readable } from "node:stream";
+import { Readable, Transform } from "node:stream";
 import {
   AbortMultipartUploadCommand,
   DeleteObjectCommand,
@@ -115,10 +115,32 @@ function endWith(signal: AbortSignal, { config: { requestHandler } }: S3Client):
   const handle = requestHandler.handle.bind(requestHandler);
   const over = overAfter(signal);
   Object.assign(requestHandler, {
-    handle: (...[request, options]: Parameters<typeof handle>) =>
-      handle(request, { ...options, abortSignal: request.method === "DELETE" ? over : signal }),
+    async handle(...[request, options]: Parameters<typeof handle>) {
+      const sent = await handle(request, { ...options, abortSignal: request.method === "DELETE" ? over : signal });
+      const { response } = sent;
+      const isObject = request.method === "GET" && response.statusCode < 300 && request.query?.uploads === undefined;
+      // The client keeps all of what is not an object.
+      if (!isObject && response.body instanceof Readable) response.body = response.body.pipe(bounded());
+      return sent;
+    },
   });
 }
+
+function bounded(): Transform {
+  let bytes = 0;
+  return new Transform({
+    transform(chunk: Buffer, _encoding, done) {
+      bytes += chunk.length;
+      if (bytes <= ANSWER_BYTES_MAX) return done(null, chunk);
+      done(
+        new DomainError("cloud.failed", "The S3 storage cannot be used: it answered more than any S3 storage does."),
+      );
+    },
+  });
+}
+
+/** A page of a list and an error are far smaller. */
+const ANSWER_BYTES_MAX = 4 << 20;
 
 /** A little later: the caller that broke it off waits for its end. */
 function overAfter(signal: AbortSignal): AbortSignal {

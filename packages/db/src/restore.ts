@@ -167,7 +167,7 @@ async function claim(
     with ${busyTeams(RUNNING_TEAMS)}
     select run.uuid, run.kind, run.database_name, source.uuid as resource_uuid, run.target_resource_id,
       target.uuid as target_database_uuid, target.team_id, target.server_id, execution.target as saved,
-      coalesce((schedule.settings ->> 'timeout')::float8, 3600) as timeout, execution.sha256, execution.table_rows,
+      coalesce((schedule.settings ->> 'timeout')::float8, 3600) as timeout, execution.sha256, execution.size_bytes::float8 as size_bytes, execution.table_rows,
       case when execution.filename is not null and not execution.local_storage_deleted
         then jsonb_build_object('folder', execution.folder, 'filename', execution.filename) end as file,
       case when execution.s3_uploaded and not execution.s3_storage_deleted and storage.id is not null

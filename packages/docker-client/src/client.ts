@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from "node:async_hooks";
 import { Agent, type AgentOptions, type ClientRequest } from "node:http";
 import type { Duplex } from "node:stream";
 import { inspect } from "node:util";
@@ -32,8 +33,41 @@ export function dockerClient(host: Host, socketPath: string = DOCKER_SOCKET, lim
     // Missing in the library's types.
     agent: socketAgent(host, socketPath),
   };
-  return asksAgain(withTimeLimits(withQueryAndBody(new Docker(options)), host.name, limits));
+  return asksAgain(
+    withTimeLimits(withAnswerLimit(withQueryAndBody(new Docker(options)), host.name), host.name, limits),
+  );
 }
+
+/**
+ * An engine is another machine's program and may answer anything. The library keeps all of an answer that is not a stream,
+ * and hands on bytes where it expected JSON.
+ */
+function withAnswerLimit(docker: Docker, server: string): Docker {
+  const { modem } = docker;
+  const dial: typeof modem.dial = modem.dial.bind(modem);
+  modem.dial = (request, callback) => {
+    const isStream = request.isStream === true || request.hijack === true || request.openStdin === true;
+    limitedAnswers.run(isStream ? undefined : server, () =>
+      dial(request, (error, answer) => {
+        const isOdd = !isStream && Buffer.isBuffer(answer) && answer.length > 0 && !PLAIN_ANSWERS.test(request.path);
+        callback?.(error ?? (isOdd ? malformed(server, "something else than JSON") : null), answer);
+      }),
+    );
+  };
+  return docker;
+}
+
+const PLAIN_ANSWERS = /^\/_ping|\/logs(\?|$)/;
+
+/** The server whose answers to the requests made here are limited. A request is handed to its agent synchronously. */
+const limitedAnswers = new AsyncLocalStorage<string | undefined>();
+
+const malformed = (server: string, what: string, cause?: unknown): DomainError =>
+  new DomainError(
+    "engine.failed",
+    `The engine of ${server} answered ${what}. Check that it is a Docker engine, and what stands between it and Berth.`,
+    { cause },
+  );
 
 /**
  * What only reads is asked once more when its connection died under it: over SSH that connection may have been gone
@@ -83,8 +117,15 @@ export function socketAgent(host: Host, socketPath: string): Agent {
 function telling(agent: Agent): AddRequest {
   const { addRequest } = Agent.prototype as unknown as { addRequest: AddRequest }; // Missing in the types.
   return (request, ...rest) => {
+    const server = limitedAnswers.getStore();
     request.prependListener("response", (response) => {
       response.on("error", (error) => request.emit("error", error));
+      if (server === undefined) return;
+      let bytes = 0;
+      response.on("data", (chunk: Buffer) => {
+        bytes += chunk.length;
+        if (bytes > ANSWER_BYTES_MAX) response.destroy(malformed(server, `more than ${ANSWER_BYTES_MAX >> 20} MB`));
+      });
     });
     addRequest.call(agent, request, ...rest);
   };
@@ -96,6 +137,8 @@ type AddRequest = (request: ClientRequest, ...rest: readonly unknown[]) => void;
 export function engineError(server: string, cause: unknown): DomainError {
   if (isDomainError(cause)) return cause;
   if (!(cause instanceof Error)) return new DomainError("engine.failed", `The engine of ${server} failed.`, { cause });
+  // Code that reads an answer found nothing where something always is.
+  if (cause instanceof TypeError) return malformed(server, "something that no Docker engine does", cause);
   if (statusCodeOf(cause) === undefined) {
     const message = `The engine of ${server} does not answer: ${cause.message}. Check that Docker runs there.`;
     return new DomainError("engine.unreachable", message, { cause });
@@ -115,4 +158,6 @@ export function reasonOf(error: Error): string {
   return "message" in json && typeof json.message === "string" ? json.message : error.message;
 }
 
+/** Far above what an engine says of thousands of containers. */
+export const ANSWER_BYTES_MAX = 16 << 20;
 const SOCKETS_MAX = 256; // Each followed log and each event stream keeps one.

@@ -1,3 +1,5 @@
+import { DomainError } from "@berth/core";
+
 /** One write of a container: a line, or a piece of a long one. */
 export interface Frame {
   readonly stream: "stdout" | "stderr";
@@ -7,7 +9,13 @@ export interface Frame {
 const HEADER_BYTES = 8;
 const STREAMS: readonly (Frame["stream"] | undefined)[] = [undefined, "stdout", "stderr"];
 
-/** Takes an engine's multiplexed output apart, however its bytes are cut. */
+/** Far above what an engine puts into one: it cuts lines at 16 KB. */
+const FRAME_BYTES_MAX = 4 << 20;
+
+/**
+ * Takes an engine's multiplexed output apart, however its bytes are cut.
+ * @throws DomainError `engine.failed` when it is none
+ */
 export async function* readFrames(chunks: AsyncIterable<Uint8Array | string>): AsyncGenerator<Frame> {
   let open = Buffer.alloc(0);
   for await (const chunk of chunks) {
@@ -15,7 +23,9 @@ export async function* readFrames(chunks: AsyncIterable<Uint8Array | string>): A
     open = open.length === 0 ? bytes : Buffer.concat([open, bytes]);
     let at = 0;
     while (open.length - at >= HEADER_BYTES) {
-      const end = at + HEADER_BYTES + open.readUInt32BE(at + 4);
+      const size = open.readUInt32BE(at + 4);
+      if (size > FRAME_BYTES_MAX) throw new DomainError("engine.failed", "The engine sent output in no known form.");
+      const end = at + HEADER_BYTES + size;
       if (end > open.length) break;
       const stream = STREAMS[open[at] ?? 0];
       if (stream !== undefined) yield { stream, bytes: open.subarray(at + HEADER_BYTES, end) };

@@ -1,5 +1,14 @@
-export { DOCKER_SOCKET, dockerClient, dockerVersion, engineError, reasonOf, statusCodeOf } from "./client.ts";
+export {
+  ANSWER_BYTES_MAX,
+  DOCKER_SOCKET,
+  dockerClient,
+  dockerVersion,
+  engineError,
+  reasonOf,
+  statusCodeOf,
+} from "./client.ts";
 export { type Frame, readFrames } from "./frames.ts";
+export { jsonLines } from "./json-lines.ts";
 export {
   LABELS,
   type Labels,

@@ -5,6 +5,7 @@ import { DEFAULT_IMAGE_TAG, imageReference, readDockerImage, registryOf } from "
 import type Docker from "dockerode";
 import { z } from "zod";
 import { engineError, reasonOf, statusCodeOf } from "./client.ts";
+import { jsonLines } from "./json-lines.ts";
 import { isOwnName } from "./names.ts";
 import type { RegistryLogins } from "./registry-auth.ts";
 
@@ -109,21 +110,14 @@ export async function followProgress(stream: NodeJS.ReadableStream, io: WorkIO):
   if (io.signal.aborted) onAbort();
   io.signal.addEventListener("abort", onAbort, { once: true });
   try {
-    let rest = "";
-    for await (const chunk of stream) {
-      const lines = `${rest}${chunk.toString()}`.split("\n");
-      rest = lines.pop() ?? "";
-      for (const line of lines) tell(line, io);
-    }
-    tell(rest, io);
+    for await (const line of jsonLines(stream)) tell(line, io);
   } finally {
     io.signal.removeEventListener("abort", onAbort);
   }
 }
 
-function tell(line: string, io: WorkIO): void {
-  if (line.trim() === "") return;
-  const read = Progress.safeParse(JSON.parse(line));
+function tell(line: unknown, io: WorkIO): void {
+  const read = Progress.safeParse(line);
   if (!read.success) return;
   const { error, status, id, progress } = read.data;
   if (error !== undefined) throw new Error(error);

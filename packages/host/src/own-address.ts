@@ -25,6 +25,10 @@ export function addressBook(machine: Machine = thisMachine): AddressBook {
   };
 }
 
+/** Looked up anew: interfaces come and go. */
+export const isOwnAddress = (address: string): boolean =>
+  isIP(address) !== 0 && isIn(listOf(thisMachine.addresses()), address);
+
 /** Names of the own machine: from hosts files, from RFC 6761, and as containers call it. */
 const OWN_NAMES =
   /^((.+\.)?localhost|localhost\.localdomain|ip6-(localhost|loopback)|(.+\.)?(host|gateway)\.docker\.internal)$/;

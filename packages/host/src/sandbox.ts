@@ -13,7 +13,7 @@ export interface NewSandbox {
 }
 
 /**
- * Namespaces of a process: a file system with a /tmp, /var/tmp and /dev/shm of its own and without `hidden`, IPC of its
+ * Namespaces of a process: a file system with a /tmp, /var/tmp, /dev/shm and /run/lock of its own and without `hidden`, IPC of its
  * own, and a /proc that shows the user's own processes only. A new one, or the one in which a process already runs.
  */
 export type Sandbox = { readonly create: NewSandbox } | { readonly join: number };
@@ -34,6 +34,12 @@ mount --rbind / "$stage"
 mount -t tmpfs -o nosuid,nodev,mode=1777,size=1g berth "$stage/tmp"
 if [ -d "$stage/var/tmp" ] && [ ! -L "$stage/var/tmp" ]; then mount --bind "$stage/tmp" "$stage/var/tmp"; fi
 if [ -d "$stage/dev/shm" ]; then mount -t tmpfs -o nosuid,nodev,mode=1777,size=1g berth "$stage/dev/shm"; fi
+# Where everybody may write too, on one system or another.
+for place in /run/lock /var/lock /run/screen /var/crash /var/metrics; do
+  if [ -d "$stage$place" ] && [ ! -L "$stage$place" ]; then
+    mount -t tmpfs -o nosuid,nodev,mode=1777,size=8m berth "$stage$place"
+  fi
+done
 mkdir -p "$stage$hidden"
 mount -t tmpfs -o nosuid,nodev,mode=0711,size=1m berth "$stage$hidden"
 while [ "$1" != -- ]; do

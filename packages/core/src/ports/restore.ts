@@ -77,6 +77,7 @@ export interface ClaimedRestore {
   /** The saved database; `null` for all. */
   readonly saved: DumpTarget | null;
   readonly sha256: string | null;
+  readonly size_bytes: number | null;
   readonly table_rows: TableRows | null;
   /** Where the file is; `null` when it is gone. */
   readonly file: { readonly folder: string; readonly filename: string } | null;

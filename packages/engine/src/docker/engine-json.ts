@@ -1,7 +1,6 @@
-import { request } from "node:http";
-import { json } from "node:stream/consumers";
+import { type IncomingMessage, request } from "node:http";
 import { DomainError, isDomainError } from "@berth/core";
-import { DOCKER_SOCKET } from "@berth/docker-client";
+import { ANSWER_BYTES_MAX, DOCKER_SOCKET } from "@berth/docker-client";
 import type { Host } from "@berth/host";
 
 /** One question to an engine over a connection of its own, which is gone with the answer. */
@@ -27,17 +26,40 @@ export async function engineJson(
         if (!isWell) return reject(new Error(`It answers with status ${response.statusCode}.`));
         // The shortest question is answered by a word.
         if (path === "/_ping") return resolve(response.resume());
-        json(response).then(resolve, reject);
+        bounded(response).then(resolve, reject);
       });
       asking.once("error", reject);
       asking.end();
     });
   } catch (cause) {
     if (isDomainError(cause)) throw cause;
-    const why = signal.aborted ? "it took too long" : "the answer broke off";
+    const why = signal.aborted
+      ? "it took too long"
+      : cause instanceof OddAnswer
+        ? cause.message
+        : "the answer broke off";
     const message = `The engine of server ${host.name} does not answer: ${why}. Check that Docker runs there.`;
     throw new DomainError("engine.unreachable", message, { cause });
   } finally {
     stream.destroy();
+  }
+}
+
+class OddAnswer extends Error {
+  override name = "OddAnswer";
+}
+
+async function bounded(response: IncomingMessage): Promise<unknown> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of response as AsyncIterable<Buffer>) {
+    bytes += chunk.length;
+    if (bytes > ANSWER_BYTES_MAX) throw new OddAnswer(`its answer has more than ${ANSWER_BYTES_MAX >> 20} MB`);
+    chunks.push(chunk);
+  }
+  try {
+    return JSON.parse(Buffer.concat(chunks).toString("utf8"));
+  } catch (cause) {
+    throw new OddAnswer("its answer is not JSON", { cause });
   }
 }

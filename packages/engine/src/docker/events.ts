@@ -1,4 +1,5 @@
 import { setTimeout as delay } from "node:timers/promises";
+import { jsonLines } from "@berth/docker-client";
 import type Docker from "dockerode";
 
 /** Event of a container. */
@@ -37,21 +38,14 @@ async function readEvents({ docker, filters, onEvent, onConnected, signal }: Eve
   const stream = await docker.getEvents({ filters: { type: ["container"], ...filters }, abortSignal: signal });
   stream.setEncoding("utf8");
   onConnected();
-  let open = "";
   // Breaks when the connection does; ends when the engine stops.
-  for await (const chunk of stream) {
-    const lines = (open + String(chunk)).split("\n");
-    open = lines.pop() ?? "";
-    for (const line of lines) {
-      const event = readEvent(line);
-      if (event !== undefined) onEvent(event);
-    }
+  for await (const line of jsonLines(stream)) {
+    const event = readEvent(line);
+    if (event !== undefined) onEvent(event);
   }
 }
 
-function readEvent(line: string): ContainerEvent | undefined {
-  if (line.trim() === "") return undefined;
-  const parsed: unknown = JSON.parse(line);
+function readEvent(parsed: unknown): ContainerEvent | undefined {
   if (typeof parsed !== "object" || parsed === null) return undefined;
   if (!("Action" in parsed) || typeof parsed.Action !== "string" || !("Actor" in parsed)) return undefined;
   const actor = parsed.Actor;

@@ -131,6 +131,11 @@ export function watchReleases({ docker, instance, resyncSeconds, warn }: Release
   function onEvent({ action, containerId, attributes }: ContainerEvent): void {
     const refs = refsOf(attributes, attributes.name, instance);
     if (refs.length === 0 || !RELEVANT.has(action)) return;
+    // Of more than can be looked at, the next look at everything finds what became.
+    if (inTurn.pendingCount > LOOKS_MAX) {
+      isConnected = false;
+      return;
+    }
     if (action === "destroy") return void enqueue(async () => forget(containerId));
     const died = action === "die" ? Number(attributes.exitCode) : undefined;
     void enqueue(() => look(containerId, refs, died));
@@ -269,6 +274,7 @@ function seenOf(parts: readonly FoundPart[]): Seen | undefined {
 }
 
 /** All that changes what is seen of a release. */
+const LOOKS_MAX = 1000;
 const RELEVANT: ReadonlySet<string> = new Set([
   ...["start", "die", "destroy", "pause", "unpause", "rename", "health_status", "oom"],
 ]);

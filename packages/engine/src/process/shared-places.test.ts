@@ -16,7 +16,8 @@ const SECRET = "secret-of-the-victim";
 
 /** Puts what the next one would execute or load wherever programs look for it, and says where it could. */
 const POISON = `
-for folder in /tmp /var/tmp /dev/shm; do
+for folder in /tmp /var/tmp /dev/shm /run/lock; do
+  [ -d "$folder" ] || continue
   for name in node-compile-cache pnpm yarn npm v8-compile-cache; do
     mkdir -p "$folder/$name" && echo hostile >"$folder/$name/poison" && chmod -R 777 "$folder/$name"
   done
@@ -24,7 +25,7 @@ for folder in /tmp /var/tmp /dev/shm; do
 done
 `;
 
-const OUTSIDE = ["/tmp", "/var/tmp", "/dev/shm"];
+const OUTSIDE = ["/tmp", "/var/tmp", "/dev/shm", ...(existsSync("/run/lock") ? ["/run/lock"] : [])];
 const leftOutside = () => OUTSIDE.filter((folder) => existsSync(join(folder, "poison")));
 
 /** What an application sees of others: files in shared folders, processes, folders of the server. */
@@ -78,7 +79,7 @@ describe.skipIf(!isRoot())("applications of one server, started by root", () => 
     expect(output.split("\n")).toEqual(expect.arrayContaining(OUTSIDE));
     expect(leftOutside()).toEqual([]);
 
-    const look = "find /tmp /var/tmp /dev/shm -name poison >found 2>/dev/null";
+    const look = "find /tmp /var/tmp /dev/shm /run/lock -name poison >found 2>/dev/null";
     const victim = await running("victim", VICTIM, { build: `${look}; cp found found-by-build` });
     await suite.engine.stop(victim, { graceSeconds: 1 });
     await suite.engine.start(victim, io());

@@ -31,18 +31,29 @@ export class HttpFault extends Error {
  * is made, hence also for what a redirect or a changed name leads to.
  */
 export function guardedFetch(options: GuardedFetchOptions): GuardedFetch {
-  const { allowedPrivateHosts, secondsMax, bytesMax } = options;
+  const exchange = guardedExchange(options);
+  return (url, init = {}) =>
+    exchange(url, init, async (answer, host) => {
+      const body = await readAll(answer, options.bytesMax, host);
+      // A status such as 204 may have no body, not even an empty one.
+      const { status, statusText, headers } = answer;
+      return new Response(body.length === 0 ? null : body, { status, statusText, headers });
+    });
+}
+
+/** Answers what was read of the answer, within the limit of time. @throws HttpFault */
+export function guardedExchange({ allowedPrivateHosts, secondsMax }: GuardedFetchOptions) {
   const dispatcher = new Agent({ connect: guardedConnector(allowedPrivateHosts, privateAddress) });
-  return async (url, init = {}) => {
+  return async <Read>(
+    url: string | URL,
+    init: RequestInit,
+    read: (answer: Response, host: string) => Promise<Read>,
+  ): Promise<Read> => {
     const { host } = new URL(url);
     const deadline = AbortSignal.timeout(secondsMax * 1000);
     const signal = init.signal ? AbortSignal.any([init.signal, deadline]) : deadline;
     try {
-      const answer = await fetch(url, { ...init, dispatcher, signal });
-      const body = await readAll(answer, bytesMax, host);
-      // A status such as 204 may have no body, not even an empty one.
-      const { status, statusText, headers } = answer;
-      return new Response(body.length === 0 ? null : body, { status, statusText, headers });
+      return await read(await fetch(url, { ...init, dispatcher, signal }), host);
     } catch (cause) {
       throw faultOf(cause, host, { deadline, signal, secondsMax });
     }

@@ -1,3 +1,4 @@
+import { isOwnAddress } from "../own-address.ts";
 import { addressRanges } from "./address-ranges.ts";
 
 /**
@@ -6,13 +7,16 @@ import { addressRanges } from "./address-ranges.ts";
  */
 export type PrivateHosts = readonly string[];
 
-/** @param host As the user wrote it, a name or an address without brackets. */
-export const mayConnect = (host: string, address: string, allowed: PrivateHosts): boolean =>
-  !isReserved(address) || isNamed(host, address, allowed);
+/**
+ * Addresses of this machine are no others' either, public ones too: a handshake alone tells what listens there.
+ * @param host As the user wrote it, a name or an address without brackets.
+ */
+export const mayConnect = (host: string, address: string, allowed: PrivateHosts, isOwn = isOwnAddress): boolean =>
+  !(isReserved(address) || isOwn(address)) || isNamed(host, address, allowed);
 
 /**
- * Whether a connection that was made may be used: one to this machine itself may not, whatever address of it was called.
- * Public ones are known to no list, and an interface need not show them.
+ * Whether a connection that was made may be used: one to this machine itself may not, by whatever address that the
+ * machine did not show before.
  */
 export const mayUse = ({ localAddress, remoteAddress }: Ends, host: string, allowed: PrivateHosts): boolean =>
   localAddress === undefined || localAddress !== remoteAddress || isNamed(host, localAddress, allowed);

@@ -1,4 +1,4 @@
-import { readdir, stat } from "node:fs/promises";
+import { opendir, readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { DomainError, isDomainError } from "@berth/core";
@@ -6,7 +6,7 @@ import type { GitCredentials } from "@berth/core/ports";
 import { formatGitUrl, type GitUrl } from "@berth/core/source";
 import { run } from "@berth/host";
 import { type ReachedAddress, reach } from "./address.ts";
-import { collector, GIT_GRACE_SECONDS, type GitContext } from "./git-context.ts";
+import { collector, GIT_GRACE_SECONDS, type GitContext, gitArgv, type SourceLimits } from "./git-context.ts";
 import { gitFailure } from "./git-error.ts";
 import { credentialsAt, type GitSession, type SentCredentials, withGitSession } from "./git-session.ts";
 import { withGuardedHttp } from "./guarded-http.ts";
@@ -83,10 +83,10 @@ async function attempt(context: GitContext, { url, address, credentials, mirror,
   const { io, limits, place } = context;
   const stdout = collector(1 << 20);
   const stderr = lineKeeper();
-  const size = watchSize(mirror, limits.repositoryBytes, (line) => io.onLine(line, "stdout"));
+  const size = watchSize(mirror, limits, (line) => io.onLine(line, "stdout"));
   try {
     const result = await withGitSession(place, url, address, credentials, (session) =>
-      run(gitArgv(session, mirror, args), {
+      run(gitArgv(context, remoteArgs(session, mirror, args)), {
         env: session.env,
         signal: AbortSignal.any([io.signal, size.exceeded]),
         stdout: stdout.stream,
@@ -101,9 +101,7 @@ async function attempt(context: GitContext, { url, address, credentials, mirror,
     if (!result.isTimedOut) return { exitCode: result.exitCode, stdout: stdout.text(), stderr: stderr.lines() };
   } catch (error) {
     if (isDomainError(error, "deploy.cancelled") && size.exceeded.aborted && !io.signal.aborted) {
-      const limit = `${Math.floor(limits.repositoryBytes / MEBIBYTE)} MiB`;
-      const message = `${formatGitUrl(url)} is larger than ${limit}, the most that is fetched. Remove large files from its history.`;
-      throw new DomainError("source.invalid", message, { cause: error });
+      throw new DomainError("source.invalid", `${formatGitUrl(url)} ${size.exceeded.reason}`, { cause: error });
     }
     throw error;
   } finally {
@@ -137,13 +135,11 @@ export function lineKeeper() {
   };
 }
 
-const gitArgv = (session: GitSession, mirror: string, args: readonly string[]) =>
-  [
-    "git",
-    ...session.config,
-    `--git-dir=${mirror}`,
-    ...args.map((arg) => (arg === REMOTE ? session.remote : arg)),
-  ] as const;
+const remoteArgs = (session: GitSession, mirror: string, args: readonly string[]) => [
+  ...session.config,
+  `--git-dir=${mirror}`,
+  ...args.map((arg) => (arg === REMOTE ? session.remote : arg)),
+];
 
 /** git shows a bar for each phase, of which the line splitter leaves the last state. */
 const isProgress = (line: string) => /^(remote: )?(Counting|Compressing|Receiving|Resolving|Updating)\b/.test(line);
@@ -153,7 +149,7 @@ const WATCH_MS = 500;
 const TELL_SECONDS = 5;
 
 /** git has no limit for what it fetches, so the packs are measured while they grow. */
-function watchSize(mirror: string, bytesMax: number, say: (line: string) => void) {
+function watchSize(mirror: string, { repositoryBytes, refs }: SourceLimits, say: (line: string) => void) {
   const exceeded = new AbortController();
   let ticks = 0;
   let firstBytes: number | undefined;
@@ -162,7 +158,8 @@ function watchSize(mirror: string, bytesMax: number, say: (line: string) => void
   async function measure(): Promise<void> {
     const bytes = await packBytes(mirror);
     firstBytes ??= bytes;
-    if (bytes > bytesMax) exceeded.abort();
+    if (bytes > repositoryBytes) exceeded.abort(tooLarge(repositoryBytes));
+    if ((await countFiles(join(mirror, "refs"), refs)) > refs) exceeded.abort(tooManyRefs(refs));
     ticks += 1;
     if (bytes > firstBytes && ticks % ((TELL_SECONDS * 1000) / WATCH_MS) === 0) {
       say(`Received ${Math.round((bytes - firstBytes) / MEBIBYTE)} MiB so far`);
@@ -170,6 +167,27 @@ function watchSize(mirror: string, bytesMax: number, say: (line: string) => void
   }
 
   return { exceeded: exceeded.signal, stop: () => clearInterval(timer) };
+}
+
+export const tooLarge = (bytesMax: number): string =>
+  `is larger than ${Math.floor(bytesMax / MEBIBYTE)} MiB, the most that is fetched. Remove large files from its history.`;
+
+export const tooManyRefs = (refsMax: number): string =>
+  `has more than ${refsMax} branches and tags, the most that are fetched. Remove old ones.`;
+
+/** git writes each new branch and tag into a file. Stops behind `max`. */
+export async function countFiles(folder: string, max: number): Promise<number> {
+  let count = 0;
+  const folders = [folder];
+  for (let next = folders.pop(); next !== undefined && count <= max; next = folders.pop()) {
+    const entries = await opendir(next).catch(() => undefined);
+    if (entries === undefined) continue;
+    for await (const entry of entries) {
+      if (entry.isDirectory()) folders.push(join(next, entry.name));
+      else if (++count > max) break;
+    }
+  }
+  return count;
 }
 
 /** Size of all packs of a mirror, finished or not. 0 when there is none yet. */

@@ -50,6 +50,8 @@ export const SOURCE_LIMITS: SourceLimits = {
   unpackedBytes: UPLOAD_LIMITS.unpackedBytes,
   repositoryBytes: 2 * 2 ** 30,
   fetchSeconds: 1800,
+  gitMemoryBytes: 2 * 2 ** 30,
+  refs: 100_000,
   uploadBytes: UPLOAD_LIMITS.archiveBytes,
 };
 

@@ -1,7 +1,7 @@
 import { Writable } from "node:stream";
 import type { WorkIO } from "@berth/core/ports";
 import type { PrivateHosts } from "@berth/host";
-import { type RunResult, run } from "@berth/host";
+import { type Argv, type RunResult, run, systemProgram } from "@berth/host";
 import type { ArchiveLimits } from "./archive-entries.ts";
 import { configArguments, localGitEnvironment, type SessionPlace } from "./git-session.ts";
 
@@ -10,6 +10,10 @@ export interface SourceLimits extends ArchiveLimits {
   readonly repositoryBytes: number;
   /** Time limit of one exchange with a repository's server. */
   readonly fetchSeconds: number;
+  /** Memory of one git process: a server decides how much it needs. */
+  readonly gitMemoryBytes: number;
+  /** Branches and tags of one repository. */
+  readonly refs: number;
   /** Size of an uploaded archive, as it is sent. */
   readonly uploadBytes: number;
 }
@@ -33,7 +37,7 @@ export const GIT_GRACE_SECONDS = 2; // git removes its temporary files when it i
 /** Runs git on a mirror, without network. The first 4 MiB of its output are kept. */
 export async function localGit(context: GitContext, mirror: string, args: readonly string[]): Promise<GitAnswer> {
   const stdout = collector(STDOUT_BYTES_MAX);
-  const result = await run(["git", ...LOCAL_CONFIG, `--git-dir=${mirror}`, ...args], {
+  const result = await run(gitArgv(context, [...LOCAL_CONFIG, `--git-dir=${mirror}`, ...args]), {
     env: localGitEnvironment(context.place),
     signal: context.io.signal,
     stdout: stdout.stream,
@@ -42,6 +46,12 @@ export async function localGit(context: GitContext, mirror: string, args: readon
   });
   return { ...result, stdout: stdout.text() };
 }
+
+/** git itself has no limit of memory. Files that it maps do not count. */
+export const gitArgv = ({ limits }: Pick<GitContext, "limits">, args: readonly string[]): Argv =>
+  process.platform === "linux"
+    ? [systemProgram("prlimit"), `--data=${limits.gitMemoryBytes}`, "git", ...args]
+    : ["git", ...args];
 
 export const LOCAL_CONFIG = configArguments(undefined, undefined);
 

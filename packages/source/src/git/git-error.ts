@@ -51,6 +51,12 @@ const RULES: readonly Rule[] = [
     say: ({ url }) => `The disk is full, so ${shown(url)} could not be fetched. Free some space and deploy again.`,
   },
   {
+    pattern: /Out of memory|out of memory|Cannot allocate memory|malloc failed/,
+    code: "source.invalid",
+    say: ({ url }) =>
+      `${shown(url)} needs more memory to be fetched than it may take. Remove large files, old branches and tags.`,
+  },
+  {
     pattern: /cannot run ssh/,
     code: "engine.failed",
     say: ({ url }) => `${shown(url)} needs ssh. Install openssh-client on the machine of the control plane.`,

@@ -6,8 +6,17 @@ import { DomainError } from "@berth/core";
 import { formatGitUrl, type GitRevision } from "@berth/core/source";
 import { run } from "@berth/host";
 import type { ArchiveContent } from "./archive-entries.ts";
-import { MirrorDamaged, packBytes, REMOTE, type Remote, remoteGit } from "./fetch.ts";
-import { GIT_GRACE_SECONDS, type GitContext, LOCAL_CONFIG, localGit } from "./git-context.ts";
+import {
+  countFiles,
+  MirrorDamaged,
+  packBytes,
+  REMOTE,
+  type Remote,
+  remoteGit,
+  tooLarge,
+  tooManyRefs,
+} from "./fetch.ts";
+import { GIT_GRACE_SECONDS, type GitContext, gitArgv, LOCAL_CONFIG, localGit } from "./git-context.ts";
 import { localGitEnvironment } from "./git-session.ts";
 import { removeLeftovers } from "./leftovers.ts";
 import { unpackTar } from "./unpack.ts";
@@ -81,7 +90,7 @@ export async function unpackCommit(
   const mirror = mirrorFolder(context.place.folder, remote);
   const archive = new PassThrough();
   const [ran, unpacked] = await Promise.allSettled([
-    run(["git", ...LOCAL_CONFIG, `--git-dir=${mirror}`, "archive", "--format=tar", commit], {
+    run(gitArgv(context, [...LOCAL_CONFIG, `--git-dir=${mirror}`, "archive", "--format=tar", commit]), {
       env: localGitEnvironment(context.place),
       signal: context.io.signal,
       stdout: archive,
@@ -119,11 +128,14 @@ async function makeMirror(context: GitContext, mirror: string): Promise<void> {
     return;
   const made = await mkdtemp(join(context.place.folder, "tmp", "mirror-"));
   try {
-    const { exitCode, output } = await run(["git", ...LOCAL_CONFIG, "init", "--quiet", "--bare", "--template=", made], {
-      env: localGitEnvironment(context.place),
-      signal: context.io.signal,
-      timeoutSeconds: 60,
-    });
+    const { exitCode, output } = await run(
+      gitArgv(context, [...LOCAL_CONFIG, "init", "--quiet", "--bare", "--template=", made]),
+      {
+        env: localGitEnvironment(context.place),
+        signal: context.io.signal,
+        timeoutSeconds: 60,
+      },
+    );
     if (exitCode !== 0) throw new MirrorDamaged(output);
     await mkdir(join(made, "info"), { recursive: true });
     // Files that `git archive` would leave out or rewrite are deployed too.
@@ -149,11 +161,12 @@ async function fetchRefs(
 ): Promise<void> {
   const options = ["--prune", "--force", "--no-tags", "--no-write-fetch-head", "--progress", "--end-of-options"];
   await remoteGit(context, remote, mirror, ["fetch", ...options, REMOTE, ...refspecs]);
-  if ((await packBytes(mirror)) <= context.limits.repositoryBytes) return;
+  const { repositoryBytes, refs: refsMax } = context.limits;
+  const isLarge = (await packBytes(mirror)) > repositoryBytes;
+  if (!isLarge && (await countFiles(join(mirror, "refs"), refsMax)) <= refsMax) return;
   await discardMirror(context, remote);
-  const limit = `${Math.floor(context.limits.repositoryBytes / (1 << 20))} MiB`;
-  const message = `${formatGitUrl(remote.url)} is larger than ${limit}, the most that is fetched. Remove large files from its history.`;
-  throw new DomainError("source.invalid", message);
+  const reason = isLarge ? tooLarge(repositoryBytes) : tooManyRefs(refsMax);
+  throw new DomainError("source.invalid", `${formatGitUrl(remote.url)} ${reason}`);
 }
 
 async function resolve(context: GitContext, remote: Remote, mirror: string, wanted: Wanted): Promise<string> {

@@ -110,6 +110,28 @@ describeDocker("backups of PostgreSQL", ["postgres:17-alpine"], (fixture) => {
     await shop.sql("insert into orders select i, 'order ' || i from generate_series(51, 100) i");
   }, 120_000);
 
+  test("are no success, and not restored, when the bucket gives back more than was sent to it", async () => {
+    const backup = await shop.run(await shop.schedule({ ...S3, disable_local_backup: true }));
+    const { tools } = world;
+    let givenBytes = 0;
+    async function* endless() {
+      for (const piece = Buffer.alloc(65_536); ; givenBytes += piece.length) yield piece;
+    }
+    world.tools = {
+      ...tools,
+      objectStorage: (storage, login) => ({ ...tools.objectStorage(storage, login), get: endless }),
+    };
+    try {
+      const message = expect.stringContaining("gives back more than the");
+      expect(await shop.restore("restore", backup)).toMatchObject({ status: "failed", message, tables: null });
+      expect(await shop.run(await shop.schedule(S3))).toMatchObject({ s3_uploaded: false, message });
+    } finally {
+      world.tools = tools;
+    }
+    expect(givenBytes).toBeLessThan(10_000_000);
+    expect(await shop.sql("select count(*) from orders")).toBe("100");
+  }, 120_000);
+
   test("with one damaged copy are restored from the other, and the drill tells", async () => {
     const backup = await shop.run(await shop.schedule(S3));
     const path = backup.filename ?? "";

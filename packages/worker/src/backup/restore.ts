@@ -19,7 +19,7 @@ import { countRows, type LiveDatabase, live, requireSuccess, shownMessage } from
 import { failureReason } from "./failure-reason.ts";
 import { type KnownDatabase, readDatabase, textsToHide } from "./known-database.ts";
 import { graceAfter, requireGoingOn, stoppedBy } from "./program.ts";
-import { type BackupDeps, openStorage } from "./tools.ts";
+import { type BackupDeps, notMoreThan, openStorage } from "./tools.ts";
 
 interface Run {
   readonly deps: BackupDeps;
@@ -134,8 +134,10 @@ async function withContent(run: Run, outcome: Outcome, work: (path: string) => P
             path: staged,
             check: async () => {
               const storage = await openStorage(deps, { team_id: claimed.team_id, uuid: object.s3_storage_uuid });
-              const sink = storage.get(object.s3_key, signal);
-              return await files.write(staged, (take) => take(sink), { isCompressed: true });
+              const content = storage.get(object.s3_key, signal);
+              // Older backups have their checksum alone.
+              const sent = claimed.size_bytes === null ? content : notMoreThan(claimed.size_bytes, content);
+              return await files.write(staged, (take) => take(sent), { isCompressed: true });
             },
           },
         ]),

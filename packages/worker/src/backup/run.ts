@@ -15,7 +15,7 @@ import { countRows, type LiveDatabase, live, requireSuccess, shownMessage } from
 import { failureReason } from "./failure-reason.ts";
 import { type KnownDatabase, readDatabase, textsToHide } from "./known-database.ts";
 import { keepRules, REMOVAL_MS_MAX, removeCopies } from "./retention.ts";
-import { type BackupDeps, openStorage } from "./tools.ts";
+import { type BackupDeps, notMoreThan, openStorage } from "./tools.ts";
 
 interface Run {
   readonly deps: BackupDeps;
@@ -102,7 +102,7 @@ async function save(run: Run, saved: Saved): Promise<void> {
   run.report("uploading", sizeBytes);
   await storage.put(places.s3_key, backups.files.read(places.filename), { sizeBytes, signal });
   run.report("checking", sizeBytes);
-  const stored = await backups.digest(storage.get(places.s3_key, signal));
+  const stored = await backups.digest(notMoreThan(sizeBytes, storage.get(places.s3_key, signal)));
   if (stored.sha256 !== sha256) {
     throw new DomainError(
       "cloud.failed",

@@ -22,3 +22,21 @@ export async function openStorage(
   }
   return backups.objectStorage(storage, credentials);
 }
+
+/**
+ * What a bucket gives back, as long as it can be what was sent to it: somebody else's bucket may send without end.
+ * @throws DomainError `cloud.failed`
+ */
+export async function* notMoreThan(sizeBytes: number, chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  let read = 0;
+  for await (const chunk of chunks) {
+    read += chunk.length;
+    if (read > sizeBytes) {
+      throw new DomainError(
+        "cloud.failed",
+        `The S3 storage gives back more than the ${sizeBytes} bytes of the backup.`,
+      );
+    }
+    yield chunk;
+  }
+}

@@ -7,6 +7,7 @@ import { hostGateway, solve } from "../buildkit/solve.ts";
 import type { EnginePlace } from "../buildkit/upgrade.ts";
 import { type BuildTarget, buildDemand, needsHostGateway } from "./build-target.ts";
 import { buildFailure } from "./failure.ts";
+import { type BuildGuard, guardedTarget, sourceGuard } from "./guarded-build.ts";
 import { buildTrace, type KnownSteps } from "./progress.ts";
 
 /** Where and with what one build works. */
@@ -14,6 +15,8 @@ export interface BuildPlace extends EnginePlace {
   /** Logins for private base images. */
   readonly logins: RegistryLogins;
   readonly steps?: KnownSteps | undefined;
+  /** Where the engine's network is Berth's own. */
+  readonly guard?: BuildGuard | undefined;
 }
 
 /**
@@ -21,13 +24,15 @@ export interface BuildPlace extends EnginePlace {
  * through the connection that the server is reached by.
  * @throws DomainError `deploy.build_failed`, `deploy.cancelled`, `engine.unsupported` without BuildKit
  */
-export async function buildImage(target: BuildTarget, io: WorkIO, place: BuildPlace): Promise<void> {
+export async function buildImage(wanted: BuildTarget, io: WorkIO, place: BuildPlace): Promise<void> {
   const trace = buildTrace((line, stream) => io.onLine(line, stream), place.steps);
   try {
+    const target = place.guard === undefined ? wanted : await guardedTarget(wanted);
+    const guard = place.guard && sourceGuard(place.guard, io);
     const gateway = needsHostGateway(target) ? await hostGateway(place, io.signal) : undefined;
     const { folders, ...demand } = buildDemand(target, gateway);
     const offer = { folders, secrets: await secretsOf(target), logins: place.logins };
-    await solve(place, { ...demand, image: target.image, offer }, (status) => trace.write(status), io.signal);
+    await solve(place, { ...demand, image: target.image, offer, guard }, (status) => trace.write(status), io.signal);
   } catch (cause) {
     if (io.signal.aborted) throw new DomainError("deploy.cancelled", "The build was cancelled.", { cause });
     if (isDomainError(cause)) throw cause;

@@ -23,6 +23,8 @@ export interface BuildTarget {
   /** Base images are looked for anew. */
   readonly isPulled?: boolean | undefined;
   readonly more?: MoreOfBuild | undefined;
+  /** The engine's own frontend makes the plan, whatever the Dockerfile says. */
+  readonly usesOwnFrontend?: boolean | undefined;
 }
 
 /** Further build options of a compose file, named as in the compose specification. */
@@ -56,6 +58,8 @@ export function buildDemand(target: BuildTarget, hostGateway: string | undefined
     frontend: syntax === undefined ? "dockerfile.v0" : "gateway.v0",
     attributes: {
       ...attributes,
+      // Its presence alone keeps the frontend from looking for another one.
+      ...(target.usesOwnFrontend === true ? { cmdline: "-" } : {}),
       filename: basename(target.dockerfile),
       // Images that only the server itself has are taken too.
       "image-resolve-mode": target.isPulled === true ? "pull" : "local",
@@ -83,6 +87,8 @@ export function buildDemand(target: BuildTarget, hostGateway: string | undefined
 
 /** Whether the engine itself would fetch the context. */
 export const isElsewhere = (context: string): boolean => /^((https?|git|ssh|docker-image):\/\/|git@)/.test(context);
+
+export const isImageContext = (context: string): boolean => context.startsWith("docker-image://");
 
 /** Whether a build asks for the address that containers reach their engine by. */
 export const needsHostGateway = ({ more }: BuildTarget): boolean =>

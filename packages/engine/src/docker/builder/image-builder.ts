@@ -22,7 +22,7 @@ import {
   uninherited,
   wantedImage,
 } from "@berth/docker-client";
-import type { Host } from "@berth/host";
+import type { Host, PrivateHosts } from "@berth/host";
 import type Docker from "dockerode";
 import type { ImageBuilder } from "../builder.ts";
 import { buildStack } from "../compose/build.ts";
@@ -40,6 +40,8 @@ export interface ImageBuilderOptions extends LoginSources {
   readonly folder: string;
   /** PATH under which nixpacks and railpack are found. Default: the system's folders. */
   readonly path?: string | undefined;
+  /** For an engine on Berth's own machine: the private hosts that its builds may download from. Default: any address. */
+  readonly privateHosts?: (() => PrivateHosts | undefined) | undefined;
 }
 
 /** Builds images with a server's own BuildKit, and pulls those that are built already. */
@@ -100,13 +102,15 @@ async function build(
   const jobFolder = await mkdtemp(join(folder, "build-"));
   const labels = labelsOf(options.instanceId, request);
   const socketPath = options.socketPath ?? DOCKER_SOCKET;
+  const privateHosts = options.privateHosts?.();
+  const guard = privateHosts && { privateHosts, folder: jobFolder };
   try {
     if (request.compose !== undefined || request.config.build_pack === "dockercompose") {
-      return await buildStack({ host, docker, socketPath, jobFolder, logins, labels }, request, io);
+      return await buildStack({ host, docker, socketPath, jobFolder, logins, labels, guard }, request, io);
     }
     const { steps, ...source } = await prepareSource(request, io, { jobFolder, path, keyFolder: folder });
     const target = { ...source, image, labels, isForced: request.isForced };
-    await buildImage(target, io, { host, socketPath, logins, steps });
+    await buildImage(target, io, { host, socketPath, logins, steps, guard });
     const built = await inspectImage(docker, host.name, image);
     if (built === undefined) throw new DomainError("deploy.build_failed", "The built image is missing.");
     io.onLine(`Built ${image}`, "stdout");

@@ -40,9 +40,11 @@ export async function* call<Request, Response>(
   { path, request, response }: Method<Request, Response>,
   message: Request,
   signal: AbortSignal,
+  headers: Readonly<Record<string, string>> = {},
 ): AsyncGenerator<Response, void> {
   signal.throwIfAborted();
   const stream = session.request({
+    ...headers,
     ":method": "POST",
     ":path": path,
     "content-type": CONTENT_TYPE,
@@ -165,18 +167,27 @@ function framed(message: Uint8Array): Buffer {
 }
 
 async function* messagesOf(stream: Http2Stream): AsyncGenerator<Buffer, void> {
-  let held: Buffer = Buffer.alloc(0);
+  let chunks: Buffer[] = [];
+  let size = 0;
+  let wanted = PREFIX_BYTES;
   // A reader that stops early may still write.
   for await (const chunk of stream.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
-    held = held.length === 0 ? chunk : Buffer.concat([held, chunk]);
+    chunks.push(chunk);
+    size += chunk.length;
+    // Joined once for a message, however many pieces it comes in.
+    if (size < wanted) continue;
+    let held = Buffer.concat(chunks);
     for (;;) {
-      if (held.length < PREFIX_BYTES) break;
-      const size = held.readUInt32BE(1);
-      if (size > MESSAGE_BYTES_MAX) throw new GrpcError(GRPC_CODES.internal, "A message is too long.");
-      if (held.length < PREFIX_BYTES + size) break;
-      yield held.subarray(PREFIX_BYTES, PREFIX_BYTES + size);
-      held = held.subarray(PREFIX_BYTES + size);
+      wanted = PREFIX_BYTES;
+      if (held.length < wanted) break;
+      wanted += held.readUInt32BE(1);
+      if (wanted > MESSAGE_BYTES_MAX) throw new GrpcError(GRPC_CODES.internal, "A message is too long.");
+      if (held.length < wanted) break;
+      yield held.subarray(PREFIX_BYTES, wanted);
+      held = held.subarray(wanted);
     }
+    chunks = [held];
+    size = held.length;
   }
 }
 
@@ -190,4 +201,4 @@ function decoded(text: string): string {
 
 const CONTENT_TYPE = "application/grpc";
 const PREFIX_BYTES = 5; // Whether it is compressed, which we never offer, and the length.
-const MESSAGE_BYTES_MAX = 64 << 20;
+const MESSAGE_BYTES_MAX = 16 << 20; // BuildKit's own limit.

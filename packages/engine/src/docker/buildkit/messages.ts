@@ -25,6 +25,8 @@ const Texts = z.record(z.string(), z.string());
 const Bytes = z.instanceof(Uint8Array);
 const Numbers = z.object({ seconds: z.number() }).nullish();
 
+const CacheEntry = z.object({ Type: z.string(), Attrs: Texts });
+
 export const SolveRequest = codecOf(
   "SolveRequest",
   z.object({
@@ -34,7 +36,7 @@ export const SolveRequest = codecOf(
     Session: z.string(),
     Frontend: z.string(),
     FrontendAttrs: Texts,
-    Cache: z.object({ Exports: z.array(z.object({ Type: z.string() })) }),
+    Cache: z.object({ Exports: z.array(CacheEntry) }),
     Entitlements: z.array(z.string()),
   }),
 );
@@ -62,6 +64,52 @@ export const ListWorkersRequest = codecOf("ListWorkersRequest", z.object({}));
 export const ListWorkersResponse = codecOf(
   "ListWorkersResponse",
   z.object({ record: z.array(z.object({ Labels: Texts })) }),
+);
+
+const Definition = z.object({
+  /** Steps, each after those that it needs. */
+  def: z.array(Bytes),
+  /** By the SHA-256 of the step. */
+  metadata: z.record(z.string(), Bytes),
+  Source: Bytes.optional(),
+});
+/** The plan of a build. */
+export type Definition = z.infer<typeof Definition>;
+const PlanResult = z.object({
+  ref: z.object({ id: z.string(), def: Definition.nullish() }).nullish(),
+  metadata: z.record(z.string(), Bytes),
+});
+export const PlanRequest = codecOf(
+  "PlanRequest",
+  z.object({
+    Definition: Definition.optional(),
+    Frontend: z.string(),
+    FrontendOpt: Texts,
+    allowResultReturn: z.boolean(),
+    allowResultArrayRef: z.boolean(),
+    CacheImports: z.array(CacheEntry),
+  }),
+);
+export const PlanResponse = codecOf("PlanResponse", z.object({ result: PlanResult.nullish() }));
+export const ReturnRequest = codecOf("ReturnRequest", z.object({ result: PlanResult }));
+export const ReturnResponse = codecOf("ReturnResponse", z.object({}));
+
+const SourceOp = z.object({ identifier: z.string(), attrs: Texts });
+/** Something that a build fetches, such as `https://...`, `docker-image://...` or `local://...`. */
+export type SourceOp = z.infer<typeof SourceOp>;
+export const PlannedStep = codecOf(
+  "PlannedStep",
+  z.object({
+    inputs: z.array(z.object({ digest: z.string(), index: z.number() })),
+    exec: Bytes.optional(),
+    source: SourceOp.optional(),
+    file: Bytes.optional(),
+    build: Bytes.optional(),
+    merge: Bytes.optional(),
+    diff: Bytes.optional(),
+    platform: Bytes.optional(),
+    constraints: Bytes.optional(),
+  }),
 );
 
 export const CredentialsRequest = codecOf("CredentialsRequest", z.object({ Host: z.string() }));

@@ -11,6 +11,7 @@ import {
   StatusRequest,
   StatusResponse,
 } from "./messages.ts";
+import { type SourceGuard, submitPlan } from "./plan.ts";
 import { openSession, type SessionOffer } from "./session.ts";
 import { type EnginePlace, upgraded } from "./upgrade.ts";
 
@@ -23,6 +24,8 @@ export interface Solve {
   /** The name that the image gets on the engine. */
   readonly image: string;
   readonly offer: SessionOffer;
+  /** Decides about what the build fetches. Default: the engine fetches what it is told to. */
+  readonly guard?: SourceGuard | undefined;
 }
 
 /**
@@ -32,12 +35,19 @@ export interface Solve {
  */
 export async function solve(
   place: EnginePlace,
-  { frontend, attributes, entitlements, isCacheInlined, image, offer }: Solve,
+  { frontend, attributes, entitlements, isCacheInlined, image, offer, guard }: Solve,
   onStatus: (status: Status) => void,
   signal: AbortSignal,
 ): Promise<void> {
-  const [control, session] = await both(openControl(place, signal), openSession(place, randomUUID(), offer, signal));
+  const folders = { ...offer.folders };
+  const [control, session] = await both(
+    openControl(place, signal),
+    openSession(place, randomUUID(), { ...offer, folders }, signal),
+  );
   const ending = new AbortController();
+  // A plan that is refused ends the build that waits for it, and the other way round.
+  const failing = new AbortController();
+  const working = AbortSignal.any([signal, failing.signal]);
   try {
     const Ref = randomUUID();
     const watching = watch(control, Ref, onStatus, ending.signal);
@@ -46,14 +56,20 @@ export async function solve(
       Exporter: "moby",
       ExporterAttrs: { name: image },
       Session: session.id,
-      Frontend: frontend,
-      FrontendAttrs: attributes,
-      Cache: { Exports: isCacheInlined ? [{ Type: "inline" }] : [] },
+      ...(guard === undefined
+        ? { Frontend: frontend, FrontendAttrs: attributes }
+        : { Frontend: "", FrontendAttrs: {} }),
+      Cache: { Exports: isCacheInlined ? [{ Type: "inline", Attrs: {} }] : [] },
       Entitlements: [...entitlements],
     };
+    const planned = { ref: Ref, session: session.id, frontend, attributes, folders };
     try {
-      for await (const _ of call(control, SOLVE, request, signal));
+      await Promise.all([
+        drained(call(control, SOLVE, request, working)),
+        guard === undefined ? undefined : submitPlan(control, { ...planned, guard }, working),
+      ]);
     } finally {
+      failing.abort();
       // It ends with the build: what was written last still comes, and what was cancelled has ended.
       await Promise.race([watching, delay(ENDING_SECONDS_MAX * 1000, undefined, { signal: ending.signal })]).catch(
         () => undefined,
@@ -78,6 +94,10 @@ export async function hostGateway(place: EnginePlace, signal: AbortSignal): Prom
   } finally {
     control.destroy();
   }
+}
+
+async function drained(answers: AsyncIterable<unknown>): Promise<void> {
+  for await (const _ of answers);
 }
 
 async function openControl(place: EnginePlace, signal: AbortSignal): Promise<ClientHttp2Session> {

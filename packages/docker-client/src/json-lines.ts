@@ -1,0 +1,36 @@
+import { DomainError } from "@berth/core";
+
+/**
+ * Reads an engine's report: one JSON value in each line.
+ * @throws DomainError `engine.failed` when it is none
+ */
+export async function* jsonLines(stream: AsyncIterable<unknown>): AsyncGenerator<unknown> {
+  let open = "";
+  for await (const chunk of stream) {
+    const lines = `${open}${String(chunk)}`.split("\n");
+    open = lines.pop() ?? "";
+    if (open.length > LINE_LENGTH_MAX) throw unknownForm();
+    for (const line of lines) if (line.trim() !== "") yield parsed(line);
+  }
+  if (open.trim() !== "") yield parsed(open);
+}
+
+function parsed(line: string): unknown {
+  try {
+    return JSON.parse(line);
+  } catch (cause) {
+    throw unknownForm(cause);
+  }
+}
+
+const unknownForm = (cause?: unknown): DomainError =>
+  new DomainError(
+    "engine.failed",
+    "The engine reported something in no known form. Check that it is a Docker engine.",
+    {
+      cause,
+    },
+  );
+
+/** Far above any line of a report. */
+const LINE_LENGTH_MAX = 1 << 20;

@@ -1,0 +1,134 @@
+import { createHash, randomUUID } from "node:crypto";
+import { createReadStream } from "node:fs";
+import { chmod, mkdir, readFile, utimes } from "node:fs/promises";
+import { join } from "node:path";
+import { pipeline } from "node:stream/promises";
+import { DomainError } from "@berth/core";
+import type { WorkIO } from "@berth/core/ports";
+import { type GuardedDownload, guardedDownload, HttpFault, type PrivateHosts } from "@berth/host";
+import type { SourceOp } from "../buildkit/messages.ts";
+import type { FetchedSource, SourceGuard } from "../buildkit/plan.ts";
+import { type BuildTarget, isElsewhere, isImageContext } from "./build-target.ts";
+
+/** A build on an engine whose network is Berth's own: what it fetches by URL goes through Berth's dialer. */
+export interface BuildGuard {
+  readonly privateHosts: PrivateHosts;
+  /** A folder of this build alone, on Berth's machine. */
+  readonly folder: string;
+}
+
+/**
+ * The target with the frontend that its Dockerfile names, so that the engine looks for none itself.
+ * @throws DomainError `deploy.build_failed` for a frontend or a context that would fetch as it likes
+ */
+export async function guardedTarget(target: BuildTarget): Promise<BuildTarget> {
+  for (const context of [target.context, ...Object.values(target.more?.contexts ?? {})]) {
+    if (isElsewhere(context) && !isImageContext(context)) {
+      throw refused(`The build context ${shownUrl(context)} is a URL`, "Put its files into the repository");
+    }
+  }
+  const syntax = target.args.BUILDKIT_SYNTAX?.trim() || syntaxOf(await readFile(target.dockerfile, "utf8"));
+  const [frontend = ""] = syntax?.split(" ") ?? [];
+  if (syntax === undefined) return { ...target, usesOwnFrontend: true };
+  if (TRUSTED_FRONTEND.test(frontend)) return { ...target, args: { ...target.args, BUILDKIT_SYNTAX: syntax } };
+  const what = `The Dockerfile's syntax ${frontend.slice(0, 200)} is a program that the engine would run as a part of itself`;
+  throw refused(what, "Use docker/dockerfile, or leave the syntax out");
+}
+
+/** As BuildKit reads it: among the comments at the very beginning. */
+function syntaxOf(text: string): string | undefined {
+  for (const line of text.replace(/^\uFEFF/, "").split("\n")) {
+    const [, name, value] = /^#\s*([a-zA-Z][a-zA-Z0-9]*)\s*=\s*(.+?)\s*$/.exec(line) ?? [];
+    if (name === undefined) return undefined;
+    if (name.toLowerCase() === "syntax") return value;
+  }
+  return undefined;
+}
+
+/** Made by Docker and by Railway; they fetch nothing but images while they plan. */
+const TRUSTED_FRONTEND =
+  /^((docker\.io\/)?docker\/dockerfile(-upstream)?|ghcr\.io\/railwayapp\/railpack-frontend)([:@][\w.:-]+)?$/;
+
+/** Fetches what a plan names by http, and refuses what neither Berth nor the engine may fetch. */
+export function sourceGuard({ privateHosts, folder }: BuildGuard, io: WorkIO): SourceGuard {
+  return async (sources, signal) => {
+    const fetched: FetchedSource[] = [];
+    let bytesLeft = BYTES_MAX;
+    for (const source of sources) {
+      const { identifier } = source;
+      if (/^(docker-image|local|oci-layout):\/\//.test(identifier)) continue;
+      if (!/^https?:\/\//.test(identifier)) {
+        throw refused(`The build would fetch ${shownUrl(identifier)}`, "Put its files into the repository");
+      }
+      const download = guardedDownload({
+        allowedPrivateHosts: privateHosts,
+        secondsMax: SECONDS_MAX,
+        bytesMax: bytesLeft,
+      });
+      io.onLine(`Downloads ${shownUrl(identifier)}`, "stdout");
+      const place = join(folder, `fetched-${randomUUID()}`);
+      await mkdir(place, { mode: 0o700 });
+      bytesLeft -= await fetchFile(download, source, place, signal);
+      fetched.push({ source, folder: { path: place } });
+    }
+    return fetched;
+  };
+}
+
+/** As BuildKit itself would: name, mode and time of the file are a part of what a step is made from. */
+async function fetchFile(
+  download: GuardedDownload,
+  { identifier, attrs }: SourceOp,
+  folder: string,
+  signal: AbortSignal,
+): Promise<number> {
+  const name = attrs["http.filename"] ?? "";
+  if (name === "" || name === "." || name === ".." || /[/\0]/.test(name)) {
+    throw failed(identifier, "its address does not end with the name of a file");
+  }
+  const file = join(folder, name);
+  const url = new URL(identifier);
+  const login =
+    url.username === ""
+      ? {}
+      : { authorization: `Basic ${btoa(decodeURIComponent(`${url.username}:${url.password}`))}` };
+  Object.assign(url, { username: "", password: "", hash: "" });
+  const { status, modified, sizeBytes } = await download(url, file, { headers: login, signal }).catch(
+    (cause: unknown) => {
+      throw cause instanceof HttpFault ? failed(identifier, cause.message.replace(/\.$/, ""), cause) : cause;
+    },
+  );
+  if (status < 200 || status > 299) throw failed(identifier, `its host answered ${status}`);
+  const wanted = attrs["http.checksum"];
+  if (wanted !== undefined && wanted !== (await checksumOf(file)))
+    throw failed(identifier, "its checksum is another one");
+  const time = modified ?? new Date(0);
+  await chmod(file, Number.parseInt(attrs["http.perm"] ?? "", 8) || 0o600);
+  await utimes(file, time, time);
+  return sizeBytes;
+}
+
+async function checksumOf(file: string): Promise<string> {
+  const hash = createHash("sha256");
+  await pipeline(createReadStream(file), hash);
+  return `sha256:${hash.digest("hex")}`;
+}
+
+/** Without a login and what follows the path. */
+const shownUrl = (url: string): string =>
+  url
+    .replace(/\/\/[^/@]*@/, "//")
+    .replace(/[?#].*$/s, "")
+    .slice(0, 300);
+
+const failed = (url: string, reason: string, cause?: unknown): DomainError =>
+  new DomainError("deploy.build_failed", `${shownUrl(url)} could not be downloaded: ${reason}.`, { cause });
+
+const refused = (what: string, remedy: string): DomainError =>
+  new DomainError(
+    "deploy.build_failed",
+    `${what}, and Berth's own machine does not fetch that. ${remedy}, or build on another server.`,
+  );
+
+const SECONDS_MAX = 600;
+const BYTES_MAX = 2 * 1024 ** 3; // All downloads of a build.

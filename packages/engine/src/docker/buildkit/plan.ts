@@ -1,0 +1,78 @@
+import type { ClientHttp2Session } from "node:http2";
+import { sourcesOf, withSources } from "./definition.ts";
+import type { SharedFolder } from "./file-sync.ts";
+import { call, type Method } from "./grpc.ts";
+import { PlanRequest, PlanResponse, ReturnRequest, ReturnResponse, type SourceOp } from "./messages.ts";
+
+/** Decides about what a build would fetch: refuses by throwing, or answers what Berth has fetched in its place. */
+export type SourceGuard = (sources: readonly SourceOp[], signal: AbortSignal) => Promise<readonly FetchedSource[]>;
+
+export interface FetchedSource {
+  readonly source: SourceOp;
+  readonly folder: SharedFolder;
+}
+
+export interface PlannedBuild {
+  /** Names the build that waits for its plan. */
+  readonly ref: string;
+  readonly session: string;
+  readonly frontend: string;
+  readonly attributes: Readonly<Record<string, string>>;
+  /** Receives the folders of what the guard has fetched. */
+  readonly folders: Record<string, SharedFolder>;
+  readonly guard: SourceGuard;
+}
+
+/**
+ * Gives a build its plan, as clients of BuildKit may: the frontend makes it, nothing of it is carried out yet, and what it
+ * would fetch is decided by the guard. The engine then builds exactly the plan that was looked at.
+ */
+export async function submitPlan(control: ClientHttp2Session, build: PlannedBuild, signal: AbortSignal): Promise<void> {
+  const ask = <Request, Response>(method: Method<Request, Response>, request: Request) =>
+    only(call(control, method, request, signal, { "buildkit-controlapi-buildid": build.ref }));
+  const results = { allowResultReturn: true, allowResultArrayRef: true };
+  const { frontend: Frontend, attributes: FrontendOpt } = build;
+  const { result } = await ask(PLAN, { Frontend, FrontendOpt, CacheImports: [], ...results });
+  const definition = result?.ref?.def;
+  if (result == null || definition == null || definition.def.length === 0) {
+    throw new Error("The engine does not show what the build would do. Update Docker, or build on another server.");
+  }
+  const sources = sourcesOf(definition);
+  const fetched = await build.guard([...sources.values()], signal);
+  const replaced = new Map<string, SourceOp>();
+  for (const [digest, source] of sources) {
+    const index = fetched.findIndex((one) => one.source === source);
+    const found = fetched[index];
+    if (found === undefined) continue;
+    const name = `berth-fetched-${index}`;
+    build.folders[name] = found.folder;
+    replaced.set(digest, { identifier: `local://${name}`, attrs: { "local.session": build.session } });
+  }
+  if (replaced.size === 0) {
+    await ask(RETURN, { result });
+    return;
+  }
+  const changed = await ask(PLAN, {
+    Definition: withSources(definition, replaced),
+    Frontend: "",
+    FrontendOpt: {},
+    CacheImports: importsOf(FrontendOpt),
+    ...results,
+  });
+  await ask(RETURN, { result: { ref: changed.result?.ref, metadata: result.metadata } });
+}
+
+/** As the frontend reads them for a plan of its own. */
+const importsOf = (attributes: Readonly<Record<string, string>>): { Type: string; Attrs: Record<string, string> }[] =>
+  JSON.parse(attributes["cache-imports"] ?? "[]");
+
+async function only<Message>(answers: AsyncIterable<Message>): Promise<Message> {
+  let last: Message | undefined;
+  for await (const answer of answers) last = answer;
+  if (last === undefined) throw new Error("The engine answered nothing.");
+  return last;
+}
+
+const SERVICE = "/moby.buildkit.v1.frontend.LLBBridge";
+const PLAN = { path: `${SERVICE}/Solve`, request: PlanRequest, response: PlanResponse };
+const RETURN = { path: `${SERVICE}/Return`, request: ReturnRequest, response: ReturnResponse };

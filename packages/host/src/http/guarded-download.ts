@@ -1,0 +1,41 @@
+import { createWriteStream } from "node:fs";
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import type { RequestInit } from "undici";
+import { type GuardedFetchOptions, guardedExchange, HttpFault } from "./guarded-fetch.ts";
+
+/** What is known of a file beside its content. */
+export interface Downloaded {
+  readonly status: number;
+  readonly modified: Date | undefined;
+  readonly sizeBytes: number;
+}
+
+/** @param file Is written when the status is one of success. @throws HttpFault */
+export type GuardedDownload = (url: string | URL, file: string, init?: RequestInit) => Promise<Downloaded>;
+
+/** As `guardedFetch`, into a file. `bytesMax` is for one file. */
+export function guardedDownload(options: GuardedFetchOptions): GuardedDownload {
+  const exchange = guardedExchange(options);
+  return (url, file, init = {}) =>
+    exchange(url, { ...init, headers: { ...init.headers, "accept-encoding": "identity" } }, async (answer, host) => {
+      const said = new Date(answer.headers.get("last-modified") ?? Number.NaN);
+      const about = { status: answer.status, modified: Number.isNaN(said.getTime()) ? undefined : said };
+      if (!answer.ok) {
+        await answer.body?.cancel();
+        return { ...about, sizeBytes: 0 };
+      }
+      let sizeBytes = 0;
+      const counted = async function* (chunks: AsyncIterable<Uint8Array>) {
+        for await (const chunk of chunks) {
+          sizeBytes += chunk.length;
+          if (sizeBytes > options.bytesMax) {
+            throw new HttpFault("too_large", host, `${host} answered more than ${options.bytesMax} bytes.`);
+          }
+          yield chunk;
+        }
+      };
+      await pipeline(answer.body ?? Readable.from([]), counted, createWriteStream(file, { mode: 0o600 }));
+      return { ...about, sizeBytes };
+    });
+}
