@@ -68,7 +68,7 @@ export function usePlace(project: string | undefined) {
         ) : (
           <Select
             label="Environment"
-            data={environments.map(({ name }) => name)}
+            data={environments.length === 0 ? [environment] : environments.map(({ name }) => name)}
             value={environment}
             allowDeselect={false}
             onChange={(chosen) => setEnvironment(chosen ?? undefined)}

@@ -56,6 +56,7 @@ export default function Editor({ label, text, onChange }: EditorProps) {
         ],
       }),
     });
+    view.scrollDOM.tabIndex = 0; // What scrolls has to be reachable by keyboard.
     return () => view.destroy();
   }, [text, label]);
   return <div ref={place} className="editor" />;

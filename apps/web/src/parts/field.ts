@@ -34,8 +34,15 @@ export function fieldOf(name: string, schema: z.ZodType): Field {
     } else break;
   }
   const options = inner instanceof z.ZodEnum ? inner.options.map(String) : [];
-  return { name, type: typeOf(name, inner), about: about.replaceAll("`", ""), options, isNullable, isRequired };
+  return { name, type: typeOf(name, inner), about: helpOf(about), options, isNullable, isRequired };
 }
+
+/** The description without what only matters to programs. */
+const helpOf = (description: string): string =>
+  description
+    .replace(/(^| )Null [^.]*\./g, "")
+    .replaceAll("`", "")
+    .trim();
 
 function typeOf(name: string, schema: unknown): Field["type"] {
   if (schema instanceof z.ZodBoolean) return "flag";

@@ -28,7 +28,14 @@ export function ResourceLink({
   return (
     <Group gap={6} wrap="nowrap" style={{ minWidth: 0 }}>
       <KindIcon kind={kind} />
-      <TextLink to={`/${plurals[kind]}/$uuid/{-$tab}`} params={{ uuid }} size="sm" className="break" dir="auto">
+      <TextLink
+        to={`/${plurals[kind]}/$uuid/{-$tab}`}
+        params={{ uuid }}
+        size="sm"
+        underline="hover"
+        className="break"
+        dir="auto"
+      >
         {name}
       </TextLink>
     </Group>

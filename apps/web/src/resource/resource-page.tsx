@@ -1,6 +1,6 @@
 import { Skeleton, Tabs } from "@mantine/core";
 import { useNavigate, useParams, useRouterState } from "@tanstack/react-router";
-import { Suspense } from "react";
+import { Suspense, useEffect } from "react";
 import { Loaded } from "../parts/page.tsx";
 import { kindOfPath, plurals } from "./kinds.ts";
 import { useResource } from "./resource.ts";
@@ -13,6 +13,10 @@ export function ResourcePage() {
   const kind = kindOfPath(useRouterState({ select: ({ location }) => location.pathname }));
   const navigate = useNavigate();
   const query = useResource(kind, uuid);
+  // On narrow screens the open tab may be out of sight.
+  useEffect(() => {
+    document.querySelector("[role=tab][aria-selected=true]")?.scrollIntoView({ block: "nearest", inline: "nearest" });
+  });
   return (
     <Loaded query={query}>
       {(resource) => {

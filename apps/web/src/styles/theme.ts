@@ -17,6 +17,8 @@ export const theme = createTheme({
   components: {
     Notification: { defaultProps: { closeButtonProps: { "aria-label": "Dismiss" } } },
     Modal: { defaultProps: { closeButtonProps: { "aria-label": "Close" }, transitionProps: { duration: 120 } } },
+    // A link in a sentence has to be told from it without its colour.
+    Anchor: { defaultProps: { underline: "always" } },
     Button: { defaultProps: { size: "xs" } },
     TextInput: { defaultProps: { size: "sm" } },
     Table: { defaultProps: { verticalSpacing: 6, horizontalSpacing: "sm" } },
