@@ -1,6 +1,7 @@
 import {
   admission,
   appRouter,
+  browsers,
   type Control,
   restPlugin,
   serverOptions,
@@ -9,6 +10,7 @@ import {
   webhookPlugin,
   withholdBodies,
 } from "@berth/api";
+import type { SignIns } from "@berth/control";
 import { DomainError } from "@berth/core";
 import type { Authenticator } from "@berth/core/ports";
 import type { Scope } from "@berth/core/team";
@@ -24,7 +26,10 @@ import { type Readiness, readinessRoute } from "./readiness.ts";
 
 export interface HttpOptions extends ClientBounds {
   readonly controlFor: (scope: Scope) => Control;
+  readonly signIns: SignIns;
   readonly authenticator: Authenticator;
+  /** The dashboard's own URL, where a proxy stands before it. */
+  readonly publicUrl?: string | null;
   readonly webhooks: WebhookOptions["webhooks"];
   /** Requests per minute of a token, or of an address without one. 0 is unlimited. */
   readonly requestsPerMinute: number;
@@ -58,6 +63,8 @@ export function httpServer(options: HttpOptions): FastifyInstance {
   const shared = {
     router: appRouter,
     controlFor,
+    signIns: options.signIns,
+    browsers: browsers(options.publicUrl ?? null),
     admission: admission({ authenticator, requestsPerMinute, now }),
     onFault: faultLog(log),
   };

@@ -33,6 +33,8 @@ import { sharedVariables } from "./0048-shared-variables.ts";
 import { backupCancels } from "./0049-backup-cancels.ts";
 import { removedResources } from "./0051-removed-resources.ts";
 import { serverRevisions } from "./0052-server-revisions.ts";
+import { signIn } from "./0090-sign-in.ts";
+import { eventActors } from "./0091-event-actors.ts";
 
 /** In the order of their names, which never change once released. */
 export const MIGRATIONS: Readonly<Record<string, Migration>> = {
@@ -70,4 +72,6 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   "0049-backup-cancels": backupCancels,
   "0051-removed-resources": removedResources,
   "0052-server-revisions": serverRevisions,
+  "0090-sign-in": signIn,
+  "0091-event-actors": eventActors,
 };
