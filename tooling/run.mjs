@@ -21,6 +21,7 @@ const env = {
 
 const TASKS = {
   start: () => {
+    freshBuild("web"); // The server finds it by itself.
     const argv = [...SERVER_FLAGS, join(freshBuild("server"), "main.js"), ...args];
     supervise("node", argv, { cwd: root, env });
   },

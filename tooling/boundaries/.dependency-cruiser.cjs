@@ -15,6 +15,7 @@ const MAY_IMPORT = {
   client: ["api"], // types only, see below
   testing: ["core", "db"],
   cli: ["client", "core"],
+  web: ["api", "core"], // types only of api, see below
   server: [
     "api",
     "backup",
@@ -81,9 +82,9 @@ module.exports = {
       to: { circular: true },
     },
     {
-      name: "client-imports-only-types-of-api",
+      name: "clients-import-only-types-of-api",
       severity: "error",
-      from: { path: "^packages/client/" },
+      from: { path: "^(packages/client|apps/web)/", pathNot: TEST },
       to: { path: "^packages/api/", dependencyTypesNot: ["type-only"] },
     },
     {

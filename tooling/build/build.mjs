@@ -58,7 +58,7 @@ async function buildOnce(program) {
   const temporary = join(dist, `.${randomUUID()}`);
   mkdirSync(temporary, { recursive: true });
   try {
-    const inputs = await bundle(program, temporary);
+    const inputs = await (program.entries === undefined ? bundleForBrowsers : bundle)(program, temporary);
     for (const [name, source] of Object.entries(program.assets ?? {})) {
       cpSync(join(ROOT, source), join(temporary, name), { recursive: true });
       inputs.push(...filesBelow(source));
@@ -79,6 +79,9 @@ async function buildOnce(program) {
     rmSync(temporary, { recursive: true, force: true });
   }
 }
+
+/** Vite is loaded for the dashboard alone. */
+const bundleForBrowsers = async (program, outdir) => (await import("./web.mjs")).bundleWeb(program, outdir);
 
 /** @returns Paths of the bundled files, relative to the repository. */
 async function bundle({ entries, standalone = {}, external = [] }, outdir) {

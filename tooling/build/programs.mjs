@@ -4,7 +4,8 @@
  * @typedef {object} Program
  * @property {string} folder Its package.
  * @property {string} [dist] Folder of the builds, below `folder`. Default: `dist`.
- * @property {Record<string, string>} entries Name of the built file to its source. They share chunks.
+ * @property {Record<string, string>} [entries] Name of the built file to its source. They share chunks. A program
+ *   without entries is a page: Vite builds it from its `index.html`.
  * @property {Record<string, string>} [standalone] The same, each without chunks: programs that run as processes of
  *   their own, whose version is the content of one file.
  * @property {Record<string, string>} [assets] Files and folders that the program reads, by their place in the build.
@@ -37,6 +38,7 @@ export const PROGRAMS = {
     entries: { main: "apps/cli/src/main.ts" },
     assets: { "openapi.json": "openapi.json" },
   },
+  web: { folder: "apps/web" },
   client: {
     folder: "packages/client",
     entries: { index: "packages/client/src/index.ts" },

@@ -132,6 +132,13 @@ export async function ensureCliFile(options: {
   return token;
 }
 
+/** For the instance's own user while they have no password; later links are asked for with `berth login --web`. */
+export async function firstSignInUrl(control: Control, url: string): Promise<string | undefined> {
+  if (await control.sessions.hasPassword()) return undefined;
+  const link = await control.sessions.createLink();
+  return link.url ?? `${url}/sign-in#code=${link.code}`;
+}
+
 /** Creates the example from its folder and asks for its deployment; answers the two uuids. */
 export async function deployExample(control: Control, stores: Stores, server: ServerRecord) {
   const [project] = (await stores.projects.list({ take: 1 })).items;

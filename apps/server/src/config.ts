@@ -124,6 +124,7 @@ export const ENVIRONMENT = z.object({
     "Deployments this process runs at once, over all servers. Each server has its own limit in `concurrent_builds`.",
   ).default(8),
   BERTH_TASK_EXECUTIONS: whole("Executions kept of each scheduled task.").default(100),
+  BERTH_EVENT_DAYS: whole("Days that events of teams are kept; `0` means for ever.").default(90),
   BERTH_LOG: z
     .enum(["debug", "info", "warn", "error", "silent"])
     .default("warn")
@@ -171,6 +172,8 @@ export interface Config {
   readonly deploysExample: boolean;
   readonly parallelDeployments: number;
   readonly taskExecutionsKept: number;
+  /** 0: for ever. */
+  readonly eventKeptDays: number;
   readonly logLevel: "debug" | "info" | "warn" | "error" | "silent";
 }
 
@@ -215,6 +218,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     deploysExample: env.BERTH_EXAMPLE === "on",
     parallelDeployments: env.BERTH_PARALLEL_DEPLOYMENTS,
     taskExecutionsKept: env.BERTH_TASK_EXECUTIONS,
+    eventKeptDays: env.BERTH_EVENT_DAYS,
     logLevel: env.BERTH_LOG,
   };
 }

@@ -3,6 +3,7 @@ import { createClient, problemOf } from "@berth/client";
 import { afterEach, describe, expect, it } from "vitest";
 import { type HttpOptions, httpServer, listen } from "./http.ts";
 import { readiness } from "./readiness.ts";
+import { noSignIns } from "./sign-ins.fixture.ts";
 
 const closing: (() => Promise<unknown>)[] = [];
 afterEach(async () => {
@@ -12,6 +13,7 @@ afterEach(async () => {
 /** @param control The use cases that the test asks for. */
 async function served(control: object, port = 0) {
   const app = httpServer({
+    signIns: noSignIns,
     webhooks: { receive: async () => "pong" },
     controlFor: () => control as ReturnType<HttpOptions["controlFor"]>,
     authenticator,
@@ -27,7 +29,13 @@ async function served(control: object, port = 0) {
 
 const authenticator = {
   async findToken() {
-    const dates = { expires_at: null, last_used_at: null, created_at: new Date(0) };
+    const dates = {
+      kind: "api" as const,
+      confirmed_at: null,
+      expires_at: null,
+      last_used_at: null,
+      created_at: new Date(0),
+    };
     return {
       id: 1,
       team_id: 0,

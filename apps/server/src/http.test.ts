@@ -7,6 +7,7 @@ import { chromium } from "playwright-core";
 import { afterEach, describe, expect, it } from "vitest";
 import { type HttpOptions, httpServer, listen } from "./http.ts";
 import { readiness } from "./readiness.ts";
+import { noSignIns } from "./sign-ins.fixture.ts";
 
 const CHROMIUM = "/usr/bin/chromium";
 const authorization = "Bearer 1|secret";
@@ -20,12 +21,19 @@ function server(control: object = {}, options: Partial<HttpOptions> = {}) {
   const faults: unknown[] = [];
   const app = httpServer({
     // A test asks only for the operations whose use cases it gives.
+    signIns: noSignIns,
     webhooks: { receive: async () => "pong" },
     controlFor: () => control as ReturnType<HttpOptions["controlFor"]>,
     authenticator: {
       async findToken(hash) {
         if (hash !== createHash("sha256").update("secret").digest("hex")) return undefined;
-        const dates = { expires_at: null, last_used_at: null, created_at: new Date(0) };
+        const dates = {
+          kind: "api" as const,
+          confirmed_at: null,
+          expires_at: null,
+          last_used_at: null,
+          created_at: new Date(0),
+        };
         return {
           id: 1,
           team_id: 0,

@@ -1,6 +1,7 @@
 import {
   admission,
   appRouter,
+  browsers,
   type Control,
   restPlugin,
   serverOptions,
@@ -9,6 +10,7 @@ import {
   webhookPlugin,
   withholdBodies,
 } from "@berth/api";
+import type { SignIns } from "@berth/control";
 import { DomainError } from "@berth/core";
 import type { Authenticator } from "@berth/core/ports";
 import type { Scope } from "@berth/core/team";
@@ -16,6 +18,7 @@ import fastifyCors from "@fastify/cors";
 import Fastify, { type FastifyInstance, type FastifyReply } from "fastify";
 import { faultLog } from "./fault-log.ts";
 import { boundClients, type ClientBounds } from "./http/client-bounds.ts";
+import { dashboard } from "./http/dashboard.ts";
 import { descriptionPlugin } from "./http/description.ts";
 import { docsPlugin } from "./http/docs.ts";
 import type { Logger } from "./logger.ts";
@@ -23,7 +26,10 @@ import { type Readiness, readinessRoute } from "./readiness.ts";
 
 export interface HttpOptions extends ClientBounds {
   readonly controlFor: (scope: Scope) => Control;
+  readonly signIns: SignIns;
   readonly authenticator: Authenticator;
+  /** The dashboard's own URL, where a proxy stands before it. */
+  readonly publicUrl?: string | null;
   readonly webhooks: WebhookOptions["webhooks"];
   /** Requests per minute of a token, or of an address without one. 0 is unlimited. */
   readonly requestsPerMinute: number;
@@ -36,8 +42,8 @@ export interface HttpOptions extends ClientBounds {
 
 /**
  * Everything that is served over HTTP: REST at `/api/v1`, tRPC at `/trpc`, git hosts' deliveries at `/webhooks`, health
- * at `/api/health`, readiness at `/health/ready`, the description, its interactive documentation at `/docs`. `close()`
- * stops accepting, cuts event streams (their readers resume elsewhere) and waits for the other answers.
+ * at `/api/health`, readiness at `/health/ready`, the description, its interactive documentation at `/docs`, the dashboard at every other
+ * path. `close()` stops accepting, cuts event streams (their readers resume elsewhere) and waits for the other answers.
  */
 export function httpServer(options: HttpOptions): FastifyInstance {
   const { authenticator, requestsPerMinute, controlFor, log, now = () => new Date() } = options;
@@ -57,6 +63,8 @@ export function httpServer(options: HttpOptions): FastifyInstance {
   const shared = {
     router: appRouter,
     controlFor,
+    signIns: options.signIns,
+    browsers: browsers(options.publicUrl ?? null),
     admission: admission({ authenticator, requestsPerMinute, now }),
     onFault: faultLog(log),
   };
@@ -70,9 +78,12 @@ export function httpServer(options: HttpOptions): FastifyInstance {
   app.addContentTypeParser("*", (_request, _body, parsed) => parsed(null));
   withholdBodies(app, ({ is404 }) => is404);
   closeGracefully(app, options.closeGraceSeconds ?? 10);
-  app.setNotFoundHandler((request, reply) =>
-    reply.code(404).send({ message: "Not found.", code: "request.not_found", request_id: request.id, docs: DOCS_URL }),
-  );
+  const page = dashboard(app);
+  app.setNotFoundHandler((request, reply) => {
+    if (page?.serves(request)) return page.send(reply);
+    const body = { message: "Not found.", code: "request.not_found", request_id: request.id, docs: DOCS_URL };
+    return reply.code(404).send(body);
+  });
   app.register(
     (api, _options, done) => {
       api.register(fastifyCors, CORS);
@@ -95,7 +106,7 @@ export function httpServer(options: HttpOptions): FastifyInstance {
   );
   app.register(webhookPlugin, { prefix: "/webhooks", ...shared, webhooks: options.webhooks });
   readinessRoute(app, "/health/ready", options.readiness);
-  app.register(docsPlugin);
+  app.register(docsPlugin, { hasStartPage: page === undefined });
   return app;
 }
 

@@ -2,15 +2,22 @@ import { expect, test } from "vitest";
 import { introduce } from "./introduction.ts";
 import { progress } from "./progress.ts";
 
+const signInUrl = "http://berth/sign-in#code=once";
+
 function introduced(isTTY: boolean): string {
   const parts: string[] = [];
   const output = { isTTY, write: (part: string) => parts.push(part) };
-  introduce(progress(output), { url: "http://berth", token: "1|secret", cliFile: "/data/cli.json" });
+  introduce(progress(output), { url: "http://berth", token: "1|secret", cliFile: "/data/cli.json", signInUrl });
   return parts.join("");
 }
 
 test("the first token is shown on a terminal", () => {
   expect(introduced(true)).toContain("Token      1|secret\n");
+});
+
+test("the first sign-in link is shown on a terminal, and nowhere else", () => {
+  expect(introduced(true)).toContain(`Sign in    ${signInUrl}\n`);
+  expect(introduced(false)).not.toContain("code=once");
 });
 
 test("of the first token a file or another program gets only the place where it is kept", () => {

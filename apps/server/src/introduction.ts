@@ -10,14 +10,20 @@ export interface Introduction {
   readonly token: string | undefined;
   /** Holds the token for the command line on this machine. */
   readonly cliFile: string;
+  /** Signs the first user in, once, and lets them choose a password; `undefined` where they have one. */
+  readonly signInUrl: string | undefined;
 }
 
-/** Says where the server is reached. The token appears on a terminal only: output that is kept is read by others. */
-export function introduce(progress: Progress, { url, token, cliFile }: Introduction): void {
+/** Says where the server is reached. The token and the link appear on a terminal only: output that is kept is read by others. */
+export function introduce(progress: Progress, { url, token, cliFile, signInUrl }: Introduction): void {
   progress.line(`\n  API        ${url}/api/v1`);
   progress.line(`  tRPC       ${url}/trpc`);
   progress.line(`  Docs       ${url}/docs`);
   progress.line(`  Terminal   ${BERTH_PROGRAM}`);
+  if (signInUrl !== undefined && progress.isTerminal) {
+    progress.line(`  Sign in    ${signInUrl}`);
+    progress.line("             Works once, within 24 hours. berth login --web makes another one");
+  }
   if (token === undefined) return;
   if (!progress.isTerminal) {
     progress.line(`  Token      in ${cliFile}, which only this user can read`);

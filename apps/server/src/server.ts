@@ -4,7 +4,14 @@ import { openDatabase } from "@berth/db";
 import { dockerVersion } from "@berth/docker-client";
 import { diskSpace } from "@berth/host";
 import type { WorkerOptions } from "@berth/worker";
-import { deployExample, ensureCliFile, ensureDockerServer, ensureLocalServer, ROOT_SCOPE } from "./bootstrap.ts";
+import {
+  deployExample,
+  ensureCliFile,
+  ensureDockerServer,
+  ensureLocalServer,
+  firstSignInUrl,
+  ROOT_SCOPE,
+} from "./bootstrap.ts";
 import type { Config } from "./config.ts";
 import { dataFolder } from "./data-folder.ts";
 import type { DockerServerDeps } from "./docker-server.ts";
@@ -89,6 +96,8 @@ async function start(
   const app = httpServer({
     controlFor: inside.controlFor,
     authenticator: inside.authenticator,
+    signIns: inside.signIns,
+    publicUrl: config.publicUrl ?? null,
     webhooks: inside.webhooks,
     requestsPerMinute: config.requestsPerMinute,
     connectionsPerAddress: config.connectionsPerAddress,
@@ -126,7 +135,8 @@ async function start(
     authenticator: inside.authenticator,
     hashToken,
   });
-  introduce(progress, { url, token, cliFile: folder.cliFile });
+  const signInUrl = progress.isTerminal ? await firstSignInUrl(control, url) : undefined;
+  introduce(progress, { url, token, cliFile: folder.cliFile, signInUrl });
   // A new token means that no start has come this far: one that failed on the way makes up for it now.
   const { items: applications, total } = await control.applications.list({ take: SHOWN_APPLICATIONS_MAX });
   if (total === 0 && token !== undefined && config.deploysExample) {

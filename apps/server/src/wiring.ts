@@ -3,7 +3,7 @@ import { availableParallelism, hostname, totalmem } from "node:os";
 import { setTimeout } from "node:timers/promises";
 import { backupFiles, decompress, digest, objectStorage } from "@berth/backup";
 import { cloudProviders } from "@berth/cloud";
-import { type Control, control, type Webhooks, webhooks } from "@berth/control";
+import { type Control, control, type SignIns, signIns, signInTries, type Webhooks, webhooks } from "@berth/control";
 import type { OriginCredential } from "@berth/core";
 import type { ReleaseLimits } from "@berth/core/deploy";
 import type { Clock, S3Credentials, S3StorageRecord, ServerRecord, Stores } from "@berth/core/ports";
@@ -22,6 +22,7 @@ import { fleet, type Member } from "./fleet.ts";
 import { ids } from "./ids.ts";
 import type { Logger } from "./logger.ts";
 import { magic } from "./magic.ts";
+import { passwordHasher } from "./passwords.ts";
 import { readTemplates, TEMPLATES_FOLDER } from "./templates.ts";
 
 /** User of the embedded proxy when started by root. Below the applications' ids, so that none has it. */
@@ -37,6 +38,7 @@ export interface Inside {
   readonly controlFor: (scope: Scope) => Control;
   readonly storesFor: (scope: Scope) => Stores;
   readonly webhooks: Webhooks;
+  readonly signIns: SignIns;
   readonly authenticator: ReturnType<typeof authenticator>;
   /** This machine, and its Docker engine where there is one. Set once known; nothing is deployed before. */
   useServers(local: ServerRecord, docker: ServerRecord | undefined, instanceId: string): void;
@@ -118,8 +120,11 @@ export async function wire(
   const bucketOf = (storage: S3StorageRecord, credentials: OriginCredential<S3Credentials>) =>
     objectStorage({ allowedPrivateHosts: config.allowedPrivateHosts }, storage, credentials);
 
+  const people = { system, passwords: passwordHasher(), tries: signInTries(clock), clock, ids, hashToken };
+
   return {
     storesFor,
+    signIns: signIns(people),
     authenticator: authenticator(database),
     webhooks: webhooks({
       stores: system,
@@ -143,11 +148,9 @@ export async function wire(
       objectStorage: bucketOf,
       wait,
       certificates: certificateIssuer,
-      clock,
-      ids,
+      ...people,
       magic,
       templates,
-      hashToken,
     }),
     useServers(server, docker, id) {
       local = server;
@@ -200,6 +203,7 @@ export async function wire(
           concurrentDeploymentsMax: config.parallelDeployments,
           teamSharePercent: config.teamSharePercent,
           taskExecutionsKept: config.taskExecutionsKept,
+          eventKeptDays: config.eventKeptDays,
           ...options.settings,
         },
       }),

@@ -1,7 +1,7 @@
 import { DomainError } from "@berth/core";
 import type { Authenticator } from "@berth/core/ports";
 import type { Scope } from "@berth/core/team";
-import { credentialsOf, type Identity, identify } from "./auth.ts";
+import { type Credentials, credentialsOf, type Identity, identify } from "./auth.ts";
 import { type OPEN_CALLS, type OpenCall, openCalls } from "./open-calls.ts";
 import { type Quota, rateLimiter } from "./rate-limit.ts";
 
@@ -16,6 +16,8 @@ export interface AdmissionOptions {
 
 export interface Caller {
   readonly authorization: string | undefined;
+  /** What stands in for it: the session of a browser. */
+  readonly session: Credentials | undefined;
   readonly ip: string;
   /** Calls that this request makes: more than one in a batch. */
   readonly calls: number;
@@ -44,7 +46,7 @@ export function admission({ authenticator, requestsPerMinute, openCallLimits, no
 
   return {
     async identify(caller) {
-      const credentials = credentialsOf(caller.authorization);
+      const credentials = credentialsOf(caller.authorization) ?? caller.session;
       if (!credentials) {
         count(addressOf(caller), caller);
         return undefined;

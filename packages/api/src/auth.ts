@@ -1,6 +1,6 @@
 import { hash } from "node:crypto";
-import type { Authenticator } from "@berth/core/ports";
-import type { Scope } from "@berth/core/team";
+import type { Authenticator, FoundToken } from "@berth/core/ports";
+import { isConfirmed, type Scope } from "@berth/core/team";
 
 /** The stored hash of a token: SHA-256 (hex) of its secret part. */
 export const hashOfSecret = (secret: string): string => hash("sha256", secret, "hex");
@@ -9,14 +9,25 @@ export interface Credentials {
   readonly hash: string;
   /** Set for the form `<id>|<secret>`; a bare secret has no id. */
   readonly id: number | undefined;
+  /** A session is not taken from the header of a token, nor a token from a cookie. */
+  readonly kind: FoundToken["kind"];
 }
 
 /** The token of an `Authorization` header, if it holds one. */
 export function credentialsOf(authorization: string | undefined): Credentials | undefined {
   const { id, secret } = authorization?.match(BEARER)?.groups ?? {};
   if (secret === undefined) return undefined;
-  return { hash: hashOfSecret(secret), id: id === undefined ? undefined : Number(id) };
+  return { hash: hashOfSecret(secret), id: id === undefined ? undefined : Number(id), kind: "api" };
 }
+
+/** A session, of the cookie's half `<id>.<secret>` and the key that the page keeps. */
+export function sessionCredentials(cookie: string, key: string): Credentials | undefined {
+  const { id, secret } = cookie.match(SESSION_COOKIE)?.groups ?? {};
+  if (secret === undefined || id === undefined || !/^[A-Za-z0-9]{1,100}$/.test(key)) return undefined;
+  return { hash: hashOfSecret(`${secret}${key}`), id: Number(id), kind: "session" };
+}
+
+const SESSION_COOKIE = /^(?<id>\d{1,15})\.(?<secret>[A-Za-z0-9]{1,100})$/;
 
 export interface Identity {
   readonly scope: Scope;
@@ -26,17 +37,19 @@ export interface Identity {
 /** The identity of a token; `undefined` when it is unknown or expired. One query. */
 export async function identify(
   authenticator: Authenticator,
-  { hash: secretHash, id }: Credentials,
+  { hash: secretHash, id, kind }: Credentials,
   now: Date,
 ): Promise<Identity | undefined> {
   const token = await authenticator.findToken(secretHash);
-  if (!token || (id !== undefined && id !== token.id)) return undefined;
+  if (!token || token.kind !== kind || (id !== undefined && id !== token.id)) return undefined;
   if (token.expires_at && token.expires_at <= now) return undefined;
   authenticator.touchToken(token.id, now);
   const { team_id: teamId, user_id: userId, abilities, name, expires_at: expiresAt, role } = token;
+  const session = kind === "session" ? { isConfirmed: isConfirmed(token.confirmed_at, now) } : undefined;
   return {
-    scope: { teamId, abilities, actor: { type: "token", id: token.id, name, expiresAt, userId, role } },
-    isApiEnabled: token.is_api_enabled,
+    scope: { teamId, abilities, actor: { type: "token", id: token.id, name, expiresAt, userId, role, session } },
+    // The switch is for programs: who may turn it on again must not be locked out.
+    isApiEnabled: token.is_api_enabled || session !== undefined,
   };
 }
 

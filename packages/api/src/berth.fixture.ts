@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { type ControlDeps, control, webhooks } from "@berth/control";
+import { type ControlDeps, control, signIns, signInTries, webhooks } from "@berth/control";
 import type { Stores } from "@berth/core/ports";
 import { type Ability, ROOT_USER_ID, tokenText } from "@berth/core/team";
 import {
@@ -14,6 +14,7 @@ import {
   testGitHost,
   testKeyReader,
   testMagic,
+  testPasswords,
   testPlace,
   testTemplates,
   testUuid,
@@ -22,6 +23,7 @@ import Fastify, { type FastifyInstance } from "fastify";
 import { admission } from "./admission.ts";
 import { answerCheck } from "./answers.fixture.ts";
 import { hashOfSecret } from "./auth.ts";
+import { browsers } from "./browser.ts";
 import { restPlugin } from "./rest/plugin.ts";
 import { serverOptions } from "./rest/server-options.ts";
 import { appRouter } from "./root.ts";
@@ -54,7 +56,10 @@ export interface Where {
   readonly server_uuid: string;
 }
 
-export interface OtherTeam extends Pick<Served, "token" | "where" | "stores" | "place"> {}
+export interface OtherTeam extends Pick<Served, "token" | "where" | "stores" | "place"> {
+  /** With the ability `root`. */
+  readonly powerfulToken: string;
+}
 
 /** The same API as the other team has it. */
 export const asOtherTeam = (api: Served): Served => ({
@@ -80,9 +85,11 @@ export interface Answer {
 
 export async function served(
   optionsFor: Partial<ControlDeps> | ((db: TestDatabase) => Partial<ControlDeps>) = {},
+  { publicUrl = null }: { readonly publicUrl?: string | null } = {},
 ): Promise<Served> {
   const db = await testDatabase();
-  const options = typeof optionsFor === "function" ? optionsFor(db) : optionsFor;
+  const given = typeof optionsFor === "function" ? optionsFor(db) : optionsFor;
+  const options = { instanceUrl: publicUrl, ...given };
   const engine = printingEngine();
   const faults: unknown[] = [];
   const teamIds = [];
@@ -107,6 +114,7 @@ export async function served(
     token,
     otherTeam: {
       token: await makeToken(db, otherId, EVERYTHING),
+      powerfulToken: await makeToken(db, otherId, ["root"]),
       where: whereOf(otherPlace),
       stores: otherStores,
       place: otherPlace,
@@ -151,11 +159,16 @@ function application(
   options: Partial<ControlDeps>,
 ): FastifyInstance {
   const app = Fastify({ ...serverOptions, forceCloseConnections: true });
+  const clock = { now: () => new Date() };
+  const ids = { uuid: testUuid, secret: (length: number) => testUuid().repeat(6).slice(0, length) };
+  const people = { system: db.system, passwords: testPasswords, tries: signInTries(clock), hashToken: hashOfSecret };
   const shared = {
     router: appRouter,
+    browsers: browsers(options.instanceUrl ?? null),
+    signIns: signIns({ ...people, clock, ids, ...options }),
     admission: admission({ authenticator: db.authenticator, requestsPerMinute: 0, now: () => new Date() }),
     controlFor: control({
-      stores: ({ teamId }) => db.stores(teamId),
+      stores: db.storesFor,
       engineFor: () => engine,
       publicUrl: (url) => `${url}:8000`,
       instanceUrl: null,
@@ -167,12 +180,12 @@ function application(
       cloud: refusingCloud,
       objectStorage: () => testBucket(),
       wait: async () => undefined,
-      clock: { now: () => new Date() },
-      ids: { uuid: testUuid, secret: (length) => testUuid().repeat(6).slice(0, length) },
+      clock,
+      ids,
       magic: testMagic,
       certificates: testCertificates,
       templates: testTemplates,
-      hashToken: hashOfSecret,
+      ...people,
       source: { saveUpload: (_uuid, archive) => digest(archive) },
       ...options,
     }),

@@ -1,8 +1,10 @@
+import type { SignIns } from "@berth/control";
 import { ABILITIES, type Ability } from "@berth/core/team";
 import Fastify, { type FastifyInstance } from "fastify";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { admission } from "./admission.ts";
 import { hashOfSecret } from "./auth.ts";
+import { browsers } from "./browser.ts";
 import { describe as describeApi } from "./openapi.ts";
 import { restPlugin } from "./rest/plugin.ts";
 import { type Operation, operationsOf, type Route, routesOf } from "./rest/routes.ts";
@@ -28,6 +30,8 @@ describe("every operation", () => {
       ...{ prefix: "/api/v1", router: appRouter, bodyLimit: 1_048_576, pingSeconds: 15, docsUrl: "/docs" },
       admission: admission({ authenticator, requestsPerMinute: 0, now: () => new Date() }),
       controlFor: () => unreachable(reached),
+      browsers: browsers(null),
+      signIns: new Proxy({}, { get: (_, name) => void reached.push(String(name)) }) as SignIns,
       onFault: () => undefined,
     });
     await app.ready();
@@ -149,7 +153,7 @@ function openObjects(node: unknown, components: unknown, path = ""): string[] {
 const authenticator = {
   async findToken(hash: string) {
     const ability: Ability | undefined = ABILITIES.find((name) => hashOfSecret(name) === hash);
-    const owner = { user_id: 0, role: "owner" as const };
+    const owner = { user_id: 0, role: "owner" as const, kind: "api" as const, confirmed_at: null };
     const dates = { expires_at: null, last_used_at: null, created_at: new Date(0) };
     return (
       ability && { id: 1, team_id: 0, name: ability, abilities: [ability], is_api_enabled: true, ...owner, ...dates }

@@ -1,3 +1,4 @@
+import type { SignIns } from "@berth/control";
 import { DomainError, notFound } from "@berth/core";
 import type { Authenticator } from "@berth/core/ports";
 import type { Scope } from "@berth/core/team";
@@ -6,6 +7,7 @@ import Fastify, { type FastifyInstance } from "fastify";
 import { z } from "zod";
 import { admission } from "./admission.ts";
 import { hashOfSecret } from "./auth.ts";
+import { browsers } from "./browser.ts";
 import { listed, paging, pagingOf } from "./list.ts";
 import { OPEN_CALLS } from "./open-calls.ts";
 import { operation } from "./operation.ts";
@@ -66,6 +68,8 @@ export function example({
       openCallLimits,
       now,
     }),
+    browsers: browsers(null),
+    signIns: {} as SignIns,
     // The example's operations need no use cases, only to see that they get those of the right scope.
     controlFor: (scope: Scope) => ({ scope }) as unknown as Control,
     onFault: (error: unknown, request: { id: string; operation: string | undefined }) =>
@@ -263,6 +267,8 @@ async function* follow(
   }
 }
 
+const KIND = { kind: "api", confirmed_at: null } as const;
+
 function tokens(look: { count: number }, isApiEnabled: boolean): Authenticator {
   const rows = [
     { id: 1, secret: "all", abilities: ["read", "write", "deploy"] as const, expires_at: null },
@@ -276,7 +282,7 @@ function tokens(look: { count: number }, isApiEnabled: boolean): Authenticator {
       const row = rows.find(({ secret }) => hashOfSecret(secret) === hash);
       const owner = { user_id: 0, role: "owner" as const };
       const dates = { last_used_at: null, created_at: new Date(0) };
-      return row && { ...row, ...dates, ...owner, team_id: 7, name: row.secret, is_api_enabled: isApiEnabled };
+      return row && { ...row, ...KIND, ...dates, ...owner, team_id: 7, name: row.secret, is_api_enabled: isApiEnabled };
     },
     touchToken() {},
   };

@@ -1,4 +1,5 @@
 export { type Admission, type AdmissionOptions, admission } from "./admission.ts";
+export { type Browsers, browsers } from "./browser.ts";
 export { asDomainError, type Problem, type ProblemBody, problemOf, statusOf } from "./errors.ts";
 export { type Description, describe, jsonOf, yamlOf } from "./openapi.ts";
 export { extraText, type Permission, permissionsOf, sensitiveFields } from "./permission.ts";

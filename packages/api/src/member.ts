@@ -1,5 +1,5 @@
 import { Message } from "@berth/core";
-import { MemberAdd, MemberUpdate, User } from "@berth/core/team";
+import { CreatedSignInLink, MemberAdd, MemberUpdate, User } from "@berth/core/team";
 import { z } from "zod";
 import { listed, paging } from "./list.ts";
 import { operation } from "./operation.ts";
@@ -72,6 +72,25 @@ export const members = {
     .mutation(({ ctx, input: { id: team, user_id: user, ...change } }) =>
       ctx.control.members.update(team, user, change),
     ),
+
+  createSignInLink: operation({
+    method: "POST",
+    path: "/teams/{id}/members/{user_id}/sign-in-link",
+    operationId: "create-sign-in-link",
+    tag: "Sign-in",
+    summary: "Make a sign-in link for a member",
+    description:
+      "It signs the user in once, within 24 hours, and lets their sessions into the team. Who has no password chooses " +
+      "one. Made by the root team it also replaces a lost password.",
+    ability: "root",
+    rootTeamReaches: "root",
+    extras: [OWNER],
+    status: 201,
+    errors: ["auth.confirmation_required", "resource.not_found"],
+  })
+    .input(z.strictObject({ id, user_id }))
+    .output(CreatedSignInLink)
+    .mutation(({ ctx, input }) => ctx.control.sessions.createLink(input.id, input.user_id)),
 
   remove: operation({
     method: "DELETE",

@@ -92,6 +92,8 @@ export const TAGS = {
   "GitHub Apps": "GitHub Apps that give access to repositories and report pushes.",
   Teams: "Who owns what.",
   Tokens: "What lets a program act for a team.",
+  "Sign-in": "What lets a person act for a team, with a browser.",
+  Events: "What happened, and who did it.",
   System: "The instance itself.",
 } as const;
 export type Tag = keyof typeof TAGS;

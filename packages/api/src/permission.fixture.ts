@@ -79,7 +79,10 @@ export async function matrix(): Promise<Matrix> {
   const place = await testPlace(stores);
   const own = await madeWorld(api);
   const root = await madeWorld(
-    asOtherTeam({ ...api, otherTeam: { token: api.rootToken, stores, place, where: whereOf(place) } }),
+    asOtherTeam({
+      ...api,
+      otherTeam: { token: api.rootToken, powerfulToken: api.rootToken, stores, place, where: whereOf(place) },
+    }),
   );
   // What a body names by its key is the caller's team's, which has one of that key.
   const body = { key: "THEIRS", value: "1" };

@@ -3,6 +3,7 @@ import { cloudTokens } from "./cloud-token.ts";
 import { databases } from "./database.ts";
 import { deploy, deployments } from "./deployment.ts";
 import { destinations } from "./destination.ts";
+import { events } from "./event.ts";
 import { githubApps } from "./github-app.ts";
 import { health } from "./health.ts";
 import { hetzner } from "./hetzner.ts";
@@ -17,6 +18,7 @@ import { s3Storages } from "./s3-storage.ts";
 import { servers } from "./server.ts";
 import { serverProxies } from "./server-proxy.ts";
 import { services } from "./service.ts";
+import { auth } from "./session.ts";
 import { sharedVariables } from "./shared-variable.ts";
 import { tags } from "./tag.ts";
 import { teams } from "./team.ts";
@@ -29,6 +31,8 @@ export const appRouter = router({
   health,
   version,
   instance,
+  auth,
+  events,
   teams,
   tokens,
   privateKeys,

@@ -4,11 +4,13 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Identity } from "./auth.ts";
 import { asTrpcError, problemOf } from "./errors.ts";
 import type { RestOptions } from "./rest/plugin.ts";
+import { operationsOf } from "./rest/routes.ts";
 import type { Context } from "./trpc.ts";
 import { type ListBounds, listBounds } from "./whole-list.ts";
 import { withholdBodies } from "./withheld-body.ts";
 
-export interface TrpcOptions extends Pick<RestOptions, "admission" | "controlFor" | "onFault"> {
+export interface TrpcOptions
+  extends Pick<RestOptions, "admission" | "controlFor" | "signIns" | "browsers" | "onFault"> {
   readonly router: AnyRouter;
 }
 
@@ -24,7 +26,8 @@ export function trpcPlugin(app: FastifyInstance, options: TrpcOptions, done: () 
     identities.set(request, await identification(request, reply, options));
   });
   // Those who may not ask at all; whether a token may ask for what its path names, the operation says.
-  withholdBodies(app, (request) => !isIdentified(identities.get(request)));
+  const isPublic = publicCalls(router);
+  withholdBodies(app, (request) => !isIdentified(identities.get(request)) && !isPublic(pathOf(request)));
   app.removeAllContentTypeParsers();
   app.register(fastifyTRPCPlugin, {
     trpcOptions: {
@@ -44,6 +47,15 @@ export function trpcPlugin(app: FastifyInstance, options: TrpcOptions, done: () 
   done();
 }
 
+/** Whether all calls of a path are of operations that need no token. */
+function publicCalls(router: AnyRouter): (path: string) => boolean {
+  const names = new Set(operationsOf(router).flatMap(({ name, options }) => (options.ability === null ? [name] : [])));
+  return (path) => path.split(",").every((name) => names.has(name));
+}
+
+/** As tRPC reads its URLs. */
+const pathOf = ({ params }: FastifyRequest): string => (params as { path?: string }).path ?? "";
+
 const isIdentified = (found: Identification | undefined) =>
   found !== undefined && "identity" in found && found.identity !== undefined;
 
@@ -54,14 +66,14 @@ type Identification = { readonly identity: Identity | undefined } | { readonly r
 async function identification(
   request: FastifyRequest,
   reply: FastifyReply,
-  { admission }: TrpcOptions,
+  { admission, browsers }: TrpcOptions,
 ): Promise<Identification> {
-  // As tRPC reads its URLs.
-  const { path = "" } = request.params as { path?: string };
+  const path = pathOf(request);
   const isBatch = (request.query as { batch?: string }).batch === "1";
   try {
     const identity = await admission.identify({
       authorization: request.headers.authorization,
+      session: browsers.session(request),
       ip: request.ip,
       calls: isBatch ? batchCalls(path) : 1,
       setHeader: (name, value) => void reply.header(name, value),
@@ -80,7 +92,7 @@ function batchCalls(path: string): number {
 
 function contextOf(
   { req, res }: CreateFastifyContextOptions,
-  { controlFor, admission }: TrpcOptions,
+  { controlFor, signIns, browsers, admission }: TrpcOptions,
   { bounds, identified }: { readonly bounds: ListBounds; readonly identified: Identification | undefined },
 ): Context {
   if (identified !== undefined && "refusal" in identified) throw asTrpcError(identified.refusal);
@@ -96,6 +108,8 @@ function contextOf(
     scope: identity?.scope,
     isApiEnabled: identity?.isApiEnabled ?? true,
     controlFor,
+    signIns,
+    browser: browsers.exchange(req, res),
     signal: gone.signal,
     enter: (kind, scope) => void res.raw.once("close", admission.enter(kind, scope)),
     lists,

@@ -1,7 +1,8 @@
-import type { Control } from "@berth/control";
+import type { Control, SignIns } from "@berth/control";
 import type { Paging } from "@berth/core/ports";
 import type { Scope } from "@berth/core/team";
 import { initTRPC } from "@trpc/server";
+import type { BrowserExchange } from "./browser.ts";
 import { problemOf } from "./errors.ts";
 import type { OpenCall } from "./open-calls.ts";
 import type { OperationOptions } from "./operation-options.ts";
@@ -16,6 +17,9 @@ export interface Context {
   readonly scope: Scope | undefined;
   readonly isApiEnabled: boolean;
   readonly controlFor: (scope: Scope) => Control;
+  readonly signIns: SignIns;
+  /** `undefined` on a WebSocket, which has no headers to answer by. */
+  readonly browser: BrowserExchange | undefined;
   /** Aborts when the client goes away. */
   readonly signal: AbortSignal;
   /** Counts this request among the open calls until its connection is done with it. @throws DomainError `rate.limited` */

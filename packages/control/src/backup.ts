@@ -22,7 +22,7 @@ import type {
   Paging,
   Stores,
 } from "@berth/core/ports";
-import { requireAbility } from "@berth/core/team";
+import { requireAbility, requireConfirmation } from "@berth/core/team";
 import { cancelBackupRun } from "./backup-cancel.ts";
 import { requireRoom, type UseCaseContext } from "./context.ts";
 import { findDatabase, findDatabaseAlone } from "./database-answer.ts";
@@ -81,6 +81,7 @@ export function backups(context: UseCaseContext) {
     /** With its executions and their files, and with `deleteS3` their objects. @throws DomainError `resource.in_use` */
     async delete(databaseUuid: string, uuid: string, deleteS3 = false): Promise<{ message: string }> {
       requireAbility(scope, "write");
+      requireConfirmation(scope);
       await stores.transaction(async (tx) => {
         const database = await findDatabaseAlone(tx, databaseUuid);
         const schedule = await findSchedule(tx, database, uuid);
@@ -106,6 +107,7 @@ export function backups(context: UseCaseContext) {
       { executionUuid, deleteS3 = false }: { readonly executionUuid: string; readonly deleteS3?: boolean | undefined },
     ): Promise<{ message: string }> {
       requireAbility(scope, "write");
+      requireConfirmation(scope);
       await stores.transaction(async (tx) => {
         const database = await findDatabaseAlone(tx, databaseUuid);
         const schedule = await findSchedule(tx, database, uuid);

@@ -11,17 +11,20 @@ import type {
   Ids,
   KeyReader,
   ObjectStorage,
+  PasswordHasher,
   ResourceRecord,
   S3Credentials,
   S3StorageRecord,
   ServerRecord,
   SourceFetcher,
   Stores,
+  SystemStores,
 } from "@berth/core/ports";
 import { RESOURCE_KINDS, type ResourceRef } from "@berth/core/resource";
 import type { CleanupOperation } from "@berth/core/server";
 import type { TemplateRecord } from "@berth/core/service";
 import type { Scope } from "@berth/core/team";
+import type { SignInTries } from "./sign-in-tries.ts";
 
 /** The part of an engine that use cases call; the worker does the rest. */
 export type ControlEngine = Pick<Engine, "kind" | "capabilities" | "logs">;
@@ -58,6 +61,10 @@ export interface ControlDeps {
   readonly magic: Omit<MagicSource, "secret">;
   /** The one-click services, by their types. */
   readonly templates: readonly TemplateRecord[];
+  /** For users and their sessions, who are the same in all teams. */
+  readonly system: SystemStores;
+  readonly passwords: PasswordHasher;
+  readonly tries: SignInTries;
   /** SHA-256, hexadecimal. */
   readonly hashToken: (secret: string) => string;
 }

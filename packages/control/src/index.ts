@@ -1,4 +1,5 @@
 import type { Scope } from "@berth/core/team";
+import { activity } from "./activity.ts";
 import { applications } from "./application.ts";
 import { backups } from "./backup.ts";
 import { cleanups } from "./cleanup.ts";
@@ -32,6 +33,7 @@ import { scheduledTasks } from "./scheduled-task.ts";
 import { servers } from "./server.ts";
 import { serverProxies } from "./server-proxy.ts";
 import { services } from "./service.ts";
+import { sessions } from "./session.ts";
 import { sharedVariables } from "./shared-variable.ts";
 import { storages } from "./storage.ts";
 import { tags } from "./tag.ts";
@@ -41,6 +43,8 @@ import { tokens } from "./token.ts";
 export type { ControlDeps, ControlEngine } from "./context.ts";
 export type { FollowedEvent } from "./deployment.ts";
 export type { FollowedLine } from "./log.ts";
+export { type OpenedSession, type SignInDeps, type SignIns, signIns, type Visitor } from "./sign-in.ts";
+export { signInTries } from "./sign-in-tries.ts";
 export { type ReceivedWebhook, unsigned, type Webhooks, webhooks } from "./webhook.ts";
 
 /** The use cases: wired once with what they need of the world, then given to each caller in their own scope. */
@@ -49,9 +53,11 @@ export function control(deps: ControlDeps) {
     const context: UseCaseContext = { ...deps, scope, stores: deps.stores(scope) };
     return {
       instance: instance(context),
+      activity: activity(context),
       teams: teams(context),
       members: members(context),
       tokens: tokens(context),
+      sessions: sessions(context),
       previews: previews(context),
       privateKeys: privateKeys(context),
       githubApps: githubApps(context),

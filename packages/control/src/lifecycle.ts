@@ -3,7 +3,7 @@ import { isRunning, isStopped, type ResourceDelete, type ResourceStop, removalFl
 import type { ResourceRecord, Stores } from "@berth/core/ports";
 import { RESOURCE_KINDS, type ResourceKind, type ResourceRef } from "@berth/core/resource";
 import type { JobStarted } from "@berth/core/server";
-import { requireAbility } from "@berth/core/team";
+import { requireAbility, requireConfirmation } from "@berth/core/team";
 import { findResource, type UseCaseContext } from "./context.ts";
 import { renewCertificateOf } from "./database-certificate.ts";
 import { applicationRequest, DUPLICATE_MESSAGE, requestDeployment } from "./deployment-request.ts";
@@ -74,6 +74,7 @@ export function lifecycle(context: UseCaseContext) {
     /** Marks it; the worker removes it within seconds. Asking again changes nothing. */
     async delete(ref: ResourceRef, asked: ResourceDelete): Promise<JobStarted> {
       requireAbility(scope, "write");
+      requireConfirmation(scope);
       const job = await stores.transaction(async (tx) => {
         const resource = await findResource(tx, ref);
         return requestRemoval(context, tx, resource, removalFlags(asked));

@@ -1,5 +1,5 @@
 import { DomainError, notFound } from "@berth/core";
-import type { MemberRecord, Page, Paging, Stores } from "@berth/core/ports";
+import type { MemberRecord, Page, Paging, Stores, TokenRecord } from "@berth/core/ports";
 import {
   can,
   covers,
@@ -56,6 +56,7 @@ export function members({ scope, stores }: UseCaseContext) {
         requireManaging(scope, teamId, role);
         if (role !== "owner") requireDispensable(teamId, userId, owners);
         requireCovered(scope, await tx.members.tokens(teamId, userId), [before.role, role]);
+        if (isPromotion(before.role, role)) requireCovered(scope, sessionsOf(before), [role]);
         const member = await tx.members.setRole(teamId, userId, role);
         if (member === undefined) throw notFound("User");
         await emit(tx, "role_changed", teamId, member);
@@ -127,7 +128,15 @@ function requireCovered(scope: Scope, tokens: readonly MemberToken[], roles: rea
   );
 }
 
-type MemberToken = Awaited<ReturnType<Stores["members"]["tokens"]>>[number];
+/** Abilities that a user acts with, within their role. */
+type MemberToken = Pick<TokenRecord, "abilities">;
+
+const isPromotion = (before: Role, after: Role): boolean =>
+  effectiveAbilities(after, ["root"]).length > effectiveAbilities(before, ["root"]).length;
+
+/** Who may sign in to the team does there all that their role allows: more than a token that may only write can give. */
+const sessionsOf = ({ accepted_at }: MemberRecord): readonly MemberToken[] =>
+  accepted_at === null ? [] : [{ abilities: ["root"] }];
 
 const emit = (
   tx: Stores,

@@ -17,7 +17,7 @@ import {
   serverSettingsChange,
   serverView,
 } from "@berth/core/server";
-import { requireAbility } from "@berth/core/team";
+import { requireAbility, requireConfirmation } from "@berth/core/team";
 import type { UseCaseContext } from "./context.ts";
 import { requestJob } from "./job.ts";
 import { mapPage, pageOf } from "./page.ts";
@@ -160,6 +160,7 @@ export function servers(context: UseCaseContext) {
      */
     async delete(uuid: string, { force = false }: { force?: boolean | undefined }): Promise<JobStarted> {
       requireAbility(scope, "write");
+      requireConfirmation(scope);
       const job = await stores.transaction(async (tx) => {
         const server = await tx.servers.findAlone(uuid);
         if (server === undefined) throw notFound("Server");

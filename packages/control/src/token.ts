@@ -8,6 +8,7 @@ import {
   missingRole,
   ROOT_TEAM_ID,
   requireAbility,
+  requireConfirmation,
   type Token,
   type TokenCreate,
   tokenSecret,
@@ -32,7 +33,9 @@ export function tokens({ scope, stores, clock, ids, hashToken }: UseCaseContext)
 
   /** Nobody outlives their own token by one that they make. */
   function expiry(text: string | null | undefined): Date | null {
-    const latest = scope.actor.type === "token" ? scope.actor.expiresAt : null;
+    const { actor } = scope;
+    // A session ends soon; the person behind it may make tokens that last.
+    const latest = actor.type === "token" && actor.session === undefined ? actor.expiresAt : null;
     if (text === null || text === undefined) return latest;
     const at = new Date(text);
     if (at <= clock.now()) throw invalid({ expires_at: ["Must be in the future."] });
@@ -64,13 +67,14 @@ export function tokens({ scope, stores, clock, ids, hashToken }: UseCaseContext)
 
     /**
      * The answer is the only place where the token's text ever stands.
-     * @throws DomainError `auth.missing_ability` for more abilities than the caller has, `auth.missing_role` for more
+     * @throws DomainError `auth.confirmation_required`, `auth.missing_ability` for more abilities than the caller has, `auth.missing_role` for more
      * than its user's role allows, `request.invalid` for a time behind the caller's own
      */
     async create(sent: TokenCreate): Promise<CreatedToken> {
       requireAbility(scope, "write");
       const { name, abilities = ["read"], team_id = scope.teamId } = sent;
       for (const ability of abilities) requireAbility(scope, ability);
+      requireConfirmation(scope);
       const expires_at = expiry(sent.expires_at);
       const secret = tokenSecret((length) => ids.secret(length));
       const wanted = { team_id, name, abilities: [...new Set(abilities)], hash: hashToken(secret), expires_at };

@@ -15,11 +15,12 @@ import {
   testGitHost,
   testKeyReader,
   testMagic,
+  testPasswords,
   testPlace,
   testTemplates,
   testUuid,
 } from "@berth/testing";
-import { type Control, type ControlDeps, control } from "./index.ts";
+import { type Control, type ControlDeps, control, signInTries } from "./index.ts";
 
 /** A database with two teams, each with a project and a server, and the use cases of both. No worker runs. */
 export interface World {
@@ -102,6 +103,9 @@ function deps(db: TestDatabase, engine: PrintingEngine, uploads: Map<string, num
     magic: testMagic,
     certificates: testCertificates,
     templates: testTemplates,
+    system: db.system,
+    passwords: testPasswords,
+    tries: signInTries({ now: () => new Date() }),
     hashToken: (secret) => createHash("sha256").update(secret).digest("hex"),
     source: {
       async saveUpload(uuid, archive) {

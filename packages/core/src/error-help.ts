@@ -17,6 +17,13 @@ export const ERROR_HELP = {
   "auth.missing_role": "Its user's role in the team may not do this. An administrator or owner may.",
   "auth.api_disabled": "Somebody switched the API off: `POST /enable` with a token of the root team.",
   "auth.root_team_only": "It concerns Berth's own machine: ask with a token of the root team.",
+  "auth.sign_in_failed": "The email, the password or the code is wrong. A new link replaces a lost password.",
+  "auth.link_invalid":
+    "A sign-in link works once and for 24 hours. `berth login --web` or `berth user invite EMAIL` makes another one.",
+  "auth.session_required": "It concerns a browser that somebody signed in with, and tokens are not that.",
+  "auth.confirmation_required": "Secrets and dangerous acts need the password again: `POST /auth/confirm`.",
+  "auth.foreign_page":
+    "A page of another origin asked. Open the dashboard by its own address, or set `BERTH_PUBLIC_URL`.",
   "resource.not_found": "It does not exist, or belongs to another team.",
   "resource.already_exists": "Another object has this name or key.",
   "resource.in_use": "Something uses it. The message says what to remove or change first.",

@@ -4,6 +4,8 @@ import type { Notifier } from "./notifier.ts";
 export const DEPLOYMENT_CHANNEL = "berth_deployment";
 /** Payload: the uuid of a backup or restore that ended. */
 export const RUN_CHANNEL = "berth_run";
+/** Payload: the id of a team that an event was written for. */
+export const EVENT_CHANNEL = "berth_event";
 /** Something that workers wait for. */
 export const QUEUE_CHANNEL = "berth_queue";
 
@@ -22,6 +24,7 @@ export interface Changes {
 
 export const QUEUE_TOPIC = "queue";
 export const deploymentTopic = (id: number): string => `deployment ${id}`;
+export const eventTopic = (teamId: number): string => `event ${teamId}`;
 export const runTopic = (uuid: string): string => `run ${uuid}`;
 
 export async function watchChanges(notifier: Notifier): Promise<Changes> {
@@ -56,6 +59,7 @@ export async function watchChanges(notifier: Notifier): Promise<Changes> {
     id === undefined ? touchAll() : touch(deploymentTopic(Number(id))),
   );
   await notifier.listen(RUN_CHANNEL, (uuid) => (uuid === undefined ? touchAll() : touch(runTopic(uuid))));
+  await notifier.listen(EVENT_CHANNEL, (id) => (id === undefined ? touchAll() : touch(eventTopic(Number(id)))));
   await notifier.listen(QUEUE_CHANNEL, (payload) => (payload === undefined ? touchAll() : touch(QUEUE_TOPIC)));
 
   return {

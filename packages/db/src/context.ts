@@ -1,7 +1,7 @@
 import { DomainError } from "@berth/core";
-import { ROOT_TEAM_ID } from "@berth/core/team";
+import { type EventActor, ROOT_TEAM_ID } from "@berth/core/team";
 import { AbortedTransactionError, type Kysely, sql } from "kysely";
-import { DEPLOYMENT_CHANNEL, QUEUE_CHANNEL, RUN_CHANNEL } from "./changes.ts";
+import { DEPLOYMENT_CHANNEL, EVENT_CHANNEL, QUEUE_CHANNEL, RUN_CHANNEL } from "./changes.ts";
 import type { Cipher } from "./cipher.ts";
 import type { Database } from "./client.ts";
 import { mayBeRetried, wrapDatabaseError } from "./errors.ts";
@@ -18,6 +18,8 @@ export interface Context extends StoreDependencies {
   readonly db: Kysely<DB>;
   /** Messages that are written just before the transaction commits; `undefined` outside one. */
   readonly pending: PendingMessages | undefined;
+  /** Who acts, for the events; `undefined`: Berth by itself. */
+  readonly actor?: EventActor | undefined;
 }
 
 export interface TeamContext extends Context {
@@ -32,7 +34,7 @@ export interface NewEvent {
 }
 
 interface PendingMessages {
-  readonly events: NewEvent[];
+  readonly events: (NewEvent & { readonly actor: EventActor | null })[];
   readonly changedDeployments: Set<number>;
   readonly endedRuns: Set<string>;
   wakesWorkers: boolean;
@@ -51,7 +53,7 @@ export async function inTransaction<C extends Context, T>(context: C, work: (con
   for (let attempt = 1; ; attempt += 1) {
     try {
       return await context.db.transaction().execute(async (db) => {
-        const pending = {
+        const pending: PendingMessages = {
           events: [],
           changedDeployments: new Set<number>(),
           endedRuns: new Set<string>(),
@@ -71,7 +73,7 @@ export async function inTransaction<C extends Context, T>(context: C, work: (con
 
 /** Only inside a transaction: an event reports a change and is written with it. */
 export function emit(context: Context, event: NewEvent): void {
-  pendingOf(context).events.push(event);
+  pendingOf(context).events.push({ ...event, actor: context.actor ?? null });
 }
 
 /** Followers of the deployment hear of it once the transaction is committed. */
@@ -101,6 +103,7 @@ async function sendPending({ db, pending }: Context): Promise<void> {
   const messages: readonly (readonly [channel: string, payload: string])[] = [
     ...[...pending.changedDeployments].map((id) => [DEPLOYMENT_CHANNEL, String(id)] as const),
     ...[...pending.endedRuns].map((uuid) => [RUN_CHANNEL, uuid] as const),
+    ...[...new Set(pending.events.map(({ team_id }) => team_id))].map((id) => [EVENT_CHANNEL, String(id)] as const),
     ...(pending.wakesWorkers ? [[QUEUE_CHANNEL, ""] as const] : []),
   ];
   if (messages.length === 0) return;
@@ -116,14 +119,20 @@ const EVENT_LOCK = 20_211;
  * smaller id that commits later, so a team's events are written one transaction after the other. The lock is the last
  * one a transaction takes, hence never part of a deadlock.
  */
-async function insertEvents(db: Kysely<DB>, events: readonly NewEvent[]): Promise<void> {
+async function insertEvents(db: Kysely<DB>, events: PendingMessages["events"]): Promise<void> {
   const teamIds = [...new Set(events.map((event) => event.team_id))].sort((a, b) => a - b);
   for (const teamId of teamIds) await sql`select pg_advisory_xact_lock(${EVENT_LOCK}, ${teamId}::int)`.execute(db);
   for (let from = 0; from < events.length; from += EVENTS_AT_ONCE_MAX) {
     const batch = events.slice(from, from + EVENTS_AT_ONCE_MAX);
     await db
       .insertInto("event")
-      .values(batch.map((event) => ({ ...event, payload: storableJson(event.payload) })))
+      .values(
+        batch.map((event) => ({
+          ...event,
+          payload: storableJson(event.payload),
+          actor: event.actor && storableJson(event.actor),
+        })),
+      )
       .execute();
   }
 }

@@ -221,6 +221,16 @@ const ATTEMPTS: Attempts = {
     setRole: (stores, { team }) => stores.members.setRole(team.id, 0, "member"),
     delete: (stores, { team }) => stores.members.delete(team.id, 0),
     lockOwners: (stores, { team }) => stores.members.lockOwners(team.id),
+    insertLink: (stores, { team }) =>
+      refused(
+        stores.members.insertLink({
+          hash: testUuid(),
+          user_id: 0,
+          team_id: team.id,
+          replaces_password: true,
+          expires_at: new Date(Date.now() + 60_000),
+        }),
+      ),
     tokens: (stores, { team }) => stores.members.tokens(team.id, 0),
   },
   tokens: {
@@ -506,6 +516,11 @@ const ATTEMPTS: Attempts = {
   events: {
     append: (stores) => stores.events.append({ type: "own", resource_uuid: null, payload: {} }),
     list: (stores) => stores.events.list({}).then((events) => events.filter(({ type }) => type !== "own")),
+    last: async (stores) => {
+      const [last, own] = [await stores.events.last(), (await stores.events.list({})).at(-1)?.id ?? 0];
+      return last === own ? undefined : last;
+    },
+    changed: (stores) => stores.events.changed(AbortSignal.abort()),
   },
   settings: {
     isApiEnabled: (stores) => stores.settings.isApiEnabled().then(() => undefined),

@@ -24,7 +24,7 @@ onEachBackend((database) => {
     expect((await stores.members.list(team)).items).toMatchObject([{ id: 0, name: "Root", role: "owner" }]);
     const member = await stores.members.insert(team, ada());
     const { id } = await root.teams.insert({ name: "Hers", description: null, owner_id: member.id });
-    expect((await root.members.list(id)).items).toEqual([{ ...member, role: "owner" }]);
+    expect((await root.members.list(id)).items).toEqual([{ ...member, role: "owner", accepted_at: expect.any(Date) }]);
   });
 
   it("makes a user once, however many teams they join, and keeps their name", async () => {

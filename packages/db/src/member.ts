@@ -2,7 +2,8 @@ import { DomainError, notFound } from "@berth/core";
 import type { MemberStore } from "@berth/core/ports";
 import { ROOT_USER_ID } from "@berth/core/team";
 import { sql } from "kysely";
-import { inTransaction, isId, isRoot, type TeamContext } from "./context.ts";
+import { inTransaction, isId, isRoot, type TeamContext, undefinedOn } from "./context.ts";
+import { isForeignKeyViolation } from "./errors.ts";
 import { countRows, ofOwner, page, within } from "./page.ts";
 import { TOKEN_COLUMNS } from "./token.ts";
 
@@ -11,6 +12,7 @@ const COLUMNS = [
   "user.name",
   "user.email",
   "team_member.role",
+  "team_member.accepted_at",
   "user.created_at",
   "user.updated_at",
 ] as const;
@@ -53,6 +55,17 @@ export function memberStore(context: TeamContext): MemberStore {
         .where("team_id", "=", seen(teamId))
         .where("user_id", "=", user(userId))
         .execute();
+      await db
+        .deleteFrom("token")
+        .where("team_id", "=", seen(teamId))
+        .where("user_id", "=", user(userId))
+        .where("kind", "=", "session")
+        .execute();
+      await db
+        .deleteFrom("sign_in_link")
+        .where("team_id", "=", seen(teamId))
+        .where("user_id", "=", user(userId))
+        .execute();
       return await find(teamId, userId);
     },
     delete: (teamId, userId) =>
@@ -75,12 +88,21 @@ export function memberStore(context: TeamContext): MemberStore {
         .execute();
       return owners.map(({ user_id }) => user_id);
     },
+    async insertLink(link) {
+      if (seen(link.team_id) !== link.team_id) throw notFound("Team");
+      await db.deleteFrom("sign_in_link").where("expires_at", "<=", sql<Date>`now()`).execute();
+      const made = await undefinedOn(isForeignKeyViolation, () =>
+        db.insertInto("sign_in_link").values(link).executeTakeFirst(),
+      );
+      if (made === undefined) throw notFound("User");
+    },
     tokens: (teamId, userId) =>
       db
         .selectFrom("token")
         .select(TOKEN_COLUMNS)
         .where("team_id", "=", seen(teamId))
         .where("user_id", "=", user(userId))
+        .where("kind", "=", "api")
         .orderBy("id")
         .execute(),
   };

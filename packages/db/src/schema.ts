@@ -46,6 +46,7 @@ import type {
   PrivateKeyTable,
   ProjectTable,
   ResourceTagTable,
+  SignInLinkTable,
   TagTable,
   TeamMemberTable,
   TeamTable,
@@ -60,6 +61,7 @@ export interface DB {
   user: UserTable;
   team_member: TeamMemberTable;
   token: TokenTable;
+  sign_in_link: SignInLinkTable;
   private_key: PrivateKeyTable;
   github_app: GithubAppTable;
   webhook_delivery: WebhookDeliveryTable;

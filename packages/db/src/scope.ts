@@ -1,5 +1,6 @@
 import type { Stores, SystemStores } from "@berth/core/ports";
-import type { Scope } from "@berth/core/team";
+import { eventActor, type Scope } from "@berth/core/team";
+import { accountStore } from "./account.ts";
 import { applicationStore } from "./application.ts";
 import { backupStore } from "./backup.ts";
 import { systemBackupStore } from "./backup-queue.ts";
@@ -14,7 +15,7 @@ import { destinationStore } from "./destination.ts";
 import { domainStore } from "./domain.ts";
 import { envStore } from "./env.ts";
 import { environmentStore } from "./environment.ts";
-import { eventStore } from "./event.ts";
+import { eventStore, systemEventStore } from "./event.ts";
 import { githubAppStore } from "./github-app.ts";
 import { jobStore, systemJobStore } from "./job.ts";
 import { leaseStore } from "./lease.ts";
@@ -42,11 +43,11 @@ import { teamStore } from "./team.ts";
 import { tokenStore } from "./token.ts";
 import { systemWebhookStore } from "./webhook.ts";
 
-/** The stores of a scope: its team's rows are all there is. */
+/** The stores of a scope: its team's rows are all there is. Events are recorded as its actor's. */
 export const stores =
   (database: Database, dependencies: StoreDependencies) =>
-  ({ teamId }: Pick<Scope, "teamId">): Stores =>
-    teamStores({ ...contextOf(database, dependencies), teamId });
+  ({ teamId, actor }: Pick<Scope, "teamId"> & Partial<Pick<Scope, "actor">>): Stores =>
+    teamStores({ ...contextOf(database, dependencies), actor: actor && eventActor(actor), teamId });
 
 /** The worker's stores, across teams. */
 export const systemStores = (database: Database, dependencies: StoreDependencies): SystemStores =>
@@ -101,6 +102,8 @@ function allStores(context: Context): SystemStores {
   return {
     transaction: (work) => inTransaction(context, (tx) => work(allStores(tx))),
     forTeam: (teamId) => teamStores({ ...context, teamId }),
+    accounts: accountStore(context),
+    events: systemEventStore(context),
     deployments: systemDeploymentStore(context),
     releases: systemReleaseStore(context),
     resources: systemResourceStore(context),

@@ -38,7 +38,7 @@ export function teamStore(context: TeamContext): TeamStore {
       }
       return await inTransaction(context, async ({ db: tx }) => {
         const made = await tx.insertInto("team").values(team).returning(TEAM_COLUMNS).executeTakeFirstOrThrow();
-        const owner = { team_id: made.id, user_id: owner_id, role: "owner" } as const;
+        const owner = { team_id: made.id, user_id: owner_id, role: "owner", accepted_at: new Date() } as const;
         await tx.insertInto("team_member").values(owner).execute();
         return made;
       });

@@ -1,5 +1,6 @@
 import { notFound } from "@berth/core";
 import type { Authenticator, TokenStore } from "@berth/core/ports";
+import { SESSION_DAYS_MAX, SESSION_IDLE_DAYS } from "@berth/core/team";
 import { type ExpressionBuilder, sql } from "kysely";
 import type { Database } from "./client.ts";
 import { isId, isRoot, type TeamContext, undefinedOn } from "./context.ts";
@@ -22,7 +23,8 @@ export const TOKEN_COLUMNS = [
 
 export function tokenStore(context: TeamContext): TokenStore {
   const { db, teamId } = context;
-  const own = () => db.selectFrom("token").where("team_id", "=", teamId);
+  const any = () => db.selectFrom("token").where("team_id", "=", teamId);
+  const own = () => any().where("kind", "=", "api");
   return {
     list: (paging = {}) =>
       page(
@@ -48,12 +50,13 @@ export function tokenStore(context: TeamContext): TokenStore {
         .deleteFrom("token")
         .where("id", "=", id)
         .where("team_id", "=", teamId)
+        .where("kind", "=", "api")
         .executeTakeFirst();
       return deleted.numDeletedRows > 0n;
     },
     async isValid(id) {
       if (!isId(id)) return false;
-      return (await own().select("id").where("id", "=", id).where(isNotExpired).executeTakeFirst()) !== undefined;
+      return (await any().select("id").where("id", "=", id).where(isNotExpired).executeTakeFirst()) !== undefined;
     },
   };
 }
@@ -82,7 +85,7 @@ const findByHash = prepared((db, hash: string) =>
       join.onRef("team_member.team_id", "=", "token.team_id").onRef("team_member.user_id", "=", "token.user_id"),
     )
     .select(OF_TOKEN)
-    .select("team_member.role")
+    .select(["token.kind", "token.confirmed_at", "team_member.role"])
     .select((eb) =>
       sql<boolean>`coalesce(${eb
         .selectFrom("setting")
@@ -107,7 +110,11 @@ export function authenticator(database: Database): Authenticator {
     const batch = [...uses].map(([id, at]) => ({ id, at }));
     uses.clear();
     if (batch.length === 0) return;
-    await sql`update token set last_used_at = greatest(token.last_used_at, used.at)
+    await sql`update token set last_used_at = greatest(token.last_used_at, used.at),
+      expires_at = case when token.kind = 'session'
+        then least(used.at + make_interval(days => ${SESSION_IDLE_DAYS}),
+          token.created_at + make_interval(days => ${SESSION_DAYS_MAX}))
+        else token.expires_at end
       from jsonb_to_recordset(${JSON.stringify(batch)}::jsonb) as used (id bigint, at timestamptz)
       where token.id = used.id`.execute(kysely);
   }

@@ -4,6 +4,7 @@ import { cp, mkdtemp, rename, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Authenticator, Stores, SystemStores } from "@berth/core/ports";
+import type { Scope } from "@berth/core/team";
 import {
   authenticator,
   type Cipher,
@@ -32,6 +33,8 @@ export interface TestDatabase {
   readonly authenticator: Authenticator;
   /** The stores of a team; of the root team when left out. */
   stores(teamId?: number): Stores;
+  /** With who acts in its events. */
+  storesFor(scope: Scope): Stores;
   /** Closes and removes it. */
   close(): Promise<void>;
 }
@@ -49,6 +52,7 @@ export async function testDatabase(
     system: systemStores(database, dependencies),
     authenticator: authenticator(database),
     stores: (teamId = 0) => inTeam({ teamId }),
+    storesFor: inTeam,
     async close() {
       await database.close();
       await remove();

@@ -22,6 +22,7 @@ export * from "./hetzner-server.ts";
 export * from "./hostile-repository.ts";
 export * from "./hostile-values.ts";
 export * from "./key-reader.ts";
+export * from "./password.ts";
 export * from "./printing-engine.ts";
 export * from "./records.ts";
 export * from "./refusing-cloud.ts";

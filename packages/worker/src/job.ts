@@ -151,8 +151,15 @@ async function prune({ stores, clock, logger, settings }: ValidationDeps): Promi
     logger.warn("Certificates of databases end soon. Start these databases again.", { count: expiring });
   const count = await stores.jobs.prune(settings.jobKeptDays);
   if (count > 0) logger.debug("Old jobs forgotten.", { count });
+  await pruneEvents(stores, settings.eventKeptDays);
   const removed = await stores.resources.pruneRemoved(settings.removedResourceKeptDays);
   if (removed > 0) logger.debug("Resources that were removed long ago forgotten.", { count: removed });
+}
+
+/** In parts, so that none holds a long transaction. */
+async function pruneEvents({ events }: ValidationDeps["stores"], keptDays: number): Promise<void> {
+  if (keptDays === 0) return;
+  while ((await events.prune(keptDays)) > 0);
 }
 
 const VALIDATIONS_AT_ONCE = 4;

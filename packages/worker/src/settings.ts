@@ -45,6 +45,8 @@ export interface WorkerSettings {
   readonly giveUpServerSeconds: number;
   /** How long jobs that have ended can be read. */
   readonly jobKeptDays: number;
+  /** How long events can be read; 0: for ever. */
+  readonly eventKeptDays: number;
   /** How long what is found on a server of a resource that was removed is known to be of this instance. */
   readonly removedResourceKeptDays: number;
 
@@ -100,6 +102,7 @@ export const DEFAULT_SETTINGS: WorkerSettings = {
   validationSeconds: 40,
   giveUpServerSeconds: 60,
   jobKeptDays: 30,
+  eventKeptDays: 90,
   removedResourceKeptDays: 730, // A server may be away for months, and its cleanup wait for a full disk.
 
   scheduleSeconds: 5,

@@ -8,21 +8,39 @@ import { usage } from "../failure.ts";
 import { printable } from "../printable.ts";
 import { ask, readInput } from "../prompt.ts";
 import type { Session } from "../session.ts";
+import { showLink } from "../sign-in-link.ts";
 
 interface Options {
+  readonly web?: boolean;
+  readonly print?: boolean;
   readonly tokenStdin?: boolean;
   readonly name?: string;
 }
 
 export function define(command: Command, bind: Bind): void {
   command
-    .argument("<url>", "address of the server, e.g. https://berth.example.com")
+    .argument("[url]", "address of the server, e.g. https://berth.example.com")
+    .option("--web", "open the dashboard, signed in as the user of the token that commands here use")
+    .option("--print", "with --web: print the link, open nothing")
     .option("--token-stdin", "read the token from standard input")
     .option("--name <context>", "what to call the connection; default: the server's host")
     .action(bind(login));
 }
 
-async function login(session: Session, address: string, { tokenStdin, name }: Options): Promise<void> {
+async function login(session: Session, address: string | undefined, options: Options): Promise<void> {
+  if (options.web) return await signInOnTheWeb(session, address, options.print ?? false);
+  if (address === undefined) throw usage("Say which server: berth login URL, or berth login --web for the dashboard.");
+  await connectTo(session, address, options);
+}
+
+async function signInOnTheWeb(session: Session, address: string | undefined, isPrinted: boolean): Promise<void> {
+  if (address !== undefined) throw usage("--web signs in at the server that commands talk to: leave the address out.");
+  const { client } = await session.connect();
+  const link = await client.auth.createLink.mutate({});
+  await showLink(session, link, { isOpened: !isPrinted && session.system.stdin.isTTY === true });
+}
+
+async function connectTo(session: Session, address: string, { tokenStdin, name }: Options): Promise<void> {
   const { output, system } = session;
   const url = serverUrl(address);
   warnOfPlainHttp(url, session);

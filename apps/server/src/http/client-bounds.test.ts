@@ -6,6 +6,7 @@ import type { FastifyInstance } from "fastify";
 import { afterEach, describe, expect, test } from "vitest";
 import { type HttpOptions, httpServer, listen } from "../http.ts";
 import { readiness } from "../readiness.ts";
+import { noSignIns } from "../sign-ins.fixture.ts";
 
 const apps: FastifyInstance[] = [];
 const sockets: Socket[] = [];
@@ -29,11 +30,18 @@ async function port(options: Partial<HttpOptions> = {}): Promise<number> {
       async findToken(hash) {
         const abilities = ABILITIES[hash];
         const token = { id: 1, team_id: 0, name: "test", user_id: 0, role: "owner" as const, is_api_enabled: true };
-        const dates = { expires_at: null, last_used_at: null, created_at: new Date(0) };
+        const dates = {
+          kind: "api" as const,
+          confirmed_at: null,
+          expires_at: null,
+          last_used_at: null,
+          created_at: new Date(0),
+        };
         return abilities && { ...token, ...dates, abilities: [...abilities] };
       },
       touchToken() {},
     },
+    signIns: noSignIns,
     webhooks: { receive: async () => "pong" },
     requestsPerMinute: 0,
     log: { error: () => undefined },

@@ -4,8 +4,12 @@ import { VERSION } from "@berth/core";
 import fastifyStatic from "@fastify/static";
 import type { FastifyInstance } from "fastify";
 
-/** The start page and the interactive documentation, whole from this server. */
-export function docsPlugin(app: FastifyInstance, _options: object, done: () => void): void {
+/** The interactive documentation, whole from this server, and the start page of a server without a dashboard. */
+export function docsPlugin(
+  app: FastifyInstance,
+  { hasStartPage }: { readonly hasStartPage: boolean },
+  done: () => void,
+): void {
   const page = (path: string, html: string, policy: string) =>
     app.get(path, (_request, reply) =>
       reply
@@ -13,7 +17,7 @@ export function docsPlugin(app: FastifyInstance, _options: object, done: () => v
         .type("text/html; charset=utf-8")
         .send(html),
     );
-  page("/", START_PAGE, "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'");
+  if (hasStartPage) page("/", START_PAGE, "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'");
   page("/docs", DOCS_PAGE, DOCS_POLICY);
   app.get("/docs/start.js", (_request, reply) =>
     reply.header("cache-control", "no-cache").type("text/javascript; charset=utf-8").send(DOCS_START),

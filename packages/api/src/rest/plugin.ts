@@ -1,3 +1,4 @@
+import type { SignIns } from "@berth/control";
 import { DomainError } from "@berth/core";
 import type { Paging } from "@berth/core/ports";
 import type { Scope } from "@berth/core/team";
@@ -5,6 +6,7 @@ import type { AnyRouter } from "@trpc/server";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Admission } from "../admission.ts";
 import type { Identity } from "../auth.ts";
+import type { Browsers } from "../browser.ts";
 import { problemOf } from "../errors.ts";
 import { admitted } from "../operation.ts";
 import type { Context, Control, RestExchange } from "../trpc.ts";
@@ -21,6 +23,8 @@ export interface RestOptions {
   readonly router: AnyRouter;
   readonly controlFor: (scope: Scope) => Control;
   readonly admission: Admission;
+  readonly signIns: SignIns;
+  readonly browsers: Browsers;
   /** Told once of every answer that is our fault (5xx), with what caused it. */
   readonly onFault: (error: unknown, request: { readonly id: string; readonly operation: string | undefined }) => void;
   /** Limit of a JSON body, in bytes. */
@@ -41,12 +45,12 @@ declare module "fastify" {
 
 /** One Fastify route for every operation. Registered under a prefix. */
 export function restPlugin(app: FastifyInstance, options: RestOptions, done: () => void): void {
-  const { admission, router, bodyLimit } = options;
+  const { router, bodyLimit } = options;
   const routes = operationsOf(router).flatMap(routesOf);
 
   app.decorateRequest("identity", undefined);
   app.addHook("onRequest", async (request, reply) => {
-    request.identity = await identified(request, reply, admission);
+    request.identity = await identified(request, reply, options);
   });
   withholdBodies(app, isRefused);
   app.setErrorHandler((error, request, reply) => fail(error, request, reply, options));
@@ -77,14 +81,16 @@ export function restPlugin(app: FastifyInstance, options: RestOptions, done: () 
 }
 
 async function identified(
-  { routeOptions, headers, ip }: FastifyRequest,
+  request: FastifyRequest,
   reply: FastifyReply,
-  admission: Admission,
+  { admission, browsers }: RestOptions,
 ): Promise<Identity | undefined> {
+  const { routeOptions, headers, ip } = request;
   const options = routeOptions.config.route?.operation.options;
   if (options?.isUncounted) return undefined;
   const caller = {
     authorization: headers.authorization,
+    session: browsers.session(request),
     ip,
     calls: 1,
     setHeader: (name: string, value: string) => void reply.header(name, value),
@@ -139,7 +145,7 @@ function contextOf(
   request: FastifyRequest,
   reply: FastifyReply,
   route: Route,
-  { admission, controlFor }: RestOptions,
+  { admission, controlFor, signIns, browsers }: RestOptions,
 ): Context {
   const gone = new AbortController();
   reply.raw.once("close", () => {
@@ -156,6 +162,8 @@ function contextOf(
     scope: identity?.scope,
     isApiEnabled: identity?.isApiEnabled ?? true,
     controlFor,
+    signIns,
+    browser: browsers.exchange(request, reply),
     signal: gone.signal,
     enter: (kind, scope) => void reply.raw.once("close", admission.enter(kind, scope)),
     rest,

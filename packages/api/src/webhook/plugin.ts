@@ -50,7 +50,7 @@ export function webhookPlugin(app: FastifyInstance, options: WebhookOptions, don
       onRequest: async (request, reply) => {
         const { headers, ip } = request;
         const setHeader = (name: string, value: string) => void reply.header(name, value);
-        options.admission.count({ authorization: undefined, ip, calls: 1, setHeader });
+        options.admission.count({ authorization: undefined, session: undefined, ip, calls: 1, setHeader });
         requireSignature(place, headers);
         admitBody(request, reply);
       },

@@ -1,3 +1,4 @@
+export type * from "./account.ts";
 export * from "./backup.ts";
 export type * from "./backup-files.ts";
 export type * from "./certificate.ts";

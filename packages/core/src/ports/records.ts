@@ -7,6 +7,7 @@ import type { Upstream } from "../deploy/release.ts";
 import type { DesiredState, ResourceKind } from "../resource/resource.ts";
 import type { ProxyStatus } from "../server/proxy-status.ts";
 import type { EngineKind, ServerSettings } from "../server/server-settings.ts";
+import type { EventActor } from "../team/event.ts";
 import type { Ability } from "../team/permission.ts";
 
 /** A page of a list: `skip` rows are passed over, at most `take` are answered; no `take` answers all. */
@@ -327,5 +328,6 @@ export interface EventRecord {
   readonly type: string;
   readonly resource_uuid: string | null;
   readonly payload: Readonly<Record<string, unknown>>;
+  readonly actor: EventActor | null;
   readonly created_at: Date;
 }

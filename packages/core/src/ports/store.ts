@@ -320,11 +320,27 @@ export interface EventStore {
     readonly resource_uuid: string | null;
     readonly payload: Readonly<Record<string, unknown>>;
   }): Promise<void>;
-  /** Behind `after`, by id. */
-  list(query: {
-    readonly after?: number | undefined;
-    readonly take?: number | undefined;
-  }): Promise<readonly EventRecord[]>;
+  /** By id. */
+  list(query: EventQuery & { readonly newestFirst?: boolean }): Promise<readonly EventRecord[]>;
+  /** Id of the newest; 0 where there is none. */
+  last(): Promise<number>;
+  /** Resolves when an event was written since the first read after the last wait, on `signal`, or after a while. */
+  changed(signal: AbortSignal): Promise<void>;
+}
+
+export interface EventQuery {
+  readonly after?: number | undefined;
+  readonly before?: number | undefined;
+  /** A prefix where it ends with a dot. */
+  readonly type?: string | undefined;
+  /** Identifier of what they are about. */
+  readonly resource?: string | undefined;
+  readonly take?: number | undefined;
+}
+
+export interface SystemEventStore {
+  /** Deletes a bounded number of those that are older. Answers how many. */
+  prune(keptDays: number): Promise<number>;
 }
 
 export interface InstanceSettingStore {

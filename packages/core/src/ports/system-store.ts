@@ -7,6 +7,7 @@ import type { ProxyStatus } from "../server/proxy-status.ts";
 import type { Reachability } from "../server/reachability.ts";
 import type { ValidationResult } from "../server/server-validation.ts";
 import type { Role } from "../team/permission.ts";
+import type { AccountStore } from "./account.ts";
 import type { SystemBackupStore } from "./backup.ts";
 import type { SystemDatabaseStore } from "./database.ts";
 import type { JobLease, SystemJobStore } from "./job.ts";
@@ -27,15 +28,21 @@ import type { SystemRestoreStore } from "./restore.ts";
 import type { SystemScheduleStore } from "./schedule.ts";
 import type { SystemScheduledTaskStore } from "./scheduled-task.ts";
 import type { SystemServiceStore } from "./service.ts";
-import type { Stores } from "./store.ts";
+import type { Stores, SystemEventStore } from "./store.ts";
 import type { SystemWebhookStore } from "./webhook.ts";
+
+export interface FoundToken extends TokenRecord {
+  readonly kind: "api" | "session";
+  /** Of a session: when its user last gave their password. */
+  readonly confirmed_at: Date | null;
+  readonly role: Role;
+  readonly is_api_enabled: boolean;
+}
 
 /** Token lookup of a request, before there is a scope. One query. */
 export interface Authenticator {
   /** @param hash SHA-256 (hex) of the secret part. Expired ones read as unknown. */
-  findToken(
-    hash: string,
-  ): Promise<(TokenRecord & { readonly role: Role; readonly is_api_enabled: boolean }) | undefined>;
+  findToken(hash: string): Promise<FoundToken | undefined>;
   /** Collected in memory and written in batches: no write per request. */
   touchToken(id: number, at: Date): void;
 }
@@ -45,6 +52,8 @@ export interface SystemStores {
   transaction<T>(work: (stores: SystemStores) => Promise<T>): Promise<T>;
   /** Stores in the scope of a team, for use cases run by the system. */
   forTeam(teamId: number): Stores;
+  readonly accounts: AccountStore;
+  readonly events: SystemEventStore;
   readonly deployments: SystemDeploymentStore;
   readonly releases: SystemReleaseStore;
   readonly resources: SystemResourceStore;

@@ -1,3 +1,5 @@
+import type { Actor } from "./permission.ts";
+
 /** Events are written in the same transaction as the change. */
 export const EVENT_TYPES = [
   "deployment.queued",
@@ -51,3 +53,15 @@ export const EVENT_TYPES = [
   "drill.cancelled",
 ] as const;
 export type EventType = (typeof EVENT_TYPES)[number];
+
+/** What is kept of who did something. */
+export interface EventActor {
+  readonly type: "session" | "token" | "system";
+  readonly name: string;
+  readonly user_id: number | null;
+}
+
+export function eventActor(actor: Actor): EventActor {
+  if (actor.type === "system") return { type: "system", name: actor.name, user_id: null };
+  return { type: actor.session === undefined ? "token" : "session", name: actor.name, user_id: actor.userId };
+}

@@ -43,6 +43,8 @@ export type Actor =
       readonly expiresAt: Date | null;
       readonly userId: number;
       readonly role: Role;
+      /** Present when a person asks from a browser that they signed in with. */
+      readonly session?: { readonly isConfirmed: boolean } | undefined;
     }
   | { readonly type: "system"; readonly name: string };
 
@@ -87,5 +89,6 @@ const holds = ({ abilities }: Scope, ability: Ability): boolean =>
 
 export const missingRole = () => new DomainError("auth.missing_role", "Missing required team role.");
 
-/** Secrets are absent from answers without it. */
-export const maySeeSecrets = (scope: Scope): boolean => can(scope, "read:sensitive");
+/** Secrets are absent from answers without it, and from those to a person who did not give their password lately. */
+export const maySeeSecrets = (scope: Scope): boolean =>
+  can(scope, "read:sensitive") && (scope.actor.type !== "token" || scope.actor.session?.isConfirmed !== false);

@@ -34,6 +34,8 @@ import { backupCancels } from "./0049-backup-cancels.ts";
 import { removedResources } from "./0051-removed-resources.ts";
 import { serverRevisions } from "./0052-server-revisions.ts";
 import { commands } from "./0065-commands.ts";
+import { signIn } from "./0090-sign-in.ts";
+import { eventActors } from "./0091-event-actors.ts";
 
 /** In the order of their names, which never change once released. */
 export const MIGRATIONS: Readonly<Record<string, Migration>> = {
@@ -72,4 +74,6 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   "0051-removed-resources": removedResources,
   "0052-server-revisions": serverRevisions,
   "0065-commands": commands,
+  "0090-sign-in": signIn,
+  "0091-event-actors": eventActors,
 };

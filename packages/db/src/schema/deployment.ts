@@ -1,6 +1,7 @@
 import type { Artifact, DeploymentStatus, StepName, StepStatus, Upstream } from "@berth/core/deploy";
 import type { ReleaseRole } from "@berth/core/ports";
 import type { JobStatus, JobSubjectType, JobType } from "@berth/core/server";
+import type { EventActor } from "@berth/core/team";
 import type { Generated } from "kysely";
 import type { Json, NullableJson, Timestamps } from "./column.ts";
 
@@ -105,6 +106,7 @@ export interface EventTable {
   type: string;
   resource_uuid: string | null;
   payload: Json<Readonly<Record<string, unknown>>>;
+  actor: NullableJson<EventActor>;
   created_at: Generated<Date>;
 }
 

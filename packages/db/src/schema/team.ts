@@ -15,12 +15,25 @@ export interface UserTable extends Timestamps {
   id: Generated<number>;
   name: string;
   email: string;
+  password_hash: Generated<string | null>;
 }
 
 export interface TeamMemberTable {
   team_id: number;
   user_id: number;
   role: Role;
+  /** Sessions of the user may be in the team since then. */
+  accepted_at: Generated<Date | null>;
+  created_at: Generated<Date>;
+}
+
+export interface SignInLinkTable {
+  /** SHA-256 (hex) of its code. */
+  hash: string;
+  user_id: number;
+  team_id: number;
+  replaces_password: boolean;
+  expires_at: Date;
   created_at: Generated<Date>;
 }
 
@@ -28,6 +41,11 @@ export interface TokenTable {
   id: Generated<number>;
   team_id: number;
   user_id: number;
+  /** A session is a browser's; only it has a device, an address and a time of confirmation. */
+  kind: Generated<"api" | "session">;
+  device: Generated<string | null>;
+  address: Generated<string | null>;
+  confirmed_at: Generated<Date | null>;
   name: string;
   abilities: Json<readonly Ability[]>;
   /** SHA-256 (hex) of the secret part. */

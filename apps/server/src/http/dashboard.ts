@@ -1,0 +1,76 @@
+import { randomBytes } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import fastifyStatic from "@fastify/static";
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { WEB } from "#assets";
+
+/** Paths that programs use: what is not found below them is answered to programs, too. */
+const OTHER_PATHS = /^\/(api|trpc|docs|webhooks|auth|terminal|assets)(\/|$)/;
+const NONCE = "__CSP_NONCE__";
+
+export interface Dashboard {
+  /** Answers the page with a nonce of its own. */
+  readonly send: (reply: FastifyReply) => FastifyReply;
+  /** Whether a person's browser asks for a page; its path is one of the dashboard's own. */
+  readonly serves: (request: FastifyRequest) => boolean;
+}
+
+/**
+ * Serves the newest build of the dashboard.
+ * @returns `undefined` where none was built: the rest of the server works without it.
+ */
+export function dashboard(app: FastifyInstance, folder = newestBuild()): Dashboard | undefined {
+  if (folder === undefined) return undefined;
+  const parts = readFileSync(join(folder, "index.html"), "utf8").split(NONCE);
+  app.register(fastifyStatic, {
+    root: join(folder, "assets"),
+    prefix: "/assets/",
+    index: false,
+    decorateReply: false,
+    preCompressed: true,
+    cacheControl: false,
+    // The names contain a hash of the content.
+    setHeaders: (response) => response.setHeader("cache-control", "public, max-age=31536000, immutable"),
+  });
+  const send = (reply: FastifyReply) => {
+    const nonce = randomBytes(16).toString("base64");
+    return reply
+      .code(200)
+      .headers({ "content-security-policy": policy(nonce), "cache-control": "no-cache" })
+      .type("text/html; charset=utf-8")
+      .send(parts.join(nonce));
+  };
+  app.get("/", (_request, reply) => send(reply));
+  return {
+    send,
+    serves: ({ method, url, headers }) =>
+      method === "GET" && (headers.accept ?? "").includes("text/html") && !OTHER_PATHS.test(url.replace(/[?#].*$/, "")),
+  };
+}
+
+/** Named by the file that `tooling/build` writes at the end of each build. */
+function newestBuild(): string | undefined {
+  const folder = fileURLToPath(WEB);
+  try {
+    const { key } = JSON.parse(readFileSync(join(folder, "current.json"), "utf8")) as { key: string };
+    return join(folder, key);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Style elements that our own scripts make carry the nonce; nothing comes from another origin. */
+const policy = (nonce: string): string =>
+  [
+    "default-src 'none'",
+    "script-src 'self'",
+    `style-src 'self' 'nonce-${nonce}'`,
+    "img-src 'self' data:",
+    "connect-src 'self'",
+    "font-src 'self'",
+    "base-uri 'none'",
+    "form-action 'self'",
+    "frame-ancestors 'none'",
+  ].join("; ");

@@ -1,0 +1,8 @@
+import type { SignIns } from "@berth/control";
+
+const nobody = async () => {
+  throw new Error("Nobody signs in here.");
+};
+
+/** For servers that nobody signs in to. */
+export const noSignIns: SignIns = { signIn: nobody, inspectLink: nobody, redeemLink: nobody };

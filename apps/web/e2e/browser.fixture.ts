@@ -1,0 +1,84 @@
+import { existsSync, mkdirSync, readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { fileURLToPath } from "node:url";
+import { type Browser, chromium, type Page } from "playwright-core";
+import { expect } from "vitest";
+
+export const CHROMIUM = "/usr/bin/chromium";
+export const hasChromium = existsSync(CHROMIUM);
+
+/** Pictures of the pages, made anew by each run: to be looked at. */
+const PICTURES = fileURLToPath(new URL("../../../reports/dashboard/", import.meta.url));
+const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+
+export type Scheme = "light" | "dark";
+export const WIDE = 1280;
+export const NARROW = 390;
+
+export const openBrowser = (): Promise<Browser> =>
+  chromium.launch({
+    executablePath: CHROMIUM,
+    args: ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run"],
+  });
+
+export interface Visit {
+  readonly page: Page;
+  /** Errors on the console, of scripts and of the policy, and requests to anybody but the server. */
+  readonly complaints: readonly string[];
+  close(): Promise<void>;
+}
+
+export async function visit(
+  browser: Browser,
+  url: string,
+  { scheme = "light", width = WIDE }: { readonly scheme?: Scheme; readonly width?: number } = {},
+): Promise<Visit> {
+  const context = await browser.newContext({ colorScheme: scheme, viewport: { width, height: 900 }, baseURL: url });
+  const page = await context.newPage();
+  page.setDefaultTimeout(20_000);
+  const complaints: string[] = [];
+  page.on("console", (message) => message.type() === "error" && complaints.push(message.text()));
+  page.on("pageerror", (error) => complaints.push(String(error)));
+  page.on("request", (request) => {
+    if (!/^(data|blob):/.test(request.url()) && !request.url().startsWith(`${url}/`)) complaints.push(request.url());
+  });
+  return { page, complaints, close: () => context.close() };
+}
+
+/** Signs in as a person does. */
+export async function signIn(page: Page, token: string): Promise<void> {
+  await page.goto("/");
+  await page.getByRole("textbox", { name: "Token" }).fill(token);
+  await page.getByRole("button", { name: "Sign in" }).click();
+  await page.getByRole("heading", { name: "Overview" }).waitFor();
+}
+
+/** Waits until the page has what it asked for. */
+export async function settled(page: Page): Promise<void> {
+  await page.locator("h1").first().waitFor();
+  await page.locator(".mantine-Loader-root, .mantine-Skeleton-root").first().waitFor({ state: "detached" });
+}
+
+/** What axe finds, in a form that says where. */
+export async function accessibilityProblems(page: Page): Promise<readonly string[]> {
+  await page.evaluate(AXE);
+  // As texts: what runs in the page has other globals than this file.
+  const answer = await page.evaluate(`axe.run(${JSON.stringify({ runOnly: STANDARDS })})`);
+  const { violations } = answer as { readonly violations: readonly Violation[] };
+  return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 200)).join(" | ")}`);
+}
+
+const STANDARDS = ["wcag2a", "wcag2aa", "wcag21aa", "wcag22aa"];
+interface Violation {
+  readonly id: string;
+  readonly nodes: readonly { readonly html: string }[];
+}
+
+export async function expectNothingSticksOut(page: Page): Promise<void> {
+  expect(await page.evaluate("document.documentElement.scrollWidth <= innerWidth")).toBe(true);
+}
+
+export async function picture(page: Page, name: string): Promise<void> {
+  mkdirSync(PICTURES, { recursive: true });
+  await page.screenshot({ path: `${PICTURES}${name}.png` });
+}

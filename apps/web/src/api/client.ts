@@ -1,0 +1,59 @@
+import type { AppRouter, ProblemBody } from "@berth/api";
+import { QueryClient } from "@tanstack/react-query";
+import { createTRPCClient, httpBatchLink, httpSubscriptionLink, splitLink, TRPCClientError } from "@trpc/client";
+import type { inferRouterInputs, inferRouterOutputs } from "@trpc/server";
+import { createTRPCOptionsProxy } from "@trpc/tanstack-react-query";
+import { EventSource } from "eventsource";
+import { authorization } from "./session.ts";
+
+export type Inputs = inferRouterInputs<AppRouter>;
+export type Outputs = inferRouterOutputs<AppRouter>;
+
+export const queryClient = new QueryClient({
+  defaultOptions: {
+    queries: {
+      staleTime: 30_000,
+      // What the server refuses it refuses again; only a server that cannot be reached is asked once more.
+      retry: (failures, error) => failures < 2 && statusOf(error) >= 500,
+      refetchOnWindowFocus: false,
+    },
+  },
+});
+
+export const client = createTRPCClient<AppRouter>({
+  links: [
+    splitLink({
+      condition: ({ type }) => type === "subscription",
+      true: httpSubscriptionLink({
+        url: "/trpc",
+        EventSource,
+        eventSourceOptions: {
+          fetch: (at, init) => fetch(at, { ...init, headers: { ...init.headers, ...authorization() } }),
+        },
+      }),
+      false: httpBatchLink({ url: "/trpc", headers: authorization, maxItems: 20, maxURLLength: 6000 }),
+    }),
+  ],
+});
+
+export const trpc = createTRPCOptionsProxy<AppRouter>({ client, queryClient });
+
+/** The server's error with its fields and request id; `undefined` when no server answered. */
+export function problemOf(error: unknown): ProblemBody | undefined {
+  // Errors of this client come from `AppRouter`; there is no other.
+  return error instanceof TRPCClientError ? (error as TRPCClientError<AppRouter>).data?.problem : undefined;
+}
+
+/** HTTP status of an error; 503 when no server answered. */
+export function statusOf(error: unknown): number {
+  if (!(error instanceof TRPCClientError)) return 400; // A fault of the page.
+  return (error as TRPCClientError<AppRouter>).data?.httpStatus ?? 503;
+}
+
+export const messageOf = (error: unknown): string =>
+  problemOf(error)?.message ??
+  (error instanceof TRPCClientError
+    ? "Berth does not answer. Check that it runs and that the network reaches it."
+    : error instanceof Error
+      ? error.message
+      : String(error));

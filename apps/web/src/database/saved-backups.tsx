@@ -1,0 +1,70 @@
+import { Group } from "@mantine/core";
+import { useQuery } from "@tanstack/react-query";
+import { client, type Outputs, trpc } from "../api/client.ts";
+import { ActionButton, tell } from "../parts/action.tsx";
+import { Empty, Loaded } from "../parts/page.tsx";
+import { RunStatus } from "../parts/state.tsx";
+import { type Column, DataTable } from "../parts/table.tsx";
+import { Age } from "../parts/time.tsx";
+import { bytes } from "../parts/units.ts";
+
+type Saved = Outputs["databases"]["backups"]["executions"]["executions"][number];
+
+/** The backups that a schedule made. */
+export function SavedBackups({ uuid, schedule }: { readonly uuid: string; readonly schedule: string }) {
+  const query = useQuery(trpc.databases.backups.executions.queryOptions({ uuid, scheduled_backup_uuid: schedule }));
+  const of = (backup: Saved) => ({ uuid, scheduled_backup_uuid: schedule, execution_uuid: backup.uuid });
+  const columns: readonly Column<Saved>[] = [
+    { header: "When", cell: ({ created_at }) => <Age at={created_at} /> },
+    { header: "Result", cell: ({ status }) => <RunStatus status={status} /> },
+    { header: "Size", cell: ({ size }) => (size === null ? "–" : bytes(Number(size))) },
+    {
+      header: "Action",
+      cell: (backup) => (
+        <Group gap={4} wrap="nowrap">
+          {backup.status === "running" && (
+            <ActionButton
+              size="compact-xs"
+              work={() => client.databases.backups.cancelExecution.mutate(of(backup))}
+              after={({ message }) => tell(message)}
+            >
+              Cancel
+            </ActionButton>
+          )}
+          {backup.status === "success" && (
+            <>
+              <ActionButton
+                size="compact-xs"
+                work={() => client.databases.restores.drill.mutate(of(backup))}
+                after={({ message }) => tell(message)}
+              >
+                Drill
+              </ActionButton>
+              <ActionButton
+                size="compact-xs"
+                question="Restore this backup? What is in the database now is replaced."
+                work={() => client.databases.restores.restore.mutate(of(backup))}
+                after={({ message }) => tell(message)}
+              >
+                Restore
+              </ActionButton>
+            </>
+          )}
+        </Group>
+      ),
+    },
+  ];
+  return (
+    <Loaded query={query}>
+      {({ executions }) => (
+        <DataTable
+          label="Saved backups"
+          rows={executions}
+          columns={columns}
+          keyOf={(backup) => backup.uuid}
+          empty={<Empty title="It has not run yet" />}
+        />
+      )}
+    </Loaded>
+  );
+}

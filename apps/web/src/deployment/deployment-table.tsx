@@ -1,0 +1,74 @@
+import { Text } from "@mantine/core";
+import type { ReactNode } from "react";
+import type { Outputs } from "../api/client.ts";
+import { TextLink } from "../parts/link.tsx";
+import { RunStatus } from "../parts/state.tsx";
+import { type Column, DataTable } from "../parts/table.tsx";
+import { Age, Took } from "../parts/time.tsx";
+
+type Deployment = Omit<Outputs["deployments"]["get"], "logs">;
+
+export function causeOf({ rollback, restart_only, is_webhook, is_api, pull_request_id }: Deployment): string {
+  const cause = rollback
+    ? "rollback"
+    : restart_only
+      ? "restart"
+      : is_webhook
+        ? "push"
+        : is_api
+          ? "by hand"
+          : "by Berth";
+  return pull_request_id === 0 ? cause : `${cause}, pull request ${pull_request_id}`;
+}
+
+const COLUMNS: readonly Column<Deployment>[] = [
+  {
+    header: "When",
+    cell: ({ deployment_uuid, created_at }) => (
+      <TextLink to="/deployments/$uuid" params={{ uuid: deployment_uuid }} size="sm">
+        <Age at={created_at} />
+      </TextLink>
+    ),
+  },
+  {
+    header: "Result",
+    cell: ({ status, error }) => (
+      <>
+        <RunStatus status={status} />
+        {error !== null && (
+          <Text size="xs" c="dimmed" lineClamp={2}>
+            {error}
+          </Text>
+        )}
+      </>
+    ),
+  },
+  {
+    header: "What",
+    isExtra: true,
+    cell: ({ commit, commit_message }) => (
+      <Text size="sm" lineClamp={1} dir="auto">
+        <span className="mono">{commit.slice(0, 8)}</span> {commit_message ?? ""}
+      </Text>
+    ),
+  },
+  { header: "Why", isExtra: true, cell: causeOf },
+  { header: "Took", isExtra: true, cell: ({ started_at, finished_at }) => <Took from={started_at} to={finished_at} /> },
+];
+
+export const DeploymentTable = ({
+  deployments,
+  empty,
+}: {
+  readonly deployments: readonly Deployment[];
+  readonly empty: ReactNode;
+}) => (
+  <DataTable
+    label="Deployments"
+    rows={deployments}
+    columns={COLUMNS}
+    keyOf={({ deployment_uuid }) => deployment_uuid}
+    textOf={({ commit, commit_message, status }) => `${commit} ${commit_message ?? ""} ${status}`}
+    empty={empty}
+  />
+);

@@ -1,0 +1,23 @@
+import { Text } from "@mantine/core";
+import type { Outputs } from "../api/client.ts";
+import { runStateOf, State } from "../parts/state.tsx";
+import { Took } from "../parts/time.tsx";
+
+export type Step = Outputs["deployments"]["steps"][number];
+
+export const Steps = ({ steps }: { readonly steps: readonly Step[] }) => (
+  <ol className="steps" aria-label="Steps">
+    {steps.map(({ name, status, started_at, finished_at, error }) => {
+      const state = runStateOf(status);
+      return (
+        <li key={name} title={error ?? undefined}>
+          <State state={{ ...state, word: name }} />{" "}
+          <Text span size="sm" c="dimmed">
+            {started_at === null ? state.word.toLowerCase() : <Took from={started_at} to={finished_at} />}
+            {status === "failed" && " failed"}
+          </Text>
+        </li>
+      );
+    })}
+  </ol>
+);

@@ -1,0 +1,28 @@
+import "./nonce.ts";
+import "./styles/mantine.ts";
+import "./styles/berth.css";
+import { MantineProvider } from "@mantine/core";
+import { Notifications } from "@mantine/notifications";
+import { QueryClientProvider } from "@tanstack/react-query";
+import { RouterProvider } from "@tanstack/react-router";
+import { StrictMode } from "react";
+import { createRoot } from "react-dom/client";
+import { queryClient } from "./api/client.ts";
+import { router } from "./router.tsx";
+import { cssVariables, theme } from "./styles/theme.ts";
+
+// A tab that is older than the newest build asks for files that are gone: the page of the new build knows others.
+window.addEventListener("vite:preloadError", () => window.location.reload());
+
+const root = document.getElementById("root");
+if (root === null) throw new Error("The page has no element with the id root.");
+createRoot(root).render(
+  <StrictMode>
+    <MantineProvider theme={theme} cssVariablesResolver={cssVariables} defaultColorScheme="auto">
+      <QueryClientProvider client={queryClient}>
+        <Notifications position="bottom-right" autoClose={6000} />
+        <RouterProvider router={router} />
+      </QueryClientProvider>
+    </MantineProvider>
+  </StrictMode>,
+);

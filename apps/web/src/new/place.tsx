@@ -1,0 +1,93 @@
+import { Select, SimpleGrid, Text, TextInput } from "@mantine/core";
+import { useQuery } from "@tanstack/react-query";
+import { useState } from "react";
+import { client, type Outputs, trpc } from "../api/client.ts";
+
+export interface Place {
+  readonly project_uuid: string;
+  readonly environment_name: string;
+  readonly server_uuid: string;
+}
+type Server = Outputs["servers"]["list"][number];
+
+const NEW_PROJECT = "";
+const FIRST_ENVIRONMENT = "production"; // Made together with every project.
+
+/** What it means to run there. */
+const MEANING: Readonly<Record<Server["engine"], string>> = {
+  process: "as a process of Berth's own machine, without a container; databases and services need Docker",
+  docker: "in containers, each limited and apart from the others",
+  swarm: "in containers on several machines",
+};
+
+/** Where a new thing goes: chosen once, for every source alike. */
+export function usePlace(project: string | undefined) {
+  const projects = useQuery(trpc.projects.list.queryOptions({})).data;
+  const servers = useQuery(trpc.servers.list.queryOptions({})).data?.filter(
+    (each) => each.is_usable && !each.settings.is_build_server,
+  );
+  const [chosenProject, setProject] = useState(project);
+  const [chosenEnvironment, setEnvironment] = useState<string>();
+  const [chosenServer, setServer] = useState<string>();
+  const [projectName, setProjectName] = useState("My project");
+  const projectUuid = chosenProject ?? projects?.[0]?.uuid ?? NEW_PROJECT;
+  const environments =
+    useQuery({ ...trpc.projects.get.queryOptions({ uuid: projectUuid }), enabled: projectUuid !== NEW_PROJECT }).data
+      ?.environments ?? [];
+  const environment = chosenEnvironment ?? environments[0]?.name ?? FIRST_ENVIRONMENT;
+  const server =
+    servers?.find(({ uuid }) => uuid === chosenServer) ??
+    servers?.find(({ engine }) => engine === "docker") ??
+    servers?.[0];
+
+  const resolve = async (): Promise<Place> => {
+    const made = projectUuid === NEW_PROJECT ? await client.projects.create.mutate({ name: projectName }) : undefined;
+    if (made !== undefined) setProject(made.uuid);
+    return { project_uuid: made?.uuid ?? projectUuid, environment_name: environment, server_uuid: server?.uuid ?? "" };
+  };
+  const shown: Place = { project_uuid: projectUuid, environment_name: environment, server_uuid: server?.uuid ?? "" };
+  const fields = (
+    <>
+      <SimpleGrid cols={{ base: 1, sm: 3 }}>
+        <Select
+          label="Project"
+          data={[
+            ...(projects ?? []).map(({ uuid, name }) => ({ value: uuid, label: name })),
+            { value: NEW_PROJECT, label: "New project …" },
+          ]}
+          value={projectUuid}
+          allowDeselect={false}
+          onChange={(chosen) => setProject(chosen ?? NEW_PROJECT)}
+        />
+        {projectUuid === NEW_PROJECT ? (
+          <TextInput
+            label="Name of the project"
+            value={projectName}
+            onChange={(event) => setProjectName(event.currentTarget.value)}
+          />
+        ) : (
+          <Select
+            label="Environment"
+            data={environments.length === 0 ? [environment] : environments.map(({ name }) => name)}
+            value={environment}
+            allowDeselect={false}
+            onChange={(chosen) => setEnvironment(chosen ?? undefined)}
+          />
+        )}
+        <Select
+          label="Server"
+          data={(servers ?? []).map(({ uuid, name }) => ({ value: uuid, label: name }))}
+          value={server?.uuid ?? null}
+          allowDeselect={false}
+          onChange={(chosen) => setServer(chosen ?? undefined)}
+        />
+      </SimpleGrid>
+      {server !== undefined && (
+        <Text size="sm" c="dimmed" mt={6}>
+          It runs on {server.name}, {MEANING[server.engine]}.
+        </Text>
+      )}
+    </>
+  );
+  return { fields, shown, resolve };
+}

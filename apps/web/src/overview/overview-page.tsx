@@ -1,0 +1,109 @@
+import { Group, Loader, Paper, Stack, Text, Title } from "@mantine/core";
+import { useQueries, useQuery } from "@tanstack/react-query";
+import { trpc } from "../api/client.ts";
+import { ButtonLink, TextLink } from "../parts/link.tsx";
+import { Empty, PageTitle, Problem } from "../parts/page.tsx";
+import { RunStatus } from "../parts/state.tsx";
+import { Took } from "../parts/time.tsx";
+import { attentionOf, type Resource } from "../resource/attention.ts";
+import { kindOf } from "../resource/kinds.ts";
+import { deploymentsOf } from "../resource/operations.ts";
+import { ResourceTable } from "../resource/resource-table.tsx";
+import { AttentionList } from "./attention-list.tsx";
+
+/** Deployments are looked up for what does not run; of what runs the status says enough. */
+const LOOKED_UP_MAX = 20;
+
+export function OverviewPage() {
+  const resources = useQuery(trpc.resources.list.queryOptions({}));
+  const servers = useQuery(trpc.servers.list.queryOptions({}));
+  const projects = useQuery(trpc.projects.list.queryOptions({}));
+  const active = useQuery(trpc.deployments.list.queryOptions({}));
+  const failure = resources.error ?? servers.error ?? projects.error;
+  const all = resources.data ?? [];
+  const failed = useFailedDeployments(all);
+  if (failure !== null) return <Problem error={failure} retry={() => void resources.refetch()} />;
+  if (resources.data === undefined || projects.data === undefined || servers.data === undefined) {
+    return <Loader size="sm" aria-label="Loading" />;
+  }
+  const attention = [...failed, ...attentionOf(all, servers.data, new Date())];
+  return (
+    <>
+      <PageTitle title="Overview" actions={<ButtonLink to="/new/{-$source}">New</ButtonLink>} />
+      <Stack gap="lg">
+        {all.length > 0 && <AttentionList items={attention} />}
+        {(active.data ?? []).length > 0 && (
+          <section aria-label="Under way">
+            <Title order={2} mb="xs">
+              Under way
+            </Title>
+            <Stack gap={4}>
+              {active.data?.map((deployment) => (
+                <Paper key={deployment.deployment_uuid} withBorder px="sm" py={6}>
+                  <Group gap="sm">
+                    <RunStatus status={deployment.status} />
+                    <TextLink to="/deployments/$uuid" params={{ uuid: deployment.deployment_uuid }} size="sm">
+                      Deployment of {deployment.application_name}
+                    </TextLink>
+                    <Text size="sm" c="dimmed">
+                      <Took from={deployment.started_at ?? deployment.created_at} to={null} />
+                    </Text>
+                  </Group>
+                </Paper>
+              ))}
+            </Stack>
+          </section>
+        )}
+        {all.length === 0 && (
+          <Paper withBorder>
+            <Empty
+              title="Nothing is deployed yet"
+              action={<ButtonLink to="/new/{-$source}">Deploy something</ButtonLink>}
+              command="berth deploy ."
+            >
+              Berth runs applications from a git repository, a folder or an image, databases, and services of several
+              containers. Drop a folder to begin, or type the command below in one.
+            </Empty>
+          </Paper>
+        )}
+        {projects.data.map((project) => {
+          const own = all.filter(({ project_uuid }) => project_uuid === project.uuid);
+          return (
+            <section key={project.uuid} aria-label={project.name}>
+              <Group justify="space-between" mb={4}>
+                <Title order={2} className="break">
+                  <TextLink to="/projects/$uuid" params={{ uuid: project.uuid }} inherit dir="auto">
+                    {project.name}
+                  </TextLink>
+                </Title>
+                <ButtonLink
+                  to="/new/{-$source}"
+                  search={{ project: project.uuid }}
+                  variant="subtle"
+                  aria-label={`New in ${project.name}`}
+                >
+                  New
+                </ButtonLink>
+              </Group>
+              <Paper withBorder px="xs">
+                <ResourceTable label={`Resources of ${project.name}`} resources={own} />
+              </Paper>
+            </section>
+          );
+        })}
+      </Stack>
+    </>
+  );
+}
+
+/** Of what is stopped or broken: whether its last deployment failed, and why. */
+function useFailedDeployments(resources: readonly Resource[]) {
+  const asked = resources.filter(({ status }) => !status.startsWith("running:healthy")).slice(0, LOOKED_UP_MAX);
+  const answers = useQueries({ queries: asked.map(({ type, uuid }) => deploymentsOf(kindOf(type), uuid, 1)) });
+  return asked.flatMap((resource, index) => {
+    const last = answers[index]?.data?.deployments[0];
+    if (last?.status !== "failed") return [];
+    const reason = `Deployment failed: ${last.error ?? "its log says why"}`;
+    return [{ key: last.deployment_uuid, tone: "bad" as const, resource, reason, deployment: last }];
+  });
+}

@@ -1,0 +1,131 @@
+import { Button, type ButtonProps, Group, Modal, Stack, Text, TextInput } from "@mantine/core";
+import { notifications } from "@mantine/notifications";
+import { type ReactNode, useState } from "react";
+import { messageOf, problemOf, queryClient } from "../api/client.ts";
+
+export const tell = (message: string): void => void notifications.show({ message, color: "indigo" });
+
+export function tellProblem(error: unknown): void {
+  const problem = problemOf(error);
+  const fields = Object.values(problem?.errors ?? {})
+    .flat()
+    .join(" ");
+  notifications.show({
+    color: "red",
+    autoClose: 15_000,
+    title: messageOf(error),
+    message: [fields, problem && `Request ${problem.request_id}`].filter(Boolean).join(" "),
+  });
+}
+
+/** Runs work once at a time, refreshes what the page shows, and tells how it ended. */
+export function useAction<Result>(work: () => Promise<Result>, after?: (result: Result) => unknown) {
+  const [isBusy, setBusy] = useState(false);
+  const run = async () => {
+    setBusy(true);
+    try {
+      const result = await work();
+      await after?.(result);
+      void queryClient.invalidateQueries();
+    } catch (error) {
+      tellProblem(error);
+    } finally {
+      setBusy(false);
+    }
+  };
+  return { isBusy, run };
+}
+
+interface ActionProps<Result> extends Omit<ButtonProps, "loading"> {
+  readonly work: () => Promise<Result>;
+  readonly after?: (result: Result) => unknown;
+  readonly children: ReactNode;
+  /** Asks before it works. */
+  readonly question?: string;
+  readonly "aria-label"?: string;
+}
+
+export function ActionButton<Result>({ work, after, children, question, ...button }: ActionProps<Result>) {
+  const { isBusy, run } = useAction(work, after);
+  const [isAsking, setAsking] = useState(false);
+  return (
+    <>
+      <Button
+        variant="default"
+        {...button}
+        disabled={isBusy || button.disabled === true}
+        onClick={() => (question === undefined ? void run() : setAsking(true))}
+      >
+        {isBusy ? "Working …" : children}
+      </Button>
+      {question !== undefined && (
+        <Modal opened={isAsking} onClose={() => setAsking(false)} title={question} size="sm">
+          <Group justify="flex-end">
+            <Button variant="default" onClick={() => setAsking(false)}>
+              Keep it
+            </Button>
+            <Button
+              color="red"
+              onClick={() => {
+                setAsking(false);
+                void run();
+              }}
+            >
+              {children}
+            </Button>
+          </Group>
+        </Modal>
+      )}
+    </>
+  );
+}
+
+/** For what cannot be undone: the name has to be typed. */
+export function DangerButton<Result>({
+  name,
+  children,
+  about,
+  work,
+  after,
+}: {
+  readonly name: string;
+  readonly children: string;
+  readonly about: ReactNode;
+  readonly work: () => Promise<Result>;
+  readonly after?: (result: Result) => unknown;
+}) {
+  const [isOpen, setOpen] = useState(false);
+  const [typed, setTyped] = useState("");
+  const { isBusy, run } = useAction(work, after);
+  return (
+    <>
+      <Button color="red" variant="outline" onClick={() => setOpen(true)}>
+        {children}
+      </Button>
+      <Modal opened={isOpen} onClose={() => setOpen(false)} title={`${children}: ${name}`}>
+        <Stack>
+          <Text size="sm">{about}</Text>
+          <TextInput
+            label="Type its name to confirm"
+            description={name}
+            value={typed}
+            onChange={(event) => setTyped(event.currentTarget.value)}
+            autoComplete="off"
+          />
+          <Group justify="flex-end">
+            <Button variant="default" onClick={() => setOpen(false)}>
+              Keep it
+            </Button>
+            <Button
+              color="red"
+              disabled={typed !== name || isBusy}
+              onClick={() => void run().then(() => setOpen(false))}
+            >
+              {isBusy ? "Working …" : children}
+            </Button>
+          </Group>
+        </Stack>
+      </Modal>
+    </>
+  );
+}

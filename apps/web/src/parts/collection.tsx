@@ -1,0 +1,73 @@
+import { Button, Modal } from "@mantine/core";
+import type { UseQueryResult } from "@tanstack/react-query";
+import { type ReactNode, useState } from "react";
+import type { z } from "zod";
+import type { Operation } from "./as-code.tsx";
+import { type Choices, type FieldGroup, SchemaForm, type Values } from "./form.tsx";
+import { Loaded, Section } from "./page.tsx";
+import { type Column, DataTable } from "./table.tsx";
+
+interface CollectionProps<Row, Created> {
+  readonly title: string;
+  readonly about: string;
+  readonly query: UseQueryResult<readonly Row[], unknown>;
+  readonly columns: readonly Column<Row>[];
+  readonly keyOf: (row: Row) => string | number;
+  readonly textOf: (row: Row) => string;
+  readonly empty: ReactNode;
+  /** How a new one is made. */
+  readonly create: {
+    readonly label: string;
+    readonly schema: z.ZodObject;
+    readonly groups: readonly FieldGroup[];
+    readonly values?: Values;
+    readonly choices?: Choices;
+    readonly operation: Operation;
+    readonly submit: (sent: Record<string, unknown>) => Promise<Created>;
+    readonly after?: (created: Created) => unknown;
+    /** Above the form. */
+    readonly intro?: ReactNode;
+  };
+}
+
+/** A list of what a team has, and the form that adds to it. */
+export function Collection<Row, Created>({ create, ...list }: CollectionProps<Row, Created>) {
+  const [isAdding, setAdding] = useState(false);
+  return (
+    <Section
+      title={list.title}
+      about={list.about}
+      actions={<Button onClick={() => setAdding(true)}>{create.label}</Button>}
+    >
+      <Loaded query={list.query}>
+        {(rows) => (
+          <DataTable
+            label={list.title}
+            rows={rows}
+            columns={list.columns}
+            keyOf={list.keyOf}
+            textOf={list.textOf}
+            empty={list.empty}
+          />
+        )}
+      </Loaded>
+      <Modal opened={isAdding} onClose={() => setAdding(false)} title={create.label} size="lg">
+        {create.intro}
+        <SchemaForm
+          schema={create.schema}
+          groups={create.groups}
+          values={create.values ?? {}}
+          isNew
+          {...(create.choices && { choices: create.choices })}
+          operation={create.operation}
+          submitLabel={create.label}
+          submit={create.submit}
+          after={async (created) => {
+            setAdding(false);
+            await create.after?.(created);
+          }}
+        />
+      </Modal>
+    </Section>
+  );
+}

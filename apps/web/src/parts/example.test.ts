@@ -1,0 +1,34 @@
+import { expect, it } from "vitest";
+import { exampleOf } from "./example.ts";
+
+const call = {
+  route: {
+    method: "PATCH",
+    path: "/applications/{uuid}",
+    parameters: [{ name: "uuid", in: "path" }],
+  },
+  client: "applications.update",
+  input: { uuid: "u1", name: "it's mine", is_static: true, http_basic_auth_password: "hunter2" },
+  origin: "https://berth.example.com",
+};
+
+it("quotes for a shell and hides secrets", () => {
+  expect(exampleOf("berth", call)).toBe(
+    [
+      "berth api PATCH /applications/u1",
+      String.raw`-f 'name=it'\''s mine'`,
+      "-F is_static=true",
+      "-f 'http_basic_auth_password=<http_basic_auth_password>'",
+    ].join(" \\\n  "),
+  );
+  for (const language of ["berth", "curl", "TypeScript"] as const) {
+    expect(exampleOf(language, call)).not.toContain("hunter2");
+  }
+});
+
+it("puts what belongs there into the query", () => {
+  const route = { method: "DELETE", path: "/x/{uuid}", parameters: [{ name: "delete_volumes", in: "query" }] };
+  const example = exampleOf("curl", { ...call, route, input: { uuid: "a/b", delete_volumes: false } });
+  expect(example).toContain("https://berth.example.com/api/v1/x/a%2Fb?delete_volumes=false");
+  expect(example).not.toContain("-d");
+});

@@ -1,0 +1,72 @@
+import { z } from "zod";
+
+/** How a field of a schema is entered. */
+export interface Field {
+  readonly name: string;
+  readonly type: "text" | "long" | "secret" | "number" | "flag" | "choice" | "other";
+  readonly about: string;
+  readonly options: readonly string[];
+  readonly isNullable: boolean;
+  readonly isRequired: boolean;
+}
+
+const SECRET = /(password|secret|private_key|^token|_license_key|_api_key)$/;
+/** Longer texts are files, not lines. */
+const LINE_LENGTH_MAX = 2048;
+const LONG = /^(content|private_key|dockerfile|init_scripts)$|_conf$|_labels$/;
+
+/** Reads from the schema what a form has to know; the schema stays the only place where rules are written. */
+export function fieldOf(name: string, schema: z.ZodType): Field {
+  let inner: unknown = schema;
+  let about = schema.description ?? "";
+  let isNullable = false;
+  let isRequired = true;
+  for (;;) {
+    if (inner instanceof z.ZodType) about ||= inner.description ?? "";
+    if (inner instanceof z.ZodOptional || inner instanceof z.ZodDefault) {
+      isRequired = false;
+      inner = inner.unwrap();
+    } else if (inner instanceof z.ZodNullable) {
+      isNullable = true;
+      inner = inner.unwrap();
+    } else if (inner instanceof z.ZodPipe) {
+      inner = inner.def.in instanceof z.ZodTransform ? inner.def.out : inner.def.in;
+    } else break;
+  }
+  const options = inner instanceof z.ZodEnum ? inner.options.map(String) : [];
+  return { name, type: typeOf(name, inner), about: helpOf(about), options, isNullable, isRequired };
+}
+
+/** The description without what only matters to programs. */
+const helpOf = (description: string): string =>
+  description
+    .replace(/(^| )Null [^.]*\./g, "")
+    .replaceAll("`", "")
+    .trim();
+
+function typeOf(name: string, schema: unknown): Field["type"] {
+  if (schema instanceof z.ZodBoolean) return "flag";
+  if (schema instanceof z.ZodNumber) return "number";
+  if (schema instanceof z.ZodEnum) return "choice";
+  if (!(schema instanceof z.ZodString)) return "other";
+  if (SECRET.test(name) && !LONG.test(name)) return "secret";
+  return LONG.test(name) || (schema.maxLength ?? 0) > LINE_LENGTH_MAX ? "long" : "text";
+}
+
+export const isSecretName = (name: string): boolean => SECRET.test(name) || name === "value";
+
+/** What is sent for an entered value. */
+export function sentValue(field: Field, value: unknown): unknown {
+  if (value === "" || value === undefined) return field.isNullable ? null : undefined;
+  return value;
+}
+
+/** The fields whose value differs from the one they had. */
+export function changedFields(
+  fields: readonly Field[],
+  before: Readonly<Record<string, unknown>>,
+  now: Readonly<Record<string, unknown>>,
+): Record<string, unknown> {
+  const changed = fields.filter(({ name }) => (now[name] ?? "") !== (before[name] ?? ""));
+  return Object.fromEntries(changed.map((field) => [field.name, sentValue(field, now[field.name])]));
+}

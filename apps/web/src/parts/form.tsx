@@ -1,0 +1,165 @@
+import { Button, Group, SimpleGrid, Stack, Text, Title } from "@mantine/core";
+import { type FormEvent, type ReactNode, useEffect, useId, useMemo, useState } from "react";
+import type { z } from "zod";
+import { messageOf, problemOf, queryClient } from "../api/client.ts";
+import { tell } from "./action.tsx";
+import { AsCode, type Operation } from "./as-code.tsx";
+import { changedFields, fieldOf } from "./field.ts";
+import { FieldInput } from "./field-input.tsx";
+import { Problem } from "./page.tsx";
+
+export interface FieldGroup {
+  readonly title?: string;
+  readonly fields: readonly string[];
+  /** Shown only while this is true of the values entered. */
+  readonly when?: (values: Values) => boolean;
+}
+export type Values = Readonly<Record<string, unknown>>;
+/** Choices that the schema does not know: what the team has. */
+export type Choices = Readonly<Record<string, readonly { readonly value: string; readonly label: string }[]>>;
+
+interface FormProps<Result> {
+  readonly schema: z.ZodObject;
+  readonly groups: readonly FieldGroup[];
+  /** As it is now; for a new thing what is proposed. */
+  readonly values: Values;
+  /** Sent in any case, never entered: where it goes. */
+  readonly fixed?: Values;
+  readonly isNew?: boolean;
+  readonly choices?: Choices;
+  readonly operation?: Operation;
+  readonly submitLabel: string;
+  /** Beside the button: when the change takes effect. */
+  readonly note?: ReactNode;
+  /** Told what is entered, for choices that depend on it. */
+  readonly onValues?: (values: Values) => void;
+  readonly submit: (sent: Record<string, unknown>) => Promise<Result>;
+  readonly after?: (result: Result) => unknown;
+}
+
+/** The one form: fields, help and rules come from a schema of core. */
+export function SchemaForm<Result>(props: FormProps<Result>) {
+  const { schema, groups, values, fixed = {}, isNew = false, choices = {}, operation, note, submit, after } = props;
+  const id = useId();
+  const fields = useMemo(() => {
+    const names = groups.flatMap((group) => group.fields).filter((name) => name in schema.shape);
+    return new Map(names.map((name) => [name, fieldOf(name, schema.shape[name] as z.ZodType)]));
+  }, [schema, groups]);
+  const [edits, setEdits] = useState<Values>({});
+  const [errors, setErrors] = useState<Readonly<Record<string, string>>>({});
+  const [failure, setFailure] = useState<unknown>();
+  const [isBusy, setBusy] = useState(false);
+  const now = { ...values, ...edits };
+  const all = [...fields.values()];
+  const changed = isNew ? changedFields(all, {}, now) : changedFields(all, values, now);
+  const sent = { ...fixed, ...Object.fromEntries(Object.entries(changed).filter(([, value]) => value !== undefined)) };
+  const isChanged = isNew || Object.keys(changed).length > 0;
+  const { onValues } = props;
+  // Only what a person enters changes the values.
+  useEffect(() => onValues?.(now), [edits, onValues]);
+  useUnsavedWarning(!isNew && isChanged);
+
+  const save = async (event: FormEvent) => {
+    event.preventDefault();
+    const checked = schema.safeParse(sent);
+    const { extra, own } = checked.success ? { extra: [], own: {} } : sortIssues(checked.error, fields);
+    setErrors(own);
+    setFailure(extra.length > 0 ? new Error(extra.join(" ")) : undefined);
+    if (Object.keys(own).length > 0) focusFirst(id, own);
+    if (!checked.success) return;
+    setBusy(true);
+    try {
+      const result = await submit(sent);
+      setEdits({});
+      if (!isNew) tell("Saved.");
+      await after?.(result);
+      void queryClient.invalidateQueries();
+    } catch (error) {
+      const refused = Object.entries(problemOf(error)?.errors ?? {}).filter(([name]) => fields.has(name));
+      setErrors(Object.fromEntries(refused.map(([name, messages]) => [name, [messages].flat().join(" ")])));
+      setFailure(refused.length > 0 && messageOf(error) === "Validation failed." ? undefined : error);
+    } finally {
+      setBusy(false);
+    }
+  };
+
+  return (
+    <form onSubmit={save} noValidate aria-label={props.submitLabel}>
+      <Stack gap="md">
+        {groups
+          .filter(({ when }) => when?.(now) ?? true)
+          .map((group, index) => (
+            <div key={group.title ?? index}>
+              {group.title !== undefined && (
+                <Title order={3} mb={6}>
+                  {group.title}
+                </Title>
+              )}
+              <SimpleGrid cols={{ base: 1, sm: 2 }} spacing="md" verticalSpacing="sm">
+                {group.fields.map((name) => {
+                  const field = fields.get(name);
+                  if (field === undefined) return null;
+                  return (
+                    <FieldInput
+                      key={name}
+                      id={`${id}-${name}`}
+                      field={field}
+                      choices={choices[name]}
+                      value={now[name]}
+                      error={errors[name]}
+                      isChanged={!isNew && name in changed}
+                      onChange={(value) => setEdits((before) => ({ ...before, [name]: value }))}
+                    />
+                  );
+                })}
+              </SimpleGrid>
+            </div>
+          ))}
+        {failure !== undefined && <Problem error={failure} />}
+        <Group gap="sm">
+          <Button type="submit" disabled={isBusy || !isChanged}>
+            {isBusy ? "Working …" : props.submitLabel}
+          </Button>
+          {!isNew && isChanged && (
+            <Button variant="default" onClick={() => setEdits({})}>
+              Discard
+            </Button>
+          )}
+          {operation !== undefined && <AsCode operation={operation} input={sent} />}
+          {note !== undefined && (
+            <Text size="sm" c="dimmed" component="div">
+              {note}
+            </Text>
+          )}
+        </Group>
+      </Stack>
+    </form>
+  );
+}
+
+function sortIssues({ issues }: z.ZodError, fields: ReadonlyMap<string, unknown>) {
+  const own: Record<string, string> = {};
+  const extra: string[] = [];
+  for (const { path, message, code } of issues) {
+    const name = String(path[0] ?? "");
+    const text = code === "invalid_type" ? "This field is required." : message;
+    if (fields.has(name)) own[name] ??= text;
+    else extra.push(name === "" ? text : `${name}: ${text}`);
+  }
+  return { own, extra };
+}
+
+function focusFirst(id: string, errors: Readonly<Record<string, string>>): void {
+  const [first = ""] = Object.keys(errors);
+  document.getElementById(`${id}-${first}`)?.focus();
+}
+
+/** The browser asks before it closes a page with changes that were not saved. */
+function useUnsavedWarning(isUnsaved: boolean): void {
+  useEffect(() => {
+    if (!isUnsaved) return;
+    const warn = (event: BeforeUnloadEvent) => event.preventDefault();
+    window.addEventListener("beforeunload", warn);
+    return () => window.removeEventListener("beforeunload", warn);
+  }, [isUnsaved]);
+}

@@ -1,0 +1,17 @@
+import { Skeleton } from "@mantine/core";
+import { type ComponentProps, lazy, Suspense } from "react";
+
+const LazyEditor = lazy(() => import("./editor.tsx"));
+const LazyChart = lazy(() => import("./chart.tsx"));
+
+export const Editor = (props: ComponentProps<typeof LazyEditor>) => (
+  <Suspense fallback={<Skeleton h={200} />}>
+    <LazyEditor {...props} />
+  </Suspense>
+);
+
+export const Chart = (props: ComponentProps<typeof LazyChart>) => (
+  <Suspense fallback={<Skeleton h={170} />}>
+    <LazyChart {...props} />
+  </Suspense>
+);

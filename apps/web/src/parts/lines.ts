@@ -1,0 +1,46 @@
+import { useRef, useSyncExternalStore } from "react";
+
+export interface LogEntry {
+  readonly text: string;
+  readonly at?: string;
+  readonly step?: string | null;
+  readonly isError?: boolean;
+}
+
+/** Lines that only grow. The viewer hears of them once a frame, however many come. */
+export class Lines {
+  readonly all: LogEntry[] = [];
+  #version = 0;
+  #isScheduled = false;
+  readonly #listeners = new Set<() => void>();
+
+  push(...entries: readonly LogEntry[]): void {
+    this.all.push(...entries);
+    // What is older would cost memory and be read by nobody: the download of the server has it.
+    if (this.all.length > LINES_MAX * 1.1) this.all.splice(0, this.all.length - LINES_MAX);
+    if (this.#isScheduled) return;
+    this.#isScheduled = true;
+    requestAnimationFrame(() => {
+      this.#isScheduled = false;
+      this.#version += 1;
+      for (const listener of this.#listeners) listener();
+    });
+  }
+
+  readonly version = (): number => this.#version;
+  readonly subscribe = (listener: () => void): (() => void) => {
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
+  };
+}
+
+const LINES_MAX = 200_000;
+
+/** @param key Another key begins anew. */
+export function useLines(key: string): Lines {
+  const held = useRef<{ key: string; lines: Lines }>(undefined);
+  if (held.current?.key !== key) held.current = { key, lines: new Lines() };
+  return held.current.lines;
+}
+
+export const useVersion = (lines: Lines): number => useSyncExternalStore(lines.subscribe, lines.version);

@@ -1,0 +1,154 @@
+import { Button, Group, Switch, Text, TextInput } from "@mantine/core";
+import { useVirtualizer } from "@tanstack/react-virtual";
+import { memo, type ReactNode, useDeferredValue, useEffect, useMemo, useRef, useState } from "react";
+import { plainText, spansOf } from "./ansi.ts";
+import { type Lines, type LogEntry, useVersion } from "./lines.ts";
+
+interface LogViewerProps {
+  readonly lines: Lines;
+  /** Names the log, and the file it is downloaded as. */
+  readonly label: string;
+  readonly empty: ReactNode;
+  readonly controls?: ReactNode;
+}
+
+const LINE_HEIGHT = 20;
+const TIME = new Intl.DateTimeFormat(undefined, {
+  hour: "2-digit",
+  minute: "2-digit",
+  second: "2-digit",
+  hourCycle: "h23",
+});
+
+/** The one log viewer: follows, searches, wraps, and draws only the lines in sight. */
+export function LogViewer({ lines, label, empty, controls }: LogViewerProps) {
+  const version = useVersion(lines);
+  const [search, setSearch] = useState("");
+  const wanted = useDeferredValue(search.toLowerCase());
+  const [isWrapped, setWrapped] = useState(false);
+  const [hasTimes, setTimes] = useState(true);
+  const [isFollowing, setFollowing] = useState(true);
+  const scroller = useRef<HTMLDivElement>(null);
+  // The version stands for the content of `lines`.
+  const shown = useMemo(
+    () => (wanted === "" ? lines.all : lines.all.filter(({ text }) => plainText(text).toLowerCase().includes(wanted))),
+    [lines, version, wanted],
+  );
+  const virtual = useVirtualizer({
+    count: shown.length,
+    getScrollElement: () => scroller.current,
+    estimateSize: () => LINE_HEIGHT,
+    overscan: 20,
+  });
+  useEffect(() => {
+    if (isFollowing && shown.length > 0) virtual.scrollToIndex(shown.length - 1, { align: "end" });
+  }, [isFollowing, shown.length, virtual, version]);
+
+  const download = () => {
+    const text = lines.all
+      .map(({ at, text: line }) => `${at === undefined ? "" : `${at} `}${plainText(line)}`)
+      .join("\n");
+    const link = document.createElement("a");
+    link.href = URL.createObjectURL(new Blob([`${text}\n`], { type: "text/plain" }));
+    link.download = `${label.replaceAll(/[^\w.-]+/g, "-")}.log`;
+    link.click();
+    URL.revokeObjectURL(link.href);
+  };
+  const hasAnyTime = lines.all[0]?.at !== undefined;
+
+  return (
+    <div>
+      <Group gap="sm" mb="xs">
+        {controls}
+        <TextInput
+          size="xs"
+          aria-label="Search the log"
+          placeholder="Search …"
+          value={search}
+          onChange={(event) => setSearch(event.currentTarget.value)}
+        />
+        {wanted !== "" && (
+          <Text size="xs" c="dimmed" role="status">
+            {shown.length} of {lines.all.length} lines
+          </Text>
+        )}
+        <Switch
+          size="xs"
+          label="Wrap"
+          checked={isWrapped}
+          onChange={(event) => setWrapped(event.currentTarget.checked)}
+        />
+        {hasAnyTime && (
+          <Switch
+            size="xs"
+            label="Times"
+            checked={hasTimes}
+            onChange={(event) => setTimes(event.currentTarget.checked)}
+          />
+        )}
+        <Switch
+          size="xs"
+          label="Follow"
+          checked={isFollowing}
+          onChange={(event) => setFollowing(event.currentTarget.checked)}
+        />
+        <Button variant="default" size="compact-xs" onClick={download} disabled={lines.all.length === 0}>
+          Download
+        </Button>
+      </Group>
+      <div
+        ref={scroller}
+        className={isWrapped ? "log log-wrap" : "log"}
+        role="log"
+        aria-label={label}
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reachable by keyboard.
+        tabIndex={0}
+        onWheel={(event) => event.deltaY < 0 && setFollowing(false)}
+      >
+        {shown.length === 0 ? (
+          <Text c="dimmed" size="sm" p="sm" component="div">
+            {wanted === "" ? empty : `No line contains “${search}”.`}
+          </Text>
+        ) : (
+          <div className="log-rows" style={{ height: virtual.getTotalSize() }}>
+            {virtual.getVirtualItems().map(({ index, start, key }) => (
+              <div
+                key={key}
+                ref={isWrapped ? virtual.measureElement : null}
+                data-index={index}
+                className="log-line"
+                style={{ transform: `translateY(${start}px)` }}
+              >
+                <Line entry={shown[index]} hasTimes={hasTimes} />
+              </div>
+            ))}
+          </div>
+        )}
+      </div>
+    </div>
+  );
+}
+
+const Line = memo(function Line({
+  entry,
+  hasTimes,
+}: {
+  readonly entry: LogEntry | undefined;
+  readonly hasTimes: boolean;
+}) {
+  if (entry === undefined) return null;
+  return (
+    <>
+      {hasTimes && entry.at !== undefined && <span className="log-time">{TIME.format(new Date(entry.at))}</span>}
+      {entry.step !== undefined && <span className="log-step">{entry.step ?? ""}</span>}
+      <span className={entry.isError === true ? "log-error" : ""}>
+        {spansOf(entry.text).map(({ text, className }, index) => (
+          // The parts of a line never change their order.
+          <span key={index} className={className}>
+            {text}
+          </span>
+        ))}
+      </span>
+    </>
+  );
+});

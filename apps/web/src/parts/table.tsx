@@ -1,0 +1,132 @@
+import { Group, Table, Text, TextInput } from "@mantine/core";
+import { useVirtualizer } from "@tanstack/react-virtual";
+import { type ReactNode, useDeferredValue, useMemo, useRef, useState } from "react";
+
+export interface Column<Row> {
+  readonly header: string;
+  readonly cell: (row: Row) => ReactNode;
+  /** Shown on wide screens only. */
+  readonly isExtra?: boolean;
+}
+
+interface TableProps<Row> {
+  /** Names the table for screen readers. */
+  readonly label: string;
+  readonly rows: readonly Row[];
+  readonly columns: readonly Column<Row>[];
+  readonly keyOf: (row: Row) => string | number;
+  /** The text in which the filter looks; without it there is no filter. */
+  readonly textOf?: (row: Row) => string;
+  readonly empty: ReactNode;
+}
+
+/** Below this all rows are drawn; above it those in sight. */
+const DRAWN_ROWS_MAX = 100;
+const ROW_HEIGHT = 37;
+const FILTER_FROM = 6;
+
+export function DataTable<Row>({ label, rows, columns, keyOf, textOf, empty }: TableProps<Row>) {
+  const [filter, setFilter] = useState("");
+  const wanted = useDeferredValue(filter.trim().toLowerCase());
+  const shown = useMemo(
+    () =>
+      wanted === "" || textOf === undefined ? rows : rows.filter((row) => textOf(row).toLowerCase().includes(wanted)),
+    [rows, wanted, textOf],
+  );
+  if (rows.length === 0) return empty;
+  return (
+    <>
+      {textOf !== undefined && rows.length >= FILTER_FROM && (
+        <Group mb="xs" gap="sm">
+          <TextInput
+            aria-label={`Filter ${label.toLowerCase()}`}
+            placeholder="Filter …"
+            value={filter}
+            onChange={(event) => setFilter(event.currentTarget.value)}
+            size="xs"
+            w={220}
+          />
+          <Text size="xs" c="dimmed" role="status">
+            {shown.length === rows.length ? `${rows.length}` : `${shown.length} of ${rows.length}`}
+          </Text>
+        </Group>
+      )}
+      {shown.length > DRAWN_ROWS_MAX ? (
+        <VirtualRows label={label} rows={shown} columns={columns} keyOf={keyOf} />
+      ) : (
+        <Table.ScrollContainer
+          minWidth={columns.length > 2 ? 420 : 240}
+          scrollAreaProps={{ viewportProps: { tabIndex: 0, role: "region", "aria-label": label } }}
+        >
+          <Table>
+            <Head columns={columns} />
+            <Table.Tbody>
+              {shown.map((row) => (
+                <Cells key={keyOf(row)} row={row} columns={columns} />
+              ))}
+            </Table.Tbody>
+          </Table>
+        </Table.ScrollContainer>
+      )}
+    </>
+  );
+}
+
+function VirtualRows<Row>({
+  label,
+  rows,
+  columns,
+  keyOf,
+}: Pick<TableProps<Row>, "label" | "rows" | "columns" | "keyOf">) {
+  const scroller = useRef<HTMLDivElement>(null);
+  const virtual = useVirtualizer({
+    count: rows.length,
+    getScrollElement: () => scroller.current,
+    estimateSize: () => ROW_HEIGHT,
+    overscan: 15,
+  });
+  const items = virtual.getVirtualItems();
+  const above = items[0]?.start ?? 0;
+  const below = virtual.getTotalSize() - (items.at(-1)?.end ?? 0);
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reachable by keyboard.
+    <section ref={scroller} style={{ height: "65vh", overflow: "auto" }} tabIndex={0} aria-label={label}>
+      <Table stickyHeader aria-rowcount={rows.length}>
+        <Head columns={columns} />
+        <Table.Tbody>
+          <tr style={{ height: above }} />
+          {items.map(({ index }) => {
+            const row = rows[index];
+            return row === undefined ? null : <Cells key={keyOf(row)} row={row} columns={columns} />;
+          })}
+          <tr style={{ height: below }} />
+        </Table.Tbody>
+      </Table>
+    </section>
+  );
+}
+
+const visibility = ({ isExtra }: { readonly isExtra?: boolean }) =>
+  isExtra === true ? { visibleFrom: "sm" as const } : {};
+
+const Head = <Row,>({ columns }: { readonly columns: readonly Column<Row>[] }) => (
+  <Table.Thead>
+    <Table.Tr>
+      {columns.map((column) => (
+        <Table.Th key={column.header} {...visibility(column)}>
+          {column.header}
+        </Table.Th>
+      ))}
+    </Table.Tr>
+  </Table.Thead>
+);
+
+const Cells = <Row,>({ row, columns }: { readonly row: Row; readonly columns: readonly Column<Row>[] }) => (
+  <Table.Tr className="table-row-link">
+    {columns.map((column) => (
+      <Table.Td key={column.header} {...visibility(column)} className="break">
+        {column.cell(row)}
+      </Table.Td>
+    ))}
+  </Table.Tr>
+);

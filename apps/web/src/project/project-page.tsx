@@ -1,0 +1,107 @@
+import { EnvironmentCreate, ProjectUpdate } from "@berth/core/team";
+import { Group, Paper, Stack, Text, Title } from "@mantine/core";
+import { useQuery } from "@tanstack/react-query";
+import { useNavigate, useParams } from "@tanstack/react-router";
+import { client, trpc } from "../api/client.ts";
+import { ActionButton, DangerButton } from "../parts/action.tsx";
+import { SchemaForm } from "../parts/form.tsx";
+import { ButtonLink } from "../parts/link.tsx";
+import { Loaded, PageTitle, Section } from "../parts/page.tsx";
+import { ResourceTable } from "../resource/resource-table.tsx";
+
+const SETTINGS = [{ fields: ["name", "description"] }];
+const ENVIRONMENT = [{ fields: ["name"] }];
+
+export function ProjectPage() {
+  const { uuid } = useParams({ from: "/shell/projects/$uuid" });
+  const navigate = useNavigate();
+  const project = useQuery(trpc.projects.get.queryOptions({ uuid }));
+  const resources = useQuery(trpc.resources.list.queryOptions({}));
+  return (
+    <Loaded query={project}>
+      {({ name, description, environments }) => (
+        <>
+          <PageTitle
+            title={name}
+            actions={
+              <ButtonLink to="/new/{-$source}" search={{ project: uuid }}>
+                New
+              </ButtonLink>
+            }
+          >
+            <Text c="dimmed" size="sm">
+              {description}
+            </Text>
+          </PageTitle>
+          <Stack>
+            {environments.map((environment) => {
+              const own = (resources.data ?? []).filter(
+                ({ environment_uuid }) => environment_uuid === environment.uuid,
+              );
+              return (
+                <section key={environment.uuid} aria-label={environment.name}>
+                  <Group justify="space-between" mb={4}>
+                    <Title order={2}>{environment.name}</Title>
+                    {own.length === 0 && environments.length > 1 && (
+                      <ActionButton
+                        variant="subtle"
+                        question={`Delete the environment ${environment.name}?`}
+                        work={() =>
+                          client.projects.environments.delete.mutate({
+                            uuid,
+                            environment_name_or_uuid: environment.uuid,
+                          })
+                        }
+                      >
+                        Delete
+                      </ActionButton>
+                    )}
+                  </Group>
+                  <Paper withBorder px="xs">
+                    <ResourceTable label={`Resources in ${environment.name}`} resources={own} />
+                  </Paper>
+                </section>
+              );
+            })}
+            <Section title="Settings">
+              <SchemaForm
+                schema={ProjectUpdate}
+                groups={SETTINGS}
+                values={{ name, description }}
+                operation={{ id: "update-project-by-uuid", client: "projects.update" }}
+                submitLabel="Save"
+                submit={(sent) => client.projects.update.mutate({ uuid, ...sent })}
+              />
+            </Section>
+            <Section
+              title="New environment"
+              about="Staging beside production, for example: the same things with other variables."
+            >
+              <SchemaForm
+                schema={EnvironmentCreate}
+                groups={ENVIRONMENT}
+                values={{}}
+                isNew
+                operation={{ id: "create-environment", client: "projects.environments.create" }}
+                submitLabel="Create environment"
+                submit={(sent) =>
+                  client.projects.environments.create.mutate({ uuid, ...EnvironmentCreate.parse(sent) })
+                }
+              />
+            </Section>
+            <Section title="Danger zone" about="A project can be deleted once nothing is in it.">
+              <DangerButton
+                name={name}
+                about="The project and its environments are deleted. Nothing may be in them any more."
+                work={() => client.projects.delete.mutate({ uuid })}
+                after={() => navigate({ to: "/" })}
+              >
+                Delete project
+              </DangerButton>
+            </Section>
+          </Stack>
+        </>
+      )}
+    </Loaded>
+  );
+}

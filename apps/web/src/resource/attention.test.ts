@@ -1,0 +1,28 @@
+import { expect, it } from "vitest";
+import { attentionOf, type Resource, type Server } from "./attention.ts";
+
+const NOW = new Date("2026-01-01T00:00:00Z");
+// Only the fields that it looks at.
+const resource = (fields: object) =>
+  ({ uuid: "r", type: "application", name: "r", status: "running:healthy", ...fields }) as Resource;
+const server = (fields: object) => ({ uuid: "s", name: "s", is_reachable: true, is_usable: true, ...fields }) as Server;
+
+it("is silent about what is well or was stopped", () => {
+  expect(attentionOf([resource({}), resource({ status: "exited:unhealthy" })], [server({})], NOW)).toEqual([]);
+});
+
+it("names what is wrong, the worst first", () => {
+  const soon = { certificate_expires_at: "2026-01-05T00:00:00Z" };
+  const failed = { backup_configs: [{ uuid: "b", latest_log: { status: "failed", message: "disk full" } }] };
+  const found = attentionOf(
+    [resource({ ...soon }), resource({ status: "running:unhealthy" }), resource({ ...failed })],
+    [server({ is_reachable: false })],
+    NOW,
+  );
+  expect(found.map(({ tone, reason }) => `${tone} ${reason}`)).toEqual([
+    "bad is out of reach",
+    "bad Unhealthy: It runs, but its health check fails.",
+    "bad The last backup failed: disk full",
+    "warn Its certificate ends in 4 days. Restart it for a new one.",
+  ]);
+});

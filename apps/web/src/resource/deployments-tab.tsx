@@ -1,0 +1,37 @@
+import { Stack, Text } from "@mantine/core";
+import { useQuery } from "@tanstack/react-query";
+import { RollbackList } from "../application/rollback-list.tsx";
+import { DeploymentTable } from "../deployment/deployment-table.tsx";
+import { Empty, Loaded } from "../parts/page.tsx";
+import { deploymentsOf } from "./operations.ts";
+import type { PanelProps } from "./tabs.tsx";
+
+const SHOWN = 200;
+
+export default function DeploymentsTab({ resource: { kind, uuid, name } }: PanelProps) {
+  const query = useQuery(deploymentsOf(kind, uuid, SHOWN));
+  return (
+    <Stack>
+      {kind === "application" && <RollbackList uuid={uuid} />}
+      <Loaded query={query}>
+        {({ deployments, count }) => (
+          <>
+            <DeploymentTable
+              deployments={deployments}
+              empty={
+                <Empty title="Never deployed" command={`berth deploy --app ${name}`}>
+                  Each deployment is listed here with its log.
+                </Empty>
+              }
+            />
+            {count > deployments.length && (
+              <Text size="sm" c="dimmed">
+                The newest {deployments.length} of {count}.
+              </Text>
+            )}
+          </>
+        )}
+      </Loaded>
+    </Stack>
+  );
+}

@@ -1,0 +1,157 @@
+import { Anchor, Code, SimpleGrid, Stack, Text } from "@mantine/core";
+import { useQuery } from "@tanstack/react-query";
+import { trpc } from "../api/client.ts";
+import { CopyText } from "../parts/copy.tsx";
+import { TextLink } from "../parts/link.tsx";
+import { Empty, Facts, Section } from "../parts/page.tsx";
+import { RunStatus } from "../parts/state.tsx";
+import { Age, Took } from "../parts/time.tsx";
+import { engineOf } from "./kinds.ts";
+import { deploymentsOf } from "./operations.ts";
+import type { ShownResource } from "./resource.ts";
+import type { PanelProps } from "./tabs.tsx";
+
+export default function OverviewTab({ resource }: PanelProps) {
+  const { kind, uuid } = resource;
+  const deployments = useQuery(deploymentsOf(kind, uuid, 5)).data?.deployments ?? [];
+  const live = deployments.find(({ status }) => status === "finished");
+  return (
+    <SimpleGrid cols={{ base: 1, md: 2 }} spacing="md">
+      {resource.database !== undefined && <Connection database={resource.database} />}
+      <Section title="What runs">
+        <Stack gap="sm">
+          <Facts rows={[...factsOf(resource), ["Server", <ServerLink key="server" uuid={resource.server_uuid} />]]} />
+          {live !== undefined && (
+            <Text size="sm">
+              Since <Age at={live.finished_at} />: <span className="mono">{live.commit.slice(0, 8)}</span>{" "}
+              {live.commit_message ?? ""}
+            </Text>
+          )}
+        </Stack>
+      </Section>
+      <Section title="Last deployments">
+        {deployments.length === 0 ? (
+          <Empty
+            title="Never deployed"
+            command={kind === "application" ? "berth deploy" : `berth start ${resource.name}`}
+          >
+            The first deployment builds it, starts it, checks that it answers and then routes its URLs to it.
+          </Empty>
+        ) : (
+          <Stack gap={6}>
+            {deployments.map((deployment) => (
+              <Text key={deployment.deployment_uuid} size="sm" component="div">
+                <RunStatus status={deployment.status} />{" "}
+                <TextLink to="/deployments/$uuid" params={{ uuid: deployment.deployment_uuid }} size="sm">
+                  <Age at={deployment.created_at} />
+                </TextLink>{" "}
+                {deployment.started_at !== null && (
+                  <Text span size="sm" c="dimmed">
+                    took <Took from={deployment.started_at} to={deployment.finished_at} />
+                  </Text>
+                )}
+                {deployment.error !== null && (
+                  <Text size="sm" c="dimmed" className="break" lineClamp={2}>
+                    {deployment.error}
+                  </Text>
+                )}
+              </Text>
+            ))}
+          </Stack>
+        )}
+      </Section>
+    </SimpleGrid>
+  );
+}
+
+function factsOf({ application, database, service, description }: ShownResource): [string, React.ReactNode][] {
+  const about: [string, React.ReactNode][] = description === null ? [] : [["About", description]];
+  if (application !== undefined) {
+    const { git_full_url: url, git_branch: branch, source } = application;
+    const from: Readonly<Record<typeof source, React.ReactNode>> = {
+      git:
+        url === null ? (
+          application.git_repository
+        ) : (
+          <Anchor href={url} target="_blank" rel="noreferrer" size="sm">
+            {application.git_repository}
+          </Anchor>
+        ),
+      upload: "An uploaded folder",
+      dockerfile: "A Dockerfile",
+      image: `${application.docker_registry_image_name}:${application.docker_registry_image_tag ?? "latest"}`,
+    };
+    return [
+      ...about,
+      ["Source", from[source]],
+      ...(source === "git" ? ([["Branch", branch]] as [string, string][]) : []),
+      ["Built by", application.build_pack],
+      ["Port", application.ports_exposes ?? "given by Berth in PORT"],
+    ];
+  }
+  if (database !== undefined) {
+    return [
+      ...about,
+      ["Engine", engineOf(database.database_type)],
+      [
+        "Image",
+        <span key="image" className="mono">
+          {database.image}
+        </span>,
+      ],
+    ];
+  }
+  const containers = service === undefined ? 0 : service.applications.length + service.databases.length;
+  return [...about, ["Containers", containers], ["Template", service?.service_type ?? "own compose file"]];
+}
+
+function ServerLink({ uuid }: { readonly uuid: string }) {
+  const { data } = useQuery(trpc.servers.get.queryOptions({ uuid }));
+  return (
+    <TextLink to="/servers/$uuid/{-$tab}" params={{ uuid }} size="sm">
+      {data === undefined ? uuid : `${data.name}, ${data.engine}`}
+    </TextLink>
+  );
+}
+
+function Connection({ database }: { readonly database: NonNullable<ShownResource["database"]> }) {
+  const { internal_db_url: internal, external_db_url: external } = database;
+  return (
+    <Section
+      title="Connect"
+      about="Applications on the same server use the internal URL: put it into a variable of theirs."
+    >
+      <Stack gap="xs">
+        {internal === undefined && (
+          <Text size="sm">Connection URLs contain the password. Your role does not show secrets.</Text>
+        )}
+        {typeof internal === "string" && (
+          <div>
+            <Text size="sm" c="dimmed">
+              Internal
+            </Text>
+            <CopyText text={internal} isSecret />
+          </div>
+        )}
+        {typeof external === "string" && (
+          <div>
+            <Text size="sm" c="dimmed">
+              Public
+            </Text>
+            <CopyText text={external} isSecret />
+          </div>
+        )}
+        {external === null && (
+          <Text size="sm" c="dimmed">
+            Not reachable from outside its server. Settings → Public opens a port.
+          </Text>
+        )}
+        {typeof internal === "string" && (
+          <Text size="sm" component="div">
+            For an application: <Code>{`berth env set DATABASE_URL=… --app NAME`}</Code>
+          </Text>
+        )}
+      </Stack>
+    </Section>
+  );
+}

@@ -1,0 +1,96 @@
+import { Anchor, Group, Text, Title } from "@mantine/core";
+import { useQuery } from "@tanstack/react-query";
+import { useNavigate } from "@tanstack/react-router";
+import { client, trpc } from "../api/client.ts";
+import { ActionButton, tell } from "../parts/action.tsx";
+import { TextLink } from "../parts/link.tsx";
+import { useDocumentTitle } from "../parts/page.tsx";
+import { State, stateOf } from "../parts/state.tsx";
+import { callsOf, deploymentsOf } from "./operations.ts";
+import type { ShownResource } from "./resource.ts";
+import { KindIcon } from "./resource-link.tsx";
+
+const isUp = (status: string): boolean => !/^(exited|stopped)/.test(status);
+
+export function ResourceHeader({ resource }: { readonly resource: ShownResource }) {
+  const { kind, uuid, name, status, urls } = resource;
+  useDocumentTitle(name);
+  const project = useQuery(trpc.projects.get.queryOptions({ uuid: resource.project_uuid }));
+  const last = useQuery(deploymentsOf(kind, uuid, 1)).data?.deployments[0];
+  const isRemoving = status.startsWith("removing");
+  const state = stateOf(status);
+  const isFailed = last?.status === "failed" && state.word !== "Healthy";
+  return (
+    <Group justify="space-between" align="flex-start" mb="sm" gap="sm">
+      <div style={{ minWidth: 0 }}>
+        <Text size="sm" c="dimmed">
+          <TextLink to="/projects/$uuid" params={{ uuid: resource.project_uuid }} size="sm">
+            {project.data?.name ?? "Project"}
+          </TextLink>{" "}
+          / {resource.environment_name}
+        </Text>
+        <Group gap="xs" align="baseline">
+          <KindIcon kind={kind} />
+          <Title order={1} className="break" dir="auto">
+            {name}
+          </Title>
+          <State state={state} withReason />
+        </Group>
+        {isFailed && (
+          <Text size="sm">
+            The last deployment failed: {last.error ?? "its log says why."}{" "}
+            <TextLink to="/deployments/$uuid" params={{ uuid: last.deployment_uuid }} size="sm">
+              Open log
+            </TextLink>
+          </Text>
+        )}
+        {urls.map((url) => (
+          <Anchor key={url} href={url} target="_blank" rel="noreferrer" size="sm" mr="sm" className="break">
+            {url} ↗
+          </Anchor>
+        ))}
+      </div>
+      {!isRemoving && <Actions resource={resource} isUp={isUp(status)} />}
+    </Group>
+  );
+}
+
+function Actions({ resource: { kind, uuid }, isUp }: { readonly resource: ShownResource; readonly isUp: boolean }) {
+  const navigate = useNavigate();
+  const open = ({ deployment_uuid }: { readonly deployment_uuid?: string | undefined }) =>
+    deployment_uuid !== undefined && navigate({ to: "/deployments/$uuid", params: { uuid: deployment_uuid } });
+  const calls = callsOf(kind);
+  const deploy = async () => {
+    const { deployments = [] } = await client.deploy.mutate({ uuid });
+    return deployments[0] ?? {};
+  };
+  return (
+    <Group gap="xs">
+      {kind === "application" ? (
+        <ActionButton variant="filled" work={deploy} after={open}>
+          Deploy
+        </ActionButton>
+      ) : (
+        !isUp && (
+          <ActionButton variant="filled" work={() => calls.start.mutate({ uuid })} after={open}>
+            Start
+          </ActionButton>
+        )
+      )}
+      {isUp && (
+        <>
+          <ActionButton work={() => calls.restart.mutate({ uuid })} after={open}>
+            Restart
+          </ActionButton>
+          <ActionButton
+            question="Stop it? It answers no requests until it is started again."
+            work={() => calls.stop.mutate({ uuid })}
+            after={({ message }) => tell(message)}
+          >
+            Stop
+          </ActionButton>
+        </>
+      )}
+    </Group>
+  );
+}

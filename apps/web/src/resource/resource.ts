@@ -1,0 +1,62 @@
+import type { ResourceKind } from "@berth/core/resource";
+import { useQuery } from "@tanstack/react-query";
+import { type Outputs, trpc } from "../api/client.ts";
+
+/** A resource of any kind as its page shows it; `detail` is all of it. */
+export interface ShownResource {
+  readonly kind: ResourceKind;
+  readonly uuid: string;
+  readonly name: string;
+  readonly description: string | null;
+  readonly status: string;
+  readonly urls: readonly string[];
+  readonly project_uuid: string;
+  readonly environment_uuid: string;
+  readonly environment_name: string;
+  readonly server_uuid: string;
+  readonly application?: Outputs["applications"]["get"];
+  readonly database?: Outputs["databases"]["get"];
+  readonly service?: Outputs["services"]["get"];
+}
+
+const common = (
+  kind: ResourceKind,
+  found: Outputs["applications"]["get"] | Outputs["databases"]["get"] | Outputs["services"]["get"],
+) => ({
+  kind,
+  uuid: found.uuid,
+  name: found.name,
+  description: found.description,
+  status: found.status,
+  project_uuid: found.project_uuid,
+  environment_uuid: found.environment_uuid,
+  environment_name: found.environment_name,
+  server_uuid: found.server_uuid,
+});
+
+export function useResource(kind: ResourceKind, uuid: string) {
+  const application = useQuery({
+    ...trpc.applications.get.queryOptions({ uuid }),
+    enabled: kind === "application",
+    select: (found): ShownResource => ({ ...common(kind, found), urls: found.urls, application: found }),
+  });
+  const database = useQuery({
+    ...trpc.databases.get.queryOptions({ uuid }),
+    enabled: kind === "database",
+    select: (found): ShownResource => ({ ...common(kind, found), urls: [], database: found }),
+  });
+  const service = useQuery({
+    ...trpc.services.get.queryOptions({ uuid }),
+    enabled: kind === "service",
+    select: (found): ShownResource => ({
+      ...common(kind, found),
+      urls: found.applications.flatMap(({ urls }) => urls),
+      service: found,
+    }),
+  });
+  return { application, database, service }[kind];
+}
+
+/** The containers of a resource that has several; nothing for one that has one. */
+export const containersOf = ({ service }: ShownResource): readonly string[] =>
+  service === undefined ? [] : [...service.applications, ...service.databases].map(({ name }) => name);

@@ -1,0 +1,83 @@
+import { Stack } from "@mantine/core";
+import { useQuery } from "@tanstack/react-query";
+import { useNavigate } from "@tanstack/react-router";
+import { client, trpc } from "../api/client.ts";
+import { DangerButton, tell } from "../parts/action.tsx";
+import { SchemaForm } from "../parts/form.tsx";
+import { Section } from "../parts/page.tsx";
+import { DeployAgain } from "./deploy-again.tsx";
+import { callsOf } from "./operations.ts";
+import type { ShownResource } from "./resource.ts";
+import { settingsOf } from "./settings.ts";
+import type { PanelProps } from "./tabs.tsx";
+
+export default function SettingsTab({ resource }: PanelProps) {
+  const { kind, uuid } = resource;
+  const { schema, groups, values } = settingsOf(resource);
+  const keys = useQuery(trpc.privateKeys.list.queryOptions({})).data ?? [];
+  const save = (sent: Record<string, unknown>): Promise<unknown> => {
+    const { [kind]: update } = {
+      application: client.applications.update,
+      database: client.databases.update,
+      service: client.services.update,
+    };
+    // The schema of the kind has checked what is sent; each operation takes what its schema lets through.
+    return (update.mutate as (input: object) => Promise<unknown>)({ uuid, ...sent });
+  };
+  return (
+    <Stack>
+      <Section title="Settings">
+        <SchemaForm
+          key={uuid}
+          schema={schema}
+          groups={groups}
+          values={values}
+          choices={{ private_key_uuid: keys.map((key) => ({ value: key.uuid, label: key.name })) }}
+          operation={{ id: `update-${kind}-by-uuid`, client: `${kind}s.update` }}
+          submitLabel="Save settings"
+          note={<Effect resource={resource} />}
+          submit={save}
+        />
+      </Section>
+      <DangerZone resource={resource} />
+    </Stack>
+  );
+}
+
+const Effect = ({ resource }: { readonly resource: ShownResource }) => (
+  <>
+    Takes effect with the next {resource.kind === "application" ? "deployment" : "start"}.{" "}
+    <DeployAgain resource={resource} />
+  </>
+);
+
+function DangerZone({ resource: { kind, uuid, name } }: { readonly resource: ShownResource }) {
+  const navigate = useNavigate();
+  const calls = callsOf(kind);
+  const leave = ({ message }: { readonly message: string }) => {
+    tell(message);
+    return navigate({ to: "/" });
+  };
+  return (
+    <Section title="Danger zone" about="Deleting cannot be undone.">
+      <Stack gap="xs" align="flex-start">
+        <DangerButton
+          name={name}
+          about={`The ${kind} goes, with its storages and everything in them. Backups that are kept elsewhere stay.`}
+          work={() => calls.delete.mutate({ uuid })}
+          after={leave}
+        >
+          Delete with its data
+        </DangerButton>
+        <DangerButton
+          name={name}
+          about={`The ${kind} goes; its volumes stay on the server.`}
+          work={() => calls.delete.mutate({ uuid, delete_volumes: false })}
+          after={leave}
+        >
+          Delete and keep its volumes
+        </DangerButton>
+      </Stack>
+    </Section>
+  );
+}

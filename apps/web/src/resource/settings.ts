@@ -1,0 +1,147 @@
+import { ApplicationUpdate } from "@berth/core/application";
+import { DatabaseUpdate } from "@berth/core/database";
+import { ServiceUpdate } from "@berth/core/service";
+import type { z } from "zod";
+import type { FieldGroup, Values } from "../parts/form.tsx";
+import type { ShownResource } from "./resource.ts";
+
+const LIMITS: FieldGroup = {
+  title: "Limits",
+  fields: [
+    "limits_memory",
+    "limits_cpus",
+    "limits_memory_swap",
+    "limits_memory_reservation",
+    "limits_cpuset",
+    "limits_cpu_shares",
+  ],
+};
+const isBuilt = (values: Values): boolean => values.build_pack !== "dockerimage";
+const isGit = (values: Values): boolean => values.source === "git";
+
+/** The fields that most people need come first; the rest is in named groups. */
+const APPLICATION: readonly FieldGroup[] = [
+  { fields: ["name", "description"] },
+  {
+    title: "Source",
+    when: isGit,
+    fields: [
+      "git_repository",
+      "git_branch",
+      "git_commit_sha",
+      "private_key_uuid",
+      "is_auto_deploy_enabled",
+      "watch_paths",
+    ],
+  },
+  {
+    title: "Image",
+    when: (values) => !isBuilt(values),
+    fields: ["docker_registry_image_name", "docker_registry_image_tag"],
+  },
+  {
+    title: "Build",
+    when: isBuilt,
+    fields: [
+      ...["build_pack", "base_directory", "install_command", "build_command", "start_command"],
+      ...["is_static", "publish_directory", "is_spa", "docker_images_to_keep"],
+    ],
+  },
+  {
+    title: "Dockerfile",
+    when: ({ build_pack }) => build_pack === "dockerfile",
+    fields: ["dockerfile_location", "dockerfile_target_build"],
+  },
+  {
+    title: "Run",
+    fields: [
+      "ports_exposes",
+      "ports_mappings",
+      "stop_grace_period",
+      "max_restart_count",
+      "custom_docker_run_options",
+      "custom_network_aliases",
+    ],
+  },
+  {
+    title: "Health check",
+    fields: ["health_check_enabled", "health_check_type"],
+  },
+  {
+    when: ({ health_check_enabled, health_check_type }) =>
+      health_check_enabled === true && health_check_type === "http",
+    fields: [
+      "health_check_path",
+      "health_check_port",
+      "health_check_method",
+      "health_check_return_code",
+      "health_check_response_text",
+    ],
+  },
+  {
+    when: ({ health_check_enabled, health_check_type }) => health_check_enabled === true && health_check_type === "cmd",
+    fields: ["health_check_command"],
+  },
+  {
+    when: ({ health_check_enabled }) => health_check_enabled === true,
+    fields: ["health_check_interval", "health_check_timeout", "health_check_retries", "health_check_start_period"],
+  },
+  LIMITS,
+  {
+    title: "Before and after a deployment",
+    fields: ["pre_deployment_command", "post_deployment_command"],
+  },
+  {
+    title: "Previews",
+    when: isGit,
+    fields: ["is_preview_deployments_enabled", "preview_url_template", "is_pr_deployments_public_enabled"],
+  },
+  {
+    title: "Password in front of it",
+    fields: ["is_http_basic_auth_enabled", "http_basic_auth_username", "http_basic_auth_password"],
+  },
+];
+
+const DATABASE: readonly FieldGroup[] = [
+  { fields: ["name", "description", "image"] },
+  { title: "Public", fields: ["is_public", "public_port", "public_port_timeout", "enable_ssl", "ssl_mode"] },
+  {
+    title: "Health check",
+    fields: [
+      ...["health_check_enabled", "health_check_interval", "health_check_timeout"],
+      ...["health_check_retries", "health_check_start_period"],
+    ],
+  },
+  LIMITS,
+];
+
+const SERVICE: readonly FieldGroup[] = [
+  { fields: ["name", "description", "connect_to_docker_network", "is_container_label_escape_enabled"] },
+];
+
+interface Settings {
+  readonly schema: z.ZodObject;
+  readonly groups: readonly FieldGroup[];
+  readonly values: Values;
+}
+
+export function settingsOf({ application, database, service }: ShownResource): Settings {
+  if (application !== undefined) {
+    const { settings, ...values } = application;
+    return { schema: ApplicationUpdate, groups: APPLICATION, values: { ...values, ...settings } };
+  }
+  if (database !== undefined) return databaseSettings(database);
+  return { schema: ServiceUpdate, groups: SERVICE, values: { ...service } };
+}
+
+/** What is of the engine alone is in a group of its own, whatever the engine. */
+function databaseSettings(database: NonNullable<ShownResource["database"]>): Settings {
+  const values: Values = { ...database };
+  const common = new Set(DATABASE.flatMap(({ fields }) => fields));
+  const own = Object.keys(values).filter(
+    (name) => name in DatabaseUpdate.shape && !common.has(name) && OF_ENGINES.test(name),
+  );
+  return { schema: DatabaseUpdate, groups: [...DATABASE, { title: "Engine", fields: own }], values };
+}
+
+const OF_ENGINES = /^(postgres|mysql|mariadb|mongo|redis|keydb|dragonfly|clickhouse)_/;

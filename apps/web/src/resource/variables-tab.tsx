@@ -1,0 +1,226 @@
+import { EnvCreate } from "@berth/core/env";
+import { Button, Group, Modal, Stack, Text, Textarea } from "@mantine/core";
+import { useQuery } from "@tanstack/react-query";
+import { useState } from "react";
+import type { Outputs } from "../api/client.ts";
+import { ActionButton, useAction } from "../parts/action.tsx";
+import { CopyText } from "../parts/copy.tsx";
+import { type FieldGroup, SchemaForm } from "../parts/form.tsx";
+import { Empty, Loaded, Section } from "../parts/page.tsx";
+import { type Column, DataTable } from "../parts/table.tsx";
+import { DeployAgain } from "./deploy-again.tsx";
+import { plurals } from "./kinds.ts";
+import { callsOf, queriesOf } from "./operations.ts";
+import type { PanelProps } from "./tabs.tsx";
+import { isWritable, textOfVariables, variablesOfText } from "./variables-text.ts";
+
+type Variable = Outputs["applications"]["envs"]["list"][number];
+
+const FIELDS: readonly FieldGroup[] = [
+  { fields: ["key", "value", "comment"] },
+  { title: "Where it is set", fields: ["is_runtime", "is_buildtime", "is_preview"] },
+  { title: "How it is shown", fields: ["is_shown_once", "is_multiline", "is_literal"] },
+];
+const NEW = { is_runtime: true, is_buildtime: true };
+
+export default function VariablesTab({ resource }: PanelProps) {
+  const { kind, uuid } = resource;
+  const [edited, setEdited] = useState<Variable | "new" | "text">();
+  const query = useQuery(queriesOf(kind).envs.list.queryOptions({ uuid }));
+  const calls = callsOf(kind).envs;
+  const close = () => setEdited(undefined);
+  const columns: readonly Column<Variable>[] = [
+    {
+      header: "Name",
+      cell: (variable) => (
+        <Button variant="transparent" px={0} className="mono" onClick={() => setEdited(variable)}>
+          {variable.key}
+        </Button>
+      ),
+    },
+    { header: "Value", cell: (variable) => <Value variable={variable} /> },
+    { header: "About", isExtra: true, cell: (variable) => aboutOf(variable).join(", ") },
+    {
+      header: "Action",
+      cell: (variable) => (
+        <ActionButton
+          size="compact-xs"
+          question={`Delete ${variable.key}?`}
+          work={() => calls.delete.mutate({ uuid, env_uuid: variable.uuid })}
+        >
+          Delete
+        </ActionButton>
+      ),
+    },
+  ];
+  return (
+    <Section
+      title="Variables"
+      about="A change takes effect with the next deployment. A value may refer to a shared one: {{ project.KEY }}."
+      actions={
+        <>
+          <DeployAgain resource={resource} />
+          <Button variant="default" onClick={() => setEdited("text")} disabled={query.data === undefined}>
+            Edit as text
+          </Button>
+          <Button onClick={() => setEdited("new")}>New variable</Button>
+        </>
+      }
+    >
+      <Loaded query={query}>
+        {(variables) => (
+          <>
+            <DataTable
+              label="Variables"
+              rows={variables}
+              columns={columns}
+              keyOf={(variable) => variable.uuid}
+              textOf={({ key, comment }) => `${key} ${comment ?? ""}`}
+              empty={
+                <Empty title="No variables yet" command="berth env set KEY=value">
+                  What an application reads from its environment: addresses, passwords, switches. Berth itself sets
+                  PORT.
+                </Empty>
+              }
+            />
+            <Modal opened={edited === "text"} onClose={close} title="Variables as text" size="xl">
+              <AsText
+                variables={variables}
+                save={(data) => calls.updateBulk.mutate({ uuid, data: [...data] })}
+                remove={(variable) => calls.delete.mutate({ uuid, env_uuid: variable.uuid })}
+                close={close}
+              />
+            </Modal>
+          </>
+        )}
+      </Loaded>
+      <Modal
+        opened={edited !== undefined && edited !== "text"}
+        onClose={close}
+        title={typeof edited === "object" ? edited.key : "New variable"}
+        size="lg"
+      >
+        {edited === "new" && (
+          <SchemaForm
+            schema={EnvCreate}
+            groups={FIELDS}
+            values={NEW}
+            isNew
+            operation={{ id: `create-env-by-${kind}-uuid`, client: `${plurals[kind]}.envs.create` }}
+            submitLabel="Add variable"
+            submit={(sent) => calls.create.mutate({ uuid, ...EnvCreate.parse(sent) })}
+            after={close}
+          />
+        )}
+        {typeof edited === "object" && (
+          <SchemaForm
+            schema={EnvCreate}
+            groups={EDITED_FIELDS}
+            values={{ ...edited, value: edited.value ?? "" }}
+            fixed={{ key: edited.key, is_preview: edited.is_preview }}
+            operation={{ id: `update-env-by-${kind}-uuid`, client: `${plurals[kind]}.envs.update` }}
+            submitLabel="Save variable"
+            submit={(sent) => calls.update.mutate({ uuid, ...EnvCreate.parse(sent) })}
+            after={close}
+          />
+        )}
+      </Modal>
+    </Section>
+  );
+}
+
+/** The name and whether it is of previews tell which variable it is. */
+const EDITED_FIELDS: readonly FieldGroup[] = [
+  { fields: ["value", "comment"] },
+  { title: "Where it is set", fields: ["is_runtime", "is_buildtime"] },
+  { title: "How it is shown", fields: ["is_shown_once", "is_multiline", "is_literal"] },
+];
+
+function Value({ variable: { value, is_shown_once, is_really_required, is_shared } }: { readonly variable: Variable }) {
+  if (is_shown_once)
+    return (
+      <Text size="sm" c="dimmed">
+        Never shown again
+      </Text>
+    );
+  if (value === undefined)
+    return (
+      <Text size="sm" c="dimmed">
+        Not for your role
+      </Text>
+    );
+  if (is_really_required)
+    return (
+      <Text size="sm" c="red">
+        Required, and still empty
+      </Text>
+    );
+  if (value === null || value === "")
+    return (
+      <Text size="sm" c="dimmed">
+        Empty
+      </Text>
+    );
+  return <CopyText text={value} isSecret={!is_shared} />;
+}
+
+const aboutOf = (variable: Variable): readonly string[] => [
+  ...(variable.comment === null ? [] : [variable.comment]),
+  ...(variable.is_shared ? ["shared value"] : []),
+  ...(variable.is_preview ? ["previews only"] : []),
+  ...(variable.is_buildtime && !variable.is_runtime ? ["build only"] : []),
+  ...(variable.is_runtime && !variable.is_buildtime ? ["run time only"] : []),
+];
+
+function AsText({
+  variables,
+  save,
+  remove,
+  close,
+}: {
+  readonly variables: readonly Variable[];
+  readonly save: (data: readonly { key: string; value: string }[]) => Promise<unknown>;
+  readonly remove: (variable: Variable) => Promise<unknown>;
+  readonly close: () => void;
+}) {
+  // What is of previews or never shown again cannot be edited as text, and stays as it is.
+  const editable = variables.filter((variable) => {
+    const { is_preview, is_shown_once, value } = variable;
+    return !is_preview && !is_shown_once && value !== undefined && isWritable(variable);
+  });
+  const [text, setText] = useState(() => textOfVariables(editable));
+  const { wrong, entries } = variablesOfText(text);
+  const changed = entries.filter(
+    ({ key, value }) => (editable.find((each) => each.key === key)?.value ?? undefined) !== value,
+  );
+  const removed = editable.filter(({ key }) => !entries.some((entry) => entry.key === key));
+  const { isBusy, run } = useAction(async () => {
+    if (changed.length > 0) await save(changed);
+    for (const variable of removed) await remove(variable);
+  }, close);
+  return (
+    <Stack>
+      <Textarea
+        label="One KEY=value a line"
+        description="Lines that begin with # are skipped. A value of several lines stands in double quotes."
+        rows={16}
+        value={text}
+        spellCheck={false}
+        styles={{ input: { fontFamily: "var(--mantine-font-family-monospace)" } }}
+        error={wrong}
+        onChange={(event) => setText(event.currentTarget.value)}
+      />
+      <Group>
+        <Button
+          disabled={isBusy || wrong !== undefined || changed.length + removed.length === 0}
+          onClick={() => void run()}
+        >
+          {isBusy ? "Working …" : "Save variables"}
+        </Button>
+        <Text size="sm" c="dimmed">
+          {changed.length} to set, {removed.length} to delete
+        </Text>
+      </Group>
+    </Stack>
+  );
+}

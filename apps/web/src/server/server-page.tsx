@@ -1,0 +1,200 @@
+import { ServerUpdate } from "@berth/core/server";
+import { Group, Skeleton, Stack, Tabs, Text, Title } from "@mantine/core";
+import { useQuery } from "@tanstack/react-query";
+import { useNavigate, useParams } from "@tanstack/react-router";
+import { lazy, Suspense } from "react";
+import { client, type Outputs, trpc } from "../api/client.ts";
+import { ActionButton, DangerButton, tell } from "../parts/action.tsx";
+import { type FieldGroup, SchemaForm } from "../parts/form.tsx";
+import { Empty, Facts, Loaded, Section, useDocumentTitle } from "../parts/page.tsx";
+import { State, Status } from "../parts/state.tsx";
+import { type Column, DataTable } from "../parts/table.tsx";
+import { Age } from "../parts/time.tsx";
+import { ResourceLink } from "../resource/resource-link.tsx";
+import { serverState } from "./server-state.ts";
+
+const CleanupTab = lazy(() => import("./cleanup-tab.tsx"));
+const ProxyTab = lazy(() => import("./proxy-tab.tsx"));
+const JobsTab = lazy(() => import("./jobs-tab.tsx"));
+
+type Server = Outputs["servers"]["get"];
+type OnServer = Outputs["servers"]["resources"][number];
+
+const TABS = ["overview", "proxy", "cleanup", "jobs", "settings"] as const;
+const TITLES: Readonly<Record<(typeof TABS)[number], string>> = {
+  overview: "Overview",
+  proxy: "Proxy",
+  cleanup: "Cleanup",
+  jobs: "Jobs",
+  settings: "Settings",
+};
+
+export function ServerPage() {
+  const { uuid, tab = "overview" } = useParams({ from: "/shell/servers/$uuid/{-$tab}" });
+  const navigate = useNavigate();
+  const query = useQuery(trpc.servers.get.queryOptions({ uuid }));
+  return (
+    <Loaded query={query}>
+      {(server) => (
+        <>
+          <Header server={server} />
+          <Tabs
+            value={tab}
+            keepMounted={false}
+            onChange={(next) => navigate({ to: "/servers/$uuid/{-$tab}", params: { uuid, tab: next ?? undefined } })}
+          >
+            <Tabs.List className="tabs-list" mb="md">
+              {TABS.map((name) => (
+                <Tabs.Tab key={name} value={name}>
+                  {TITLES[name]}
+                </Tabs.Tab>
+              ))}
+            </Tabs.List>
+            <Suspense fallback={<Skeleton h={120} />}>
+              <Tabs.Panel value="overview">
+                <Overview server={server} />
+              </Tabs.Panel>
+              <Tabs.Panel value="proxy">
+                <ProxyTab uuid={uuid} />
+              </Tabs.Panel>
+              <Tabs.Panel value="cleanup">
+                <CleanupTab uuid={uuid} />
+              </Tabs.Panel>
+              <Tabs.Panel value="jobs">
+                <JobsTab uuid={uuid} />
+              </Tabs.Panel>
+              <Tabs.Panel value="settings">
+                <Settings server={server} />
+              </Tabs.Panel>
+            </Suspense>
+          </Tabs>
+        </>
+      )}
+    </Loaded>
+  );
+}
+
+function Header({ server }: { readonly server: Server }) {
+  const { uuid, name, engine } = server;
+  useDocumentTitle(name);
+  return (
+    <Group justify="space-between" align="flex-start" mb="sm">
+      <Group gap="sm" align="baseline">
+        <Title order={1} className="break" dir="auto">
+          {name}
+        </Title>
+        <State state={serverState(server)} withReason />
+      </Group>
+      <Group gap="xs">
+        <ActionButton work={() => client.servers.validate.mutate({ uuid })} after={({ message }) => tell(message)}>
+          Validate
+        </ActionButton>
+        {engine !== "process" && !server.is_usable && (
+          <ActionButton
+            work={() => client.servers.validate.mutate({ uuid, install_engine: true })}
+            after={({ message }) => tell(message)}
+          >
+            Install Docker
+          </ActionButton>
+        )}
+      </Group>
+    </Group>
+  );
+}
+
+const COLUMNS: readonly Column<OnServer>[] = [
+  { header: "Name", cell: (resource) => <ResourceLink {...resource} /> },
+  { header: "Status", cell: ({ status }) => <Status status={status} /> },
+  { header: "Changed", isExtra: true, cell: ({ updated_at }) => <Age at={updated_at} /> },
+];
+
+function Overview({ server }: { readonly server: Server }) {
+  const { uuid, ip, port, user, engine, host_key, proxy, settings } = server;
+  const resources = useQuery(trpc.servers.resources.queryOptions({ uuid }));
+  const destinations = useQuery(trpc.destinations.listOfServer.queryOptions({ uuid })).data ?? [];
+  return (
+    <Stack>
+      <Section title="Machine">
+        <Facts
+          rows={[
+            ["Address", <span key="address" className="mono">{`${user}@${ip}:${port}`}</span>],
+            ["Runs", engine],
+            [
+              "Host key",
+              <span key="key" className="mono">
+                {host_key ?? "–"}
+              </span>,
+            ],
+            ["Proxy", proxy === null ? "none" : `${proxy.type}, ${proxy.status}`],
+            ["Disk", `warned about above ${settings.server_disk_usage_notification_threshold} %`],
+            ["Builds", `${settings.concurrent_builds} at once`],
+            ["Destinations", destinations.map(({ name }) => name).join(", ") || "–"],
+          ]}
+        />
+        {server.validation_logs !== null && (
+          <Text size="sm" mt="sm" className="break">
+            Last check: {server.validation_logs}
+          </Text>
+        )}
+      </Section>
+      <Section title="On this server">
+        <Loaded query={resources}>
+          {(list) => (
+            <DataTable
+              label="Resources"
+              rows={list}
+              columns={COLUMNS}
+              keyOf={(resource) => resource.uuid}
+              textOf={({ name, status }) => `${name} ${status}`}
+              empty={<Empty title="Nothing runs here" />}
+            />
+          )}
+        </Loaded>
+      </Section>
+    </Stack>
+  );
+}
+
+const FIELDS: readonly FieldGroup[] = [
+  { fields: ["name", "description"] },
+  { title: "Connection", fields: ["ip", "port", "user", "private_key_uuid", "host_key", "connection_timeout"] },
+  {
+    title: "Deployments",
+    fields: ["wildcard_domain", "concurrent_builds", "deployment_queue_limit", "dynamic_timeout", "is_build_server"],
+  },
+  { title: "Disk", fields: ["server_disk_usage_notification_threshold", "server_disk_usage_check_frequency"] },
+];
+
+function Settings({ server }: { readonly server: Server }) {
+  const { uuid, name } = server;
+  const navigate = useNavigate();
+  const keys = useQuery(trpc.privateKeys.list.queryOptions({})).data ?? [];
+  const key = keys.find(({ id }) => id === server.private_key_id)?.uuid ?? "";
+  return (
+    <Stack>
+      <Section title="Settings">
+        <SchemaForm
+          schema={ServerUpdate}
+          groups={FIELDS}
+          values={{ ...server.settings, ...server, private_key_uuid: key }}
+          choices={{ private_key_uuid: keys.map((each) => ({ value: each.uuid, label: each.name })) }}
+          operation={{ id: "update-server-by-uuid", client: "servers.update" }}
+          submitLabel="Save settings"
+          submit={(sent) => client.servers.update.mutate({ uuid, ...ServerUpdate.parse(sent) })}
+        />
+      </Section>
+      {!server.is_coolify_host && (
+        <Section title="Danger zone">
+          <DangerButton
+            name={name}
+            about="Berth forgets the server. Nothing may be on it any more; the machine itself stays as it is."
+            work={() => client.servers.delete.mutate({ uuid })}
+            after={() => navigate({ to: "/servers" })}
+          >
+            Delete server
+          </DangerButton>
+        </Section>
+      )}
+    </Stack>
+  );
+}

@@ -1,0 +1,89 @@
+import { ServerCreate } from "@berth/core/server";
+import { Button, Modal, Paper, Text } from "@mantine/core";
+import { useQuery } from "@tanstack/react-query";
+import { useNavigate } from "@tanstack/react-router";
+import { useState } from "react";
+import { client, type Outputs, trpc } from "../api/client.ts";
+import { type FieldGroup, SchemaForm } from "../parts/form.tsx";
+import { TextLink } from "../parts/link.tsx";
+import { Empty, Loaded, PageTitle } from "../parts/page.tsx";
+import { State } from "../parts/state.tsx";
+import { type Column, DataTable } from "../parts/table.tsx";
+import { serverState } from "./server-state.ts";
+
+type Server = Outputs["servers"]["list"][number];
+
+const COLUMNS: readonly Column<Server>[] = [
+  {
+    header: "Name",
+    cell: ({ uuid, name }) => (
+      <TextLink to="/servers/$uuid/{-$tab}" params={{ uuid }} size="sm">
+        {name}
+      </TextLink>
+    ),
+  },
+  { header: "State", cell: (server) => <State state={serverState(server)} withReason /> },
+  { header: "Runs on it", isExtra: true, cell: ({ engine }) => ENGINES[engine] },
+  {
+    header: "Address",
+    isExtra: true,
+    cell: ({ ip, port, user }) => <span className="mono">{`${user}@${ip}:${port}`}</span>,
+  },
+];
+
+const ENGINES = { process: "Processes", docker: "Docker containers", swarm: "A Docker swarm" } as const;
+
+const FIELDS: readonly FieldGroup[] = [
+  { fields: ["ip", "private_key_uuid", "name", "user", "port", "proxy_type", "is_build_server", "host_key"] },
+];
+
+export function ServersPage() {
+  const [isAdding, setAdding] = useState(false);
+  const navigate = useNavigate();
+  const query = useQuery(trpc.servers.list.queryOptions({}));
+  const keys = useQuery(trpc.privateKeys.list.queryOptions({})).data ?? [];
+  return (
+    <>
+      <PageTitle title="Servers" actions={<Button onClick={() => setAdding(true)}>Add a server</Button>} />
+      <Paper withBorder px="xs">
+        <Loaded query={query}>
+          {(servers) => (
+            <DataTable
+              label="Servers"
+              rows={servers}
+              columns={COLUMNS}
+              keyOf={({ uuid }) => uuid}
+              textOf={({ name, ip }) => `${name} ${ip}`}
+              empty={
+                <Empty title="No servers">
+                  A server is a machine that runs what you deploy. Berth reaches it by SSH.
+                </Empty>
+              }
+            />
+          )}
+        </Loaded>
+      </Paper>
+      <Modal opened={isAdding} onClose={() => setAdding(false)} title="Add a server" size="lg">
+        <Text size="sm" mb="sm">
+          Berth connects by SSH with one of the team's keys: put its public key into the machine's authorized_keys
+          first. Then it checks the system, Docker and the disk, and can install Docker on Debian and Ubuntu.{" "}
+          <TextLink to="/team/{-$tab}" params={{ tab: "keys" }} size="sm">
+            Keys
+          </TextLink>
+        </Text>
+        <SchemaForm
+          schema={ServerCreate}
+          groups={FIELDS}
+          values={{}}
+          fixed={{ instant_validate: true }}
+          isNew
+          choices={{ private_key_uuid: keys.map(({ uuid, name }) => ({ value: uuid, label: name })) }}
+          operation={{ id: "create-server", client: "servers.create" }}
+          submitLabel="Add and check it"
+          submit={(sent) => client.servers.create.mutate(ServerCreate.parse(sent))}
+          after={({ uuid }) => navigate({ to: "/servers/$uuid/{-$tab}", params: { uuid } })}
+        />
+      </Modal>
+    </>
+  );
+}

@@ -1,0 +1,68 @@
+import { createSpotlight, Spotlight, type SpotlightActionData } from "@mantine/spotlight";
+import { useQuery } from "@tanstack/react-query";
+import { useNavigate } from "@tanstack/react-router";
+import { useEffect } from "react";
+import { trpc } from "../api/client.ts";
+import { kindOf, plurals } from "../resource/kinds.ts";
+
+const [store, actions] = createSpotlight();
+
+/** Everything by its name. */
+export default function Palette({ onClose }: { readonly onClose: () => void }) {
+  const navigate = useNavigate();
+  const resources = useQuery(trpc.resources.list.queryOptions({}));
+  const servers = useQuery(trpc.servers.list.queryOptions({}));
+  useEffect(() => actions.open(), []);
+  const found: SpotlightActionData[] = [
+    {
+      id: "new",
+      label: "New …",
+      description: "Deploy an application, a database or a service",
+      onClick: () => navigate({ to: "/new/{-$source}" }),
+    },
+    { id: "overview", label: "Overview", onClick: () => navigate({ to: "/" }) },
+    { id: "servers", label: "Servers", onClick: () => navigate({ to: "/servers" }) },
+    {
+      id: "tokens",
+      label: "Tokens",
+      description: "Team",
+      onClick: () => navigate({ to: "/team/{-$tab}", params: { tab: "tokens" } }),
+    },
+    {
+      id: "activity",
+      label: "Activity",
+      description: "Team",
+      onClick: () => navigate({ to: "/team/{-$tab}", params: { tab: "activity" } }),
+    },
+    ...(resources.data ?? []).flatMap(({ uuid, name, type, environment_name }) => {
+      const kind = kindOf(type);
+      const description = `${kind}, ${environment_name}`;
+      const open = (tab?: string) => () => navigate({ to: `/${plurals[kind]}/$uuid/{-$tab}`, params: { uuid, tab } });
+      return [
+        { id: uuid, label: name, description, onClick: open() },
+        { id: `${uuid}-logs`, label: `${name}: logs`, description, onClick: open("logs") },
+        { id: `${uuid}-variables`, label: `${name}: variables`, description, onClick: open("variables") },
+      ];
+    }),
+    ...(servers.data ?? []).map(({ uuid, name, ip }) => ({
+      id: uuid,
+      label: name,
+      description: `server, ${ip}`,
+      onClick: () => navigate({ to: "/servers/$uuid/{-$tab}", params: { uuid } }),
+    })),
+  ];
+  return (
+    <Spotlight
+      store={store}
+      actions={found}
+      onSpotlightClose={onClose}
+      shortcut={null}
+      limit={12}
+      nothingFound="Nothing has this name"
+      searchProps={{ placeholder: "Search or do …", "aria-label": "Search or do" }}
+      attributes={{ content: { "aria-label": "Search" } }}
+      styles={{ actionDescription: { color: "inherit", opacity: 1 } }}
+      transitionProps={{ duration: 0 }}
+    />
+  );
+}

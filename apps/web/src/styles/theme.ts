@@ -1,0 +1,42 @@
+import { type CSSVariablesResolver, createTheme } from "@mantine/core";
+
+/** The names of buttons, the shades and the dimmed colours are those with which axe finds nothing in both schemes. */
+export const theme = createTheme({
+  primaryColor: "indigo",
+  primaryShade: 8,
+  autoContrast: true,
+  fontFamily: "system-ui, -apple-system, 'Segoe UI', Roboto, sans-serif",
+  fontFamilyMonospace: "ui-monospace, SFMono-Regular, Menlo, Consolas, monospace",
+  fontSizes: { xs: "0.75rem", sm: "0.8125rem", md: "0.875rem", lg: "1rem", xl: "1.125rem" },
+  headings: {
+    fontWeight: "600",
+    sizes: { h1: { fontSize: "1.25rem" }, h2: { fontSize: "1rem" }, h3: { fontSize: "0.875rem" } },
+  },
+  defaultRadius: "sm",
+  respectReducedMotion: true,
+  components: {
+    Notification: { defaultProps: { closeButtonProps: { "aria-label": "Dismiss" } } },
+    Modal: { defaultProps: { closeButtonProps: { "aria-label": "Close" }, transitionProps: { duration: 120 } } },
+    // A link in a sentence has to be told from it without its colour.
+    Anchor: { defaultProps: { underline: "always" } },
+    Button: { defaultProps: { size: "xs" } },
+    TextInput: { defaultProps: { size: "sm" } },
+    Table: { defaultProps: { verticalSpacing: 6, horizontalSpacing: "sm" } },
+  },
+});
+
+export const cssVariables: CSSVariablesResolver = () => ({
+  variables: {},
+  light: {
+    "--mantine-color-error": "var(--mantine-color-red-9)",
+    "--mantine-color-dimmed": "var(--mantine-color-gray-7)",
+    "--mantine-color-anchor": "var(--mantine-color-indigo-8)",
+    "--mantine-color-placeholder": "var(--mantine-color-gray-6)",
+  },
+  dark: {
+    "--mantine-color-error": "var(--mantine-color-red-4)",
+    "--mantine-color-dimmed": "var(--mantine-color-dark-1)",
+    "--mantine-color-anchor": "var(--mantine-color-indigo-3)",
+    "--mantine-color-placeholder": "var(--mantine-color-dark-2)",
+  },
+});

@@ -1,0 +1,64 @@
+import { PrivateKeyCreate } from "@berth/core/source";
+import { Text } from "@mantine/core";
+import { useQuery } from "@tanstack/react-query";
+import { client, type Outputs, trpc } from "../api/client.ts";
+import { ActionButton } from "../parts/action.tsx";
+import { Collection } from "../parts/collection.tsx";
+import { CopyButton } from "../parts/copy.tsx";
+import { Empty } from "../parts/page.tsx";
+import type { Column } from "../parts/table.tsx";
+
+type Key = Outputs["privateKeys"]["list"][number];
+const FIELDS = [{ fields: ["name", "description", "private_key"] }];
+
+const COLUMNS: readonly Column<Key>[] = [
+  { header: "Name", cell: ({ name }) => <span dir="auto">{name}</span> },
+  {
+    header: "Fingerprint",
+    isExtra: true,
+    cell: ({ fingerprint }) => (
+      <Text span className="mono break">
+        {fingerprint ?? "–"}
+      </Text>
+    ),
+  },
+  { header: "Public key", cell: ({ public_key }) => <CopyButton text={public_key} label="Copy public key" /> },
+  {
+    header: "Action",
+    cell: ({ uuid, name }) => (
+      <ActionButton
+        size="compact-xs"
+        question={`Delete the key ${name}?`}
+        work={() => client.privateKeys.delete.mutate({ uuid })}
+      >
+        Delete
+      </ActionButton>
+    ),
+  },
+];
+
+export default function KeysTab() {
+  return (
+    <Collection
+      title="Keys"
+      about="SSH keys with which Berth reaches servers and reads private repositories."
+      query={useQuery(trpc.privateKeys.list.queryOptions({}))}
+      columns={COLUMNS}
+      keyOf={({ uuid }) => uuid}
+      textOf={({ name }) => name}
+      empty={
+        <Empty title="No keys" command="ssh-keygen -t ed25519 -f berth">
+          Make a pair, add the private one here, and put the public one into authorized_keys of the server, or into the
+          repository as a deploy key.
+        </Empty>
+      }
+      create={{
+        label: "Add a key",
+        schema: PrivateKeyCreate,
+        groups: FIELDS,
+        operation: { id: "create-private-key", client: "privateKeys.create" },
+        submit: (sent) => client.privateKeys.create.mutate(PrivateKeyCreate.parse(sent)),
+      }}
+    />
+  );
+}

@@ -1,0 +1,74 @@
+import { MemberAdd } from "@berth/core/team";
+import { Select } from "@mantine/core";
+import { useQuery } from "@tanstack/react-query";
+import { client, type Outputs, queryClient, trpc } from "../api/client.ts";
+import { ActionButton, tellProblem } from "../parts/action.tsx";
+import { Collection } from "../parts/collection.tsx";
+import type { Column } from "../parts/table.tsx";
+
+type Member = Outputs["teams"]["members"]["listCurrent"][number];
+const FIELDS = [{ fields: ["email", "name", "role"] }];
+const ROLES = [
+  { value: "owner", label: "Owner: everything" },
+  { value: "admin", label: "Admin: everything but owners" },
+  { value: "member", label: "Member: reads" },
+];
+const isRole = (text: string | null): text is Member["role"] => ROLES.some(({ value }) => value === text);
+
+export default function MembersTab() {
+  const { data: team } = useQuery(trpc.teams.current.queryOptions());
+  const query = useQuery(trpc.teams.members.listCurrent.queryOptions({}));
+  const id = team?.id ?? 0;
+  const columns: readonly Column<Member>[] = [
+    { header: "Name", cell: ({ name }) => <span dir="auto">{name}</span> },
+    { header: "Email", isExtra: true, cell: ({ email }) => email },
+    {
+      header: "Role",
+      cell: (member) => (
+        <Select
+          size="xs"
+          aria-label={`Role of ${member.name}`}
+          data={ROLES}
+          value={member.role}
+          allowDeselect={false}
+          onChange={async (role) => {
+            if (!isRole(role)) return;
+            await client.teams.members.update.mutate({ id, user_id: member.id, role }).catch(tellProblem);
+            void queryClient.invalidateQueries();
+          }}
+        />
+      ),
+    },
+    {
+      header: "Action",
+      cell: (member) => (
+        <ActionButton
+          size="compact-xs"
+          question={`Remove ${member.name} from the team? Their tokens end at once.`}
+          work={() => client.teams.members.remove.mutate({ id, user_id: member.id })}
+        >
+          Remove
+        </ActionButton>
+      ),
+    },
+  ];
+  return (
+    <Collection
+      title="Members"
+      about="Who may see and change what this team has, and how far."
+      query={query}
+      columns={columns}
+      keyOf={(member) => member.id}
+      textOf={({ name, email }) => `${name} ${email}`}
+      empty={null}
+      create={{
+        label: "Add a member",
+        schema: MemberAdd,
+        groups: FIELDS,
+        values: { role: "member" },
+        operation: { id: "create-member-by-team-id", client: "teams.members.add" },
+        submit: (sent) => client.teams.members.add.mutate({ id, ...MemberAdd.parse(sent) }),
+      }}
+    />
+  );
+}

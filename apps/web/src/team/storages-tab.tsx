@@ -1,0 +1,67 @@
+import { S3StorageCreate } from "@berth/core/backup";
+import { Group } from "@mantine/core";
+import { useQuery } from "@tanstack/react-query";
+import { client, type Outputs, trpc } from "../api/client.ts";
+import { ActionButton, tell } from "../parts/action.tsx";
+import { Collection } from "../parts/collection.tsx";
+import { Empty } from "../parts/page.tsx";
+import { State } from "../parts/state.tsx";
+import type { Column } from "../parts/table.tsx";
+
+type Storage = Outputs["s3Storages"]["list"][number];
+const FIELDS = [{ fields: ["name", "endpoint", "bucket", "region", "key", "secret", "description"] }];
+
+const COLUMNS: readonly Column<Storage>[] = [
+  { header: "Name", cell: ({ name }) => <span dir="auto">{name}</span> },
+  {
+    header: "State",
+    cell: ({ is_usable }) => (
+      <State
+        state={is_usable ? { tone: "good", word: "Usable" } : { tone: "warn", word: "Not usable", reason: "Check it." }}
+      />
+    ),
+  },
+  { header: "Bucket", isExtra: true, cell: ({ endpoint, bucket }) => `${bucket} at ${endpoint}` },
+  {
+    header: "Action",
+    cell: ({ uuid, name }) => (
+      <Group gap={4} wrap="nowrap">
+        <ActionButton
+          size="compact-xs"
+          work={() => client.s3Storages.validate.mutate({ uuid })}
+          after={({ message }) => tell(message)}
+        >
+          Check
+        </ActionButton>
+        <ActionButton
+          size="compact-xs"
+          question={`Delete the storage ${name}? The backups in it stay.`}
+          work={() => client.s3Storages.delete.mutate({ uuid })}
+        >
+          Delete
+        </ActionButton>
+      </Group>
+    ),
+  },
+];
+
+export default function StoragesTab() {
+  return (
+    <Collection
+      title="S3 storages"
+      about="Buckets for copies of backups, away from the servers that they are of."
+      query={useQuery(trpc.s3Storages.list.queryOptions({}))}
+      columns={COLUMNS}
+      keyOf={({ uuid }) => uuid}
+      textOf={({ name, bucket }) => `${name} ${bucket}`}
+      empty={<Empty title="No S3 storages">A backup on the server that it is of is lost with it.</Empty>}
+      create={{
+        label: "Add an S3 storage",
+        schema: S3StorageCreate,
+        groups: FIELDS,
+        operation: { id: "create-s3-storage", client: "s3Storages.create" },
+        submit: (sent) => client.s3Storages.create.mutate(S3StorageCreate.parse(sent)),
+      }}
+    />
+  );
+}

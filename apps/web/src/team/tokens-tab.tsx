@@ -1,0 +1,137 @@
+import { ABILITIES, type Ability, TokenCreate } from "@berth/core/team";
+import { Alert, Button, Checkbox, Modal, Stack, TextInput } from "@mantine/core";
+import { useQuery } from "@tanstack/react-query";
+import { type FormEvent, useState } from "react";
+import { client, type Outputs, trpc } from "../api/client.ts";
+import { ActionButton, useAction } from "../parts/action.tsx";
+import { AsCode } from "../parts/as-code.tsx";
+import { CopyText } from "../parts/copy.tsx";
+import { Empty, Loaded, Section } from "../parts/page.tsx";
+import { type Column, DataTable } from "../parts/table.tsx";
+import { Age } from "../parts/time.tsx";
+
+type Token = Outputs["tokens"]["list"][number];
+
+/** What a token with an ability may do. */
+const MEANING: Readonly<Record<Ability, string>> = {
+  root: "everything that its owner may do",
+  read: "see everything but secrets",
+  "read:sensitive": "see secrets too: passwords, values of variables, logs of builds",
+  write: "create, change and delete",
+  "write:sensitive": "the same as write, for clients that ask for it by this name",
+  deploy: "deploy, start, restart and stop",
+};
+
+const COLUMNS: readonly Column<Token>[] = [
+  { header: "Name", cell: ({ name }) => <span dir="auto">{name}</span> },
+  { header: "May", cell: ({ abilities }) => abilities.join(", ") },
+  {
+    header: "Last used",
+    isExtra: true,
+    cell: ({ last_used_at }) => (last_used_at === null ? "never" : <Age at={last_used_at} />),
+  },
+  {
+    header: "Ends",
+    isExtra: true,
+    cell: ({ expires_at }) => (expires_at === null ? "never" : <Age at={expires_at} />),
+  },
+  {
+    header: "Action",
+    cell: ({ id, name }) => (
+      <ActionButton
+        size="compact-xs"
+        question={`Revoke ${name}? What uses it stops working at once.`}
+        work={() => client.tokens.revoke.mutate({ id })}
+      >
+        Revoke
+      </ActionButton>
+    ),
+  },
+];
+
+export default function TokensTab() {
+  const [isMaking, setMaking] = useState(false);
+  const [made, setMade] = useState<string>();
+  const query = useQuery(trpc.tokens.list.queryOptions({}));
+  const close = () => {
+    setMaking(false);
+    setMade(undefined);
+  };
+  return (
+    <Section
+      title="Tokens"
+      about="For programs: the command line, pipelines, scripts. A token is shown once, when it is made."
+      actions={<Button onClick={() => setMaking(true)}>New token</Button>}
+    >
+      <Loaded query={query}>
+        {(tokens) => (
+          <DataTable
+            label="Tokens"
+            rows={tokens}
+            columns={COLUMNS}
+            keyOf={({ id }) => id}
+            textOf={({ name }) => name}
+            empty={
+              <Empty title="No tokens" command="berth login">
+                One for each program, so that each can be revoked alone.
+              </Empty>
+            }
+          />
+        )}
+      </Loaded>
+      <Modal opened={isMaking} onClose={close} title="New token" size="lg">
+        {made === undefined ? (
+          <TokenForm made={setMade} />
+        ) : (
+          <Alert color="indigo" variant="outline" title="Copy it now: it is not shown again">
+            <CopyText text={made} />
+          </Alert>
+        )}
+      </Modal>
+    </Section>
+  );
+}
+
+function TokenForm({ made }: { readonly made: (token: string) => void }) {
+  const [name, setName] = useState("");
+  const [abilities, setAbilities] = useState<readonly string[]>(["read"]);
+  const [problem, setProblem] = useState<string>();
+  const sent = { name, abilities: ABILITIES.filter((ability) => abilities.includes(ability)) };
+  const { isBusy, run } = useAction(
+    () => client.tokens.create.mutate(TokenCreate.parse(sent)),
+    ({ token }) => made(token),
+  );
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    const checked = TokenCreate.safeParse(sent);
+    setProblem(checked.error?.issues[0]?.message);
+    if (checked.success) void run();
+  };
+  return (
+    <form onSubmit={submit} noValidate>
+      <Stack>
+        <TextInput
+          label="Name"
+          description="What uses it, for example: pipeline of the shop."
+          required
+          value={name}
+          error={problem}
+          onChange={(event) => setName(event.currentTarget.value)}
+        />
+        <Checkbox.Group label="It may" value={[...abilities]} onChange={setAbilities}>
+          <Stack gap={6} mt={6}>
+            {ABILITIES.map((ability) => (
+              <Checkbox key={ability} value={ability} label={`${ability}: ${MEANING[ability]}`} />
+            ))}
+          </Stack>
+        </Checkbox.Group>
+        <div>
+          <Button type="submit" disabled={isBusy}>
+            {isBusy ? "Working …" : "Make token"}
+          </Button>
+          <AsCode operation={{ id: "create-token", client: "tokens.create" }} input={sent} />
+        </div>
+      </Stack>
+    </form>
+  );
+}

@@ -1,0 +1,3 @@
+import { project } from "../../tooling/vitest/project.ts";
+
+export default project("web", { include: ["src/**/*.test.ts", "e2e/**/*.test.ts"], usesPrograms: true });

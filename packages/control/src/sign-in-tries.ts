@@ -1,0 +1,79 @@
+import { DomainError } from "@berth/core";
+import type { Clock } from "@berth/core/ports";
+
+/** Wrong passwords of one account from one address that cost nothing; each further one doubles the wait. */
+const FREE_TRIES = 5;
+const WAIT_SECONDS_MAX = 900;
+/** From one address, of all accounts together, in as long as the longest wait. */
+const ADDRESS_TRIES_MAX = 50;
+/** Beyond it the oldest are forgotten, so that a flood of addresses cannot fill the memory. */
+const KEPT_MAX = 20_000;
+
+interface Tries {
+  count: number;
+  /** Milliseconds since the epoch. */
+  lastAt: number;
+}
+
+export interface SignInTries {
+  /**
+   * Counts a try, before the password is compared, so that many at once are many tries.
+   * @throws DomainError `rate.limited`
+   */
+  enter(account: string, address: string): void;
+  /** The password was right: the account's tries from this address are forgotten. */
+  succeed(account: string, address: string): void;
+}
+
+/**
+ * Limits guesses in this process's memory. Others who sign in to the same account from elsewhere are not held up: a
+ * stranger could else lock people out.
+ */
+export function signInTries(clock: Clock): SignInTries {
+  const tries = new Map<string, Tries>();
+  const known = (key: string): Tries | undefined => {
+    const found = tries.get(key);
+    if (found === undefined || clock.now().getTime() - found.lastAt < WAIT_SECONDS_MAX * 1000) return found;
+    tries.delete(key);
+    return undefined;
+  };
+  const count = (key: string) => {
+    const found = known(key);
+    tries.delete(key); // so that the map's order is by age
+    tries.set(key, { count: (found?.count ?? 0) + 1, lastAt: clock.now().getTime() });
+    const [oldest] = tries.keys();
+    if (tries.size > KEPT_MAX && oldest !== undefined) tries.delete(oldest);
+  };
+  return {
+    enter(account, address) {
+      const ofAccount = known(accountKey(account, address));
+      const ofAddress = known(addressKey(address));
+      requireWaited(ofAccount, waitSeconds(ofAccount?.count ?? 0), clock);
+      requireWaited(ofAddress, (ofAddress?.count ?? 0) >= ADDRESS_TRIES_MAX ? WAIT_SECONDS_MAX : 0, clock);
+      count(accountKey(account, address));
+      count(addressKey(address));
+    },
+    succeed(account, address) {
+      tries.delete(accountKey(account, address));
+      const ofAddress = tries.get(addressKey(address));
+      if (ofAddress !== undefined) ofAddress.count -= 1;
+    },
+  };
+}
+
+const accountKey = (account: string, address: string) => JSON.stringify([account, address]);
+const addressKey = (address: string) => JSON.stringify([address]);
+
+const waitSeconds = (count: number): number =>
+  count < FREE_TRIES ? 0 : Math.min(WAIT_SECONDS_MAX, 2 ** (count - FREE_TRIES));
+
+function requireWaited(tries: Tries | undefined, seconds: number, clock: Clock): void {
+  if (tries === undefined || seconds === 0) return;
+  const retryAfterSeconds = Math.ceil((tries.lastAt + seconds * 1000 - clock.now().getTime()) / 1000);
+  if (retryAfterSeconds <= 0) return;
+  throw new DomainError(
+    "rate.limited",
+    `Too many wrong passwords from this address. Try again in ${retryAfterSeconds} s.`,
+    { retryAfterSeconds },
+  );
+}

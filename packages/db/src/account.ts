@@ -1,0 +1,129 @@
+import type { AccountStore, SessionRecord } from "@berth/core/ports";
+import { sql } from "kysely";
+import { type Context, isId } from "./context.ts";
+import type { DB } from "./schema.ts";
+
+const ACCOUNT = ["id", "name", "email", "password_hash"] as const;
+const SESSION = [
+  ...["id", "team_id", "user_id", "device", "address"],
+  ...["confirmed_at", "expires_at", "last_used_at", "created_at"],
+] as const satisfies readonly (keyof DB["token"])[];
+
+/** Of all teams: a user is the same in each. */
+export function accountStore({ db }: Context): AccountStore {
+  const users = () => db.selectFrom("user").select(ACCOUNT);
+  const ofUser = (userId: number) =>
+    db.selectFrom("token").select(SESSION).where("kind", "=", "session").where("user_id", "=", userId);
+  return {
+    findByEmail: (email) => users().where("email", "=", email).executeTakeFirst(),
+    find: (id) => users().where("id", "=", id).executeTakeFirst(),
+    lock: (id) => users().where("id", "=", id).forUpdate().executeTakeFirst(),
+    async setPassword(id, password_hash) {
+      await db.updateTable("user").set({ password_hash, updated_at: sql`now()` }).where("id", "=", id).execute();
+    },
+    teams: (userId) =>
+      db
+        .selectFrom("team_member")
+        .innerJoin("team", "team.id", "team_member.team_id")
+        .select(["team.id", "team.name", "team_member.role"])
+        .where("team_member.user_id", "=", userId)
+        .where("team_member.accepted_at", "is not", null)
+        .orderBy("team.name")
+        .orderBy("team.id")
+        .execute(),
+    async acceptTeam(userId, teamId) {
+      await db
+        .updateTable("team_member")
+        .set({ accepted_at: sql`coalesce(accepted_at, now())` })
+        .where("user_id", "=", userId)
+        .where("team_id", "=", teamId)
+        .execute();
+    },
+
+    async insertSession(session) {
+      // Bounded by its user's role, as everything a person does.
+      const row = { ...session, kind: "session" as const, abilities: JSON.stringify(["root"]) };
+      return sessionOf(await db.insertInto("token").values(row).returning(SESSION).executeTakeFirstOrThrow());
+    },
+    async sessions(userId) {
+      const rows = await ofUser(userId).where("expires_at", ">", sql<Date>`now()`).orderBy("id", "desc").execute();
+      return rows.map(sessionOf);
+    },
+    async confirmSession(id, confirmed_at) {
+      await db.updateTable("token").set({ confirmed_at }).where("id", "=", id).where("kind", "=", "session").execute();
+    },
+    async moveSession({ id, user_id }, teamId) {
+      const moved = await db
+        .updateTable("token")
+        .set({ team_id: teamId })
+        .where("id", "=", id)
+        .where("kind", "=", "session")
+        .where(({ exists, selectFrom }) =>
+          exists(
+            selectFrom("team_member")
+              .select(sql.lit(1).as("one"))
+              .where("team_id", "=", isId(teamId) ? teamId : NO_TEAM)
+              .where("user_id", "=", user_id)
+              .where("accepted_at", "is not", null),
+          ),
+        )
+        .executeTakeFirst();
+      return moved.numUpdatedRows > 0n;
+    },
+    async deleteSession(userId, id) {
+      if (!isId(id)) return false;
+      const deleted = await db
+        .deleteFrom("token")
+        .where("id", "=", id)
+        .where("user_id", "=", userId)
+        .where("kind", "=", "session")
+        .executeTakeFirst();
+      return deleted.numDeletedRows > 0n;
+    },
+    async deleteSessions(userId, keptId) {
+      const deleted = await db
+        .deleteFrom("token")
+        .where("user_id", "=", userId)
+        .where("kind", "=", "session")
+        .$if(keptId !== undefined, (query) => query.where("id", "!=", keptId ?? 0))
+        .executeTakeFirst();
+      return Number(deleted.numDeletedRows);
+    },
+
+    findLink: (hash) =>
+      db
+        .selectFrom("sign_in_link")
+        .select(["user_id", "team_id", "replaces_password"])
+        .where("hash", "=", hash)
+        .where("expires_at", ">", sql<Date>`now()`)
+        .executeTakeFirst(),
+    async deleteLinks(userId, teamId) {
+      await db
+        .deleteFrom("sign_in_link")
+        .where("user_id", "=", userId)
+        .where((eb) =>
+          eb.or([eb("replaces_password", "=", true), ...(teamId === undefined ? [] : [eb("team_id", "=", teamId)])]),
+        )
+        .execute();
+    },
+    async teamName(teamId) {
+      return (await db.selectFrom("team").select("name").where("id", "=", teamId).executeTakeFirst())?.name;
+    },
+  };
+}
+
+const NO_TEAM = -1;
+
+type SessionRow = Omit<SessionRecord, "device" | "address" | "expires_at"> & {
+  readonly device: string | null;
+  readonly address: string | null;
+  readonly expires_at: Date | null;
+};
+
+/** A session has all of them; a token for programs, in the same table, has not. */
+const sessionOf = ({ device, address, expires_at, ...row }: SessionRow): SessionRecord => ({
+  ...row,
+  device: device ?? "",
+  address: address ?? "",
+  expires_at: expires_at ?? row.created_at,
+});
