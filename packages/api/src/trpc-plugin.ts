@@ -3,6 +3,7 @@ import { type CreateFastifyContextOptions, fastifyTRPCPlugin } from "@trpc/serve
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Identity } from "./auth.ts";
 import { asTrpcError, problemOf } from "./errors.ts";
+import { assertFewValues } from "./rest/input.ts";
 import type { RestOptions } from "./rest/plugin.ts";
 import type { Context } from "./trpc.ts";
 import { type ListBounds, listBounds } from "./whole-list.ts";
@@ -26,6 +27,15 @@ export function trpcPlugin(app: FastifyInstance, options: TrpcOptions, done: () 
   // Those who may not ask at all; whether a token may ask for what its path names, the operation says.
   withholdBodies(app, (request) => !isIdentified(identities.get(request)));
   app.removeAllContentTypeParsers();
+  // The adapter reads the body as text, and parses it in the handler.
+  app.addHook("preHandler", async ({ body, id }, reply) => {
+    try {
+      if (typeof body === "string") assertFewValues(body);
+    } catch (refusal) {
+      const problem = problemOf(refusal, id);
+      return reply.code(problem.status).send(problem.body);
+    }
+  });
   app.register(fastifyTRPCPlugin, {
     trpcOptions: {
       router,
