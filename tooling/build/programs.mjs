@@ -19,13 +19,14 @@ const SERVER = {
   standalone: {
     "embedded-main": "packages/proxy/src/embedded-main.ts",
     "static-server": "packages/engine/src/process/static-server.ts",
+    "report-thread": "packages/api/src/webhook/report-thread.ts",
   },
   assets: {
     "buildkit.proto": "packages/engine/src/docker/buildkit/buildkit.proto",
     templates: "templates",
     "examples/hello": "examples/hello",
   },
-  external: ["@electric-sql/pglite", "swagger-ui-dist"],
+  external: ["@electric-sql/pglite", "swagger-ui-dist", "tinypool"],
 };
 
 /** @type {Record<string, Program>} */

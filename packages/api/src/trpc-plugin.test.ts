@@ -51,6 +51,11 @@ describe("the same operations by tRPC", () => {
     expect(data.problem).toMatchObject({ message, request_id: response.headers["x-request-id"] });
   });
 
+  it("refuses more values than any operation reads, before they are parsed", async () => {
+    const response = await mutate(api(), "notes.create", { title: Array(20_001).fill({}) });
+    expect([response.statusCode, response.json().code]).toEqual([400, "request.malformed"]);
+  });
+
   it("names the fields", async () => {
     const { problem } = (await mutate(api(), "notes.create", { nope: 1 })).json().error.data;
     expect(problem.errors).toEqual({ title: ["This field is required."], nope: ["This field is not allowed."] });

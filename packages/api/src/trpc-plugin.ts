@@ -3,6 +3,7 @@ import { type CreateFastifyContextOptions, fastifyTRPCPlugin } from "@trpc/serve
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Identity } from "./auth.ts";
 import { asTrpcError, problemOf } from "./errors.ts";
+import { assertFewValues } from "./rest/input.ts";
 import type { RestOptions } from "./rest/plugin.ts";
 import { operationsOf } from "./rest/routes.ts";
 import type { Context } from "./trpc.ts";
@@ -29,6 +30,15 @@ export function trpcPlugin(app: FastifyInstance, options: TrpcOptions, done: () 
   const isPublic = publicCalls(router);
   withholdBodies(app, (request) => !isIdentified(identities.get(request)) && !isPublic(pathOf(request)));
   app.removeAllContentTypeParsers();
+  // The adapter reads the body as text, and parses it in the handler.
+  app.addHook("preHandler", async ({ body, id }, reply) => {
+    try {
+      if (typeof body === "string") assertFewValues(body);
+    } catch (refusal) {
+      const problem = problemOf(refusal, id);
+      return reply.code(problem.status).send(problem.body);
+    }
+  });
   app.register(fastifyTRPCPlugin, {
     trpcOptions: {
       router,

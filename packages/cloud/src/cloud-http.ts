@@ -37,7 +37,7 @@ export interface CloudSilence {
 export type CloudHttp = (token: string, question: CloudQuestion) => Promise<CloudAnswer | CloudSilence>;
 
 const SECONDS_MAX = 30;
-const BYTES_MAX = 8 << 20; // A page of 50 entries has some hundred kilobytes.
+const BYTES_MAX = 4 << 20; // A page of 50 entries has some hundred kilobytes.
 
 export function cloudHttp(kind: CloudProviderKind, options: CloudHttpOptions): CloudHttp {
   const { baseUrl, allowedPrivateHosts, secondsMax = SECONDS_MAX, now = () => new Date() } = options;

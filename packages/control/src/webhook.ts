@@ -3,14 +3,13 @@ import type { ApplicationRecord, Ids, SystemStores, WebhookDelivery } from "@ber
 import {
   followsBranch,
   type PushedRepository,
+  reportedIntents,
   WEBHOOK_PROVIDERS,
   type WebhookAnswer,
   type WebhookIntent,
   type WebhookProvider,
+  type WebhookReport,
   type WebhookResult,
-  webhookEvent,
-  webhookIntents,
-  webhookRepository,
 } from "@berth/core/webhook";
 import { applyDecision, type WebhookTask } from "./webhook-task.ts";
 
@@ -26,11 +25,9 @@ export interface ReceivedWebhook {
   readonly provider: WebhookProvider;
   /** For GitHub: the number of the app that it was sent for. Others prove an application's own secret. */
   readonly githubAppId?: number | undefined;
-  /** The event's name where the provider sends it in a header. */
-  readonly event: string | undefined;
   /** The same when the delivery is repeated; `undefined` when the provider sends none. */
   readonly deliveryId: string | undefined;
-  readonly payload: unknown;
+  readonly report: WebhookReport;
   /** Whether the body as it came was signed with the secret. Takes as long whatever is wrong. */
   isSignedWith(secret: string): Promise<boolean>;
 }
@@ -49,22 +46,20 @@ export interface Webhooks {
 export function webhooks({ stores, ids, instanceUrl }: WebhookDeps): Webhooks {
   return {
     async receive(received) {
-      const { provider, payload } = received;
-      const event = webhookEvent(provider, received.event, payload);
-      if (event === "ping") return "pong";
-      const { title, events } = WEBHOOK_PROVIDERS[provider];
-      if (!Object.hasOwn(events, event))
-        return nothing(`Nothing to do for the event ${event.slice(0, 100)} of ${title}.`);
-
-      const repository = webhookRepository(provider, payload);
+      const { provider, report } = received;
+      if (report.type === "other") {
+        const { title } = WEBHOOK_PROVIDERS[provider];
+        if (report.event === "ping") return "pong";
+        return nothing(`Nothing to do for the event ${report.event.slice(0, 100)} of ${title}.`);
+      }
+      const { repository } = report;
       const found =
         received.githubAppId === undefined
           ? await ownersOf(stores, received, repository)
           : await appsOf(stores, received, received.githubAppId, repository);
       if (found === undefined) return nothing(`No application gets its code from ${repository.name}.`);
 
-      const intents = webhookIntents(provider, event, payload);
-      const tasks = tasksOf(found.applications, intents, repository);
+      const tasks = tasksOf(found.applications, reportedIntents(report), repository);
       const { deliveryId: id } = received;
       const delivery = id === undefined ? undefined : { provider, owner: found.owner, id };
       return once(stores, delivery, async (tx) => {

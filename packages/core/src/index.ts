@@ -4,6 +4,7 @@ export * from "./base64.ts";
 export * from "./error-help.ts";
 export * from "./errors.ts";
 export * from "./input.ts";
+export * from "./json.ts";
 export * from "./limits.ts";
 export * from "./name.ts";
 export * from "./origin-credential.ts";

@@ -1,1 +1,1 @@
-export { cpuCost } from "./cpu-cost.fixture.ts";
+export { cpuCost, isMoment } from "./cpu-cost.fixture.ts";

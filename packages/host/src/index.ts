@@ -12,6 +12,7 @@ export { type GuardedFetch, guardedFetch, HttpFault } from "./http/guarded-fetch
 export { guardedLookup } from "./http/guarded-lookup.ts";
 export { mayConnect, mayUse, type PrivateHosts } from "./http/private-hosts.ts";
 export { identify, isLiving, type ProcessIdentity } from "./identity.ts";
+export { inTurns } from "./in-turns.ts";
 export { readJson, writeJson } from "./json-file.ts";
 export { LINE_LENGTH_MAX, type LineSplitter, splitLines } from "./lines.ts";
 export { type RunOptions, type RunResult, run } from "./local.ts";

@@ -12,17 +12,14 @@ const PIECE_LENGTH = 64; // A line of a key file.
  * value itself, each line of it, and its url-encoded, JSON-escaped and base64 forms. Also finds a secret that was torn
  * because the line was too long to be handed on whole.
  *
- * Short secrets come first: of what exceeds `ENCODED_LENGTH_MAX` together only the values and their lines are hidden, of
- * what exceeds `PLAIN_LENGTH_MAX` only the first characters of each.
+ * Short secrets come first. Behind `ENCODED_PIECES_MAX` only the values and their lines are hidden, behind
+ * `PLAIN_PIECES_MAX` only the beginning of each value.
  *
  * @param secrets Values shorter than 4 characters are left alone.
  */
 export function redactor(secrets: Iterable<string>): (line: string) => string {
-  const pieces = [...new Set(formsOfAll(secrets))].flatMap(piecesOf);
-  if (pieces.length === 0) return (line) => line;
-  const known = textSet(pieces);
-  // Only a line that was torn needs them.
-  const backwards = once(() => textSet(pieces.map(reversed)));
+  const { pieces, known, backwards } = knownOf(secrets);
+  if (pieces.size === 0) return (line) => line;
   let isContinued = false;
   return (line) => {
     const wasContinued = isContinued;
@@ -32,6 +29,25 @@ export function redactor(secrets: Iterable<string>): (line: string) => string {
     const end = isContinued ? tornLength(known, line.slice(-PIECE_LENGTH)) : 0;
     return hidden(line, known, start, line.length - end);
   };
+}
+
+interface Known {
+  readonly pieces: ReadonlySet<string>;
+  readonly known: TextSet;
+  /** Only a line that was torn needs them. */
+  readonly backwards: () => TextSet;
+}
+
+/** The streams of a log have the same secrets, and putting them in order is what costs. */
+const knownOfList = new WeakMap<object, Known>();
+
+function knownOf(secrets: Iterable<string>): Known {
+  const earlier = knownOfList.get(secrets as object); // A text of its own would be a list of characters.
+  if (earlier !== undefined) return earlier;
+  const pieces = new Set(piecesOfAll(secrets));
+  const made = { pieces, known: textSet(pieces), backwards: once(() => textSet([...pieces].map(reversed))) };
+  knownOfList.set(secrets as object, made);
+  return made;
 }
 
 /** @param from Of the line, what stands before it and what stands from `to` on is hidden in any case. */
@@ -75,19 +91,35 @@ function piecesOf(form: string): string[] {
   return [...pieces, form.slice(-PIECE_LENGTH)];
 }
 
-/** All forms of many values would take gigabytes and hold up everybody while they are made. */
-const ENCODED_LENGTH_MAX = 512 * 1024;
-const PLAIN_LENGTH_MAX = 2 * 1024 * 1024;
+// All forms of many values would take gigabytes, and hold up everybody while they are made: a piece is a microsecond.
+const ENCODED_PIECES_MAX = 35_000; // 800 secrets of 100 characters, or one of 110 KB.
+const PLAIN_PIECES_MAX = 36_000;
+const PIECES_MAX = 40_000;
 const BEGINNING_LENGTH = 1024;
+const FORMS = 15; // That `encodings` makes of a line.
+const BASE64_GROWTH = 4 / 3;
 
-function* formsOfAll(secrets: Iterable<string>): Iterable<string> {
-  let length = 0;
-  for (const secret of [...new Set(secrets)].sort((a, b) => a.length - b.length)) {
-    length += secret.length;
-    if (length <= ENCODED_LENGTH_MAX) yield* linesOf(secret).flatMap(encodings);
-    else if (length <= PLAIN_LENGTH_MAX) yield* linesOf(secret);
-    else yield* linesOf(secret.slice(0, BEGINNING_LENGTH));
+function* piecesOfAll(secrets: Iterable<string>): Iterable<string> {
+  let count = 0;
+  const all = [...new Set(secrets)].slice(0, PIECES_MAX);
+  for (const secret of all.sort((a, b) => a.length - b.length)) {
+    for (const piece of piecesOfSecret(secret, count)) {
+      count += 1;
+      if (count > PIECES_MAX) return;
+      yield piece;
+    }
   }
+}
+
+/** @param before How many there are of shorter secrets. */
+function* piecesOfSecret(secret: string, before: number): Iterable<string> {
+  const pieces = Math.ceil(secret.length / PIECE_LENGTH);
+  const isPlain = before + pieces <= PLAIN_PIECES_MAX;
+  const lines = linesOf(isPlain ? secret : secret.slice(0, BEGINNING_LENGTH));
+  const length = lines.reduce((sum, line) => sum + line.length, 0);
+  const encodedPieces = FORMS * (lines.length + (length * BASE64_GROWTH) / PIECE_LENGTH);
+  const isEncoded = before + encodedPieces <= ENCODED_PIECES_MAX;
+  for (const line of lines) for (const form of isEncoded ? encodings(line) : [line]) yield* piecesOf(form);
 }
 
 /** A value, and each of its lines that can be told from other words. */

@@ -14,7 +14,7 @@ export interface TextSet {
  * @param texts Each of `PREFIX_LENGTH` characters or more.
  */
 export function textSet(texts: Iterable<string>): TextSet {
-  const sorted = [...new Set(texts)].sort();
+  const sorted = [...(texts instanceof Set ? (texts as Set<string>) : new Set(texts))].sort();
   const shorter = shorterOf(sorted);
   const prefixes = new Uint8Array(2 ** Math.max(10, Math.ceil(Math.log2(sorted.length * 16 + 1))));
   const slot = (text: string, at: number) => prefixHash(text, at) & (prefixes.length - 1);

@@ -37,6 +37,11 @@ describe("bodies", () => {
       "Invalid JSON.",
     ],
     ["an object without fields", { text: "{}", headers: JSON_TYPE }, "Empty JSON."],
+    [
+      "more values than any operation reads",
+      { text: `{"title":[${"{},".repeat(20_000)}{}]}`, headers: JSON_TYPE },
+      "Invalid JSON. Has more than 20000 values.",
+    ],
   ])("refuses %s", async (_, sent, error) => {
     const { status, json } = await ask(api(), "POST", "/notes", sent);
     expect([status, json]).toEqual([

@@ -1,5 +1,5 @@
 import { isUtf8 } from "node:buffer";
-import { DomainError, invalid, NOT_ALLOWED } from "@berth/core";
+import { DomainError, invalid, jsonProblem, NOT_ALLOWED } from "@berth/core";
 import type { FastifyRequest } from "fastify";
 
 import type { Route } from "./routes.ts";
@@ -74,10 +74,20 @@ function assertUploadType({ headers }: FastifyRequest, types: readonly string[])
   throw new DomainError("request.unsupported_media_type", `Content-Type must be ${types.join(" or ")}.`);
 }
 
+/** @throws DomainError `request.malformed` for more values than any operation reads */
+export function assertFewValues(json: string): void {
+  const problem = jsonProblem(json, VALUES_MAX);
+  if (problem !== undefined) throw malformed(`Invalid JSON. ${problem}`);
+}
+
+const VALUES_MAX = 20_000; // A thousand variables have half as many.
+
 function parsed(bytes: Buffer): unknown {
   if (!isUtf8(bytes)) return undefined;
+  const text = bytes.toString();
+  assertFewValues(text);
   try {
-    return JSON.parse(bytes.toString());
+    return JSON.parse(text);
   } catch {
     return undefined;
   }

@@ -1,5 +1,5 @@
 import { isUtf8 } from "node:buffer";
-import { DomainError } from "@berth/core";
+import { DomainError, jsonProblem } from "@berth/core";
 import { malformed } from "../rest/input.ts";
 
 /**
@@ -16,7 +16,8 @@ export function payloadOf(contentType: string | undefined, body: Buffer): unknow
   }
   if (!isUtf8(body)) throw malformed("Invalid JSON.");
   const text = isForm ? fieldOf(body.toString()) : body.toString();
-  if (hasTooManyValues(text)) throw malformed(`Invalid JSON: it has more than ${VALUES_MAX} values.`);
+  const problem = jsonProblem(text, VALUES_MAX);
+  if (problem !== undefined) throw malformed(`Invalid JSON. ${problem}`);
   try {
     return JSON.parse(text);
   } catch {
@@ -36,26 +37,3 @@ const FIELD = "payload=";
 
 /** A push of 2,048 commits with as many files as fit into 25 MB stays below it. */
 const VALUES_MAX = 500_000;
-
-/** JSON of brackets alone takes twenty times its size in memory and seconds to parse. */
-function hasTooManyValues(json: string): boolean {
-  let count = 0;
-  for (let at = 0; at < json.length; at += 1) {
-    const code = json.charCodeAt(at);
-    if (code === QUOTE) at = endOfText(json, at);
-    else if (code === COMMA || code === BRACKET || code === BRACE) count += 1;
-    if (count > VALUES_MAX) return true;
-  }
-  return false;
-}
-
-const [QUOTE, COMMA, BRACKET, BRACE, BACKSLASH] = [0x22, 0x2c, 0x5b, 0x7b, 0x5c];
-
-function endOfText(json: string, quote: number): number {
-  for (let at = quote + 1; at < json.length; at += 1) {
-    const code = json.charCodeAt(at);
-    if (code === BACKSLASH) at += 1;
-    else if (code === QUOTE) return at;
-  }
-  return json.length;
-}

@@ -6,7 +6,7 @@ import type { Admission } from "../admission.ts";
 import { problemOf } from "../errors.ts";
 import { asRequestError } from "../rest/request-error.ts";
 import { bodyAdmission } from "./admission.ts";
-import { payloadOf } from "./payload.ts";
+import { type WebhookReader, webhookReader } from "./report.ts";
 import { isSignedWith } from "./signature.ts";
 
 export interface WebhookOptions {
@@ -14,6 +14,7 @@ export interface WebhookOptions {
   readonly admission: Pick<Admission, "count">;
   /** Told once of every answer that is our fault (5xx), with what caused it. */
   readonly onFault: (error: unknown, request: { readonly id: string; readonly operation: string | undefined }) => void;
+  readonly reader?: WebhookReader;
   /** In which a body must have come. */
   readonly bodySecondsMax?: number;
 }
@@ -39,6 +40,8 @@ const BODY_SECONDS_MAX = 30;
 /** Where git hosts report pushes and pull requests. Registered under a prefix. */
 export function webhookPlugin(app: FastifyInstance, options: WebhookOptions, done: () => void): void {
   const admitBody = bodyAdmission(options.bodySecondsMax ?? BODY_SECONDS_MAX);
+  const reader = options.reader ?? webhookReader();
+  app.addHook("onClose", () => reader.close());
   app.setErrorHandler((error, request, reply) => fail(error, request, reply, options));
   app.removeAllContentTypeParsers();
   // Bytes: they are what was signed.
@@ -54,7 +57,7 @@ export function webhookPlugin(app: FastifyInstance, options: WebhookOptions, don
         requireSignature(place, headers);
         admitBody(request, reply);
       },
-      handler: (request, reply) => answer(place, request, reply, options),
+      handler: (request, reply) => answer(place, request, reply, { ...options, reader }),
     });
   }
   done();
@@ -79,18 +82,21 @@ async function answer(
   { provider, isForApp }: Place,
   request: FastifyRequest,
   reply: FastifyReply,
-  { webhooks }: WebhookOptions,
+  { webhooks, reader }: WebhookOptions & { readonly reader: WebhookReader },
 ): Promise<FastifyReply> {
   const { headers } = request;
   const { signature, eventHeader, deliveryHeaders }: ProviderHeaders = WEBHOOK_PROVIDERS[provider];
   // As the content type parser left it.
   const body = (request.body as Buffer | undefined) ?? Buffer.alloc(0);
+  const gone = new AbortController();
+  reply.raw.once("close", () => gone.abort());
+  const event = eventHeader && textOf(headers, eventHeader);
+  const report = await reader.read({ provider, event, contentType: headers["content-type"], body }, gone.signal);
   const result = await webhooks.receive({
     provider,
     ...(isForApp ? { githubAppId: Number(textOf(headers, "x-github-hook-installation-target-id") ?? Number.NaN) } : {}),
-    event: eventHeader && textOf(headers, eventHeader),
     deliveryId: deliveryHeaders.map((name) => textOf(headers, name)).find(isDeliveryId),
-    payload: payloadOf(headers["content-type"], body),
+    report,
     async isSignedWith(secret) {
       // The applications of a repository may have many secrets; others are served between two of them.
       await setImmediate();

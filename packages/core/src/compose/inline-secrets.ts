@@ -1,6 +1,6 @@
 import type { Artifact } from "../deploy/artifact.ts";
 import { saysSecret } from "../env/secret-value.ts";
-import { parseCompose } from "./parse.ts";
+import { parseCompose, parseWrittenCompose } from "./parse.ts";
 import { interpolated } from "./reference.ts";
 
 type Values = Readonly<Record<string, string | null>>;
@@ -11,11 +11,12 @@ type Values = Readonly<Record<string, string | null>>;
  * @param values Of variables, for values that are put together of both.
  * @throws DomainError `deploy.start_failed` when they come to more than anybody can use
  */
-export function inlineSecrets(text: string, values: Values): readonly string[] {
-  const compose = parseCompose(text);
+export const inlineSecrets = (text: string, values: Values): readonly string[] => secretsOf(parseCompose(text), values);
+
+function secretsOf(compose: ReturnType<typeof parseCompose>, values: Values): readonly string[] {
   if ("problems" in compose) return [];
   const variables = Object.fromEntries(Object.entries(values).map(([key, value]) => [key, value ?? ""]));
-  const parts = [...new Set(secretParts(compose.document, undefined))];
+  const parts = [...new Set(secretParts(compose.document, undefined, { partsLeft: PARTS_MAX }))];
   // Interpolation turns an array of strings into an array of strings.
   const read = interpolated(parts, variables) as readonly string[];
   // The name of a container stands in every other line.
@@ -28,25 +29,42 @@ export function inlineSecretsOf(artifact: Artifact | undefined, values: Values):
   if (artifact?.type !== "stack") return [];
   const { compose, variables = {} } = artifact;
   const ofFiles = Object.entries(variables).flatMap(([key, value]) => (saysSecret(key) && value !== "" ? [value] : []));
-  return [...new Set([...ofFiles, ...inlineSecrets(compose, { ...variables, ...values })])];
+  return [...new Set([...ofFiles, ...secretsOf(parseWrittenCompose(compose), { ...variables, ...values })])];
+}
+
+/** What is left for all texts of a file: words of commands, and URLs. Nobody writes as many, and each costs. */
+interface Effort {
+  partsLeft: number;
+}
+
+const PARTS_MAX = 20_000;
+
+function* counted<T>(all: Iterable<T>, effort: Effort): Generator<T, void> {
+  for (const one of all) {
+    effort.partsLeft -= 1;
+    if (effort.partsLeft < 0) return;
+    yield one;
+  }
 }
 
 /** @param key Of the value in its map, or the option before it in its list. */
-function secretParts(value: unknown, key: string | undefined): readonly string[] {
+function secretParts(value: unknown, key: string | undefined, effort: Effort): readonly string[] {
   if (Array.isArray(value)) {
     // `--requirepass`, `secret` are two words of a command.
-    return value.flatMap((item, index) => secretParts(item, isOption(value[index - 1]) ? value[index - 1] : undefined));
+    return value.flatMap((item, index) =>
+      secretParts(item, isOption(value[index - 1]) ? value[index - 1] : undefined, effort),
+    );
   }
   if (typeof value === "object" && value !== null) {
-    return Object.entries(value).flatMap(([name, item]) => secretParts(item, name));
+    return Object.entries(value).flatMap(([name, item]) => secretParts(item, name, effort));
   }
-  return typeof value === "string" || typeof value === "number" ? secretsIn(String(value), key) : [];
+  return typeof value === "string" || typeof value === "number" ? secretsIn(String(value), key, effort) : [];
 }
 
-function secretsIn(text: string, key: string | undefined): readonly string[] {
+function secretsIn(text: string, key: string | undefined, effort: Effort): readonly string[] {
   if (key !== undefined && saysSecret(key)) return [text];
-  const passwords = [...text.matchAll(URL_PASSWORD)].flatMap(([, password]) => password ?? []);
-  const words = key === "command" || key === "entrypoint" ? optionsOf(text) : [text];
+  const passwords = [...counted(text.matchAll(URL_PASSWORD), effort)].flatMap(([, password]) => password ?? []);
+  const words = key === "command" || key === "entrypoint" ? optionsOf(text, effort) : [text];
   const assigned = words.flatMap((word) => {
     const [, name, rest] = ASSIGNMENT.exec(word) ?? [];
     return name !== undefined && rest !== undefined && saysSecret(name) ? [rest] : [];
@@ -57,9 +75,9 @@ function secretsIn(text: string, key: string | undefined): readonly string[] {
 const isOption = (word: unknown): word is string => typeof word === "string" && /^--?[^=]+$/.test(word);
 
 /** `--password=x`, and `--requirepass x` as one word: what a command line of one text says. */
-function optionsOf(text: string): readonly string[] {
-  const words = text.match(/"[^"]*"|'[^']*'|\S+/g) ?? [];
-  const bare = words.map((word) => word.replace(/^(["'])(.*)\1$/, "$2"));
+function optionsOf(text: string, effort: Effort): readonly string[] {
+  const words = [...counted(text.matchAll(/"[^"]*"|'[^']*'|\S+/g), effort)];
+  const bare = words.map(([word]) => word.replace(/^(["'])(.*)\1$/, "$2"));
   return bare.map((word, index) =>
     isOption(word) && bare[index + 1] !== undefined ? `${word}=${bare[index + 1]}` : word,
   );

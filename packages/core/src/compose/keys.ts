@@ -117,17 +117,17 @@ interface Part {
 type Document = Readonly<Record<string, unknown>>;
 
 /** Keys that the specification does not know, and those that cannot be done, in sentences. */
-export function composeKeyProblems(document: Document): readonly string[] {
-  return partsOf(document).flatMap(({ place, path, value }) => {
+export function* composeKeyProblems(document: Document): Generator<string, void> {
+  for (const { place, path, value } of partsOf(document)) {
     const known: Keys = COMPOSE_KEYS[place];
-    return Object.entries(value).flatMap(([key, said]) => {
-      if (key.startsWith("x-") || said == null) return [];
+    for (const [key, said] of Object.entries(value)) {
+      if (key.startsWith("x-") || said == null) continue;
       const where = path === "" ? shown(key) : `${path}.${shown(key)}`;
-      if (!Object.hasOwn(known, key)) return [`${where}: Unknown key${meant(key, Object.keys(known))}.`];
       const problem = known[key] === "refused" ? REFUSED[key] : undefined;
-      return problem === undefined || said === false ? [] : [`${where}: ${problem}`];
-    });
-  });
+      if (!Object.hasOwn(known, key)) yield `${where}: Unknown key${meant(key, Object.keys(known))}.`;
+      else if (problem !== undefined && said !== false) yield `${where}: ${problem}`;
+    }
+  }
 }
 
 /** Sentences about keys that Berth ignores or handles differently, shown when the file is deployed. */

@@ -13,11 +13,21 @@ export interface ComposePart {
  * does, maps are joined, lists are put one behind the other, and of two entries of a list that mean the same the later
  * one stays. `!reset` takes away what was said before, `!override` takes its place.
  */
-export function mergeCompose(
-  parts: readonly ComposePart[],
-): { readonly text: string } | { readonly problems: readonly string[] } {
+export function mergeCompose(parts: readonly ComposePart[]): MergedCompose {
+  const steps = mergeInSteps(parts);
+  for (;;) {
+    const { done, value } = steps.next();
+    if (done) return value;
+  }
+}
+
+export type MergedCompose = { readonly text: string } | { readonly problems: readonly string[] };
+
+/** The same with a step for each file, so that others can be served between two. */
+export function* mergeInSteps(parts: readonly ComposePart[]): Generator<undefined, MergedCompose> {
   let whole: Fields = {};
   for (const { path, text } of parts) {
+    yield;
     const yaml = readYaml(text);
     if ("problem" in yaml) return { problems: [`${path}: ${yaml.problem}`] };
     // One that says nothing changes nothing.

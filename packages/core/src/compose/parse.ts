@@ -7,14 +7,14 @@ import { replicasOf, replicasProblem } from "./replicas.ts";
 import { ComposeDocument, type ComposeService } from "./schema.ts";
 import { type UsedVariables, usedVariables } from "./variables.ts";
 import { type ComposeVolume, volumeProblem, volumesOf } from "./volume.ts";
-import { readYaml, type YamlValue } from "./yaml.ts";
+import { readWrittenJson, readYaml, type YamlValue } from "./yaml.ts";
 
 /** Characters of a compose text. */
 export const COMPOSE_LENGTH_MAX = 1_048_576;
+const LINES_MAX = 100_000;
 const CONTAINERS_MAX = 100;
 const VOLUMES_MAX = 500;
 const VARIABLES_MAX = 1000;
-const DOLLARS_MAX = 50_000;
 /** With `-` and a uuid behind it, a container's name is also a host name. */
 const NAME_LENGTH_MAX = 63;
 
@@ -44,16 +44,23 @@ export interface Compose extends UsedVariables {
 export function parseCompose(text: string): Compose | { readonly problems: readonly string[] } {
   if (text.length > COMPOSE_LENGTH_MAX)
     return { problems: [`Must not be longer than ${COMPOSE_LENGTH_MAX} characters.`] };
-  // Each is read several times. Scripts in mounted contents have some hundreds.
-  if (text.split("$", DOLLARS_MAX + 2).length > DOLLARS_MAX + 1)
-    return { problems: [`Has more than ${DOLLARS_MAX} $.`] };
-  const yaml = readYaml(text);
+  if (text.split("\n", LINES_MAX + 1).length > LINES_MAX) return { problems: [`Has more than ${LINES_MAX} lines.`] };
+  return composeOf(readYaml(text));
+}
+
+/** The same for a text that Berth wrote itself: that of an artifact. */
+export function parseWrittenCompose(text: string): Compose | { readonly problems: readonly string[] } {
+  const written = readWrittenJson(text);
+  return written === undefined ? parseCompose(text) : composeOf(written);
+}
+
+function composeOf(yaml: ReturnType<typeof readYaml>): Compose | { readonly problems: readonly string[] } {
   if ("problem" in yaml) return { problems: [yaml.problem] };
   const parsed = ComposeDocument.safeParse(yaml.value);
   if (!parsed.success) return { problems: parsed.error.issues.slice(0, PROBLEMS_MAX).map(issueText) };
   const document = parsed.data;
-  const problems = problemsOf(document);
-  if (problems.length > 0) return { problems: problems.slice(0, PROBLEMS_MAX) };
+  const problems = firstOf(problemsOf(document), PROBLEMS_MAX);
+  if (problems.length > 0) return { problems };
   const containers = Object.entries(document.services).map(([name, service]) => containerOf(name, service));
   const environments = environmentsOf(yaml);
   const applications = containers.filter(({ kind }) => kind === "application").map(({ name }) => name);
@@ -102,15 +109,23 @@ function issueText({ path, message }: { readonly path: readonly PropertyKey[]; r
   return `${path.map(String).join(".").slice(0, 200)}: ${message}`;
 }
 
-function problemsOf(document: ComposeDocument): readonly string[] {
+function firstOf<T>(all: Iterable<T>, countMax: number): readonly T[] {
+  const first: T[] = [];
+  for (const one of all) if (first.push(one) === countMax) break;
+  return first;
+}
+
+/** One after the other, so that nothing is looked up for those that are not shown. */
+function* problemsOf(document: ComposeDocument): Generator<string, void> {
   const entries = Object.entries(document.services);
-  if (entries.length === 0) return ["Needs a map named services with at least one container."];
-  if (entries.length > CONTAINERS_MAX) return [`Has more than ${CONTAINERS_MAX} services.`];
-  return [
-    ...entries.flatMap(([name, service]) => serviceProblems(name, service)),
-    ...composeKeyProblems(document),
-    ...foreignFiles(document),
-  ];
+  if (entries.length === 0) yield "Needs a map named services with at least one container.";
+  if (entries.length > CONTAINERS_MAX) {
+    yield `Has more than ${CONTAINERS_MAX} services.`;
+    return;
+  }
+  for (const [name, service] of entries) yield* serviceProblems(name, service);
+  yield* composeKeyProblems(document);
+  yield* foreignFiles(document);
 }
 
 function serviceProblems(name: string, service: ComposeService): readonly string[] {

@@ -15,15 +15,17 @@ export interface Reference {
 const NESTED_MAX = 8;
 
 /** The references of a text, each before those in its fallback. What is none, such as `$$` or `${1}`, is passed over. */
-export function referencesOf(text: string, depth = 0): readonly Reference[] {
+export const referencesOf = (text: string): readonly Reference[] => referencesIn(whole(text), 0);
+
+function referencesIn(section: Section, depth: number): readonly Reference[] {
   if (depth > NESTED_MAX) return [];
-  return partsOf(text).flatMap((part) => {
+  return partsOf(section).flatMap((part) => {
     if (typeof part === "string") return [];
     const { key, operator, rest } = part;
-    const fallback = operator === "-" ? rest : null;
-    const reason = operator === "?" && rest !== "" ? { reason: rest } : {};
+    const fallback = operator === "-" ? textOf(rest) : null;
+    const reason = operator === "?" && rest.to > rest.from ? { reason: textOf(rest) } : {};
     const reference = { key, fallback, isRequired: operator === "?", ...reason };
-    return operator === "-" || operator === "+" ? [reference, ...referencesOf(rest, depth + 1)] : [reference];
+    return operator === "-" || operator === "+" ? [reference, ...referencesIn(rest, depth + 1)] : [reference];
   });
 }
 
@@ -35,17 +37,20 @@ export const withDefaults = (text: string): string => interpolateCompose(text, (
  * @param lookUp `undefined` for a variable that is not set.
  * @throws DomainError `deploy.start_failed` when it exceeds what anybody can use
  */
-export function interpolateCompose(text: string, lookUp: (key: string) => string | undefined, depth = 0): string {
+export const interpolateCompose = (text: string, lookUp: (key: string) => string | undefined): string =>
+  interpolateSection(whole(text), lookUp, 0);
+
+function interpolateSection(section: Section, lookUp: (key: string) => string | undefined, depth: number): string {
   if (depth > NESTED_MAX) return "";
   const read = (part: Part): string => {
     const value = lookUp(part.key);
     const isThere = value !== undefined && (value !== "" || !part.isEmptyNone);
-    if (isThere) return part.operator === "+" ? interpolateCompose(part.rest, lookUp, depth + 1) : value;
-    return part.operator === "-" ? interpolateCompose(part.rest, lookUp, depth + 1) : "";
+    if (isThere) return part.operator === "+" ? interpolateSection(part.rest, lookUp, depth + 1) : value;
+    return part.operator === "-" ? interpolateSection(part.rest, lookUp, depth + 1) : "";
   };
   const add = boundedLength();
   // Counted as it grows: some characters that name a long value many times would else fill the memory.
-  const all = partsOf(text).map((part) => add(typeof part === "string" ? part : read(part)));
+  const all = partsOf(section).map((part) => add(typeof part === "string" ? part : read(part)));
   return all.join("");
 }
 
@@ -82,55 +87,77 @@ interface Part {
   readonly key: string;
   readonly operator: string | undefined;
   /** Behind the operator. */
-  readonly rest: string;
+  readonly rest: Section;
   /** With a colon, `${NAME:-...}`: an empty value counts as none. */
   readonly isEmptyNone: boolean;
 }
 
-function partsOf(text: string): readonly (string | Part)[] {
+/** A part of a text whose braces have been found: those of a fallback are not looked for once more. */
+interface Section {
+  readonly text: string;
+  readonly closing: ReadonlyMap<number, number>;
+  readonly from: number;
+  readonly to: number;
+}
+
+const whole = (text: string): Section => ({ text, closing: closingBraces(text), from: 0, to: text.length });
+const textOf = ({ text, from, to }: Section): string => text.slice(from, to);
+
+function partsOf(section: Section): readonly (string | Part)[] {
+  const { text, from, to } = section;
   const parts: (string | Part)[] = [];
-  const closing = closingBraces(text);
-  let at = 0;
-  for (let dollar = text.indexOf("$"); dollar !== -1; dollar = text.indexOf("$", at)) {
+  let at = from;
+  const next = () => {
+    const dollar = text.indexOf("$", at);
+    return dollar === -1 || dollar >= to ? to : dollar;
+  };
+  for (let dollar = next(); dollar < to; dollar = next()) {
     parts.push(text.slice(at, dollar));
-    const read = text[dollar + 1] === "$" ? { part: "$", end: dollar + 2 } : partAt(text, dollar, closing);
+    const read = text[dollar + 1] === "$" ? { part: "$", end: dollar + 2 } : partAt(section, dollar);
     parts.push(read.part);
     at = read.end;
   }
-  parts.push(text.slice(at));
+  parts.push(text.slice(at, to));
   return parts;
 }
 
-function partAt(text: string, dollar: number, closing: ReadonlyMap<number, number>) {
+function partAt({ text, closing }: Section, dollar: number): { readonly part: string | Part; readonly end: number } {
   const isBraced = text[dollar + 1] === "{";
   const start = dollar + (isBraced ? 2 : 1);
   NAME.lastIndex = start;
   const key = NAME.exec(text)?.[0];
   const none = { part: "$", end: dollar + 1 };
   if (key === undefined) return none;
-  if (!isBraced) return { part: { key, operator: undefined, rest: "", isEmptyNone: false }, end: start + key.length };
+  const end = start + key.length;
+  const rest = (from: number, until: number): Section => ({ text, closing, from, to: until });
+  if (!isBraced) return { part: { key, operator: undefined, rest: rest(end, end), isEmptyNone: false }, end };
   const close = closing.get(dollar);
   if (close === undefined) return none;
-  const behind = text.slice(start + key.length, close);
-  const [, colon, operator, rest = ""] = /^(:?)([-?+])([\s\S]*)$/.exec(behind) ?? [];
-  if (operator === undefined && behind !== "") return none;
-  return { part: { key, operator, rest, isEmptyNone: colon === ":" }, end: close + 1 };
+  OPERATOR.lastIndex = end;
+  const [said = "", colon, operator] = OPERATOR.exec(text) ?? [];
+  if (operator === undefined && close > end) return none;
+  const part = { key, operator, rest: rest(end + said.length, close), isEmptyNone: colon === ":" };
+  return { part, end: close + 1 };
 }
 
 const NAME = /[A-Za-z_][A-Za-z0-9_]*/y;
+const OPERATOR = /(:?)([-?+])/y;
+
+const [DOLLAR, OPEN, CLOSE] = [0x24, 0x7b, 0x7d];
 
 /** Where each `${` ends, by where it begins; in one pass, so that a text of many open ones costs no more. */
 function closingBraces(text: string): ReadonlyMap<number, number> {
   const closing = new Map<number, number>();
   const open: number[] = [];
-  for (let at = 0; at < text.length; at += 1) {
-    const next = text[at + 1];
-    if (text[at] === "}") {
+  for (let at = text.indexOf("$"); at !== -1 && at < text.length; at += 1) {
+    const code = text.charCodeAt(at);
+    if (code === CLOSE) {
       const begin = open.pop();
       if (begin !== undefined) closing.set(begin, at);
-    } else if (text[at] === "$" && (next === "$" || next === "{")) {
-      if (next === "{") open.push(at);
-      at += 1;
+    } else if (code === DOLLAR) {
+      const next = text.charCodeAt(at + 1);
+      if (next === OPEN) open.push(at);
+      if (next === OPEN || next === DOLLAR) at += 1;
     }
   }
   return closing;

@@ -47,19 +47,29 @@ export function renderCompose(compose: Compose, { uuid, settings, network }: Ren
       },
     ] as const;
   });
-  return stringify(
-    {
-      ...document,
-      services: Object.fromEntries(services),
-      volumes: namedVolumes(document, uuid),
-      networks: {
-        ...document.networks,
-        [uuid]: { name: uuid },
-        ...(settings.connect_to_docker_network ? { [network]: { name: network, external: true } } : {}),
-      },
+  return written({
+    ...document,
+    services: Object.fromEntries(services),
+    volumes: namedVolumes(document, uuid),
+    networks: {
+      ...document.networks,
+      [uuid]: { name: uuid },
+      ...(settings.connect_to_docker_network ? { [network]: { name: network, external: true } } : {}),
     },
-    { aliasDuplicateObjects: false, lineWidth: 0 },
-  );
+  });
+}
+
+/** JSON is YAML too, and is written thirty times as fast: of a long file the time counts more than the look. */
+function written(document: object): string {
+  if (countOf(document) > BLOCK_VALUES_MAX) return `${JSON.stringify(document, null, 2)}\n`;
+  return stringify(document, { aliasDuplicateObjects: false, lineWidth: 0 });
+}
+
+const BLOCK_VALUES_MAX = 5000; // A stack of 50 containers has as many.
+
+function countOf(value: unknown): number {
+  if (typeof value !== "object" || value === null) return 1;
+  return Object.values(value).reduce<number>((sum, item) => sum + countOf(item), 1);
 }
 
 /** `SERVICE_NAME_MY_DB`: how one container reaches another. */

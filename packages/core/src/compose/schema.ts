@@ -23,6 +23,10 @@ const Volume = z.union([
   }),
 ]);
 
+/** Counted before their items are looked at: each wrong one costs as much as a hundred right ones. */
+const list = <Item extends z.ZodType>(item: Item) => z.array(item).max(LIST_MAX, `At most ${LIST_MAX} entries.`);
+const LIST_MAX = 1000;
+
 const Count = z.union([z.string(), z.number()]).nullish();
 
 export const ComposeService = z.looseObject({
@@ -32,13 +36,13 @@ export const ComposeService = z.looseObject({
   restart: z.union([z.string(), z.boolean()]).nullish(),
   /** Not of the compose specification: leaves the container out of the service's status. */
   exclude_from_hc: z.boolean().nullish(),
-  environment: z.union([z.array(Scalar), z.record(z.string(), Scalar)]).nullish(),
-  ports: z.array(Port).nullish(),
-  expose: z.array(PortNumber).nullish(),
-  volumes: z.array(Volume).nullish(),
-  networks: z.union([z.array(z.string()), z.record(z.string(), z.unknown())]).nullish(),
+  environment: z.union([list(Scalar), z.record(z.string(), Scalar)]).nullish(),
+  ports: list(Port).nullish(),
+  expose: list(PortNumber).nullish(),
+  volumes: list(Volume).nullish(),
+  networks: z.union([list(z.string()), z.record(z.string(), z.unknown())]).nullish(),
   network_mode: z.string().nullish(),
-  profiles: z.array(z.string()).nullish(),
+  profiles: list(z.string()).nullish(),
   scale: Count,
   deploy: z
     .looseObject({

@@ -97,13 +97,16 @@ function merged(mentions: readonly Mention[]): readonly ComposeVariable[] {
  */
 function wantedUrls(mentions: readonly Mention[], applications: readonly string[]): readonly WantedUrl[] {
   const wanted = new Map<string, WantedUrl>();
+  // The first of several that are alike. Each of thousands of mentions would else be compared with each container.
+  const byId = new Map(applications.map((name) => [comparable(name), name] as const).reverse());
+  const all = new Set(applications);
   for (const { key, container: owner, value } of mentions) {
     const url = magicUrlOf(key);
     if (url === undefined) continue;
     const id = comparable(url.name);
     const known = wanted.get(id);
-    const named = applications.find((name) => comparable(name) === id);
-    const own = owner !== null && applications.includes(owner) ? owner : null;
+    const named = byId.get(id);
+    const own = owner !== null && all.has(owner) ? owner : null;
     wanted.set(id, {
       name: known?.name ?? url.name,
       container: named ?? known?.container ?? own,

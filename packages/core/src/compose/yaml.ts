@@ -1,13 +1,16 @@
 import { Composer, type Document, isAlias, isMap, isScalar, isSeq, Lexer, LineCounter, type Pair, Parser } from "yaml";
+import { jsonProblem } from "../json.ts";
 
 /** As compose files are deep, not as attackers nest: what walks them next does so by recursion. */
 const DEPTH_MAX = 32;
-/** Limit of YAML tokens. A compose file of a hundred containers has some thousands. */
-const TOKENS_MAX = 40_000;
+/** Limit of YAML tokens. A compose file of a hundred containers has some thousands; the largest template has 700. */
+const TOKENS_MAX = 16_000;
 /** Limit of values after all aliases are expanded. */
-const EXPANDED_MAX = 60_000;
+const EXPANDED_MAX = 16_000;
 /** Characters of all their texts: a walk over them reads each, and an alias of five may stand for a million. */
 const EXPANDED_LENGTH_MAX = 2 * 1_048_576; // Twice the longest text that is read.
+/** Each `$` is read several times, and as often as aliases repeat it. Scripts in mounted contents have some hundreds. */
+const DOLLARS_MAX = 5000;
 
 export interface YamlValue {
   /** Plain objects, lists, texts, numbers, flags and null. What an alias stands for is there as one shared object. */
@@ -41,6 +44,7 @@ export function readYaml(text: string): YamlValue | { readonly problem: string }
       anchors: new Map(),
       size: 0,
       length: 0,
+      dollars: 0,
       notes: new WeakMap(),
       tags: new WeakMap(),
     };
@@ -50,6 +54,30 @@ export function readYaml(text: string): YamlValue | { readonly problem: string }
     throw refusal;
   }
 }
+
+/**
+ * Reads JSON that Berth wrote itself from what `readYaml` read: in a tenth of the time, so there may be more of it, as
+ * variables of files are.
+ * @returns `undefined`: it is not JSON.
+ */
+export function readWrittenJson(text: string): YamlValue | { readonly problem: string } | undefined {
+  if (!text.startsWith("{")) return undefined;
+  const problem = jsonProblem(text, WRITTEN_VALUES_MAX);
+  if (problem !== undefined) return { problem };
+  if (dollarsIn(text, WRITTEN_DOLLARS_MAX) > WRITTEN_DOLLARS_MAX)
+    return { problem: `Has more than ${WRITTEN_DOLLARS_MAX} $, with those of the files that it names.` };
+  try {
+    return { value: JSON.parse(text), notes: new WeakMap(), tags: new WeakMap() };
+  } catch {
+    return undefined;
+  }
+}
+
+const WRITTEN_VALUES_MAX = 30_000;
+const WRITTEN_DOLLARS_MAX = 20_000;
+
+/** Counts no further than one beyond `max`. */
+const dollarsIn = (text: string, max: number): number => text.split("$", max + 2).length - 1;
 
 class Problem extends Error {}
 
@@ -84,29 +112,35 @@ function tokensOf(text: string, lines: LineCounter) {
 
 const TOO_DEEP = `Nested deeper than ${DEPTH_MAX} levels.`;
 
-interface Anchor {
+type Mutable<T> = { -readonly [Key in keyof T]: T[Key] };
+
+interface Anchor extends Size {
   readonly value: unknown;
-  readonly size: number;
-  readonly length: number;
   readonly tag: EntryTag | undefined;
 }
 
-interface Reading {
+/** With the size of what has been read so far. */
+interface Reading extends Mutable<Size> {
   readonly lines: LineCounter;
   /** Anchored values that have been read completely. */
   readonly anchors: Map<string, Anchor>;
   readonly notes: WeakMap<object, ReadonlyMap<string | number, EntryNote>>;
   readonly tags: WeakMap<object, ReadonlyMap<string, EntryTag>>;
-  /** Values so far, with those of aliases. */
-  size: number;
+}
+
+interface Size {
+  /** Values, with those of aliases. */
+  readonly size: number;
   /** Characters of their texts. */
-  length: number;
+  readonly length: number;
+  /** Those of them that may begin a reference. */
+  readonly dollars: number;
 }
 
 function readNode(node: unknown, reading: Reading, depth: number): unknown {
   if (depth > DEPTH_MAX) throw new Problem(TOO_DEEP);
-  const { size, length } = reading;
-  grow(reading, 1, 0);
+  const { size, length, dollars } = reading;
+  grow(reading, { size: 1, length: 0, dollars: 0 });
   if (isAlias(node)) return aliasOf(node, reading);
   const value = isMap(node)
     ? mapOf(node.items, reading, depth)
@@ -115,8 +149,12 @@ function readNode(node: unknown, reading: Reading, depth: number): unknown {
       : scalarOf(node, reading);
   const hasAnchor = (isMap(node) || isSeq(node) || isScalar(node)) && node.anchor !== undefined;
   if (hasAnchor) {
-    const [ownSize, ownLength] = [reading.size - size, reading.length - length];
-    reading.anchors.set(node.anchor ?? "", { value, size: ownSize, length: ownLength, tag: tagOf(node, reading) });
+    const own = {
+      size: reading.size - size,
+      length: reading.length - length,
+      dollars: reading.dollars - dollars,
+    };
+    reading.anchors.set(node.anchor ?? "", { ...own, value, tag: tagOf(node, reading) });
   }
   return value;
 }
@@ -125,17 +163,21 @@ function aliasOf(node: { readonly source: string }, reading: Reading): unknown {
   const anchor = reading.anchors.get(node.source);
   if (anchor === undefined)
     throw new Problem(`The alias *${node.source} stands for nothing${at(reading.lines, node)}.`);
-  grow(reading, anchor.size, anchor.length);
+  grow(reading, anchor);
   return anchor.value;
 }
 
-function grow(reading: Reading, by: number, length: number): void {
-  reading.size += by;
+function grow(reading: Reading, { size, length, dollars }: Size): void {
+  reading.size += size;
   reading.length += length;
+  reading.dollars += dollars;
   if (reading.size > EXPANDED_MAX) throw new Problem(`Exceeds ${EXPANDED_MAX} values after aliases are expanded.`);
   if (reading.length > EXPANDED_LENGTH_MAX)
     throw new Problem(`Exceeds ${EXPANDED_LENGTH_MAX} characters after aliases are expanded.`);
+  if (reading.dollars > DOLLARS_MAX) throw new Problem(`Has more than ${DOLLARS_MAX} $ after aliases are expanded.`);
 }
+
+const sizeOf = (text: string): Size => ({ size: 0, length: text.length, dollars: dollarsIn(text, DOLLARS_MAX) });
 
 function listOf(items: readonly unknown[], reading: Reading, depth: number): unknown[] {
   const list = items.map((item) => readNode(item, reading, depth + 1));
@@ -199,7 +241,7 @@ function keyOf(key: unknown, reading: Reading): string {
   if (!isScalar(key)) throw new Problem(`A key must be plain text${at(reading.lines, key)}.`);
   const name = String(key.value);
   requireText(name, key, reading);
-  grow(reading, 0, name.length);
+  grow(reading, sizeOf(name));
   // It would become the prototype of an object.
   if (name === "__proto__") throw new Problem(`The key ${name} is not allowed${at(reading.lines, key)}.`);
   return name;
@@ -210,7 +252,7 @@ function scalarOf(node: unknown, reading: Reading): unknown {
   const { value } = node;
   if (typeof value === "string") {
     requireText(value, node, reading);
-    grow(reading, 0, value.length);
+    grow(reading, sizeOf(value));
   }
   // As the compose tool reads it: `mode: 0644` is octal.
   if (typeof value === "number" && /^0[0-7]+$/.test(node.source ?? "")) return Number.parseInt(node.source ?? "", 8);

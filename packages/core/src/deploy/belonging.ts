@@ -1,5 +1,5 @@
 import { externalReferences, type ServerObject } from "../compose/external-references.ts";
-import { parseCompose } from "../compose/parse.ts";
+import { parseWrittenCompose } from "../compose/parse.ts";
 import { interpolated } from "../compose/reference.ts";
 import type { ComposeDocument } from "../compose/schema.ts";
 import type { ReleaseSpec } from "./release.ts";
@@ -30,7 +30,7 @@ export function namedBy(spec: ReleaseSpec): readonly ServerObject[] {
     name ? [{ type: "network", name } as const] : [],
   );
   if (spec.artifact.type !== "stack" || spec.stack === undefined) return networks;
-  const compose = parseCompose(spec.artifact.compose);
+  const compose = parseWrittenCompose(spec.artifact.compose);
   // The engine says what is wrong with it.
   if ("problems" in compose) return networks;
   // It keeps its shape.

@@ -1,5 +1,5 @@
 import { readDefaults } from "../compose/default-values.ts";
-import { type Compose, parseCompose } from "../compose/parse.ts";
+import { type Compose, parseWrittenCompose } from "../compose/parse.ts";
 import { DomainError } from "../errors.ts";
 import type { DeploymentRecord, DomainClaim, EnvRecord } from "../ports/records.ts";
 import type { ServiceRecord } from "../ports/service.ts";
@@ -70,14 +70,14 @@ export function serviceValues(
 
 /** Names of the containers of a stack that was built; `undefined` for any other. */
 export function composeNames(artifact: Artifact): readonly string[] | undefined {
-  const compose = artifact.type === "stack" ? parseCompose(artifact.compose) : undefined;
+  const compose = artifact.type === "stack" ? parseWrittenCompose(artifact.compose) : undefined;
   return compose === undefined || "problems" in compose ? undefined : compose.containers.map(({ name }) => name);
 }
 
 /** @throws DomainError `deploy.start_failed` */
 export function composeOf(artifact: Artifact): Compose {
   if (artifact.type !== "stack") throw new DomainError("internal.error", "The build is not a stack.");
-  const compose = parseCompose(artifact.compose);
+  const compose = parseWrittenCompose(artifact.compose);
   if (!("problems" in compose)) return compose;
   const sentence = `The compose file cannot be started: ${compose.problems.join(" ")}`;
   throw new DomainError("deploy.start_failed", sentence);

@@ -1,8 +1,8 @@
 import { parse } from "dotenv";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { cpuCost } from "../cpu-cost.fixture.ts";
-import { parseEnvFile, readEnvFile } from "./env-file.ts";
+import { cpuCost, isMoment } from "../cpu-cost.fixture.ts";
+import { composeEnvFile, parseEnvFile, readEnvFile } from "./env-file.ts";
 
 const one = (text: string) => {
   const [entry, ...others] = parseEnvFile(text);
@@ -84,5 +84,26 @@ describe("a text in env format", () => {
     expect(cpuCost(read)).toBeLessThan(150);
     const { entries, unreadLines } = read();
     expect([entries.length, unreadLines.length, unreadLines[0], unreadLines.at(-1)]).toEqual([2, 100_000, 3, 100_002]);
+  });
+
+  test.each([
+    ["lines", "A=\n".repeat(10_001), false],
+    ["lines", "A=\r".repeat(10_001), true],
+    ["$", `A='${"$".repeat(10_001)}'`, false],
+    ["$", `A=${"$".repeat(10_001)}`, true],
+  ])("is refused by a build with more %s than anybody writes", (what, text, isRaw) => {
+    expect(() => composeEnvFile(text, { isRaw })).toThrow(`An env file has more than 10000 ${what}.`);
+  });
+
+  test.each([
+    ["distinct variables", Array.from({ length: 9999 }, (_, at) => `A${at}='${"x".repeat(90)}'`).join("\n")],
+    ["$", `A='${"$".repeat(10_000)}'`],
+    ["escaped quotes", `A="${'\\"'.repeat(500_000)}`],
+    ["escaped line ends", `A="${"\\n".repeat(500_000)}"`],
+    ["quotes that stay open", Array.from({ length: 9999 }, (_, at) => `A${at}="${'\\"'.repeat(40)}' x`).join("\n")],
+    ["spaces", `A=${" ".repeat(1_000_000)}x`],
+  ])("is read by a build in a moment, whatever stands in it: %s", (_, text) => {
+    expect(isMoment(() => composeEnvFile(text, { isRaw: false }))).toBe(true);
+    expect(isMoment(() => composeEnvFile(text, { isRaw: true }))).toBe(true);
   });
 });

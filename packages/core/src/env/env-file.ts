@@ -1,3 +1,5 @@
+import { DomainError } from "../errors.ts";
+
 /** One variable of a text in env format. */
 export interface EnvFileEntry {
   readonly key: string;
@@ -22,14 +24,23 @@ const PLAIN = /.*/y;
  */
 export const parseEnvFile = (text: string): readonly EnvFileEntry[] => readEnvFile(text).entries;
 
+// What is read in a moment; the largest files that anybody writes have some hundreds of each.
+const LINES_MAX = 10_000;
+const DOLLARS_MAX = 10_000;
+
 /**
  * As the compose tool takes an `env_file`: `$NAME` in a value is a variable, unless it stands in single quotes. There and
  * in what is `raw`, each `$` is doubled, so that it is none.
+ * @throws DomainError `deploy.build_failed` for more lines or `$` than anybody writes
  */
 export function composeEnvFile(
   text: string,
   { isRaw }: { readonly isRaw: boolean },
 ): readonly (readonly [string, string])[] {
+  const refuse = (what: string) =>
+    new DomainError("deploy.build_failed", `An env file has more than ${what}. Shorten it.`);
+  if (text.split(/[\r\n]/, LINES_MAX + 2).length > LINES_MAX + 1) throw refuse(`${LINES_MAX} lines`);
+  if (text.split("$", DOLLARS_MAX + 2).length > DOLLARS_MAX + 1) throw refuse(`${DOLLARS_MAX} $`);
   const lines = text.split("\n");
   const literal = (value: string) => value.replaceAll("$", "$$$$");
   if (isRaw) {

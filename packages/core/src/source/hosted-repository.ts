@@ -53,9 +53,12 @@ export const HostedBranch = z
   .meta({ id: "HostedBranch", description: "A branch of a repository at a git host, as the host describes it." });
 export type HostedBranch = z.infer<typeof HostedBranch>;
 
+/** Counted before they are looked at. GitHub sends a hundred. */
+const PAGE_ITEMS_MAX = 1000;
+
 /** GitHub's own answers to lists, and to the wish for a token. */
-export const RepositoryPage = z.object({ repositories: z.array(HostedRepository) });
-export const BranchPage = z.array(HostedBranch);
+export const RepositoryPage = z.object({ repositories: z.array(HostedRepository).max(PAGE_ITEMS_MAX) });
+export const BranchPage = z.array(HostedBranch).max(PAGE_ITEMS_MAX);
 export const InstallationToken = z.object({ token: z.string().regex(/^[\x21-\x7e]{1,4096}$/) });
 
 export interface RepositoryName {

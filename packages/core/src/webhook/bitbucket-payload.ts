@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { PullRequestChange, Push, PushedRepository } from "./intent.ts";
+import { type PullRequestChange, type Push, type PushedRepository, requestsSkip } from "./intent.ts";
 import { Commit, keysOf, Name, PullRequestNumber, Text, Url } from "./payload.ts";
 
 export const BitbucketRepositoryEvent = z
@@ -42,7 +42,7 @@ export const BitbucketPush = z
         branch: pushed.name,
         commit: pushed.target.hash,
         files: undefined,
-        messages,
+        isSkipRequested: requestsSkip(messages),
       } as const;
       pushes.set(pushed.name, change);
     }

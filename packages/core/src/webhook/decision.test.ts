@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { ApplicationSettings } from "../application/application.ts";
 import { followsBranch, pullRequestDecision, pushDecision } from "./decision.ts";
-import { type PullRequestChange, type Push, repositoryKey } from "./intent.ts";
+import { type PullRequestChange, type Push, repositoryKey, requestsSkip, touchedFiles } from "./intent.ts";
 
 const settings = (fields: Partial<ApplicationSettings> = {}) =>
   ApplicationSettings.parse({ build_pack: "nixpacks", git_branch: "main", ...fields });
@@ -10,7 +10,7 @@ const push = (fields: Partial<Push> = {}): Push => ({
   branch: "main",
   commit: "a".repeat(40),
   files: ["src/a.ts"],
-  messages: ["Say hello"],
+  isSkipRequested: false,
   ...fields,
 });
 const change = (fields: Partial<PullRequestChange> = {}): PullRequestChange => ({
@@ -42,7 +42,7 @@ describe("a push", () => {
     [[], "deploy"],
     [undefined, "deploy"],
   ])("with the messages %j is asked to %s", (messages, action) => {
-    expect(pushDecision(settings(), push({ messages })).action).toBe(action);
+    expect(pushDecision(settings(), push({ isSkipRequested: requestsSkip(messages) })).action).toBe(action);
   });
 
   test("is not deployed when it touches nothing that is watched, and says what that is", () => {

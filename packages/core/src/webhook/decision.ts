@@ -30,9 +30,7 @@ export function followsBranch(
 /** @param effort Shared by all decisions about one delivery. */
 export function pushDecision(settings: Settings, push: Push, effort?: WatchEffort): WebhookDecision {
   if (!settings.is_auto_deploy_enabled) return skip("Automatic deployments are off.");
-  if (push.messages !== undefined && push.messages.length > 0 && push.messages.every(asksToSkip)) {
-    return skip("Every commit message says [skip ci] or [skip cd].");
-  }
+  if (push.isSkipRequested) return skip("Every commit message says [skip ci] or [skip cd].");
   if (isWatched(settings.watch_paths, push.files, effort)) return { action: "deploy" };
   const details = { changed_files: push.files?.slice(0, FILES_SHOWN_MAX), watch_paths: settings.watch_paths };
   return { ...skip("Changed files do not match watch paths."), details };
@@ -49,5 +47,3 @@ export function pullRequestDecision(settings: Settings, change: PullRequestChang
 const FILES_SHOWN_MAX = 50;
 
 const skip = (message: string) => ({ action: "skip", message }) as const;
-
-const asksToSkip = (message: string): boolean => /\[skip c[id]\]/i.test(message);

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { PullRequestChange, Push, PushedRepository } from "./intent.ts";
+import { type PullRequestChange, type Push, type PushedRepository, requestsSkip, touchedFiles } from "./intent.ts";
 import { branchOf, Commit, isGone, keysOf, Name, PullRequestNumber, Text, Url } from "./payload.ts";
 
 /** Repository, push and pull request as GitHub writes them, and Gitea after it. */
@@ -45,17 +45,15 @@ export const GithubPush = z
         branch,
         commit: after,
         files: isAll ? filesOf(told) : undefined,
-        messages: isAll ? told.map(({ message }) => message) : undefined,
+        isSkipRequested: isAll && requestsSkip(told.map(({ message }) => message)),
       },
     ];
   });
 
-function filesOf(commits: readonly z.infer<typeof PushedCommit>[]): readonly string[] {
-  return [
-    ...new Set(
-      commits.flatMap(({ added, modified, removed }) => [...(added ?? []), ...(modified ?? []), ...(removed ?? [])]),
-    ),
-  ];
+function filesOf(commits: readonly z.infer<typeof PushedCommit>[]): readonly string[] | undefined {
+  return touchedFiles(
+    commits.flatMap(({ added, modified, removed }) => [...(added ?? []), ...(modified ?? []), ...(removed ?? [])]),
+  );
 }
 
 const ACTIONS: Readonly<Record<string, PullRequestChange["action"]>> = {

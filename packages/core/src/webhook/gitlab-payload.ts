@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { PullRequestChange, Push, PushedRepository } from "./intent.ts";
+import { type PullRequestChange, type Push, type PushedRepository, requestsSkip, touchedFiles } from "./intent.ts";
 import { branchOf, Commit, isGone, keysOf, Name, PullRequestNumber, Text, Url } from "./payload.ts";
 
 /** What most system hooks report has an `event_name` alone. */
@@ -51,8 +51,8 @@ export const GitlabPush = z
         type: "push",
         branch,
         commit: after,
-        files: isAll ? [...new Set(files)] : undefined,
-        messages: isAll ? told.map(({ message }) => message) : undefined,
+        files: isAll ? touchedFiles(files) : undefined,
+        isSkipRequested: isAll && requestsSkip(told.map(({ message }) => message)),
       },
     ];
   });

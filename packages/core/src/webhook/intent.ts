@@ -13,10 +13,10 @@ export interface Push {
   readonly type: "push";
   readonly branch: string;
   readonly commit: string;
-  /** Paths that were added, changed or removed; `undefined` when the host does not tell all of them. */
+  /** Paths that were added, changed or removed; `undefined` when the host does not tell all of them, or too many. */
   readonly files: readonly string[] | undefined;
-  /** Messages of the pushed commits; `undefined` when the host does not send all of them. */
-  readonly messages: readonly string[] | undefined;
+  /** Every commit's message says `[skip ci]` or `[skip cd]`; `false` when the host does not send all of them. */
+  readonly isSkipRequested: boolean;
 }
 
 export interface PullRequestChange {
@@ -34,6 +34,18 @@ export interface PullRequestChange {
 }
 
 export type WebhookIntent = Push | PullRequestChange;
+
+/** @param messages `undefined`: not all of them are known. */
+export const requestsSkip = (messages: readonly string[] | undefined): boolean =>
+  messages !== undefined && messages.length > 0 && messages.every((message) => /\[skip c[id]\]/i.test(message));
+
+/** Each path once. Nobody goes through more: what touches as many is rather deployed. */
+export function touchedFiles(paths: readonly string[]): readonly string[] | undefined {
+  const files = new Set(paths);
+  return files.size > FILES_MAX ? undefined : [...files];
+}
+
+const FILES_MAX = 50_000;
 
 /**
  * How an application's repository is found by what a host calls it: the path of its address in lower case, without

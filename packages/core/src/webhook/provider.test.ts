@@ -33,7 +33,7 @@ const commit = (fields: object = {}) => ({
 describe("a push", () => {
   test("touches what any of its commits added, changed or removed, each once", () => {
     const [push] = github({ commits: [commit(), commit({ added: ["d", "b"], removed: null })] });
-    expect(push).toMatchObject({ files: ["a", "b", "c", "d"], messages: ["Say hello", "Say hello"] });
+    expect(push).toMatchObject({ files: ["a", "b", "c", "d"], isSkipRequested: false });
   });
 
   test.each([
@@ -53,7 +53,7 @@ describe("a push", () => {
         webhookIntents("gitea", "push", {
           ref: "refs/heads/main",
           after: COMMIT,
-          commits: [commit()],
+          commits: [commit({ message: "[skip ci]" })],
           total_commits: 9,
         }),
     ],
@@ -63,12 +63,12 @@ describe("a push", () => {
         webhookIntents("gitlab", "push", {
           ref: "refs/heads/main",
           after: COMMIT,
-          commits: [commit()],
+          commits: [commit({ message: "[skip ci]" })],
           total_commits_count: 21,
         }),
     ],
   ])("%s has files and messages that nobody knows", (_, read) => {
-    expect(read()).toMatchObject([{ branch: "main", commit: COMMIT, files: undefined, messages: undefined }]);
+    expect(read()).toMatchObject([{ branch: "main", commit: COMMIT, files: undefined, isSkipRequested: false }]);
   });
 
   test("of several branches at once is one for each, without those that were removed and without tags", () => {

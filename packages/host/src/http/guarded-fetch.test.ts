@@ -103,6 +103,16 @@ describe("guardedFetch", () => {
     expect((await faultOf(open(`http://127.0.0.1:${port}/`))).reason).toBe("too_large");
   });
 
+  test("reads no JSON of more values than any answer has, whatever it is called", async () => {
+    const large = guardedFetch({ secondsMax: 5, bytesMax: 1_000_000, allowedPrivateHosts: ["127.0.0.1"] });
+    for (const type of ["application/json", "text/plain"]) {
+      const port = await listening((_request, response) =>
+        response.writeHead(200, { "content-type": type }).end(`[${"[],".repeat(50_000)}[]]`),
+      );
+      expect((await faultOf(large(`http://127.0.0.1:${port}/`))).reason).toBe("too_large");
+    }
+  });
+
   test.each([
     ["no answer", (() => undefined) satisfies RequestListener],
     ["half an answer", ((_request, response) => response.writeHead(200).write("x")) satisfies RequestListener],

@@ -1,3 +1,4 @@
+import { jsonProblem } from "@berth/core";
 import { Agent, fetch, type RequestInit, Response } from "undici";
 import { guardedConnector } from "./guarded-connector.ts";
 import type { PrivateHosts } from "./private-hosts.ts";
@@ -6,7 +7,7 @@ export interface GuardedFetchOptions {
   readonly allowedPrivateHosts: PrivateHosts;
   /** For the whole exchange, its redirects and its body. */
   readonly secondsMax: number;
-  /** Limit of the answer's body after decompression. */
+  /** Limit of the answer's body after decompression. Of JSON, there is one of its values besides. */
   readonly bytesMax: number;
 }
 
@@ -76,8 +77,16 @@ async function readAll(answer: Response, bytesMax: number, host: string): Promis
     if (size > bytesMax) throw new HttpFault("too_large", host, `${host} answered more than ${bytesMax} bytes.`);
     chunks.push(chunk);
   }
-  return Buffer.concat(chunks);
+  const body = Buffer.concat(chunks);
+  const isJson =
+    /[/+]json/i.test(answer.headers.get("content-type") ?? "") || /^\s*[{[]/.test(body.toString("latin1", 0, 100));
+  // Byte by byte: what JSON consists of is ASCII.
+  const problem = isJson ? jsonProblem(body.toString("latin1"), VALUES_MAX) : undefined;
+  if (problem !== undefined) throw new HttpFault("too_large", host, `The answer of ${host} is too large. ${problem}`);
+  return body;
 }
+
+const VALUES_MAX = 50_000; // A page of a hundred of GitHub's repositories has some 13,000.
 
 interface Ending {
   readonly deadline: AbortSignal;

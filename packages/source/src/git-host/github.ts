@@ -69,7 +69,7 @@ export function githubHost({ allowedPrivateHosts, secondsMax = 20 }: GithubHostO
   };
 }
 
-const BYTES_MAX = 10_000_000; // A page of 100 repositories has less than one.
+const BYTES_MAX = 4_000_000; // A page of 100 repositories has less than one.
 const PAGE_SIZE = 100; // The most that GitHub gives.
 
 interface TokenLimits {

@@ -1,4 +1,4 @@
-import { DomainError, isDomainError } from "@berth/core";
+import { DomainError, isDomainError, jsonProblem } from "@berth/core";
 import { formatGitUrl, type GitUrl } from "@berth/core/source";
 import { run, toShell } from "@berth/host";
 import { reach } from "./address.ts";
@@ -90,9 +90,13 @@ async function textOf({ body }: HttpAnswer, host: string): Promise<string> {
 }
 
 const ANSWER_BYTES_MAX = 4 << 20; // A hundred objects need some hundred bytes each.
+const ANSWER_VALUES_MAX = 50_000;
 
 const tooLong = (host: string) =>
-  new DomainError("source.unreachable", `${host} answers with more than 4 MiB about Git LFS. Check its address.`);
+  new DomainError(
+    "source.unreachable",
+    `${host} answers with more than 4 MiB or 50000 values about Git LFS. Check its address.`,
+  );
 
 /** Follows redirects: to other hosts, and out of https, without the headers. */
 export async function openDownload(http: GuardedHttp, { href, headers, ...pointer }: LfsDownload): Promise<HttpAnswer> {
@@ -156,6 +160,7 @@ function basicFor(endpoint: string, { credentials }: Remote): Record<string, str
 }
 
 function parseJson(text: string, host: string): unknown {
+  if (jsonProblem(text, ANSWER_VALUES_MAX) !== undefined) throw tooLong(host);
   try {
     return JSON.parse(text);
   } catch (cause) {

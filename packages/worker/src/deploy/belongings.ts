@@ -1,3 +1,4 @@
+import { setImmediate as otherWork } from "node:timers/promises";
 import { DomainError } from "@berth/core";
 import { isForeign, namedBy, type ReleaseSpec } from "@berth/core/deploy";
 import type { SystemStores } from "@berth/core/ports";
@@ -16,6 +17,8 @@ export async function assertOwnedByTeam(
   spec: ReleaseSpec,
 ): Promise<void> {
   const { engine, server } = adapters;
+  // What was made of the compose file just now took a while, and reading it takes as long again.
+  await otherWork();
   const named = namedBy(spec);
   const owners = named.length === 0 ? undefined : await engine.containers?.ownersOf(named);
   if (owners === undefined || owners.every((owner) => owner === undefined)) return;

@@ -1,3 +1,4 @@
+import { setImmediate as otherWork } from "node:timers/promises";
 import { isDatabaseUnavailable, isDomainError } from "@berth/core";
 import { inlineSecrets } from "@berth/core/compose";
 import { type DeploymentStep, deployedKind, STEP_NAMES, type StepName, type StepStatus } from "@berth/core/deploy";
@@ -84,7 +85,7 @@ async function open(
   try {
     const ctx = await readContext(deps, claim, leaseKeeper);
     if (ctx === undefined) return await endWithoutSubject(deps, claim);
-    const log = openLog(deps, ctx);
+    const log = await openLog(deps, ctx);
     return { ctx, log, rows: await readRows(deps, claim.lease) };
   } catch (error) {
     if (isExpected(leaseKeeper, error)) throw error;
@@ -144,19 +145,24 @@ async function readContext(
   };
 }
 
-function openLog(
+/** Others are served between its parts: each reads all variables, or a compose file. */
+async function openLog(
   deps: DeploymentDeps,
   { deployment, variables, subject, kind, domains }: DeployContext,
-): DeploymentLog {
+): Promise<DeploymentLog> {
   const inline = inlineSecrets(kind.composeText(subject) ?? "", valuesByKey(variables.envs));
+  await otherWork();
   const hidden = secretsOf({ ...variables, own: kind.secretTexts(subject), inline, domains, subject });
+  await otherWork();
+  const redactOwn = deps.redactor(hidden.filter(isUnmistakable));
+  await otherWork();
   return deploymentLog({
     deployments: deps.stores.deployments,
     deploymentId: deployment.id,
     clock: deps.clock,
     logger: deps.logger,
     settings: deps.settings,
-    redactOwn: deps.redactor(hidden.filter(isUnmistakable)),
+    redactOwn,
     secrets: hidden,
     redactor: deps.redactor,
   });

@@ -1,5 +1,6 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { setImmediate as otherWork } from "node:timers/promises";
 import { DomainError } from "@berth/core";
 import {
   type Compose,
@@ -8,6 +9,7 @@ import {
   interpolated,
   isActive,
   parseCompose,
+  parseWrittenCompose,
   recordOf,
 } from "@berth/core/compose";
 import { type BuildRequest, requireBuildable, type StackArtifact, type StackImage } from "@berth/core/deploy";
@@ -37,13 +39,17 @@ export async function buildStack(place: StackBuildPlace, written: BuildRequest, 
   const { text, source } = await composeText(written);
   const variables = await fileVariables(written);
   const request = { ...written, env: { ...variables, ...written.env } };
+  await otherWork();
   const compose = parsed(text);
   // A text of the record was looked at when it was written.
   if (request.isHostGuarded === true && source !== undefined) requireNoPowers(compose);
   for (const warning of composeWarnings(compose.document)) io.onLine(`Warning: ${warning}`, "stderr");
+  await otherWork();
   const { document, files, sent } = await prepareStack(compose, source, request.env);
   const artifactText = JSON.stringify(document);
-  const started = parsed(artifactText);
+  await otherWork();
+  const started = parsed(artifactText, parseWrittenCompose);
+  await otherWork();
   requireBuildable({ text: compose, started }, request.env, { ...variables, ...(written.variables ?? written.env) });
   const images: Record<string, StackImage> = {};
   const pulled = new Map<string, StackImage>();
@@ -82,8 +88,8 @@ function buildOrder(compose: Compose): readonly string[] {
   return [...ordered];
 }
 
-function parsed(text: string): Compose {
-  const compose = parseCompose(text);
+function parsed(text: string, parse = parseCompose): Compose {
+  const compose = parse(text);
   if (!("problems" in compose)) return compose;
   throw new DomainError("deploy.build_failed", `The compose file cannot be used: ${compose.problems.join(" ")}`);
 }

@@ -1,5 +1,5 @@
 import { DomainError } from "@berth/core";
-import { type Compose, parseCompose, recordOf } from "@berth/core/compose";
+import { type Compose, parseWrittenCompose, recordOf } from "@berth/core/compose";
 import type { ReleaseRef, ReleaseSpec } from "@berth/core/deploy";
 import type { WorkIO } from "@berth/core/ports";
 import { LABELS, type Labels, labelFilter, ownedLabels, statusCodeOf } from "@berth/docker-client";
@@ -39,7 +39,7 @@ export const isStack = (spec: ReleaseSpec): spec is StackSpec =>
  */
 export async function startStack(place: StackPlace, spec: StackSpec, io: WorkIO): Promise<void> {
   const { docker, instance, server, tool } = place;
-  const compose = parseCompose(spec.artifact.compose);
+  const compose = parseWrittenCompose(spec.artifact.compose);
   if ("problems" in compose) {
     throw new DomainError("deploy.start_failed", `The compose file cannot be used: ${compose.problems.join(" ")}`);
   }

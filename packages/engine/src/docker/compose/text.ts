@@ -1,8 +1,9 @@
 import { join } from "node:path";
 import { DomainError } from "@berth/core";
-import { COMPOSE_LENGTH_MAX, interpolateCompose, mergeCompose } from "@berth/core/compose";
+import { COMPOSE_LENGTH_MAX, interpolateCompose, mergeInSteps } from "@berth/core/compose";
 import type { BuildRequest } from "@berth/core/deploy";
 import { composeEnvFile } from "@berth/core/env";
+import { inTurns } from "@berth/host";
 import { folderInside } from "../../builder/facts.ts";
 import { insideSource, readText, type StackSource } from "./source.ts";
 
@@ -32,7 +33,7 @@ async function mergedText(place: StackSource, paths: readonly string[]) {
     }
     parts.push({ path, text: await readText(file, path), folder: join(file, "..") });
   }
-  const merged = mergeCompose(parts);
+  const merged = await inTurns(mergeInSteps(parts));
   const source = { root: place.root, folder: parts[0]?.folder ?? place.folder };
   if (!("problems" in merged)) return { text: merged.text, source };
   throw new DomainError("deploy.build_failed", `The compose files cannot be used: ${merged.problems.join(" ")}`);
