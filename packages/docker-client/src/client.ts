@@ -4,7 +4,9 @@ import { inspect } from "node:util";
 import { DomainError, isDomainError } from "@berth/core";
 import type { Host } from "@berth/host";
 import Docker from "dockerode";
+import { withRepeats } from "./ask-again.ts";
 import { withQueryAndBody } from "./query-and-body.ts";
+import { reasonOf, statusCodeOf } from "./status.ts";
 import { TIME_LIMITS, type TimeLimits, withTimeLimits } from "./time-limit.ts";
 
 /** Version of the engine on a socket of this machine, for people; `undefined` when none answers. */
@@ -32,28 +34,7 @@ export function dockerClient(host: Host, socketPath: string = DOCKER_SOCKET, lim
     // Missing in the library's types.
     agent: socketAgent(host, socketPath),
   };
-  return asksAgain(withTimeLimits(withQueryAndBody(new Docker(options)), host.name, limits));
-}
-
-/**
- * What only reads is asked once more when its connection died under it: over SSH that connection may have been gone
- * for a while before anybody used it.
- */
-function asksAgain(docker: Docker): Docker {
-  const { modem } = docker;
-  const dial: typeof modem.dial = modem.dial.bind(modem);
-  modem.dial = (request, callback) =>
-    dial(request, (error, answer) => {
-      const isRepeated = (request.method === "GET" || request.method === "HEAD") && isConnectionDeath(error);
-      if (isRepeated) dial(request, callback);
-      else callback?.(error, answer);
-    });
-  return docker;
-}
-
-function isConnectionDeath(error: unknown): boolean {
-  if (!(error instanceof Error) || isDomainError(error) || statusCodeOf(error) !== undefined) return false;
-  return error.name !== "AbortError" && error.name !== "TimeoutError";
+  return withRepeats(withTimeLimits(withQueryAndBody(new Docker(options)), host.name, limits));
 }
 
 /** An `http.Agent` whose connections are streams to a socket of the machine; ended by its `destroy()`. */
@@ -101,18 +82,6 @@ export function engineError(server: string, cause: unknown): DomainError {
     return new DomainError("engine.unreachable", message, { cause });
   }
   return new DomainError("engine.failed", `The engine of ${server} refused: ${reasonOf(cause)}`, { cause });
-}
-
-/** Status of the engine's answer; `undefined` without an answer. */
-export function statusCodeOf(error: unknown): number | undefined {
-  const code = error instanceof Error && "statusCode" in error ? error.statusCode : undefined;
-  return typeof code === "number" ? code : undefined;
-}
-
-/** The engine's own sentence, without what the library puts around it. */
-export function reasonOf(error: Error): string {
-  const json = "json" in error && typeof error.json === "object" && error.json !== null ? error.json : {};
-  return "message" in json && typeof json.message === "string" ? json.message : error.message;
 }
 
 const SOCKETS_MAX = 256; // Each followed log and each event stream keeps one.

@@ -1,4 +1,4 @@
-export { DOCKER_SOCKET, dockerClient, dockerVersion, engineError, reasonOf, statusCodeOf } from "./client.ts";
+export { DOCKER_SOCKET, dockerClient, dockerVersion, engineError } from "./client.ts";
 export { type Frame, readFrames } from "./frames.ts";
 export {
   LABELS,
@@ -23,4 +23,5 @@ export {
 } from "./names.ts";
 export { followProgress, inspectImage, pullFailure, pullImage, wantedImage } from "./pull.ts";
 export { dockerConfig, type LoginSources, pluginFolders, type RegistryLogins, readLogins } from "./registry-auth.ts";
+export { reasonOf, statusCodeOf } from "./status.ts";
 export { takeImage } from "./take-image.ts";
