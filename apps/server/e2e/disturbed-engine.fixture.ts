@@ -34,7 +34,7 @@ export async function disturbedEngine(path: string, enginePath: string): Promise
         if (!isDamaging || answers % DAMAGED_EACH !== 0) return done(null, chunk);
         damages += 1;
         const half = chunk.length >> 1;
-        if (damages % 2 === 0) return done(null, chunk.fill(0, half, half + 8));
+        if (damages % 2 === 0) return done(null, chunk.fill(0, half, Math.min(half + 8, chunk.length)));
         this.push(chunk.subarray(0, half));
         client.end();
         done();

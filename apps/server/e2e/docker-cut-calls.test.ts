@@ -48,7 +48,11 @@ describeDocker(
         }
         return outcomes;
       };
-      const outcomes = (await Promise.all(applications.map(deployed))).flat();
+      const ended = server
+        .exited()
+        .then(() => Promise.reject(new Error(`The server ended: ${server.output().slice(-5000)}`)));
+      ended.catch(() => undefined); // It is, at the end of the suite.
+      const outcomes = (await Promise.race([Promise.all(applications.map(deployed)), ended])).flat();
       engine.calm();
       const failed = outcomes.filter(({ status }) => status !== "finished");
       if (process.env.BERTH_TEST_CUT_DEPLOYMENTS) {

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { type ClientHttp2Session, connect } from "node:http2";
 import { setTimeout as delay } from "node:timers/promises";
-import { call, type Method } from "./grpc.ts";
+import { BrokenOff, call, type Method } from "./grpc.ts";
 import {
   ListWorkersRequest,
   ListWorkersResponse,
@@ -53,6 +53,10 @@ export async function solve(
     };
     try {
       for await (const _ of call(control, SOLVE, request, signal));
+    } catch (cause) {
+      throw session.isLost()
+        ? new BrokenOff("The engine lost its connection to the files of the build.", { cause })
+        : cause;
     } finally {
       // It ends with the build: what was written last still comes, and what was cancelled has ended.
       await Promise.race([watching, delay(ENDING_SECONDS_MAX * 1000, undefined, { signal: ending.signal })]).catch(
