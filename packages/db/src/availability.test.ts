@@ -1,18 +1,17 @@
-import { testDatabase, testPostgres, until } from "@berth/testing";
+import { type Relay, relay, testDatabase, testPostgres, until } from "@berth/testing";
 import { sql } from "kysely";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type Database, openDatabase } from "./client.ts";
-import { relay } from "./relay.fixture.ts";
 
 describe("a database that hangs", () => {
   let database: Database;
-  let way: Awaited<ReturnType<typeof relay>>;
+  let way: Relay;
   let close: () => Promise<void>;
 
   beforeAll(async () => {
     const target = await testDatabase();
     const { port, password } = testPostgres();
-    way = await relay(port);
+    way = await relay({ host: "127.0.0.1", port });
     const url = `postgres://berth:${password}@127.0.0.1:${way.port}${new URL(target.url).pathname}`;
     database = await openDatabase({ url, connectionsMax: 3 });
     close = async () => {

@@ -5,6 +5,7 @@ import { Kysely, sql } from "kysely";
 import pg from "pg";
 import { availability } from "./availability.ts";
 import { type Changes, watchChanges } from "./changes.ts";
+import { commitOutcome } from "./commit.ts";
 import { connectionProblem, parseDatabaseUrl, versionProblem } from "./database-url.ts";
 import { pgliteDialect, postgresDialect } from "./dialect.ts";
 import { embeddedFolders, startEmbeddedPostgres } from "./embedded/embedded-postgres.ts";
@@ -171,7 +172,9 @@ async function connect(
   pool.on("error", () => undefined);
   const answers = availability({ probe: () => probe(config) });
   return {
-    kysely: new Kysely<DB>({ dialect: postgresDialect(pool, answers, folder) }),
+    kysely: new Kysely<DB>({
+      dialect: postgresDialect({ pool, answers, folder, outcomeOf: (id) => commitOutcome(config, id) }),
+    }),
     notifier,
     closeConnections() {
       answers.close();

@@ -45,8 +45,8 @@ export const isRoot = ({ teamId }: TeamContext): boolean => teamId === ROOT_TEAM
 const ATTEMPTS_MAX = 5;
 
 /**
- * Runs `work` in a transaction, or in the one that `context` is in. When PostgreSQL ends it for a deadlock, the whole
- * of it runs again: `work` must change nothing but the database.
+ * Runs `work` in a transaction, or in the one that `context` is in. When PostgreSQL ends it for a deadlock, or did not
+ * commit it because its connection was lost, the whole of it runs again: `work` must change nothing but the database.
  */
 export async function inTransaction<C extends Context, T>(context: C, work: (context: C) => Promise<T>): Promise<T> {
   if (context.pending !== undefined) return await work(context);

@@ -13,24 +13,37 @@ import {
 } from "kysely";
 import type pg from "pg";
 import type { Availability } from "./availability.ts";
-import { wrapDatabaseError } from "./errors.ts";
+import { BEGIN, type CommitOutcome, type TransactionId } from "./commit.ts";
+import { commitLost, wrapDatabaseError } from "./errors.ts";
 
 /** The texts of statements repeat, so each is parsed and planned by PostgreSQL once per connection. */
 const STATEMENT_NAMES_MAX = 500;
 
-/** @param folder Of an embedded database, to name it and what is free there when its disk is full. */
-export const postgresDialect = (pool: pg.Pool, answers: Availability, folder?: string): Dialect =>
+interface PostgresConnections {
+  readonly pool: pg.Pool;
+  readonly answers: Availability;
+  /** Asks for the end of a transaction whose connection was lost after COMMIT was sent. */
+  readonly outcomeOf: (transaction: TransactionId) => Promise<CommitOutcome>;
+  /** Of an embedded database, to name it and what is free there when its disk is full. */
+  readonly folder?: string | undefined;
+}
+
+export const postgresDialect = (connections: PostgresConnections): Dialect =>
   wrappingErrors(
     new PostgresDialect({
-      pool: { connect: namedClients(pool, answers), end: () => pool.end(), options: pool.options },
+      pool: {
+        connect: namedClients(connections),
+        end: () => connections.pool.end(),
+        options: connections.pool.options,
+      },
     }),
-    folder,
+    connections.folder,
   );
 
 export const pgliteDialect = (pglite: PGlite, folder: string): Dialect =>
   wrappingErrors(new PGliteDialect({ pglite }), folder);
 
-function namedClients(pool: pg.Pool, answers: Availability): () => Promise<PostgresPoolClient> {
+function namedClients({ pool, answers, outcomeOf }: PostgresConnections): () => Promise<PostgresPoolClient> {
   const names = new Map<string, string>();
   const nameOf = (text: string): string | undefined => {
     const known = names.get(text);
@@ -49,23 +62,49 @@ function namedClients(pool: pg.Pool, answers: Availability): () => Promise<Postg
     if (known !== undefined) return known;
     // The pool listens only to idle clients. A connection that breaks between two statements of a transaction would
     // otherwise end the process; the next statement of the transaction reports it.
-    client.on("error", () => undefined);
+    let isLost = false;
+    client.on("error", () => {
+      isLost = true;
+    });
     let isGivenUp = false;
-    const query = (text: string, values: readonly unknown[] = []) => {
-      const name = values.length > 0 ? nameOf(text) : undefined;
-      const config = name === undefined ? { text, values: [...values] } : { name, text, values: [...values] };
-      return answers.during(
+    const send = (config: pg.QueryConfig) =>
+      answers.during(
         () => client.query(config),
         () => {
           isGivenUp = true;
           destroySocket(client);
         },
       );
+    let transaction: TransactionId | undefined;
+    async function begin() {
+      // The library answers several statements with a list, which its types do not say.
+      const [begun, named] = (await send({ text: BEGIN })) as unknown as [pg.QueryResult, pg.QueryResult];
+      transaction = named.rows[0];
+      return begun;
+    }
+    async function commit() {
+      try {
+        return await send({ text: "commit" });
+      } catch (error) {
+        // Not for an error that PostgreSQL answers with: then it has not committed.
+        if (!isLost || transaction === undefined) throw error;
+        const outcome = isGivenUp ? "unknown" : await outcomeOf(transaction);
+        if (outcome !== "committed") throw commitLost(outcome, error);
+        return { command: "COMMIT", rowCount: null, rows: [] };
+      }
+    }
+    const query = (text: string, values: readonly unknown[] = []) => {
+      if (text === "begin") return begin();
+      if (text === "commit") return commit();
+      // It ended with its connection. The error that led here says more than that of a ROLLBACK nobody can receive.
+      if (text === "rollback" && isLost) return Promise.resolve({ command: "ROLLBACK", rowCount: null, rows: [] });
+      const name = values.length > 0 ? nameOf(text) : undefined;
+      return send(name === undefined ? { text, values: [...values] } : { name, text, values: [...values] });
     };
     // The interface's other form, with a cursor, is for streamed queries; nothing here streams.
     const named: PostgresPoolClient = {
       query: query as unknown as PostgresPoolClient["query"],
-      release: (isDiscarded?: boolean) => client.release(isDiscarded === true || isGivenUp),
+      release: (isDiscarded?: boolean) => client.release(isDiscarded === true || isGivenUp || isLost),
     };
     wrapped.set(client, named);
     return named;

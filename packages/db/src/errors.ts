@@ -3,6 +3,9 @@ import { DomainError, isDomainError } from "@berth/core";
 /** Raised again until a transaction is out of patience: another attempt usually succeeds. */
 const SERIALIZATION_FAILURE = "40001";
 const DEADLOCK = "40P01";
+/** Of a commit whose answer was lost with its connection, as `commitLost` says. */
+const NOT_COMMITTED = "40000";
+const COMMIT_UNKNOWN = "08007";
 
 const UNAVAILABLE_CODES = new Set([
   "ECONNREFUSED",
@@ -18,6 +21,7 @@ const UNAVAILABLE_CODES = new Set([
   "55P03", // lock timeout
   SERIALIZATION_FAILURE,
   DEADLOCK,
+  NOT_COMMITTED,
 ]);
 /** Connection exceptions, insufficient resources, operator intervention, system errors, wrong password or database. */
 const UNAVAILABLE_CLASSES = ["08", "53", "57", "58", "28", "3D"];
@@ -27,6 +31,8 @@ const NO_ANSWER = "The database does not answer. Try again in a moment.";
 export const READ_ONLY = "The database is read-only. Check whether it is a standby, then try again.";
 /** By SQLSTATE. */
 const UNAVAILABLE_REASONS: Readonly<Record<string, string>> = {
+  [COMMIT_UNKNOWN]:
+    "The connection to the database was lost while it saved a change, and whether it did is unknown. Look at the result before you try again.",
   "25006": READ_ONLY,
   "28000": "The database refuses Berth's login. Check the user in BERTH_DATABASE_URL.",
   "28P01": "The database refuses Berth's password. Check BERTH_DATABASE_URL.",
@@ -60,8 +66,14 @@ export const isForeignKeyViolation = (error: unknown): boolean => databaseErrorC
 
 export const mayBeRetried = (error: unknown): boolean => {
   const code = databaseErrorCode(error);
-  return code === SERIALIZATION_FAILURE || code === DEADLOCK;
+  return code === SERIALIZATION_FAILURE || code === DEADLOCK || code === NOT_COMMITTED;
 };
+
+/** @param cause What the driver threw when the connection broke. */
+export const commitLost = (outcome: "not committed" | "unknown", cause: unknown): Error =>
+  Object.assign(new Error(`The connection was lost during COMMIT: ${outcome}`, { cause }), {
+    code: outcome === "unknown" ? COMMIT_UNKNOWN : NOT_COMMITTED,
+  });
 
 /** Wraps what the driver throws. Its own text may name hosts, columns and values: it goes into `cause`. */
 export function wrapDatabaseError(error: unknown): DomainError {

@@ -1,20 +1,19 @@
-import { testDatabase, testPostgres, until } from "@berth/testing";
+import { type Relay, relay, testDatabase, testPostgres, until } from "@berth/testing";
 import { sql } from "kysely";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type Database, openDatabase } from "./client.ts";
-import { relay } from "./relay.fixture.ts";
 
 const ROUNDS = 100;
 const WRITERS = 4;
 
 describe("a database whose connections are cut", () => {
   let database: Database;
-  let way: Awaited<ReturnType<typeof relay>>;
+  let way: Relay;
   let remove: () => Promise<void>;
 
   beforeAll(async () => {
     const target = await testDatabase();
-    way = await relay(testPostgres().port);
+    way = await relay({ host: "127.0.0.1", port: testPostgres().port });
     const url = new URL(target.url);
     const { password } = testPostgres();
     database = await openDatabase({

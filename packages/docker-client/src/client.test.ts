@@ -65,7 +65,7 @@ describe.runIf(hasSshd)("a connection that dies under a question to the engine",
   test.each([
     ["before the answer", cutBefore],
     ["within the answer", cutWithin],
-  ])("%s: what only reads is asked once more", async (_title, first) => {
+  ])("%s: what only reads is asked again", async (_title, first) => {
     const docker = await engineThat(first);
     expect(await docker.info()).toEqual({ ID: "well" });
     expect(asked).toEqual(["GET /info", "GET /info"]);
@@ -81,14 +81,14 @@ describe.runIf(hasSshd)("a connection that dies under a question to the engine",
     expect(await docker.info()).toEqual({ ID: "well" });
   });
 
-  test("is not asked a third time", async () => {
+  test("is asked five times at most", async () => {
     const docker = await engineThat(cutBefore);
     engine?.removeAllListeners("request").on("request", (request, response) => {
       asked.push(request.url ?? "");
       cutBefore(request, response);
     });
     await expect(docker.info()).rejects.toThrow();
-    expect(asked).toHaveLength(2);
+    expect(asked).toHaveLength(5);
   });
 
   test("leaves no dead connection for the next question, also with one under way", async () => {

@@ -5,7 +5,9 @@ import { inspect } from "node:util";
 import { DomainError, isDomainError } from "@berth/core";
 import type { Host } from "@berth/host";
 import Docker from "dockerode";
+import { withRepeats } from "./ask-again.ts";
 import { withQueryAndBody } from "./query-and-body.ts";
+import { reasonOf, statusCodeOf } from "./status.ts";
 import { TIME_LIMITS, type TimeLimits, withTimeLimits } from "./time-limit.ts";
 
 /** Version of the engine on a socket of this machine, for people; `undefined` when none answers. */
@@ -33,31 +35,22 @@ export function dockerClient(host: Host, socketPath: string = DOCKER_SOCKET, lim
     // Missing in the library's types.
     agent: socketAgent(host, socketPath),
   };
-  return asksAgain(
-    withTimeLimits(withAnswerLimit(withQueryAndBody(new Docker(options)), host.name), host.name, limits),
+  const limited = withAnswerLimit(withQueryAndBody(new Docker(options)), host.name);
+  return withRepeats(withTimeLimits(limited, host.name, limits), () =>
+    malformed(host.name, "something else than JSON"),
   );
 }
 
-/**
- * An engine is another machine's program and may answer anything. The library keeps all of an answer that is not a stream,
- * and hands on bytes where it expected JSON.
- */
+/** An engine is another machine's program and may answer anything. The library keeps all of an answer that is not a stream. */
 function withAnswerLimit(docker: Docker, server: string): Docker {
   const { modem } = docker;
   const dial: typeof modem.dial = modem.dial.bind(modem);
   modem.dial = (request, callback) => {
     const isStream = request.isStream === true || request.hijack === true || request.openStdin === true;
-    limitedAnswers.run(isStream ? undefined : server, () =>
-      dial(request, (error, answer) => {
-        const isOdd = !isStream && Buffer.isBuffer(answer) && answer.length > 0 && !PLAIN_ANSWERS.test(request.path);
-        callback?.(error ?? (isOdd ? malformed(server, "something else than JSON") : null), answer);
-      }),
-    );
+    limitedAnswers.run(isStream ? undefined : server, () => dial(request, callback));
   };
   return docker;
 }
-
-const PLAIN_ANSWERS = /^\/_ping|\/logs(\?|$)/;
 
 /** The server whose answers to the requests made here are limited. A request is handed to its agent synchronously. */
 const limitedAnswers = new AsyncLocalStorage<string | undefined>();
@@ -68,27 +61,6 @@ const malformed = (server: string, what: string, cause?: unknown): DomainError =
     `The engine of ${server} answered ${what}. Check that it is a Docker engine, and what stands between it and Berth.`,
     { cause },
   );
-
-/**
- * What only reads is asked once more when its connection died under it: over SSH that connection may have been gone
- * for a while before anybody used it.
- */
-function asksAgain(docker: Docker): Docker {
-  const { modem } = docker;
-  const dial: typeof modem.dial = modem.dial.bind(modem);
-  modem.dial = (request, callback) =>
-    dial(request, (error, answer) => {
-      const isRepeated = (request.method === "GET" || request.method === "HEAD") && isConnectionDeath(error);
-      if (isRepeated) dial(request, callback);
-      else callback?.(error, answer);
-    });
-  return docker;
-}
-
-function isConnectionDeath(error: unknown): boolean {
-  if (!(error instanceof Error) || isDomainError(error) || statusCodeOf(error) !== undefined) return false;
-  return error.name !== "AbortError" && error.name !== "TimeoutError";
-}
 
 /** An `http.Agent` whose connections are streams to a socket of the machine; ended by its `destroy()`. */
 export function socketAgent(host: Host, socketPath: string): Agent {
@@ -144,18 +116,6 @@ export function engineError(server: string, cause: unknown): DomainError {
     return new DomainError("engine.unreachable", message, { cause });
   }
   return new DomainError("engine.failed", `The engine of ${server} refused: ${reasonOf(cause)}`, { cause });
-}
-
-/** Status of the engine's answer; `undefined` without an answer. */
-export function statusCodeOf(error: unknown): number | undefined {
-  const code = error instanceof Error && "statusCode" in error ? error.statusCode : undefined;
-  return typeof code === "number" ? code : undefined;
-}
-
-/** The engine's own sentence, without what the library puts around it. */
-export function reasonOf(error: Error): string {
-  const json = "json" in error && typeof error.json === "object" && error.json !== null ? error.json : {};
-  return "message" in json && typeof json.message === "string" ? json.message : error.message;
 }
 
 /** Far above what an engine says of thousands of containers. */

@@ -1,12 +1,4 @@
-export {
-  ANSWER_BYTES_MAX,
-  DOCKER_SOCKET,
-  dockerClient,
-  dockerVersion,
-  engineError,
-  reasonOf,
-  statusCodeOf,
-} from "./client.ts";
+export { ANSWER_BYTES_MAX, DOCKER_SOCKET, dockerClient, dockerVersion, engineError } from "./client.ts";
 export { type Frame, readFrames } from "./frames.ts";
 export { jsonLines } from "./json-lines.ts";
 export {
@@ -32,4 +24,5 @@ export {
 } from "./names.ts";
 export { followProgress, inspectImage, pullFailure, pullImage, wantedImage } from "./pull.ts";
 export { dockerConfig, type LoginSources, pluginFolders, type RegistryLogins, readLogins } from "./registry-auth.ts";
+export { reasonOf, statusCodeOf } from "./status.ts";
 export { takeImage } from "./take-image.ts";

@@ -4,10 +4,11 @@ import type { WorkIO } from "@berth/core/ports";
 import { DEFAULT_IMAGE_TAG, imageReference, readDockerImage, registryOf } from "@berth/core/server";
 import type Docker from "dockerode";
 import { z } from "zod";
-import { engineError, reasonOf, statusCodeOf } from "./client.ts";
+import { engineError } from "./client.ts";
 import { jsonLines } from "./json-lines.ts";
 import { isOwnName } from "./names.ts";
 import type { RegistryLogins } from "./registry-auth.ts";
+import { reasonOf, statusCodeOf } from "./status.ts";
 
 /** An image that lies on the engine now. */
 export interface PulledImage {

@@ -1,7 +1,7 @@
 import { DomainError, isDomainError } from "@berth/core";
 import type Docker from "dockerode";
-import { reasonOf } from "./client.ts";
 import { pull, pullFailure } from "./pull.ts";
+import { reasonOf } from "./status.ts";
 
 /**
  * Brings an image that Berth itself runs on a server. Nobody follows it: it ends with the first start of what needs it.

@@ -27,6 +27,7 @@ export * from "./printing-engine.ts";
 export * from "./records.ts";
 export * from "./refusing-cloud.ts";
 export * from "./registry.ts";
+export * from "./relay.ts";
 export * from "./resource.ts";
 export * from "./s3-server.ts";
 export { testExecutions } from "./scheduled-task.ts";

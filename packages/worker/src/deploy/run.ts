@@ -156,8 +156,8 @@ export async function isBackFromOutage(
   const wanted = AbortSignal.any([leaseKeeper.signal, leaseKeeper.leaving]);
   const endMs = performance.now() + settings.outageSecondsMax * 1000;
   while (!wanted.aborted && performance.now() < endMs) {
-    if (await answers(adapters.machine, wanted)) return !wanted.aborted;
     await pause(ASK_SECONDS, wanted);
+    if (await answers(adapters.machine, wanted)) return !wanted.aborted;
   }
   return false;
 }
@@ -171,8 +171,8 @@ async function answers(machine: ServerMachine, wanted: AbortSignal): Promise<boo
   return (await within(ANSWER_SECONDS, asked))?.value ?? false;
 }
 
-/** Repeated failures while the server answers have another cause than an outage. */
-const ATTEMPTS_MAX = 3;
+/** A step of many calls may lose several connections. More failures while the server answers have another cause. */
+const ATTEMPTS_MAX = 10;
 const ASK_SECONDS = 0.5;
 const ANSWER_SECONDS = 5;
 

@@ -59,5 +59,6 @@ async function requireConnection({ host, socketPath }: EnginePlace, cause: unkno
 }
 
 /** In BuildKit's words of its way back to us; what a registry or a build says of its connections reads otherwise. */
-const LOST_CONNECTION = /error reading from server: EOF|no active session for|closing transport|transport is closing/;
+const LOST_CONNECTION =
+  /error reading from server: EOF|no active session for|closing transport|transport is closing|only one connection allowed/;
 const CONNECT_SECONDS_MAX = 10;

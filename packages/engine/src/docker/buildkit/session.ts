@@ -24,6 +24,8 @@ export interface SessionOffer {
 
 export interface Session {
   readonly id: string;
+  /** Whether its connection ended before it was closed: a build fails then, in whatever words. */
+  isLost(): boolean;
   /** Idempotent. */
   close(): void;
 }
@@ -50,7 +52,15 @@ export async function openSession(
   );
   const session = performServerHandshake(socket);
   serve(session, handlers);
-  return { id, close: () => session.destroy() };
+  let isClosed = false;
+  return {
+    id,
+    isLost: () => !isClosed && (session.destroyed || socket.destroyed),
+    close: () => {
+      isClosed = true;
+      session.destroy();
+    },
+  };
 }
 
 function serve(session: ServerHttp2Session, handlers: ReadonlyMap<string, Handler>): void {

@@ -1,7 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { type ClientHttp2Session, connect } from "node:http2";
 import { setTimeout as delay } from "node:timers/promises";
-import { call, type Method } from "./grpc.ts";
+import { isDomainError } from "@berth/core";
+import { BrokenOff, call, type Method } from "./grpc.ts";
 import {
   ListWorkersRequest,
   ListWorkersResponse,
@@ -68,6 +69,11 @@ export async function solve(
         drained(call(control, SOLVE, request, working)),
         guard === undefined ? undefined : submitPlan(control, { ...planned, guard }, working),
       ]);
+    } catch (cause) {
+      // What the guard refused is the reason, whatever happened to the connections then.
+      throw session.isLost() && !isDomainError(cause)
+        ? new BrokenOff("The engine lost its connection to the files of the build.", { cause })
+        : cause;
     } finally {
       failing.abort();
       // It ends with the build: what was written last still comes, and what was cancelled has ended.

@@ -1,5 +1,5 @@
 import { type ClientRequestArgs, type IncomingMessage, request } from "node:http";
-import type { Duplex } from "node:stream";
+import { Duplex } from "node:stream";
 import { DomainError } from "@berth/core";
 import type { Host } from "@berth/host";
 
@@ -35,9 +35,11 @@ export async function upgraded(
     };
     const sent = request(options);
     sent.once("upgrade", (_answer, stream, head) => {
-      // The engine may speak first, in the same packet.
-      if (head.length > 0) stream.unshift(head);
-      resolve(stream);
+      if (head.length === 0) return resolve(stream);
+      // The engine may speak first, in the same packet. Of a socket Node's HTTP/2 reads such bytes a tick later, and ends
+      // the process when the session was closed meanwhile; it reads any other stream as it should.
+      stream.unshift(head);
+      resolve(Duplex.from({ readable: stream, writable: stream }));
     });
     sent.once("response", (answer) => fail(refusal(host.name, answer)));
     sent.once("error", (cause) => {

@@ -1,0 +1,121 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { isDomainError } from "@berth/core";
+import type Docker from "dockerode";
+import { statusCodeOf } from "./status.ts";
+
+type Dial = Docker["modem"]["dial"];
+type Request = Parameters<Dial>[0];
+type Callback = NonNullable<Parameters<Dial>[1]>;
+
+/**
+ * Repeats calls whose connection broke under them where a second one does no harm: the first may have had its effect
+ * without an answer. Everything else fails, and its caller looks at what there is.
+ * @param damaged Error for an answer that stays damaged, however often it is asked for.
+ */
+export function withRepeats(docker: Docker, damaged: () => Error): Docker {
+  const { modem } = docker;
+  const dial: Dial = modem.dial.bind(modem);
+  const ask = (request: Request) =>
+    new Promise<Answer>((resolve) => dial(request, (error, value) => resolve({ error, value })));
+  modem.dial = (request, callback) => {
+    const kind = kindOf(request);
+    if (kind === undefined) return dial(request, callback);
+    // Outside the promise, so that what the callback throws is not taken for its rejection.
+    void repeated(ask, request, kind).then(({ error, value }) =>
+      queueMicrotask(() => answerTo(callback, { value, error: error === DAMAGED ? damaged() : error })),
+    );
+  };
+  return docker;
+}
+
+interface Answer {
+  readonly error: Error | null;
+  readonly value: unknown;
+}
+
+const answerTo = (callback: Callback | undefined, { error, value }: Answer): void =>
+  callback?.(error, value as Parameters<Callback>[1]);
+
+async function repeated(ask: (request: Request) => Promise<Answer>, request: Request, kind: Kind): Promise<Answer> {
+  let pauseMs = PAUSE_MS;
+  for (let attempt = 1; ; attempt += 1) {
+    const answer = await ask(request);
+    if (isBroken(request, answer)) {
+      if (attempt < ATTEMPTS_MAX && request.abortSignal?.aborted !== true) {
+        await delay(pauseMs);
+        pauseMs *= 2;
+        continue;
+      }
+      return { value: null, error: answer.error ?? DAMAGED };
+    }
+    return attempt > 1 ? await kind.outcomeOf(answer, request, ask) : answer;
+  }
+}
+
+const DAMAGED = new Error("The answer of the engine is not JSON");
+const ATTEMPTS_MAX = 5;
+const PAUSE_MS = 50;
+
+/** Its connection died, or what it answered was damaged on the way. */
+function isBroken(request: Request, { error, value }: Answer): boolean {
+  if (error === null) return isDamaged(request, value);
+  if (isDomainError(error) || statusCodeOf(error) !== undefined) return false;
+  return error.name !== "AbortError" && error.name !== "TimeoutError";
+}
+
+/** The library answers with the bytes when they are not JSON. */
+const isDamaged = ({ path, isStream }: Request, value: unknown): boolean =>
+  isStream !== true && Buffer.isBuffer(value) && value.length > 0 && !OF_TEXT.test(path);
+
+const OF_TEXT = /^\/_ping|\/(?:logs|archive|export)(?:\?|$)/;
+
+interface Kind {
+  /** What a repetition is answered with that the first one, whose answer was lost, may have made obsolete. */
+  outcomeOf(answer: Answer, request: Request, ask: (request: Request) => Promise<Answer>): Answer | Promise<Answer>;
+}
+
+/** `undefined`: it may not be repeated. */
+function kindOf({ method, path, file, isStream, hijack }: Request): Kind | undefined {
+  if (method === "GET" || method === "HEAD") return AS_ANSWERED;
+  if (isStream === true || hijack === true) return undefined;
+  if (method === "DELETE") return doneWhen(404);
+  if (method === "PUT") return Buffer.isBuffer(file) ? AS_ANSWERED : undefined;
+  return KINDS.find(([pattern]) => pattern.test(path.split("?")[0] ?? ""))?.[1];
+}
+
+const AS_ANSWERED: Kind = { outcomeOf: (answer) => answer };
+
+const doneWhen = (status: number, reason = /(?:)/): Kind => ({
+  outcomeOf: (answer) => {
+    const isDone = statusCodeOf(answer.error) === status && reason.test(String(answer.error));
+    return isDone ? { error: null, value: null } : answer;
+  },
+});
+
+/** A container has the name: ours, when it was made from the same labels and nobody has used it. */
+const LOOKED_UP_BY_NAME: Kind = {
+  async outcomeOf(answer, { options = {} }, ask) {
+    const { name, Labels: labels } = options;
+    if (statusCodeOf(answer.error) !== 409 || typeof name !== "string") return answer;
+    const inspect = { path: `/containers/${encodeURIComponent(name)}/json`, method: "GET", statusCodes: { 200: true } };
+    const { value } = await repeated(ask, inspect, AS_ANSWERED);
+    return isMadeBy(labels, value) ? { error: null, value: { Id: value.Id, Warnings: [] } } : answer;
+  },
+};
+
+function isMadeBy(labels: unknown, found: unknown): found is Docker.ContainerInspectInfo {
+  if (typeof labels !== "object" || labels === null || typeof found !== "object" || found === null) return false;
+  const { Config, State } = found as Docker.ContainerInspectInfo; // as the engine describes a container
+  return State.Status === "created" && Object.entries(labels).every(([key, value]) => Config.Labels[key] === value);
+}
+
+const KINDS: readonly (readonly [RegExp, Kind])[] = [
+  [/^\/containers\/[^/]+\/(?:start|stop)$/, doneWhen(304)],
+  [/^\/containers\/[^/]+\/exec$/, AS_ANSWERED],
+  [/^\/containers\/[^/]+\/rename$/, doneWhen(400, /same name as its current name/)],
+  [/^\/containers\/create$/, LOOKED_UP_BY_NAME],
+  [/^\/networks\/create$/, AS_ANSWERED],
+  [/^\/networks\/[^/]+\/connect$/, doneWhen(403, /already exists in network/)],
+  [/^\/volumes\/create$/, AS_ANSWERED],
+  [/^\/images\/.+\/tag$/, AS_ANSWERED],
+];
