@@ -180,7 +180,8 @@ describe.runIf(hasSshd)("a host over SSH", () => {
       await sshd.stop();
       await expect(host.run(["true"], { env })).rejects.toMatchObject({ code: "server.unreachable" });
       await sshd.start();
-      await vi.waitFor(async () => expect((await host.run(["true"], { env })).exitCode).toBe(0));
+      const isBack = async () => expect((await host.run(["true"], { env })).exitCode).toBe(0);
+      await vi.waitFor(isBack, { timeout: 10_000 });
     });
   });
 

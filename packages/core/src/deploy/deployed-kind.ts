@@ -2,6 +2,7 @@ import { ApplicationSettings } from "../application/application.ts";
 import { type HealthCheck, healthCheckOf, STEADY_CHECK } from "../application/health-check.ts";
 import { initScripts } from "../application/init-script.ts";
 import { type Compose, parseCompose } from "../compose/parse.ts";
+import { secretsInText } from "../env/secret-value.ts";
 import type { EngineCapabilities } from "../ports/engine.ts";
 import type { RegistryImage } from "../ports/engine-images.ts";
 import type { ApplicationRecord, DeploymentRecord } from "../ports/records.ts";
@@ -109,7 +110,10 @@ const application: DeployedKind<SubjectOf<"application">> = {
   isFirstRun: () => false,
   unhealthyAdvice: undefined,
   restartCount: ({ record }) => record.restart_count,
-  secretTexts: ({ secrets }) => Object.values(secrets),
+  secretTexts: ({ secrets: { dockerfile, custom_labels, docker_compose_raw, ...secrets } }) => [
+    ...Object.values(secrets),
+    ...[dockerfile, custom_labels, docker_compose_raw].flatMap((text) => secretsInText(text ?? "")),
+  ],
   image: ({ record }) => record.settings.docker_registry_image_name ?? "",
   composeText: () => null,
 };

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { isSecretValue } from "./secret-value.ts";
+import { isSecretValue, secretsInText } from "./secret-value.ts";
 
 const NONE: ReadonlySet<string> = new Set();
 const isSecret = (key: string, value: string | null, is_shown_once = false) =>
@@ -63,5 +63,31 @@ describe("a value that anybody might write", () => {
 
   test("is a name, image, host or path of the resource itself, whatever its own name", () => {
     expect(isSecretValue({ key: "DB_PASSWORD", value: "wordpress" }, new Set(["wordpress"]))).toBe(false);
+  });
+});
+
+describe("a text with instructions", () => {
+  test.each([
+    ["ENV DB_PASSWORD=hello", ["hello"]],
+    ['ARG API_TOKEN="two words"', ["two words"]],
+    ["ENV SECRET_KEY   tr0ub4dor", ["tr0ub4dor"]],
+    ["RUN npm config set //registry/:_authToken=abcd1234", ["abcd1234"]],
+    ["RUN git clone https://me:hunter22@example.com/a.git", ["hunter22"]],
+    ['RUN curl -H "Authorization: Bearer 4eC39HqLyjWDarjtT1zdp7dc"', ["4eC39HqLyjWDarjtT1zdp7dc"]],
+    ["traefik.http.middlewares.a.basicauth.password=s3cr3t-9", ["s3cr3t-9"]],
+  ])("has secrets: %s", (text, expected) => expect(secretsInText(text)).toEqual(expected));
+
+  test.each([
+    "FROM node:24-alpine@sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08 AS build",
+    "RUN for h in one two; do wget -T 3 -q -O - http://example.com/$h || echo no $h; done",
+    "ENV NODE_ENV=production GREETING=hello TOKEN_REQUIRED=true",
+    'CMD ["node", "server.js", "--port=3000"]',
+    "traefik.http.routers.web.rule=Host(`web.example.com`)",
+  ])("has none: %s", (text) => expect(secretsInText(text)).toEqual([]));
+
+  test("costs no more for being odd", () => {
+    for (const part of ["a-", "A1a-", "ENV ", "x=", "://a:", "ENV A \t"]) {
+      expect(secretsInText(part.repeat(100_000)).length).toBeLessThan(10);
+    }
   });
 });

@@ -34,6 +34,28 @@ export function saysSecret(name: string): boolean {
 const WORDS: ReadonlySet<string> = new Set(["pass", "pwd", "pw", "key", "salt", "pat", "dsn", "credentials"]);
 const PARTS = /passw|passphrase|requirepass|masterauth|secret|token|credential|apikey|privatekey/;
 
+/**
+ * Secrets that a text with instructions holds, such as a Dockerfile or labels: values that are assigned to names that say
+ * so, passwords of URLs, and what looks like a key. The rest of it is shown: it is what a log tells about.
+ */
+export function secretsInText(text: string): readonly string[] {
+  const assigned = [...text.matchAll(ASSIGNED), ...text.matchAll(DECLARED)].flatMap(
+    ([, name = "", quoted, single, bare]) => (saysSecret(name) ? [quoted ?? single ?? bare ?? ""] : []),
+  );
+  const passwords = [...text.matchAll(URL_PASSWORD)].flatMap(([, password]) => password ?? []);
+  const drawn = [...text.matchAll(DRAWN)].map(([word]) => word);
+  const found = [...assigned, ...passwords].filter((value) => isSecretValue({ key: "secret", value }, new Set()));
+  return [...new Set([...found, ...drawn])];
+}
+
+const ASSIGNED = /(?<![\w.-])([A-Za-z_][\w.-]{0,100})=(?:"([^"\n]*)"|'([^'\n]*)'|([^\s"']+))/g;
+/** `ENV NAME value`, the older form. */
+const DECLARED = /^[ \t]*ENV[ \t]+([A-Za-z_]\w*)[ \t]+(?:"([^"\n]*)"|'([^'\n]*)'|(\S+))[ \t]*$/gim;
+// Matches only the end of the scheme: matching all of it would be quadratic for a long word.
+const URL_PASSWORD = /(?<=[a-z0-9+.-]):\/\/[^\s:/?#@]*:([^\s/?#@]+)@/gi;
+/** Small and large letters and digits mixed: a key, and no digest, version or name. */
+const DRAWN = /(?<![\w-])(?=[\w-]{0,200}[a-z])(?=[\w-]{0,200}[A-Z])(?=[\w-]{0,200}\d)[A-Za-z\d][\w-]{23,199}(?![\w-])/g;
+
 /** What people write, as against what programs draw: every part of it is a word, or a number after one. */
 function isOrdinary(text: string): boolean {
   if (text.length > ORDINARY_LENGTH_MAX) return false;

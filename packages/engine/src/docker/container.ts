@@ -188,4 +188,4 @@ const fingerprint = (options: ContainerCreateOptions): string =>
   createHash("sha256").update(JSON.stringify(options)).digest("hex").slice(0, 32);
 
 /** Far above what servers of applications need, far below what fills a server's table of processes. */
-const PROCESSES_MAX = 4096;
+export const PROCESSES_MAX = 4096;

@@ -16,6 +16,18 @@ function planOf(text: string, change: Parameters<typeof stackSpec>[1] = {}) {
 const documentOf = (...args: Parameters<typeof planOf>) => planOf(...args).document;
 
 describe("what the compose tool is told", () => {
+  test.each([
+    ["", 4096],
+    ["pids_limit: 100", 100],
+    ["pids_limit: -1", 4096],
+    ["deploy: { resources: { limits: { pids: 200, memory: 1g } } }", 200],
+    ["deploy: { resources: { limits: { pids: -1 } } }", 4096],
+  ])("is a limit of processes, whatever the text says: %s", (text, expected) => {
+    const { services } = documentOf(`services:\n  web:\n    image: nginx\n    ${text}\n`);
+    expect(services.web).toMatchObject({ pids_limit: expected });
+    expect(JSON.stringify(services.web)).not.toContain('"pids"');
+  });
+
   test("is Berth's own, whatever the text says", () => {
     const { services } = documentOf(
       `services:
@@ -39,6 +51,7 @@ describe("what the compose tool is told", () => {
       container_name: "web-res-dep",
       restart: "no",
       pull_policy: "never",
+      pids_limit: 4096,
       deploy: { labels: { a: "b" } },
       logging: { driver: "json-file", options: { "max-size": "20m", "max-file": "3" } },
       environment: { BERTH_DEPLOYMENT_UUID: "dep" },

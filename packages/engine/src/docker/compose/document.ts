@@ -12,6 +12,7 @@ import {
 import type { FileMount, StackContainer, VolumeMount } from "@berth/core/deploy";
 import { requireStartable } from "@berth/core/env";
 import { LABELS, type Labels, releaseLabels, uninherited } from "@berth/docker-client";
+import { PROCESSES_MAX } from "../container.ts";
 import type { FileEntry } from "../files.ts";
 import { fingerprint } from "./fingerprint.ts";
 import { containerMounts } from "./mounts.ts";
@@ -181,6 +182,7 @@ function planContainer(planned: Planned, compose: Compose, instance: string) {
       // With several replicas the tool numbers the containers.
       ...(replicas === 1 ? { container_name: stackContainerName(container.name, spec) } : { scale: replicas }),
       pull_policy: "never",
+      ...processesOf(service),
       ...restartOf(service),
       environment: environmentOf(planned, compose, env_file != null),
       labels: labelsOf(planned, replicas, instance),
@@ -191,10 +193,20 @@ function planContainer(planned: Planned, compose: Compose, instance: string) {
   };
 }
 
-/** Their number stands in `scale`. */
+/** Their number stands in `scale`, that of their processes in `pids_limit`: the tool takes no two limits. */
 function deployOf({ deploy }: ComposeService): object {
-  const { replicas: _, ...rest } = recordOf(deploy);
-  return deploy == null ? {} : { deploy: rest };
+  if (deploy == null) return {};
+  const { replicas: _, resources, ...rest } = recordOf(deploy);
+  if (resources == null) return { deploy: rest };
+  const { limits, ...others } = recordOf(resources);
+  const { pids: _p, ...kept } = recordOf(limits);
+  return { deploy: { ...rest, resources: limits == null ? others : { ...others, limits: kept } } };
+}
+
+/** A fork bomb would take the whole server: none is without a limit. */
+function processesOf({ pids_limit, deploy }: ComposeService): { readonly pids_limit: number } {
+  const said = Number(pids_limit ?? recordOf(recordOf(recordOf(deploy).resources).limits).pids);
+  return { pids_limit: Number.isInteger(said) && said > 0 ? said : PROCESSES_MAX };
 }
 
 /** @throws DomainError `deploy.start_failed` where a variable comes to what is no number */
