@@ -6,6 +6,7 @@ import Fastify, { type FastifyInstance } from "fastify";
 import { z } from "zod";
 import { admission } from "./admission.ts";
 import { hashOfSecret } from "./auth.ts";
+import { BYTE_SHARES, type ByteShares } from "./held-bytes.ts";
 import { listed, paging, pagingOf } from "./list.ts";
 import { OPEN_CALLS } from "./open-calls.ts";
 import { operation } from "./operation.ts";
@@ -39,6 +40,7 @@ export interface ExampleOptions {
   readonly now?: () => Date;
   readonly isApiEnabled?: boolean;
   readonly openCallLimits?: typeof OPEN_CALLS;
+  readonly byteShares?: ByteShares;
 }
 
 /** Tokens: `1|all`, `2|reader`, `3|old` (expired). */
@@ -47,6 +49,7 @@ export function example({
   now = () => new Date(),
   isApiEnabled = true,
   openCallLimits = OPEN_CALLS,
+  byteShares = BYTE_SHARES,
 }: ExampleOptions = {}) {
   const state = {
     inputs: [] as unknown[],
@@ -64,6 +67,7 @@ export function example({
       authenticator: tokens(state.look, isApiEnabled),
       requestsPerMinute,
       openCallLimits,
+      byteShares,
       now,
     }),
     // The example's operations need no use cases, only to see that they get those of the right scope.
