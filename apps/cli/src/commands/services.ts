@@ -16,6 +16,7 @@ import type { Session } from "../session.ts";
 import { statusText } from "../status-text.ts";
 import { defineLifecycle, followNewest } from "./lifecycle.ts";
 import { positive, showOutput } from "./logs.ts";
+import { defineInstall } from "./service-install.ts";
 
 const FLAGS = flagsFor(
   ServiceCreate.omit({
@@ -59,6 +60,7 @@ export function define(command: Command, bind: Bind): void {
     .option("-n, --lines <count>", "how many of the last lines", positive)
     .action(bind(logs));
   defineLifecycle(command, bind, "service");
+  defineInstall(command, bind);
 }
 
 const making = (command: Command): Command =>
