@@ -1,4 +1,4 @@
-// `npm run bench [read|lists|start|deploy ...]`: what docs/performance.md publishes. Ratios are taken in one run.
+// `npm run bench [read|lists|start|deploy|wide ...]`: what docs/performance.md publishes. Ratios are taken in one run.
 import { readFileSync } from "node:fs";
 import { cpus } from "node:os";
 import { benchDeploy } from "./deploy.ts";
@@ -11,6 +11,7 @@ import { type Figure, table } from "./report.ts";
 import { benchSlowClients } from "./slow-clients.ts";
 import { benchStart } from "./start.ts";
 import { benchSwitch } from "./switch.ts";
+import { benchWide } from "./wide.ts";
 
 const BENCHES = {
   start: benchStart,
@@ -22,6 +23,7 @@ const BENCHES = {
   switch: benchSwitch,
   "docker-switch": benchDockerSwitch,
   fleet: benchFleet,
+  wide: benchWide,
 } as const;
 type Name = keyof typeof BENCHES;
 

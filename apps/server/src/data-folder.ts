@@ -22,6 +22,8 @@ export interface DataFolder {
   readonly serverFile: string;
   /** Which record stands for this machine's Docker engine. */
   readonly dockerFile: string;
+  /** Process id of the server, for `berth doctor` on this machine. */
+  readonly pidFile: string;
   /** Report of the last unexpected end. */
   readonly lastFailureFile: string;
   readonly backups: string;
@@ -55,6 +57,7 @@ export function dataFolder(root: string): DataFolder {
     cliFile: join(root, "cli.json"),
     serverFile: join(root, "server.json"),
     dockerFile: join(root, "docker.json"),
+    pidFile: join(root, "server.pid"),
     lastFailureFile: join(root, "last-failure.json"),
     backups: join(root, "backups"),
     servers: join(root, "servers"),

@@ -22,6 +22,7 @@ import { ids } from "./ids.ts";
 import { introduce } from "./introduction.ts";
 import { takeLastFailure } from "./last-failure.ts";
 import type { Logger } from "./logger.ts";
+import { writePrivateFile } from "./private-file.ts";
 import type { Progress } from "./progress.ts";
 import { readiness } from "./readiness.ts";
 import { hashToken, wire } from "./wiring.ts";
@@ -128,6 +129,7 @@ async function start(
   ready.provide("worker", async () => undefined);
   undo.add(() => worker.stop({ graceSeconds: DEPLOYMENT_GRACE_SECONDS }));
 
+  writePrivateFile(folder.pidFile, `${process.pid}\n`);
   const token = await ensureCliFile({
     file: folder.cliFile,
     url,

@@ -2,6 +2,7 @@ import { DomainError } from "@berth/core";
 import type { Authenticator } from "@berth/core/ports";
 import type { Scope } from "@berth/core/team";
 import { type Credentials, credentialsOf, type Identity, identify } from "./auth.ts";
+import { BYTE_SHARES, type ByteShares, byteLedger, type HeldBytes } from "./held-bytes.ts";
 import { type OPEN_CALLS, type OpenCall, openCalls } from "./open-calls.ts";
 import { type Quota, rateLimiter } from "./rate-limit.ts";
 
@@ -11,6 +12,8 @@ export interface AdmissionOptions {
   readonly requestsPerMinute: number;
   /** Default: `OPEN_CALLS`. */
   readonly openCallLimits?: typeof OPEN_CALLS;
+  /** Default: `BYTE_SHARES`. */
+  readonly byteShares?: ByteShares;
   readonly now: () => Date;
 }
 
@@ -31,13 +34,17 @@ export interface Admission {
   count(caller: Caller): void;
   /** Enters a call that stays open; answers what ends it. @throws DomainError `rate.limited` */
   enter(kind: OpenCall, scope: Scope): () => void;
+  /** Counts the bytes that a request holds until it is closed. @param ip For a caller without a token. */
+  bytesOf(scope: Scope | undefined, ip: string): HeldBytes;
 }
 
 /**
  * Decides who a caller is and whether it may ask now, at most one query a request. Both functions set the headers of
  * the rate limit and throw DomainError `rate.limited`.
  */
-export function admission({ authenticator, requestsPerMinute, openCallLimits, now }: AdmissionOptions): Admission {
+export function admission(options: AdmissionOptions): Admission {
+  const { authenticator, requestsPerMinute, openCallLimits, byteShares = BYTE_SHARES, now } = options;
+  const ledger = byteLedger(byteShares);
   const limiter = requestsPerMinute > 0 ? rateLimiter(requestsPerMinute, now) : undefined;
 
   function count(key: string, caller: Caller): void {
@@ -63,6 +70,11 @@ export function admission({ authenticator, requestsPerMinute, openCallLimits, no
     },
     count: (caller) => count(addressOf(caller), caller),
     enter: openCalls(openCallLimits),
+    bytesOf(scope, ip) {
+      if (scope === undefined) return ledger({ token: ip, team: "of nobody" });
+      const { teamId, actor } = scope;
+      return ledger({ token: actor.type === "token" ? `${actor.id}` : actor.name, team: `${teamId}` });
+    },
   };
 }
 

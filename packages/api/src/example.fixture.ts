@@ -8,6 +8,7 @@ import { z } from "zod";
 import { admission } from "./admission.ts";
 import { hashOfSecret } from "./auth.ts";
 import { browsers } from "./browser.ts";
+import { BYTE_SHARES, type ByteShares } from "./held-bytes.ts";
 import { listed, paging, pagingOf } from "./list.ts";
 import { OPEN_CALLS } from "./open-calls.ts";
 import { operation } from "./operation.ts";
@@ -41,6 +42,7 @@ export interface ExampleOptions {
   readonly now?: () => Date;
   readonly isApiEnabled?: boolean;
   readonly openCallLimits?: typeof OPEN_CALLS;
+  readonly byteShares?: ByteShares;
 }
 
 /** Tokens: `1|all`, `2|reader`, `3|old` (expired). */
@@ -49,6 +51,7 @@ export function example({
   now = () => new Date(),
   isApiEnabled = true,
   openCallLimits = OPEN_CALLS,
+  byteShares = BYTE_SHARES,
 }: ExampleOptions = {}) {
   const state = {
     inputs: [] as unknown[],
@@ -66,6 +69,7 @@ export function example({
       authenticator: tokens(state.look, isApiEnabled),
       requestsPerMinute,
       openCallLimits,
+      byteShares,
       now,
     }),
     browsers: browsers(null),

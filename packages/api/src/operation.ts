@@ -36,9 +36,9 @@ const scopedProcedure = t.procedure
     const scoped: { scope: Scope; control: Control } = { scope, control: ctx.controlFor(scope) };
     return settled(await next({ ctx: scoped }), raw, meta?.operation.events);
   })
-  .use(async ({ ctx: { lists, scope }, path, getRawInput, next }) => {
+  .use(async ({ ctx: { lists, scope }, path, type, getRawInput, next }) => {
     if (lists === undefined) return await next();
-    const asked = { input: await getRawInput(), teamId: scope.teamId };
+    const asked = { input: await getRawInput(), teamId: scope.teamId, type };
     try {
       return await lists.read(path, asked, (input) => next({ getRawInput: async () => input }));
     } catch (refusal) {

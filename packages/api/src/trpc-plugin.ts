@@ -3,8 +3,11 @@ import { type CreateFastifyContextOptions, fastifyTRPCPlugin } from "@trpc/serve
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Identity } from "./auth.ts";
 import { asTrpcError, problemOf } from "./errors.ts";
+import { holdBodies } from "./held-body.ts";
+import type { HeldBytes } from "./held-bytes.ts";
 import { assertFewValues } from "./rest/input.ts";
 import type { RestOptions } from "./rest/plugin.ts";
+import { asRequestError } from "./rest/request-error.ts";
 import { operationsOf } from "./rest/routes.ts";
 import type { Context } from "./trpc.ts";
 import { type ListBounds, listBounds } from "./whole-list.ts";
@@ -22,13 +25,23 @@ export const BATCH_MAX = 50;
 export function trpcPlugin(app: FastifyInstance, options: TrpcOptions, done: () => void): void {
   const { router, onFault } = options;
   const bounds = listBounds(router);
-  const identities = new WeakMap<FastifyRequest, Identification>();
+  const callers = new WeakMap<FastifyRequest, TrpcCaller>();
   app.addHook("onRequest", async (request, reply) => {
-    identities.set(request, await identification(request, reply, options));
+    const found = await identification(request, reply, options);
+    const scope = "identity" in found ? found.identity?.scope : undefined;
+    const bytes = options.admission.bytesOf(scope, request.ip);
+    reply.raw.once("close", () => bytes.close());
+    callers.set(request, { found, bytes });
   });
+  holdBodies(app, (request) => callers.get(request)?.bytes);
   // Those who may not ask at all; whether a token may ask for what its path names, the operation says.
   const isPublic = publicCalls(router);
-  withholdBodies(app, (request) => !isIdentified(identities.get(request)) && !isPublic(pathOf(request)));
+  withholdBodies(app, (request) => !isIdentified(callers.get(request)?.found) && !isPublic(pathOf(request)));
+  // What is refused before tRPC reads it.
+  app.setErrorHandler((error, request, reply) => {
+    const { status, headers, body } = problemOf(asRequestError(error), request.id);
+    return reply.code(status).headers(headers).type("application/json; charset=utf-8").send(JSON.stringify(body));
+  });
   app.removeAllContentTypeParsers();
   // The adapter reads the body as text, and parses it in the handler.
   app.addHook("preHandler", async ({ body, id }, reply) => {
@@ -44,7 +57,7 @@ export function trpcPlugin(app: FastifyInstance, options: TrpcOptions, done: () 
       router,
       maxBatchSize: BATCH_MAX,
       createContext: async (request: CreateFastifyContextOptions) =>
-        contextOf(request, options, { bounds, identified: identities.get(request.req) }),
+        contextOf(request, options, { bounds, caller: callers.get(request.req) }),
       responseMeta({ errors, ctx }: { errors: readonly unknown[]; ctx?: Context | undefined }) {
         const { headers } = errors.length > 0 ? problemOf(errors[0], ctx?.requestId ?? "") : { headers: {} };
         return { headers: { ...headers } };
@@ -71,6 +84,11 @@ const isIdentified = (found: Identification | undefined) =>
 
 /** Who asks, or why nobody may ask now. */
 type Identification = { readonly identity: Identity | undefined } | { readonly refusal: unknown };
+
+interface TrpcCaller {
+  readonly found: Identification;
+  readonly bytes: HeldBytes;
+}
 
 /** Before the body: those who may not ask need not send one. */
 async function identification(
@@ -103,14 +121,13 @@ function batchCalls(path: string): number {
 function contextOf(
   { req, res }: CreateFastifyContextOptions,
   { controlFor, signIns, browsers, admission }: TrpcOptions,
-  { bounds, identified }: { readonly bounds: ListBounds; readonly identified: Identification | undefined },
+  { bounds, caller }: { readonly bounds: ListBounds; readonly caller: TrpcCaller | undefined },
 ): Context {
-  if (identified !== undefined && "refusal" in identified) throw asTrpcError(identified.refusal);
-  const identity = identified?.identity;
+  const found = caller?.found;
+  if (found !== undefined && "refusal" in found) throw asTrpcError(found.refusal);
+  const identity = found?.identity;
   const gone = new AbortController();
-  const { lists, close } = bounds.open();
   res.raw.once("close", () => {
-    close();
     if (!res.raw.writableFinished) gone.abort();
   });
   return {
@@ -122,6 +139,6 @@ function contextOf(
     browser: browsers.exchange(req, res),
     signal: gone.signal,
     enter: (kind, scope) => void res.raw.once("close", admission.enter(kind, scope)),
-    lists,
+    lists: caller && bounds.open(caller.bytes),
   };
 }

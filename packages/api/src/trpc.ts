@@ -1,7 +1,7 @@
 import type { Control, SignIns } from "@berth/control";
 import type { Paging } from "@berth/core/ports";
 import type { Scope } from "@berth/core/team";
-import { initTRPC } from "@trpc/server";
+import { initTRPC, type TRPCProcedureType as ProcedureType } from "@trpc/server";
 import type { BrowserExchange } from "./browser.ts";
 import { problemOf } from "./errors.ts";
 import type { OpenCall } from "./open-calls.ts";
@@ -33,12 +33,12 @@ export interface Context {
 /** The lists of one request whose answer is sent as a whole. */
 export interface BoundedLists {
   /**
-   * The list that `name` answers, read in parts; of every other operation what `read` answers.
+   * The list that `name` answers, read in parts; of every other operation what `read` answers. All of it is counted.
    * @throws DomainError `answer.too_large`, `request.overloaded`
    */
   read<R extends { readonly ok: boolean }>(
     name: string,
-    asked: { readonly input: unknown; readonly teamId: number },
+    asked: { readonly input: unknown; readonly teamId: number; readonly type: ProcedureType },
     read: (input: unknown) => Promise<R>,
   ): Promise<R>;
 }

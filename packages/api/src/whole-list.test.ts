@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
+import { byteLedger } from "./held-bytes.ts";
 import { listed, paging } from "./list.ts";
 import { operation } from "./operation.ts";
 import { router } from "./trpc.ts";
@@ -7,7 +8,19 @@ import { listBounds } from "./whole-list.ts";
 
 const MB = 1024 * 1024;
 
-const bounds = () =>
+/** Opens requests of one token, or of the token that is named. */
+function bounds() {
+  const ledger = byteLedger();
+  const lists = listsOf();
+  return {
+    open(token = "1") {
+      const bytes = ledger({ token, team: "0" });
+      return { lists: lists.open(bytes), close: () => bytes.close() };
+    },
+  };
+}
+
+const listsOf = () =>
   listBounds(
     router({
       things: operation({
@@ -28,7 +41,7 @@ const megabytes = (count: number) => async (input: unknown) => {
 };
 
 describe("a list that is sent as a whole", () => {
-  const asked = { input: undefined, teamId: 0 };
+  const asked = { input: undefined, teamId: 0, type: "query" } as const;
 
   test("is whole, and refused beyond 16 MB", async () => {
     const { lists, close } = bounds().open();
@@ -42,9 +55,9 @@ describe("a list that is sent as a whole", () => {
 
   test("waits for others when all of them hold too much, until those are sent", async () => {
     const all = bounds();
-    const first = all.open();
+    const first = all.open("1");
     await first.lists.read("things", asked, megabytes(15));
-    const second = all.open();
+    const second = all.open("2");
     await expect(second.lists.read("things", asked, megabytes(12))).rejects.toMatchObject({
       ...{ code: "request.overloaded", retryAfterSeconds: 1 },
     });
@@ -58,17 +71,18 @@ describe("a list that is sent as a whole", () => {
     const gone = all.open();
     gone.close();
     await expect(gone.lists.read("things", asked, megabytes(15))).rejects.toMatchObject({ code: "request.overloaded" });
-    const [one, other] = [all.open(), all.open()];
+    const [one, other] = [all.open("1"), all.open("2")];
     await one.lists.read("things", asked, megabytes(11));
     expect(await other.lists.read("things", asked, megabytes(11))).toMatchObject({ ok: true });
   });
 
-  test("is the failure of its operation where that fails, and what is no list is left alone", async () => {
+  test("is the failure of its operation where that fails, and what is not a list is counted too", async () => {
     const { lists } = bounds().open();
     const failure = { ok: false, error: "no" };
     expect(await lists.read("things", asked, async () => failure)).toBe(failure);
-    expect(await lists.read("other", asked, async () => ({ ok: true, data: "x".repeat(20 * MB) }))).toMatchObject({
-      ok: true,
-    });
+    const large = async () => ({ ok: true, data: "x".repeat(20 * MB) });
+    await expect(lists.read("other", asked, large)).rejects.toMatchObject({ code: "answer.too_large" });
+    // It has taken effect.
+    expect(await lists.read("other", { ...asked, type: "mutation" }, large)).toMatchObject({ ok: true });
   });
 });

@@ -1,64 +1,63 @@
 import { DomainError } from "@berth/core";
 import type { AnyRouter } from "@trpc/server";
+import pLimit from "p-limit";
+import type { HeldBytes } from "./held-bytes.ts";
 import { itemSizes, type ListPart, listParts, type ReadPart, sizeOf } from "./rest/long-list.ts";
 import { askedPage, isPagedList, operationsOf } from "./rest/routes.ts";
 import type { BoundedLists } from "./trpc.ts";
 
 /** Bounds the lists of tRPC, which sends an answer as a whole, by what all requests hold together. */
 export interface ListBounds {
-  /** For one request, until `close`. */
-  open(): { readonly lists: BoundedLists; close(): void };
+  /** For one request, until its bytes are closed. */
+  open(bytes: HeldBytes): BoundedLists;
 }
 
 export function listBounds(router: AnyRouter): ListBounds {
   const paged = new Map(operationsOf(router).flatMap((one) => (isPagedList(one) ? [[one.name, one] as const] : [])));
   const sizes = itemSizes();
-  let heldByAll = 0;
   return {
-    open() {
-      let held = 0;
-      let isClosed = false;
+    open(bytes) {
+      let answered = 0;
       const hold = (characters: number) => {
-        // Nobody reads the answer any more, and nothing would give back what it holds.
-        if (isClosed) throw overloaded();
-        held += characters;
-        heldByAll += characters;
-        if (held > ANSWER_CHARACTERS_MAX) throw tooLarge();
-        // One alone is never refused for the others' sake.
-        if (heldByAll > ALL_CHARACTERS_MAX && held !== heldByAll) throw overloaded();
+        answered += characters;
+        if (answered > ANSWER_CHARACTERS_MAX) throw tooLarge();
+        bytes.hold(characters * FORMS);
       };
-      const close = () => {
-        heldByAll -= held;
-        isClosed = true;
-      };
-      const lists: BoundedLists = {
-        async read(name, { input, teamId }, read) {
+      // The calls of a batch come at once; what each reads is counted before the next ones read.
+      const oneOfFew = pLimit(CALLS_AT_ONCE);
+      return {
+        async read(name, { input, teamId, type }, read) {
           const operation = paged.get(name);
           const asked = operation && askedPage(operation, inputOf(input));
-          if (asked === undefined) return await read(input);
-          const known = { list: `${name} ${teamId}`, sizes };
-          return await wholeList((readPart) => listParts(readPart, asked, known), { input, hold }, read);
+          if (asked !== undefined) {
+            const known = { list: `${name} ${teamId}`, sizes };
+            return await wholeList((readPart) => listParts(readPart, asked, known), { input, hold }, read);
+          }
+          if (type === "subscription") return await read(input);
+          return await oneOfFew(async () => {
+            const result = await read(input);
+            if (!("data" in result)) return result;
+            // What has taken effect is answered whatever its size.
+            if (type === "mutation") bytes.note(sizeOf(result.data) * FORMS);
+            else hold(sizeOf(result.data));
+            return result;
+          });
         },
       };
-      return { lists, close };
     },
   };
 }
 
 const ANSWER_CHARACTERS_MAX = 16 * 1024 * 1024;
-/** The heap of `npm start` is 192 MB, and what is held is there as objects and as text. */
-const ALL_CHARACTERS_MAX = 24 * 1024 * 1024;
+/** What is sent as a whole is there as objects and as text. */
+const FORMS = 2;
+const CALLS_AT_ONCE = 4;
 
 const tooLarge = () =>
   new DomainError(
     "answer.too_large",
-    "The list exceeds 16 MB. Ask for less with `take` and `skip`, or by REST, which has no limit.",
+    "The answer exceeds 16 MB. Ask for less with `take` and `skip`, or by REST, which has no limit.",
   );
-const overloaded = () =>
-  new DomainError("request.overloaded", "Too many large answers are being made at once. Try again in a second.", {
-    retryAfterSeconds: 1,
-  });
-
 /** A list as one result. Its parts are counted as they are read. */
 async function wholeList<R extends { readonly ok: boolean }>(
   partsOf: (read: ReadPart) => AsyncIterable<ListPart>,

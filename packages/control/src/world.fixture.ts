@@ -41,9 +41,14 @@ export interface World {
 
 export const EVERYTHING: Ability[] = ["read", "read:sensitive", "write", "write:sensitive", "deploy"];
 
-export async function world(options: Partial<ControlDeps> & { readonly backend?: Backend } = {}): Promise<World> {
-  const { backend, ...changed } = options;
-  const db = await testDatabase(backend === undefined ? {} : { backend });
+export async function world(
+  options: Partial<ControlDeps> & { readonly backend?: Backend; readonly connectionsMax?: number } = {},
+): Promise<World> {
+  const { backend, connectionsMax, ...changed } = options;
+  const db = await testDatabase({
+    ...(backend === undefined ? {} : { backend }),
+    ...(connectionsMax === undefined ? {} : { connectionsMax }),
+  });
   const engine = printingEngine();
   const uploads = new Map<string, number>();
   const use = control({ ...deps(db, engine, uploads), ...changed });

@@ -1,6 +1,6 @@
 import { notFound } from "@berth/core";
 import { ApplicationSecrets, ApplicationSettings } from "@berth/core/application";
-import type { SubjectOf } from "@berth/core/deploy";
+import type { SiteSettings, SubjectOf } from "@berth/core/deploy";
 import type { ApplicationRecord, ApplicationStore, GithubSource } from "@berth/core/ports";
 import { type Kysely, sql } from "kysely";
 import { claimContainerName } from "./container-name.ts";
@@ -53,6 +53,20 @@ export const applicationRecord = (row: ApplicationRow): ApplicationRecord => ({
   ...row,
   settings: { ...SETTING_DEFAULTS, ...row.settings },
 });
+
+/** Of its sites, without what else an application has: a server may have thousands that never ran. */
+export function siteSettings(settings: Partial<ApplicationSettings>): SiteSettings {
+  const all = { ...SETTING_DEFAULTS, ...settings };
+  return {
+    redirect: all.redirect,
+    is_http_basic_auth_enabled: all.is_http_basic_auth_enabled,
+    http_basic_auth_username: all.http_basic_auth_username,
+    noindex_domains: all.noindex_domains,
+    is_force_https_enabled: all.is_force_https_enabled,
+    is_gzip_enabled: all.is_gzip_enabled,
+    is_stripprefix_enabled: all.is_stripprefix_enabled,
+  };
+}
 
 const ROWS = {
   kind: "application",

@@ -76,8 +76,7 @@ const READS: Readonly<Record<string, (read: Read, tables: TeamTables) => Promise
   "the end of a log": ({ stores }, { deploymentId }) => stores.deployments.log(deploymentId, { last: 20 }),
   previews: ({ stores }, { resourceId }) => stores.previews.list(resourceId, PAGE),
   "a preview": ({ stores }, { resourceId }) => stores.previews.find(resourceId, 7),
-  "previews of a server": ({ system }) => system.previews.listByServer(-1),
-  "previews of servers": ({ system }) => system.previews.listByServers([-1, -2]),
+  "previews of resources": ({ system }, { resourceId }) => system.previews.listByResources([resourceId, -1]),
   "previews of an application": ({ system }, { resourceId }) => system.previews.listByApplication(resourceId),
   variables: ({ stores }, { resourceId }) => stores.envs.list(resourceId),
   "shared variables": ({ stores }) => stores.sharedVariables.list({ scope: "project", id: -1 }),
@@ -106,7 +105,14 @@ const READS: Readonly<Record<string, (read: Read, tables: TeamTables) => Promise
   destinations: ({ stores }) => stores.destinations.list({}, PAGE),
   "destinations of a server": ({ stores }, { serverId }) => stores.destinations.list({ server_id: serverId }, PAGE),
   "what runs on a server": ({ system }) => system.resources.listByServer(-1),
-  "what runs on servers": ({ system }) => system.resources.listByServers([-1, -2]),
+  "what changed on servers": ({ system }) =>
+    system.resources.changes(
+      new Map([
+        [-1, "3"],
+        [-2, "4"],
+      ]),
+    ),
+  "what is recorded of resources": ({ system }, { resourceId }) => system.resources.inspect([resourceId, -1]),
   "private keys": ({ stores }) => stores.privateKeys.list(PAGE),
   "a private key": ({ stores }, { uuid }) => stores.privateKeys.find(`${uuid}k1`),
   "a private key by its fingerprint": ({ stores }, { uuid }) => stores.privateKeys.findByFingerprint(`${uuid}-1`),
@@ -138,7 +144,7 @@ const READS: Readonly<Record<string, (read: Read, tables: TeamTables) => Promise
   "releases that retire": ({ system }, { serverId }) => system.releases.listByRole("candidate", [serverId]),
   "active deployments of servers": ({ system }, { serverId }) => system.deployments.listActiveOn([serverId, -1]),
   "releases of a server": ({ system }) => system.releases.listByServer(-1),
-  "releases of servers": ({ system }) => system.releases.listByServers([-1, -2]),
+  "releases of resources": ({ system }, { resourceId }) => system.releases.listByResources([resourceId, -1]),
   "an application's kept builds": ({ system }, { resourceId }) => system.releases.listSurplus(resourceId, 2),
   "whether anything stays on a server": ({ stores }, { serverId }) => stores.resources.hasStaying(serverId),
   "whether a resource has run": ({ system }, { resourceId }) => system.resources.hasRun(resourceId),
@@ -189,6 +195,7 @@ const READS: Readonly<Record<string, (read: Read, tables: TeamTables) => Promise
   "certificates that expire": ({ system }) => system.databases.emitExpiring(new Date(0)),
   "databases that are public": ({ system }) => system.databases.listPublic([-1]),
   "what was removed long ago": ({ system }) => system.resources.pruneRemoved(1000),
+  "changes to forget": ({ system }) => system.resources.pruneChanges(1_000_000),
   "what is being removed": ({ system }) => system.resources.listRemoving(),
   "a resource's claims": ({ system }, { resourceId }) => system.resources.domains(resourceId),
 };

@@ -85,7 +85,7 @@ onEachBackend((database) => {
     const ofServer = (await system.resources.listByServer(app.server_id)).find(({ id }) => id === app.id);
     expect(ofServer?.domains).toEqual([own]);
     expect((await system.previews.find(app.id, 7))?.domains).toEqual([of7]);
-    expect(await system.previews.listByServer(app.server_id)).toMatchObject([{ id: opened?.id, domains: [of7] }]);
+    expect(await system.previews.listByResources([app.id])).toMatchObject([{ id: opened?.id, domains: [of7] }]);
     // Changing the application's URLs leaves the preview's alone.
     await stores.domains.claim(app.id, [], KEEP);
     expect((await stores.previews.find(app.id, 7))?.fqdn).toBe(of7.url);

@@ -106,28 +106,17 @@ function upsert(
 
 export function systemPreviewStore(context: Context): SystemPreviewStore {
   const { db } = context;
-  const listByServers = (serverIds: readonly number[]) =>
-    selectRouted(db)
-      .select(
-        sql<number>`(select server_id from resource where resource.id = application_preview.resource_id)`.as(
-          "server_id",
-        ),
-      )
-      // With a join, PostgreSQL would scan all previews once there are many resources.
-      .where(
-        sql<boolean>`application_preview.resource_id = any(array(
-          select id from resource where server_id = any(${serverIds}::bigint[])))`,
-      )
-      .orderBy("application_preview.id")
-      .execute();
   return {
     find: (applicationId, pullRequestId) =>
       selectRouted(db)
         .where("application_preview.resource_id", "=", applicationId)
         .where("application_preview.pull_request_id", "=", pullRequestId)
         .executeTakeFirst(),
-    listByServer: (serverId) => listByServers([serverId]),
-    listByServers,
+    listByResources: (resourceIds) =>
+      selectRouted(db)
+        .where(sql<boolean>`application_preview.resource_id = any(${resourceIds}::bigint[])`)
+        .orderBy("application_preview.id")
+        .execute(),
     listByApplication: (applicationId) =>
       selectRouted(db)
         .where("application_preview.resource_id", "=", applicationId)

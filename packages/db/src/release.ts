@@ -1,5 +1,5 @@
 import type { Lease, ReleaseRecord, ReleaseStore, SystemReleaseStore } from "@berth/core/ports";
-import { sql } from "kysely";
+import { type RawBuilder, sql } from "kysely";
 import type { Context, TeamContext } from "./context.ts";
 import { withLease } from "./deployment-queue.ts";
 import { openStacks, sealStacks } from "./sealed-stack.ts";
@@ -84,15 +84,10 @@ const selectLive = ({ db }: Pick<Context, "db">, resourceId: number, pullRequest
     .where("resource_id", "=", resourceId)
     .where("pull_request_id", "=", pullRequestId);
 
-const listByServers = (context: Context, serverIds: readonly number[]): Promise<readonly ReleaseRecord[]> =>
+const listWhere = (context: Context, isMeant: RawBuilder<boolean>): Promise<readonly ReleaseRecord[]> =>
   openedRows(
     context,
-    context.db
-      .selectFrom("release")
-      .select(COLUMNS)
-      .where(sql<boolean>`server_id = any(${serverIds}::bigint[])`)
-      .orderBy("deployment_id")
-      .execute(),
+    context.db.selectFrom("release").select(COLUMNS).where(isMeant).orderBy("deployment_id").execute(),
   );
 
 export function systemReleaseStore(context: Context): SystemReleaseStore {
@@ -121,8 +116,8 @@ export function systemReleaseStore(context: Context): SystemReleaseStore {
           .orderBy("deployment_id")
           .execute(),
       ),
-    listByServer: (serverId) => listByServers(context, [serverId]),
-    listByServers: (serverIds) => listByServers(context, serverIds),
+    listByServer: (serverId) => listWhere(context, sql<boolean>`server_id = ${serverId}`),
+    listByResources: (resourceIds) => listWhere(context, sql<boolean>`resource_id = any(${resourceIds}::bigint[])`),
     async setUpstream(deploymentId, upstream) {
       await db
         .updateTable("release")

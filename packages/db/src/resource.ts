@@ -1,13 +1,20 @@
 import type { DatabaseEngine } from "@berth/core/database";
-import { type DeploySubject, type RemovalFlags, removalFlags } from "@berth/core/deploy";
+import {
+  type DeploySubject,
+  type RemovalFlags,
+  removalFlags,
+  STOPPED_SERVICE_STATUS,
+  STOPPED_STATUS,
+} from "@berth/core/deploy";
 import type { DomainClaim, ResourceRecord, ResourceStore, SystemResourceStore } from "@berth/core/ports";
 import type { ResourceKind } from "@berth/core/resource";
 import { type RawBuilder, sql } from "kysely";
-import { applicationSubject } from "./application.ts";
+import { applicationSubject, siteSettings } from "./application.ts";
 import { type Context, idsOf, inTransaction, type TeamContext, wakeWorkers } from "./context.ts";
 import { databaseSubject } from "./database.ts";
 import { endJobs, isAbout, isActiveJob } from "./job-row.ts";
 import { ofOwner, page, within } from "./page.ts";
+import { resourceChanges } from "./resource-change.ts";
 import { emitResourceEvent, keptTotal, RESOURCE_COLUMNS, setStatus } from "./resource-row.ts";
 import { serviceSubject } from "./service.ts";
 
@@ -106,19 +113,7 @@ function ownerOf({ environment_id, server_id }: Parameters<ResourceStore["list"]
 export function systemResourceStore(context: Context): SystemResourceStore {
   const { db } = context;
   const all = () => db.selectFrom("resource").select(RESOURCE_COLUMNS);
-  const listByServers = (serverIds: readonly number[]) =>
-    all()
-      .select(
-        sql<readonly DomainClaim[]>`coalesce((
-          select jsonb_agg(jsonb_strip_nulls(jsonb_build_object('host', host, 'path', path, 'url', url,
-            'container', coalesce(service_container.name, domain.container), 'container_port', service_container.port))
-            order by domain.position)
-          from domain left join service_container on service_container.id = domain.service_container_id
-          where domain.resource_id = resource.id and domain.pull_request_id = 0), '[]')`.as("domains"),
-      )
-      .where(sql<boolean>`server_id = any(${serverIds}::bigint[])`)
-      .orderBy("id")
-      .execute();
+  const routed = () => all().select(DOMAINS.as("domains"));
   return {
     find: (id) => all().where("id", "=", id).executeTakeFirst(),
     async subject(id) {
@@ -166,8 +161,17 @@ export function systemResourceStore(context: Context): SystemResourceStore {
         (select id from deployment where ${isOf} and attempt > 0 order by resource_id, id limit 1)`.execute(db);
       return rows.length > 0;
     },
-    listByServer: (serverId) => listByServers([serverId]),
-    listByServers,
+    listByServer: (serverId) => routed().where(sql<boolean>`server_id = ${serverId}`).orderBy("id").execute(),
+    ...resourceChanges(context),
+    async inspect(ids) {
+      const rows = await routed()
+        .leftJoin("application", "application.resource_id", "resource.id")
+        .select([IS_RESTING.as("is_resting"), "application.settings"])
+        .where(sql<boolean>`resource.id = any(${ids}::bigint[])`)
+        .orderBy("resource.id")
+        .execute();
+      return rows.map(({ settings, ...row }) => ({ ...row, site_settings: settings && siteSettings(settings) }));
+    },
     delete: (id) =>
       inTransaction(context, async (tx) => {
         // With it go all its deployments and their logs, which may be very many.
@@ -188,6 +192,24 @@ export function systemResourceStore(context: Context): SystemResourceStore {
       }),
   };
 }
+
+const DOMAINS = sql<readonly DomainClaim[]>`coalesce((
+  select jsonb_agg(jsonb_strip_nulls(jsonb_build_object('host', host, 'path', path, 'url', url,
+    'container', coalesce(service_container.name, domain.container), 'container_port', service_container.port))
+    order by domain.position)
+  from domain left join service_container on service_container.id = domain.service_container_id
+  where domain.resource_id = resource.id and domain.pull_request_id = 0), '[]')`;
+
+const IS_RESTING = sql<boolean>`(
+  resource.desired_state = 'stopped' and resource.removing_at is null
+  and resource.status = case resource.kind when 'service' then ${sql.lit(STOPPED_SERVICE_STATUS)}
+    else ${sql.lit(STOPPED_STATUS)} end
+  and coalesce(application.restart_count,
+    (select restart_count from database where database.resource_id = resource.id), 0) = 0
+  and not exists (select from release where release.resource_id = resource.id)
+  and not exists (select from application_preview where application_preview.resource_id = resource.id)
+  and not exists (select from service_container where service_container.resource_id = resource.id
+    and service_container.status <> ${sql.lit(STOPPED_SERVICE_STATUS)}))`;
 
 /** Readers of each kind's subject. The row may be gone since its kind was read. */
 const readSubject: {

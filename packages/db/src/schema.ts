@@ -25,6 +25,7 @@ import type {
   DomainTable,
   EnvTable,
   RemovedResourceTable,
+  ResourceChangeTable,
   ResourceCountTable,
   ResourceTable,
   ServiceContainerTable,
@@ -71,6 +72,7 @@ export interface DB {
   destination: DestinationTable;
   resource: ResourceTable;
   removed_resource: RemovedResourceTable;
+  resource_change: ResourceChangeTable;
   resource_count: ResourceCountTable;
   application: ApplicationTable;
   database: DatabaseTable;

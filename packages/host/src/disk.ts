@@ -5,7 +5,7 @@ import type { DiskSpace } from "@berth/core/ports";
 export async function diskSpace(folder: string): Promise<DiskSpace | undefined> {
   try {
     const { bsize, blocks, bavail } = await statfs(folder);
-    return { totalBytes: blocks * bsize, freeBytes: bavail * bsize };
+    return { folder, totalBytes: blocks * bsize, freeBytes: bavail * bsize };
   } catch {
     // No such folder yet, or a file system that does not tell.
     return undefined;

@@ -149,6 +149,7 @@ async function prune({ stores, clock, logger, settings }: ValidationDeps): Promi
   const expiring = await stores.databases.emitExpiring(reportedCertificateEnd(clock.now()));
   if (expiring > 0)
     logger.warn("Certificates of databases end soon. Start these databases again.", { count: expiring });
+  await stores.resources.pruneChanges(CHANGES_KEPT_SECONDS);
   const count = await stores.jobs.prune(settings.jobKeptDays);
   if (count > 0) logger.debug("Old jobs forgotten.", { count });
   await pruneEvents(stores, settings.eventKeptDays);
@@ -167,6 +168,8 @@ const AT_ONCE = 8;
 const CLEANUP_SECONDS_MAX = 900;
 const LEASE = "removals";
 const PRUNE_SECONDS = 3600;
+/** Longer than a worker relies on them, see `FOLLOWED_MS_MAX`. */
+const CHANGES_KEPT_SECONDS = 3600;
 /** Changes that come together are looked at together. */
 const GATHER_SECONDS = 0.05;
 /** A job that is not finished by then is left to the next worker that claims it. */

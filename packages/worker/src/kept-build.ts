@@ -43,13 +43,8 @@ async function keepCount(
 }
 
 async function isHeldByAnother(stores: SystemStores, record: ReleaseRecord): Promise<boolean> {
-  const all = await stores.releases.listByServer(record.server_id);
-  return all.some(
-    (other) =>
-      other.deployment_id !== record.deployment_id &&
-      other.resource_id === record.resource_id &&
-      other.built_by === record.built_by,
-  );
+  const all = await stores.releases.listByResources([record.resource_id]);
+  return all.some((other) => other.deployment_id !== record.deployment_id && other.built_by === record.built_by);
 }
 
 async function dropSurplus(stores: SystemStores, engine: Engine, resourceId: number, count: number): Promise<void> {

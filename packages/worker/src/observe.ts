@@ -2,6 +2,7 @@ import {
   type DeploySubject,
   deployedKind,
   type Observed,
+  restingSites,
   type SiteSubject,
   siteSubjects,
   type Wanted,
@@ -12,14 +13,14 @@ import {
 } from "@berth/core/deploy";
 import type {
   DeploymentRecord,
+  Engine,
   ReleaseRecord,
-  ResourceRecord,
   RoutedPreview,
   ServiceContainerRecord,
   SystemStores,
 } from "@berth/core/ports";
 import type { ServerAdapters } from "./server-adapters.ts";
-import { serverRecords } from "./server-records.ts";
+import { type RecordedResource, serverRecords } from "./server-records.ts";
 
 /** Recorded and observed state of a server. The observation is never newer than the record. */
 export interface Snapshot {
@@ -36,23 +37,19 @@ export interface Observer {
    * done. `undefined`: the engine has to be asked.
    */
   cachedSnapshot(adapters: ServerAdapters): Promise<Snapshot | undefined>;
-  /** Drops the cached settings of a resource. */
-  forget(resourceId: number): void;
 }
 
 export function createObserver(stores: SystemStores): Observer {
-  // Settings are read again when their row has changed: a look every few seconds must cost next to nothing.
-  const known = new Map<number, { readonly subject: DeploySubject; readonly readMs: number }>();
-  const byServer = new Map<number, readonly number[]>();
   const recordsOf = serverRecords(stores);
+  // By record: what has not changed is not made again, since a look every few seconds must cost next to nothing.
+  const made = new WeakMap<RecordedResource, { readonly engine: Engine; readonly wanted: WantedResource }>();
 
-  const subjectOf = async (resource: ResourceRecord): Promise<DeploySubject | undefined> => {
-    const before = known.get(resource.id);
-    const isSame = before?.subject.record.updated_at.getTime() === resource.updated_at.getTime();
-    if (before !== undefined && isSame && performance.now() - before.readMs < KEPT_MS) return before.subject;
-    const subject = await stores.resources.subject(resource.id);
-    if (subject !== undefined) known.set(resource.id, { subject, readMs: performance.now() });
-    return subject;
+  const wantedOf = (recorded: RecordedResource, engine: Engine): WantedResource => {
+    const before = made.get(recorded);
+    if (before?.engine === engine) return before.wanted;
+    const wanted = wantedResource(recorded, engine);
+    made.set(recorded, { engine, wanted });
+    return wanted;
   };
 
   // A release follows its deployment, and a deployment ends after its release is recorded. Seen before the records are
@@ -62,29 +59,22 @@ export function createObserver(stores: SystemStores): Observer {
     { server, engine }: ServerAdapters,
     releases: Snapshot["releases"],
   ): Promise<Snapshot> => {
-    const { active, releases: records, resources, previews, drills } = await recordsOf(server.id);
+    const { active, resources, drills } = await recordsOf(server.id);
     const activeIds = new Set(active.map(({ id }) => id));
     const deploying = new Set(active.filter(isOwnProgress).map(({ resource_id }) => resource_id));
     const subjects = new Map<number, DeploySubject>();
-    const byResource = Map.groupBy(records, (record) => record.resource_id);
-    const previewsOf = Map.groupBy(previews, (preview) => preview.resource_id);
-    const wantedResources: WantedResource[] = [];
-    for (const resource of resources) {
-      const subject = await subjectOf(resource);
+    const wantedResources = resources.map((recorded): WantedResource => {
+      const { resource, subject, releases } = recorded;
       if (subject !== undefined) subjects.set(resource.id, subject);
-      const releases = (byResource.get(resource.id) ?? []).map((record) => wantedRelease(record, activeIds));
-      const own = previewsOf.get(resource.id) ?? [];
-      wantedResources.push({
-        ...wantedResource(resource, subject, releases),
-        isAlone:
-          subject !== undefined && deployedKind(subject).exclusiveReason(subject, engine.capabilities) !== undefined,
+      const wanted = wantedOf(recorded, engine);
+      const isReplaced = releases.some(({ replaced_by_deployment_id: by }) => by !== null && activeIds.has(by));
+      if (!isReplaced && !deploying.has(resource.id)) return wanted;
+      return {
+        ...wanted,
+        releases: releases.map((record) => wantedRelease(record, activeIds)),
         isDeploying: deploying.has(resource.id),
-        previews: own.map((preview) => wantedPreview(preview, subject)),
-      });
-    }
-    const present = new Set(resources.map(({ id }) => id));
-    for (const id of byServer.get(server.id) ?? []) if (!present.has(id)) known.delete(id);
-    byServer.set(server.id, [...present]);
+      };
+    });
     const activeDeployments = new Set([...active.map(({ uuid }) => uuid), ...drills]);
     const wanted = { resources: wantedResources, activeDeployments };
     return { wanted, releases, subjects };
@@ -96,7 +86,6 @@ export function createObserver(stores: SystemStores): Observer {
       const releases = adapters.engine.lastSeen();
       return releases && (await snapshotFrom(adapters, releases));
     },
-    forget: (resourceId) => void known.delete(resourceId),
   };
 }
 
@@ -104,24 +93,29 @@ export function createObserver(stores: SystemStores): Observer {
 const isOwnProgress = ({ status, pull_request_id }: DeploymentRecord) =>
   status === "in_progress" && pull_request_id === 0;
 
-function wantedResource(
-  resource: ResourceRecord & { readonly domains: SiteSubject["domains"] },
-  subject: DeploySubject | undefined,
-  releases: readonly WantedRelease[],
-): Omit<WantedResource, "previews" | "isAlone" | "isDeploying"> {
+/** Without any deployment of it. */
+function wantedResource({ resource, subject, releases, previews }: RecordedResource, engine: Engine): WantedResource {
+  const { id, uuid, name, domains, site_settings } = resource;
+  const kind = subject && deployedKind(subject);
   return {
-    id: resource.id,
-    uuid: resource.uuid,
+    id,
+    uuid,
     status: resource.status,
     desiredState: resource.desired_state,
     isRemoving: resource.removing_at !== null,
-    restartCount: (subject && deployedKind(subject).restartCount(subject)) ?? 0,
-    restartCountMax: subject && deployedKind(subject).restartCountMax(subject),
-    releases,
-    sites: sitesOf(subject, resource.domains, 0),
-    containers: subject && deployedKind(subject).containers(subject)?.map(wantedContainer),
+    restartCount: (subject && kind?.restartCount(subject)) ?? 0,
+    restartCountMax: subject && kind?.restartCountMax(subject),
+    releases: releases.map((record) => wantedRelease(record, NO_DEPLOYMENTS)),
+    isAlone: subject !== undefined && kind?.exclusiveReason(subject, engine.capabilities) !== undefined,
+    isDeploying: false,
+    sites: sitesOf(subject, domains, 0),
+    restingSites: resource.is_resting ? restingSites({ uuid, name }, site_settings, domains) : undefined,
+    previews: previews.map((preview) => wantedPreview(preview, subject)),
+    containers: subject && kind?.containers(subject)?.map(wantedContainer),
   };
 }
+
+const NO_DEPLOYMENTS: ReadonlySet<number> = new Set();
 
 const wantedContainer = ({ name, status, exclude_from_status }: ServiceContainerRecord): WantedContainer => ({
   name,
@@ -155,6 +149,3 @@ const wantedRelease = (record: ReleaseRecord, active: ReadonlySet<number>): Want
   upstream: record.upstream,
   isSuccessorActive: record.replaced_by_deployment_id !== null && active.has(record.replaced_by_deployment_id),
 });
-
-/** Two changes within a millisecond have one time: what was read between them must not be kept for ever. */
-const KEPT_MS = 30_000;

@@ -12,7 +12,6 @@ export interface OperationRunner {
 
 export interface OperationRunnerOptions {
   readonly stopping: AbortSignal;
-  onApplied(operation: Operation): void;
   /** A lock is free that operations were left out for. */
   onFree(): void;
 }
@@ -23,7 +22,7 @@ interface OperationLock {
 }
 
 export function createOperationRunner(deps: OperationDeps, options: OperationRunnerOptions): OperationRunner {
-  const { stopping, onApplied, onFree } = options;
+  const { stopping, onFree } = options;
   const locks = new Map<string, OperationLock>();
 
   const beginUnder = (key: string, adapters: ServerAdapters, operations: readonly Operation[]) => {
@@ -45,7 +44,6 @@ export function createOperationRunner(deps: OperationDeps, options: OperationRun
       if (stopping.aborted) return;
       try {
         await applyOperation(deps, adapters, operation, stopping);
-        onApplied(operation);
       } catch (error) {
         if (stopping.aborted) return;
         const details = { server: adapters.server.name, operation, error };

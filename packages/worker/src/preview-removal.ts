@@ -43,14 +43,14 @@ export async function removePreview(
 
 async function takeFromEngine(
   { stores }: WorkerDeps,
-  { server, engine, router }: ServerAdapters,
+  { engine, router }: ServerAdapters,
   { id, uuid, team_id }: ResourceRecord,
   pullRequestId: number,
 ): Promise<void> {
   await router.unrouteAll(uuid, pullRequestId);
   const graceSeconds = await stopGraceSeconds(stores, id);
-  const releases = (await stores.releases.listByServer(server.id)).filter(
-    (release) => release.resource_id === id && release.pull_request_id === pullRequestId,
+  const releases = (await stores.releases.listByResources([id])).filter(
+    (release) => release.pull_request_id === pullRequestId,
   );
   await Promise.all(
     releases.map(async ({ deployment_id, deployment_uuid }) => {

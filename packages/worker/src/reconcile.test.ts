@@ -333,8 +333,8 @@ describe("while nothing changes", () => {
     await until(
       async () => {
         const asked = count("engine.list");
-        const looks = count("releases.listByServers");
-        await until(() => count("releases.listByServers") > looks + 3, { what: "it is looked after" });
+        const looks = count("resources.changes");
+        await until(() => count("resources.changes") > looks + 3, { what: "it is looked after" });
         return count("engine.list") === asked;
       },
       { what: "it is settled" },

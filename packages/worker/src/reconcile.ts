@@ -58,7 +58,7 @@ export function createReconciler(deps: ReconcilerDeps, wakeSignal: WakeSignal): 
   const forwards = createForwards(deps);
   const operations = createOperationRunner(
     { ...deps, onStart: history.started, onName: history.named, onGiveUp: history.forgive, imageless: new Set() },
-    { stopping: stopping.signal, onApplied: forgetCached, onFree: wake },
+    { stopping: stopping.signal, onFree: wake },
   );
   const loops = createLoops(logger, [
     {
@@ -154,12 +154,6 @@ export function createReconciler(deps: ReconcilerDeps, wakeSignal: WakeSignal): 
 
   function planOf(adapters: ServerAdapters, { snapshot, sites }: PlannedSnapshot): readonly Operation[] {
     return history.plan(adapters, snapshot, sites);
-  }
-
-  /** The cached settings are older than what these operations wrote. */
-  function forgetCached(operation: Operation): void {
-    const { type } = operation;
-    if (type === "set_restarts" || type === "set_statuses" || type === "route") observer.forget(operation.resourceId);
   }
 
   async function syncProxy(adapters: ServerAdapters, serverState: ServerState): Promise<void> {

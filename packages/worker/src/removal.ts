@@ -112,7 +112,7 @@ export async function cancelDeployments(
 
 async function takeFromEngine(
   { stores }: WorkerDeps,
-  { server, engine, router }: ServerAdapters,
+  { engine, router }: ServerAdapters,
   resource: ResourceRecord,
 ): Promise<void> {
   const previews = await stores.previews.listByApplication(resource.id);
@@ -120,9 +120,7 @@ async function takeFromEngine(
     await router.unrouteAll(resource.uuid, pullRequestId);
   }
   const graceSeconds = await stopGraceSeconds(stores, resource.id);
-  const records = (await stores.releases.listByServer(server.id)).filter(
-    ({ resource_id }) => resource_id === resource.id,
-  );
+  const records = await stores.releases.listByResources([resource.id]);
   const seen = (await engine.list()).filter(({ resourceUuid }) => resourceUuid === resource.uuid);
   const uuids = new Set([
     ...records.map((record) => record.deployment_uuid),

@@ -1,39 +1,133 @@
-import type { DeploymentRecord, ReleaseRecord, RoutedPreview, RoutedResource, SystemStores } from "@berth/core/ports";
+import type { DeploySubject } from "@berth/core/deploy";
+import type {
+  DeploymentRecord,
+  InspectedResource,
+  ReleaseRecord,
+  ResourceChanges,
+  RoutedPreview,
+  SystemStores,
+} from "@berth/core/ports";
 import { batched } from "./batch.ts";
 
-/** Reads the records of a server. */
+/** What is recorded of a server. */
 export interface ServerRecords {
   readonly active: readonly DeploymentRecord[];
-  readonly releases: readonly ReleaseRecord[];
-  readonly resources: readonly RoutedResource[];
-  readonly previews: readonly RoutedPreview[];
+  /** By id. The same objects as at the reading before, where nothing of them changed. */
+  readonly resources: readonly RecordedResource[];
   /** Drills of all servers, since a drill's database has no record. */
   readonly drills: readonly string[];
 }
 
-/** Reads what is recorded of servers, of all that are asked for at once together. */
+export interface RecordedResource {
+  readonly resource: InspectedResource;
+  /** Read only of what is not resting, since it holds secrets. */
+  readonly subject: DeploySubject | undefined;
+  readonly releases: readonly ReleaseRecord[];
+  readonly previews: readonly RoutedPreview[];
+}
+
+/** What is known of one server, up to `position`. */
+interface Known {
+  readonly position: string;
+  readonly readMs: number;
+  readonly wholeMs: number;
+  /** Changes that were read already, and may be answered once more while an older transaction runs. */
+  readonly keys: ReadonlySet<string>;
+  readonly resources: ReadonlyMap<number, RecordedResource>;
+  readonly inOrder: readonly RecordedResource[];
+}
+
+/**
+ * Reads what is recorded of servers, of all that are asked for at once together. Of resources only what changed is
+ * read again, however many there are.
+ */
 export function serverRecords(stores: SystemStores): (serverId: number) => Promise<ServerRecords> {
+  const known = new Map<number, Known>();
+
   const read = batched(async (serverIds: readonly number[]) => {
+    // Before the releases: a deployment that is not active any more has recorded its release.
     const active = Map.groupBy(await stores.deployments.listActiveOn(serverIds), ({ server_id }) => server_id);
-    const [releases, resources, previews, drills] = await Promise.all([
-      stores.releases.listByServers(serverIds),
-      stores.resources.listByServers(serverIds),
-      stores.previews.listByServers(serverIds),
-      stores.restores.runningDrills(),
-    ]);
-    const releasesOf = Map.groupBy(releases, ({ server_id }) => server_id);
-    const resourcesOf = Map.groupBy(resources, ({ server_id }) => server_id);
-    const previewsOf = Map.groupBy(previews, ({ server_id }) => server_id);
+    const [drills] = await Promise.all([stores.restores.runningDrills(), readResources(serverIds)]);
     const recordsOf = (id: number): ServerRecords => ({
       active: active.get(id) ?? [],
-      releases: releasesOf.get(id) ?? [],
-      resources: resourcesOf.get(id) ?? [],
-      previews: previewsOf.get(id) ?? [],
+      resources: known.get(id)?.inOrder ?? [],
       drills,
     });
     return new Map(serverIds.map((id) => [id, recordsOf(id)]));
   });
+
+  const readResources = async (serverIds: readonly number[]) => {
+    const nowMs = performance.now();
+    for (const [id, { readMs, wholeMs }] of known)
+      if (nowMs - readMs > FOLLOWED_MS_MAX || nowMs - wholeMs > WHOLE_MS_MAX) known.delete(id);
+    let { position, changes } = await changesOf(serverIds);
+    // The database was replaced by an older one, and what is known may be of transactions that it has not.
+    if (serverIds.some((id) => BigInt(known.get(id)?.position ?? 0) > BigInt(position))) {
+      for (const id of serverIds) known.delete(id);
+      ({ position, changes } = await changesOf(serverIds));
+    }
+    const changesByServer = Map.groupBy(changes, ({ server_id }) => server_id);
+    const fresh = changes.filter(({ server_id, key }) => !known.get(server_id)?.keys.has(key));
+    const recorded = await readRecorded(stores, [...new Set(fresh.map(({ resource_id }) => resource_id))]);
+    const freshByServer = Map.groupBy(fresh, ({ server_id }) => server_id);
+    for (const id of serverIds) {
+      const before = known.get(id);
+      const keys = new Set((changesByServer.get(id) ?? []).map(({ key }) => key));
+      const times = { position, readMs: nowMs, wholeMs: before?.wholeMs ?? nowMs, keys };
+      known.set(id, { ...times, ...merged(id, before, freshByServer.get(id) ?? [], recorded) });
+    }
+  };
+
+  const changesOf = (serverIds: readonly number[]) =>
+    stores.resources.changes(new Map(serverIds.map((id) => [id, known.get(id)?.position])));
+
   return async (serverId) => (await read(serverId)) ?? NOTHING;
 }
 
-const NOTHING: ServerRecords = { active: [], releases: [], resources: [], previews: [], drills: [] };
+/** Those that exist, by id. Many are read a part at a time: all texts of thousands would be in memory at once. */
+async function readRecorded(
+  stores: SystemStores,
+  ids: readonly number[],
+): Promise<ReadonlyMap<number, RecordedResource>> {
+  const found = new Map<number, RecordedResource>();
+  for (let from = 0; from < ids.length; from += READ_AT_ONCE) {
+    const part = ids.slice(from, from + READ_AT_ONCE);
+    const resources = await stores.resources.inspect(part);
+    const moving = resources.filter(({ is_resting }) => !is_resting).map(({ id }) => id);
+    const [releases, previews] =
+      moving.length === 0
+        ? [[], []]
+        : await Promise.all([stores.releases.listByResources(moving), stores.previews.listByResources(moving)]);
+    const releasesOf = Map.groupBy(releases, ({ resource_id }) => resource_id);
+    const previewsOf = Map.groupBy(previews, ({ resource_id }) => resource_id);
+    for (const resource of resources) {
+      const { id } = resource;
+      const subject = resource.is_resting ? undefined : await stores.resources.subject(id);
+      found.set(id, { resource, subject, releases: releasesOf.get(id) ?? [], previews: previewsOf.get(id) ?? [] });
+    }
+  }
+  return found;
+}
+
+function merged(
+  serverId: number,
+  before: Known | undefined,
+  changes: ResourceChanges["changes"],
+  recorded: ReadonlyMap<number, RecordedResource>,
+): Pick<Known, "resources" | "inOrder"> {
+  if (before !== undefined && changes.length === 0) return before;
+  const resources = new Map(before?.resources);
+  for (const { resource_id } of changes) {
+    const now = recorded.get(resource_id);
+    if (now?.resource.server_id === serverId) resources.set(resource_id, now);
+    else resources.delete(resource_id);
+  }
+  return { resources, inOrder: [...resources.values()].sort((a, b) => a.resource.id - b.resource.id) };
+}
+
+const NOTHING: ServerRecords = { active: [], resources: [], drills: [] };
+const READ_AT_ONCE = 500;
+/** Changes are kept longer, see `CHANGES_KEPT_SECONDS`. */
+const FOLLOWED_MS_MAX = 15 * 60_000;
+/** Whatever was missed, it is not missed for ever. */
+const WHOLE_MS_MAX = 60 * 60_000;

@@ -4,6 +4,7 @@ import type { Api } from "../connection/api.ts";
 import { checkDomains } from "../doctor/domains.ts";
 import { type Finding, problem } from "../doctor/finding.ts";
 import { checkInstance, checkLastFailure } from "../doctor/instance.ts";
+import { checkMachine } from "../doctor/machine.ts";
 import { checkServers } from "../doctor/servers.ts";
 import { EXIT, type ExitCode } from "../failure.ts";
 import { printableLine } from "../printable.ts";
@@ -21,6 +22,7 @@ async function doctor(session: Session): Promise<ExitCode> {
   const findings = [
     ...instance.findings,
     ...(await checkLastFailure(api.connection)),
+    ...(await checkOwnMachine(session, api)),
     ...(instance.isAnswering ? await checkResources(api).catch((error: unknown) => [unread(error)]) : []),
   ];
   output.show(findings, () => {
@@ -28,6 +30,12 @@ async function doctor(session: Session): Promise<ExitCode> {
     output.line(summaryOf(findings));
   });
   return findings.some(({ state }) => state === "problem") ? EXIT.failed : EXIT.ok;
+}
+
+/** Where the server runs on this machine. */
+async function checkOwnMachine({ system: { env } }: Session, { connection }: Api): Promise<readonly Finding[]> {
+  const { dataFolder } = connection;
+  return dataFolder === undefined ? [] : await checkMachine({ dataFolder, env });
 }
 
 async function checkResources({ client }: Api): Promise<readonly Finding[]> {

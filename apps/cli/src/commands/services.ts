@@ -16,6 +16,7 @@ import type { Session } from "../session.ts";
 import { statusText } from "../status-text.ts";
 import { defineLifecycle, followNewest } from "./lifecycle.ts";
 import { addOutputFlags, type OutputFlags, showOutput } from "./logs.ts";
+import { defineInstall } from "./service-install.ts";
 import { defineTemplates } from "./templates.ts";
 
 const FLAGS = flagsFor(
@@ -59,6 +60,7 @@ export function define(command: Command, bind: Bind): void {
     .argument("[container]", "default: the first that takes requests");
   addOutputFlags(logging).action(bind(logs));
   defineLifecycle(command, bind, "service");
+  defineInstall(command, bind);
 }
 
 const making = (command: Command): Command =>

@@ -1,4 +1,5 @@
 import { Readable } from "node:stream";
+import { DomainError } from "@berth/core";
 import type { Paging } from "@berth/core/ports";
 import pLimit from "p-limit";
 
@@ -66,21 +67,27 @@ export async function* listParts(
   { list, sizes }: KnownSizes,
 ): AsyncGenerator<ListPart, undefined> {
   const sent = new Set<string>();
+  let count = 0;
   const part = (items: readonly unknown[], isLast: boolean): ListPart => {
     for (const item of items) sent.add(identityOf(item));
+    count += items.length;
+    for (const oldest of sent) {
+      if (sent.size <= SENT_KNOWN_MAX) break;
+      sent.delete(oldest);
+    }
     if (items.length > 0) sizes.learn(list, items.reduce<number>((sum, item) => sum + sizeOf(item), 0) / items.length);
-    return { items, isLast: isLast || sent.size >= take };
+    return { items, isLast: isLast || count >= take };
   };
-  const count = Math.min(take, itemsPerWindow(sizes.of(list)));
-  const items = await read({ skip, take: count });
-  let last = part(items, items.length < count);
+  const first = Math.min(take, itemsPerWindow(sizes.of(list)));
+  const items = await read({ skip, take: first });
+  let last = part(items, items.length < first);
   yield last;
   for (let position = skip + items.length; !last.isLast; ) {
     const window = { sent, position, skip, count: itemsPerWindow(sizes.of(list)) };
     const found = await oneOfFew(() => readBehind(read, window));
     position = found.skip + found.items.length;
     const fresh = found.items.filter((item) => !sent.has(identityOf(item)));
-    last = part(fresh.slice(0, take - sent.size), found.isLast);
+    last = part(fresh.slice(0, take - count), found.isLast);
     yield last;
   }
 }
@@ -92,12 +99,18 @@ async function readBehind(
 ) {
   const overlap = Math.ceil(count / 8);
   for (let from = Math.max(skip, position - overlap); ; from = Math.max(skip, from - count)) {
+    if (position - from > SENT_KNOWN_MAX) throw changedTooMuch();
     const items = await read({ skip: from, take: count + overlap });
     if (from === skip || items.some((item) => sent.has(identityOf(item)))) {
       return { items, skip: from, isLast: items.length < count + overlap };
     }
   }
 }
+
+const changedTooMuch = () =>
+  new DomainError("request.overloaded", "The list changed too much while it was sent. Ask for it again.", {
+    retryAfterSeconds: 1,
+  });
 
 function identityOf(item: unknown): string {
   const { uuid, id } = (item ?? {}) as { readonly uuid?: unknown; readonly id?: unknown };
@@ -119,7 +132,11 @@ const itemsPerWindow = (itemBytes: number): number =>
 /** Parts of long lists are read beside each other by few: everybody else's requests come between them. */
 const oneOfFew = pLimit(2);
 
-const WINDOW_BYTES = 256 * 1024;
+const WINDOW_BYTES = 128 * 1024;
+/** What an answer in parts holds at most, but for a few very large items: a part, and the one before it in the socket. */
+export const LONG_LIST_BYTES = 2 * WINDOW_BYTES;
+/** A window begins with one of the last that were sent. More would be a megabyte for each client of a very long list. */
+const SENT_KNOWN_MAX = 2000;
 /** API's own maximum of a page is 1000; more at once would hold up the event loop. */
 const WINDOW_ITEMS_MAX = 200;
 /** Of a list that was never read: no item is larger than some 2 MB. */

@@ -1,4 +1,5 @@
 import type { SignIns } from "@berth/control";
+import type { Readable } from "node:stream";
 import { DomainError } from "@berth/core";
 import type { Paging } from "@berth/core/ports";
 import type { Scope } from "@berth/core/team";
@@ -8,13 +9,15 @@ import type { Admission } from "../admission.ts";
 import type { Identity } from "../auth.ts";
 import type { Browsers } from "../browser.ts";
 import { problemOf } from "../errors.ts";
+import { holdBodies } from "../held-body.ts";
+import type { HeldBytes } from "../held-bytes.ts";
 import { admitted } from "../operation.ts";
 import type { Context, Control, RestExchange } from "../trpc.ts";
 import { withholdBodies } from "../withheld-body.ts";
 import { methodsOf } from "./allowed.ts";
 import { eventStream } from "./event-stream.ts";
 import { inputOf } from "./input.ts";
-import { type ItemSizes, itemSizes, longList } from "./long-list.ts";
+import { type ItemSizes, itemSizes, LONG_LIST_BYTES, longList } from "./long-list.ts";
 import { asRequestError } from "./request-error.ts";
 import { askedPage, isPagedList, operationsOf, type Route, routesOf } from "./routes.ts";
 import { discardRest, uploadOf } from "./upload.ts";
@@ -40,6 +43,8 @@ declare module "fastify" {
   }
   interface FastifyRequest {
     identity: Identity | undefined;
+    /** Until its connection is done with it. */
+    bytes: HeldBytes | undefined;
   }
 }
 
@@ -49,9 +54,14 @@ export function restPlugin(app: FastifyInstance, options: RestOptions, done: () 
   const routes = operationsOf(router).flatMap(routesOf);
 
   app.decorateRequest("identity", undefined);
+  app.decorateRequest("bytes", undefined);
   app.addHook("onRequest", async (request, reply) => {
     request.identity = await identified(request, reply, options);
+    const bytes = admission.bytesOf(request.identity?.scope, request.ip);
+    reply.raw.once("close", () => bytes.close());
+    request.bytes = bytes;
   });
+  holdBodies(app, ({ bytes, routeOptions }) => (routeOptions.config.route?.body === "upload" ? undefined : bytes));
   withholdBodies(app, isRefused);
   app.setErrorHandler((error, request, reply) => fail(error, request, reply, options));
 
@@ -210,15 +220,29 @@ async function sendList({ input, asked }: PagedList, answer: ListAnswer): Promis
   };
   const list = await longList(read, asked, { list: `${request.identity?.scope.teamId}`, sizes });
   reply.code(200).type("application/json; charset=utf-8");
-  if (typeof list === "string") return reply.send(list);
+  if (typeof list === "string") {
+    request.bytes?.hold(list.length);
+    return reply.send(list);
+  }
   if (request.method === "HEAD") {
     list.destroy();
     return reply.send();
   }
   list.on("error", (error) => report(error, request, options));
+  hold(list, request);
   // A client that takes nothing would keep its part of the list for ever.
   reply.raw.setTimeout(STALLED_MS, () => reply.raw.destroy());
   return reply.send(list);
+}
+
+/** @throws DomainError `request.overloaded` */
+function hold(list: Readable, { bytes }: FastifyRequest): void {
+  try {
+    bytes?.hold(LONG_LIST_BYTES);
+  } catch (refusal) {
+    list.destroy();
+    throw refusal;
+  }
 }
 
 const STALLED_MS = 60_000;
@@ -234,8 +258,11 @@ function send(
   reply.code(status);
   if (events) return stream(answer, request, reply, options);
   if (status === 204) return reply.send();
-  if (contentType) return reply.type(`${contentType}; charset=utf-8`).send(answer);
-  return reply.type("application/json; charset=utf-8").send(JSON.stringify(answer));
+  const text = contentType ? String(answer) : JSON.stringify(answer);
+  // What has taken effect is answered whatever its size.
+  if (request.method === "GET") request.bytes?.hold(text.length);
+  else request.bytes?.note(text.length);
+  return reply.type(`${contentType ?? "application/json"}; charset=utf-8`).send(text);
 }
 
 function stream(answer: unknown, request: FastifyRequest, reply: FastifyReply, options: RestOptions): FastifyReply {

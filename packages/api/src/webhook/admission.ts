@@ -3,7 +3,8 @@ import type { FastifyReply, FastifyRequest } from "fastify";
 
 /** Most deliveries are smaller; only larger ones could fill the memory. */
 const SMALL_BYTES = 1_048_576;
-const LARGE_AT_ONCE = 8;
+/** Each may have 25 MB, which are there as bytes, as text and as objects. */
+const LARGE_AT_ONCE = 4;
 const RETRY_AFTER_SECONDS = 10; // As long as hosts wait for an answer.
 
 /** Bodies that are read before anybody knows whether they are signed: few large ones at once, none for long. */

@@ -36,6 +36,7 @@ export function wantedSites(
   { pullRequestId, desiredState, sites }: Part,
   seen: Seen,
 ): readonly Site[] {
+  if (resource.restingSites !== undefined) return resource.restingSites;
   const live = liveOf(resource, pullRequestId);
   const state = live && seen.get(live.deploymentUuid);
   return sites.map((subject) => siteOf(subject, upstreamsOf(desiredState, live, state, subject.container)));

@@ -67,6 +67,7 @@ export function plan(wanted: Wanted, observed: Observed): readonly Operation[] {
 }
 
 function planResource(resource: WantedResource, seen: Seen, wanted: Wanted, observed: Observed): Operation[] {
+  if (resource.restingSites !== undefined) return planRoute(resource, ownPart(resource), seen, observed);
   const { containers } = resource;
   const status =
     containers === undefined
@@ -216,12 +217,14 @@ function planUnrecorded({ resources, activeDeployments }: Wanted, { releases }: 
 
 function planGoneSites({ resources }: Wanted, { sites }: Observed): Operation[] {
   const parts = resources.flatMap((resource) =>
-    partsOf(resource).map((part) => [siteIdOf(resource.uuid, part.pullRequestId), part] as const),
+    partsOf(resource).map((part) => [siteIdOf(resource.uuid, part.pullRequestId), { resource, part }] as const),
   );
   const known = new Map(parts);
   const isGone = (siteId: string) => {
-    const part = known.get(sitePartOf(siteId));
-    if (part === undefined) return true;
+    const owner = known.get(sitePartOf(siteId));
+    if (owner === undefined) return true;
+    const { resource, part } = owner;
+    if (resource.restingSites !== undefined) return !resource.restingSites.some(({ id }) => id === siteId);
     // The removal unroutes in its own order.
     return !part.isRemoving && !part.sites.some((subject) => subjectId(subject) === siteId);
   };
@@ -257,6 +260,7 @@ const isSameUpstream = (one: Upstream, other: Upstream | null): boolean =>
   one.host === other?.host && one.port === other.port;
 
 /** Both were made by `siteOf`, so their keys stand in one order. */
-const isSameSite = (one: Site, other: Site | undefined): boolean => JSON.stringify(one) === JSON.stringify(other);
+const isSameSite = (one: Site, other: Site | undefined): boolean =>
+  one === other || JSON.stringify(one) === JSON.stringify(other);
 
 const DOWN: ReadonlySet<ReleaseState["state"]> = new Set(["created", "exited", "dead"]);

@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { ReleaseState } from "./release.ts";
 import {
   PLAIN_SITE,
+  restingSites,
   type SiteSubject,
   silentUrls,
   siteIdOf,
@@ -123,8 +124,20 @@ describe("the site of an application", () => {
 
   test("is protected when asked for", () => {
     const protectedBy = { is_http_basic_auth_enabled: true, http_basic_auth_username: "me" };
-    const site = siteOf(subject(protectedBy, [], "secret"), []);
+    const site = siteOf(subject(protectedBy, [], "secret"), [upstream]);
     expect(site.basicAuth).toEqual({ username: "me", password: "secret" });
+  });
+
+  test("needs no secret while it is down", () => {
+    const { secrets: _, ...protectedBy } = subject({ is_http_basic_auth_enabled: true }, [claim("a.com")]);
+    const sealed: SiteSubject = {
+      ...protectedBy,
+      get secrets(): never {
+        throw new Error("A secret was opened.");
+      },
+    };
+    expect(siteOf(sealed, [])).toMatchObject({ id: "app1", upstreams: [] });
+    expect(restingSites(sealed.owner, sealed.settings, sealed.domains)).toEqual([siteOf(sealed, [])]);
   });
 
   test("is down rather than open when it shall be protected and has no password", () => {

@@ -7,7 +7,7 @@ import { labelHeaders } from "./label-headers.ts";
 import type { ReleaseState, Upstream } from "./release.ts";
 import { mainContainer } from "./stack-state.ts";
 
-type SiteSettings = Pick<
+export type SiteSettings = Pick<
   ApplicationSettings,
   | "redirect"
   | "noindex_domains"
@@ -70,6 +70,23 @@ export function siteSubjects(all: Omit<SiteSubject, "container">): readonly Site
   });
 }
 
+/**
+ * The sites of a resource that has never run: as those of any that is down, they need no secret.
+ * @param settings `null`: its kind has none.
+ */
+export const restingSites = (
+  owner: SiteSubject["owner"],
+  settings: SiteSettings | null,
+  domains: readonly DomainClaim[],
+): readonly Site[] =>
+  siteSubjects({
+    owner,
+    settings: settings ?? PLAIN_SITE.settings,
+    secrets: PLAIN_SITE.secrets,
+    domains,
+    pullRequestId: 0,
+  }).map((subject) => siteOf(subject, []));
+
 /** Names a site for ever: what a resource, one of its previews, or one of its containers is for the proxy. */
 export function siteIdOf(resourceUuid: string, pullRequestId: number, container?: string): string {
   const part = pullRequestId === 0 ? resourceUuid : previewName(resourceUuid, pullRequestId);
@@ -91,24 +108,32 @@ export function siteContainerOf(siteId: string): string | undefined {
 export const subjectId = ({ owner, pullRequestId = 0, container }: SiteSubject): string =>
   siteIdOf(owner.uuid, pullRequestId, container?.name);
 
-/** The proxy's site of a resource. Without upstreams it answers that the resource is down. */
+/**
+ * The proxy's site of a resource. Without upstreams it answers that the resource is down, to everybody: there is
+ * nothing to protect, and no secret of it leaves the database.
+ */
 export function siteOf(subject: SiteSubject, upstreams: readonly Upstream[]): Site {
-  const { settings, secrets, domains } = subject;
-  const isProtected = settings.is_http_basic_auth_enabled;
-  const password = secrets.http_basic_auth_password;
+  const { settings, domains } = subject;
   return {
     id: subjectId(subject),
     name: nameOf(subject),
     routes: routesOf(domains, settings),
-    // Protection without a password would open the site to everyone who knows the name: it stays down until there is
-    // one.
-    upstreams: isProtected && password === null ? [] : upstreams,
+    upstreams: [],
     isHttpsForced: settings.is_force_https_enabled,
     isCompressed: settings.is_gzip_enabled,
     isPrefixStripped: settings.is_stripprefix_enabled,
-    ...labelHeaders(secrets.custom_labels ?? null),
-    ...(isProtected && { basicAuth: { username: settings.http_basic_auth_username ?? "", password: password ?? "" } }),
+    ...(upstreams.length > 0 && answering(subject, upstreams)),
   };
+}
+
+function answering({ settings, secrets }: SiteSubject, upstreams: readonly Upstream[]): Partial<Site> {
+  const labels = () => labelHeaders(secrets.custom_labels ?? null);
+  if (!settings.is_http_basic_auth_enabled) return { upstreams, ...labels() };
+  // Protection without a password would open the site to everyone who knows the name: it stays down until there is
+  // one.
+  if (secrets.http_basic_auth_password === null) return {};
+  const basicAuth = { username: settings.http_basic_auth_username ?? "", password: secrets.http_basic_auth_password };
+  return { upstreams, ...labels(), basicAuth };
 }
 
 const nameOf = ({ owner, pullRequestId = 0, container }: SiteSubject): string =>

@@ -29,6 +29,8 @@ export interface WantedResource {
   /** Inputs of its sites, one for each container where it has several; empty without URLs. */
   readonly sites: readonly SiteSubject[];
   readonly previews: readonly WantedPreview[];
+  /** Of what has never run and is recorded as it is: it can need nothing but these sites. */
+  readonly restingSites?: readonly Site[] | undefined;
   /** Containers of a service; `undefined` when the status is that of the release alone. */
   readonly containers?: readonly WantedContainer[] | undefined;
 }

@@ -48,18 +48,11 @@ export interface RoutedPreview extends PreviewRecord {
   readonly domains: readonly DomainClaim[];
 }
 
-/** With the server its application is on. */
-export interface ServerPreview extends RoutedPreview {
-  readonly server_id: number;
-}
-
 /** The worker's store of previews, across teams. */
 export interface SystemPreviewStore {
   find(applicationId: number, pullRequestId: number): Promise<RoutedPreview | undefined>;
-  /** Previews of all applications of a server, by id. */
-  listByServer(serverId: number): Promise<readonly RoutedPreview[]>;
-  /** As `listByServer`, of several servers. */
-  listByServers(serverIds: readonly number[]): Promise<readonly ServerPreview[]>;
+  /** Previews of some applications, by id. */
+  listByResources(resourceIds: readonly number[]): Promise<readonly RoutedPreview[]>;
   listByApplication(applicationId: number): Promise<readonly RoutedPreview[]>;
   setStatus(id: number, status: string): Promise<void>;
   /** Removes the row and its claims, and writes its event. */

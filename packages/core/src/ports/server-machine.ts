@@ -31,6 +31,8 @@ export interface ServerMachine {
 }
 
 export interface DiskSpace {
+  /** A folder on it, where it is known. */
+  readonly folder?: string;
   readonly totalBytes: number;
   readonly freeBytes: number;
 }

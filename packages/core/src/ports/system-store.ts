@@ -1,6 +1,7 @@
 import type { Artifact } from "../deploy/artifact.ts";
 import type { DeploymentLogLine, DeploymentStep, StepName, StepStatus } from "../deploy/deployment.ts";
 import type { Upstream } from "../deploy/release.ts";
+import type { SiteSettings } from "../deploy/site.ts";
 import type { DeploySubject } from "../deploy/subject.ts";
 import type { DiskUsage } from "../server/disk-usage.ts";
 import type { ProxyStatus } from "../server/proxy-status.ts";
@@ -186,8 +187,8 @@ export interface SystemReleaseStore {
   listByRole(role: ReleaseRole, serverIds?: readonly number[]): Promise<readonly ReleaseRecord[]>;
   /** All of a server, whatever their role, as of one moment: a promotion is seen whole or not at all. */
   listByServer(serverId: number): Promise<readonly ReleaseRecord[]>;
-  /** As `listByServer`, of several. */
-  listByServers(serverIds: readonly number[]): Promise<readonly ReleaseRecord[]>;
+  /** As `listByServer`, of some resources. */
+  listByResources(resourceIds: readonly number[]): Promise<readonly ReleaseRecord[]>;
   setUpstream(deploymentId: number, upstream: Upstream | null): Promise<void>;
   delete(deploymentId: number): Promise<void>;
   /** A retiring one becomes `kept`: it does not run any more, what was built for it stays. */
@@ -201,6 +202,21 @@ export interface SystemReleaseStore {
 /** With the URLs it claims itself, not those of its previews. */
 export interface RoutedResource extends ResourceRecord {
   readonly domains: readonly DomainClaim[];
+}
+
+export interface InspectedResource extends RoutedResource {
+  /** It has no release and no preview and is recorded as stopped throughout: only its sites can need anything. */
+  readonly is_resting: boolean;
+  /** Of its sites, where its kind has such settings. */
+  readonly site_settings: SiteSettings | null;
+}
+
+/** Changed resources of servers. */
+export interface ResourceChanges {
+  /** Where the next reading begins. */
+  readonly position: string;
+  /** `key` identifies the change: one that was read before may be answered once more. */
+  readonly changes: readonly { readonly server_id: number; readonly resource_id: number; readonly key: string }[];
 }
 
 export interface SystemResourceStore {
@@ -226,8 +242,15 @@ export interface SystemResourceStore {
   hasRun(id: number): Promise<boolean>;
   /** All of a server, for what should run there and its proxy's table. */
   listByServer(serverId: number): Promise<readonly RoutedResource[]>;
-  /** As `listByServer`, of several. */
-  listByServers(serverIds: readonly number[]): Promise<readonly RoutedResource[]>;
+  /**
+   * Which resources of these servers, or what belongs to them, changed since a position; deleted ones too. All of a
+   * server that has none yet.
+   */
+  changes(since: ReadonlyMap<number, string | undefined>): Promise<ResourceChanges>;
+  /** Forgets changes that are older. */
+  pruneChanges(keptSeconds: number): Promise<number>;
+  /** Those of these that exist. */
+  inspect(ids: readonly number[]): Promise<readonly InspectedResource[]>;
   /** Removes the row and its children, ends the job of its removal, and writes its event. */
   delete(id: number): Promise<void>;
 }

@@ -33,6 +33,7 @@ import { sharedVariables } from "./0048-shared-variables.ts";
 import { backupCancels } from "./0049-backup-cancels.ts";
 import { removedResources } from "./0051-removed-resources.ts";
 import { serverRevisions } from "./0052-server-revisions.ts";
+import { resourceChanges } from "./0060-resource-changes.ts";
 import { commands } from "./0065-commands.ts";
 import { signIn } from "./0090-sign-in.ts";
 import { eventActors } from "./0091-event-actors.ts";
@@ -73,6 +74,7 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   "0049-backup-cancels": backupCancels,
   "0051-removed-resources": removedResources,
   "0052-server-revisions": serverRevisions,
+  "0060-resource-changes": resourceChanges,
   "0065-commands": commands,
   "0090-sign-in": signIn,
   "0091-event-actors": eventActors,

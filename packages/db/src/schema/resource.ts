@@ -29,6 +29,14 @@ export interface RemovedResourceTable {
   removed_at: Generated<Date>;
 }
 
+/** Written by triggers: what changed of a server's resources, for a reader that knows the rest. */
+export interface ResourceChangeTable {
+  server_id: number;
+  xid: string;
+  resource_id: number;
+  at: Generated<Date>;
+}
+
 /** Kept by triggers, so that the total of a list costs one row whatever its length. */
 export interface ResourceCountTable {
   team_id: number;

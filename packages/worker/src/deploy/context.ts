@@ -3,6 +3,7 @@ import type { ResolvedEnvs } from "@berth/core/env";
 import type {
   Checkout,
   Clock,
+  DiskSpace,
   Engine,
   Lease,
   ServerRecord,
@@ -23,6 +24,8 @@ export interface DeployContext extends DeployInput {
   readonly variables: ResolvedEnvs;
   /** Adapters of the target server. */
   readonly adapters: ServerAdapters;
+  /** Of the server, for what a full disk is reported with. */
+  readonly disk: () => Promise<DiskSpace | undefined>;
   /** Engine of a server that may build it. */
   engineOf(server: ServerRecord): Engine;
   readonly ownsServer: WorkerDeps["ownsServer"];

@@ -132,6 +132,7 @@ async function readContext(
     storages: storages.items,
     ref: { resourceUuid: deployment.resource_uuid, deploymentUuid: deployment.uuid },
     adapters: deps.adaptersOf(server),
+    disk: () => deps.diskOf(server),
     engineOf: (other) => deps.adaptersOf(other).engine,
     ownsServer: (other) => deps.ownsServer(other),
     stores,

@@ -1,5 +1,6 @@
 import { DomainError, isDatabaseUnavailable, isDomainError } from "@berth/core";
 import type { StepName } from "@berth/core/deploy";
+import { fullDiskMessage } from "./disk-full.ts";
 import { errorSummary } from "./error-summary.ts";
 import type { Run } from "./progress.ts";
 
@@ -22,7 +23,7 @@ export function failureBefore(run: Run, step: StepName): Failure | undefined {
 }
 
 /** The outcome of a step that threw. @throws when the next worker shall resume the deployment. */
-export function failureOf(run: Run, step: StepName, cause: unknown): Failure {
+export async function failureOf(run: Run, step: StepName, cause: unknown): Promise<Failure> {
   const { leaseKeeper } = run.ctx;
   switch (leaseKeeper.ending) {
     case "lost":
@@ -40,6 +41,8 @@ export function failureOf(run: Run, step: StepName, cause: unknown): Failure {
   if (leaseKeeper.isStopping && !leaseKeeper.isCommitted) throw cause;
   // Nothing can be said about a deployment whose record cannot be written; it is claimed again when that is possible.
   if (isDatabaseUnavailable(cause)) throw cause;
+  const fullDisk = await fullDiskMessage(cause, step, run.ctx.disk);
+  if (fullDisk !== undefined) return { outcome: "failed", step, message: fullDisk };
   if (isDomainError(cause)) return { outcome: "failed", step, message: cause.message };
   const details = { deployment: run.ctx.deployment.uuid, step, error: errorSummary(cause, run.log.redact) };
   run.logger.error("A step of a deployment failed unexpectedly.", details);

@@ -87,7 +87,7 @@ async function runStep(run: Run, step: DeployStep): Promise<Failure | undefined>
     log.say(name, `${name} done in ${lasted()}`);
     return undefined;
   } catch (cause) {
-    const failure = failureOf(run, name, cause);
+    const failure = await failureOf(run, name, cause);
     log.say(name, `${name} ended after ${lasted()}: ${failure.message}`, "stderr");
     if (!ctx.leaseKeeper.isCommitted) return failure;
     // Traffic flows to the new release: the deployment has succeeded, whatever else went wrong.

@@ -1,0 +1,222 @@
+// What an installation with many applications costs: at rest, for a creation, for clients that list all of them.
+import { type IncomingMessage, request } from "node:http";
+import {
+  createApplication,
+  placeOf,
+  plainServer,
+  temporaryRepository,
+} from "../apps/server/e2e/applications.fixture.ts";
+import { type TestServer, testServer } from "../apps/server/e2e/server.fixture.ts";
+import { until } from "../packages/testing/src/until.ts";
+import { benchDatabase } from "./database.ts";
+import { cpuMs, median, rssMb } from "./measure.ts";
+import { atMost, type Figure, told } from "./report.ts";
+
+const SIZES = [100, 1_000, 10_000] as const;
+const LARGEST = 10_000;
+const CLIENTS = 100;
+const IDLE_CLIENTS = 20;
+const REST_SECONDS = 20;
+const CREATIONS = 20;
+const REMOVED = 1_000;
+
+export async function benchWide(): Promise<readonly Figure[]> {
+  const figures: Figure[] = [];
+  const firsts = new Map<string, number>();
+  /** Told for the smallest; the others cost at most twice as much. */
+  const compared = (name: string, size: number, value: number, unit: string) => {
+    const first = firsts.get(name);
+    if (first === undefined) firsts.set(name, value);
+    figures.push(told(`${name}, ${size} applications`, value, unit));
+    if (first !== undefined && size === LARGEST)
+      figures.push(atMost(`${name}, ${LARGEST} applications against ${SIZES[0]}`, value / first, 2));
+  };
+  for (const size of SIZES) {
+    const wide = await wideServer(size);
+    try {
+      const { server } = wide;
+      figures.push(told(`Start, ${size} applications`, wide.startMs, " ms"));
+      compared("Rows read for a creation", size, await rowsOfCreation(wide), "");
+      figures.push(told(`At rest, ${size} applications, CPU in a minute`, await restCpuMs(server.pid()), " ms"));
+      compared("Rows read at rest in a minute", size, await wide.rowsRead(() => pause(REST_SECONDS)), "");
+      if (size === LARGEST) figures.push(...(await listedByMany(wide)));
+      if (size === SIZES[1])
+        figures.push(told(`Deletion of ${REMOVED} applications`, await removalSeconds(wide), " s"));
+    } finally {
+      await wide.stop();
+    }
+  }
+  return figures;
+}
+
+interface Wide {
+  readonly server: TestServer;
+  readonly database: Awaited<ReturnType<typeof benchDatabase>>;
+  readonly startMs: number;
+  /** Rows that PostgreSQL reads while something is done. */
+  rowsRead(work: () => Promise<unknown>): Promise<number>;
+  stop(): Promise<void>;
+}
+
+async function wideServer(size: number): Promise<Wide> {
+  const database = await benchDatabase();
+  const server = await testServer({ env: { BERTH_DATABASE_URL: database.url, BERTH_RATE_LIMIT: "0" } });
+  const repository = temporaryRepository(plainServer("1"));
+  await createApplication(server, repository, { name: "measured" });
+  await database.query(copiesSql(size - 1));
+  await database.query("vacuum analyze");
+  await server.stop();
+  const startedAt = performance.now();
+  await server.start();
+  const startMs = performance.now() - startedAt;
+  const rows = async () => {
+    // Sessions report what they did within ten seconds.
+    await pause(11);
+    const [row] = await database.query(
+      "select sum(seq_tup_read + coalesce(idx_tup_fetch, 0))::float8 as rows from pg_stat_user_tables",
+    );
+    return Number(row?.rows);
+  };
+  return {
+    server,
+    database,
+    startMs,
+    async rowsRead(work) {
+      const before = await rows();
+      const beganAt = performance.now();
+      await work();
+      const after = await rows();
+      return ((after - before) / (performance.now() - beganAt)) * 60_000;
+    },
+    async stop() {
+      await server.dispose();
+      repository.dispose();
+      await database.stop();
+    },
+  };
+}
+
+/** Beside what the server reads at rest. */
+async function rowsOfCreation(wide: Wide): Promise<number> {
+  const place = await placeOf(wide.server);
+  const fields = { ...place, git_repository: "https://git.example/a/b", git_branch: "main", build_pack: "nixpacks" };
+  const atRest = await wide.rowsRead(() => pause(5));
+  const beganAt = performance.now();
+  const perMinute = await wide.rowsRead(async () => {
+    for (let n = 0; n < CREATIONS; n += 1) {
+      const { status } = await wide.server.rest("POST", "/applications/public", { ...fields, ports_exposes: "3000" });
+      if (status !== 201) throw new Error(`A creation answers ${status}.`);
+    }
+  });
+  const minutes = (performance.now() - beganAt) / 60_000;
+  return Math.max(1, ((perMinute - atRest) * minutes) / CREATIONS);
+}
+
+async function restCpuMs(pid: number): Promise<number> {
+  const before = cpuMs(pid);
+  await pause(REST_SECONDS);
+  return ((cpuMs(pid) - before) / REST_SECONDS) * 60;
+}
+
+/** All clients list everything at once; some never read. */
+async function listedByMany({ server }: Wide): Promise<readonly Figure[]> {
+  const idle = await healthMs(server, 200);
+  const other = await otherTeam(server);
+  const idlers = await Promise.all(Array.from({ length: IDLE_CLIENTS }, () => open(server.url, server.token)));
+  let isOver = false;
+  let rss = 0;
+  let refusedOthers = 0;
+  const health: number[] = [];
+  const watch = (async () => {
+    while (!isOver) {
+      rss = Math.max(rss, rssMb(server.pid()));
+      health.push(await oneHealthMs(server));
+      const { status } = await fetch(`${server.url}/api/v1/projects`, {
+        headers: { authorization: `Bearer ${other}` },
+      });
+      if (status !== 200) refusedOthers += 1;
+      await pause(0.05);
+    }
+  })();
+  const answers = await Promise.all(
+    Array.from({ length: CLIENTS - IDLE_CLIENTS }, async () => {
+      const response = await open(server.url, server.token);
+      let bytes = 0;
+      for await (const chunk of response) bytes += (chunk as Buffer).length;
+      return { status: response.statusCode, bytes };
+    }),
+  );
+  isOver = true;
+  await watch;
+  for (const one of idlers) one.destroy();
+  const refused = answers.filter(({ status }) => status === 503).length;
+  const bytes = median(answers.filter(({ status }) => status === 200).map((one) => one.bytes));
+  return [
+    atMost(`${CLIENTS} clients list ${LARGEST} applications, RSS at most`, rss, 300, " MB"),
+    atMost("Health beside them, median time against idle", median(health) / idle, 20),
+    atMost("Requests of another team refused beside them", refusedOthers, 0),
+    told("Lists of their own team refused with 503", refused),
+    told("Size of a list", bytes / 1024 ** 2, " MB"),
+  ];
+}
+
+async function otherTeam(server: TestServer): Promise<string> {
+  const made = await server.rest("POST", "/teams", { name: "other" });
+  const { id } = made.body as { id: number };
+  const { body } = await server.rest("POST", `/teams/${id}/tokens`, { name: "other", abilities: ["read"] });
+  return (body as { token: string }).token;
+}
+
+function open(url: string, token: string): Promise<IncomingMessage> {
+  return new Promise((resolve, reject) => {
+    const asked = request(`${url}/api/v1/applications`, {
+      agent: false,
+      headers: { authorization: `Bearer ${token}` },
+    });
+    asked.once("response", resolve).once("error", reject).end();
+  });
+}
+
+async function oneHealthMs({ url }: TestServer): Promise<number> {
+  const beganAt = performance.now();
+  await (await fetch(`${url}/api/health`)).text();
+  return performance.now() - beganAt;
+}
+
+async function healthMs(server: TestServer, count: number): Promise<number> {
+  const all: number[] = [];
+  for (let n = 0; n < count; n += 1) all.push(await oneHealthMs(server));
+  return median(all);
+}
+
+async function removalSeconds({ server, database }: Wide): Promise<number> {
+  const { body } = await server.rest("GET", "/applications");
+  const uuids = (body as { uuid: string }[]).map(({ uuid }) => uuid).slice(0, REMOVED);
+  const beganAt = performance.now();
+  for (const uuid of uuids) await server.rest("DELETE", `/applications/${uuid}`);
+  await until(
+    async () =>
+      Number((await database.query("select count(*) from resource where removing_at is not null"))[0]?.count) === 0,
+    { what: "all of them are gone", seconds: 300 },
+  );
+  return (performance.now() - beganAt) / 1000;
+}
+
+const pause = (seconds: number) => new Promise((resolve) => setTimeout(resolve, seconds * 1000));
+
+/** Copies of the one application that was made through the API, as if they had been created and never deployed. */
+const copiesSql = (count: number): string => `
+  with source as (
+    select * from resource where name = 'measured' order by id limit 1
+  ), copies as (
+    insert into resource (uuid, kind, team_id, environment_id, server_id, destination_id, name)
+    select 'c' || substr(md5(random()::text || n), 1, 23), kind, team_id, environment_id, server_id, destination_id,
+      'copy-' || n
+    from source, generate_series(1, ${count}) n returning id, name
+  ), applied as (
+    insert into application (resource_id, source, fqdn, settings)
+    select copies.id, a.source, 'http://' || copies.name || '.example.com', a.settings
+    from copies, application a join source on source.id = a.resource_id
+  )
+  insert into domain (resource_id, host, path, url, position)
+  select id, name || '.example.com', '/', 'http://' || name || '.example.com', 0 from copies`;

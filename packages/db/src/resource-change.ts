@@ -1,0 +1,36 @@
+import type { SystemResourceStore } from "@berth/core/ports";
+import { sql } from "kysely";
+import type { Context } from "./context.ts";
+
+/** What triggers record of resources and of what belongs to them. */
+export function resourceChanges({ db }: Context): Pick<SystemResourceStore, "changes" | "pruneChanges"> {
+  return {
+    async changes(since) {
+      const serverIds = [...since.keys()];
+      const positions = [...since.values()].map((position) => position ?? null);
+      // One statement sees one snapshot: what it cannot see yet has a transaction id of `position` or above.
+      const { rows } = await sql<{ position: string; server_id: number | null; resource_id: number; key: string }>`
+        with wanted as (select * from unnest(${serverIds}::bigint[], ${positions}::text[]) as wanted (server_id, since)),
+        found as (
+          select change.server_id, change.resource_id, change.xid::text || ' ' || change.resource_id as key
+          from wanted join resource_change as change on change.server_id = wanted.server_id
+            and change.xid >= coalesce(wanted.since::xid8, pg_snapshot_xmin(pg_current_snapshot()))
+          union all
+          select resource.server_id, resource.id, ''
+          from wanted join resource on resource.server_id = wanted.server_id where wanted.since is null)
+        select pg_snapshot_xmin(pg_current_snapshot())::text as position, found.*
+        from (select) as one left join found on true`.execute(db);
+      const changes = rows.flatMap(({ server_id, resource_id, key }) =>
+        server_id === null ? [] : [{ server_id, resource_id, key }],
+      );
+      return { position: rows[0]?.position ?? "0", changes };
+    },
+    async pruneChanges(keptSeconds) {
+      const { numDeletedRows } = await db
+        .deleteFrom("resource_change")
+        .where("at", "<", sql<Date>`now() - ${keptSeconds}::int * interval '1 second'`)
+        .executeTakeFirstOrThrow();
+      return Number(numDeletedRows);
+    },
+  };
+}
