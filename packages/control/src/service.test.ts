@@ -72,7 +72,7 @@ describe("a new service", () => {
       SERVICE_URL_API: api,
       SERVICE_FQDN_API: `api-${uuid}.localhost`,
       SERVICE_PASSWORD_64_WEB: expect.stringMatching(/^[A-Za-z0-9]{64}$/),
-      MAIL_HOST: "",
+      MAIL_HOST: "needed",
       LEVEL: "info",
     });
     const commentOf = (key: string) => envs.find((env) => env.key === key)?.comment;
@@ -225,7 +225,7 @@ volumes: { data: , more: }
     expect(after.values).toMatchObject({
       LEVEL: "debug",
       MINE: "1",
-      MAIL_HOST: "",
+      MAIL_HOST: "needed",
       SERVICE_PASSWORD_64_WEB: before.values.SERVICE_PASSWORD_64_WEB,
       SERVICE_USER_NEW: expect.any(String),
     });
@@ -363,7 +363,12 @@ describe("a service on an engine that runs services", () => {
 
   test("gets privileges on this machine from those who manage it only", async () => {
     const powerful = { docker_compose: "services: {web: {image: a, volumes: [/:/host]}}" };
-    expect((await refusal(at.own.services.create(serviceAt(at, powerful)))).code).toBe("auth.missing_ability");
+    const refused = await refusal(at.own.services.create(serviceAt(at, powerful)));
+    expect(refused.code).toBe("auth.missing_ability");
+    expect(refused.message).toMatch(
+      /^Missing required permissions: root\. .*services\.web\.volumes: \/\. The operator/,
+    );
+    expect(refused.message).toContain("a token of the root team that has the ability root");
     const { uuid } = await at.own.services.create(serviceAt(at));
     expect((await refusal(at.own.services.update(uuid, powerful))).code).toBe("auth.missing_ability");
     // Owners of any team may hold `root`.
@@ -528,7 +533,7 @@ configs: { main: { content: ${content} } }
   test("says which variables must have a value before it can be deployed", async () => {
     const { uuid } = await at.own.services.create(serviceAt(at));
     const docker_compose =
-      'services: { web: { image: "shop:2", environment: ["A=${A:?of the mail server}", "B=${B:?}"] } }';
+      'services: { web: { image: "shop:2", environment: ["A=smtp://${A:?of the mail server}", "B=${B:?}"] } }';
     const warningsOf = async () =>
       (await at.own.services.update(uuid, { docker_compose, dry_run: true })).changes?.warnings;
     expect(await warningsOf()).toEqual([
