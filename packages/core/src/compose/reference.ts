@@ -27,6 +27,18 @@ export function referencesOf(text: string, depth = 0): readonly Reference[] {
   });
 }
 
+/**
+ * What the text of `${NAME:?text}` at the beginning of a container's variable means to this API family: the first value
+ * of a variable that must not be emptied. The compose tool takes it for a message. Empty for any other text.
+ */
+export function firstValueOf(text: string): readonly Reference[] {
+  if (!text.startsWith("${")) return [];
+  const [, first] = partsOf(text);
+  if (typeof first !== "object" || first.operator !== "?" || first.rest === "") return [];
+  const { key, rest } = first;
+  return [{ key, fallback: rest, isRequired: true, reason: rest }, ...referencesOf(rest)];
+}
+
 /** The text as the compose tool reads it when no variable has a value. */
 export const withDefaults = (text: string): string => interpolateCompose(text, () => undefined);
 
