@@ -338,6 +338,12 @@ describe("what a compose text asks for", () => {
     ]);
   });
 
+  test("a name that only begins like one that is made keeps its value", () => {
+    expect(
+      used('environment: { SERVICE_KEY: "$SERVICE_USER_X", SERVICE_OTHER: "", SERVICE_HEX_32_Y: "" }'),
+    ).toMatchObject([{ key: "SERVICE_USER_X" }, { key: "SERVICE_HEX_32_Y" }]);
+  });
+
   test("a mounted file is its own text: what looks like a variable in it is none", () => {
     const compose = parsed(
       web(`environment: { A: "$B" }

@@ -1,5 +1,5 @@
 import type { EnvironmentEntry } from "./environment.ts";
-import { magicUrlOf, readMagic } from "./magic-key.ts";
+import { isMade, magicUrlOf, readMagic } from "./magic-key.ts";
 import { firstValueOf, referencesOf } from "./reference.ts";
 import { knownUrls, type UrlContainer, type WantedUrl, wantedUrls } from "./wanted-urls.ts";
 
@@ -54,7 +54,8 @@ function ofEntry(container: string, { key, value, comment }: EnvironmentEntry): 
   const inValue = [...firstValueOf(value ?? ""), ...referencesOf(value ?? "")].map((reference) =>
     mentionOf(reference, comment),
   );
-  if (readMagic(key) !== undefined || value === null) {
+  // `SERVICE_KEY=x` is a variable of the program's own, of which Berth makes nothing.
+  if (isMade(key) || value === null) {
     return [{ key, fallback: null, isRequired: false, comment, container, value }, ...inValue];
   }
   return inValue;
