@@ -41,6 +41,20 @@ const STAND_INS: readonly StandIn[] = [
     near: ["postgres:5432", "redis:6379"],
     made: "ADMIN_PASSWORD",
   },
+  {
+    type: "n8n-with-postgresql",
+    image: "n8nio/n8n:1.123.26",
+    port: 5678,
+    near: ["postgres:5432"],
+    made: "N8N_ENCRYPTION_KEY",
+  },
+  {
+    type: "nextcloud-with-postgres",
+    image: "nextcloud:31-apache",
+    port: 80,
+    near: ["postgres:5432", "redis:6379"],
+    made: "NEXTCLOUD_ADMIN_PASSWORD",
+  },
 ];
 
 /** Answers with its variables while it reaches what is near, else with an error. */

@@ -234,7 +234,7 @@ describeDocker("services on Docker", ["node:24-alpine", "postgres:17-alpine", "c
   }, 60_000);
 
   test("is refused with the names of required variables that have no value, while what runs continues", async () => {
-    const text = compose("three").replace("VERSION:", 'TOKEN: "${TOKEN:?needed}"\n      VERSION:');
+    const text = compose("three").replace("VERSION:", 'TOKEN: "${TOKEN:?}"\n      VERSION:');
     await change({ docker_compose: text });
     await server.rest("POST", `/services/${uuid}/restart`, {});
     const outcome = await newest();

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { hostPowers, interpolateCompose, parseCompose, renderCompose, withDefaults } from "@berth/core/compose";
 import { ServerSettings } from "@berth/core/server";
-import { planUrls, planVariables, ServiceSettings } from "@berth/core/service";
+import { chosenTemplate, planUrls, planVariables, ServiceSettings } from "@berth/core/service";
 import { Ajv } from "ajv";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
@@ -43,12 +43,19 @@ const PUBLISHED = new Map([
 ]);
 
 test("there are one-click services, by their names", () => {
-  expect(templates.length).toBeGreaterThanOrEqual(90);
+  expect(templates.length).toBeGreaterThanOrEqual(250);
   const types = templates.map(({ type }) => type);
   expect(types).toEqual(types.toSorted());
   expect(new Set(templates.map(({ slogan }) => slogan)).size).toBe(types.length);
   expect(new Set(templates.map(({ category }) => category))).toEqual(new Set(CATEGORIES));
   expect(types).toEqual(expect.arrayContaining([...PUBLISHED.keys()]));
+});
+
+test("each name stands for one of them", () => {
+  const names = templates.flatMap(({ type, aliases }) => [type, ...aliases]);
+  expect(names.filter((name, index) => names.indexOf(name) !== index)).toEqual([]);
+  for (const { aliases } of templates) for (const name of aliases) expect(name).toMatch(/^[a-z0-9]+(-[a-z0-9]+)*$/);
+  expect(chosenTemplate(templates, "wordpress-with-mariadb").type).toBe("wordpress");
 });
 
 describe.each(byType)("%s", (type, template) => {

@@ -1,4 +1,4 @@
-import { invalid } from "@berth/core";
+import { DomainError, invalid, isDomainError } from "@berth/core";
 import { type DomainConflict, isLocalHost, parseUrlList } from "@berth/core/application";
 import { type Compose, composeStorages, containerPort, externalReferences, hostPowers } from "@berth/core/compose";
 import { foreignNames, uuidIn } from "@berth/core/deploy";
@@ -59,7 +59,8 @@ export async function applyDefinition(
       requested: definition.requested,
       current,
       isNewCompose,
-      isNamedBefore: (name) => keys.has(`SERVICE_URL_${name}`) || keys.has(`SERVICE_FQDN_${name}`),
+      isNamedBefore: ({ name, variable }) =>
+        [`SERVICE_URL_${name}`, `SERVICE_FQDN_${name}`, variable ?? ""].some((key) => keys.has(key)),
     },
   );
   const overridden = await claimUrls(context, tx, service.id, containers, plan.claims, definition.isForced);
@@ -181,10 +182,25 @@ export async function requireHostAccess(
   { document, containers }: Compose,
 ): Promise<void> {
   const isOwn = isLocalHost(server.ip) || isOwnMachine(server);
-  if (!isOwn || hostPowers(document, containers).length === 0) return;
+  const powers = isOwn ? hostPowers(document, containers) : [];
+  if (powers.length === 0) return;
   const { capabilities } = await engineFor(server);
-  if (capabilities.privileged_mounts) requireOperator(scope);
+  if (!capabilities.privileged_mounts) return;
+  try {
+    requireOperator(scope);
+  } catch (refusal) {
+    if (!isDomainError(refusal)) throw refusal;
+    throw new DomainError(refusal.code, `${refusal.message.replace(/\.$/, "")}. ${hostAccessSentence(powers)}`);
+  }
 }
+
+function hostAccessSentence(powers: readonly string[]): string {
+  const named = powers.slice(0, POWERS_NAMED_MAX);
+  const more = powers.length > named.length ? `, and ${powers.length - named.length} more` : "";
+  return `The compose file asks for host privileges on the machine that Berth runs on: ${named.join(", ")}${more}. The operator grants them by sending the same request with a token of the root team that has the ability root, such as the one in the data folder of Berth. Without it, use a named volume or another server.`;
+}
+
+const POWERS_NAMED_MAX = 10;
 
 /**
  * Refuses a compose text that names networks, volumes or containers of resources that the team does not have.

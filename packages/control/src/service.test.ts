@@ -72,7 +72,7 @@ describe("a new service", () => {
       SERVICE_URL_API: api,
       SERVICE_FQDN_API: `api-${uuid}.localhost`,
       SERVICE_PASSWORD_64_WEB: expect.stringMatching(/^[A-Za-z0-9]{64}$/),
-      MAIL_HOST: "",
+      MAIL_HOST: "needed",
       LEVEL: "info",
     });
     const commentOf = (key: string) => envs.find((env) => env.key === key)?.comment;
@@ -163,6 +163,9 @@ describe("a new service", () => {
     expect(values).toMatchObject({ POSTGRES_DB: "notes", SERVICE_USER_DB: expect.stringMatching(/^[A-Za-z0-9]{16}$/) });
     const same = await at.own.services.create({ ...at.where, type: "notes", name: "Other" });
     expect((await at.own.services.get(same.uuid)).service_type).toBe("notes");
+    const alias = await at.own.services.createOneClick({ ...at.where, type: "notes-with-postgresql" });
+    expect(await at.own.services.get(alias.uuid)).toMatchObject({ service_type: "notes-with-postgresql" });
+    expect((await ownedBy(at, alias.uuid)).fqdns).toEqual({ notes: `http://notes-${alias.uuid}.localhost:3000` });
   });
 
   test("of an unknown type is refused with the types there are, and the one that was probably meant", async () => {
@@ -225,7 +228,7 @@ volumes: { data: , more: }
     expect(after.values).toMatchObject({
       LEVEL: "debug",
       MINE: "1",
-      MAIL_HOST: "",
+      MAIL_HOST: "needed",
       SERVICE_PASSWORD_64_WEB: before.values.SERVICE_PASSWORD_64_WEB,
       SERVICE_USER_NEW: expect.any(String),
     });
@@ -363,7 +366,12 @@ describe("a service on an engine that runs services", () => {
 
   test("gets privileges on this machine from those who manage it only", async () => {
     const powerful = { docker_compose: "services: {web: {image: a, volumes: [/:/host]}}" };
-    expect((await refusal(at.own.services.create(serviceAt(at, powerful)))).code).toBe("auth.missing_ability");
+    const refused = await refusal(at.own.services.create(serviceAt(at, powerful)));
+    expect(refused.code).toBe("auth.missing_ability");
+    expect(refused.message).toMatch(
+      /^Missing required permissions: root\. .*services\.web\.volumes: \/\. The operator/,
+    );
+    expect(refused.message).toContain("a token of the root team that has the ability root");
     const { uuid } = await at.own.services.create(serviceAt(at));
     expect((await refusal(at.own.services.update(uuid, powerful))).code).toBe("auth.missing_ability");
     // Owners of any team may hold `root`.
@@ -528,7 +536,7 @@ configs: { main: { content: ${content} } }
   test("says which variables must have a value before it can be deployed", async () => {
     const { uuid } = await at.own.services.create(serviceAt(at));
     const docker_compose =
-      'services: { web: { image: "shop:2", environment: ["A=${A:?of the mail server}", "B=${B:?}"] } }';
+      'services: { web: { image: "shop:2", environment: ["A=smtp://${A:?of the mail server}", "B=${B:?}"] } }';
     const warningsOf = async () =>
       (await at.own.services.update(uuid, { docker_compose, dry_run: true })).changes?.warnings;
     expect(await warningsOf()).toEqual([

@@ -1,6 +1,6 @@
 import type { ComposeContainer } from "./parse.ts";
 import { withDefaults } from "./reference.ts";
-import type { WantedUrl } from "./variables.ts";
+import type { WantedUrl } from "./wanted-urls.ts";
 
 /**
  * Where a container listens for requests whose URL names no port: the port in the name of its URL's variable, else the

@@ -8,14 +8,16 @@ export interface EnvironmentEntry {
   readonly comment: string | null;
 }
 
-/** The entries of `environment`, a map or a list, as they were written. */
+/** The entries of `environment`, a map, a list or a text of lines, as they were written. */
 export function environmentOf(environment: unknown, notes: YamlValue["notes"]): readonly EnvironmentEntry[] {
+  if (typeof environment === "string") return environmentLines(environment).map((line) => ofItem(line, undefined));
   if (typeof environment !== "object" || environment === null) return [];
   const noteOf = (key: string | number) => notes.get(environment)?.get(key);
   if (Array.isArray(environment)) {
-    return environment.flatMap((item: unknown, index) =>
-      typeof item === "string" ? [ofItem(item, noteOf(index))] : [],
-    );
+    return environment.flatMap((item: unknown, index) => {
+      if (typeof item === "string") return [ofItem(item, noteOf(index))];
+      return typeof item === "object" && item !== null ? environmentOf(item, notes) : [];
+    });
   }
   return Object.entries(environment).map(([key, value]) => ({
     key,
@@ -23,6 +25,13 @@ export function environmentOf(environment: unknown, notes: YamlValue["notes"]): 
     comment: commentOf(noteOf(key)),
   }));
 }
+
+/** Not of the compose specification: the API family takes a text in the place of a list. */
+export const environmentLines = (text: string): readonly string[] =>
+  text
+    .split("\n")
+    .map((line) => line.trim())
+    .filter((line) => line !== "" && !line.startsWith("#"));
 
 function ofItem(item: string, note: EntryNote | undefined): EnvironmentEntry {
   const equals = item.indexOf("=");

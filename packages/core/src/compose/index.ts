@@ -6,6 +6,7 @@ export * from "./joined-networks.ts";
 export * from "./keys.ts";
 export * from "./magic.ts";
 export * from "./merge.ts";
+export { interpolatedDocument } from "./mounted-content.ts";
 export * from "./parse.ts";
 export * from "./profiles.ts";
 export * from "./record.ts";

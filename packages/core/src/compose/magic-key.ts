@@ -53,6 +53,9 @@ export function readMagic(key: string): Magic | undefined {
   return { command: fitting.toSorted((a, b) => b.length - a.length)[0] ?? null };
 }
 
+/** Whether the value of a variable of this name is made, whatever stands on the right of it. */
+export const isMade = (key: string): boolean => (readMagic(key)?.command ?? null) !== null;
+
 function nameAndPort(rest: string): Pick<MagicUrl, "name" | "port"> {
   const [, name, digits] = /^(.+)_(\d{1,5})$/.exec(rest) ?? [];
   const port = Number(digits);

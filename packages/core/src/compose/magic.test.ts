@@ -144,7 +144,7 @@ describe("a URL that a compose text asks for", () => {
 services:
   worker: { image: a, environment: { APP: "$SERVICE_URL_MY_APP" } }
   my-app: { image: a }
-  db: { image: postgres, environment: [SERVICE_FQDN_DB_5432] }
+  db: { image: postgres, environment: { A: "$SERVICE_FQDN_DB_5432" } }
 `);
     expect(wanted).toEqual([
       { name: "MY_APP", container: "my-app", port: null, path: "" },
@@ -165,6 +165,7 @@ services:
 `);
     expect(wanted).toEqual([
       { name: "API", container: "web", port: 3000, path: "/v1" },
+      { name: "API", container: "worker", port: 3000, path: "" },
       { name: "ELSEWHERE", container: null, port: null, path: "" },
     ]);
     expect(keys.toSorted()).toEqual([
@@ -175,5 +176,87 @@ services:
       "SERVICE_URL_API_3000",
       "SERVICE_URL_ELSEWHERE",
     ]);
+  });
+
+  const env = (entries: string, image = "a") => `{ image: ${image}, environment: [${entries}] }`;
+  const ROUTES: readonly (readonly [string, Readonly<Record<string, string>>, readonly string[]])[] = [
+    [
+      "the container it stands on, not the one that is called so",
+      { files: env(""), server: env(""), caddy: env("SERVICE_URL_FILES_80") },
+      ["files-> caddy:80"],
+    ],
+    [
+      "each container that names a path of its own on one host",
+      {
+        app: env("SERVICE_URL_APP=/"),
+        console: env("SERVICE_URL_APP=/console"),
+        live: env("SERVICE_URL_APP=/v1/live"),
+      },
+      ["app-> app", "app/console-> console", "app/v1/live-> live"],
+    ],
+    [
+      "each port that stands on one container",
+      { auth: env("SERVICE_FQDN_AUTH_3001, SERVICE_FQDN_AUTH_3002") },
+      ["auth-> auth:3001", "auth_3002-> auth:3002"],
+    ],
+    [
+      "its own port where another container reads the URL with other ports",
+      {
+        api: env("SERVICE_URL_API_8080, 'ALBUMS=${SERVICE_URL_WEB_3002}', 'CAST=${SERVICE_URL_WEB_3004}'"),
+        web: env("SERVICE_URL_WEB_3000, 'API=${SERVICE_URL_API}'"),
+      },
+      ["api-> api:8080", "web-> web:3000", "web_3002-> web:3002", "web_3004-> web:3004"],
+    ],
+    [
+      "each of two containers with other ports under one name",
+      { account: env("SERVICE_URL_HUB_3000"), front: env("SERVICE_URL_HUB_8080") },
+      ["hub-> account:3000", "hub_front-> front:8080"],
+    ],
+    [
+      "the container that is called so, of several that share a block of variables",
+      { worker: env("SERVICE_URL_WEB_3000"), web: env("SERVICE_URL_WEB_3000"), job: env("SERVICE_URL_WEB") },
+      ["web-> web:3000"],
+    ],
+    [
+      "a database that a browser uses",
+      { db: env("SERVICE_URL_DB_8086", "influxdb:2"), other: env("", "couchdb:3") },
+      ["db-> db:8086"],
+    ],
+    [
+      "each of the URLs of MinIO that nobody gave",
+      { store: env("'MINIO_SERVER_URL=$MINIO_SERVER_URL', MINIO_BROWSER_REDIRECT_URL", "quay.io/minio/minio:1") },
+      ["minio-> store:9000", "console-> store:9001"],
+    ],
+    [
+      "the one of MinIO that its owner gave, which is no matter of ours",
+      {
+        store: env(
+          "'MINIO_SERVER_URL=${MINIO_SERVER_URL:-http://s3.example}', MINIO_BROWSER_REDIRECT_URL",
+          "minio/minio",
+        ),
+      },
+      [],
+    ],
+    [
+      "each of the URLs of Logto",
+      { logto: env("'ENDPOINT=$LOGTO_ENDPOINT', 'ADMIN_ENDPOINT=$LOGTO_ADMIN_ENDPOINT'", "svhd/logto:1") },
+      ["logto-> logto:3001", "logto-admin-> logto:3002"],
+    ],
+    [
+      "each of the URLs of Garage",
+      {
+        garage: env("GARAGE_S3_API_URL, GARAGE_WEB_URL, 'GARAGE_ADMIN_URL=${GARAGE_ADMIN_URL:-}'", "dxflrs/garage:v2"),
+      },
+      ["s3-> garage:3900", "web-> garage:3902", "admin-> garage:3903"],
+    ],
+  ];
+
+  test.each(ROUTES)("leads to %s", (_, services, routes) => {
+    const lines = Object.entries(services).map(([name, service]) => `  ${name}: ${service}`);
+    const wanted = urls(`services:\n${lines.join("\n")}`).urls;
+    const shown = wanted.map(({ name, label = name, path, container, port }) => {
+      return `${label.toLowerCase()}${path}-> ${container}${port === null ? "" : `:${port}`}`;
+    });
+    expect(shown).toEqual(routes);
   });
 });

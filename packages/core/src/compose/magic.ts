@@ -1,5 +1,6 @@
 import { type MagicCommand, magicUrlOf, readMagic } from "./magic-key.ts";
-import type { ComposeVariable, WantedUrl } from "./variables.ts";
+import type { ComposeVariable } from "./variables.ts";
+import { comparable, type WantedUrl } from "./wanted-urls.ts";
 
 /** Chance and signatures, which core has none of. */
 export interface MagicSource {
@@ -120,19 +121,39 @@ const base64Of = (bytes: Uint8Array): string => btoa(String.fromCharCode(...byte
 const base64UrlOf = (bytes: Uint8Array): string =>
   base64Of(bytes).replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "");
 
-/** The values of the variables that hold a container's URL. @param url `null`: it has none. */
-export function urlValues({ name }: Pick<WantedUrl, "name">, url: string | null, keys: Iterable<string>) {
-  const values = new Map<string, string | null>();
-  const parsed = url === null ? null : new URL(url);
+interface LeadingUrl {
+  readonly wanted: WantedUrl;
+  /** `null`: its container has none. */
+  readonly url: string | null;
+}
+
+/** By its key, which URL each of these variables holds. */
+export function heldUrls<Url extends LeadingUrl>(
+  urls: readonly Url[],
+  keys: Iterable<string>,
+): ReadonlyMap<string, Url> {
+  const ofVariable = new Map(urls.flatMap((url) => (url.wanted.variable ? [[url.wanted.variable, url] as const] : [])));
+  const named = Map.groupBy(
+    urls.filter(({ wanted }) => wanted.variable === undefined),
+    ({ wanted }) => comparable(wanted.name),
+  );
+  const held = new Map<string, Url>();
   for (const key of keys) {
     const magic = magicUrlOf(key);
-    if (magic?.name !== name) continue;
-    if (parsed === null) values.set(key, null);
-    else {
-      const host = magic.port === null ? parsed.hostname : `${parsed.hostname}:${magic.port}`;
-      const path = parsed.pathname === "/" ? "" : parsed.pathname;
-      values.set(key, magic.command === "FQDN" ? host : `${parsed.protocol}//${host}${path}`);
-    }
+    const all = magic === undefined ? [] : (named.get(comparable(magic.name)) ?? []);
+    const main = all.find(({ wanted }) => wanted.path === "") ?? all[0];
+    const ofPort = magic?.port == null ? undefined : all.find(({ wanted }) => wanted.port === magic.port);
+    const url = ofVariable.get(key) ?? ofPort ?? main;
+    if (url !== undefined) held.set(key, url);
   }
-  return values;
+  return held;
+}
+
+/** The value of a variable that holds a URL or its host. */
+export function urlValue(key: string, url: string | null): string | null {
+  if (url === null) return null;
+  const { protocol, hostname, pathname } = new URL(url);
+  const magic = magicUrlOf(key);
+  const host = magic?.port == null ? hostname : `${hostname}:${magic.port}`;
+  return magic?.command === "FQDN" ? host : `${protocol}//${host}${pathname === "/" ? "" : pathname}`;
 }

@@ -1,3 +1,4 @@
+import { environmentLines } from "./environment.ts";
 import { distinct, patternOf } from "./merge-lists.ts";
 import { type EntryTag, readYaml, type YamlValue } from "./yaml.ts";
 
@@ -126,17 +127,29 @@ const asList: Form = (value) => (Array.isArray(value) ? value : [value]);
 
 /** `NAME=value` in a list is the same as an entry of a map. */
 const asPairs: Form = (value) =>
-  Array.isArray(value) ? Object.fromEntries(value.map((item: unknown) => pairOf(String(item)))) : value;
+  Array.isArray(value)
+    ? Object.fromEntries(
+        value.flatMap((item: unknown): readonly (readonly [string, unknown])[] =>
+          isMap(item) ? Object.entries(item) : [pairOf(String(item))],
+        ),
+      )
+    : value;
 
-function pairOf(text: string): readonly [string, string | null] {
+function pairOf(text: string): readonly [string, unknown] {
   const equals = text.indexOf("=");
   return equals === -1 ? [text.trim(), null] : [text.slice(0, equals).trim(), text.slice(equals + 1)];
 }
 
+/** An environment may be a text. */
+const isText = (path: Path, value: unknown): value is string =>
+  typeof value === "string" && path.at(-1) === "environment";
+
 /** A name alone is said too: what stands for it is no more the value of a file before, but comes from outside. */
 const PAIRS: Rule = {
   join(before, said, path) {
-    const [first, second] = [asPairs(before), asPairs(said)];
+    const [first, second] = [before, said].map((value) =>
+      asPairs(isText(path, value) ? environmentLines(value) : value),
+    );
     if (!isMap(first) || !isMap(second)) throw new Unlike(path);
     const names = Object.entries(second).filter(([, value]) => value === null);
     return { ...joinMaps(first, second, path), ...Object.fromEntries(names) };

@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest";
 import { cpuCost } from "../cpu-cost.fixture.ts";
 import { isDomainError } from "../errors.ts";
 import { serviceSource } from "../service/service-source.ts";
+import { interpolatedDocument } from "./mounted-content.ts";
 import { type Compose, parseCompose } from "./parse.ts";
 
 function parsed(text: string): Compose {
@@ -69,6 +70,45 @@ services:
     ]);
   });
 
+  const FORMS: readonly (readonly [string, string, string])[] = [
+    ["a merge with a tag", "", "{ !!merge <<: *env, B: 2 }"],
+    ["a merge of several maps", "", "{ <<: [*env, { B: 2, A: 0 }] }"],
+    ["a merge of a list of maps", "", "[{ <<: *env }, B=2]"],
+    ["maps in a list", "", "[{ A: 1 }, { B: 2 }]"],
+    ["a merge of a list of texts", "x-list: &list [A=1, B=2]\n", "{ <<: *list }"],
+    ["a text", "", '"A=1\\n# none\\n\\n B=2"'],
+  ];
+
+  test.each(FORMS)("takes an environment that is %s", (_, head, environment) => {
+    const text = `x-env: &env { A: 1 }\n${head}services: { web: { image: a, environment: ${environment} } }`;
+    const entries = (parsed(text).environments.get("web") ?? []).map(({ key, value }) => [key, value] as const);
+    expect(Object.fromEntries(entries)).toEqual({ A: "1", B: "2" });
+  });
+
+  test.each([
+    [web("ports: 80"), "services.web.ports: Invalid input", 4, 5],
+    [web("imagee: a"), "services.web.imagee: Unknown key; image is probably meant", 4, 5],
+    [web("volumes:\n  - a:/a\n  - { source: a }"), "services.web.volumes.1: Invalid input", 6, 9],
+    ["services:\n  my.web:\n    build: { ssh: [a] }", "services.my.web.build.ssh: Keys are not passed on", 3, 14],
+    ["services:\n  web:\n    ports: [80]", "services.web: Needs an image", 2, 3],
+  ])("names line and column of what is wrong in %j", (text, sentence, line, column) => {
+    const [problem] = problemsOf(text);
+    expect(problem).toContain(sentence);
+    expect(problem).toMatch(new RegExp(`\\. See line ${line}, column ${column}\\.$`));
+  });
+
+  test.each([
+    ["couchdb", 'healthcheck: { test: ["CMD", "curl", "-f", "http://localhost:5984/_up"] }', "application"],
+    ["clickhouse/clickhouse-server", "healthcheck: { test: wget --spider localhost:8123/ping }", "application"],
+    ["questdb/questdb", "environment: [SERVICE_URL_QUESTDB_9000]", "application"],
+    ["couchdb", "", "database"],
+    ["postgres", 'healthcheck: { test: ["CMD", "pg_isready"] }', "database"],
+    ["postgres", 'environment: { A: "$SERVICE_URL_WEB" }', "database"],
+  ])("the image %s with %j is shown as an %s", (image, lines, kind) => {
+    const text = web(lines).replace("nginx", image);
+    expect(parsed(text).containers[0]?.kind).toBe(kind);
+  });
+
   test.each([
     ["a list is no map", "- a", /map with the key services/],
     ["nothing at all", "", /map with the key services/],
@@ -100,11 +140,24 @@ services:
     expect(problemsOf(text).join("\n")).toMatch(sentence);
   });
 
-  test.each(["`id`", "$(id)", "a;b", "a|b", "a&b", "a<b", "a>b", "a\\nb", "a\\tb", "${A}${B}", "${A:?m}"])(
+  test.each(["`id`", "$(id)", "a;b", "a|b", "a&b", "a<b", "a>b", "a\\nb", "a\\tb", "${A:-`id`}", "${A"])(
     "is refused for a volume whose source or target holds %s",
     (part) => {
       expect(problemsOf(web(`volumes: [{ type: bind, source: "./${part}", target: /a }]`))).toHaveLength(1);
       expect(problemsOf(web(`volumes: [{ type: bind, source: ./a, target: "/${part}" }]`))).toHaveLength(1);
+    },
+  );
+
+  test.each(["${A}${B}", "${A:?m}"])("is refused for a volume whose source holds %s", (part) => {
+    expect(problemsOf(web(`volumes: [{ type: bind, source: "./${part}", target: /a }]`))).toHaveLength(1);
+  });
+
+  test.each(["/${A}${B}", "${A:?m}", "/data/${A:-x:y}", "${A-/data}"])(
+    "takes a volume whose target is %s",
+    (target) => {
+      expect(problemsOf(web(`volumes: [{ type: volume, source: a, target: "${target}" }]`))).toEqual([]);
+      const compose = parsed(web(`volumes: ["a:${target}:ro"]`));
+      expect(compose.containers[0]?.volumes).toMatchObject([{ name: "a", mountPath: target, isReadOnly: true }]);
     },
   );
 
@@ -234,8 +287,17 @@ describe("what a compose text asks for", () => {
     ["${A:-d}", [["A", "d", false]]],
     ["${A-d}", [["A", "d", false]]],
     ["${A:-}", [["A", "", false]]],
-    ["${A:?needed}", [["A", null, true]]],
-    ["${A?needed}", [["A", null, true]]],
+    ["${A:?needed}", [["A", "needed", true]]],
+    ["${A?needed}", [["A", "needed", true]]],
+    ["${A:?}", [["A", null, true]]],
+    ["http://${A:?needed}/", [["A", null, true]]],
+    [
+      "${A:?${SERVICE_PASSWORD_A}}",
+      [
+        ["A", "${SERVICE_PASSWORD_A}", true],
+        ["SERVICE_PASSWORD_A", null, false],
+      ],
+    ],
     [
       "http://${A:-h}:${B-80}/",
       [
@@ -267,6 +329,32 @@ describe("what a compose text asks for", () => {
   test("one of several mentions may say the default, another that it is required", () => {
     expect(used("environment:\n  X: ${A}\n  Y: ${A:-1}\n  Z: ${A:?m}")).toEqual([
       { key: "A", fallback: "1", isRequired: true, reason: "m", comment: null },
+    ]);
+  });
+
+  test("the text of a required variable is its first value in an environment alone", () => {
+    expect(used("command: ${A:?of the command}")).toEqual([
+      { key: "A", fallback: null, isRequired: true, reason: "of the command", comment: null },
+    ]);
+  });
+
+  test("a name that only begins like one that is made keeps its value", () => {
+    expect(
+      used('environment: { SERVICE_KEY: "$SERVICE_USER_X", SERVICE_OTHER: "", SERVICE_HEX_32_Y: "" }'),
+    ).toMatchObject([{ key: "SERVICE_USER_X" }, { key: "SERVICE_HEX_32_Y" }]);
+  });
+
+  test("a mounted file is its own text: what looks like a variable in it is none", () => {
+    const compose = parsed(
+      web(`environment: { A: "$B" }
+volumes:
+  - { type: bind, source: ./$DIR, target: /c, content: "key: \${KEY} $SERVICE_PASSWORD_X $SERVICE_URL_WEB_80" }`),
+    );
+    expect(compose.variables.map(({ key }) => key)).toEqual(["B", "DIR"]);
+    expect(compose.urls).toEqual([]);
+    const document = interpolatedDocument(compose.document, { DIR: "conf", KEY: "read" });
+    expect(document.services.web?.volumes).toMatchObject([
+      { source: "./conf", content: "key: ${KEY} $SERVICE_PASSWORD_X $SERVICE_URL_WEB_80" },
     ]);
   });
 

@@ -1,8 +1,9 @@
 import { ENV_VALUE_LENGTH_MAX } from "../env/env.ts";
-import { isDatabaseImage } from "./database-image.ts";
+import { isDatabase } from "./database-image.ts";
 import { type EnvironmentEntry, environmentOf } from "./environment.ts";
 import { foreignFiles } from "./host-access.ts";
 import { composeKeyProblems } from "./keys.ts";
+import { withoutContents } from "./mounted-content.ts";
 import { replicasOf, replicasProblem } from "./replicas.ts";
 import { ComposeDocument, type ComposeService } from "./schema.ts";
 import { type UsedVariables, usedVariables } from "./variables.ts";
@@ -15,6 +16,7 @@ const LINES_MAX = 100_000;
 const CONTAINERS_MAX = 100;
 const VOLUMES_MAX = 500;
 const VARIABLES_MAX = 1000;
+const URLS_MAX = 500;
 /** With `-` and a uuid behind it, a container's name is also a host name. */
 const NAME_LENGTH_MAX = 63;
 
@@ -57,24 +59,29 @@ export function parseWrittenCompose(text: string): Compose | { readonly problems
 function composeOf(yaml: ReturnType<typeof readYaml>): Compose | { readonly problems: readonly string[] } {
   if ("problem" in yaml) return { problems: [yaml.problem] };
   const parsed = ComposeDocument.safeParse(yaml.value);
-  if (!parsed.success) return { problems: parsed.error.issues.slice(0, PROBLEMS_MAX).map(issueText) };
+  const placed = (problems: readonly string[]) =>
+    problems.slice(0, PROBLEMS_MAX).map((problem) => withPlace(problem, yaml.placeOf));
+  if (!parsed.success) return { problems: placed(parsed.error.issues.slice(0, PROBLEMS_MAX).map(issueText)) };
   const document = parsed.data;
   const problems = firstOf(problemsOf(document), PROBLEMS_MAX);
-  if (problems.length > 0) return { problems };
-  const containers = Object.entries(document.services).map(([name, service]) => containerOf(name, service));
+  if (problems.length > 0) return { problems: placed(problems) };
   const environments = environmentsOf(yaml);
-  const applications = containers.filter(({ kind }) => kind === "application").map(({ name }) => name);
+  const containers = Object.entries(document.services).map(([name, service]) =>
+    containerOf(name, service, environments.get(name) ?? []),
+  );
+  const applications = containers.filter(({ kind }) => kind === "application");
   const used = usedVariables({ environments, texts: textsOf(document), applications });
   const tooMuch = excessOf(containers, used);
   return tooMuch === undefined ? { document, containers, environments, ...used } : { problems: [tooMuch] };
 }
 
-function excessOf(containers: readonly ComposeContainer[], { variables }: UsedVariables): string | undefined {
+function excessOf(containers: readonly ComposeContainer[], { variables, urls }: UsedVariables): string | undefined {
   const replicas = containers.reduce((sum, container) => sum + container.replicas, 0);
   if (replicas > CONTAINERS_MAX) return `Has more than ${CONTAINERS_MAX} containers.`;
   const volumes = containers.reduce((sum, container) => sum + container.volumes.length, 0);
   if (volumes > VOLUMES_MAX) return `Has more than ${VOLUMES_MAX} volumes.`;
   if (variables.length > VARIABLES_MAX) return `Uses more than ${VARIABLES_MAX} variables.`;
+  if (urls.length > URLS_MAX) return `Asks for more than ${URLS_MAX} URLs.`;
   const long = variables.find(({ fallback }) => (fallback?.length ?? 0) > ENV_VALUE_LENGTH_MAX);
   return long && `The default of the variable ${long.key} is longer than ${ENV_VALUE_LENGTH_MAX} characters.`;
 }
@@ -90,7 +97,7 @@ function environmentsOf({ value, notes }: YamlValue) {
 
 /** All that the compose tool interpolates but what containers are given. */
 function textsOf({ services, volumes, networks, configs, secrets }: ComposeDocument): readonly string[] {
-  const others = Object.values(services).map(({ environment: _, ...rest }) => rest);
+  const others = Object.values(withoutContents(services)).map(({ environment: _, ...rest }) => rest);
   return textsIn([others, volumes, networks, configs, secrets]);
 }
 
@@ -102,6 +109,13 @@ export function textsIn(value: unknown): readonly string[] {
 
 /** Told at once. */
 const PROBLEMS_MAX = 20;
+
+/** A problem begins with the path of what it is about. */
+function withPlace(problem: string, placeOf: YamlValue["placeOf"]): string {
+  const colon = problem.indexOf(": ");
+  const place = colon === -1 ? "" : placeOf(problem.slice(0, colon));
+  return place === "" ? problem : `${problem.replace(/\.$/, "")}.${place}`;
+}
 
 function issueText({ path, message }: { readonly path: readonly PropertyKey[]; readonly message: string }): string {
   if (path.length === 0) return "Must be a map with the key services.";
@@ -146,11 +160,11 @@ function serviceProblems(name: string, service: ComposeService): readonly string
   return [...sourceProblems, ...volumeProblems, ...(count === undefined ? [] : [`services.${shown}: ${count}`])];
 }
 
-function containerOf(name: string, service: ComposeService): ComposeContainer {
+function containerOf(name: string, service: ComposeService, entries: readonly EnvironmentEntry[]): ComposeContainer {
   const image = service.image || null;
   return {
     name,
-    kind: isDatabaseImage(image) ? "database" : "application",
+    kind: isDatabase(service, entries) ? "database" : "application",
     image,
     ports: (service.ports ?? []).map(portText).join(",") || null,
     exposes: (service.expose ?? []).map(String).join(",") || null,

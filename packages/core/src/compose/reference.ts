@@ -29,6 +29,19 @@ function referencesIn(section: Section, depth: number): readonly Reference[] {
   });
 }
 
+/**
+ * What the text of `${NAME:?text}` at the beginning of a container's variable means to this API family: the first value
+ * of a variable that must not be emptied. The compose tool takes it for a message. Empty for any other text.
+ */
+export function firstValueOf(text: string): readonly Reference[] {
+  if (!text.startsWith("${")) return [];
+  const [, first] = partsOf(whole(text));
+  if (typeof first !== "object" || first.operator !== "?") return [];
+  const { key, rest } = first;
+  const value = textOf(rest);
+  return value === "" ? [] : [{ key, fallback: value, isRequired: true, reason: value }, ...referencesIn(rest, 0)];
+}
+
 /** The text as the compose tool reads it when no variable has a value. */
 export const withDefaults = (text: string): string => interpolateCompose(text, () => undefined);
 

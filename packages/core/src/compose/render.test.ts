@@ -88,6 +88,28 @@ networks: { front: , back: { internal: true }, default: { internal: true } }
     });
   });
 
+  test("declares the volumes that its containers mount, and names what they share once", () => {
+    const { services, volumes } = rendered(`
+services:
+  web:
+    image: a
+    container_name: chosen
+    scale: 2
+    env_file: [.env, { path: other.env, format: raw }]
+    label_file: labels
+    volumes: [files:/data, ./f:/f, { type: volume, source: more, target: /m }, { type: tmpfs, target: /t }]
+  next: { extends: { service: web }, volumes: [files:/data], network_mode: host, networks: [gone] }
+networks: { gone: }
+`);
+    expect(volumes).toEqual({ files: { name: "abc_files" }, more: { name: "abc_more" } });
+    expect(services.web.env_file).toEqual([
+      { path: ".env", required: false },
+      { path: "other.env", format: "raw", required: false },
+    ]);
+    for (const key of ["container_name", "label_file"]) expect(services.web).not.toHaveProperty(key);
+    for (const key of ["container_name", "networks"]) expect(services.next).not.toHaveProperty(key);
+  });
+
   test("joins the destination's network when it is asked to", () => {
     const { services, networks } = rendered(TEXT, { connect_to_docker_network: true });
     expect(services.web.networks).toEqual({ front: null, abc: null, berth: null });

@@ -4,6 +4,8 @@ import { containerPort } from "./container-port.ts";
 import type { EnvironmentEntry } from "./environment.ts";
 import { isCutOff, saidNetworks } from "./joined-networks.ts";
 import type { Compose, ComposeContainer } from "./parse.ts";
+import { recordOf } from "./record.ts";
+import { replicasOf } from "./replicas.ts";
 import type { ComposeDocument, ComposeService } from "./schema.ts";
 import { volumeName } from "./storages.ts";
 
@@ -33,12 +35,15 @@ export function renderCompose(compose: Compose, { uuid, settings, network }: Ren
   const services = compose.containers.map((container) => {
     const { name } = container;
     const service = document.services[name] ?? {};
-    const { exclude_from_hc: _, ...rest } = service;
+    const { exclude_from_hc: _, container_name: _c, networks: _n, env_file, label_file: _l, ...rest } = service;
     return [
       name,
       {
         ...rest,
-        container_name: `${name}-${uuid}`,
+        // The compose tool numbers the containers of several.
+        ...(isAlone(name, document) ? { container_name: `${name}-${uuid}` } : {}),
+        // A file of the source, which lies in no folder where this text is read.
+        ...(env_file == null ? {} : { env_file: [env_file].flat().map(optionalFile) }),
         restart: service.restart === false ? "no" : (service.restart ?? "unless-stopped"),
         environment: { ...environmentMap(environments.get(name) ?? []), ...names },
         ...(service.network_mode ? {} : { networks: networksOf(container, service) }),
@@ -50,7 +55,7 @@ export function renderCompose(compose: Compose, { uuid, settings, network }: Ren
   return written({
     ...document,
     services: Object.fromEntries(services),
-    volumes: namedVolumes(document, uuid),
+    volumes: namedVolumes(compose, uuid),
     networks: {
       ...document.networks,
       [uuid]: { name: uuid },
@@ -88,6 +93,22 @@ function labelsOf(labels: unknown, { is_container_label_escape_enabled }: Servic
   return Object.fromEntries(Object.entries(labels).map(([key, value]) => [key, escaped(value)]));
 }
 
+/** Also as it inherits from others. */
+function isAlone(name: string, { services }: ComposeDocument): boolean {
+  const seen = new Set<string>();
+  for (let at: unknown = name; typeof at === "string" && !seen.has(at); ) {
+    seen.add(at);
+    const service = Object.hasOwn(services, at) ? services[at] : undefined;
+    if (service !== undefined && replicasOf(service) !== 1) return false;
+    at = typeof service?.extends === "string" ? service.extends : recordOf(service?.extends).service;
+  }
+  return true;
+}
+
+function optionalFile(file: unknown) {
+  return typeof file === "string" ? { path: file, required: false } : { ...recordOf(file), required: false };
+}
+
 /** Without what the compose specification does not know. */
 function plainVolume(volume: NonNullable<ComposeService["volumes"]>[number]) {
   if (typeof volume === "string") return volume;
@@ -95,9 +116,11 @@ function plainVolume(volume: NonNullable<ComposeService["volumes"]>[number]) {
   return rest;
 }
 
-function namedVolumes(document: ComposeDocument, uuid: string) {
-  const entries = Object.entries(document.volumes ?? {});
+/** Also those that containers mount and the text does not define, which the compose tool would refuse. */
+function namedVolumes({ document, containers }: Compose, uuid: string) {
+  const mounted = containers.flatMap(({ volumes }) => volumes.flatMap(({ name }) => name ?? []));
+  const defined = { ...Object.fromEntries(mounted.map((name) => [name, null])), ...document.volumes };
   return Object.fromEntries(
-    entries.map(([name, volume]) => [name, { ...volume, name: volumeName(name, document, uuid) }]),
+    Object.entries(defined).map(([name, volume]) => [name, { ...volume, name: volumeName(name, document, uuid) }]),
   );
 }

@@ -36,7 +36,10 @@ export const ComposeService = z.looseObject({
   restart: z.union([z.string(), z.boolean()]).nullish(),
   /** Not of the compose specification: leaves the container out of the service's status. */
   exclude_from_hc: z.boolean().nullish(),
-  environment: z.union([list(Scalar), z.record(z.string(), Scalar)]).nullish(),
+  // The compose specification knows neither a text nor maps in a list, but this API family takes both.
+  environment: z
+    .union([z.string(), list(z.union([Scalar, z.record(z.string(), Scalar)])), z.record(z.string(), Scalar)])
+    .nullish(),
   ports: list(Port).nullish(),
   expose: list(PortNumber).nullish(),
   volumes: list(Volume).nullish(),

@@ -37,8 +37,11 @@ export const folderName = (path: string): string =>
 export function volumeProblem(volume: Volume): string | undefined {
   const [source, target] = endsOf(volume);
   if (source !== undefined && !VARIABLE_SOURCE.test(source) && isDangerous(source)) return `source ${quoted(source)}`;
-  return isDangerous(target) ? `target ${quoted(target)}` : undefined;
+  return isDangerous(target.replace(REFERENCE, "")) ? `target ${quoted(target)}` : undefined;
 }
+
+/** A variable, optionally with a text in it. */
+const REFERENCE = /\$\{[A-Za-z_][A-Za-z0-9_]*(?::?[-?+][^${}`|&;<>\r\n\t]*)?\}/g;
 
 /** Characters with which a shell would begin something of its own. */
 export const isDangerous = (text: string): boolean => /[`|&;<>\r\n\t]|\$[({]/.test(text);

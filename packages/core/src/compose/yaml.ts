@@ -1,5 +1,6 @@
 import { Composer, type Document, isAlias, isMap, isScalar, isSeq, Lexer, LineCounter, type Pair, Parser } from "yaml";
 import { jsonProblem } from "../json.ts";
+import { placeOf } from "./yaml-place.ts";
 
 /** As compose files are deep, not as attackers nest: what walks them next does so by recursion. */
 const DEPTH_MAX = 32;
@@ -19,6 +20,8 @@ export interface YamlValue {
   readonly notes: WeakMap<object, ReadonlyMap<string | number, EntryNote>>;
   /** `!reset` and `!override` of a map's entries, which change how files are merged. */
   readonly tags: WeakMap<object, ReadonlyMap<string, EntryTag>>;
+  /** Where a part stands in the text, as a sentence behind a space; empty where that cannot be said. */
+  readonly placeOf: (path: string) => string;
 }
 
 /** As the compose tool knows them. */
@@ -48,7 +51,9 @@ export function readYaml(text: string): YamlValue | { readonly problem: string }
       notes: new WeakMap(),
       tags: new WeakMap(),
     };
-    return { value: readNode(contents, reading, 0), notes: reading.notes, tags: reading.tags };
+    const value = readNode(contents, reading, 0);
+    const { notes, tags } = reading;
+    return { value, notes, tags, placeOf: (path) => placeOf(contents, lines, path) };
   } catch (refusal) {
     if (refusal instanceof Problem) return { problem: refusal.message };
     throw refusal;
@@ -67,7 +72,7 @@ export function readWrittenJson(text: string): YamlValue | { readonly problem: s
   if (dollarsIn(text, WRITTEN_DOLLARS_MAX) > WRITTEN_DOLLARS_MAX)
     return { problem: `Has more than ${WRITTEN_DOLLARS_MAX} $, with those of the files that it names.` };
   try {
-    return { value: JSON.parse(text), notes: new WeakMap(), tags: new WeakMap() };
+    return { value: JSON.parse(text), notes: new WeakMap(), tags: new WeakMap(), placeOf: () => "" };
   } catch {
     return undefined;
   }
@@ -109,6 +114,8 @@ function tokensOf(text: string, lines: LineCounter) {
   tokens.push(...parser.end());
   return tokens;
 }
+
+const PROTOTYPE = "__proto__";
 
 const TOO_DEEP = `Nested deeper than ${DEPTH_MAX} levels.`;
 
@@ -216,6 +223,12 @@ interface ReadMap {
 
 /** A map's own keys win over merged ones, and an earlier merged map over a later one. */
 function mergeInto({ entries, notes, tags }: ReadMap, map: unknown, from: Reading) {
+  // The compose tool refuses it, but an environment of the family may be a list: `<<: [A=1]`.
+  if (typeof map === "string" && map.includes("=")) {
+    const key = map.slice(0, map.indexOf("=")).trim();
+    if (!entries.has(key) && key !== PROTOTYPE) entries.set(key, map.slice(map.indexOf("=") + 1));
+    return;
+  }
   if (typeof map !== "object" || map === null || Array.isArray(map)) {
     throw new Problem("Only maps can be merged with <<.");
   }
@@ -239,11 +252,12 @@ function tagOf(node: unknown, { anchors }: Reading): EntryTag | undefined {
 
 function keyOf(key: unknown, reading: Reading): string {
   if (!isScalar(key)) throw new Problem(`A key must be plain text${at(reading.lines, key)}.`);
-  const name = String(key.value);
+  // `!!merge <<` is read as a symbol.
+  const name = typeof key.value === "symbol" ? (key.value.description ?? "") : String(key.value);
   requireText(name, key, reading);
   grow(reading, sizeOf(name));
   // It would become the prototype of an object.
-  if (name === "__proto__") throw new Problem(`The key ${name} is not allowed${at(reading.lines, key)}.`);
+  if (name === PROTOTYPE) throw new Problem(`The key ${name} is not allowed${at(reading.lines, key)}.`);
   return name;
 }
 

@@ -1,7 +1,6 @@
 import { externalReferences, type ServerObject } from "../compose/external-references.ts";
+import { interpolatedDocument } from "../compose/mounted-content.ts";
 import { parseWrittenCompose } from "../compose/parse.ts";
-import { interpolated } from "../compose/reference.ts";
-import type { ComposeDocument } from "../compose/schema.ts";
 import type { ReleaseSpec } from "./release.ts";
 
 // Resources of one server share its engine, which lets everything join and mount everything by its name. So what a
@@ -33,8 +32,7 @@ export function namedBy(spec: ReleaseSpec): readonly ServerObject[] {
   const compose = parseWrittenCompose(spec.artifact.compose);
   // The engine says what is wrong with it.
   if ("problems" in compose) return networks;
-  // It keeps its shape.
-  const document = interpolated(compose.document, spec.stack.variables) as ComposeDocument;
+  const document = interpolatedDocument(compose.document, spec.stack.variables);
   return [...networks, ...externalReferences(document)];
 }
 

@@ -1,7 +1,7 @@
 import { readLabels } from "../application/container-label.ts";
 import { previewName } from "../application/preview.ts";
 import { containerPort } from "../compose/container-port.ts";
-import { readMagic } from "../compose/magic-key.ts";
+import { isMade, readMagic } from "../compose/magic-key.ts";
 import type { Compose, ComposeContainer } from "../compose/parse.ts";
 import { containerNameVariables } from "../compose/render.ts";
 import type { DomainClaim } from "../ports/records.ts";
@@ -66,7 +66,7 @@ function containerOptions(
       ...filtered(usual, (key) => !said.has(key)),
       ...filtered(values, isUnused(compose)),
       // The right side of such a name is the target of its URL, not its value.
-      ...filtered(values, (key) => said.has(key) && readMagic(key) !== undefined),
+      ...filtered(values, (key) => said.has(key) && isMade(key)),
     },
     labels: isLabelEscaped ? literalLabels(compose.document.services[name]?.labels) : {},
     ports: portsOf(compose, container, own),

@@ -11,6 +11,7 @@ export const ServiceTemplate = z
     documentation: z.string().nullable().describe("Where its own documentation is."),
     category: z.string().nullable().describe("What it is for, in a word that many share."),
     tags: z.array(z.string()),
+    aliases: z.array(z.string()).describe("Other types that a creation may name for it."),
     logo: z.string().nullable(),
     port: z.int().nullable().describe("On which its first container listens."),
     containers: z.array(z.object({ name: z.string(), image: z.string().nullable() })),
@@ -27,7 +28,7 @@ export const ServiceTemplateFilter = z.strictObject({
     .string()
     .max(255)
     .optional()
-    .describe("Only those whose type, slogan, category or tags hold all of these words."),
+    .describe("Only those whose type, aliases, slogan, category or tags hold all of these words."),
   category: z.string().max(255).optional().describe("Only those of this category."),
   tags: z.string().max(255).optional().describe("Only those with all of these tags, separated by commas."),
 });
@@ -51,6 +52,7 @@ export function parseTemplate(type: string, text: string): TemplateRecord {
     documentation: said.get("documentation") ?? null,
     category: said.get("category")?.toLowerCase() ?? null,
     tags: wordsOf(said.get("tags") ?? "", ","),
+    aliases: wordsOf(said.get("aliases") ?? "", ","),
     logo: said.get("logo") ?? null,
     port: Number.isInteger(port) && port > 0 ? port : null,
     containers: compose.containers.map(({ name, image }) => ({ name, image })),
@@ -86,7 +88,7 @@ export function filterTemplates(
   const wanted = wordsOf(tags, ",");
   const wantedCategory = category.trim().toLowerCase();
   return templates.filter((template) => {
-    const said = [template.type, template.slogan ?? "", template.category ?? "", ...template.tags];
+    const said = [template.type, template.slogan ?? "", template.category ?? "", ...template.tags, ...template.aliases];
     const text = said.join(" ").toLowerCase();
     const isOfCategory = wantedCategory === "" || template.category === wantedCategory;
     return (
@@ -97,10 +99,12 @@ export function filterTemplates(
 
 /** @throws DomainError `resource.not_found` with what there is, and what was probably meant */
 export function chosenTemplate(templates: readonly TemplateRecord[], type: string): TemplateRecord {
-  const found = templates.find((template) => template.type === type);
+  const found =
+    templates.find((template) => template.type === type) ?? templates.find(({ aliases }) => aliases.includes(type));
   if (found !== undefined) return found;
   const valid_service_types = templates.map((template) => template.type);
-  const similar_service_types = closestNames(type, valid_service_types);
+  const names = templates.flatMap((template) => [template.type, ...template.aliases]);
+  const similar_service_types = closestNames(type, names);
   throw new DomainError("resource.not_found", "Invalid service type.", {
     details: { valid_service_types, similar_service_types },
   });

@@ -1,6 +1,6 @@
 import { parseUrlList } from "../application/domain.ts";
 import type { Compose } from "../compose/parse.ts";
-import type { WantedUrl } from "../compose/variables.ts";
+import type { WantedUrl } from "../compose/wanted-urls.ts";
 import type { DomainClaim, ServerRecord } from "../ports/records.ts";
 import { type ContainerClaims, generatedLabel, generatedServiceUrl } from "./service-url.ts";
 
@@ -24,8 +24,8 @@ export interface UrlPlanInput {
   readonly isNewCompose: boolean;
   /** URLs of the containers that were there before. */
   readonly current: ContainerClaims;
-  /** Whether the compose text named a URL of this name before: what was taken away then is not made again. */
-  readonly isNamedBefore: (name: string) => boolean;
+  /** Whether the compose text named the URL before: what was taken away then is not made again. */
+  readonly isNamedBefore: (wanted: WantedUrl) => boolean;
 }
 
 interface PlannedService {
@@ -74,13 +74,18 @@ function nextClaims(
   const before = current.get(container);
   const chosen = (before ?? []).filter(({ host }) => !isGenerated(host, uuid));
   const made = own.flatMap((wanted) => {
-    const known = before?.find(({ host }) => isOfLabel(host, generatedLabel(wanted.name, uuid)));
+    const label = labelOf(wanted, uuid);
+    const known = before?.find(({ host }) => isOfLabel(host, label)) ?? movedFrom(current, label, wanted);
     if (known !== undefined) return [sameHost(known, wanted)];
-    const isNew = before === undefined || !isNamedBefore(wanted.name);
+    const isNew = before === undefined || !isNamedBefore(wanted);
     return isNew ? [generatedServiceUrl(wanted, server, uuid)] : [];
   });
   return parseUrlList([...chosen.map(({ url }) => url), ...made].join()).claims;
 }
+
+/** The claim of another container, which the text gave the URL before. */
+const movedFrom = (current: ContainerClaims, label: string, { path }: WantedUrl): DomainClaim | undefined =>
+  [...current.values()].flat().find((claim) => isOfLabel(claim.host, label) && claim.path === plainPath(path));
 
 /** The URL that was made before, with the port and path that the text says now. */
 function sameHost({ url }: DomainClaim, { port, path }: WantedUrl): string {
@@ -92,7 +97,8 @@ function sameHost({ url }: DomainClaim, { port, path }: WantedUrl): string {
 function assigned(own: readonly WantedUrl[], claims: readonly DomainClaim[], uuid: string) {
   const made = new Map(
     own.flatMap((wanted) => {
-      const claim = claims.find(({ host }) => isOfLabel(host, generatedLabel(wanted.name, uuid)));
+      const ofLabel = claims.filter(({ host }) => isOfLabel(host, labelOf(wanted, uuid)));
+      const claim = ofLabel.find(({ path }) => path === plainPath(wanted.path)) ?? ofLabel[0];
       return claim === undefined ? [] : [[wanted, claim] as const];
     }),
   );
@@ -104,6 +110,9 @@ function assigned(own: readonly WantedUrl[], claims: readonly DomainClaim[], uui
   ]);
 }
 
+const labelOf = ({ name, label }: WantedUrl, uuid: string): string => generatedLabel(label ?? name, uuid);
+/** As claims have it. */
+const plainPath = (path: string): string => `/${path.split("/").filter(Boolean).join("/")}`;
 const isOfLabel = (host: string, label: string): boolean => host.startsWith(`${label}.`);
 const isGenerated = (host: string, uuid: string): boolean => host.split(".", 1)[0]?.endsWith(`-${uuid}`) === true;
 const joined = (claims: readonly DomainClaim[]): string => claims.map(({ url }) => url).join();

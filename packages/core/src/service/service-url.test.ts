@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { parseUrlList } from "../application/domain.ts";
 import { parseCompose } from "../compose/parse.ts";
-import type { WantedUrl } from "../compose/variables.ts";
+import type { WantedUrl } from "../compose/wanted-urls.ts";
 import { isDomainError } from "../errors.ts";
 import type { EnvRecord } from "../ports/records.ts";
 import { ServerSettings } from "../server/server-settings.ts";
@@ -151,7 +151,7 @@ services:
         requested: toClaims(requested),
         current: toClaims(current),
         isNewCompose: true,
-        isNamedBefore: (name) => existing.some(({ key }) => key === `SERVICE_URL_${name}`),
+        isNamedBefore: ({ name, variable = `SERVICE_URL_${name}` }) => existing.some(({ key }) => key === variable),
       },
     );
     const variables = planVariables({
@@ -176,7 +176,7 @@ services:
       SERVICE_WHAT_X: null,
       A: "1",
       C: "",
-      R: "",
+      R: "m",
     });
   });
 
@@ -283,6 +283,44 @@ services:
       SERVICE_URL_OTHER: "http://x.example",
       SERVICE_URL_MORE: "http://x.example",
     });
+  });
+
+  test("move to another container with their name", () => {
+    const before = planned({}, {}, [], composeOf("services: {a: {image: a, environment: [SERVICE_URL_X_80]}}"));
+    const text = composeOf("services: {a: {image: a}, b: {image: b, environment: [SERVICE_URL_X_90]}}");
+    const next = planned({}, { ...before.fqdns, b: "" }, stored(before), text);
+    expect(next.fqdns).toEqual({ a: "", b: `http://x-${UUID}.localhost:90` });
+  });
+
+  test("of one name hold the path of each container, and the variables what leads to all of it", () => {
+    const text = composeOf(`
+services:
+  console: { image: a, environment: { SERVICE_URL_APP: /console } }
+  app: { image: a, environment: { SERVICE_URL_APP: /, SERVICE_FQDN_APP_8080: /, LIVE: "$SERVICE_URL_APP_9000" } }
+`);
+    const { fqdns, values } = planned({}, {}, [], text);
+    const [host, live] = [`app-${UUID}.localhost`, `app-9000-${UUID}.localhost`];
+    expect(fqdns).toEqual({ console: `http://${host}/console`, app: `http://${host}:8080,http://${live}:9000` });
+    expect(values).toEqual({
+      SERVICE_URL_APP: `http://${host}`,
+      SERVICE_FQDN_APP: host,
+      SERVICE_URL_APP_8080: `http://${host}:8080`,
+      SERVICE_FQDN_APP_8080: `${host}:8080`,
+      SERVICE_URL_APP_9000: `http://${live}:9000`,
+      SERVICE_FQDN_APP_9000: `${live}:9000`,
+    });
+  });
+
+  test("stand in the variables by which a program is told them, until their owner gives others", () => {
+    const text = composeOf(
+      "services: {s3: {image: minio/minio, environment: [MINIO_SERVER_URL, MINIO_BROWSER_REDIRECT_URL]}}",
+    );
+    const first = planned({}, {}, [], text);
+    const [server, console] = [`http://minio-${UUID}.localhost`, `http://console-${UUID}.localhost`];
+    expect(first.fqdns).toEqual({ s3: `${server}:9000,${console}:9001` });
+    expect(first.values).toEqual({ MINIO_SERVER_URL: server, MINIO_BROWSER_REDIRECT_URL: console });
+    const own = [record("MINIO_SERVER_URL", "https://s3.example"), record("MINIO_BROWSER_REDIRECT_URL", null)];
+    expect(planned({}, { s3: "" }, own, text)).toMatchObject({ fqdns: {}, variables: { insert: [], update: [] } });
   });
 
   test("of a container that became a database: it loses its URLs", () => {

@@ -1,7 +1,7 @@
 import { parseUrlList } from "../application/domain.ts";
 import { generatedUrl } from "../application/generated-domain.ts";
 import type { Compose } from "../compose/parse.ts";
-import type { WantedUrl } from "../compose/variables.ts";
+import type { WantedUrl } from "../compose/wanted-urls.ts";
 import { invalid } from "../errors.ts";
 import type { DomainClaim, ServerRecord } from "../ports/records.ts";
 import { slug } from "../slug.ts";
@@ -66,7 +66,7 @@ export function generatedServiceUrl(
   serviceUuid: string,
 ): string {
   const { protocol, hostname, port, pathname } = new URL(
-    generatedUrl(server, generatedLabel(wanted.name, serviceUuid)),
+    generatedUrl(server, generatedLabel(wanted.label ?? wanted.name, serviceUuid)),
   );
   const at = wanted.port ?? port;
   return `${protocol}//${hostname}${at === "" ? "" : `:${at}`}${pathname === "/" ? "" : pathname}${wanted.path}`;

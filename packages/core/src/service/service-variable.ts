@@ -1,4 +1,4 @@
-import { type MagicSource, magicValues, urlValues } from "../compose/magic.ts";
+import { heldUrls, type MagicSource, magicValues, urlValue } from "../compose/magic.ts";
 import { readMagic } from "../compose/magic-key.ts";
 import type { ComposeVariable } from "../compose/variables.ts";
 import { newEnv } from "../env/env.ts";
@@ -54,13 +54,12 @@ export function planVariables({ variables, existing, urls, source, now, isNewCom
 
 /** By its key, the new value of each variable that holds a changed URL. */
 export const changedUrlValues = (urls: UrlPlan["urls"], keys: readonly string[]) =>
-  valuesOfUrls(
-    urls.filter(({ isChanged }) => isChanged),
-    keys,
+  new Map(
+    [...heldUrls(urls, keys)].flatMap(([key, { url, isChanged }]) => (isChanged ? [[key, urlValue(key, url)]] : [])),
   );
 
 const valuesOfUrls = (urls: UrlPlan["urls"], keys: readonly string[]) =>
-  new Map(urls.flatMap(({ wanted, url }) => [...urlValues(wanted, url, keys)]));
+  new Map([...heldUrls(urls, keys)].map(([key, { url }]) => [key, urlValue(key, url)]));
 
 function fieldsOf(
   { key, fallback, isRequired, comment }: ComposeVariable,

@@ -5,6 +5,7 @@ import {
   type ComposeDocument,
   type ComposeService,
   interpolated,
+  interpolatedDocument,
   isActive,
   recordOf,
   replicasOf,
@@ -67,8 +68,7 @@ export const NO_STACK_CONTAINER: StackContainer = { env: {}, labels: {}, ports: 
  */
 export function planStack(spec: StackSpec, compose: Compose, instance: string): StackPlan {
   const { variables } = spec.stack;
-  // It was checked before its references were replaced, and keeps its shape.
-  const document = interpolated(compose.document, variables) as ComposeDocument;
+  const document = interpolatedDocument(compose.document, variables);
   const networks = stackNetworks(spec, document);
   const planned = compose.containers.map((container, order) => {
     const service = document.services[container.name] ?? {};

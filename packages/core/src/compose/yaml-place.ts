@@ -1,0 +1,40 @@
+import { isMap, isScalar, isSeq, type LineCounter } from "yaml";
+
+/**
+ * Where the deepest part of a path stands, as a sentence; empty where the text has one line, as what a program wrote.
+ * @param path With dots between its keys, which may hold dots themselves: `services.web.ports.0`.
+ */
+export function placeOf(contents: unknown, lines: LineCounter, path: string): string {
+  if (lines.lineStarts.length < 2) return "";
+  let node = contents;
+  let offset: number | undefined;
+  for (let rest = path.split(".").slice(0, SEGMENTS_MAX); rest.length > 0; ) {
+    const found = partIn(node, rest);
+    if (found === undefined) break;
+    ({ node, rest } = found);
+    offset = found.offset ?? offset;
+  }
+  if (offset === undefined) return "";
+  const { line, col } = lines.linePos(offset);
+  return ` See line ${line}, column ${col}.`;
+}
+
+const SEGMENTS_MAX = 40; // A text is at most 32 levels deep.
+
+/** The part that the first segments name, and the segments behind it. */
+function partIn(node: unknown, segments: readonly string[]) {
+  if (isSeq(node)) {
+    const item = node.items[Number(segments[0])];
+    return item === undefined ? undefined : { node: item, offset: offsetOf(item), rest: segments.slice(1) };
+  }
+  if (!isMap(node)) return undefined;
+  const pairs = new Map(node.items.map((pair) => [isScalar(pair.key) ? String(pair.key.value) : undefined, pair]));
+  for (let count = segments.length; count > 0; count -= 1) {
+    const pair = pairs.get(segments.slice(0, count).join("."));
+    if (pair !== undefined) return { node: pair.value, offset: offsetOf(pair.key), rest: segments.slice(count) };
+  }
+  return undefined;
+}
+
+const offsetOf = (node: unknown): number | undefined =>
+  isScalar(node) || isMap(node) || isSeq(node) ? node.range?.[0] : undefined;
