@@ -14,6 +14,7 @@ import {
   UploadedSource,
 } from "@berth/core/application";
 import { z } from "zod";
+import { attachments } from "./attachment.ts";
 import { creation } from "./creation.ts";
 import { envs } from "./env.ts";
 import { lifecycle } from "./lifecycle.ts";
@@ -40,6 +41,7 @@ const DEPLOYS_AT_ONCE =
   "With `instant_deploy` its first deployment is queued too; when the queue is full, nothing is created.";
 
 export const applications = {
+  attachments: attachments.application,
   envs: envs.application,
   logs: logs.application,
   metrics: metrics.application,

@@ -10,6 +10,7 @@ import {
   databaseEngine,
 } from "@berth/core/database";
 import { z } from "zod";
+import { attachments } from "./attachment.ts";
 import { backups } from "./backup.ts";
 import { creation } from "./creation.ts";
 import { envs } from "./env.ts";
@@ -44,6 +45,7 @@ type Creates = { readonly [E in DatabaseEngine]: ReturnType<typeof createOf<E>> 
 export const databases = {
   backups,
   restores,
+  attachments: attachments.database,
   envs: envs.database,
   logs: logs.database,
   storages: storages.database,

@@ -1,5 +1,6 @@
 import type { Scope } from "@berth/core/team";
 import { applications } from "./application.ts";
+import { attachments } from "./attachment.ts";
 import { backups } from "./backup.ts";
 import { cleanups } from "./cleanup.ts";
 import { cloudCatalogue } from "./cloud-catalogue.ts";
@@ -64,6 +65,7 @@ export function control(deps: ControlDeps) {
       resources: resources(context),
       applications: applications(context),
       databases: databases(context),
+      attachments: attachments(context),
       services: services(context),
       backups: backups(context),
       restores: restores(context),

@@ -18,6 +18,7 @@ import { printable } from "../printable.ts";
 import { namedResource } from "../resource.ts";
 import type { Session } from "../session.ts";
 import { statusText } from "../status-text.ts";
+import { defineAttachments } from "./attachments.ts";
 import { defineLifecycle, followNewest } from "./lifecycle.ts";
 import { positive, showOutput } from "./logs.ts";
 
@@ -40,6 +41,7 @@ export function define(command: Command, bind: Bind): void {
     .option("-f, --follow", "keep printing new lines")
     .option("-n, --lines <count>", "how many of the last lines", positive)
     .action(bind(logs));
+  defineAttachments(command, bind);
   defineLifecycle(command, bind, "database");
 }
 

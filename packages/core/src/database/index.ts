@@ -1,4 +1,6 @@
+export * from "./attachment.ts";
 export * from "./database.ts";
+export * from "./database-address.ts";
 export * from "./database-certificate.ts";
 export * from "./database-change.ts";
 export * from "./database-engine.ts";

@@ -265,6 +265,10 @@ export interface EnvStore {
     resourceIds: readonly number[],
     keys: readonly string[],
   ): Promise<readonly (EnvRecord & { readonly resource_id: number })[]>;
+  /** Those of an environment's resources that name databases, by id. */
+  namingDatabases(
+    environmentId: number,
+  ): Promise<readonly (EnvRecord & { readonly resource: Pick<ResourceRecord, "id" | "uuid" | "name" | "kind"> })[]>;
   /** @throws DomainError `resource.already_exists` when the key is taken. */
   insert(resourceId: number, uuid: string, env: EnvFields): Promise<EnvRecord>;
   update(resourceId: number, uuid: string, change: Partial<EnvFields>): Promise<EnvRecord | undefined>;

@@ -33,6 +33,7 @@ import { sharedVariables } from "./0048-shared-variables.ts";
 import { backupCancels } from "./0049-backup-cancels.ts";
 import { removedResources } from "./0051-removed-resources.ts";
 import { serverRevisions } from "./0052-server-revisions.ts";
+import { databaseReferences } from "./0080-database-references.ts";
 
 /** In the order of their names, which never change once released. */
 export const MIGRATIONS: Readonly<Record<string, Migration>> = {
@@ -70,4 +71,5 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   "0049-backup-cancels": backupCancels,
   "0051-removed-resources": removedResources,
   "0052-server-revisions": serverRevisions,
+  "0080-database-references": databaseReferences,
 };

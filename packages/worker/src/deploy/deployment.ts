@@ -1,6 +1,7 @@
 import { isDatabaseUnavailable, isDomainError } from "@berth/core";
 import { inlineSecrets } from "@berth/core/compose";
 import { type DeploymentStep, deployedKind, STEP_NAMES, type StepName, type StepStatus } from "@berth/core/deploy";
+import { requireReachable } from "@berth/core/env";
 import type { DeploymentRecord, Lease } from "@berth/core/ports";
 import { claimsOf } from "../claims.ts";
 import type { LeaseKeeper } from "../lease-keeper.ts";
@@ -119,6 +120,7 @@ async function readContext(
     team.storages.list(deployment.resource_id),
   ]);
   if (subject === undefined || server === undefined || domains === undefined) return undefined;
+  requireReachable(variables, deployment.pull_request_id !== 0);
   // Counted from here: the time in which the control plane was down is not the deployment's.
   leaseKeeper.limit(server.settings.dynamic_timeout);
   return {
