@@ -491,6 +491,7 @@ const ATTEMPTS: Attempts = {
   },
   releases: {
     live: (stores, { app }) => stores.releases.live(app.id, 0),
+    candidate: (stores, { app }) => stores.releases.candidate(app.id),
     builds: (stores, { app }) => stores.releases.builds(app.id),
   },
   events: {

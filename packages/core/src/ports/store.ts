@@ -311,6 +311,8 @@ export interface DeploymentStore {
 
 export interface ReleaseStore {
   live(resourceId: number, pullRequestId: number): Promise<ReleaseRecord | undefined>;
+  /** The newest that a deployment of the resource itself is starting. */
+  candidate(resourceId: number): Promise<ReleaseRecord | undefined>;
   /** Kept builds of the resource, without previews: the running one first, then the newest. */
   builds(resourceId: number): Promise<readonly KeptBuild[]>;
 }
