@@ -24,7 +24,9 @@ import type { TemplateRecord } from "@berth/core/service";
 import type { Scope } from "@berth/core/team";
 
 /** The part of an engine that use cases call; the worker does the rest. */
-export type ControlEngine = Pick<Engine, "kind" | "capabilities" | "logs">;
+export type ControlEngine = Pick<Engine, "kind" | "capabilities" | "logs"> & {
+  readonly containers?: Pick<NonNullable<Engine["containers"]>, "command"> | undefined;
+};
 
 export interface ControlDeps {
   readonly stores: (scope: Scope) => Stores;

@@ -8,6 +8,7 @@ import { cloudServers } from "./cloud-server.ts";
 import { cloudTokens } from "./cloud-token.ts";
 import type { ControlDeps, UseCaseContext } from "./context.ts";
 import { databases } from "./database.ts";
+import { databaseClients } from "./database-client.ts";
 import { deploy } from "./deploy.ts";
 import { deployments } from "./deployment.ts";
 import { destinations } from "./destination.ts";
@@ -66,6 +67,7 @@ export function control(deps: ControlDeps) {
       applications: applications(context),
       databases: databases(context),
       attachments: attachments(context),
+      databaseClients: databaseClients(context),
       services: services(context),
       backups: backups(context),
       restores: restores(context),

@@ -19,6 +19,7 @@ import { namedResource } from "../resource.ts";
 import type { Session } from "../session.ts";
 import { statusText } from "../status-text.ts";
 import { defineAttachments } from "./attachments.ts";
+import { defineClients } from "./database-client.ts";
 import { defineLifecycle, followNewest } from "./lifecycle.ts";
 import { positive, showOutput } from "./logs.ts";
 
@@ -42,6 +43,7 @@ export function define(command: Command, bind: Bind): void {
     .option("-n, --lines <count>", "how many of the last lines", positive)
     .action(bind(logs));
   defineAttachments(command, bind);
+  defineClients(command, bind);
   defineLifecycle(command, bind, "database");
 }
 

@@ -3,6 +3,7 @@ export * from "./database.ts";
 export * from "./database-address.ts";
 export * from "./database-certificate.ts";
 export * from "./database-change.ts";
+export * from "./database-client.ts";
 export * from "./database-engine.ts";
 export * from "./database-input.ts";
 export * from "./database-view.ts";
