@@ -2,7 +2,7 @@ import { isDomainError } from "@berth/core";
 import { type Artifact, deployedKind, isTerminal, type Operation, type ReleaseRef } from "@berth/core/deploy";
 import { requireReachable } from "@berth/core/env";
 import type { SystemStores, WorkIO } from "@berth/core/ports";
-import { claimsOf } from "./claims.ts";
+import { claimsOf, withPublicUrls } from "./claims.ts";
 import { assertOwnedByTeam } from "./deploy/belongings.ts";
 import { variablesOf } from "./deploy/variables.ts";
 import { recordVolumes } from "./deploy/volume-record.ts";
@@ -132,7 +132,8 @@ async function startLive(
   const [variables, storages] = await Promise.all([variablesOf(team, resourceId), team.storages.list(resourceId)]);
   requireReachable(variables, isPreview);
   const { envs } = variables;
-  const input = { subject, deployment, domains, envs, storages: storages.items };
+  const told = withPublicUrls(domains, adapters.proxy);
+  const input = { subject, deployment, domains: told, envs, storages: storages.items };
   const spec = deployedKind(subject).releaseSpec(input, record.artifact);
   // Somebody did it behind Berth's back.
   const emitDrift = (drift: Drift) => {

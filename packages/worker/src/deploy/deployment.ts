@@ -3,7 +3,7 @@ import { inlineSecrets } from "@berth/core/compose";
 import { type DeploymentStep, deployedKind, STEP_NAMES, type StepName, type StepStatus } from "@berth/core/deploy";
 import { requireReachable } from "@berth/core/env";
 import type { DeploymentRecord, Lease } from "@berth/core/ports";
-import { claimsOf } from "../claims.ts";
+import { claimsOf, withPublicUrls } from "../claims.ts";
 import type { LeaseKeeper } from "../lease-keeper.ts";
 import type { WorkerDeps } from "../ports.ts";
 import type { ServerAdapters } from "../server-adapters.ts";
@@ -123,16 +123,17 @@ async function readContext(
   requireReachable(variables, deployment.pull_request_id !== 0);
   // Counted from here: the time in which the control plane was down is not the deployment's.
   leaseKeeper.limit(server.settings.dynamic_timeout);
+  const adapters = deps.adaptersOf(server);
   return {
     subject,
     kind: deployedKind(subject),
     deployment,
-    domains,
+    domains: withPublicUrls(domains, adapters.proxy),
     envs: variables.envs,
     variables,
     storages: storages.items,
     ref: { resourceUuid: deployment.resource_uuid, deploymentUuid: deployment.uuid },
-    adapters: deps.adaptersOf(server),
+    adapters,
     engineOf: (other) => deps.adaptersOf(other).engine,
     ownsServer: (other) => deps.ownsServer(other),
     stores,
