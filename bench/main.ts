@@ -1,6 +1,7 @@
 // `npm run bench [read|lists|start|deploy|wide ...]`: what docs/performance.md publishes. Ratios are taken in one run.
 import { readFileSync } from "node:fs";
 import { cpus } from "node:os";
+import { benchDatabaseStart } from "./database-start.ts";
 import { benchDeploy } from "./deploy.ts";
 import { benchDockerDeploy } from "./docker-deploy.ts";
 import { benchDockerSwitch } from "./docker-switch.ts";
@@ -20,6 +21,7 @@ const BENCHES = {
   "slow-clients": benchSlowClients,
   deploy: benchDeploy,
   "docker-deploy": benchDockerDeploy,
+  "database-start": benchDatabaseStart,
   switch: benchSwitch,
   "docker-switch": benchDockerSwitch,
   fleet: benchFleet,

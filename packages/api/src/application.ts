@@ -14,6 +14,7 @@ import {
   UploadedSource,
 } from "@berth/core/application";
 import { z } from "zod";
+import { attachments } from "./attachment.ts";
 import { commands } from "./command.ts";
 import { creation } from "./creation.ts";
 import { envs } from "./env.ts";
@@ -41,6 +42,7 @@ const DEPLOYS_AT_ONCE =
   "With `instant_deploy` its first deployment is queued too; when the queue is full, nothing is created.";
 
 export const applications = {
+  attachments: attachments.application,
   envs: envs.application,
   logs: logs.application,
   metrics: metrics.application,

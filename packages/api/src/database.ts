@@ -1,15 +1,18 @@
 import { type ErrorCode, Message } from "@berth/core";
 import {
+  ClientRun,
   CreatedDatabase,
   DATABASE_CREATES,
   DATABASE_ENGINE_NAMES,
   Database,
   type DatabaseCreate,
   type DatabaseEngine,
+  DatabaseStatements,
   DatabaseUpdate,
   databaseEngine,
 } from "@berth/core/database";
 import { z } from "zod";
+import { attachments } from "./attachment.ts";
 import { backups } from "./backup.ts";
 import { creation } from "./creation.ts";
 import { envs } from "./env.ts";
@@ -44,6 +47,7 @@ type Creates = { readonly [E in DatabaseEngine]: ReturnType<typeof createOf<E>> 
 export const databases = {
   backups,
   restores,
+  attachments: attachments.database,
   envs: envs.database,
   logs: logs.database,
   storages: storages.database,
@@ -77,6 +81,22 @@ export const databases = {
     .input(z.strictObject({ uuid }))
     .output(Database)
     .query(({ ctx, input }) => ctx.control.databases.get(input.uuid)),
+
+  client: operation({
+    method: "POST",
+    path: "/databases/{uuid}/client",
+    operationId: "run-database-client-by-uuid",
+    tag: "Databases",
+    summary: "Run statements in a database by its own client",
+    description:
+      "Inside of its container, with all rights in it: `psql`, `mysql`, `mariadb`, `redis-cli` or `keydb-cli` reads the " +
+      "input. Each call is a session of its own. The answer has what it printed, also when it failed.",
+    ability: "write",
+    errors: ["resource.not_running", "engine.unsupported", "engine.unreachable", "deploy.timeout"],
+  })
+    .input(DatabaseStatements.extend({ uuid }))
+    .output(ClientRun)
+    .mutation(({ ctx, input: { uuid, ...sent }, signal }) => ctx.control.databaseClients.run(uuid, sent, signal)),
 
   update: operation({
     method: "PATCH",

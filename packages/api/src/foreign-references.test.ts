@@ -56,6 +56,7 @@ describe("[S67] another team's object that a request refers to", () => {
       "security uuid": keys[0].uuid,
       "servers uuid": made["/applications/{uuid}"] ?? "",
       resource_uuid: service.applications[0].uuid,
+      "databases resource_uuid": made["/applications/{uuid}"] ?? "",
       s3_storage_uuid: made["/s3-storages/{uuid}"] ?? "",
       destination_uuid: theirs.place.destination.uuid,
       private_key_uuid: keys[0].uuid,

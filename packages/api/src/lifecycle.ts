@@ -1,8 +1,23 @@
-import { Message } from "@berth/core";
-import { DeploymentQueued, DeploymentStart, ResourceDelete, ResourceRestart, ResourceStop } from "@berth/core/deploy";
+import { type ErrorCode, Message } from "@berth/core";
+import {
+  DatabaseDelete,
+  DeploymentQueued,
+  DeploymentStart,
+  ResourceDelete,
+  ResourceRestart,
+  ResourceStop,
+} from "@berth/core/deploy";
+import type { ResourceKind } from "@berth/core/resource";
 import { JobStarted } from "@berth/core/server";
 import { z } from "zod";
 import { article, onResource, perKind } from "./per-kind.ts";
+
+/** Only a database is used by others. */
+const DELETE_INPUT = { application: ResourceDelete, service: ResourceDelete, database: DatabaseDelete } as const;
+const DELETE_ERRORS = { application: [], service: [], database: ["resource.in_use"] } as const satisfies Record<
+  ResourceKind,
+  readonly ErrorCode[]
+>;
 
 /** Only services are made of images that can be pulled anew. */
 const RESTART_INPUT = { service: ResourceRestart, database: z.strictObject({}) } as const;
@@ -94,7 +109,8 @@ const anyKind = perKind(["application", "service", "database"], (kind) => ({
     description:
       "Answers at once. Its status is `removing` until nothing of it is left, then it reads as not found. The job shows its progress.",
     ability: "write",
-    input: ResourceDelete,
+    errors: DELETE_ERRORS[kind],
+    input: DELETE_INPUT[kind],
   })
     .output(JobStarted)
     .mutation(({ ctx, input: { uuid, ...flags } }) => ctx.control.lifecycle.delete({ kind, uuid }, flags)),

@@ -124,6 +124,7 @@ const referencesOf = (world: World): Readonly<Record<string, object>> => {
     "get-hetzner-server-types": cloud,
     "get-hetzner-images": cloud,
     "get-hetzner-ssh-keys": cloud,
+    "attach-database-by-uuid": { resource_uuid: world.objects["/applications/{uuid}"] },
     "create-storage-by-service-uuid": { resource_uuid: world.container },
     "update-storage-by-application-uuid": { uuid: world.storages.applications },
     "update-storage-by-service-uuid": { uuid: world.storages.services },

@@ -49,6 +49,8 @@ export const EXAMPLE_BODIES: Readonly<Record<string, object>> = {
   ...ofKinds(KINDS_WITH_TASKS, "update-scheduled-task-by-{kind}-uuid", { name: "mine" }),
   ...ofKinds(ALL_KINDS, "create-tag-by-{kind}-uuid", { tag_name: "mine" }),
   "update-database-by-uuid": { name: "mine" },
+  "run-database-client-by-uuid": { input: "select 1" },
+  "attach-database-by-uuid": { resource_uuid: "unknown" },
   "create-database-backup": { frequency: "daily" },
   "update-database-backup": { enabled: false },
   "restore-database-backup": { database_name: "postgres" },
@@ -146,6 +148,9 @@ export async function madeObjects(api: Served): Promise<Objects> {
   const githubApp = await testGithubApp(api.stores);
   const login = { name: "theirs", description: null, address: "registry.example.com", username: "me", password: "p" };
   const registry = await api.stores.registries.insert(testUuid(), login);
+  const user = await createdService(api);
+  const reference = `{{ database.${backup["/databases/{uuid}"]}.url }}`;
+  await api.ask("POST", `/services/${user}/envs`, { body: { key: "DATABASE_URL", value: reference } });
   return {
     ...backup,
     ...(await madeSharedVariables(api)),
@@ -154,7 +159,8 @@ export async function madeObjects(api: Served): Promise<Objects> {
     ...(await madeChildren(api, "databases", backup["/databases/{uuid}"] ?? "")),
     "/applications/{uuid}": application,
     "/services/{uuid}": service,
-    "/deployments/services/{uuid}": await createdService(api),
+    "/deployments/services/{uuid}": user,
+    "databases{resource_uuid}": user,
     "/deployments/applications/{uuid}": application,
     "/deployments/{uuid}": json.deployments[0].deployment_uuid,
     "/destinations/{uuid}": api.place.destination.uuid,

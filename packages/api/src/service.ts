@@ -9,6 +9,7 @@ import {
   ServiceUpdate,
 } from "@berth/core/service";
 import { z } from "zod";
+import { attachments } from "./attachment.ts";
 import { commands } from "./command.ts";
 import { creation } from "./creation.ts";
 import { envs } from "./env.ts";
@@ -31,6 +32,7 @@ const CREATE = {
 } as const;
 
 export const services = {
+  attachments: attachments.service,
   envs: envs.service,
   logs: logs.service,
   scheduledTasks: scheduledTasks.service,

@@ -27,7 +27,9 @@ import type { Scope } from "@berth/core/team";
 import type { SignInTries } from "./sign-in-tries.ts";
 
 /** The part of an engine that use cases call; the worker does the rest. */
-export type ControlEngine = Pick<Engine, "kind" | "capabilities" | "logs">;
+export type ControlEngine = Pick<Engine, "kind" | "capabilities" | "logs"> & {
+  readonly containers?: Pick<NonNullable<Engine["containers"]>, "command"> | undefined;
+};
 
 export interface ControlDeps {
   readonly stores: (scope: Scope) => Stores;

@@ -16,6 +16,7 @@ import { maySeeSecrets } from "@berth/core/team";
 import { findResource, findResourceForUpdate, type UseCaseContext } from "./context.ts";
 import { emitResourceEvent } from "./event.ts";
 import { keyedVariables, type OwnedVariables, type VariableKind } from "./keyed-variables.ts";
+import { openLoopbackPorts } from "./loopback-port.ts";
 
 /** Kinds whose previews have variables of their own. */
 const HAS_PREVIEWS = { application: true, service: false, database: false } as const satisfies Record<
@@ -40,6 +41,7 @@ function envsOf({
     async insert(sent) {
       const fields = newEnv(sent);
       const made = await stores.envs.insert(owner.id, ids.uuid(), fields);
+      await openLoopbackPorts(stores, owner, fields.value);
       const needsTwin = HAS_PREVIEWS[owner.kind] && !fields.is_preview;
       if (needsTwin && (await stores.envs.findByKey(owner.id, fields.key, true)) === undefined) {
         await stores.envs.insert(owner.id, ids.uuid(), previewTwin(fields));
@@ -53,6 +55,7 @@ function envsOf({
       if (twin !== undefined && mirrorsPreview(twin, current)) await stores.envs.update(owner.id, twin.uuid, fields);
       const changed = await stores.envs.update(owner.id, current.uuid, fields);
       if (changed === undefined) throw notFound("Environment variable");
+      await openLoopbackPorts(stores, owner, fields.value);
       return changed;
     },
 

@@ -1,6 +1,7 @@
 import type { Scope } from "@berth/core/team";
 import { activity } from "./activity.ts";
 import { applications } from "./application.ts";
+import { attachments } from "./attachment.ts";
 import { backups } from "./backup.ts";
 import { cleanups } from "./cleanup.ts";
 import { cloudCatalogue } from "./cloud-catalogue.ts";
@@ -9,6 +10,7 @@ import { cloudTokens } from "./cloud-token.ts";
 import { commands } from "./command.ts";
 import type { ControlDeps, UseCaseContext } from "./context.ts";
 import { databases } from "./database.ts";
+import { databaseClients } from "./database-client.ts";
 import { deploy } from "./deploy.ts";
 import { deployments } from "./deployment.ts";
 import { destinations } from "./destination.ts";
@@ -71,6 +73,8 @@ export function control(deps: ControlDeps) {
       resources: resources(context),
       applications: applications(context),
       databases: databases(context),
+      attachments: attachments(context),
+      databaseClients: databaseClients(context),
       services: services(context),
       backups: backups(context),
       restores: restores(context),

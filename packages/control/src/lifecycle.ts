@@ -4,6 +4,7 @@ import type { ResourceRecord, Stores } from "@berth/core/ports";
 import { RESOURCE_KINDS, type ResourceKind, type ResourceRef } from "@berth/core/resource";
 import type { JobStarted } from "@berth/core/server";
 import { requireAbility, requireConfirmation } from "@berth/core/team";
+import { requireUnused } from "./attachment.ts";
 import { findResource, type UseCaseContext } from "./context.ts";
 import { renewCertificateOf } from "./database-certificate.ts";
 import { applicationRequest, DUPLICATE_MESSAGE, requestDeployment } from "./deployment-request.ts";
@@ -15,6 +16,11 @@ export interface StartOptions {
   /** Build afresh, and also when it runs already. */
   readonly force?: boolean | undefined;
   readonly instant_deploy?: boolean | undefined;
+}
+
+interface ForcedDelete extends ResourceDelete {
+  /** Also a database that is in use. */
+  readonly force?: boolean | undefined;
 }
 
 export interface DeploymentStarted {
@@ -71,12 +77,16 @@ export function lifecycle(context: UseCaseContext) {
       return { message: `${RESOURCE_KINDS[ref.kind].title} stopping request queued.` };
     },
 
-    /** Marks it; the worker removes it within seconds. Asking again changes nothing. */
-    async delete(ref: ResourceRef, asked: ResourceDelete): Promise<JobStarted> {
+    /**
+     * Marks it; the worker removes it within seconds. Asking again changes nothing.
+     * @throws DomainError `resource.in_use` for a database that variables of other resources name
+     */
+    async delete(ref: ResourceRef, { force = false, ...asked }: ForcedDelete): Promise<JobStarted> {
       requireAbility(scope, "write");
       requireConfirmation(scope);
       const job = await stores.transaction(async (tx) => {
         const resource = await findResource(tx, ref);
+        if (ref.kind === "database" && !force && resource.removing_at === null) await requireUnused(tx, resource);
         return requestRemoval(context, tx, resource, removalFlags(asked));
       });
       return { message: `${RESOURCE_KINDS[ref.kind].title} deletion request queued.`, job_uuid: job.uuid };

@@ -1,3 +1,4 @@
+import { RELEASE_LOG_TITLE } from "@berth/core/deploy";
 import { until } from "@berth/testing";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import type { FollowedLine } from "./log.ts";
@@ -50,6 +51,30 @@ describe("what an application prints", () => {
     await at.stores.resources.setDesiredState(id, "stopped");
     await expect(at.own.logs.tail(ref, 10)).rejects.toThrow("Application is not running.");
     expect(await at.own.logs.tail(ref, 10, { previous: true })).toEqual({ logs: "one" });
+  });
+
+  test("is shown while its first release starts, and what it wrote last when that failed", async () => {
+    const { deployments = [] } = await at.own.deploy({ uuid: ref.uuid, force: true });
+    const claim = await at.db.system.deployments.claimNext({ owner: "test", leaseSeconds: 60 });
+    if (claim === undefined) throw new Error("Nothing waits.");
+    await expect(at.own.logs.tail(ref, 10)).rejects.toThrow("Application is not running.");
+    const uuid = deployments[0]?.deployment_uuid ?? "";
+    const artifact = { type: "image", image: "test" } as const;
+    await at.db.system.releases.saveCandidate(claim.lease, { artifact, upstream: null, built_by: uuid });
+    at.engine.print(uuid, "starting up");
+    expect(await at.own.logs.tail(ref, 10)).toEqual({ logs: "starting up" });
+
+    const texts = ["> health", RELEASE_LOG_TITLE, "FATAL: no space", "bye", "health ended after 1.0 s: It crashed."];
+    const lines = texts.map((output) => ({ step: "health" as const, type: "stderr" as const, output, hidden: false }));
+    const timestamp = new Date();
+    await at.db.system.deployments.appendLog(
+      claim.deployment.id,
+      lines.map((line) => ({ ...line, timestamp })),
+    );
+    await at.db.system.releases.delete(claim.deployment.id);
+    await at.db.system.deployments.finish(claim.lease, "failed", "It crashed.");
+    expect(await at.own.logs.tail(ref, 10)).toEqual({ logs: "FATAL: no space\nbye" });
+    expect(await at.own.logs.tail(ref, 1)).toEqual({ logs: "bye" });
   });
 
   test("[S67] is nobody else's", async () => {

@@ -1,5 +1,6 @@
 import { DomainError, isDomainError, notFound } from "@berth/core";
 import { isContainerOf } from "@berth/core/compose";
+import { RELEASE_LOG_TITLE } from "@berth/core/deploy";
 import type { LogQuery, ReleaseRecord, ResourceRecord } from "@berth/core/ports";
 import { RESOURCE_KINDS, type ResourceRef } from "@berth/core/resource";
 import { requireAbility } from "@berth/core/team";
@@ -15,6 +16,9 @@ export interface FollowedLine {
   readonly moment?: string;
   readonly deployment_uuid: string;
 }
+
+/** Of a deployment, from its end: what its release wrote stands there, and the steps that undo it. */
+const LOG_LINES_MAX = 200;
 
 /** How often a follower looks whether another release has taken over. */
 const TAKEOVER_CHECK_SECONDS = 1;
@@ -49,15 +53,35 @@ export function logs({ scope, stores, engineFor }: UseCaseContext) {
     return engineFor(server);
   }
 
+  /** What runs, else what is being started: its output says why that takes long. */
+  const shownRelease = async ({ id }: ResourceRecord) =>
+    (await stores.releases.live(id, 0)) ?? (await stores.releases.candidate(id));
+
+  /** Of a release that could not be started, and is removed: its deployment has kept the end of what it wrote. */
+  async function lastWords({ id, desired_state }: ResourceRecord, lines: number, ref: ResourceRef): Promise<string> {
+    const { items } = await stores.deployments.listByResource(id, { pull_request_id: 0 }, { take: 1 });
+    const [newest] = items;
+    if (newest?.status !== "failed" || desired_state === "stopped") throw notRunning(ref);
+    const log = (await stores.deployments.log(newest.id, { last: LOG_LINES_MAX })).filter(({ hidden }) => !hidden);
+    const begin = log.findLastIndex(({ output }) => output === RELEASE_LOG_TITLE);
+    if (begin === -1) throw notRunning(ref);
+    const written = log.slice(begin + 1).map(({ output }) => output);
+    const end = written.findIndex((line) => line.startsWith("health ended after "));
+    return written
+      .slice(0, end === -1 ? undefined : end)
+      .slice(-lines)
+      .join("\n");
+  }
+
   return {
     /** The last lines. @throws DomainError `resource.not_running` */
     async tail(ref: ResourceRef, lines: number, source: TailOptions = {}): Promise<{ logs: string }> {
       requireAbility(scope, "read");
       const resource = await findResource(stores, ref);
       await requireContainer(resource, source.container);
-      const release = await stores.releases.live(resource.id, 0);
-      const isStopped = resource.desired_state === "stopped" && source.previous !== true;
-      if (release === undefined || isStopped) throw notRunning(ref);
+      const release = await shownRelease(resource);
+      const isStopped = release?.role === "live" && resource.desired_state === "stopped" && source.previous !== true;
+      if (release === undefined || isStopped) return { logs: await lastWords(resource, lines, ref) };
       const engine = await engineOf(resource);
       const texts: string[] = [];
       try {
@@ -79,7 +103,7 @@ export function logs({ scope, stores, engineFor }: UseCaseContext) {
       requireAbility(scope, "read");
       const resource = await findResource(stores, ref);
       await requireContainer(resource, options.container);
-      const release = await stores.releases.live(resource.id, 0);
+      const release = await shownRelease(resource);
       if (release === undefined) throw notRunning(ref);
       const engine = await engineOf(resource);
       const live = () => stores.releases.live(resource.id, 0);

@@ -37,9 +37,9 @@ onEachBackend((database) => {
     const made = await testDatabaseResource(stores, place, access);
     await testDatabaseResource(stores, place);
     await testDatabaseResource(stores, await testPlace(stores), access);
-    expect(await database().system.databases.listPublic([place.server.id])).toEqual([made]);
+    expect(await database().system.databases.listForwarded([place.server.id])).toEqual([made]);
     await stores.databases.update(made.id, { access: { is_public: false, public_port: 13_307 } });
-    expect(await database().system.databases.listPublic([place.server.id])).toEqual([]);
+    expect(await database().system.databases.listForwarded([place.server.id])).toEqual([]);
   });
 
   it("tells once of a certificate that ends soon, and again of the one after it", async () => {

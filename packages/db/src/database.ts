@@ -3,7 +3,8 @@ import { databaseDefaults } from "@berth/core/database";
 import type { SubjectOf } from "@berth/core/deploy";
 import type { DatabaseRecord, DatabaseSecrets, DatabaseStore, SystemDatabaseStore } from "@berth/core/ports";
 import { type Kysely, sql } from "kysely";
-import { type Context, emit, idsOf, inTransaction, type TeamContext } from "./context.ts";
+import { type Context, emit, idsOf, inTransaction, type TeamContext, wakeWorkers } from "./context.ts";
+import { namedDatabases } from "./database-reference.ts";
 import { violates } from "./errors.ts";
 import {
   insertResource,
@@ -23,6 +24,7 @@ const DATABASE_COLUMNS = [
   "database.is_public",
   "database.public_port",
   "database.public_port_problem",
+  "database.loopback_port",
   "database.restart_count",
   "database.last_restart_at",
   "database.last_online_at",
@@ -78,18 +80,20 @@ export function databaseStore(context: TeamContext): DatabaseStore {
     ...readKind(context, ROWS),
     insert: (database) => inTransaction(context, (tx) => insert(tx, database)),
     update: (id, change) => inTransaction(context, (tx) => update(tx, id, change)),
+    giveLoopbackPort: (id) => inTransaction(context, (tx) => giveLoopbackPort(tx, id)),
+    namedBy: (resourceIds, names) => namedDatabases(context, resourceIds, names),
   };
 }
 
 export const systemDatabaseStore = (context: Context): SystemDatabaseStore => ({
   emitExpiring: (before) => inTransaction(context, (tx) => emitExpiring(tx, before)),
-  async listPublic(serverIds) {
+  async listForwarded(serverIds) {
     const found = await context.db
       .selectFrom("database")
       .select("resource_id")
       .where(sql<boolean>`server_id = any(${serverIds}::bigint[])`)
-      // Not as a parameter: the index of public ones serves no statement that leaves this open.
-      .where("is_public", "=", sql.lit(true))
+      // As in the index of these.
+      .where(sql<boolean>`(is_public or loopback_port is not null)`)
       .execute();
     // Most servers have none, and are asked about again and again.
     if (found.length === 0) return [];
@@ -106,7 +110,7 @@ export const systemDatabaseStore = (context: Context): SystemDatabaseStore => ({
       .set({ public_port_problem: problem })
       .where("resource_id", "=", id)
       // One that was changed meanwhile has not been looked at yet.
-      .where("public_port", "=", port)
+      .where(sql<boolean>`case when is_public then public_port else loopback_port end = ${port}`)
       .execute();
   },
 });
@@ -179,6 +183,37 @@ async function update(
       .execute();
   }
   return databaseStore(context).find(resource.uuid);
+}
+
+/** Below the ports that Linux gives to connections. At random, since other instances may share the machine. */
+async function giveLoopbackPort(context: TeamContext, id: number): Promise<void> {
+  const { rows } = await sql`
+    update database set public_port_problem = null, loopback_port = (
+      select port from generate_series(20000, 29999) as port where not exists (
+        select 1 from database other where other.server_id = database.server_id
+          and (other.loopback_port = port or other.public_port = port))
+      order by random() limit 1)
+    from resource
+    where resource.id = database.resource_id and resource.id = ${id} and resource.team_id = ${context.teamId}
+      and not is_public and (loopback_port is null or public_port_problem is not null)
+    returning 1`.execute(context.db);
+  if (rows.length > 0) wakeWorkers(context);
+}
+
+/** Of these environments, with one of these names or uuids, oldest first. */
+export async function databasesNamed(
+  context: TeamContext,
+  environmentIds: readonly number[],
+  names: readonly string[],
+): Promise<readonly DatabaseRecord[]> {
+  const rows = await selectDatabases(context.db)
+    .where("resource.team_id", "=", context.teamId)
+    .where("resource.environment_id", "in", idsOf(environmentIds))
+    .where("resource.removing_at", "is", null)
+    .where((eb) => eb.or([eb("resource.name", "in", names), eb("resource.uuid", "in", names)]))
+    .orderBy("resource.id")
+    .execute();
+  return rows.map(databaseRecord);
 }
 
 function explainTakenPort(cause: unknown): never {

@@ -1,4 +1,5 @@
 import { DomainError, notFound } from "@berth/core";
+import { databaseNameIn, referencesIn } from "@berth/core/env";
 import type { EnvRecord, EnvStore } from "@berth/core/ports";
 import { type Selectable, sql } from "kysely";
 import { type Context, idsOf, type TeamContext } from "./context.ts";
@@ -38,7 +39,11 @@ const FIELDS = [
   "order",
 ] as const;
 
-type EnvRow = Omit<Selectable<DB["env"]>, "resource_id">;
+type EnvRow = Omit<Selectable<DB["env"]>, "resource_id" | "names_database">;
+
+/** Kept beside the sealed value, so that who uses a database is found without opening all of them. */
+const namesDatabase = (value: string | null): boolean =>
+  referencesIn([value]).some((reference) => databaseNameIn(reference) !== undefined);
 
 const place = (uuid: string) => `env ${uuid} value`;
 const seal = ({ cipher }: Context, uuid: string, value: string | null) =>
@@ -84,12 +89,36 @@ export function envStore(context: TeamContext): EnvStore {
         .execute();
       return rows.map(({ resource_id, ...row }) => ({ ...record(context, row), resource_id }));
     },
+    async namingDatabases(environmentId) {
+      const rows = await db
+        .selectFrom("env")
+        .innerJoin("resource", "resource.id", "env.resource_id")
+        .select([...COLUMNS, "resource.id as resource_id", "resource.uuid as resource_uuid"])
+        .select(["resource.name as resource_name", "resource.kind as resource_kind"])
+        .where("resource.team_id", "=", teamId)
+        .where("resource.environment_id", "=", environmentId)
+        .where("resource.removing_at", "is", null)
+        // Not as a parameter: the index serves no statement that leaves this open.
+        .where("env.names_database", "=", sql.lit(true))
+        .orderBy("env.id")
+        .execute();
+      return rows.map(({ resource_id, resource_uuid, resource_name, resource_kind, ...row }) => ({
+        ...record(context, row),
+        resource: { id: resource_id, uuid: resource_uuid, name: resource_name, kind: resource_kind },
+      }));
+    },
     async insert(resourceId, uuid, { value, ...fields }) {
       const owner = await ownResource(resourceId).executeTakeFirst();
       if (owner === undefined) throw notFound("Resource");
       const row = await db
         .insertInto("env")
-        .values({ ...pick(fields, FIELDS), uuid, resource_id: owner.id, value: seal(context, uuid, value) })
+        .values({
+          ...pick(fields, FIELDS),
+          uuid,
+          resource_id: owner.id,
+          value: seal(context, uuid, value),
+          names_database: namesDatabase(value),
+        })
         // An error would end the caller's transaction.
         .onConflict((conflict) => conflict.constraint("env_key").doNothing())
         .returning(COLUMNS)
@@ -103,7 +132,7 @@ export function envStore(context: TeamContext): EnvStore {
         .set({
           ...pick(fields, FIELDS),
           updated_at: sql<Date>`now()`,
-          ...(value === undefined ? {} : { value: seal(context, uuid, value) }),
+          ...(value === undefined ? {} : { value: seal(context, uuid, value), names_database: namesDatabase(value) }),
         })
         .where("uuid", "=", uuid)
         .where("resource_id", "in", ownResource(resourceId))

@@ -85,6 +85,8 @@ const READS: Readonly<Record<string, (read: Read, tables: TeamTables) => Promise
       [resourceId],
       SHARED_SCOPES.map((scope) => ({ scope, key: "A" })),
     ),
+  "databases that are referred to": ({ stores }, { resourceId }) => stores.databases.namedBy([resourceId], ["db"]),
+  "variables that name databases": ({ stores }, { environmentId }) => stores.envs.namingDatabases(environmentId),
   storages: ({ stores }, { resourceId }) => stores.storages.list(resourceId, { take: 1 }),
   "what a resource used": ({ stores }, { resourceId }) =>
     stores.metrics.list(resourceId, new Date(Date.now() - 3_600_000), PAGE),
@@ -193,7 +195,7 @@ const READS: Readonly<Record<string, (read: Read, tables: TeamTables) => Promise
     stores.restores.requestCancel(databaseId, `${uuid}b1ux1r`, new Date(0)),
   "restores to forget": ({ system }) => system.restores.prune(1000),
   "certificates that expire": ({ system }) => system.databases.emitExpiring(new Date(0)),
-  "databases that are public": ({ system }) => system.databases.listPublic([-1]),
+  "databases that have a port": ({ system }) => system.databases.listForwarded([-1]),
   "what was removed long ago": ({ system }) => system.resources.pruneRemoved(1000),
   "changes to forget": ({ system }) => system.resources.pruneChanges(1_000_000),
   "what is being removed": ({ system }) => system.resources.listRemoving(),

@@ -355,6 +355,8 @@ const ATTEMPTS: Attempts = {
     update: (stores, { database }) => stores.databases.update(database.id, { name: "stolen", fields: { x: "y" } }),
     secrets: (stores, { database }) => refused(stores.databases.secrets(database.id)),
     secretsOf: (stores, { database }) => stores.databases.secretsOf([database.id]).then((secrets) => [...secrets]),
+    giveLoopbackPort: (stores, { database }) => stores.databases.giveLoopbackPort(database.id),
+    namedBy: (stores, { app, database }) => stores.databases.namedBy([app.id, database.id], [database.uuid]),
   },
   services: {
     list: (stores, { environment }) =>
@@ -432,6 +434,7 @@ const ATTEMPTS: Attempts = {
     list: (stores, { app }) => stores.envs.list(app.id).then(({ items }) => items),
     findByKey: (stores, { app }) => stores.envs.findByKey(app.id, env.key, false),
     findByKeys: (stores, { app }) => stores.envs.findByKeys([app.id], [env.key]),
+    namingDatabases: (stores, { environment }) => stores.envs.namingDatabases(environment.id),
     insert: (stores, { app }) => refused(stores.envs.insert(app.id, testUuid(), { ...env, key: "STOLEN" })),
     update: (stores, { app, variable }) => stores.envs.update(app.id, variable.uuid, { value: "stolen" }),
     delete: (stores, { app, variable }) => stores.envs.delete(app.id, variable.uuid),
@@ -511,6 +514,7 @@ const ATTEMPTS: Attempts = {
   },
   releases: {
     live: (stores, { app }) => stores.releases.live(app.id, 0),
+    candidate: (stores, { app }) => stores.releases.candidate(app.id),
     builds: (stores, { app }) => stores.releases.builds(app.id),
   },
   events: {

@@ -45,6 +45,21 @@ export function releaseStore(context: TeamContext): ReleaseStore {
           .where("resource_id", "in", db.selectFrom("resource").select("id").where("team_id", "=", teamId))
           .executeTakeFirst(),
       ),
+    candidate: (resourceId) =>
+      openedRow(
+        context,
+        db
+          .selectFrom("release")
+          .innerJoin("resource", "resource.id", "release.resource_id")
+          .select(COLUMNS.map((column) => `release.${column}` as const))
+          .where("release.resource_id", "=", resourceId)
+          .where("resource.team_id", "=", teamId)
+          .where("release.role", "=", "candidate")
+          .where("release.pull_request_id", "=", 0)
+          .orderBy("release.deployment_id", "desc")
+          .limit(1)
+          .executeTakeFirst(),
+      ),
     async builds(resourceId) {
       const rows = await db
         .selectFrom("release")

@@ -1,8 +1,10 @@
 import { DomainError, notFound } from "@berth/core";
-import type { SharedReference, SharedScope } from "@berth/core/env";
+import { seenDatabase } from "@berth/core/database";
+import { databaseNameIn, SHARED_SCOPES, type SharedReference, type SharedScope } from "@berth/core/env";
 import type { SeenVariable, SharedVariableOwner, SharedVariableRecord, SharedVariableStore } from "@berth/core/ports";
 import { type RawBuilder, type Selectable, sql } from "kysely";
 import { type Context, idsOf, type TeamContext } from "./context.ts";
+import { namedDatabases } from "./database-reference.ts";
 import { countRows, ofOwner, page, within } from "./page.ts";
 import { pick } from "./pick.ts";
 import type { SharedVariableTable } from "./schema/resource.ts";
@@ -103,25 +105,51 @@ export function sharedVariableStore(context: TeamContext): SharedVariableStore {
         .executeTakeFirst();
       return deleted.numDeletedRows > 0n;
     },
-    async seenBy(resourceIds, references) {
-      if (references.length === 0) return [];
-      const byScope = [...Map.groupBy(references, ({ scope }) => scope)];
-      const { rows } = await sql<SeenRow>`${sql.join(byScope.map(seen), sql` union all `)}`.execute(db);
-      return rows.map(({ uuid, value, ...row }) => ({ ...row, value: open(context, row.scope, { uuid, value }) }));
-
-      function seen([scope, wanted]: readonly [SharedScope, readonly SharedReference[]]) {
-        return sql`select resource.id as resource_id, ${scope}::text as scope,
-            variable.uuid, variable.key, variable.value, variable.is_shown_once
-          from resource join environment on environment.id = resource.environment_id
-          join ${sql.table(tableOf(scope))} variable on variable.owner_id = ${OWNER_OF_RESOURCE[scope]}
-          where resource.team_id = ${teamId} and resource.id in ${idsOf(resourceIds)}
-            and variable.key = any(${wanted.map(({ key }) => key)}::text[])`;
-      }
-    },
+    seenBy: async (resourceIds, references) => [
+      ...(await seenShared(context, resourceIds, references)),
+      ...(await seenDatabases(context, resourceIds, references)),
+    ],
   };
 }
 
-interface SeenRow extends Omit<SeenVariable, "value"> {
+/** The references to shared variables among these. */
+export async function seenShared(
+  context: TeamContext,
+  resourceIds: readonly number[],
+  references: readonly SharedReference[],
+): Promise<readonly SeenVariable[]> {
+  const byScope = SHARED_SCOPES.map((scope) => [scope, references.filter((one) => one.scope === scope)] as const);
+  const wanted = byScope.filter(([, ofScope]) => ofScope.length > 0);
+  if (wanted.length === 0) return [];
+  const { rows } = await sql<SeenRow>`${sql.join(wanted.map(seen), sql` union all `)}`.execute(context.db);
+  return rows.map(({ uuid, value, ...row }) => ({ ...row, value: open(context, row.scope, { uuid, value }) }));
+
+  function seen([scope, ofScope]: readonly [SharedScope, readonly SharedReference[]]) {
+    return sql`select resource.id as resource_id, ${scope}::text as scope,
+        variable.uuid, variable.key, variable.value, variable.is_shown_once
+      from resource join environment on environment.id = resource.environment_id
+      join ${sql.table(tableOf(scope))} variable on variable.owner_id = ${OWNER_OF_RESOURCE[scope]}
+      where resource.team_id = ${context.teamId} and resource.id in ${idsOf(resourceIds)}
+        and variable.key = any(${ofScope.map(({ key }) => key)}::text[])`;
+  }
+}
+
+/** The references to databases among these. */
+async function seenDatabases(
+  context: TeamContext,
+  resourceIds: readonly number[],
+  references: readonly SharedReference[],
+): Promise<readonly SeenVariable[]> {
+  const names = references.flatMap((reference) => databaseNameIn(reference) ?? []);
+  const named = await namedDatabases(context, resourceIds, names);
+  return resourceIds.flatMap((resource_id) => {
+    const own = named.filter((one) => one.resource_id === resource_id);
+    return names.flatMap((name) => seenDatabase(name, own) ?? []);
+  });
+}
+
+interface SeenRow extends Omit<SeenVariable, "value" | "scope"> {
+  readonly scope: SharedScope;
   readonly uuid: string;
   readonly value: Uint8Array | null;
 }

@@ -1,4 +1,5 @@
 import type { DomainClaim, SystemStores } from "@berth/core/ports";
+import type { ServerAdapters } from "./server-adapters.ts";
 
 /** The URLs of an application, or of one of its previews; `undefined` for a preview that is gone or going. */
 export async function claimsOf(
@@ -10,3 +11,9 @@ export async function claimsOf(
   const preview = await stores.previews.find(resourceId, pullRequestId);
   return preview === undefined || preview.removing_at !== null ? undefined : preview.domains;
 }
+
+/** As programs are told them: what a person can open. */
+export const withPublicUrls = (
+  domains: readonly DomainClaim[],
+  proxy: Pick<ServerAdapters["proxy"], "publicUrl">,
+): readonly DomainClaim[] => domains.map((claim) => ({ ...claim, public_url: proxy.publicUrl(claim.url) }));

@@ -1,7 +1,7 @@
 import { createServer, type Server } from "node:http";
 import { DomainError } from "@berth/core";
 import type { Artifact, FolderArtifact, ReleaseRef, ReleaseSpec, ReleaseState } from "@berth/core/deploy";
-import type { Engine, EngineCapabilities, LogLine, ResourceRemoval } from "@berth/core/ports";
+import type { Engine, EngineCapabilities, LogLine, OwnCheck, ResourceRemoval } from "@berth/core/ports";
 import { deploymentOf, type FakeRegistry, fakeImages } from "./fake-images.fixture.ts";
 import type { Life } from "./killable.fixture.ts";
 import type { Points } from "./points.fixture.ts";
@@ -17,6 +17,8 @@ export interface Behaviour {
   readonly log?: readonly string[] | undefined;
   /** Result of the release's own check, such as an image's HEALTHCHECK. */
   readonly health?: () => NonNullable<ReleaseState["health"]>;
+  /** What a run of that check says, on an engine with containers. */
+  readonly ownCheck?: () => OwnCheck;
 }
 
 /** An engine in memory whose releases are real HTTP servers. It outlives the workers that use it. */
@@ -130,6 +132,10 @@ export function fakeEngine(points: Points): FakeEngine {
         images: fakeImages(artifacts, fake.registry, points),
         forwards: { list: async () => [], open: notMade, close: async () => undefined },
         command: notMade,
+        ownCheck: async ({ deploymentUuid }: ReleaseRef) => {
+          const release = releases.get(deploymentUuid);
+          return release && fake.behave(release.spec).ownCheck?.();
+        },
         ownersOf: async (objects: readonly unknown[]) => objects.map(() => undefined),
       };
     },

@@ -32,7 +32,7 @@ export function createForwards(deps: ForwardDeps): Forwards {
   const serverStates = new Map<number, ServerState>();
   const warnings = dedupedWarnings(logger);
   const publicOf = batched(async (serverIds: readonly number[]) =>
-    Map.groupBy(await stores.databases.listPublic(serverIds), ({ server_id }) => server_id),
+    Map.groupBy(await stores.databases.listForwarded(serverIds), ({ server_id }) => server_id),
   );
 
   const look = async ({ server, engine }: ServerAdapters, serverState: ServerState) => {

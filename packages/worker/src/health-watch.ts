@@ -97,6 +97,8 @@ export function createHealthWatch({ logger, clock }: WatchDeps, onChange: () => 
         const { state, check } = watched;
         if (state.state === "running" && state.health === undefined && check.probe.type !== "steady")
           begin(adapters, watched);
+        // What a deployment has seen of it is over when it starts anew.
+        else if (state.health !== undefined && watches.has(state.deploymentUuid)) current(state);
       }
     },
     health(releases) {

@@ -1,7 +1,8 @@
 import { isDomainError } from "@berth/core";
 import { type Artifact, deployedKind, isTerminal, type Operation, type ReleaseRef } from "@berth/core/deploy";
+import { requireReachable } from "@berth/core/env";
 import type { SystemStores, WorkIO } from "@berth/core/ports";
-import { claimsOf } from "./claims.ts";
+import { claimsOf, withPublicUrls } from "./claims.ts";
 import { assertOwnedByTeam } from "./deploy/belongings.ts";
 import { variablesOf } from "./deploy/variables.ts";
 import { recordVolumes } from "./deploy/volume-record.ts";
@@ -128,8 +129,11 @@ async function startLive(
     return logger.info("Started a release again that should run.", { ...release });
   }
   const isGone = (await engine.inspect(release)) === undefined;
-  const [{ envs }, storages] = await Promise.all([variablesOf(team, resourceId), team.storages.list(resourceId)]);
-  const input = { subject, deployment, domains, envs, storages: storages.items };
+  const [variables, storages] = await Promise.all([variablesOf(team, resourceId), team.storages.list(resourceId)]);
+  requireReachable(variables, isPreview);
+  const { envs } = variables;
+  const told = withPublicUrls(domains, adapters.proxy);
+  const input = { subject, deployment, domains: told, envs, storages: storages.items };
   const spec = deployedKind(subject).releaseSpec(input, record.artifact);
   // Somebody did it behind Berth's back.
   const emitDrift = (drift: Drift) => {

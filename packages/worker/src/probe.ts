@@ -1,5 +1,7 @@
+import { once } from "node:events";
 import { request as httpRequest, type IncomingMessage, type RequestOptions } from "node:http";
 import { request as httpsRequest } from "node:https";
+import { connect as connectTcp } from "node:net";
 import type { Duplex } from "node:stream";
 import { connect as connectTls } from "node:tls";
 import { isDomainError } from "@berth/core";
@@ -34,6 +36,52 @@ export async function probeRelease(
     return { type: "not_running" };
   }
 }
+
+/**
+ * Asks a release by its own health check, which its engine has not begun with. What some images start first, to set
+ * themselves up, passes it too and is reached from inside of the container alone: so its port is tried as well.
+ *
+ * @returns `undefined` when it cannot be asked: its engine decides then
+ */
+export async function probeOwnCheck(
+  { engine, connect }: Pick<ServerAdapters, "engine" | "connect">,
+  state: ReleaseState,
+  signal: AbortSignal,
+): Promise<{ readonly command: string; readonly problem: string | undefined } | undefined> {
+  try {
+    const asked = await engine.containers?.ownCheck(state, signal);
+    if (asked === undefined) return undefined;
+    const { command, exitCode, lastWords } = asked;
+    if (exitCode === null) return { command, problem: "its health check did not end in time" };
+    const said = lastWords === "" ? "" : `: ${lastWords.slice(0, WORDS_LENGTH_MAX)}`;
+    if (exitCode !== 0) return { command, problem: `its health check exited with code ${exitCode}${said}` };
+    const isReached = state.upstream === null || (await takesConnections(state.upstream, signal, connect));
+    return { command, problem: isReached ? undefined : `nothing listens at port ${state.upstream?.port} yet` };
+  } catch (error) {
+    if (!isDomainError(error)) throw error;
+    return undefined;
+  }
+}
+
+async function takesConnections(upstream: Upstream, signal: AbortSignal, connect?: Connect): Promise<boolean> {
+  const whole = AbortSignal.any([signal, AbortSignal.timeout(CONNECT_MS_MAX)]);
+  try {
+    const stream = await (connect ?? connectDirectly)(upstream, whole);
+    stream.destroy();
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+async function connectDirectly({ host, port }: Upstream, signal: AbortSignal): Promise<Duplex> {
+  const socket = connectTcp({ host, port, signal });
+  await once(socket, "connect", { signal });
+  return socket;
+}
+
+const WORDS_LENGTH_MAX = 200;
+const CONNECT_MS_MAX = 2000;
 
 export interface ProbeOptions {
   readonly timeoutSeconds: number;

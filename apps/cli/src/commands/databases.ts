@@ -18,6 +18,8 @@ import { printable } from "../printable.ts";
 import { namedResource } from "../resource.ts";
 import type { Session } from "../session.ts";
 import { statusText } from "../status-text.ts";
+import { defineAttachments } from "./attachments.ts";
+import { defineClients } from "./database-client.ts";
 import { defineLifecycle, followNewest } from "./lifecycle.ts";
 import { addOutputFlags, type OutputFlags, showOutput } from "./logs.ts";
 
@@ -39,6 +41,8 @@ export function define(command: Command, bind: Bind): void {
       .description("Show what a database printed.")
       .argument(...DATABASE),
   ).action(bind(logs));
+  defineAttachments(command, bind);
+  defineClients(command, bind);
   defineLifecycle(command, bind, "database");
 }
 

@@ -132,6 +132,11 @@ export async function createTarget(
   );
   const where = `${printable(place.project.name)}/${printable(place.environment.name)} on ${printable(place.server.name)}`;
   output.line(`Created application ${printable(name)} (${created.uuid}) in ${where}`);
+  output.line(
+    ENGINES[place.server.engine].hasContainers
+      ? "It runs there in a container."
+      : "It runs there as a process of Berth's machine, without a container.",
+  );
   return { uuid: created.uuid, name, source: options.git === undefined ? "upload" : "git" };
 }
 

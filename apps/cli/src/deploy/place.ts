@@ -1,5 +1,4 @@
-import type { Server } from "@berth/core/server";
-import { ENGINES } from "@berth/core/server";
+import { ENGINES, type EngineKind, type Server } from "@berth/core/server";
 import type { Command } from "commander";
 import { choose } from "../choose.ts";
 import type { Api } from "../connection/api.ts";
@@ -16,7 +15,7 @@ export interface PlaceOptions {
 export interface Place {
   readonly project: { readonly uuid: string; readonly name: string };
   readonly environment: { readonly uuid: string; readonly name: string };
-  readonly server: { readonly uuid: string; readonly name: string };
+  readonly server: { readonly uuid: string; readonly name: string; readonly engine: EngineKind };
 }
 
 /** Kind of object to place. */

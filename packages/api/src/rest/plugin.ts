@@ -1,5 +1,5 @@
-import type { SignIns } from "@berth/control";
 import type { Readable } from "node:stream";
+import type { SignIns } from "@berth/control";
 import { DomainError } from "@berth/core";
 import type { Paging } from "@berth/core/ports";
 import type { Scope } from "@berth/core/team";
@@ -57,7 +57,7 @@ export function restPlugin(app: FastifyInstance, options: RestOptions, done: () 
   app.decorateRequest("bytes", undefined);
   app.addHook("onRequest", async (request, reply) => {
     request.identity = await identified(request, reply, options);
-    const bytes = admission.bytesOf(request.identity?.scope, request.ip);
+    const bytes = options.admission.bytesOf(request.identity?.scope, request.ip);
     reply.raw.once("close", () => bytes.close());
     request.bytes = bytes;
   });

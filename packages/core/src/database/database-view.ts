@@ -164,19 +164,29 @@ export const CreatedDatabase = z
   .meta({ id: "CreatedDatabase", description: "A new database and how to reach it." });
 export type CreatedDatabase = z.infer<typeof CreatedDatabase>;
 
-type KnownValues = Readonly<Record<string, string | null>>;
+export type KnownValues = Readonly<Record<string, string | null>>;
 
 /** How it is reached inside its network, by its uuid, and from outside, by its server's address. */
 export function databaseUrls(database: DatabaseRecord, secrets: KnownValues) {
-  const { uuid, engine, settings, fields, is_public, public_port, placement } = database;
-  const row = databaseEngine(engine);
-  const values = engineValues(engine, { ...fields, ...secrets });
-  const address = row.address(values, settings.image);
+  const { is_public, public_port, placement } = database;
   const isReachable = is_public && public_port !== null;
   return {
-    internal_db_url: databaseUrl(address, uuid, enginePort(engine, values)),
-    external_db_url: isReachable ? databaseUrl(address, outerHost(placement.server_ip), public_port) : null,
+    internal_db_url: urlOfDatabase(database, secrets),
+    external_db_url: isReachable
+      ? urlOfDatabase(database, secrets, { host: outerHost(placement.server_ip), port: public_port })
+      : null,
   };
+}
+
+/** @param at Without it, for what is in its network. */
+export function urlOfDatabase(
+  { uuid, engine, settings, fields }: Pick<DatabaseRecord, "uuid" | "engine" | "settings" | "fields">,
+  secrets: KnownValues,
+  at?: { readonly host: string; readonly port: number },
+): string {
+  const values = engineValues(engine, { ...fields, ...secrets });
+  const address = databaseEngine(engine).address(values, settings.image);
+  return databaseUrl(address, at?.host ?? uuid, at?.port ?? enginePort(engine, values));
 }
 
 /** For those who may not read secrets. */
@@ -188,7 +198,8 @@ export function withoutPassword(databaseUrl: string): string {
 
 /** How containers call the machine that they run on, which nobody else knows it by. */
 const CONTAINERS_HOST = /(^|\.)host\.docker\.internal$/;
-export const outerHost = (ip: string): string => (CONTAINERS_HOST.test(ip) ? "localhost" : ip);
+export const isContainersHost = (ip: string): boolean => CONTAINERS_HOST.test(ip);
+export const outerHost = (ip: string): string => (isContainersHost(ip) ? "localhost" : ip);
 
 /** Secret fields by their name, whether they are kept by name or as a variable. */
 export const fieldValues = (engine: DatabaseEngine, kept: KnownValues): KnownValues =>

@@ -38,6 +38,9 @@ export interface DeploymentStep {
 }
 
 /** One line of a deployment's log. `seq` grows by one a line within a deployment and is the cursor of a follower. */
+/** In the log of a deployment, before the last lines that its release wrote. */
+export const RELEASE_LOG_TITLE = "The last lines of the release's log:";
+
 export interface DeploymentLogLine {
   readonly seq: number;
   readonly step: StepName | null;

@@ -18,6 +18,10 @@ export const ResourceDelete = z.strictObject({
 });
 export type ResourceDelete = z.infer<typeof ResourceDelete>;
 
+export const DatabaseDelete = ResourceDelete.extend({
+  force: flag("Also when variables of other resources name it: these get the reference as it stands. Default false."),
+});
+
 /** The options that concern a server's objects besides releases. */
 export const REMOVAL_FLAGS = ["delete_volumes", "docker_cleanup", "delete_connected_networks"] as const;
 export type RemovalFlags = Readonly<Record<(typeof REMOVAL_FLAGS)[number], boolean>>;

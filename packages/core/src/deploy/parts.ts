@@ -83,8 +83,8 @@ export function statusOf(
   return isFirstStart && !live ? STARTING_STATUS : STOPPED_STATUS;
 }
 
-/** The engine's own result is newer than any probe of Berth. */
-const ownHealth = ({ health }: ReleaseState): Health | undefined => (health === "starting" ? "unknown" : health);
+/** The engine's own result is newer than any probe of Berth. Until there is one, what a deployment has seen counts. */
+const ownHealth = ({ health }: ReleaseState): Health | undefined => (health === "starting" ? undefined : health);
 
 export const liveOf = ({ releases }: WantedResource, pullRequest: number): WantedRelease | undefined =>
   releases.find(({ role, pullRequestId }) => role === "live" && pullRequestId === pullRequest);

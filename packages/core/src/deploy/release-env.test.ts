@@ -40,15 +40,29 @@ const subject = (envs: readonly EnvRecord[], pullRequestId = 0): EnvSubject => (
 
 describe("the variables of a release", () => {
   test("name the release, its URLs, its branch and its commit", () => {
-    expect(runtimeEnv(subject([]))).toEqual({
+    const own = {
       BERTH_RESOURCE_UUID: "app1",
       BERTH_CONTAINER_NAME: "app1-dep1",
       BERTH_APP_NAME: "shop",
       BERTH_FQDN: "shop.example.com,example.com",
       BERTH_URL: "https://shop.example.com,https://example.com/shop",
       BERTH_BRANCH: "main",
-      SOURCE_COMMIT: "abc123",
-    });
+    };
+    const family = Object.fromEntries(
+      Object.entries(own).map(([key, value]) => [key.replace("BERTH_", "COOLIFY_"), value]),
+    );
+    expect(runtimeEnv(subject([]))).toEqual({ ...own, ...family, SOURCE_COMMIT: "abc123" });
+  });
+
+  test("have the URL that a browser opens, and not the port of the container", () => {
+    const claim = { host: "shop.localhost", path: "/", url: "http://shop.localhost:3000" };
+    const domains = [{ ...claim, public_url: "http://shop.localhost:8080" }];
+    const env = runtimeEnv({ ...subject([]), domains });
+    expect([env.BERTH_URL, env.COOLIFY_URL, env.COOLIFY_FQDN]).toEqual([
+      "http://shop.localhost:8080",
+      "http://shop.localhost:8080",
+      "shop.localhost",
+    ]);
   });
 
   test("are the user's where both set one", () => {

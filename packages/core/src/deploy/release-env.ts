@@ -31,16 +31,31 @@ export const containerName = (resourceUuid: string, deploymentUuid: string): str
 
 function givenEnv(subject: EnvSubject): EnvValues {
   const { application, deployment, domains } = subject;
-  return {
+  return withFamilyNames({
     BERTH_RESOURCE_UUID: application.uuid,
     BERTH_CONTAINER_NAME:
       lastingContainerName(application, deployment.pull_request_id) ?? containerName(application.uuid, deployment.uuid),
     BERTH_APP_NAME: application.name,
-    BERTH_FQDN: domains.map(({ host }) => host).join(","),
-    BERTH_URL: domains.map(({ url }) => url).join(","),
+    ...addressEnv(domains),
     BERTH_BRANCH: branchOf(subject),
-  };
+  });
 }
+
+/** Where people open it. */
+export const addressEnv = (domains: readonly DomainClaim[]): EnvValues => ({
+  BERTH_FQDN: domains.map(({ host }) => host).join(","),
+  BERTH_URL: domains.map(({ url, public_url }) => public_url ?? url).join(","),
+});
+
+/** Images and compose files that were written for this API family read the same by these names. */
+export const withFamilyNames = (given: EnvValues): EnvValues => ({
+  ...given,
+  ...Object.fromEntries(
+    Object.entries(given)
+      .filter(([key]) => key.startsWith("BERTH_"))
+      .map(([key, value]) => [key.replace("BERTH_", "COOLIFY_"), value]),
+  ),
+});
 
 function branchOf({ application, deployment }: EnvSubject): string {
   const { git_branch } = application.settings;

@@ -5,6 +5,7 @@ import { isMade, readMagic } from "../compose/magic-key.ts";
 import type { Compose, ComposeContainer } from "../compose/parse.ts";
 import { containerNameVariables } from "../compose/render.ts";
 import type { DomainClaim } from "../ports/records.ts";
+import { addressEnv, withFamilyNames } from "./release-env.ts";
 import { HTTP_PORT } from "./site.ts";
 import type { StackContainer, StackOptions } from "./stack.ts";
 import { type StackMountsSubject, stackMounts } from "./stack-mounts.ts";
@@ -55,10 +56,7 @@ function containerOptions(
   const own = domains.filter((claim) => claim.container === name);
   const alias = `${name}-${owner.uuid}`;
   const usual = {
-    ...given,
-    BERTH_CONTAINER_NAME: alias,
-    BERTH_FQDN: own.map(({ host }) => host).join(","),
-    BERTH_URL: own.map(({ url }) => url).join(","),
+    ...withFamilyNames({ ...given, BERTH_CONTAINER_NAME: alias, ...addressEnv(own) }),
     ...names,
   };
   return {

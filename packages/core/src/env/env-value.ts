@@ -4,10 +4,14 @@ import { ENV_ENTRY_BYTES_MAX } from "./env-size.ts";
 export const SHARED_SCOPES = ["team", "project", "environment", "server"] as const;
 export type SharedScope = (typeof SHARED_SCOPES)[number];
 
-/** Shared variables that a resource sees, by scope and key. */
-export type SharedVariables = { readonly [Scope in SharedScope]?: ReadonlyMap<string, string> };
+/** What a reference begins with: the owner of a shared variable, or `database` for `{{ database.NAME.url }}`. */
+export type ReferenceScope = SharedScope | "database";
 
-const REFERENCE = /\{\{\s*(team|project|environment|server)\.([A-Za-z_][A-Za-z0-9_.]*)\s*\}\}/g;
+/** Values of references that a resource sees, by scope and key. */
+export type SharedVariables = { readonly [Scope in ReferenceScope]?: ReadonlyMap<string, string> };
+
+const REFERENCE =
+  /\{\{\s*(?:(team|project|environment|server)\.([A-Za-z_][A-Za-z0-9_.]*)|(database)\.([^{}\r\n]{1,255}?\.url))\s*\}\}/g;
 const ONLY_REFERENCE = new RegExp(`^\\s*${REFERENCE.source}\\s*$`);
 
 /**
@@ -16,20 +20,40 @@ const ONLY_REFERENCE = new RegExp(`^\\s*${REFERENCE.source}\\s*$`);
  */
 export function interpolate(value: string, shared: SharedVariables): string {
   let length = value.length;
-  return value.replace(REFERENCE, (reference, scope: string, key: string) => {
-    // The pattern admits only the scopes.
-    const text = shared[scope as SharedScope]?.get(key);
+  return value.replace(REFERENCE, (reference, ...groups: readonly (string | undefined)[]) => {
+    const { scope, key } = parted(groups);
+    const text = shared[scope]?.get(key);
     if (text === undefined || length > ENV_ENTRY_BYTES_MAX) return reference;
     length += text.length - reference.length;
     return text;
   });
 }
 
-/** A reference of the form `{{ scope.KEY }}`. */
+/** A reference of the form `{{ scope.KEY }}`. The key of a database's is `NAME.url`, with its name or uuid. */
 export interface SharedReference {
-  readonly scope: SharedScope;
+  readonly scope: ReferenceScope;
   readonly key: string;
 }
+
+/** The pattern admits only the scopes, and has two groups for either form. */
+const parted = ([owner, variable = "", database, property = ""]: readonly (string | undefined)[]): SharedReference =>
+  database === undefined ? { scope: owner as SharedScope, key: variable } : { scope: "database", key: property };
+
+const URL_KEY = ".url";
+
+/** The reference to the URL of a database. @param name Its name or uuid. */
+export const databaseReference = (name: string): SharedReference => ({ scope: "database", key: `${name}${URL_KEY}` });
+
+/** The name or uuid in a reference to a database; `undefined` for one to a shared variable. */
+export const databaseNameIn = ({ scope, key }: SharedReference): string | undefined =>
+  scope === "database" ? key.slice(0, -URL_KEY.length) : undefined;
+
+/** Whether a reference can name it so: not with braces or line breaks. */
+export const isReferable = (name: string): boolean => {
+  const wanted = databaseReference(name);
+  const [found] = referencesIn([referenceText(wanted)]);
+  return found?.scope === "database" && found.key === wanted.key;
+};
 
 export const referenceText = ({ scope, key }: SharedReference): string => `{{ ${scope}.${key} }}`;
 
@@ -37,9 +61,8 @@ export const referenceText = ({ scope, key }: SharedReference): string => `{{ ${
 export function referencesIn(values: Iterable<string | null>): readonly SharedReference[] {
   const found = new Map<string, SharedReference>();
   for (const value of values) {
-    for (const [, scope = "", key = ""] of value?.matchAll(REFERENCE) ?? []) {
-      // The pattern admits only the scopes.
-      const reference = { scope: scope as SharedScope, key };
+    for (const [, ...groups] of value?.matchAll(REFERENCE) ?? []) {
+      const reference = parted(groups);
       found.set(referenceText(reference), reference);
     }
   }

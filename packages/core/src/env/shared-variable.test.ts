@@ -3,9 +3,11 @@ import { describe, expect, test } from "vitest";
 import type { EnvRecord } from "../ports/records.ts";
 import type { SeenVariable } from "../ports/shared-variable.ts";
 import { newEnv } from "./env.ts";
+import { isReferable } from "./env-value.ts";
 import {
   envViews,
   newSharedVariable,
+  requireReachable,
   resolveEnvs,
   SharedVariableCreate,
   sharedVariableChange,
@@ -85,6 +87,42 @@ describe("variables that refer to shared ones", () => {
     expect(resolveEnvs(envs, all).unknown).toEqual([
       { key: "A", is_preview: false, references: ["{{ team.NONE }}", "{{ server.NONE }}"] },
     ]);
+  });
+});
+
+describe("variables that name databases", () => {
+  const url = "postgres://u:p%40ss@b4:5432/shop";
+  const found = seen("database", "my shop-2.url", url);
+  const refused = { ...seen("database", "far.url", null), problem: "It is far away." };
+
+  test.each([
+    ["{{ database.my shop-2.url }}", url],
+    ["{{database.my shop-2.url}}?pool=5", `${url}?pool=5`],
+    ["{{ database.my shop-2.host }}", "{{ database.my shop-2.host }}"],
+    ["{{ database.far.url }}", "{{ database.far.url }}"],
+  ])("%j run as %j", (value, expected) => {
+    expect(resolveEnvs([env("A", value)], [found, refused]).envs[0]?.value).toBe(expected);
+  });
+
+  test("hide the password by itself too", () => {
+    const { shared } = resolveEnvs([env("A", "{{ database.my shop-2.url }}")], [found]);
+    expect(shared.map(({ value }) => value)).toEqual([url, "p@ss"]);
+  });
+
+  test("fail a deployment with the reason where the database is not reached, and only where they are used", () => {
+    const resolved = resolveEnvs([env("A", "{{ database.far.url }}"), env("B", "{{ database.none.url }}")], [refused]);
+    expect(resolved.unknown).toEqual([{ key: "B", is_preview: false, references: ["{{ database.none.url }}"] }]);
+    expect(() => requireReachable(resolved, false)).toThrow("A: It is far away.");
+    expect(() => requireReachable(resolved, true)).not.toThrow();
+  });
+
+  test.each([
+    ["shop", true],
+    ["My shop.url (2)", true],
+    ["{{ team.A }}", false],
+    ["a\nb", false],
+  ])("can name %j: %s", (name, is) => {
+    expect(isReferable(name)).toBe(is);
   });
 });
 

@@ -79,9 +79,14 @@ export const sharedVariableChange = ({ key: _key, ...change }: SharedVariableCre
   // Fields that were not sent are dropped; the others have the types of the schema, which are those of the fields.
   Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined));
 
-/** Values of references to these variables. */
-export function sharedVariables(seen: readonly Pick<SeenVariable, "scope" | "key" | "value">[]): SharedVariables {
-  const byScope = Map.groupBy(seen, ({ scope }) => scope);
+/** Values of references to these variables. What cannot be reached has none. */
+export function sharedVariables(
+  seen: readonly Pick<SeenVariable, "scope" | "key" | "value" | "problem">[],
+): SharedVariables {
+  const byScope = Map.groupBy(
+    seen.filter(({ problem }) => problem === undefined),
+    ({ scope }) => scope,
+  );
   return Object.fromEntries(
     [...byScope].map(([scope, variables]) => [scope, new Map(variables.map(({ key, value }) => [key, value ?? ""]))]),
   );
@@ -95,6 +100,19 @@ export interface ResolvedEnvs {
   readonly shared: readonly NamedValue[];
   /** Variables whose references lead to nothing, and so stay as they are. */
   readonly unknown: readonly UnknownReferences[];
+  /** Variables that name a database which the resource cannot reach. */
+  readonly unreachable: readonly UnreachableReference[];
+}
+
+export interface UnreachableReference extends Pick<EnvRecord, "key" | "is_preview"> {
+  /** Why, and what to do. */
+  readonly problem: string;
+}
+
+/** @throws DomainError `deploy.start_failed` when a variable names a database that the resource cannot reach */
+export function requireReachable({ unreachable }: Pick<ResolvedEnvs, "unreachable">, isPreview: boolean): void {
+  const first = unreachable.find(({ is_preview }) => is_preview === isPreview);
+  if (first !== undefined) throw new DomainError("deploy.start_failed", `${first.key}: ${first.problem}`);
 }
 
 export interface UnknownReferences extends Pick<EnvRecord, "key" | "is_preview"> {
@@ -111,10 +129,25 @@ const ADDED_LENGTH_MAX = 16_777_216; // Linux gives a program 6 MiB of variables
 /** @throws DomainError `deploy.start_failed` when what they refer to exceeds what a program can be given. */
 export function resolveEnvs(envs: readonly EnvRecord[], seen: readonly SeenVariable[]): ResolvedEnvs {
   const shared = sharedVariables(seen);
-  const unknown = envs.flatMap(({ key, value, is_preview }) => {
-    const lost = referencesIn([value]).filter((reference) => shared[reference.scope]?.has(reference.key) !== true);
-    return lost.length === 0 ? [] : [{ key, is_preview, references: lost.map(referenceText) }];
+  const problems = new Map(
+    seen.flatMap((one) => (one.problem === undefined ? [] : [[referenceText(one), one.problem]])),
+  );
+  const lostOf = envs.map((env) => ({
+    env,
+    lost: referencesIn([env.value])
+      .filter((reference) => shared[reference.scope]?.has(reference.key) !== true)
+      .map(referenceText),
+  }));
+  const unknown = lostOf.flatMap(({ env: { key, is_preview }, lost }) => {
+    const references = lost.filter((reference) => !problems.has(reference));
+    return references.length === 0 ? [] : [{ key, is_preview, references }];
   });
+  const unreachable = lostOf.flatMap(({ env: { key, is_preview }, lost }) =>
+    lost.flatMap((reference) => {
+      const problem = problems.get(reference);
+      return problem === undefined ? [] : [{ key, is_preview, problem }];
+    }),
+  );
   let room = ADDED_LENGTH_MAX;
   const resolved = envs.map((env) => {
     const value = env.value === null ? null : interpolate(env.value, shared);
@@ -124,9 +157,17 @@ export function resolveEnvs(envs: readonly EnvRecord[], seen: readonly SeenVaria
   });
   return {
     envs: resolved,
-    shared: seen,
+    shared: seen.flatMap(namedValues),
     unknown,
+    unreachable,
   };
+}
+
+/** A program may print the password of a URL without the URL. */
+function namedValues(seen: SeenVariable): readonly NamedValue[] {
+  if (seen.scope !== "database" || seen.value === null) return [seen];
+  const { password } = new URL(seen.value);
+  return [seen, { key: "password", value: decodeURIComponent(password) }];
 }
 
 /** References stay behind where an answer would come to more than a deployment takes. */

@@ -1,4 +1,5 @@
 import type { DatabaseSettings } from "../database/database.ts";
+import type { DatabaseClient } from "../database/database-address.ts";
 import type { DatabaseEngine } from "../database/database-engine.ts";
 import type { KindStore, NewResource, ResourceChange } from "./kind-store.ts";
 import type { Placement, ResourceRecord } from "./records.ts";
@@ -9,6 +10,8 @@ export interface DatabaseRecord extends ResourceRecord {
   readonly is_public: boolean;
   /** Port of the server while the database is public. */
   readonly public_port: number | null;
+  /** Port of the server that only what runs on the same machine reaches: for applications that are no containers. */
+  readonly loopback_port: number | null;
   /** Why the port does not lead to it, as was seen last. */
   readonly public_port_problem: string | null;
   readonly settings: DatabaseSettings;
@@ -48,11 +51,27 @@ export interface DatabaseRecordChange extends ResourceChange<DatabaseSettings, D
 export interface SystemDatabaseStore {
   /** Tells once of each database that offers TLS with a certificate that ends before this. Answers how many. */
   emitExpiring(before: Date): Promise<number>;
-  /** Those of these servers that are reached from outside while they run. */
-  listPublic(serverIds: readonly number[]): Promise<readonly DatabaseRecord[]>;
+  /** Those of these servers that have a port while they run, public or for their own machine. */
+  listForwarded(serverIds: readonly number[]): Promise<readonly DatabaseRecord[]>;
   /** Records a problem of its public port; `null` when there is none. @param port The port that was observed. */
   recordPortProblem(id: number, port: number, problem: string | null): Promise<void>;
 }
 
+/** A database, and what of its environment may name it in variables. */
+export interface NamedDatabase {
+  readonly resource_id: number;
+  readonly client: DatabaseClient;
+  readonly database: DatabaseRecord;
+  /** Its secret fields by name, open. */
+  readonly secrets: DatabaseFields;
+  /** Its password is never shown. */
+  readonly is_shown_once: boolean;
+}
+
 /** `insert` and `update` throw `port.taken` when another public database of the server has the port. */
-export type DatabaseStore = KindStore<DatabaseRecord, NewDatabase, DatabaseRecordChange, DatabaseSecrets>;
+export type DatabaseStore = KindStore<DatabaseRecord, NewDatabase, DatabaseRecordChange, DatabaseSecrets> & {
+  /** Gives it a loopback port, unless it has one that leads to it, and wakes the workers. */
+  giveLoopbackPort(id: number): Promise<void>;
+  /** Those of these names or uuids, as each of these resources sees them: of its environment. */
+  namedBy(resourceIds: readonly number[], names: readonly string[]): Promise<readonly NamedDatabase[]>;
+};

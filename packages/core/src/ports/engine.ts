@@ -68,6 +68,15 @@ export interface CommandResult {
   readonly errors: readonly string[];
 }
 
+/** One run of a release's own health check. */
+export interface OwnCheck {
+  readonly command: string;
+  /** `null`: it did not end in time. */
+  readonly exitCode: number | null;
+  /** The last line that it wrote. */
+  readonly lastWords: string;
+}
+
 /** Resource usage of a release's processes. */
 export interface ReleaseUsage {
   readonly processes: number;
@@ -218,6 +227,12 @@ export interface ContainerOperations {
    * @throws DomainError `resource.not_running`, `engine.unreachable` when the connection broke before its end.
    */
   command(ref: ReleaseRef, command: DatabaseCommand, io: CommandIO): Promise<CommandResult>;
+
+  /**
+   * Runs the own health check of a release once, now: its engine may begin late with it. `undefined`: it has none.
+   * @throws DomainError `engine.unreachable`
+   */
+  ownCheck(ref: ReleaseRef, signal: AbortSignal): Promise<OwnCheck | undefined>;
 
   /**
    * Owners of these objects, in their order.

@@ -10,6 +10,8 @@ export interface Forward {
   readonly port: number;
   /** A connection on which nothing has come or gone for so long is closed. */
   readonly idleSeconds: number;
+  /** Only programs of the server's own machine reach the port. */
+  readonly isLoopback?: boolean;
 }
 
 /** A forward that exists on a server. */

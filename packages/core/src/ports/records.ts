@@ -202,6 +202,8 @@ export interface DomainClaim {
   readonly path: string;
   /** The URL as it is shown. */
   readonly url: string;
+  /** As a browser opens it: with the port of its server's proxy, and never that of a container. Only in deployments. */
+  readonly public_url?: string | undefined;
   /** For a service: the container that receives the requests. */
   readonly service_container_id?: number | null | undefined;
   /** With several containers: the name of the one that receives the requests. Read-only for services. */

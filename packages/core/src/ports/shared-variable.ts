@@ -21,11 +21,13 @@ export interface SharedVariableOwner {
   readonly id: number;
 }
 
-/** One that a resource sees. */
+/** One that a resource sees, or the URL of a database of its environment. */
 export interface SeenVariable extends SharedReference {
   readonly resource_id: number;
   readonly value: string | null;
   readonly is_shown_once: boolean;
+  /** Of a database that the resource cannot reach: why, and what to do. It has no value then. */
+  readonly problem?: string | undefined;
 }
 
 export interface SharedVariableStore {
@@ -42,6 +44,9 @@ export interface SharedVariableStore {
     change: Partial<SharedVariableFields>,
   ): Promise<SharedVariableRecord | undefined>;
   delete(owner: SharedVariableOwner, uuid: string): Promise<boolean>;
-  /** Which of these references lead to something, from each of these resources: by its team, project and so on. */
+  /**
+   * Which of these references lead to something, from each of these resources: by its team, project and so on. A
+   * database's URL has the address that works from the server and network of the resource.
+   */
   seenBy(resourceIds: readonly number[], references: readonly SharedReference[]): Promise<readonly SeenVariable[]>;
 }

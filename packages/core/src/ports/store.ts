@@ -267,6 +267,10 @@ export interface EnvStore {
     resourceIds: readonly number[],
     keys: readonly string[],
   ): Promise<readonly (EnvRecord & { readonly resource_id: number })[]>;
+  /** Those of an environment's resources that name databases, by id. */
+  namingDatabases(
+    environmentId: number,
+  ): Promise<readonly (EnvRecord & { readonly resource: Pick<ResourceRecord, "id" | "uuid" | "name" | "kind"> })[]>;
   /** @throws DomainError `resource.already_exists` when the key is taken. */
   insert(resourceId: number, uuid: string, env: EnvFields): Promise<EnvRecord>;
   update(resourceId: number, uuid: string, change: Partial<EnvFields>): Promise<EnvRecord | undefined>;
@@ -309,6 +313,8 @@ export interface DeploymentStore {
 
 export interface ReleaseStore {
   live(resourceId: number, pullRequestId: number): Promise<ReleaseRecord | undefined>;
+  /** The newest that a deployment of the resource itself is starting. */
+  candidate(resourceId: number): Promise<ReleaseRecord | undefined>;
   /** Kept builds of the resource, without previews: the running one first, then the newest. */
   builds(resourceId: number): Promise<readonly KeptBuild[]>;
 }

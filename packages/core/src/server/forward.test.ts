@@ -11,9 +11,18 @@ describe("a database", () => {
       settings: databaseDefaults("redis"),
       fields: {},
       removing_at: null,
+      loopback_port: null,
       placement: { destination_network: "backend" },
     },
     ...change,
+  });
+
+  test("that is not public has its loopback port, which a public one replaces", () => {
+    const own = { is_public: false, loopback_port: 20_001 };
+    expect(forwardOf(database(own))).toMatchObject({ publicPort: 20_001, isLoopback: true });
+    expect(forwardOf(database({ ...own, is_public: true }))).toMatchObject({ publicPort: 16_379 });
+    expect(forwardOf(database({ ...own, is_public: true }))).not.toHaveProperty("isLoopback");
+    expect(forwardOf(database({ ...own, desired_state: "stopped" }))).toBeUndefined();
   });
 
   test("that is public and shall run is forwarded to by the name in its URL", () => {

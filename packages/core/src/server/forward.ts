@@ -8,21 +8,31 @@ export type ForwardOperation =
 
 type Forwarded = Pick<
   DatabaseRecord,
-  "uuid" | "engine" | "is_public" | "public_port" | "settings" | "fields" | "desired_state" | "removing_at"
+  | "uuid"
+  | "engine"
+  | "is_public"
+  | "public_port"
+  | "loopback_port"
+  | "settings"
+  | "fields"
+  | "desired_state"
+  | "removing_at"
 > & { readonly placement: Pick<DatabaseRecord["placement"], "destination_network"> };
 
-/** How it is reached from outside; not at all while it is private, or shall not run. */
+/** The port that leads to it: none while it has none, or shall not run. A public one serves its own machine too. */
 export function forwardOf(database: Forwarded): Forward | undefined {
-  const { uuid, engine, is_public, public_port, settings, fields, desired_state, removing_at, placement } = database;
-  if (!is_public || public_port === null || desired_state !== "running" || removing_at !== null) return undefined;
+  const { uuid, engine, is_public, settings, fields, desired_state, removing_at, placement } = database;
+  const publicPort = is_public ? database.public_port : database.loopback_port;
+  if (publicPort === null || desired_state !== "running" || removing_at !== null) return undefined;
   const idleSeconds = settings.public_port_timeout ?? IDLE_SECONDS;
   return {
     resourceUuid: uuid,
-    publicPort: public_port,
+    publicPort,
     network: placement.destination_network,
     host: uuid,
     port: enginePort(engine, engineValues(engine, fields)),
     idleSeconds,
+    ...(is_public ? {} : { isLoopback: true }),
   };
 }
 
@@ -57,4 +67,5 @@ const isSame = (one: Forward, other: Forward): boolean =>
   one.network === other.network &&
   one.host === other.host &&
   one.port === other.port &&
-  one.idleSeconds === other.idleSeconds;
+  one.idleSeconds === other.idleSeconds &&
+  one.isLoopback === other.isLoopback;

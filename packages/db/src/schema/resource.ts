@@ -80,6 +80,7 @@ export interface DatabaseTable extends KindTable {
   is_public: Generated<boolean>;
   public_port: number | null;
   public_port_problem: Generated<string | null>;
+  loopback_port: Generated<number | null>;
   started_at: Date | null;
   certificate_expires_at: Date | null;
   /** When its coming end was reported. */
@@ -160,6 +161,8 @@ export interface EnvTable extends Timestamps {
   is_shown_once: boolean;
   is_runtime: boolean;
   is_buildtime: boolean;
+  /** Its value has a reference to a database. */
+  names_database: boolean;
   is_required: boolean;
   comment: string | null;
   order: number | null;

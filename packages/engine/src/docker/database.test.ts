@@ -94,6 +94,19 @@ describeDocker("a database of", IMAGES, (fixture) => {
     120_000,
   );
 
+  test("PostgreSQL is asked by its own check before its engine has begun with it", async () => {
+    const spec = databaseReleases("postgresql", TEST_CLIENTS.postgresql.image).next();
+    const healthCheck = spec.container?.healthCheck ?? undefined;
+    if (spec.container === undefined || healthCheck === undefined) throw new Error("It has no health check.");
+    const rare = { ...healthCheck, intervalSeconds: 3600, startPeriodSeconds: 0 };
+    await engine.start({ ...spec, container: { ...spec.container, healthCheck: rare } }, io());
+    const ask = () => engine.containers.ownCheck(spec, AbortSignal.timeout(60_000));
+    await vi.waitFor(async () => expect(await ask()).toMatchObject({ exitCode: 0 }), WAIT);
+    expect((await ask())?.command).toBe(healthCheck.argv.join(" "));
+    expect((await engine.inspect(spec))?.health).toBe("starting");
+    await engine.remove(spec);
+  }, 90_000);
+
   test("Redis keeps its password in a file that only its own account reads, and in no list of processes", async () => {
     const { next } = databaseReleases("redis", TEST_CLIENTS.redis.image, { redis_password: HARD });
     const release = await start(next());

@@ -15,6 +15,7 @@ import { executeIn } from "./exec.ts";
 import { dockerForwarder } from "./forward.ts";
 import { readLog } from "./logs.ts";
 import { removeNetworks } from "./networks.ts";
+import { ownCheckIn } from "./own-check.ts";
 import { ownersOf } from "./owners.ts";
 import { listeningPorts } from "./ports.ts";
 import { removeContainer, resumeContainer, startRelease } from "./start.ts";
@@ -141,6 +142,7 @@ export function dockerEngine(options: DockerEngineOptions): DockerEngine {
         // Two that need one file would take it from each other.
         return command.file === undefined ? await run() : await alone(`${id} ${command.file.path}`, run);
       },
+      ownCheck: async (ref, signal) => ownCheckIn(docker, (await require(ref)).info, signal),
       ownersOf: (objects) => ownersOf({ docker, instance }, objects),
     },
     async open() {
@@ -316,6 +318,7 @@ function withDomainErrors(engine: DockerEngine, server: string, begin: () => voi
     containers: {
       ...engine.containers,
       command: wrapped(engine.containers.command),
+      ownCheck: wrapped(engine.containers.ownCheck),
       ownersOf: repeated(engine.containers.ownersOf),
     },
     open: wrapped(engine.open),

@@ -82,6 +82,7 @@ const Recorded = z.object({
   host: z.string(),
   port: z.int(),
   idleSeconds: z.int(),
+  isLoopback: z.boolean().optional(),
 });
 
 function presentOf({ Labels, State }: Docker.ContainerInfo): PresentForward {
@@ -95,8 +96,8 @@ function presentOf({ Labels, State }: Docker.ContainerInfo): PresentForward {
 /** `undefined`: not written by this version. */
 function recordedIn(label: string): Forward | undefined {
   try {
-    const { version: _version, ...forward } = Recorded.parse(JSON.parse(label));
-    return forward;
+    const { version: _version, isLoopback, ...forward } = Recorded.parse(JSON.parse(label));
+    return { ...forward, ...(isLoopback === undefined ? {} : { isLoopback }) };
   } catch {
     return undefined;
   }
@@ -111,7 +112,8 @@ interface ForwardPlace {
 const USER = "65534:65534";
 
 function createOptions(forward: Forward, { image, labels }: ForwardPlace): ContainerCreateOptions {
-  const { resourceUuid, publicPort, network, port } = forward;
+  const { resourceUuid, publicPort, network, port, isLoopback } = forward;
+  const address = isLoopback === true ? { HostIp: "127.0.0.1" } : {};
   return {
     name: `berth-forward-${resourceUuid}`,
     Image: image,
@@ -131,7 +133,7 @@ function createOptions(forward: Forward, { image, labels }: ForwardPlace): Conta
       NetworkMode: network,
       RestartPolicy: { Name: "unless-stopped" },
       Init: true,
-      PortBindings: { [`${port}/tcp`]: [{ HostPort: String(publicPort) }] },
+      PortBindings: { [`${port}/tcp`]: [{ ...address, HostPort: String(publicPort) }] },
       CapDrop: ["ALL"],
       SecurityOpt: ["no-new-privileges"],
       PidsLimit: 64,

@@ -45,8 +45,8 @@ function warnOfUnresolvedReferences({ variables, deployment, say }: StepContext)
     if (is_preview !== isPreview) continue;
     const what =
       references.length === 1
-        ? "no shared variable, and stays as it stands"
-        : "no shared variables, and stay as they stand";
+        ? "no shared variable or database, and stays as it stands"
+        : "no shared variables or databases, and stay as they stand";
     say(
       `The variable ${key} refers to ${references.join(", ")}: ${what}. Create what is missing, or correct ${key}, then deploy again.`,
       "stderr",

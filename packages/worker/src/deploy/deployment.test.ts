@@ -545,6 +545,28 @@ describe("a release with a health check of its own", () => {
     );
   });
 
+  test("is asked by Berth while its engine has not begun with it, and its port must take connections too", async () => {
+    const command = "pg_isready --host=127.0.0.1";
+    let exitCode = 2;
+    world.worker();
+    world.engine.registry = new Map();
+    world.engine.behave = () => ({
+      health: () => "starting",
+      ownCheck: () => ({ command, exitCode, lastWords: "no response" }),
+    });
+    const application = await world.application();
+    const deployment = await world.deploy(application);
+    await until(async () => (await world.log(deployment)).includes(`Asks it about each second: ${command}`), {
+      what: "it is asked",
+    });
+    await until(async () => (await world.log(deployment)).includes("exited with code 2: no response"), {
+      what: "what it answers is said",
+    });
+    exitCode = 0;
+    expect((await world.ended(deployment)).status).toBe("finished");
+    await until(async () => (await world.status(application)) === "running:healthy", { what: "it is healthy" });
+  });
+
   test("tells a database how it is given more time", async () => {
     world.worker();
     world.engine.behave = () => ({ health: () => "unhealthy" });

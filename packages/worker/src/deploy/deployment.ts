@@ -2,8 +2,9 @@ import { setImmediate as otherWork } from "node:timers/promises";
 import { isDatabaseUnavailable, isDomainError } from "@berth/core";
 import { inlineSecrets } from "@berth/core/compose";
 import { type DeploymentStep, deployedKind, STEP_NAMES, type StepName, type StepStatus } from "@berth/core/deploy";
+import { requireReachable } from "@berth/core/env";
 import type { DeploymentRecord, Lease } from "@berth/core/ports";
-import { claimsOf } from "../claims.ts";
+import { claimsOf, withPublicUrls } from "../claims.ts";
 import type { LeaseKeeper } from "../lease-keeper.ts";
 import type { WorkerDeps } from "../ports.ts";
 import type { ServerAdapters } from "../server-adapters.ts";
@@ -120,18 +121,20 @@ async function readContext(
     team.storages.list(deployment.resource_id),
   ]);
   if (subject === undefined || server === undefined || domains === undefined) return undefined;
+  requireReachable(variables, deployment.pull_request_id !== 0);
   // Counted from here: the time in which the control plane was down is not the deployment's.
   leaseKeeper.limit(server.settings.dynamic_timeout);
+  const adapters = deps.adaptersOf(server);
   return {
     subject,
     kind: deployedKind(subject),
     deployment,
-    domains,
+    domains: withPublicUrls(domains, adapters.proxy),
     envs: variables.envs,
     variables,
     storages: storages.items,
     ref: { resourceUuid: deployment.resource_uuid, deploymentUuid: deployment.uuid },
-    adapters: deps.adaptersOf(server),
+    adapters,
     disk: () => deps.diskOf(server),
     engineOf: (other) => deps.adaptersOf(other).engine,
     ownsServer: (other) => deps.ownsServer(other),

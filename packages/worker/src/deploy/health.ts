@@ -12,8 +12,16 @@ import {
   portProblem,
   problemOf,
 } from "@berth/core/application";
-import { type ReleaseState, type Step, silentUrls, stackCrash, stackProblem, type Upstream } from "@berth/core/deploy";
-import { probeRelease } from "../probe.ts";
+import {
+  RELEASE_LOG_TITLE,
+  type ReleaseState,
+  type Step,
+  silentUrls,
+  stackCrash,
+  stackProblem,
+  type Upstream,
+} from "@berth/core/deploy";
+import { probeOwnCheck, probeRelease } from "../probe.ts";
 import { pause } from "../wait.ts";
 import type { StepContext } from "./context.ts";
 import type { Started } from "./start.ts";
@@ -21,8 +29,13 @@ import type { Started } from "./start.ts";
 /** Nothing answers in its first moments, which is no news. */
 const QUIET_SECONDS = 2;
 
+export interface Healthy {
+  /** It has passed its own health check, whatever its engine says so far. */
+  readonly hasPassedOwnCheck?: boolean;
+}
+
 /** Waits until the candidate is healthy. */
-export const health: Step<StepContext, Started, object> = {
+export const health: Step<StepContext, Started, Healthy> = {
   name: "health",
   resumable: true,
   async run(ctx) {
@@ -32,6 +45,7 @@ export const health: Step<StepContext, Started, object> = {
     const startedMs = performance.now();
     let progress: HealthProgress = NO_PROGRESS;
     let said: string | undefined;
+    let askedBy: string | undefined;
     for (;;) {
       const elapsedSeconds = (performance.now() - startedMs) / 1000;
       const state = await ctx.adapters.engine.inspect(ctx.ref);
@@ -43,13 +57,16 @@ export const health: Step<StepContext, Started, object> = {
         if (check.probe.type !== "steady") ctx.say("Using the image's HEALTHCHECK.");
         check = OWN_CHECK;
       }
-      const problem = await problemNow(ctx, check, state, elapsedSeconds);
+      const asked = await askOwnCheck(ctx, state);
+      if (asked !== undefined && askedBy === undefined) ctx.say(`Asks it about each second: ${asked.command}`);
+      askedBy ??= asked?.command;
+      const problem = asked === undefined ? await problemNow(ctx, check, state, elapsedSeconds) : asked.problem;
       ctx.io.signal.throwIfAborted();
       const verdict = judge(check, progress, { problem, elapsedSeconds });
       if (verdict.verdict === "healthy") {
         // Each of several containers listens at ports of its own.
         if (!isStack) await warnOfSilentUrls(ctx, state?.upstream ?? null);
-        return {};
+        return asked === undefined ? {} : { hasPassedOwnCheck: true };
       }
       const wrongPort = await wrongPortOf(ctx, state, elapsedSeconds);
       // The engine has been as patient as the image asks for. Of what has ended, that is no news: it has crashed.
@@ -67,6 +84,12 @@ export const health: Step<StepContext, Started, object> = {
     }
   },
 };
+
+/** Only while its engine has not: with engines before 25 that takes one interval, whatever the release needs. */
+async function askOwnCheck({ adapters, io }: StepContext, state: ReleaseState | undefined) {
+  if (state?.state !== "running" || state.health !== "starting" || state.containers !== undefined) return undefined;
+  return await probeOwnCheck(adapters, state, io.signal);
+}
 
 async function problemNow(
   ctx: StepContext,
@@ -138,7 +161,7 @@ async function failure(
   try {
     const last: string[] = [];
     for await (const { line } of adapters.engine.logs(ref, { lines: LAST_LINES, signal: io.signal })) last.push(line);
-    say(last.length === 0 ? "The release wrote no log." : "The last lines of the release's log:", "stderr");
+    say(last.length === 0 ? "The release wrote no log." : RELEASE_LOG_TITLE, "stderr");
     for (const line of last) io.onLine(line, "stderr");
   } catch (error) {
     if (!isDomainError(error)) throw error;

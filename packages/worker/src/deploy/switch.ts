@@ -3,6 +3,7 @@ import { containerStatuses, type Step } from "@berth/core/deploy";
 import { pause, within } from "../wait.ts";
 import { runPostCommand, runPreCommand } from "./command.ts";
 import type { StepContext } from "./context.ts";
+import type { Healthy } from "./health.ts";
 import { assertLease } from "./progress.ts";
 import type { Started } from "./start.ts";
 
@@ -16,10 +17,10 @@ export interface Switched {
  * promoting is fenced, so a worker that lost its deployment cannot route, and whatever happens between the two, the
  * reconciler routes to what is recorded. The old release runs until the proxy no longer sends it anything.
  */
-export const switchTraffic: Step<StepContext, Started, Switched> = {
+export const switchTraffic: Step<StepContext, Started & Healthy, Switched> = {
   name: "switch",
   resumable: true,
-  async run(ctx, { ranPreCommand }) {
+  async run(ctx, { ranPreCommand, hasPassedOwnCheck = false }) {
     const { stores, lease, leaseKeeper } = ctx;
     const { resource_id, pull_request_id } = ctx.deployment;
     if (!leaseKeeper.isCommitted) {
@@ -34,7 +35,7 @@ export const switchTraffic: Step<StepContext, Started, Switched> = {
     await route(ctx);
     await takeName(ctx);
     await runPostCommand(ctx);
-    await recordHealthy(ctx);
+    await recordHealthy(ctx, hasPassedOwnCheck);
     return { previous: promoted?.previous?.deployment_uuid ?? null };
   },
 };
@@ -50,15 +51,10 @@ async function takeName({ adapters, ref, say }: StepContext): Promise<void> {
 }
 
 /** The step before has seen it: a client that waits for the deployment must not read an older status after it. */
-async function recordHealthy({
-  stores,
-  deployment,
-  onHealthy,
-  subject,
-  kind,
-  adapters,
-  ref,
-}: StepContext): Promise<void> {
+async function recordHealthy(
+  { stores, deployment, onHealthy, subject, kind, adapters, ref }: StepContext,
+  hasPassedOwnCheck: boolean,
+): Promise<void> {
   const { resource_id, pull_request_id } = deployment;
   const own = kind.containers(subject);
   if (own !== undefined) {
@@ -69,10 +65,9 @@ async function recordHealthy({
   }
   if (kind.healthCheck(subject).probe.type === "steady") {
     const seen = await adapters.engine.inspect(ref);
-    return await stores.resources.setStatus(
-      resource_id,
-      `running:${seen?.health === "healthy" ? "healthy" : "unknown"}`,
-    );
+    const isHealthy = seen?.health === "healthy" || (seen?.health === "starting" && hasPassedOwnCheck);
+    if (isHealthy) onHealthy(deployment.uuid);
+    return await stores.resources.setStatus(resource_id, `running:${isHealthy ? "healthy" : "unknown"}`);
   }
   onHealthy(deployment.uuid);
   if (pull_request_id === 0) return await stores.resources.setStatus(resource_id, "running:healthy");

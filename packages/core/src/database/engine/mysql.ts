@@ -96,6 +96,11 @@ function startWith({ program, conf, isTlsOnly }: Start, certificate: TlsCertific
   };
 }
 
+const clientOf = (program: string, password: string | null, database: string | null): DatabaseCommand => ({
+  argv: [program, "--user=root", "--table", ...(database === null ? [] : [database])],
+  variables: given({ MYSQL_PWD: password }),
+});
+
 export const mysql = engineRow({
   title: "MySQL",
   collection: "mysqls",
@@ -130,6 +135,7 @@ export const mysql = engineRow({
     startWith({ program: "mysqld", conf, isTlsOnly: ssl_mode !== "PREFERRED" }, certificate),
   // By address: the server that the image runs while it is made has a socket only.
   health: () => ["mysqladmin", "ping", "--host=127.0.0.1", "--silent"],
+  client: ({ mysql_root_password, mysql_database }) => clientOf("mysql", mysql_root_password, mysql_database),
   dumps: dumpsWith(
     { dump: "mysqldump", client: "mysql" },
     {
@@ -173,6 +179,7 @@ export const mariadb = engineRow({
   start: ({ mariadb_conf: conf }, certificate) =>
     startWith({ program: "mariadbd", conf, isTlsOnly: true }, certificate),
   health: () => ["healthcheck.sh", "--connect", "--innodb_initialized"],
+  client: ({ mariadb_root_password, mariadb_database }) => clientOf("mariadb", mariadb_root_password, mariadb_database),
   dumps: dumpsWith(
     { dump: "mariadb-dump", client: "mariadb" },
     {

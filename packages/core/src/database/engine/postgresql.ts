@@ -111,6 +111,7 @@ export const postgresql = engineRow({
     `--username=${postgres_user}`,
     `--dbname=${postgres_db}`,
   ],
+  client: (values) => psql(values, values.postgres_db ?? ENTRY),
   dumps: {
     formats: { one: { extension: "dump", isCompressed: true }, all: { extension: "sql", isCompressed: false } },
     separator: ",",

@@ -50,13 +50,8 @@ export const redis = engineRow({
       { program: "redis-server", path: "/usr/local/etc/redis/redis.conf" },
       { conf: values.redis_conf, user: values.redis_username, password: values.redis_password, certificate },
     ),
-  // Its client takes the password from a variable, and the user from an argument only.
-  health: ({ redis_username: user, ...values }) => [
-    "redis-cli",
-    ...clientTls(values),
-    ...(user === null || user === DEFAULT_USER ? [] : ["--user", user]),
-    "ping",
-  ],
+  health: (values) => [...redisClient(values), "ping"],
+  client: (values) => ({ argv: redisClient(values), variables: given({ REDISCLI_AUTH: values.redis_password }) }),
   dumps: null,
 });
 
@@ -81,6 +76,10 @@ export const keydb = engineRow({
       { conf: keydb_conf, user: null, password: keydb_password, certificate },
     ),
   health: (values) => ["keydb-cli", ...clientTls(values), "ping"],
+  client: (values) => ({
+    argv: ["keydb-cli", ...clientTls(values)],
+    variables: given({ REDISCLI_AUTH: values.keydb_password }),
+  }),
   dumps: null,
 });
 
@@ -99,8 +98,21 @@ export const dragonfly = engineRow({
     given({ DFLY_requirepass: dragonfly_password, REDISCLI_AUTH: dragonfly_password }),
   start: (_values, certificate) => (certificate === null ? {} : { argv: DRAGONFLY_TLS, files: tlsFiles(certificate) }),
   health: (values) => ["redis-cli", ...clientTls(values), "ping"],
+  client: (values) => ({
+    argv: ["redis-cli", ...clientTls(values)],
+    variables: given({ REDISCLI_AUTH: values.dragonfly_password }),
+  }),
   dumps: null,
 });
+
+/** It takes the password from a variable, and the user from an argument only. */
+const redisClient = ({
+  redis_username: user,
+  ...values
+}: {
+  readonly redis_username: string | null;
+  readonly enable_ssl: string | null;
+}): Argv => ["redis-cli", ...clientTls(values), ...(user === null || user === DEFAULT_USER ? [] : ["--user", user])];
 
 const addressOf = (values: { readonly enable_ssl: string | null }, secret: string | null) => ({
   scheme: isTls(values) ? "rediss" : "redis",

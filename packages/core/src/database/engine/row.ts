@@ -159,6 +159,8 @@ export interface EngineRow<Fields extends EngineFields = EngineFields, Collectio
   start(values: EngineValues<Fields>, certificate: TlsCertificate | null): DatabaseStart;
   /** Healthy when it exits with 0. */
   health(values: EngineValues<Fields>): Argv;
+  /** Its own client with all rights, which reads statements from standard input. Missing where Berth starts none. */
+  client?(values: EngineValues<Fields>): DatabaseCommand;
   /** `null`: it cannot be saved while it runs. */
   readonly dumps: DumpCommands<NoInfer<Fields>> | null;
 }

@@ -1,0 +1,85 @@
+import type { Attachment, Database } from "@berth/core/database";
+import type { Command } from "commander";
+import { choose } from "../choose.ts";
+import type { Bind } from "../command-module.ts";
+import type { Api } from "../connection/api.ts";
+import { printable } from "../printable.ts";
+import { namedResource } from "../resource.ts";
+import type { Session } from "../session.ts";
+
+const DATABASE = ["<database>", "name or uuid"] as const;
+const RESOURCE = ["<resource>", "name or uuid of an application, service or database of the same environment"] as const;
+
+/** `attach` and `detach` of databases; `databases attachments list` shows them. */
+export function defineAttachments(group: Command, bind: Bind): void {
+  group
+    .command("attach")
+    .description("Give an application the URL of a database, in a variable that follows its address and password.")
+    .argument(...DATABASE)
+    .argument(...RESOURCE)
+    .option("--as <variable>", "the variable; default: DATABASE_URL")
+    .action(bind(attach));
+  group
+    .command("detach")
+    .description("Delete the variables of an application that are the URL of a database.")
+    .argument(...DATABASE)
+    .argument(...RESOURCE)
+    .option("--as <variable>", "only this variable")
+    .action(bind(detach));
+}
+
+interface Options {
+  readonly as?: string;
+}
+
+async function attach(session: Session, wanted: string, user: string, options: Options): Promise<void> {
+  const { output } = session;
+  const api = await session.connect();
+  const database = await namedResource(api, "database", wanted);
+  const resource = await findUser(api.client, database, user);
+  const made = await api.client.databases.attachments.attach.mutate({
+    uuid: database.uuid,
+    resource_uuid: resource.uuid,
+    ...options,
+  });
+  output.show(made, () => {
+    output.line(
+      `${printable(resource.name)}: ${printable(made.key)} is ${printable(made.reference)}, ${routeText(made)}.`,
+    );
+    output.line(`It holds from the next deployment on: ${restart(made)}`);
+  });
+}
+
+async function detach(session: Session, wanted: string, user: string, options: Options): Promise<void> {
+  const { output } = session;
+  const api = await session.connect();
+  const database = await namedResource(api, "database", wanted);
+  const resource = await findUser(api.client, database, user);
+  const sent = { uuid: database.uuid, resource_uuid: resource.uuid, ...options };
+  const answer = await api.client.databases.attachments.detach.mutate(sent);
+  output.show(answer, () => {
+    output.line(`${printable(resource.name)} does not use ${printable(database.name)} from its next deployment on.`);
+  });
+}
+
+const ROUTES = {
+  network: "its network",
+  loopback: "a port of the machine",
+  public_port: "its public port",
+} as const satisfies Record<NonNullable<Attachment["route"]>, string>;
+
+const routeText = ({ route }: Attachment): string => (route === null ? "not reached" : `reached by ${ROUTES[route]}`);
+
+const restart = ({ resource_type, resource_name, resource_uuid }: Attachment): string => {
+  const group = { application: "", service: "service ", database: "db " }[resource_type];
+  return `berth ${group}restart ${/^[\w.-]+$/.test(resource_name) ? resource_name : resource_uuid}`;
+};
+
+/** Any resource of the database's environment, by its name or uuid. */
+async function findUser(client: Api["client"], database: Database, wanted: string) {
+  const all = await client.resources.list.query({});
+  const near = all.filter(
+    ({ uuid, environment_id }) => uuid !== database.uuid && environment_id === database.environment_id,
+  );
+  return choose(wanted, near, { thing: "resource of its environment", describe: ({ status }) => status });
+}

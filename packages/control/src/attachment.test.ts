@@ -1,0 +1,151 @@
+import { databaseReferenceText } from "@berth/core/database";
+import type { ResourceRef } from "@berth/core/resource";
+import { printingEngine, testPlace } from "@berth/testing";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { gitApplication, type World, world } from "./world.fixture.ts";
+
+let at: World;
+beforeAll(async () => {
+  at = await world({ engineFor: () => printingEngine({ kinds: ["application", "database"] }) });
+});
+afterAll(() => at.db.close());
+
+describe("a database that is attached", () => {
+  let app: ResourceRef;
+  let db: ResourceRef;
+  let name: string;
+  let number = 0;
+  beforeEach(async () => {
+    number += 1;
+    name = `shopdb ${number}`;
+    app = { kind: "application", ...(await at.own.applications.createPublic(gitApplication(at))) };
+    db = { kind: "database", ...(await at.own.databases.create("postgresql", { ...at.where, name })) };
+  });
+  const attach = (fields: object = {}) => at.own.attachments.attach(db.uuid, { resource_uuid: app.uuid, ...fields });
+  const valuesOf = async () => (await at.own.envs.list(app, {})).items.map(({ key, value }) => `${key}=${value}`);
+  const realValue = async () => (await at.own.envs.list(app, {})).items[0]?.real_value;
+
+  test("is a reference by its name in a variable and its preview twin, shown on both sides", async () => {
+    const made = await attach();
+    const reference = `{{ database.${name}.url }}`;
+    expect(made).toMatchObject({
+      key: "DATABASE_URL",
+      reference,
+      route: "network",
+      problem: null,
+      database_name: name,
+    });
+    expect(await valuesOf()).toEqual([`DATABASE_URL=${reference}`, `DATABASE_URL=${reference}`]);
+    const both = [made, { ...made, is_preview: true }];
+    expect(await at.own.attachments.list(db, {})).toEqual({ items: both, total: 2 });
+    expect(await at.own.attachments.list(app, { take: 1 })).toEqual({ items: [made], total: 2 });
+  });
+
+  test("is attached once, however often it is asked for, and never over another value", async () => {
+    await at.own.envs.create(app, { key: "CACHE_URL", value: "redis://elsewhere" });
+    expect(await attach()).toEqual(await attach());
+    await expect(attach({ as: "CACHE_URL" })).rejects.toMatchObject({ code: "resource.already_exists" });
+    expect(await valuesOf()).toHaveLength(4);
+  });
+
+  test("is seen with the password of the moment, by those who may read it", async () => {
+    await attach();
+    await at.own.databases.update(db.uuid, { postgres_password: "first-password" });
+    expect(await realValue()).toBe(`postgres://postgres:first-password@${db.uuid}:5432/postgres`);
+    await at.own.databases.update(db.uuid, { postgres_password: "second-password" });
+    expect(await realValue()).toContain(":second-password@");
+    const [hidden] = (await at.as(at.place.project.team_id, "read").envs.list(app, {})).items;
+    expect(JSON.stringify(hidden)).not.toContain("password@");
+  });
+
+  test("is named by its uuid where another of the environment has its name", async () => {
+    const twin = await at.own.databases.create("redis", { ...at.where, name });
+    await attach();
+    expect((await valuesOf())[0]).toBe(`DATABASE_URL=${databaseReferenceText(db.uuid)}`);
+    await at.own.envs.create(app, { key: "BOTH", value: databaseReferenceText(name) });
+    const { items } = await at.own.attachments.list({ kind: "database", uuid: twin.uuid }, {});
+    expect(items[0]).toMatchObject({ key: "BOTH", route: null, problem: expect.stringContaining("its uuid") });
+  });
+
+  test("is detached with its preview twin, unless a variable holds more than its URL", async () => {
+    await attach();
+    await attach({ as: "SECOND_URL" });
+    await at.own.attachments.detach(db.uuid, { resource_uuid: app.uuid, as: "SECOND_URL" });
+    expect((await at.own.attachments.list(db, {})).total).toBe(2);
+    await at.own.envs.update(app, { key: "DATABASE_URL", value: `{{ database.${name}.url }}?pool=5` });
+    const detach = () => at.own.attachments.detach(db.uuid, { resource_uuid: app.uuid });
+    await expect(detach()).rejects.toMatchObject({ code: "resource.in_use" });
+    await at.own.envs.update(app, { key: "DATABASE_URL", value: `{{database.${db.uuid}.url}}` });
+    await detach();
+    expect([await valuesOf(), (await at.own.attachments.list(db, {})).total]).toEqual([[], 0]);
+    await expect(detach()).rejects.toMatchObject({ code: "resource.not_found" });
+  });
+
+  test("is not deleted while it is used, unless that is forced", async () => {
+    await attach();
+    await expect(at.own.lifecycle.delete(db, {})).rejects.toMatchObject({
+      code: "resource.in_use",
+      message: expect.stringContaining("(DATABASE_URL)"),
+    });
+    await at.own.lifecycle.delete(db, { force: true });
+    expect((await at.own.attachments.list(app, {})).total).toBe(0);
+    expect(await realValue()).toBe(`{{ database.${name}.url }}`);
+  });
+
+  test("is not deleted either while a value only contains it, and is free with its last user", async () => {
+    await at.own.envs.create(app, { key: "OPTIONS", value: `--url={{ database.${db.uuid}.url }}` });
+    await expect(at.own.lifecycle.delete(db, {})).rejects.toMatchObject({ code: "resource.in_use" });
+    await at.own.lifecycle.delete(app, {});
+    await at.own.lifecycle.delete(db, {});
+  });
+
+  test("belongs to the environment of what uses it", async () => {
+    const place = await testPlace(at.stores);
+    const where = { project_uuid: place.project.uuid, environment_name: place.environment.name };
+    const far = await at.own.databases.create("postgresql", { ...at.where, ...where, server_uuid: place.server.uuid });
+    await expect(at.own.attachments.attach(far.uuid, { resource_uuid: app.uuid })).rejects.toMatchObject({
+      code: "request.invalid",
+      fields: { resource_uuid: [expect.stringContaining("another environment")] },
+    });
+    await at.own.envs.create(app, { key: "A", value: databaseReferenceText(far.uuid) });
+    expect(await realValue()).toBe(databaseReferenceText(far.uuid));
+  });
+
+  test("is refused where no address works, and nothing is kept of the attempt", async () => {
+    const { id } = (await at.stores.applications.find(app.uuid)) ?? { id: -1 };
+    await at.stores.applications.update(id, { settings: { build_pack: "dockercompose" } });
+    await expect(attach()).rejects.toMatchObject({
+      fields: { resource_uuid: [expect.stringContaining("connect_to_docker_network")] },
+    });
+    expect(await valuesOf()).toEqual([]);
+  });
+});
+
+describe("a database of this machine's containers", () => {
+  test("gets a port for this machine alone once an application without containers names it", async () => {
+    await at.stores.servers.update(at.place.server.uuid, { ip: "host.docker.internal", engine: "docker" });
+    const { uuid } = await at.own.databases.create("postgresql", { ...at.where, name: "near" });
+    const local = await at.stores.servers.insert({
+      uuid: "local-server",
+      name: "localhost",
+      description: null,
+      ip: "127.0.0.1",
+      port: 22,
+      user: "root",
+      engine: "process",
+      proxy_type: "NONE",
+      settings: at.place.server.settings,
+    });
+    await at.stores.destinations.insert({ uuid: "local-network", server_id: local.id, name: "d", network: "n" });
+    const app = await at.own.applications.createPublic({ ...gitApplication(at), server_uuid: local.uuid });
+    expect((await at.stores.databases.find(uuid))?.loopback_port).toBeNull();
+    const made = await at.own.attachments.attach(uuid, { resource_uuid: app.uuid });
+    expect(made.route).toBe("loopback");
+    const port = (await at.stores.databases.find(uuid))?.loopback_port;
+    expect(port).toBeGreaterThanOrEqual(20_000);
+    const [variable] = (await at.own.envs.list({ kind: "application", uuid: app.uuid }, {})).items;
+    expect(variable?.real_value).toContain(`@127.0.0.1:${port}/`);
+    await at.own.attachments.attach(uuid, { resource_uuid: app.uuid, as: "AGAIN" });
+    expect((await at.stores.databases.find(uuid))?.loopback_port).toBe(port);
+  });
+});

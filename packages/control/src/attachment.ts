@@ -1,0 +1,177 @@
+import { DomainError, invalid, notFound } from "@berth/core";
+import {
+  type Attachment,
+  type DatabaseAttach,
+  type DatabaseDetach,
+  DEFAULT_VARIABLE,
+  databaseReach,
+  databaseReferenceText,
+  referableName,
+  seenDatabase,
+} from "@berth/core/database";
+import { databaseNameIn, referencesIn, referenceText } from "@berth/core/env";
+import type { DatabaseRecord, NamedDatabase, Page, Paging, ResourceRecord, Stores } from "@berth/core/ports";
+import { RESOURCE_KINDS, type ResourceKind, type ResourceRef } from "@berth/core/resource";
+import { requireAbility } from "@berth/core/team";
+import { findResource, type UseCaseContext } from "./context.ts";
+import { findDatabaseAlone } from "./database-answer.ts";
+import { envs } from "./env.ts";
+
+/** Which resources use which databases: by variables that name them. */
+export function attachments(context: UseCaseContext) {
+  const { scope, stores } = context;
+  return {
+    /** Of a database, who uses it; of another resource, what it uses. */
+    async list(ref: ResourceRef, { skip = 0, take }: Paging): Promise<Page<Attachment>> {
+      requireAbility(scope, "read");
+      const resource = await findResource(stores, ref);
+      const all = (await attachmentsIn(stores, resource)).filter(({ database_uuid, resource_uuid }) =>
+        ref.kind === "database" ? database_uuid === ref.uuid : resource_uuid === ref.uuid,
+      );
+      return { items: all.slice(skip, take === undefined ? undefined : skip + take), total: all.length };
+    },
+
+    /** Doing it again changes nothing. @throws DomainError `request.invalid`, `resource.already_exists` */
+    async attach(uuid: string, { resource_uuid, as = DEFAULT_VARIABLE }: DatabaseAttach): Promise<Attachment> {
+      requireAbility(scope, "write");
+      return stores.transaction(async (tx) => {
+        const database = await findDatabaseAlone(tx, uuid);
+        const resource = await findClient(tx, database, resource_uuid);
+        const value = databaseReferenceText(referableName(database, await namesakesOf(tx, database)));
+        const current = await tx.envs.findByKey(resource.id, as, false);
+        const isAttached = current !== undefined && (await namesOnly(tx, resource, current.value, database));
+        if (current !== undefined && !isAttached) throw taken(resource, as);
+        if (!isAttached) await envs({ ...context, stores: tx }).create(resource, { key: as, value });
+        const made = (await attachmentsIn(tx, database)).find(
+          (one) =>
+            one.resource_uuid === resource.uuid && one.database_uuid === uuid && one.key === as && !one.is_preview,
+        );
+        if (made === undefined) throw notFound("Attachment");
+        if (made.problem !== null) throw invalid({ resource_uuid: [made.problem] });
+        return made;
+      });
+    },
+
+    /** Also its preview twin goes. @throws DomainError `resource.in_use` where a variable holds more than the URL */
+    async detach(uuid: string, { resource_uuid, as }: DatabaseDetach): Promise<{ message: string }> {
+      requireAbility(scope, "write");
+      await stores.transaction(async (tx) => {
+        const database = await findDatabaseAlone(tx, uuid);
+        const resource = await findClient(tx, database, resource_uuid);
+        const used = (await attachmentsIn(tx, database)).filter(
+          (one) =>
+            one.database_uuid === uuid && one.resource_uuid === resource.uuid && (as === undefined || one.key === as),
+        );
+        if (used.length === 0) throw notFound("Attachment");
+        for (const { key, is_preview } of used) {
+          const variable = await tx.envs.findByKey(resource.id, key, is_preview);
+          if (variable === undefined) continue;
+          if (!(await namesOnly(tx, resource, variable.value, database))) throw mixed(resource, key);
+          await envs({ ...context, stores: tx }).delete(resource, variable.uuid);
+        }
+      });
+      return { message: "Database detached." };
+    },
+  };
+}
+
+/** @throws DomainError `resource.in_use` with who uses the database */
+export async function requireUnused(stores: Stores, database: ResourceRecord): Promise<void> {
+  const used = (await attachmentsIn(stores, database)).filter(({ database_uuid }) => database_uuid === database.uuid);
+  if (used.length === 0) return;
+  const users = [
+    ...new Set(used.map(({ resource_type, resource_name, key }) => `${resource_type} ${resource_name} (${key})`)),
+  ];
+  const sentence = `The database ${database.name} is used by ${users.join(", ")}. Detach it there first, or delete it with force=true.`;
+  throw new DomainError("resource.in_use", sentence, { details: { attachments: used } });
+}
+
+/** Of an environment: each variable with each database that it names. */
+async function attachmentsIn(
+  stores: Stores,
+  { environment_id }: Pick<ResourceRecord, "environment_id">,
+): Promise<readonly Attachment[]> {
+  const variables = (await stores.envs.namingDatabases(environment_id)).map((variable) => ({
+    ...variable,
+    references: referencesIn([variable.value]).filter((reference) => databaseNameIn(reference) !== undefined),
+  }));
+  const names = variables.flatMap(({ references }) => references.flatMap((one) => databaseNameIn(one) ?? []));
+  const ids = [...new Set(variables.map(({ resource }) => resource.id))];
+  const named = Map.groupBy(await stores.databases.namedBy(ids, [...new Set(names)]), ({ resource_id }) => resource_id);
+  return variables.flatMap(({ references, resource, key, is_preview }) =>
+    references.flatMap((reference) => {
+      const name = databaseNameIn(reference) ?? "";
+      return matching(named.get(resource.id) ?? [], name).map((one, _at, all) => ({
+        database_uuid: one.database.uuid,
+        database_name: one.database.name,
+        resource_uuid: resource.uuid,
+        resource_name: resource.name,
+        resource_type: resource.kind,
+        key,
+        is_preview,
+        reference: referenceText(reference),
+        ...wayTo(name, one, all),
+      }));
+    }),
+  );
+}
+
+const matching = (seen: readonly NamedDatabase[], name: string): readonly NamedDatabase[] =>
+  seen.filter(({ database }) => database.uuid === name || database.name === name);
+
+function wayTo(name: string, one: NamedDatabase, all: readonly NamedDatabase[]): Pick<Attachment, "route" | "problem"> {
+  const problem = seenDatabase(name, all)?.problem;
+  if (problem !== undefined) return { route: null, problem };
+  const reach = databaseReach(one.client, one.database, one.secrets);
+  return "problem" in reach ? { route: null, problem: reach.problem } : { route: reach.route, problem: null };
+}
+
+/** Whether the value is the URL of this database and nothing else. */
+async function namesOnly(
+  tx: Stores,
+  { id }: ResourceRecord,
+  value: string | null,
+  { uuid }: DatabaseRecord,
+): Promise<boolean> {
+  const [reference] = referencesIn([value]);
+  const name = reference === undefined ? undefined : databaseNameIn(reference);
+  if (reference === undefined || name === undefined || !isSameReference(value, referenceText(reference))) return false;
+  return matching(await tx.databases.namedBy([id], [name]), name).some(({ database }) => database.uuid === uuid);
+}
+
+/** The spaces around and in it do not matter. */
+const isSameReference = (value: string | null, text: string): boolean =>
+  value
+    ?.trim()
+    .replace(/^\{\{\s*/, "{{ ")
+    .replace(/\s*\}\}$/, " }}") === text;
+
+async function namesakesOf(tx: Stores, { environment_id, name }: DatabaseRecord): Promise<readonly DatabaseRecord[]> {
+  const { items } = await tx.databases.list({ environment_id });
+  return items.filter((other) => other.removing_at === null && [other.name, other.uuid].includes(name));
+}
+
+/** @throws DomainError `resource.not_found`, `request.invalid` for one of another environment */
+async function findClient(tx: Stores, database: DatabaseRecord, uuid: string): Promise<ResourceRecord> {
+  // The kinds, which `keys` forgets.
+  for (const kind of Object.keys(RESOURCE_KINDS) as ResourceKind[]) {
+    const found = await tx.resources.find({ kind, uuid });
+    if (found === undefined || found.id === database.id) continue;
+    if (found.environment_id === database.environment_id) return found;
+    const sentence = `${found.name} is in another environment than the database ${database.name}. Use a database of its own environment.`;
+    throw invalid({ resource_uuid: [sentence] });
+  }
+  throw notFound("Resource");
+}
+
+const taken = ({ name }: ResourceRecord, key: string) =>
+  new DomainError(
+    "resource.already_exists",
+    `${name} has a variable ${key} with another value. Delete it, or choose another name with \`as\`.`,
+  );
+
+const mixed = ({ name }: ResourceRecord, key: string) =>
+  new DomainError(
+    "resource.in_use",
+    `The variable ${key} of ${name} holds more than the database's URL. Change or delete that variable instead.`,
+  );

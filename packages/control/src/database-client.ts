@@ -1,0 +1,69 @@
+import { DomainError, isDomainError, notFound } from "@berth/core";
+import {
+  CLIENT_OUTPUT_MAX,
+  CLIENT_SECONDS_MAX,
+  type ClientRun,
+  type DatabaseStatements,
+  databaseEngine,
+  engineValues,
+} from "@berth/core/database";
+import { requireAbility } from "@berth/core/team";
+import type { UseCaseContext } from "./context.ts";
+import { findDatabase } from "./database-answer.ts";
+
+/** Runs the client of databases, inside of their containers. */
+export const databaseClients = ({ scope, stores, engineFor }: UseCaseContext) => ({
+  /**
+   * Each run is a session of its own, with all rights in the database.
+   * @throws DomainError `resource.not_running`, `engine.unsupported`, `engine.unreachable`, `deploy.timeout`
+   */
+  async run(uuid: string, { input }: DatabaseStatements, signal?: AbortSignal): Promise<ClientRun> {
+    requireAbility(scope, "write");
+    const database = await findDatabase(stores, uuid);
+    const row = databaseEngine(database.engine);
+    const [own] = await stores.databases.namedBy([database.id], [uuid]);
+    const command = row.client?.(engineValues(database.engine, { ...database.fields, ...own?.secrets }));
+    if (command === undefined) throw unsupported(row.title);
+    const server = await stores.servers.findById(database.server_id);
+    if (server === undefined) throw notFound("Server");
+    const { containers } = await engineFor(server);
+    const release = await stores.releases.live(database.id, 0);
+    if (release === undefined || containers === undefined) throw notRunning();
+
+    const kept: Uint8Array[] = [];
+    let length = 0;
+    let isTruncated = false;
+    const late = AbortSignal.timeout(CLIENT_SECONDS_MAX * 1000);
+    const ref = { resourceUuid: release.resource_uuid, deploymentUuid: release.deployment_uuid };
+    try {
+      const { exitCode, errors } = await containers.command(ref, command, {
+        signal: signal === undefined ? late : AbortSignal.any([late, signal]),
+        input: linesOf(input),
+        output: async (chunks) => {
+          for await (const chunk of chunks) {
+            const part = chunk.subarray(0, CLIENT_OUTPUT_MAX - length);
+            isTruncated ||= part.length < chunk.length;
+            length += part.length;
+            if (part.length > 0) kept.push(part);
+          }
+        },
+      });
+      const output = Buffer.concat(kept).toString("utf8");
+      const client = command.argv[0];
+      return { client, exit_code: exitCode, output, errors: errors.join("\n"), is_truncated: isTruncated };
+    } catch (cause) {
+      if (isDomainError(cause, "resource.not_found")) throw notRunning();
+      if (!late.aborted) throw cause;
+      const sentence = `The client took longer than ${CLIENT_SECONDS_MAX} seconds and was ended. Send less at once.`;
+      throw new DomainError("deploy.timeout", sentence, { cause });
+    }
+  },
+});
+
+async function* linesOf(input: string): AsyncGenerator<Uint8Array> {
+  yield Buffer.from(input.endsWith("\n") ? input : `${input}\n`);
+}
+
+const notRunning = () => new DomainError("resource.not_running", "Database is not running.");
+const unsupported = (title: string) =>
+  new DomainError("engine.unsupported", `Berth starts no client of ${title}. Connect to its URL with one of your own.`);

@@ -1,0 +1,101 @@
+import { databaseReference } from "../env/env-value.ts";
+import type { DatabaseRecord, NamedDatabase } from "../ports/database.ts";
+import type { SeenVariable } from "../ports/shared-variable.ts";
+import { ENGINES, type EngineKind } from "../server/server-settings.ts";
+import { isContainersHost, type KnownValues, outerHost, urlOfDatabase } from "./database-view.ts";
+
+/** Where something runs that wants to reach a database. */
+export interface DatabaseClient {
+  readonly name: string;
+  readonly server_id: number;
+  readonly destination_id: number;
+  readonly server_name: string;
+  readonly server_engine: EngineKind;
+  /** Its containers are in the network of its destination. */
+  readonly is_in_network: boolean;
+}
+
+/** How it is reached: by its name in a network, by a port of the same machine, or by a public port. */
+export const DATABASE_ROUTES = ["network", "loopback", "public_port"] as const;
+export type DatabaseRoute = (typeof DATABASE_ROUTES)[number];
+
+/** `problem` says why it is not reached, and what to do. */
+export type DatabaseReach = { readonly route: DatabaseRoute; readonly url: string } | { readonly problem: string };
+
+type Reached = Pick<
+  DatabaseRecord,
+  | "uuid"
+  | "name"
+  | "engine"
+  | "settings"
+  | "fields"
+  | "is_public"
+  | "public_port"
+  | "public_port_problem"
+  | "loopback_port"
+  | "server_id"
+  | "destination_id"
+  | "placement"
+>;
+
+/** Whether it is reached by a port of this machine alone, which need not be public. */
+export function isOnOwnMachine(client: Pick<DatabaseClient, "server_engine">, { placement }: Reached): boolean {
+  return ENGINES[client.server_engine].isOwnMachineOnly && isContainersHost(placement.server_ip);
+}
+
+/** The address of a database that works from where the client runs. */
+export function databaseReach(client: DatabaseClient, database: Reached, secrets: KnownValues): DatabaseReach {
+  const { uuid, name, server_id, destination_id, placement } = database;
+  const isNear = server_id === client.server_id && destination_id === client.destination_id;
+  if (isNear && client.is_in_network) return { route: "network", url: urlOfDatabase(database, secrets) };
+
+  const isPublic = database.is_public && database.public_port !== null;
+  const port = isPublic ? database.public_port : database.loopback_port;
+  if (isOnOwnMachine(client, database) && port !== null) {
+    return portAddress(database, secrets, { route: "loopback", host: "127.0.0.1", port });
+  }
+  if (isPublic && port !== null && !isContainersHost(placement.server_ip)) {
+    return portAddress(database, secrets, { route: "public_port", host: outerHost(placement.server_ip), port });
+  }
+
+  const problem = `The database ${name} is not reached from ${client.name}`;
+  if (isNear) {
+    const remedy = `Set connect_to_docker_network of ${client.name}, then deploy it again.`;
+    return { problem: `${problem}: the containers of ${client.name} have a network of their own. ${remedy}` };
+  }
+  if (isContainersHost(placement.server_ip)) {
+    const remedy = `Make the database in the same destination of server ${client.server_name} as ${client.name}.`;
+    return {
+      problem: `${problem}: it runs in another network of Berth's own machine, which has no public address. ${remedy}`,
+    };
+  }
+  const remedy = `Give it a public port: berth db update ${uuid} --is-public --public-port 15432`;
+  return { problem: `${problem}: it is in another network or on another server, and not public. ${remedy}` };
+}
+
+/** What a variable that names a database by `name` gets; `undefined` where no database has that name or uuid. */
+export function seenDatabase(name: string, seen: readonly NamedDatabase[]): SeenVariable | undefined {
+  const found = seen.filter(({ database }) => database.uuid === name || database.name === name);
+  const [first] = found;
+  if (first === undefined) return undefined;
+  const { resource_id, client, database, secrets, is_shown_once } = first;
+  const address = found.length > 1 ? ambiguous(name) : databaseReach(client, database, secrets);
+  const variable = { ...databaseReference(name), resource_id, is_shown_once };
+  return "problem" in address ? { ...variable, value: null, ...address } : { ...variable, value: address.url };
+}
+
+const ambiguous = (name: string) => ({
+  problem: `Several databases of the environment are named ${name}. Name one by its uuid instead.`,
+});
+
+interface Port {
+  readonly route: DatabaseRoute;
+  readonly host: string;
+  readonly port: number;
+}
+
+function portAddress(database: Reached, secrets: KnownValues, { route, host, port }: Port): DatabaseReach {
+  const { name, public_port_problem } = database;
+  if (public_port_problem !== null) return { problem: `The database ${name} is not reached: ${public_port_problem}` };
+  return { route, url: urlOfDatabase(database, secrets, { host, port }) };
+}

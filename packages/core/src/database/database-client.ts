@@ -1,0 +1,28 @@
+import { z } from "zod";
+
+/** Characters that one request may send to the client. */
+export const CLIENT_INPUT_MAX = 1_048_576;
+/** Bytes of output that an answer has. */
+export const CLIENT_OUTPUT_MAX = 1_048_576;
+/** Time that the client may take. */
+export const CLIENT_SECONDS_MAX = 300;
+
+export const DatabaseStatements = z.strictObject({
+  input: z
+    .string()
+    .min(1, "This field is required.")
+    .max(CLIENT_INPUT_MAX, `At most ${CLIENT_INPUT_MAX} characters.`)
+    .describe("What the client reads: SQL, or commands of Redis, one a line."),
+});
+export type DatabaseStatements = z.infer<typeof DatabaseStatements>;
+
+export const ClientRun = z
+  .object({
+    client: z.string().describe("The program that read the input."),
+    exit_code: z.int(),
+    output: z.string(),
+    errors: z.string().describe("The last lines of its standard error."),
+    is_truncated: z.boolean().describe(`The output was longer than ${CLIENT_OUTPUT_MAX} bytes; its beginning is here.`),
+  })
+  .meta({ id: "ClientRun", description: "What a database's client answered." });
+export type ClientRun = z.infer<typeof ClientRun>;

@@ -1,0 +1,71 @@
+import { type DatabaseClient, engineFields, fieldValues } from "@berth/core/database";
+import { referencesIn, resolveEnvs } from "@berth/core/env";
+import type { DatabaseRecord, NamedDatabase } from "@berth/core/ports";
+import { sql } from "kysely";
+import { idsOf, type TeamContext } from "./context.ts";
+import { databaseStore, databasesNamed } from "./database.ts";
+import { envStore } from "./env.ts";
+import { seenShared } from "./shared-variable.ts";
+
+/** Databases that variables of these resources name, each as it is seen from each resource of its environment. */
+export async function namedDatabases(
+  context: TeamContext,
+  resourceIds: readonly number[],
+  names: readonly string[],
+): Promise<readonly NamedDatabase[]> {
+  if (names.length === 0) return [];
+  const clients = await clientsOf(context, resourceIds);
+  const environmentIds = [...new Set(clients.map(({ environment_id }) => environment_id))];
+  const databases = environmentIds.length === 0 ? [] : await databasesNamed(context, environmentIds, names);
+  if (databases.length === 0) return [];
+  const values = await valuesOf(context, databases);
+  return clients.flatMap(({ resource_id, environment_id, ...client }) =>
+    databases
+      .filter((database) => database.environment_id === environment_id)
+      .map((database) => ({
+        resource_id,
+        client,
+        database,
+        ...(values.get(database.id) ?? { secrets: {}, is_shown_once: false }),
+      })),
+  );
+}
+
+interface ClientRow extends DatabaseClient {
+  readonly resource_id: number;
+  readonly environment_id: number;
+}
+
+/** Containers of a compose file have a network of their own, unless they shall join that of the destination. */
+async function clientsOf({ db, teamId }: TeamContext, ids: readonly number[]): Promise<readonly ClientRow[]> {
+  const { rows } = await sql<ClientRow>`
+    select resource.id as resource_id, resource.environment_id, resource.name, resource.server_id,
+      resource.destination_id, server.name as server_name, server.engine as server_engine,
+      resource.kind = 'database'
+        or resource.kind = 'application' and coalesce(application.settings ->> 'build_pack', '') <> 'dockercompose'
+        or coalesce((coalesce(application.settings, service.settings) ->> 'connect_to_docker_network')::boolean, false)
+        as is_in_network
+    from resource join server on server.id = resource.server_id
+    left join application on application.resource_id = resource.id
+    left join service on service.resource_id = resource.id
+    where resource.id in ${idsOf(ids)} and resource.team_id = ${teamId}`.execute(db);
+  return rows;
+}
+
+/** The values of their secret fields; some engines keep theirs as environment variables. */
+async function valuesOf(context: TeamContext, databases: readonly DatabaseRecord[]) {
+  const ids = databases.map(({ id }) => id);
+  const secrets = await databaseStore(context).secretsOf(ids);
+  const keys = databases.flatMap(({ engine }) => engineFields(engine).flatMap(([, { variable }]) => variable ?? []));
+  const found = keys.length === 0 ? [] : await envStore(context).findByKeys(ids, [...new Set(keys)]);
+  const shared = await seenShared(context, ids, referencesIn(found.map(({ value }) => value)));
+  return new Map(
+    databases.map(({ id, engine }) => {
+      const own = found.filter(({ resource_id }) => resource_id === id);
+      const seen = shared.filter(({ resource_id }) => resource_id === id);
+      const envs = resolveEnvs(own, seen).envs.map(({ key, value }) => [key, value] as const);
+      const is_shown_once = [...own, ...seen].some((one) => one.is_shown_once);
+      return [id, { secrets: fieldValues(engine, { ...secrets.get(id), ...Object.fromEntries(envs) }), is_shown_once }];
+    }),
+  );
+}
