@@ -38,10 +38,10 @@ describe.skipIf(!hasChromium)("a person without a word of REST", () => {
 
   it("deploys a folder, changes a variable, deploys again and rolls back", async () => {
     const { page, complaints, close } = await visit(browser, server.url);
-    await signIn(page, server.token);
+    await signIn(page, server);
     await page.getByRole("link", { name: "Deploy something" }).click();
     await page.getByRole("button", { name: /A folder/ }).click();
-    await page.getByLabel("Folder", { exact: true }).setInputFiles(folder);
+    await page.locator("input[type=file]").setInputFiles(folder);
     await page.getByText("2 files").waitFor();
     await page.getByRole("button", { name: "Deploy", exact: true }).click();
 

@@ -4,7 +4,7 @@ import { createTRPCClient, httpBatchLink, httpSubscriptionLink, splitLink, TRPCC
 import type { inferRouterInputs, inferRouterOutputs } from "@trpc/server";
 import { createTRPCOptionsProxy } from "@trpc/tanstack-react-query";
 import { EventSource } from "eventsource";
-import { authorization } from "./session.ts";
+import { sessionHeaders } from "./session.ts";
 
 export type Inputs = inferRouterInputs<AppRouter>;
 export type Outputs = inferRouterOutputs<AppRouter>;
@@ -28,10 +28,10 @@ export const client = createTRPCClient<AppRouter>({
         url: "/trpc",
         EventSource,
         eventSourceOptions: {
-          fetch: (at, init) => fetch(at, { ...init, headers: { ...init.headers, ...authorization() } }),
+          fetch: (at, init) => fetch(at, { ...init, headers: { ...init.headers, ...sessionHeaders() } }),
         },
       }),
-      false: httpBatchLink({ url: "/trpc", headers: authorization, maxItems: 20, maxURLLength: 6000 }),
+      false: httpBatchLink({ url: "/trpc", headers: sessionHeaders, maxItems: 20, maxURLLength: 6000 }),
     }),
   ],
 });

@@ -4,6 +4,7 @@ import type { z } from "zod";
 import { messageOf, problemOf, queryClient } from "../api/client.ts";
 import { tell } from "./action.tsx";
 import { AsCode, type Operation } from "./as-code.tsx";
+import { confirmed } from "./confirmation.tsx";
 import { changedFields, fieldOf } from "./field.ts";
 import { FieldInput } from "./field-input.tsx";
 import { Problem } from "./page.tsx";
@@ -69,7 +70,7 @@ export function SchemaForm<Result>(props: FormProps<Result>) {
     if (!checked.success) return;
     setBusy(true);
     try {
-      const result = await submit(sent);
+      const result = await confirmed(() => submit(sent));
       setEdits({});
       if (!isNew) tell("Saved.");
       await after?.(result);

@@ -1,6 +1,7 @@
 import { Anchor, Code, SimpleGrid, Stack, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { trpc } from "../api/client.ts";
+import { HiddenSecret } from "../parts/confirmation.tsx";
 import { CopyText } from "../parts/copy.tsx";
 import { TextLink } from "../parts/link.tsx";
 import { Empty, Facts, Section } from "../parts/page.tsx";
@@ -122,9 +123,7 @@ function Connection({ database }: { readonly database: NonNullable<ShownResource
       about="Applications on the same server use the internal URL: put it into a variable of theirs."
     >
       <Stack gap="xs">
-        {internal === undefined && (
-          <Text size="sm">Connection URLs contain the password. Your role does not show secrets.</Text>
-        )}
+        {internal === undefined && <HiddenSecret />}
         {typeof internal === "string" && (
           <div>
             <Text size="sm" c="dimmed">
