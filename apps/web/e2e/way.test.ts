@@ -51,7 +51,7 @@ describe.skipIf(!hasChromium)("a person without a word of REST", () => {
     const url = new URL((await page.getByRole("link", { name: /^http/ }).getAttribute("href")) ?? "");
     await until(async () => (await bodyOf(server, url)) === "nothing");
 
-    await page.getByRole("link", { name: "greeter" }).click();
+    await page.getByRole("link", { name: "greeter", exact: true }).click();
     await page.getByRole("tab", { name: "Variables" }).click();
     await page.getByRole("button", { name: "New variable" }).click();
     await page.getByLabel("Key").fill("GREETING");
@@ -61,7 +61,7 @@ describe.skipIf(!hasChromium)("a person without a word of REST", () => {
     await deployNow(page);
     await until(async () => (await bodyOf(server, url)) === "good morning");
 
-    await page.getByRole("link", { name: "greeter" }).click();
+    await page.getByRole("link", { name: "greeter", exact: true }).click();
     await page.getByRole("tab", { name: "Logs" }).click();
     const line = page.getByText("to say good morning");
     await line.waitFor();
@@ -78,7 +78,7 @@ describe.skipIf(!hasChromium)("a person without a word of REST", () => {
     await page.getByText("Deployment finished", { exact: false }).waitFor();
     await picture(page, "way-rolled-back");
 
-    await page.getByRole("link", { name: "greeter" }).click();
+    await page.getByRole("link", { name: "greeter", exact: true }).click();
     await page.getByRole("tab", { name: "Settings" }).click();
     await page.getByRole("button", { name: "Delete with its data" }).click();
     const confirm = page.getByRole("dialog").getByRole("button", { name: "Delete with its data" });

@@ -7,8 +7,8 @@ import { type FieldGroup, SchemaForm } from "../parts/form.tsx";
 import { Section } from "../parts/page.tsx";
 import { bytes } from "../parts/units.ts";
 import { chosenFolder, droppedFolder, type Folder } from "./folder.ts";
-import type { SourceProps } from "./new-page.tsx";
 import { useOpenCreated } from "./open-deployment.ts";
+import type { SourceProps } from "./place.tsx";
 import { gzipped, tarOf } from "./tar.ts";
 
 const FIELDS: readonly FieldGroup[] = [

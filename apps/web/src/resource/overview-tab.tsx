@@ -9,8 +9,8 @@ import { RunStatus } from "../parts/state.tsx";
 import { Age, Took } from "../parts/time.tsx";
 import { engineOf } from "./kinds.ts";
 import { deploymentsOf } from "./operations.ts";
+import type { PanelProps } from "./panel.ts";
 import type { ShownResource } from "./resource.ts";
-import type { PanelProps } from "./tabs.tsx";
 
 export default function OverviewTab({ resource }: PanelProps) {
   const { kind, uuid } = resource;

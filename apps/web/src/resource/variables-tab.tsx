@@ -12,7 +12,7 @@ import { type Column, DataTable } from "../parts/table.tsx";
 import { DeployAgain } from "./deploy-again.tsx";
 import { plurals } from "./kinds.ts";
 import { callsOf, queriesOf } from "./operations.ts";
-import type { PanelProps } from "./tabs.tsx";
+import type { PanelProps } from "./panel.ts";
 import { isWritable, textOfVariables, variablesOfText } from "./variables-text.ts";
 
 type Variable = Outputs["applications"]["envs"]["list"][number];

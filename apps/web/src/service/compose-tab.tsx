@@ -7,7 +7,7 @@ import { HiddenSecret } from "../parts/confirmation.tsx";
 import { Editor } from "../parts/lazy.tsx";
 import { Section } from "../parts/page.tsx";
 import { DeployAgain } from "../resource/deploy-again.tsx";
-import type { PanelProps } from "../resource/tabs.tsx";
+import type { PanelProps } from "../resource/panel.ts";
 import { ChangeList } from "./change-list.tsx";
 
 type Changes = NonNullable<Outputs["services"]["update"]["changes"]>;
