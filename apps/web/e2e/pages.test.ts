@@ -41,7 +41,7 @@ describe.skipIf(!hasChromium)("the pages", () => {
     server = await testServer({ env: { BERTH_EXAMPLE: "on" } });
     browser = await openBrowser();
     paths = await pathsOf(server);
-  });
+  }, 240_000);
   afterAll(async () => {
     await browser?.close();
     await server?.dispose();

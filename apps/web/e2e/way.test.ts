@@ -29,7 +29,7 @@ describe.skipIf(!hasChromium)("a person without a word of REST", () => {
       JSON.stringify({ name: "greeter", scripts: { start: "node server.js" } }),
     );
     writeFileSync(join(folder, "server.js"), SOURCE);
-  });
+  }, 240_000);
   afterAll(async () => {
     await browser?.close();
     await server?.dispose();
@@ -54,8 +54,8 @@ describe.skipIf(!hasChromium)("a person without a word of REST", () => {
     await page.getByRole("link", { name: "greeter", exact: true }).click();
     await page.getByRole("tab", { name: "Variables" }).click();
     await page.getByRole("button", { name: "New variable" }).click();
-    await page.getByLabel("Key").fill("GREETING");
-    await page.getByLabel("Value").fill("good morning");
+    await page.getByRole("textbox", { name: "Key" }).fill("GREETING");
+    await page.getByRole("textbox", { name: "Value" }).fill("good morning");
     await page.getByRole("button", { name: "Add variable" }).click();
     await page.getByRole("button", { name: "GREETING", exact: true }).waitFor();
     await deployNow(page);
