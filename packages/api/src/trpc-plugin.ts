@@ -6,6 +6,7 @@ import { asTrpcError, problemOf } from "./errors.ts";
 import type { RestOptions } from "./rest/plugin.ts";
 import { operationsOf } from "./rest/routes.ts";
 import type { Context } from "./trpc.ts";
+import { trpcSocket } from "./trpc-socket.ts";
 import { type ListBounds, listBounds } from "./whole-list.ts";
 import { withholdBodies } from "./withheld-body.ts";
 
@@ -17,7 +18,10 @@ export interface TrpcOptions
 /** Calls in one request at most. */
 export const BATCH_MAX = 50;
 
-/** The same operations for tRPC's client, with the same admission. Registered under a prefix. */
+/**
+ * The same operations for tRPC's client, with the same admission. Registered under a prefix, after
+ * `@fastify/websocket`.
+ */
 export function trpcPlugin(app: FastifyInstance, options: TrpcOptions, done: () => void): void {
   const { router, onFault } = options;
   const bounds = listBounds(router);
@@ -28,6 +32,7 @@ export function trpcPlugin(app: FastifyInstance, options: TrpcOptions, done: () 
   // Those who may not ask at all; whether a token may ask for what its path names, the operation says.
   const isPublic = publicCalls(router);
   withholdBodies(app, (request) => !isIdentified(identities.get(request)) && !isPublic(pathOf(request)));
+  trpcSocket(app, router, options);
   app.removeAllContentTypeParsers();
   app.register(fastifyTRPCPlugin, {
     trpcOptions: {
@@ -111,7 +116,11 @@ function contextOf(
     signIns,
     browser: browsers.exchange(req, res),
     signal: gone.signal,
-    enter: (kind, scope) => void res.raw.once("close", admission.enter(kind, scope)),
+    enter: (kind, scope) => {
+      const leave = admission.enter(kind, scope);
+      res.raw.once("close", leave);
+      return leave;
+    },
     lists,
   };
 }
