@@ -49,8 +49,10 @@ export function useLiveUpdates(team: number | undefined): void {
     };
     const follow = () => {
       const subscription = client.events.follow.subscribe(last === undefined ? {} : { lastEventId: last }, {
-        onConnectionStateChange: ({ state }) =>
-          setConnection(state === "pending" ? "live" : state === "connecting" ? "lost" : "connecting"),
+        onConnectionStateChange: ({ state, error }) => {
+          if (state === "connecting") setConnection(error === null ? "connecting" : "lost");
+          else if (state === "pending") setConnection("live");
+        },
         onStarted: () => setConnection("live"),
         onData: ({ id }) => {
           last = id;

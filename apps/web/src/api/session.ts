@@ -14,3 +14,12 @@ export function sessionHeaders(): Record<string, string> {
   const key = savedKey();
   return key === null ? {} : { [SESSION_KEY_HEADER]: key };
 }
+
+/** The same for a WebSocket, which a page cannot give headers. */
+export function sessionParams(): Record<string, string> | null {
+  const key = savedKey();
+  return key === null ? null : { session_key: key };
+}
+
+/** A page of another session, or of none, begins anew: what it had open, and its socket, are of the old one. */
+export const openAnew = (path: string): void => window.location.assign(path);

@@ -3,9 +3,9 @@ import { useDisclosure } from "@mantine/hooks";
 import { useQuery } from "@tanstack/react-query";
 import { Outlet, useRouter, useRouterState } from "@tanstack/react-router";
 import { lazy, Suspense, useEffect, useState } from "react";
-import { client, queryClient, statusOf, trpc } from "../api/client.ts";
+import { client, statusOf, trpc } from "../api/client.ts";
 import { useLiveUpdates } from "../api/live.ts";
-import { forgetSession } from "../api/session.ts";
+import { forgetSession, openAnew } from "../api/session.ts";
 import { tellProblem } from "../parts/action.tsx";
 import { PasswordDialog } from "../parts/confirmation.tsx";
 import { NavigationLink } from "../parts/link.tsx";
@@ -98,14 +98,13 @@ export function Shell() {
 
 /** The team of the session. One that has ended leads to the sign-in. */
 function useCurrentTeam(): number | undefined {
-  const router = useRouter();
   const { data, error } = useQuery(trpc.auth.current.queryOptions());
   const isRefused = error !== null && statusOf(error) === 401;
   useEffect(() => {
     if (!isRefused) return;
     forgetSession();
-    void router.navigate({ to: "/sign-in", search: { to: location.pathname } });
-  }, [isRefused, router]);
+    openAnew(`/sign-in?to=${encodeURIComponent(location.pathname)}`);
+  }, [isRefused]);
   return data?.team.id;
 }
 
@@ -115,8 +114,7 @@ function AccountMenu() {
   const signOut = async () => {
     await client.auth.signOut.mutate({}).catch(tellProblem);
     forgetSession();
-    await router.navigate({ to: "/sign-in" });
-    queryClient.clear();
+    openAnew("/sign-in");
   };
   return (
     <Menu position="bottom-end">

@@ -1,12 +1,11 @@
 import { Button, Menu, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
-import { useNavigate } from "@tanstack/react-router";
-import { client, queryClient, trpc } from "../api/client.ts";
+import { client, trpc } from "../api/client.ts";
+import { openAnew } from "../api/session.ts";
 import { tellProblem } from "../parts/action.tsx";
 
 /** The team whose things the page shows, and the others that the person is a member of. */
 export function TeamMenu() {
-  const navigate = useNavigate();
   const { data } = useQuery(trpc.auth.current.queryOptions());
   if (data === undefined) return null;
   const { team, teams } = data;
@@ -20,8 +19,7 @@ export function TeamMenu() {
   const change = async (id: number) => {
     try {
       await client.auth.switchTeam.mutate({ team_id: id });
-      await navigate({ to: "/" });
-      await queryClient.resetQueries();
+      openAnew("/");
     } catch (error) {
       tellProblem(error);
     }
