@@ -3,7 +3,9 @@ import {
   appRouter,
   browsers,
   type Control,
+  isSocketRequest,
   restPlugin,
+  SOCKET_OPTIONS,
   serverOptions,
   trpcPlugin,
   type WebhookOptions,
@@ -15,6 +17,7 @@ import { DomainError } from "@berth/core";
 import type { Authenticator } from "@berth/core/ports";
 import type { Scope } from "@berth/core/team";
 import fastifyCors from "@fastify/cors";
+import fastifyWebsocket from "@fastify/websocket";
 import Fastify, { type FastifyInstance, type FastifyReply } from "fastify";
 import { faultLog } from "./fault-log.ts";
 import { boundClients, type ClientBounds } from "./http/client-bounds.ts";
@@ -53,7 +56,11 @@ export function httpServer(options: HttpOptions): FastifyInstance {
     trustProxy: options.trustedProxies?.length ? [...options.trustedProxies] : false,
     // Longer than the 60 seconds after which common load balancers close, so that they close first.
     keepAliveTimeout: 72_000,
-    http: { headersTimeout: HEADERS_MS_MAX, connectionsCheckingInterval: HEADERS_MS_MAX / 4 },
+    http: {
+      headersTimeout: HEADERS_MS_MAX,
+      connectionsCheckingInterval: HEADERS_MS_MAX / 4,
+      shouldUpgradeCallback: isSocketRequest,
+    },
     // For an upload over a slow line; other bodies have less time (`boundClients`).
     requestTimeout: 3_600_000,
     // Requests that come on open connections while the server closes are still answered.
@@ -73,6 +80,7 @@ export function httpServer(options: HttpOptions): FastifyInstance {
     reply.headers({ "x-request-id": request.id, ...SECURITY_HEADERS });
   });
   boundClients(app, options);
+  app.register(fastifyWebsocket, SOCKET_OPTIONS);
   // What is served nowhere has no parser, and nothing is read for it.
   app.removeAllContentTypeParsers();
   app.addContentTypeParser("*", (_request, _body, parsed) => parsed(null));

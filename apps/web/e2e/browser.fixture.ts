@@ -3,6 +3,7 @@ import { createRequire } from "node:module";
 import { fileURLToPath } from "node:url";
 import { type Browser, chromium, type Page } from "playwright-core";
 import { expect } from "vitest";
+import type { TestServer } from "../../server/e2e/server.fixture.ts";
 
 export const CHROMIUM = "/usr/bin/chromium";
 export const hasChromium = existsSync(CHROMIUM);
@@ -45,13 +46,18 @@ export async function visit(
   return { page, complaints, close: () => context.close() };
 }
 
-/** Signs in as a person does. */
-export async function signIn(page: Page, token: string): Promise<void> {
-  await page.goto("/");
-  await page.getByRole("textbox", { name: "Token" }).fill(token);
+/** Signs in by a link, as a person does who was sent one; the first time with a password that they choose. */
+export async function signIn(page: Page, { client }: TestServer): Promise<void> {
+  const { code } = await client.auth.createLink.mutate({});
+  await page.goto(`/sign-in#code=${code}`);
+  const password = page.getByLabel("Choose a password");
+  await page.getByText(/You are/).waitFor();
+  if (await password.isVisible()) await password.fill(PASSWORD);
   await page.getByRole("button", { name: "Sign in" }).click();
   await page.getByRole("heading", { name: "Overview" }).waitFor();
 }
+
+export const PASSWORD = "a good long passphrase";
 
 /** Waits until the page has what it asked for. */
 export async function settled(page: Page): Promise<void> {

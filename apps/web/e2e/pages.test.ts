@@ -41,7 +41,7 @@ describe.skipIf(!hasChromium)("the pages", () => {
     server = await testServer({ env: { BERTH_EXAMPLE: "on" } });
     browser = await openBrowser();
     paths = await pathsOf(server);
-  });
+  }, 240_000);
   afterAll(async () => {
     await browser?.close();
     await server?.dispose();
@@ -55,7 +55,7 @@ describe.skipIf(!hasChromium)("the pages", () => {
       await settled(page);
       const found: Record<string, unknown> = { "sign-in": await accessibilityProblems(page) };
       await picture(page, `sign-in-${scheme}-${width}`);
-      await signIn(page, server.token);
+      await signIn(page, server);
       for (const [name, path] of Object.entries(paths)) {
         await page.goto(path);
         await settled(page);
@@ -72,7 +72,7 @@ describe.skipIf(!hasChromium)("the pages", () => {
 
   it("show hostile names and values as text", async () => {
     const { page, complaints, close } = await visit(browser, server.url);
-    await signIn(page, server.token);
+    await signIn(page, server);
     const [application] = await server.client.applications.list.query({});
     const uuid = application?.uuid ?? "";
     for (const text of HOSTILE) {
@@ -104,7 +104,7 @@ describe.skipIf(!hasChromium)("the pages", () => {
 
   it("find everything by its name with the keyboard alone", async () => {
     const { page, complaints, close } = await visit(browser, server.url, { scheme: "dark" });
-    await signIn(page, server.token);
+    await signIn(page, server);
     await page.keyboard.press("Control+k");
     await page.getByPlaceholder("Search or do …").fill("localhost");
     await page.getByRole("button", { name: /localhost/ }).waitFor();
@@ -118,7 +118,7 @@ describe.skipIf(!hasChromium)("the pages", () => {
 
   it("say the same in a program's language, without the secret", async () => {
     const { page, close } = await visit(browser, server.url);
-    await signIn(page, server.token);
+    await signIn(page, server);
     await page.goto("/team/registries");
     await page.getByRole("button", { name: "Add a registry" }).first().click();
     await page.getByLabel("Address").fill("registry.example.com");
@@ -138,7 +138,7 @@ describe.skipIf(!hasChromium)("the pages", () => {
 
   it("show the server's words at the field that they are about", async () => {
     const { page, close } = await visit(browser, server.url);
-    await signIn(page, server.token);
+    await signIn(page, server);
     await page.goto(paths.settings ?? "");
     await page.getByLabel("Ports exposes").fill("eighty");
     await page.getByRole("button", { name: "Save settings" }).click();
@@ -174,7 +174,8 @@ async function pathsOf({ client }: { readonly client: ReturnType<typeof createCl
     ...tabs(machine, ["proxy", "cleanup", "jobs"]),
     "server-settings": `${machine}/settings`,
     members: "/team",
-    ...tabs("/team", ["tokens", "keys", "registries", "storages"]),
+    ...tabs("/team", ["tokens", "keys", "registries", "storages", "activity"]),
+    account: "/account",
     "shared-variables": "/team/variables",
   };
 }

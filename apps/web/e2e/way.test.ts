@@ -29,7 +29,7 @@ describe.skipIf(!hasChromium)("a person without a word of REST", () => {
       JSON.stringify({ name: "greeter", scripts: { start: "node server.js" } }),
     );
     writeFileSync(join(folder, "server.js"), SOURCE);
-  });
+  }, 240_000);
   afterAll(async () => {
     await browser?.close();
     await server?.dispose();
@@ -38,10 +38,10 @@ describe.skipIf(!hasChromium)("a person without a word of REST", () => {
 
   it("deploys a folder, changes a variable, deploys again and rolls back", async () => {
     const { page, complaints, close } = await visit(browser, server.url);
-    await signIn(page, server.token);
+    await signIn(page, server);
     await page.getByRole("link", { name: "Deploy something" }).click();
     await page.getByRole("button", { name: /A folder/ }).click();
-    await page.getByLabel("Folder", { exact: true }).setInputFiles(folder);
+    await page.locator("input[type=file]").setInputFiles(folder);
     await page.getByText("2 files").waitFor();
     await page.getByRole("button", { name: "Deploy", exact: true }).click();
 
@@ -51,17 +51,17 @@ describe.skipIf(!hasChromium)("a person without a word of REST", () => {
     const url = new URL((await page.getByRole("link", { name: /^http/ }).getAttribute("href")) ?? "");
     await until(async () => (await bodyOf(server, url)) === "nothing");
 
-    await page.getByRole("link", { name: "greeter" }).click();
+    await page.getByRole("link", { name: "greeter", exact: true }).click();
     await page.getByRole("tab", { name: "Variables" }).click();
     await page.getByRole("button", { name: "New variable" }).click();
-    await page.getByLabel("Key").fill("GREETING");
-    await page.getByLabel("Value").fill("good morning");
+    await page.getByRole("textbox", { name: "Key" }).fill("GREETING");
+    await page.getByRole("textbox", { name: "Value" }).fill("good morning");
     await page.getByRole("button", { name: "Add variable" }).click();
     await page.getByRole("button", { name: "GREETING", exact: true }).waitFor();
     await deployNow(page);
     await until(async () => (await bodyOf(server, url)) === "good morning");
 
-    await page.getByRole("link", { name: "greeter" }).click();
+    await page.getByRole("link", { name: "greeter", exact: true }).click();
     await page.getByRole("tab", { name: "Logs" }).click();
     const line = page.getByText("to say good morning");
     await line.waitFor();
@@ -78,7 +78,7 @@ describe.skipIf(!hasChromium)("a person without a word of REST", () => {
     await page.getByText("Deployment finished", { exact: false }).waitFor();
     await picture(page, "way-rolled-back");
 
-    await page.getByRole("link", { name: "greeter" }).click();
+    await page.getByRole("link", { name: "greeter", exact: true }).click();
     await page.getByRole("tab", { name: "Settings" }).click();
     await page.getByRole("button", { name: "Delete with its data" }).click();
     const confirm = page.getByRole("dialog").getByRole("button", { name: "Delete with its data" });

@@ -79,7 +79,13 @@ const team = createRoute({
   component: lazyRouteComponent(() => import("./team/team-page.tsx"), "TeamPage"),
 });
 
-const pages = [overview, project, application, database, service, deployment, create, servers, server, team];
+const account = createRoute({
+  getParentRoute: () => shell,
+  path: "/account",
+  component: lazyRouteComponent(() => import("./account/account-page.tsx"), "AccountPage"),
+});
+
+const pages = [overview, project, application, database, service, deployment, create, servers, server, team, account];
 
 export const router = createRouter({
   routeTree: root.addChildren([signIn, shell.addChildren(pages)]),

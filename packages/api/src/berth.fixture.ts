@@ -19,6 +19,7 @@ import {
   testTemplates,
   testUuid,
 } from "@berth/testing";
+import fastifyWebsocket from "@fastify/websocket";
 import Fastify, { type FastifyInstance } from "fastify";
 import { admission } from "./admission.ts";
 import { answerCheck } from "./answers.fixture.ts";
@@ -28,6 +29,7 @@ import { restPlugin } from "./rest/plugin.ts";
 import { serverOptions } from "./rest/server-options.ts";
 import { appRouter } from "./root.ts";
 import { trpcPlugin } from "./trpc-plugin.ts";
+import { SOCKET_OPTIONS } from "./trpc-socket.ts";
 import { webhookPlugin } from "./webhook/plugin.ts";
 
 /** Berth's whole API on a database with two teams. No worker runs: what is queued stays queued. */
@@ -159,6 +161,7 @@ function application(
   options: Partial<ControlDeps>,
 ): FastifyInstance {
   const app = Fastify({ ...serverOptions, forceCloseConnections: true });
+  app.register(fastifyWebsocket, SOCKET_OPTIONS);
   const clock = { now: () => new Date() };
   const ids = { uuid: testUuid, secret: (length: number) => testUuid().repeat(6).slice(0, length) };
   const people = { system: db.system, passwords: testPasswords, tries: signInTries(clock), hashToken: hashOfSecret };

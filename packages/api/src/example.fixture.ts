@@ -2,6 +2,7 @@ import type { SignIns } from "@berth/control";
 import { DomainError, notFound } from "@berth/core";
 import type { Authenticator } from "@berth/core/ports";
 import type { Scope } from "@berth/core/team";
+import fastifyWebsocket from "@fastify/websocket";
 import { tracked } from "@trpc/server";
 import Fastify, { type FastifyInstance } from "fastify";
 import { z } from "zod";
@@ -18,6 +19,7 @@ import { serverOptions } from "./rest/server-options.ts";
 import { resumable } from "./stream.ts";
 import { type Control, router } from "./trpc.ts";
 import { trpcPlugin } from "./trpc-plugin.ts";
+import { SOCKET_OPTIONS } from "./trpc-socket.ts";
 
 /** A small API of its own that has an operation of every sort. Nothing here is Berth's. */
 const Note = z
@@ -80,6 +82,7 @@ export function example({
       void state.faults.push({ error, ...request }),
   };
   app.addHook("onRequest", async (request, reply) => void reply.header("x-request-id", request.id));
+  app.register(fastifyWebsocket, SOCKET_OPTIONS);
   app.register(restPlugin, { prefix: "/api/v1", ...shared, bodyLimit: 1_048_576, pingSeconds: 0.2, docsUrl: "/docs" });
   app.register(trpcPlugin, { prefix: "/trpc", ...shared });
   return { app, router: appRouter, ...state };

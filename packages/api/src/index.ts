@@ -8,5 +8,6 @@ export { refuseConnection, serverOptions } from "./rest/server-options.ts";
 export { type AppRouter, appRouter } from "./root.ts";
 export type { Control } from "./trpc.ts";
 export { type TrpcOptions, trpcPlugin } from "./trpc-plugin.ts";
+export { isSocketRequest, SOCKET_OPTIONS } from "./trpc-socket.ts";
 export { type WebhookOptions, webhookPlugin } from "./webhook/plugin.ts";
 export { withholdBodies } from "./withheld-body.ts";

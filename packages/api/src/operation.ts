@@ -24,17 +24,33 @@ export function operation(options: OperationOptions) {
   return procedure.meta({ operation: options });
 }
 
-const openProcedure = t.procedure.use(async ({ meta, getRawInput, next }) => {
+/** Limits, roles and what a list may hold are looked at for each request by HTTP; a socket has only one. */
+const procedure = t.procedure.use(({ ctx, type, next }) => {
+  if (ctx.socket === undefined || type === "subscription") return next();
+  throw asTrpcError(
+    new DomainError("request.method_not_allowed", "Only subscriptions run over a WebSocket. Ask for others by HTTP."),
+  );
+});
+
+const openProcedure = procedure.use(async ({ meta, getRawInput, next }) => {
   const raw = await rawInput(getRawInput);
   return settled(await next(), raw, meta?.operation.events);
 });
 
-const scopedProcedure = t.procedure
-  .use(async ({ ctx, meta, getRawInput, next }) => {
-    const scope = entered(ctx, meta?.operation);
-    const raw = await rawInput(getRawInput);
-    const scoped: { scope: Scope; control: Control } = { scope, control: ctx.controlFor(scope) };
-    return settled(await next({ ctx: scoped }), raw, meta?.operation.events);
+const scopedProcedure = procedure
+  .use(async ({ ctx, meta, getRawInput, signal, next }) => {
+    const { scope, leave } = await entered(ctx, meta?.operation);
+    // A socket outlives its subscriptions.
+    if (ctx.socket !== undefined) signal?.addEventListener("abort", leave, { once: true });
+    try {
+      const raw = await rawInput(getRawInput);
+      const scoped: { scope: Scope; control: Control } = { scope, control: ctx.controlFor(scope) };
+      const result = settled(await next({ ctx: scoped }), raw, meta?.operation.events);
+      return ctx.socket === undefined ? result : untilEnd(result, leave);
+    } catch (cause) {
+      if (ctx.socket !== undefined) leave();
+      throw cause;
+    }
   })
   .use(async ({ ctx: { lists, scope }, path, type, getRawInput, next }) => {
     if (lists === undefined) return await next();
@@ -55,12 +71,16 @@ const uploadProcedure = scopedProcedure.use(({ ctx, meta, next }) => {
   );
 });
 
-function entered(ctx: Context, options: OperationOptions | undefined): Scope {
+async function entered(
+  ctx: Context,
+  options: OperationOptions | undefined,
+): Promise<{ readonly scope: Scope; readonly leave: () => void }> {
   try {
-    const scope = admitted(ctx, options);
-    if (options?.events) ctx.enter("stream", scope);
-    if (options?.upload) ctx.enter("upload", scope);
-    return scope;
+    const identity = ctx.socket && (await ctx.socket.identify());
+    const caller = ctx.socket ? { scope: identity?.scope, isApiEnabled: identity?.isApiEnabled ?? true } : ctx;
+    const scope = admitted(caller, options);
+    const kind = options?.events ? "stream" : options?.upload ? "upload" : undefined;
+    return { scope, leave: kind === undefined ? () => undefined : ctx.enter(kind, scope) };
   } catch (refusal) {
     throw asTrpcError(refusal);
   }
@@ -89,6 +109,24 @@ async function rawInput(read: () => Promise<unknown>): Promise<unknown> {
     return raw;
   } catch (refusal) {
     throw asTrpcError(refusal);
+  }
+}
+
+/** Calls `leave` when a subscription has ended by itself, or was refused. */
+function untilEnd<R extends { readonly ok: boolean }>(result: R, leave: () => void): R {
+  if (!("data" in result)) {
+    leave();
+    return result;
+  }
+  // What a subscription answers was checked to be one.
+  return { ...result, data: endedBy(result.data as AsyncIterable<unknown>, leave) };
+}
+
+async function* endedBy(events: AsyncIterable<unknown>, leave: () => void) {
+  try {
+    yield* events;
+  } finally {
+    leave();
   }
 }
 

@@ -10,6 +10,7 @@ import type { RestOptions } from "./rest/plugin.ts";
 import { asRequestError } from "./rest/request-error.ts";
 import { operationsOf } from "./rest/routes.ts";
 import type { Context } from "./trpc.ts";
+import { trpcSocket } from "./trpc-socket.ts";
 import { type ListBounds, listBounds } from "./whole-list.ts";
 import { withholdBodies } from "./withheld-body.ts";
 
@@ -21,7 +22,10 @@ export interface TrpcOptions
 /** Calls in one request at most. */
 export const BATCH_MAX = 50;
 
-/** The same operations for tRPC's client, with the same admission. Registered under a prefix. */
+/**
+ * The same operations for tRPC's client, with the same admission. Registered under a prefix, after
+ * `@fastify/websocket`.
+ */
 export function trpcPlugin(app: FastifyInstance, options: TrpcOptions, done: () => void): void {
   const { router, onFault } = options;
   const bounds = listBounds(router);
@@ -42,6 +46,7 @@ export function trpcPlugin(app: FastifyInstance, options: TrpcOptions, done: () 
     const { status, headers, body } = problemOf(asRequestError(error), request.id);
     return reply.code(status).headers(headers).type("application/json; charset=utf-8").send(JSON.stringify(body));
   });
+  trpcSocket(app, router, options);
   app.removeAllContentTypeParsers();
   // The adapter reads the body as text, and parses it in the handler.
   app.addHook("preHandler", async ({ body, id }, reply) => {
@@ -138,7 +143,11 @@ function contextOf(
     signIns,
     browser: browsers.exchange(req, res),
     signal: gone.signal,
-    enter: (kind, scope) => void res.raw.once("close", admission.enter(kind, scope)),
+    enter: (kind, scope) => {
+      const leave = admission.enter(kind, scope);
+      res.raw.once("close", leave);
+      return leave;
+    },
     lists: caller && bounds.open(caller.bytes),
   };
 }

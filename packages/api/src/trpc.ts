@@ -2,6 +2,7 @@ import type { Control, SignIns } from "@berth/control";
 import type { Paging } from "@berth/core/ports";
 import type { Scope } from "@berth/core/team";
 import { initTRPC, type TRPCProcedureType as ProcedureType } from "@trpc/server";
+import type { Identity } from "./auth.ts";
 import type { BrowserExchange } from "./browser.ts";
 import { problemOf } from "./errors.ts";
 import type { OpenCall } from "./open-calls.ts";
@@ -22,12 +23,22 @@ export interface Context {
   readonly browser: BrowserExchange | undefined;
   /** Aborts when the client goes away. */
   readonly signal: AbortSignal;
-  /** Counts this request among the open calls until its connection is done with it. @throws DomainError `rate.limited` */
-  readonly enter: (kind: OpenCall, scope: Scope) => void;
+  /**
+   * Counts this request among the open calls until its connection is done with it, or until what it answers is called.
+   * @throws DomainError `rate.limited`
+   */
+  readonly enter: (kind: OpenCall, scope: Scope) => () => void;
+  /** Present on a WebSocket, whose context is made once for all of its calls. */
+  readonly socket?: SocketCaller | undefined;
   /** Present when the request came by tRPC. */
   readonly lists?: BoundedLists | undefined;
   /** Present when the request came by REST. */
   readonly rest?: RestExchange | undefined;
+}
+
+/** Who opened a WebSocket, looked up for each call anew: a token may have been revoked since. */
+export interface SocketCaller {
+  identify(): Promise<Identity | undefined>;
 }
 
 /** The lists of one request whose answer is sent as a whole. */

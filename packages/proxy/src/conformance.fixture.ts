@@ -190,6 +190,15 @@ export function proxyConformance(name: string, makeWorld: () => Promise<ProxyWor
       expect(answer.text).not.toContain("split");
     });
 
+    test("the dashboard's session reaches no application", async (context) => {
+      if (lacks(context, "hidesSession")) return;
+      await proxy.put(site("a", [await echoHead()]));
+      const forwarded = async (cookie: string) => received(await get("a.test", "/", { Cookie: cookie })).headers.cookie;
+      expect(await forwarded("a=1; berth_session=7.abc; b=2")).toBe("a=1; b=2");
+      expect(await forwarded("__Host-berth_session=7.abc; my_berth_session=1")).toBe("my_berth_session=1");
+      expect((await forwarded("berth_session=7.abc; berth_session=8.def")) ?? "").toBe("");
+    });
+
     test("a request goes to the port that its URL names", async (context) => {
       if (lacks(context, "upstreamPorts")) return;
       const [first, second] = [await named("first"), await named("second")];

@@ -107,6 +107,7 @@ export async function embeddedProxy(options: EmbeddedProxyOptions): Promise<Embe
       // Every release of the process engine has one port of the machine.
       upstreamPorts: false,
       requestCounts: true,
+      hidesSession: true,
     },
     port: supervisor.port,
     sync,

@@ -1,4 +1,5 @@
 import type { IncomingMessage } from "node:http";
+import { withoutSession } from "./session-cookie.ts";
 import { hostPort } from "./table.ts";
 import { plainAddress } from "./trusted.ts";
 
@@ -25,6 +26,7 @@ export function upstreamHeaders(request: IncomingMessage, options: ForwardedOpti
     if (name === "transfer-encoding") return true; // Says that there is a body; Node frames it anew.
     return options.trustsForwarded ? !isReplaced(name) : !isForwarded(name);
   });
+  if (headers.cookie?.includes("berth_session")) hideSession(kept);
   addForwarded(kept, request, options);
   kept.push("X-Request-Id", options.requestId);
   if (upgrade !== undefined) kept.push("Connection", "Upgrade", "Upgrade", upgrade);
@@ -154,6 +156,15 @@ function keepHeaders(raw: readonly string[], isKept: (name: string) => boolean):
     if (isKept(name.toLowerCase())) kept.push(name, raw[index + 1] ?? "");
   }
   return kept;
+}
+
+function hideSession(kept: RawHeaders): void {
+  for (let index = kept.length - 2; index >= 0; index -= 2) {
+    if (kept[index]?.toLowerCase() !== "cookie") continue;
+    const cookies = withoutSession(kept[index + 1] ?? "");
+    if (cookies === "") kept.splice(index, 2);
+    else kept[index + 1] = cookies;
+  }
 }
 
 /** Headers that `Connection` declares to be of this hop only. Those without which no message is read stay. */

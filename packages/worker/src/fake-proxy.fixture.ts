@@ -26,6 +26,7 @@ export function fakeProxy(points: Points): FakeProxy {
       customHeaders: false,
       upstreamPorts: false,
       requestCounts: true,
+      hidesSession: true,
     },
     get sites() {
       return sites;

@@ -1,12 +1,10 @@
 import type { AppRouter, ProblemBody } from "@berth/api";
 import { QueryClient } from "@tanstack/react-query";
-import { createTRPCClient, httpBatchLink, httpSubscriptionLink, splitLink, TRPCClientError } from "@trpc/client";
-import type { inferRouterInputs, inferRouterOutputs } from "@trpc/server";
+import { createTRPCClient, createWSClient, httpBatchLink, splitLink, TRPCClientError, wsLink } from "@trpc/client";
+import type { inferRouterOutputs } from "@trpc/server";
 import { createTRPCOptionsProxy } from "@trpc/tanstack-react-query";
-import { EventSource } from "eventsource";
-import { authorization } from "./session.ts";
+import { sessionHeaders, sessionParams } from "./session.ts";
 
-export type Inputs = inferRouterInputs<AppRouter>;
 export type Outputs = inferRouterOutputs<AppRouter>;
 
 export const queryClient = new QueryClient({
@@ -20,18 +18,20 @@ export const queryClient = new QueryClient({
   },
 });
 
+/** One for all streams of the tab: a browser opens six connections to an address, and each stream would take one. */
+const socket = createWSClient({
+  url: "/trpc",
+  connectionParams: sessionParams,
+  lazy: { enabled: true, closeMs: 10_000 },
+  keepAlive: { enabled: true },
+});
+
 export const client = createTRPCClient<AppRouter>({
   links: [
     splitLink({
       condition: ({ type }) => type === "subscription",
-      true: httpSubscriptionLink({
-        url: "/trpc",
-        EventSource,
-        eventSourceOptions: {
-          fetch: (at, init) => fetch(at, { ...init, headers: { ...init.headers, ...authorization() } }),
-        },
-      }),
-      false: httpBatchLink({ url: "/trpc", headers: authorization, maxItems: 20, maxURLLength: 6000 }),
+      true: wsLink({ client: socket }),
+      false: httpBatchLink({ url: "/trpc", headers: sessionHeaders, maxItems: 20, maxURLLength: 6000 }),
     }),
   ],
 });

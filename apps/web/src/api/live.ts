@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState, useSyncExternalStore } from "react";
-import { queryClient } from "./client.ts";
+import { client, queryClient } from "./client.ts";
 
 export type Connection = "connecting" | "live" | "lost";
 let connection: Connection = "connecting";
@@ -21,16 +21,57 @@ export const useConnection = (): Connection =>
     () => connection,
   );
 
-/** Keeps all that is shown up to date while the page is open. */
-export function useLiveUpdates(): void {
+/** Events come in bursts, and each would ask for the same again. */
+const REFRESH_DELAY_MS = 150;
+const RETRY_DELAY_MS = 2000;
+
+/**
+ * Keeps what is shown up to date: each event of the team makes the page ask anew for what is open. The stream continues
+ * behind the last event that it had, so that nothing is missed while the connection was lost.
+ * @param team Another team is another stream.
+ */
+export function useLiveUpdates(team: number | undefined): void {
   useEffect(() => {
-    const timer = setInterval(() => {
-      if (document.visibilityState === "visible") void queryClient.invalidateQueries();
-      setConnection(navigator.onLine ? "live" : "lost");
-    }, 4000);
-    setConnection("live");
-    return () => clearInterval(timer);
-  }, []);
+    if (team === undefined) return;
+    let refresh: ReturnType<typeof setTimeout> | undefined;
+    let retry: ReturnType<typeof setTimeout> | undefined;
+    let last: string | undefined;
+    let stop = () => {};
+    const refreshSoon = () => {
+      refresh ??= setTimeout(() => {
+        refresh = undefined;
+        void queryClient.invalidateQueries({ predicate: ({ queryKey }) => queryKey[0] !== "description" });
+      }, REFRESH_DELAY_MS);
+    };
+    const again = () => {
+      setConnection("lost");
+      retry = setTimeout(follow, RETRY_DELAY_MS);
+    };
+    const follow = () => {
+      const subscription = client.events.follow.subscribe(last === undefined ? {} : { lastEventId: last }, {
+        onConnectionStateChange: ({ state, error }) => {
+          if (state === "connecting") setConnection(error === null ? "connecting" : "lost");
+          else if (state === "pending") setConnection("live");
+        },
+        onStarted: () => setConnection("live"),
+        onData: ({ id }) => {
+          last = id;
+          setConnection("live");
+          refreshSoon();
+        },
+        onError: again,
+        onComplete: again,
+      });
+      stop = () => subscription.unsubscribe();
+    };
+    setConnection("connecting");
+    follow();
+    return () => {
+      clearTimeout(refresh);
+      clearTimeout(retry);
+      stop();
+    };
+  }, [team]);
 }
 
 interface Handlers<Data> {

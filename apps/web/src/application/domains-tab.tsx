@@ -6,7 +6,7 @@ import { tell } from "../parts/action.tsx";
 import { type FieldGroup, SchemaForm } from "../parts/form.tsx";
 import { Facts, Section } from "../parts/page.tsx";
 import { DeployAgain } from "../resource/deploy-again.tsx";
-import type { PanelProps } from "../resource/tabs.tsx";
+import type { PanelProps } from "../resource/panel.ts";
 
 const FIELDS: readonly FieldGroup[] = [
   { fields: ["domains", "redirect", "is_force_https_enabled", "is_stripprefix_enabled", "is_gzip_enabled"] },

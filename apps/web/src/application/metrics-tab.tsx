@@ -5,7 +5,7 @@ import { trpc } from "../api/client.ts";
 import { Chart } from "../parts/lazy.tsx";
 import { Empty, Loaded, Section } from "../parts/page.tsx";
 import { bytes } from "../parts/units.ts";
-import type { PanelProps } from "../resource/tabs.tsx";
+import type { PanelProps } from "../resource/panel.ts";
 
 const RANGES = { "1 hour": 1, "6 hours": 6, "24 hours": 24 } as const;
 type Range = keyof typeof RANGES;

@@ -5,7 +5,7 @@ import { ActionButton, tell } from "../parts/action.tsx";
 import { Empty, Loaded, Section } from "../parts/page.tsx";
 import { Status } from "../parts/state.tsx";
 import { type Column, DataTable } from "../parts/table.tsx";
-import type { PanelProps } from "../resource/tabs.tsx";
+import type { PanelProps } from "../resource/panel.ts";
 
 type Preview = Outputs["applications"]["previews"]["list"][number];
 

@@ -9,7 +9,7 @@ import { Empty, Loaded, Section } from "../parts/page.tsx";
 import { RunStatus } from "../parts/state.tsx";
 import { type Column, DataTable } from "../parts/table.tsx";
 import { Age, Took } from "../parts/time.tsx";
-import type { PanelProps } from "../resource/tabs.tsx";
+import type { PanelProps } from "../resource/panel.ts";
 import { SavedBackups } from "./saved-backups.tsx";
 
 type Schedule = Outputs["databases"]["backups"]["list"][number];

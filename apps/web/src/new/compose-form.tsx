@@ -5,8 +5,8 @@ import { client } from "../api/client.ts";
 import { type FieldGroup, SchemaForm } from "../parts/form.tsx";
 import { Editor } from "../parts/lazy.tsx";
 import { Section } from "../parts/page.tsx";
-import type { SourceProps } from "./new-page.tsx";
 import { useOpenCreated } from "./open-deployment.ts";
+import type { SourceProps } from "./place.tsx";
 
 const FIELDS: readonly FieldGroup[] = [{ fields: ["name", "description"] }];
 const EXAMPLE = `services:

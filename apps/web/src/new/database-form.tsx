@@ -4,8 +4,8 @@ import { useMemo, useState } from "react";
 import { client } from "../api/client.ts";
 import { type FieldGroup, SchemaForm } from "../parts/form.tsx";
 import { Section } from "../parts/page.tsx";
-import type { SourceProps } from "./new-page.tsx";
 import { useOpenCreated } from "./open-deployment.ts";
+import type { SourceProps } from "./place.tsx";
 
 const COMMON = new Set(["name", "description", "is_public", "public_port", "image"]);
 const OF_ENGINE = /^(postgres|mysql|mariadb|mongo|redis|keydb|dragonfly|clickhouse)_/;

@@ -2,13 +2,13 @@ import { ApplicationCreateUpload } from "@berth/core/application";
 import { Button, Group, Stack, Text } from "@mantine/core";
 import { type DragEvent, useRef, useState } from "react";
 import { client } from "../api/client.ts";
-import { authorization } from "../api/session.ts";
+import { sessionHeaders } from "../api/session.ts";
 import { type FieldGroup, SchemaForm } from "../parts/form.tsx";
 import { Section } from "../parts/page.tsx";
 import { bytes } from "../parts/units.ts";
 import { chosenFolder, droppedFolder, type Folder } from "./folder.ts";
-import type { SourceProps } from "./new-page.tsx";
 import { useOpenCreated } from "./open-deployment.ts";
+import type { SourceProps } from "./place.tsx";
 import { gzipped, tarOf } from "./tar.ts";
 
 const FIELDS: readonly FieldGroup[] = [
@@ -66,7 +66,7 @@ export default function FolderForm({ place, resolvePlace }: SourceProps) {
 async function upload(uuid: string, files: Folder["files"]): Promise<void> {
   const response = await fetch(`/api/v1/applications/${encodeURIComponent(uuid)}/source`, {
     method: "PUT",
-    headers: { "content-type": "application/gzip", ...authorization() },
+    headers: { "content-type": "application/gzip", ...sessionHeaders() },
     body: await gzipped(tarOf(files)),
   });
   if (response.ok) return;

@@ -9,8 +9,8 @@ import { useState } from "react";
 import { client, trpc } from "../api/client.ts";
 import { type FieldGroup, SchemaForm, type Values } from "../parts/form.tsx";
 import { Empty, Section } from "../parts/page.tsx";
-import type { SourceProps } from "./new-page.tsx";
 import { useOpenCreated } from "./open-deployment.ts";
+import type { SourceProps } from "./place.tsx";
 
 const WAYS = [
   { value: "public", label: "Public URL" },

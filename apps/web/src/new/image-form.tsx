@@ -2,8 +2,8 @@ import { ApplicationCreateImage } from "@berth/core/application";
 import { client } from "../api/client.ts";
 import { type FieldGroup, SchemaForm } from "../parts/form.tsx";
 import { Section } from "../parts/page.tsx";
-import type { SourceProps } from "./new-page.tsx";
 import { useOpenCreated } from "./open-deployment.ts";
+import type { SourceProps } from "./place.tsx";
 
 const FIELDS: readonly FieldGroup[] = [
   { fields: ["docker_registry_image_name", "docker_registry_image_tag", "name", "ports_exposes", "domains"] },

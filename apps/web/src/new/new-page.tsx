@@ -3,14 +3,7 @@ import { useNavigate, useParams, useSearch } from "@tanstack/react-router";
 import { type ComponentType, type LazyExoticComponent, lazy, Suspense } from "react";
 import { TextLink } from "../parts/link.tsx";
 import { PageTitle, Section } from "../parts/page.tsx";
-import { type Place, usePlace } from "./place.tsx";
-
-export interface SourceProps {
-  /** For the example in code. */
-  readonly place: Place;
-  /** Makes the project when it is a new one. */
-  readonly resolvePlace: () => Promise<Place>;
-}
+import { type SourceProps, usePlace } from "./place.tsx";
 
 interface Source {
   readonly name: string;

@@ -8,6 +8,13 @@ export interface Place {
   readonly environment_name: string;
   readonly server_uuid: string;
 }
+export interface SourceProps {
+  /** For the example in code. */
+  readonly place: Place;
+  /** Makes the project when it is a new one. */
+  readonly resolvePlace: () => Promise<Place>;
+}
+
 type Server = Outputs["servers"]["list"][number];
 
 const NEW_PROJECT = "";

@@ -6,8 +6,8 @@ import { useDeferredValue, useState } from "react";
 import { client, type Outputs, trpc } from "../api/client.ts";
 import { type FieldGroup, SchemaForm } from "../parts/form.tsx";
 import { Loaded, Section } from "../parts/page.tsx";
-import type { SourceProps } from "./new-page.tsx";
 import { useOpenCreated } from "./open-deployment.ts";
+import type { SourceProps } from "./place.tsx";
 
 type Template = Outputs["services"]["templates"][number];
 const FIELDS: readonly FieldGroup[] = [{ fields: ["name", "description"] }];

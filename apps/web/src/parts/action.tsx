@@ -2,6 +2,7 @@ import { Button, type ButtonProps, Group, Modal, Stack, Text, TextInput } from "
 import { notifications } from "@mantine/notifications";
 import { type ReactNode, useState } from "react";
 import { messageOf, problemOf, queryClient } from "../api/client.ts";
+import { confirmed } from "./confirmation.tsx";
 
 export const tell = (message: string): void => void notifications.show({ message, color: "indigo" });
 
@@ -24,7 +25,7 @@ export function useAction<Result>(work: () => Promise<Result>, after?: (result: 
   const run = async () => {
     setBusy(true);
     try {
-      const result = await work();
+      const result = await confirmed(work);
       await after?.(result);
       void queryClient.invalidateQueries();
     } catch (error) {

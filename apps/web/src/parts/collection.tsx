@@ -3,7 +3,8 @@ import type { UseQueryResult } from "@tanstack/react-query";
 import { type ReactNode, useState } from "react";
 import type { z } from "zod";
 import type { Operation } from "./as-code.tsx";
-import { type Choices, type FieldGroup, SchemaForm, type Values } from "./form.tsx";
+import type { Choices } from "./field.ts";
+import { type FieldGroup, SchemaForm, type Values } from "./form.tsx";
 import { Loaded, Section } from "./page.tsx";
 import { type Column, DataTable } from "./table.tsx";
 

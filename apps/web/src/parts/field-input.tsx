@@ -1,6 +1,5 @@
 import { NumberInput, PasswordInput, Select, Switch, Textarea, TextInput } from "@mantine/core";
-import type { Field } from "./field.ts";
-import type { Choices } from "./form.tsx";
+import type { Choices, Field } from "./field.ts";
 import { labelOf } from "./units.ts";
 
 interface FieldInputProps {

@@ -10,6 +10,9 @@ export interface Field {
   readonly isRequired: boolean;
 }
 
+/** Choices that the schema does not know: what the team has. */
+export type Choices = Readonly<Record<string, readonly { readonly value: string; readonly label: string }[]>>;
+
 const SECRET = /(password|secret|private_key|^token|_license_key|_api_key)$/;
 /** Longer texts are files, not lines. */
 const LINE_LENGTH_MAX = 2048;

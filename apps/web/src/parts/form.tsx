@@ -4,7 +4,8 @@ import type { z } from "zod";
 import { messageOf, problemOf, queryClient } from "../api/client.ts";
 import { tell } from "./action.tsx";
 import { AsCode, type Operation } from "./as-code.tsx";
-import { changedFields, fieldOf } from "./field.ts";
+import { confirmed } from "./confirmation.tsx";
+import { type Choices, changedFields, fieldOf } from "./field.ts";
 import { FieldInput } from "./field-input.tsx";
 import { Problem } from "./page.tsx";
 
@@ -15,9 +16,6 @@ export interface FieldGroup {
   readonly when?: (values: Values) => boolean;
 }
 export type Values = Readonly<Record<string, unknown>>;
-/** Choices that the schema does not know: what the team has. */
-export type Choices = Readonly<Record<string, readonly { readonly value: string; readonly label: string }[]>>;
-
 interface FormProps<Result> {
   readonly schema: z.ZodObject;
   readonly groups: readonly FieldGroup[];
@@ -69,7 +67,7 @@ export function SchemaForm<Result>(props: FormProps<Result>) {
     if (!checked.success) return;
     setBusy(true);
     try {
-      const result = await submit(sent);
+      const result = await confirmed(() => submit(sent));
       setEdits({});
       if (!isNew) tell("Saved.");
       await after?.(result);

@@ -4,7 +4,7 @@ import { RollbackList } from "../application/rollback-list.tsx";
 import { DeploymentTable } from "../deployment/deployment-table.tsx";
 import { Empty, Loaded } from "../parts/page.tsx";
 import { deploymentsOf } from "./operations.ts";
-import type { PanelProps } from "./tabs.tsx";
+import type { PanelProps } from "./panel.ts";
 
 const SHOWN = 200;
 

@@ -6,8 +6,8 @@ import { useLines } from "../parts/lines.ts";
 import { LogViewer } from "../parts/log-viewer.tsx";
 import { Problem } from "../parts/page.tsx";
 import { plurals } from "./kinds.ts";
+import type { PanelProps } from "./panel.ts";
 import { containersOf } from "./resource.ts";
-import type { PanelProps } from "./tabs.tsx";
 
 const LINES = 1000;
 

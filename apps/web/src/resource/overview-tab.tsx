@@ -1,6 +1,7 @@
 import { Anchor, Code, SimpleGrid, Stack, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { trpc } from "../api/client.ts";
+import { HiddenSecret } from "../parts/confirmation.tsx";
 import { CopyText } from "../parts/copy.tsx";
 import { TextLink } from "../parts/link.tsx";
 import { Empty, Facts, Section } from "../parts/page.tsx";
@@ -8,8 +9,8 @@ import { RunStatus } from "../parts/state.tsx";
 import { Age, Took } from "../parts/time.tsx";
 import { engineOf } from "./kinds.ts";
 import { deploymentsOf } from "./operations.ts";
+import type { PanelProps } from "./panel.ts";
 import type { ShownResource } from "./resource.ts";
-import type { PanelProps } from "./tabs.tsx";
 
 export default function OverviewTab({ resource }: PanelProps) {
   const { kind, uuid } = resource;
@@ -122,9 +123,7 @@ function Connection({ database }: { readonly database: NonNullable<ShownResource
       about="Applications on the same server use the internal URL: put it into a variable of theirs."
     >
       <Stack gap="xs">
-        {internal === undefined && (
-          <Text size="sm">Connection URLs contain the password. Your role does not show secrets.</Text>
-        )}
+        {internal === undefined && <HiddenSecret />}
         {typeof internal === "string" && (
           <div>
             <Text size="sm" c="dimmed">

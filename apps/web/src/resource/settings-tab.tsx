@@ -7,9 +7,9 @@ import { SchemaForm } from "../parts/form.tsx";
 import { Section } from "../parts/page.tsx";
 import { DeployAgain } from "./deploy-again.tsx";
 import { callsOf } from "./operations.ts";
+import type { PanelProps } from "./panel.ts";
 import type { ShownResource } from "./resource.ts";
 import { settingsOf } from "./settings.ts";
-import type { PanelProps } from "./tabs.tsx";
 
 export default function SettingsTab({ resource }: PanelProps) {
   const { kind, uuid } = resource;

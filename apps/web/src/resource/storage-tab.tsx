@@ -9,7 +9,7 @@ import { type Column, DataTable } from "../parts/table.tsx";
 import { DeployAgain } from "./deploy-again.tsx";
 import { plurals } from "./kinds.ts";
 import { callsOf, queriesOf } from "./operations.ts";
-import type { PanelProps } from "./tabs.tsx";
+import type { PanelProps } from "./panel.ts";
 
 interface Mount {
   readonly uuid: string;

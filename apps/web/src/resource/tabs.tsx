@@ -1,10 +1,7 @@
 import type { ResourceKind } from "@berth/core/resource";
 import { type ComponentType, type LazyExoticComponent, lazy } from "react";
+import type { PanelProps } from "./panel.ts";
 import type { ShownResource } from "./resource.ts";
-
-export interface PanelProps {
-  readonly resource: ShownResource;
-}
 
 interface Tab {
   readonly name: string;

@@ -11,8 +11,8 @@ import { type Column, DataTable } from "../parts/table.tsx";
 import { Age } from "../parts/time.tsx";
 import { plurals } from "./kinds.ts";
 import { hasTasks, type KindWithTasks, taskCallsOf, taskQueriesOf } from "./operations.ts";
+import type { PanelProps } from "./panel.ts";
 import { containersOf, type ShownResource } from "./resource.ts";
-import type { PanelProps } from "./tabs.tsx";
 
 type Task = Outputs["applications"]["scheduledTasks"]["list"][number];
 type Execution = Outputs["applications"]["scheduledTasks"]["executions"][number];

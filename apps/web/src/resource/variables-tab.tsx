@@ -4,6 +4,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import type { Outputs } from "../api/client.ts";
 import { ActionButton, useAction } from "../parts/action.tsx";
+import { HiddenSecret } from "../parts/confirmation.tsx";
 import { CopyText } from "../parts/copy.tsx";
 import { type FieldGroup, SchemaForm } from "../parts/form.tsx";
 import { Empty, Loaded, Section } from "../parts/page.tsx";
@@ -11,7 +12,7 @@ import { type Column, DataTable } from "../parts/table.tsx";
 import { DeployAgain } from "./deploy-again.tsx";
 import { plurals } from "./kinds.ts";
 import { callsOf, queriesOf } from "./operations.ts";
-import type { PanelProps } from "./tabs.tsx";
+import type { PanelProps } from "./panel.ts";
 import { isWritable, textOfVariables, variablesOfText } from "./variables-text.ts";
 
 type Variable = Outputs["applications"]["envs"]["list"][number];
@@ -143,12 +144,7 @@ function Value({ variable: { value, is_shown_once, is_really_required, is_shared
         Never shown again
       </Text>
     );
-  if (value === undefined)
-    return (
-      <Text size="sm" c="dimmed">
-        Not for your role
-      </Text>
-    );
+  if (value === undefined) return <HiddenSecret />;
   if (is_really_required)
     return (
       <Text size="sm" c="red">

@@ -1,12 +1,13 @@
-import { Button, Group, Modal, Stack, Text } from "@mantine/core";
+import { Button, Group, Modal, Stack } from "@mantine/core";
 import { useState } from "react";
 import { client, type Outputs } from "../api/client.ts";
 import { tell, useAction } from "../parts/action.tsx";
 import { AsCode } from "../parts/as-code.tsx";
+import { HiddenSecret } from "../parts/confirmation.tsx";
 import { Editor } from "../parts/lazy.tsx";
 import { Section } from "../parts/page.tsx";
 import { DeployAgain } from "../resource/deploy-again.tsx";
-import type { PanelProps } from "../resource/tabs.tsx";
+import type { PanelProps } from "../resource/panel.ts";
 import { ChangeList } from "./change-list.tsx";
 
 type Changes = NonNullable<Outputs["services"]["update"]["changes"]>;
@@ -30,7 +31,11 @@ export default function ComposeTab({ resource }: PanelProps) {
     },
   );
   if (typeof saved !== "string") {
-    return <Text size="sm">The compose file may contain secrets. Your role does not show them.</Text>;
+    return (
+      <Section title="Compose file" about="It may contain secrets.">
+        <HiddenSecret />
+      </Section>
+    );
   }
   const isChanged = text !== saved;
   return (

@@ -3,7 +3,7 @@ import type { Outputs } from "../api/client.ts";
 import { Empty, Section } from "../parts/page.tsx";
 import { Status } from "../parts/state.tsx";
 import { type Column, DataTable } from "../parts/table.tsx";
-import type { PanelProps } from "../resource/tabs.tsx";
+import type { PanelProps } from "../resource/panel.ts";
 
 type Service = Outputs["services"]["get"];
 type Container = Service["applications"][number] | Service["databases"][number];

@@ -3,9 +3,11 @@ import { useDisclosure } from "@mantine/hooks";
 import { useQuery } from "@tanstack/react-query";
 import { Outlet, useRouter, useRouterState } from "@tanstack/react-router";
 import { lazy, Suspense, useEffect, useState } from "react";
-import { statusOf, trpc } from "../api/client.ts";
+import { client, statusOf, trpc } from "../api/client.ts";
 import { useLiveUpdates } from "../api/live.ts";
-import { forgetSession } from "../api/session.ts";
+import { forgetSession, openAnew } from "../api/session.ts";
+import { tellProblem } from "../parts/action.tsx";
+import { PasswordDialog } from "../parts/confirmation.tsx";
 import { NavigationLink } from "../parts/link.tsx";
 import { ConnectionState } from "./connection-state.tsx";
 import { BookIcon, NewIcon, OverviewIcon, ServerIcon, TeamIcon } from "./icons.tsx";
@@ -26,8 +28,7 @@ export function Shell() {
   const [isOpen, { toggle, close }] = useDisclosure();
   const [wantsPalette, setWantsPalette] = useState(false);
   const path = useRouterState({ select: ({ location }) => location.pathname });
-  useLiveUpdates();
-  useSignOutWhenRefused();
+  useLiveUpdates(useCurrentTeam());
   // Another page closes the navigation of narrow screens.
   useEffect(close, [path]);
   useEffect(() => {
@@ -85,6 +86,7 @@ export function Shell() {
       <AppShell.Main id="content">
         <Outlet />
       </AppShell.Main>
+      <PasswordDialog />
       {wantsPalette && (
         <Suspense>
           <Palette onClose={() => setWantsPalette(false)} />
@@ -94,36 +96,38 @@ export function Shell() {
   );
 }
 
-/** A session that has ended, or a token that was revoked. */
-function useSignOutWhenRefused(): void {
-  const router = useRouter();
-  const { error } = useQuery(trpc.teams.current.queryOptions());
+/** The team of the session. One that has ended leads to the sign-in. */
+function useCurrentTeam(): number | undefined {
+  const { data, error } = useQuery(trpc.auth.current.queryOptions());
   const isRefused = error !== null && statusOf(error) === 401;
   useEffect(() => {
     if (!isRefused) return;
     forgetSession();
-    void router.navigate({ to: "/sign-in", search: { to: location.pathname } });
-  }, [isRefused, router]);
+    openAnew(`/sign-in?to=${encodeURIComponent(location.pathname)}`);
+  }, [isRefused]);
+  return data?.team.id;
 }
 
 function AccountMenu() {
   const router = useRouter();
+  const { data } = useQuery(trpc.auth.current.queryOptions());
+  const signOut = async () => {
+    await client.auth.signOut.mutate({}).catch(tellProblem);
+    forgetSession();
+    openAnew("/sign-in");
+  };
   return (
     <Menu position="bottom-end">
       <Menu.Target>
-        <Button variant="default">Account</Button>
+        <Button variant="default" maw={140}>
+          {data?.user.name ?? "Account"}
+        </Button>
       </Menu.Target>
       <Menu.Dropdown>
         <ThemeChoice />
         <Menu.Divider />
-        <Menu.Item
-          onClick={() => {
-            forgetSession();
-            void router.navigate({ to: "/sign-in" });
-          }}
-        >
-          Sign out
-        </Menu.Item>
+        <Menu.Item onClick={() => void router.navigate({ to: "/account" })}>Sessions and password</Menu.Item>
+        <Menu.Item onClick={() => void signOut()}>Sign out</Menu.Item>
       </Menu.Dropdown>
     </Menu>
   );

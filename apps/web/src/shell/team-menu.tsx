@@ -1,13 +1,50 @@
-import { Text } from "@mantine/core";
+import { Button, Menu, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
-import { trpc } from "../api/client.ts";
+import { client, trpc } from "../api/client.ts";
+import { openAnew } from "../api/session.ts";
+import { tellProblem } from "../parts/action.tsx";
 
-/** The team whose things the page shows. */
+/** The team whose things the page shows, and the others that the person is a member of. */
 export function TeamMenu() {
-  const { data: team } = useQuery(trpc.teams.current.queryOptions());
+  const { data } = useQuery(trpc.auth.current.queryOptions());
+  if (data === undefined) return null;
+  const { team, teams } = data;
+  if (teams.length < 2) {
+    return (
+      <Text size="sm" truncate dir="auto">
+        {team.name}
+      </Text>
+    );
+  }
+  const change = async (id: number) => {
+    try {
+      await client.auth.switchTeam.mutate({ team_id: id });
+      openAnew("/");
+    } catch (error) {
+      tellProblem(error);
+    }
+  };
   return (
-    <Text size="sm" truncate>
-      {team?.name}
-    </Text>
+    <Menu>
+      <Menu.Target>
+        <Button variant="default" maw={180}>
+          {team.name} ▾
+        </Button>
+      </Menu.Target>
+      <Menu.Dropdown>
+        <Menu.Label>Team</Menu.Label>
+        {teams.map(({ id, name, role }) => (
+          <Menu.Item
+            key={id}
+            role="menuitemradio"
+            aria-checked={id === team.id}
+            onClick={() => void change(id)}
+            rightSection={role}
+          >
+            {name}
+          </Menu.Item>
+        ))}
+      </Menu.Dropdown>
+    </Menu>
   );
 }

@@ -1,56 +1,143 @@
-import { Button, Paper, PasswordInput, Stack, Text, Title } from "@mantine/core";
+import { Button, Code, Paper, PasswordInput, Stack, Text, TextInput, Title } from "@mantine/core";
+import { useQuery } from "@tanstack/react-query";
 import { useRouter } from "@tanstack/react-router";
 import { type FormEvent, useState } from "react";
-import { client, queryClient } from "../api/client.ts";
-import { forgetSession, saveToken } from "../api/session.ts";
-import { Problem, useDocumentTitle } from "../parts/page.tsx";
+import { client, type Outputs, queryClient } from "../api/client.ts";
+import { saveSession } from "../api/session.ts";
+import { Loaded, Problem, useDocumentTitle } from "../parts/page.tsx";
 import { pathAfterSignIn } from "./path-after.ts";
 
+type SignedIn = Outputs["auth"]["signIn"];
+
+/** By the password, or by a link that works once. The link's code stands behind `#`, so that it is in no log. */
 export function SignInPage() {
   useDocumentTitle("Sign in");
+  const [code] = useState(() => new URLSearchParams(location.hash.slice(1)).get("code"));
+  return (
+    <Paper component="main" withBorder p="xl" maw={420} mx="auto" mt="10vh">
+      <Title order={1} mb="md">
+        Sign in to Berth
+      </Title>
+      {code === null ? <ByPassword /> : <ByLink code={code} />}
+    </Paper>
+  );
+}
+
+/** Runs a sign-in and then opens the page that was wanted. */
+function useSignIn(work: () => Promise<SignedIn>) {
   const router = useRouter();
-  const [token, setToken] = useState("");
   const [failure, setFailure] = useState<unknown>();
   const [isBusy, setBusy] = useState(false);
-  const signIn = async (event: FormEvent) => {
+  const submit = async (event: FormEvent) => {
     event.preventDefault();
     setBusy(true);
-    saveToken(token.trim());
+    setFailure(undefined);
     try {
-      await client.teams.current.query();
+      saveSession((await work()).key);
       queryClient.clear();
       router.history.replace(pathAfterSignIn(location.search));
     } catch (error) {
-      forgetSession();
       setFailure(error);
     } finally {
       setBusy(false);
     }
   };
+  return { failure, isBusy, submit };
+}
+
+function ByPassword() {
+  const [email, setEmail] = useState("");
+  const [password, setPassword] = useState("");
+  const { failure, isBusy, submit } = useSignIn(() => client.auth.signIn.mutate({ email, password }));
   return (
-    <Paper component="main" withBorder p="xl" maw={420} mx="auto" mt="10vh">
-      <Title order={1} mb="xs">
-        Sign in to Berth
-      </Title>
-      <Text c="dimmed" size="sm" mb="md">
-        With a token of your team. `npm start` prints the first one.
-      </Text>
-      <form onSubmit={signIn}>
-        <Stack>
-          <PasswordInput
-            label="Token"
-            required
-            value={token}
-            autoComplete="current-password"
-            visibilityToggleButtonProps={{ "aria-label": "Show token" }}
-            onChange={(event) => setToken(event.currentTarget.value)}
-          />
-          {failure !== undefined && <Problem error={failure} />}
-          <Button type="submit" disabled={isBusy || token.trim() === ""}>
-            {isBusy ? "Signing in …" : "Sign in"}
-          </Button>
-        </Stack>
-      </form>
-    </Paper>
+    <form onSubmit={submit}>
+      <Stack>
+        <TextInput
+          label="Email"
+          required
+          value={email}
+          autoComplete="username"
+          onChange={(event) => setEmail(event.currentTarget.value)}
+        />
+        <PasswordField label="Password" value={password} change={setPassword} autoComplete="current-password" />
+        {failure !== undefined && <Problem error={failure} />}
+        <Button type="submit" disabled={isBusy}>
+          {isBusy ? "Signing in …" : "Sign in"}
+        </Button>
+        <Text size="sm" c="dimmed">
+          Without a password yet, or forgotten? An administrator makes a link under Team, Members; on Berth's own
+          machine <Code>berth login --web</Code> does.
+        </Text>
+      </Stack>
+    </form>
+  );
+}
+
+const ASKED = {
+  choose: "Choose a password",
+  enter: "Your password",
+  optional: "New password (left empty, the old one stays)",
+} as const;
+
+function ByLink({ code }: { readonly code: string }) {
+  const link = useQuery({
+    queryKey: ["sign-in-link"],
+    queryFn: () => client.auth.inspectLink.mutate({ code }),
+    retry: false,
+  });
+  const [password, setPassword] = useState("");
+  const { failure, isBusy, submit } = useSignIn(() =>
+    client.auth.redeemLink.mutate({ code, ...(password !== "" && { password }) }),
+  );
+  return (
+    <Loaded query={link}>
+      {({ name, email, team_name, password: asked }) => (
+        <form onSubmit={submit}>
+          <Stack>
+            <Text size="sm">
+              You are <b dir="auto">{name}</b> ({email}) in the team <b dir="auto">{team_name}</b>.
+            </Text>
+            {/* For password managers, which keep it together with the password. */}
+            <input type="text" autoComplete="username" value={email} readOnly hidden />
+            <PasswordField
+              label={ASKED[asked]}
+              value={password}
+              change={setPassword}
+              isRequired={asked !== "optional"}
+              autoComplete={asked === "enter" ? "current-password" : "new-password"}
+            />
+            {failure !== undefined && <Problem error={failure} />}
+            <Button type="submit" disabled={isBusy}>
+              {isBusy ? "Signing in …" : "Sign in"}
+            </Button>
+          </Stack>
+        </form>
+      )}
+    </Loaded>
+  );
+}
+
+function PasswordField({
+  label,
+  value,
+  change,
+  autoComplete,
+  isRequired = true,
+}: {
+  readonly label: string;
+  readonly value: string;
+  readonly change: (value: string) => void;
+  readonly autoComplete: string;
+  readonly isRequired?: boolean;
+}) {
+  return (
+    <PasswordInput
+      label={label}
+      required={isRequired}
+      value={value}
+      autoComplete={autoComplete}
+      visibilityToggleButtonProps={{ "aria-label": "Show what is typed" }}
+      onChange={(event) => change(event.currentTarget.value)}
+    />
   );
 }

@@ -1,9 +1,11 @@
 import { MemberAdd } from "@berth/core/team";
-import { Select } from "@mantine/core";
+import { Group, Modal, Select, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
+import { useState } from "react";
 import { client, type Outputs, queryClient, trpc } from "../api/client.ts";
 import { ActionButton, tellProblem } from "../parts/action.tsx";
 import { Collection } from "../parts/collection.tsx";
+import { CopyText } from "../parts/copy.tsx";
 import type { Column } from "../parts/table.tsx";
 
 type Member = Outputs["teams"]["members"]["listCurrent"][number];
@@ -19,6 +21,7 @@ export default function MembersTab() {
   const { data: team } = useQuery(trpc.teams.current.queryOptions());
   const query = useQuery(trpc.teams.members.listCurrent.queryOptions({}));
   const id = team?.id ?? 0;
+  const [link, setLink] = useState<string>();
   const columns: readonly Column<Member>[] = [
     { header: "Name", cell: ({ name }) => <span dir="auto">{name}</span> },
     { header: "Email", isExtra: true, cell: ({ email }) => email },
@@ -42,33 +45,50 @@ export default function MembersTab() {
     {
       header: "Action",
       cell: (member) => (
-        <ActionButton
-          size="compact-xs"
-          question={`Remove ${member.name} from the team? Their tokens end at once.`}
-          work={() => client.teams.members.remove.mutate({ id, user_id: member.id })}
-        >
-          Remove
-        </ActionButton>
+        <Group gap={4} wrap="nowrap">
+          <ActionButton
+            size="compact-xs"
+            work={() => client.teams.members.createSignInLink.mutate({ id, user_id: member.id })}
+            after={({ code, url }) => setLink(url ?? `${location.origin}/sign-in#code=${code}`)}
+          >
+            Sign-in link
+          </ActionButton>
+          <ActionButton
+            size="compact-xs"
+            question={`Remove ${member.name} from the team? Their tokens end at once.`}
+            work={() => client.teams.members.remove.mutate({ id, user_id: member.id })}
+          >
+            Remove
+          </ActionButton>
+        </Group>
       ),
     },
   ];
   return (
-    <Collection
-      title="Members"
-      about="Who may see and change what this team has, and how far."
-      query={query}
-      columns={columns}
-      keyOf={(member) => member.id}
-      textOf={({ name, email }) => `${name} ${email}`}
-      empty={null}
-      create={{
-        label: "Add a member",
-        schema: MemberAdd,
-        groups: FIELDS,
-        values: { role: "member" },
-        operation: { id: "create-member-by-team-id", client: "teams.members.add" },
-        submit: (sent) => client.teams.members.add.mutate({ id, ...MemberAdd.parse(sent) }),
-      }}
-    />
+    <>
+      <Modal opened={link !== undefined} onClose={() => setLink(undefined)} title="Send them this link">
+        <Text size="sm" mb="sm">
+          It signs them in once, within 24 hours, and lets them choose a password. It is not shown again.
+        </Text>
+        {link !== undefined && <CopyText text={link} />}
+      </Modal>
+      <Collection
+        title="Members"
+        about="Who may see and change what this team has, and how far."
+        query={query}
+        columns={columns}
+        keyOf={(member) => member.id}
+        textOf={({ name, email }) => `${name} ${email}`}
+        empty={null}
+        create={{
+          label: "Add a member",
+          schema: MemberAdd,
+          groups: FIELDS,
+          values: { role: "member" },
+          operation: { id: "create-member-by-team-id", client: "teams.members.add" },
+          submit: (sent) => client.teams.members.add.mutate({ id, ...MemberAdd.parse(sent) }),
+        }}
+      />
+    </>
   );
 }

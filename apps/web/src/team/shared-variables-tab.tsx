@@ -1,9 +1,9 @@
 import { SharedVariableCreate } from "@berth/core/env";
-import { Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { client, type Outputs, trpc } from "../api/client.ts";
 import { ActionButton } from "../parts/action.tsx";
 import { Collection } from "../parts/collection.tsx";
+import { HiddenSecret } from "../parts/confirmation.tsx";
 import { CopyText } from "../parts/copy.tsx";
 import { Empty } from "../parts/page.tsx";
 import type { Column } from "../parts/table.tsx";
@@ -15,14 +15,7 @@ const COLUMNS: readonly Column<Variable>[] = [
   { header: "Name", cell: ({ key }) => <span className="mono">{key}</span> },
   {
     header: "Value",
-    cell: ({ value }) =>
-      typeof value === "string" ? (
-        <CopyText text={value} isSecret />
-      ) : (
-        <Text size="sm" c="dimmed">
-          Not shown
-        </Text>
-      ),
+    cell: ({ value }) => (typeof value === "string" ? <CopyText text={value} isSecret /> : <HiddenSecret />),
   },
   { header: "Refer to it by", isExtra: true, cell: ({ key }) => <span className="mono">{`{{ team.${key} }}`}</span> },
   {

@@ -175,7 +175,11 @@ function contextOf(
     signIns,
     browser: browsers.exchange(request, reply),
     signal: gone.signal,
-    enter: (kind, scope) => void reply.raw.once("close", admission.enter(kind, scope)),
+    enter: (kind, scope) => {
+      const leave = admission.enter(kind, scope);
+      reply.raw.once("close", leave);
+      return leave;
+    },
     rest,
   };
 }

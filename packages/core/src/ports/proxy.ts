@@ -46,6 +46,8 @@ export interface ProxyCapabilities {
   readonly upstreamPorts: boolean;
   /** `inFlight` counts; else it is a guess by the time that has passed since the upstream's last route went. */
   readonly requestCounts: boolean;
+  /** Takes the dashboard's session out of the cookies that it forwards. */
+  readonly hidesSession: boolean;
 }
 
 /** Lifecycle of a proxy that runs on its own. */

@@ -24,6 +24,7 @@ const CAPABILITIES: ProxyCapabilities = {
   customHeaders: true,
   upstreamPorts: true,
   requestCounts: true,
+  hidesSession: true,
 };
 
 /**

@@ -7,6 +7,7 @@ import {
   responseHeadersOf,
   upstreamsOfRoute,
 } from "../server/routed-site.ts";
+import { SESSION_COOKIE_PATTERNS } from "../session-cookie.ts";
 import { literal } from "./literal.ts";
 import { SITE_NAME, SITE_NAME_HTML } from "./pages.ts";
 import { CADDY_PATHS } from "./paths.ts";
@@ -108,10 +109,13 @@ function proxyHeaders(
         ...(prefix !== "" && { "X-Forwarded-Prefix": [literal(prefix)] }),
         ...literals(request.set),
       },
+      replace: { Cookie: HIDDEN_SESSION },
     },
     response: { delete: response.removed, set: literals(response.set) },
   };
 }
+
+const HIDDEN_SESSION = SESSION_COOKIE_PATTERNS.map((search_regexp) => ({ search_regexp, replace: "" }));
 
 const literals = (headers: readonly (readonly [string, string])[]) =>
   Object.fromEntries(headers.map(([name, value]) => [name, [literal(value)]]));

@@ -8,6 +8,7 @@ const CAPABILITIES: ProxyCapabilities = {
   customHeaders: false,
   upstreamPorts: false,
   requestCounts: false,
+  hidesSession: false,
 };
 
 /** No proxy: applications are reached by their ports mappings alone. Sites are taken and lead nowhere. */

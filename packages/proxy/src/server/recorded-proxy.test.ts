@@ -19,7 +19,14 @@ function writingProxy(type: ProxyType): ManagedProxy {
   const tell = (what: string) => void told.push(`${type} ${what}`);
   return {
     type,
-    capabilities: { https: true, compression: true, customHeaders: true, upstreamPorts: true, requestCounts: true },
+    capabilities: {
+      https: true,
+      compression: true,
+      customHeaders: true,
+      upstreamPorts: true,
+      requestCounts: true,
+      hidesSession: true,
+    },
     async ensure() {
       tell("ensure");
       if (failures-- > 0) throw new DomainError("setup.failed", "Port 80 is taken.");

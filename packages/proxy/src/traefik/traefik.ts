@@ -20,6 +20,7 @@ const CAPABILITIES: ProxyCapabilities = {
   customHeaders: true,
   upstreamPorts: true,
   requestCounts: false,
+  hidesSession: false,
 };
 
 /** Traefik in a container of the server, told everything by one file that it watches. */

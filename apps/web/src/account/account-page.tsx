@@ -1,0 +1,74 @@
+import { PasswordChange } from "@berth/core/team";
+import { Stack, Text } from "@mantine/core";
+import { useQuery } from "@tanstack/react-query";
+import { client, type Outputs, trpc } from "../api/client.ts";
+import { ActionButton, tell } from "../parts/action.tsx";
+import { SchemaForm } from "../parts/form.tsx";
+import { Loaded, PageTitle, Section } from "../parts/page.tsx";
+import { type Column, DataTable } from "../parts/table.tsx";
+import { Age } from "../parts/time.tsx";
+
+type Session = Outputs["auth"]["sessions"]["list"][number];
+const FIELDS = [{ fields: ["current_password", "password"] }];
+
+const COLUMNS: readonly Column<Session>[] = [
+  { header: "Browser", cell: ({ device, is_current }) => (is_current ? `This one: ${device}` : device) },
+  { header: "Address", isExtra: true, cell: ({ address }) => <span className="mono">{address}</span> },
+  {
+    header: "Last used",
+    isExtra: true,
+    cell: ({ last_used_at, created_at }) => <Age at={last_used_at ?? created_at} />,
+  },
+  {
+    header: "Action",
+    cell: ({ id, is_current }) =>
+      is_current ? null : (
+        <ActionButton size="compact-xs" work={() => client.auth.sessions.revoke.mutate({ id })}>
+          Sign it out
+        </ActionButton>
+      ),
+  },
+];
+
+export function AccountPage() {
+  const { data } = useQuery(trpc.auth.current.queryOptions());
+  const sessions = useQuery(trpc.auth.sessions.list.queryOptions());
+  return (
+    <>
+      <PageTitle title={data?.user.name ?? "Account"}>
+        <Text size="sm" c="dimmed">
+          {data?.user.email}
+        </Text>
+      </PageTitle>
+      <Stack>
+        <Section
+          title="Sessions"
+          about="Where you are signed in."
+          actions={
+            <ActionButton
+              work={() => client.auth.sessions.revokeOthers.mutate({})}
+              after={({ message }) => tell(message)}
+            >
+              Sign out everywhere else
+            </ActionButton>
+          }
+        >
+          <Loaded query={sessions}>
+            {(list) => <DataTable label="Sessions" rows={list} columns={COLUMNS} keyOf={({ id }) => id} empty={null} />}
+          </Loaded>
+        </Section>
+        <Section title="Password" about="Changing it signs you out everywhere else.">
+          <SchemaForm
+            schema={PasswordChange}
+            groups={FIELDS}
+            values={{}}
+            isNew
+            submitLabel="Change password"
+            submit={(sent) => client.auth.changePassword.mutate(PasswordChange.parse(sent))}
+            after={({ message }) => tell(message)}
+          />
+        </Section>
+      </Stack>
+    </>
+  );
+}

@@ -1,0 +1,100 @@
+import { Button, Group, Modal, PasswordInput, Stack, Text } from "@mantine/core";
+import { type FormEvent, useState, useSyncExternalStore } from "react";
+import { client, problemOf, queryClient } from "../api/client.ts";
+import { Problem } from "./page.tsx";
+
+/** Who waits for the password: told whether it was given. */
+let waiting: ((isGiven: boolean) => void) | undefined;
+const listeners = new Set<() => void>();
+
+function wait(next: typeof waiting): void {
+  waiting = next;
+  for (const listener of listeners) listener();
+}
+
+/** Asks for the password again. @returns Whether it was given. */
+export function askPassword(): Promise<boolean> {
+  return new Promise((resolve) => {
+    waiting?.(false);
+    wait(resolve);
+  });
+}
+
+/** Runs dangerous work, and asks for the password first where the server wants it. */
+export async function confirmed<Result>(work: () => Promise<Result>): Promise<Result> {
+  try {
+    return await work();
+  } catch (error) {
+    if (problemOf(error)?.code !== "auth.confirmation_required" || !(await askPassword())) throw error;
+    return work();
+  }
+}
+
+export function PasswordDialog() {
+  const answer = useSyncExternalStore(
+    (listener) => {
+      listeners.add(listener);
+      return () => void listeners.delete(listener);
+    },
+    () => waiting,
+  );
+  const end = (isGiven: boolean) => {
+    answer?.(isGiven);
+    wait(undefined);
+  };
+  return (
+    <Modal opened={answer !== undefined} onClose={() => end(false)} title="Your password, please" size="sm">
+      {answer !== undefined && <PasswordForm end={end} />}
+    </Modal>
+  );
+}
+
+function PasswordForm({ end }: { readonly end: (isGiven: boolean) => void }) {
+  const [password, setPassword] = useState("");
+  const [failure, setFailure] = useState<unknown>();
+  const [isBusy, setBusy] = useState(false);
+  const submit = async (event: FormEvent) => {
+    event.preventDefault();
+    setBusy(true);
+    try {
+      await client.auth.confirm.mutate({ password });
+      end(true);
+      void queryClient.invalidateQueries();
+    } catch (error) {
+      setFailure(error);
+      setBusy(false);
+    }
+  };
+  return (
+    <form onSubmit={submit}>
+      <Stack>
+        <Text size="sm">For 15 minutes you then see secrets and may do what cannot be undone.</Text>
+        <PasswordInput
+          label="Password"
+          required
+          value={password}
+          autoComplete="current-password"
+          data-autofocus
+          visibilityToggleButtonProps={{ "aria-label": "Show what is typed" }}
+          onChange={(event) => setPassword(event.currentTarget.value)}
+        />
+        {failure !== undefined && <Problem error={failure} />}
+        <Group justify="flex-end">
+          <Button variant="default" onClick={() => end(false)}>
+            Not now
+          </Button>
+          <Button type="submit" disabled={isBusy}>
+            {isBusy ? "Checking …" : "Continue"}
+          </Button>
+        </Group>
+      </Stack>
+    </form>
+  );
+}
+
+/** In a secret's place: whoever may see secrets sees this one after giving their password. */
+export const HiddenSecret = () => (
+  <Button variant="default" size="compact-xs" onClick={() => void askPassword()}>
+    Show secrets
+  </Button>
+);
