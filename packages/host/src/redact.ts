@@ -101,8 +101,9 @@ const BASE64_GROWTH = 4 / 3;
 
 function* piecesOfAll(secrets: Iterable<string>): Iterable<string> {
   let count = 0;
-  const all = [...new Set(secrets)].slice(0, PIECES_MAX);
-  for (const secret of all.sort((a, b) => a.length - b.length)) {
+  const all = new Set<string>();
+  for (const secret of secrets) if (all.add(secret).size === PIECES_MAX) break;
+  for (const secret of [...all].sort((a, b) => a.length - b.length)) {
     for (const piece of piecesOfSecret(secret, count)) {
       count += 1;
       if (count > PIECES_MAX) return;
