@@ -39,6 +39,14 @@ async function deliver(event: TestEvent, secret = SECRET) {
   return { status: answer.status, json: (await answer.json()) as WebhookResult[] };
 }
 
+it("reads a push of tens of thousands of files, in a thread of the built server", async () => {
+  const files = Array.from({ length: 40_000 }, (_, at) => `src/some/folder/that/is/deep/file-${at}.ts`);
+  const event = WEBHOOK_PAYLOADS.github.push({ repository: name, branch: "none", files });
+  expect((await deliver(event, "wrong")).status).toBe(401);
+  const { status, json } = await deliver(event);
+  expect([status, json]).toEqual([200, [expect.objectContaining({ status: "skipped" })]]);
+});
+
 it("serves what was pushed, and a pull request beside it until it is closed", async () => {
   const { push, pullRequest } = WEBHOOK_PAYLOADS.github;
   const commit = repository.commit(plainServer("two"), "Say two");

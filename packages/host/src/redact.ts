@@ -12,8 +12,7 @@ const PIECE_LENGTH = 64; // A line of a key file.
  * value itself, each line of it, and its url-encoded, JSON-escaped and base64 forms. Also finds a secret that was torn
  * because the line was too long to be handed on whole.
  *
- * Short secrets come first. Behind `ENCODED_PIECES_MAX` only the values and their lines are hidden, behind
- * `PLAIN_PIECES_MAX` only the beginning of each value.
+ * Short secrets come first: what `PIECES_MAX` leaves no place for is hidden as it is alone, then its beginning alone.
  *
  * @param secrets Values shorter than 4 characters are left alone.
  */
@@ -91,19 +90,21 @@ function piecesOf(form: string): string[] {
   return [...pieces, form.slice(-PIECE_LENGTH)];
 }
 
-// All forms of many values would take gigabytes, and hold up everybody while they are made: a piece is a microsecond.
-const ENCODED_PIECES_MAX = 35_000; // 800 secrets of 100 characters, or one of 110 KB.
-const PLAIN_PIECES_MAX = 36_000;
-const PIECES_MAX = 40_000;
+/** All forms of many values would take gigabytes, and hold up everybody while they are made: a piece is a microsecond. */
+const PIECES_MAX = 40_000; // 1000 secrets of 100 characters, or one of 110 KB.
 const BEGINNING_LENGTH = 1024;
 const FORMS = 15; // That `encodings` makes of a line.
 const BASE64_GROWTH = 4 / 3;
 
 function* piecesOfAll(secrets: Iterable<string>): Iterable<string> {
+  const all = new Set<string>();
+  for (const secret of secrets) if (all.add(secret).size === PIECES_MAX) break;
+  const sorted = [...all].sort((a, b) => a.length - b.length);
+  // The beginning of each has its place before any has all its forms.
+  const piecesLeft = PIECES_MAX - sorted.reduce((sum, secret) => sum + countOf(beginningOf(secret), 1), 0);
   let count = 0;
-  const all = [...new Set(secrets)].slice(0, PIECES_MAX);
-  for (const secret of all.sort((a, b) => a.length - b.length)) {
-    for (const piece of piecesOfSecret(secret, count)) {
+  for (const secret of sorted) {
+    for (const piece of piecesOfSecret(secret, piecesLeft - count)) {
       count += 1;
       if (count > PIECES_MAX) return;
       yield piece;
@@ -111,16 +112,17 @@ function* piecesOfAll(secrets: Iterable<string>): Iterable<string> {
   }
 }
 
-/** @param before How many there are of shorter secrets. */
-function* piecesOfSecret(secret: string, before: number): Iterable<string> {
-  const pieces = Math.ceil(secret.length / PIECE_LENGTH);
-  const isPlain = before + pieces <= PLAIN_PIECES_MAX;
-  const lines = linesOf(isPlain ? secret : secret.slice(0, BEGINNING_LENGTH));
-  const length = lines.reduce((sum, line) => sum + line.length, 0);
-  const encodedPieces = FORMS * (lines.length + (length * BASE64_GROWTH) / PIECE_LENGTH);
-  const isEncoded = before + encodedPieces <= ENCODED_PIECES_MAX;
+function* piecesOfSecret(secret: string, piecesLeft: number): Iterable<string> {
+  const isPlain = secret.length / PIECE_LENGTH <= piecesLeft;
+  const lines = isPlain ? linesOf(secret) : beginningOf(secret);
+  const isEncoded = countOf(lines, BASE64_GROWTH) * FORMS <= piecesLeft;
   for (const line of lines) for (const form of isEncoded ? encodings(line) : [line]) yield* piecesOf(form);
 }
+
+const beginningOf = (secret: string): string[] => linesOf(secret.slice(0, BEGINNING_LENGTH));
+
+const countOf = (lines: readonly string[], growth: number): number =>
+  lines.reduce((sum, line) => sum + Math.ceil((line.length * growth) / PIECE_LENGTH), 0);
 
 /** A value, and each of its lines that can be told from other words. */
 const linesOf = (secret: string): string[] =>

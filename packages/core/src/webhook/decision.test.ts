@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { ApplicationSettings } from "../application/application.ts";
 import { followsBranch, pullRequestDecision, pushDecision } from "./decision.ts";
-import { type PullRequestChange, type Push, requestsSkip, touchedFiles } from "./intent.ts";
+import { type PullRequestChange, type Push, repositoryKey, requestsSkip } from "./intent.ts";
 
 const settings = (fields: Partial<ApplicationSettings> = {}) =>
   ApplicationSettings.parse({ build_pack: "nixpacks", git_branch: "main", ...fields });

@@ -32,7 +32,7 @@ export interface WatchEffort {
 /** For all that is asked about one push: some 40 ms. */
 export const watchEffort = (): WatchEffort => ({ stepsLeft: STEPS_MAX });
 
-const STEPS_MAX = 1_000_000;
+const STEPS_MAX = 700_000;
 
 interface Rule {
   readonly isExclusion: boolean;
