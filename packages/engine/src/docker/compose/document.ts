@@ -193,14 +193,15 @@ function planContainer(planned: Planned, compose: Compose, instance: string) {
   };
 }
 
-/** Their number stands in `scale`, that of their processes in `pids_limit`: the tool takes no two limits. */
-function deployOf({ deploy }: ComposeService): object {
-  if (deploy == null) return {};
-  const { replicas: _, resources, ...rest } = recordOf(deploy);
+/** Their number stands in `scale`. A limit of processes stands here too: the tool takes no two that differ. */
+function deployOf(service: ComposeService): object {
+  if (service.deploy == null) return {};
+  const { replicas: _, resources, ...rest } = recordOf(service.deploy);
   if (resources == null) return { deploy: rest };
   const { limits, ...others } = recordOf(resources);
-  const { pids: _p, ...kept } = recordOf(limits);
-  return { deploy: { ...rest, resources: limits == null ? others : { ...others, limits: kept } } };
+  if (limits == null) return { deploy: { ...rest, resources: others } };
+  const limited = { ...recordOf(limits), pids: processesOf(service).pids_limit };
+  return { deploy: { ...rest, resources: { ...others, limits: limited } } };
 }
 
 /** A fork bomb would take the whole server: none is without a limit. */
