@@ -38,7 +38,7 @@ describe("a step that lost its server", () => {
     ["another reason", {}, STEP, new DomainError("deploy.build_failed", "It broke."), 1],
     ["a fault of Berth's own", {}, STEP, new TypeError("undefined is not a function"), 1],
     ["a step that cannot be repeated", {}, { ...STEP, resumable: false }, LOST, 1],
-    ["the tenth time", {}, STEP, LOST, 10],
+    ["the twentieth time", {}, STEP, LOST, 20],
     ["no connection to lose", { hasMachine: false }, STEP, LOST, 1],
     ["a server that stays away", { refusals: Number.POSITIVE_INFINITY, outageSecondsMax: 0.1 }, STEP, LOST, 1],
   ])("ends for %s", async (_why, options, step, cause, attempt) => {

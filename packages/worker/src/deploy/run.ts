@@ -172,7 +172,7 @@ async function answers(machine: ServerMachine, wanted: AbortSignal): Promise<boo
 }
 
 /** A step of many calls may lose several connections. More failures while the server answers have another cause. */
-const ATTEMPTS_MAX = 10;
+const ATTEMPTS_MAX = 20;
 const ASK_SECONDS = 0.5;
 const ANSWER_SECONDS = 5;
 
