@@ -206,6 +206,11 @@ describe("the work for a compose text is bounded", () => {
     ["too many variables", web(`command: "${Array.from({ length: 1001 }, (_, n) => `$V${n}`).join("")}"`)],
     ["too many references", web(`command: "${"$V".repeat(50_001)}"`)],
     ["too many volumes", web(`volumes: [${Array.from({ length: 501 }, (_, n) => `v${n}:/v${n}`).join(",")}]`)],
+    ["too many URLs", web(`environment: [${Array.from({ length: 501 }, (_, n) => `SERVICE_URL_X=/p${n}`).join(",")}]`)],
+    [
+      "very many URLs of one name",
+      web(`environment: [${Array.from({ length: 15_000 }, (_, n) => `SERVICE_URL_X_${n + 1}=/p${n}`).join(",")}]`),
+    ],
     ["a default that no environment holds", web(`command: "\${A:-${"x".repeat(131_073)}}"`)],
   ])("%s", (_, text) => {
     const cost = cpuCost(() => {
