@@ -119,6 +119,7 @@ services:
     ["a key that is there twice", "services:\n  web: {image: a}\n  web: {image: b}", /web is there twice at line 3/],
     ["an alias of nothing", "services: *all", /\*all stands for nothing/],
     ["an alias of itself", "services: &all [*all]", /\*all stands for nothing/],
+    ["a merge of what is no map", "services:\n  web: {image: a}\n  <<: 5", /merged with << at line 3, column 3/],
     ["a key of an object's prototype", "services:\n  __proto__: {image: a}", /__proto__ is not allowed/],
     ["a map as a key", "services:\n  ? {a: b}\n  : {image: a}", /plain text/],
     ["a NUL", 'services:\n  web: {image: "a\\0"}', /cannot be stored/],
