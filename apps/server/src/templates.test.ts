@@ -183,7 +183,8 @@ function listing(): string {
     const rows = templates
       .filter((template) => template.category === category)
       .map(
-        ({ type, slogan, documentation, tags }) => `| [${type}](${documentation}) | ${slogan} | ${tags.join(", ")} |`,
+        ({ type, aliases, slogan, documentation, tags }) =>
+          `| ${[`[${type}](${documentation})`, ...aliases].join(", ")} | ${slogan} | ${tags.join(", ")} |`,
       );
     return [`## ${category}`, "", "| Type | What it is | Tags |", "|---|---|---|", ...rows].join("\n");
   });
@@ -193,7 +194,7 @@ function listing(): string {
 const LISTING_HEAD = `# One-click services
 
 What \`POST /api/v1/services/one-click\` makes by its \`type\`, and \`GET /api/v1/services/templates\` answers with filters and
-pages. [services.md](services.md) says how they are written. This list is made of them:
+pages. Types behind the first are aliases of it. [services.md](services.md) says how they are written. This list is made of them:
 \`pnpm exec vitest run --project server templates -u\` writes it anew.`;
 
 test("a template that cannot be used is named, and ends the start", async () => {

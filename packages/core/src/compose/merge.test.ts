@@ -25,6 +25,14 @@ describe("several compose files as one", () => {
     });
   });
 
+  test("join environments in each of the forms that are taken", () => {
+    const base = 'services: { a: { image: a, environment: "A=1\\nB=1" } }';
+    const list = "services: { a: { environment: [{ B: 2 }, C=2] } }";
+    expect(whole(base, list, 'services: { a: { environment: "C=3" } }')).toEqual({
+      services: { a: { image: "a", environment: { A: "1", B: 2, C: "3" } } },
+    });
+  });
+
   test("keep numbers of environments as they were written", () => {
     const merged = merge("services: { a: { image: a, environment: { A: 1.10, M: 0644 } } }", "services:");
     const compose = "text" in merged ? parseCompose(merged.text) : undefined;

@@ -119,6 +119,7 @@ services:
     ["a key that is there twice", "services:\n  web: {image: a}\n  web: {image: b}", /web is there twice at line 3/],
     ["an alias of nothing", "services: *all", /\*all stands for nothing/],
     ["an alias of itself", "services: &all [*all]", /\*all stands for nothing/],
+    ["a merge of what is no map", "services:\n  web: {image: a}\n  <<: 5", /merged with << at line 3, column 3/],
     ["a key of an object's prototype", "services:\n  __proto__: {image: a}", /__proto__ is not allowed/],
     ["a map as a key", "services:\n  ? {a: b}\n  : {image: a}", /plain text/],
     ["a NUL", 'services:\n  web: {image: "a\\0"}', /cannot be stored/],
@@ -206,6 +207,11 @@ describe("the work for a compose text is bounded", () => {
     ["too many variables", web(`command: "${Array.from({ length: 1001 }, (_, n) => `$V${n}`).join("")}"`)],
     ["too many references", web(`command: "${"$V".repeat(50_001)}"`)],
     ["too many volumes", web(`volumes: [${Array.from({ length: 501 }, (_, n) => `v${n}:/v${n}`).join(",")}]`)],
+    ["too many URLs", web(`environment: [${Array.from({ length: 501 }, (_, n) => `SERVICE_URL_X=/p${n}`).join(",")}]`)],
+    [
+      "very many URLs of one name",
+      web(`environment: [${Array.from({ length: 15_000 }, (_, n) => `SERVICE_URL_X_${n + 1}=/p${n}`).join(",")}]`),
+    ],
     ["a default that no environment holds", web(`command: "\${A:-${"x".repeat(131_073)}}"`)],
   ])("%s", (_, text) => {
     const cost = cpuCost(() => {

@@ -197,18 +197,21 @@ function mapOf(pairs: readonly Pair[], reading: Reading, depth: number): Record<
   const entries = new Map<string, unknown>();
   const notes = new Map<string | number, EntryNote>();
   const tags = new Map<string, EntryTag>();
-  const merged: unknown[] = [];
+  const merged: { readonly map: unknown; readonly key: unknown }[] = [];
   for (const { key, value } of pairs) {
     const name = keyOf(key, reading);
     if (entries.has(name)) throw new Problem(`The key ${name} is there twice${at(reading.lines, key)}.`);
     const read = readNode(value, reading, depth + 1);
-    if (name === "<<") merged.push(...(Array.isArray(read) ? read : [read]));
+    if (name === "<<") merged.push(...(Array.isArray(read) ? read : [read]).map((map: unknown) => ({ map, key })));
     else entries.set(name, read);
     for (const [, note] of entryNote(name, value)) notes.set(name, note);
     const tag = tagOf(value, reading);
     if (tag !== undefined) tags.set(name, tag);
   }
-  for (const map of merged) mergeInto({ entries, notes, tags }, map, reading);
+  for (const { map, key } of merged) {
+    if (!mergeInto({ entries, notes, tags }, map, reading))
+      throw new Problem(`Only maps can be merged with <<${at(reading.lines, key)}.`);
+  }
   const object = Object.fromEntries(entries);
   if (notes.size > 0) reading.notes.set(object, notes);
   if (tags.size > 0) reading.tags.set(object, tags);
@@ -221,17 +224,15 @@ interface ReadMap {
   readonly tags: Map<string, EntryTag>;
 }
 
-/** A map's own keys win over merged ones, and an earlier merged map over a later one. */
-function mergeInto({ entries, notes, tags }: ReadMap, map: unknown, from: Reading) {
+/** A map's own keys win over merged ones, and an earlier merged map over a later one. `false`: it is not a map. */
+function mergeInto({ entries, notes, tags }: ReadMap, map: unknown, from: Reading): boolean {
   // The compose tool refuses it, but an environment of the family may be a list: `<<: [A=1]`.
   if (typeof map === "string" && map.includes("=")) {
     const key = map.slice(0, map.indexOf("=")).trim();
     if (!entries.has(key) && key !== PROTOTYPE) entries.set(key, map.slice(map.indexOf("=") + 1));
-    return;
+    return true;
   }
-  if (typeof map !== "object" || map === null || Array.isArray(map)) {
-    throw new Problem("Only maps can be merged with <<.");
-  }
+  if (typeof map !== "object" || map === null || Array.isArray(map)) return false;
   const [theirNotes, theirTags] = [from.notes.get(map), from.tags.get(map)];
   for (const [key, value] of Object.entries(map)) {
     if (entries.has(key)) continue;
@@ -242,6 +243,7 @@ function mergeInto({ entries, notes, tags }: ReadMap, map: unknown, from: Readin
     // As the compose tool does: what a merged map takes away is taken away there and nowhere else.
     if (tag === "!override") tags.set(key, tag);
   }
+  return true;
 }
 
 function tagOf(node: unknown, { anchors }: Reading): EntryTag | undefined {
