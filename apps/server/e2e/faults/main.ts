@@ -1,7 +1,8 @@
 // `npm run faults [NAME ...]`: breaks what Berth stands on and prints what happened. `npm run faults -- soak MINUTES`.
 import { parseArgs } from "node:util";
 import { ground } from "./ground.ts";
-import { NotSupported, SCENARIOS, type Sizes } from "./scenarios.ts";
+import { NotSupported } from "./machine.ts";
+import { SCENARIOS, type Sizes } from "./scenarios.ts";
 import { soak } from "./soak.ts";
 
 const FULL: Sizes = { restarts: 8, frozenSeconds: 30, halfOpen: 600, kills: 3 };

@@ -1,10 +1,14 @@
-import { mkdirSync, rmdirSync, writeFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, rmdirSync, rmSync, writeFileSync } from "node:fs";
 import { connect, type Socket } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { until } from "@berth/testing";
 import { outcomeOf } from "../applications.fixture.ts";
-import type { TestServer } from "../server.fixture.ts";
+import { type TestServer, testServer } from "../server.fixture.ts";
 import { deployments, lostWrites, visitors, writers } from "./load.ts";
+import { memoryGroup, NotSupported } from "./machine.ts";
 import { descriptorsOf, familyOf, limitDescriptors, postmasterOf, proxyOf, rssMbOf } from "./processes.ts";
 
 /** What a fault is done to: a server on its embedded database, with an application that is deployed. */
@@ -26,9 +30,6 @@ export interface Scenario {
   /** What happened, in a few words. @throws Error where a promise of docs/reliability.md was broken. */
   run(ground: Ground, sizes: Sizes): Promise<string>;
 }
-
-/** The machine cannot do it: a line of the table that says why. */
-export class NotSupported extends Error {}
 
 /** Each leaves the server as it found it. */
 export const SCENARIOS: Readonly<Record<string, Scenario>> = {
@@ -65,6 +66,7 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
     name: () => "A control group of 256 MB, under writers and lists",
     run: (ground) => sameProcess(ground, () => littleMemory(ground)),
   },
+  disk: { name: () => "Disk of the data folder full, under four writers", run: fullDisk },
   clock: {
     name: () => "A clock that jumps",
     run: async () => {
@@ -208,22 +210,8 @@ async function fewDescriptors({ server }: Ground): Promise<string> {
 }
 
 async function littleMemory({ server }: Ground): Promise<string> {
-  const group = "/sys/fs/cgroup/berth-faults";
-  const move = (folder: string) => writeFileSync(`${folder}/cgroup.procs`, String(server.pid()));
-  try {
-    mkdirSync(group);
-    writeFileSync(`${group}/memory.max`, String(256 * 1024 * 1024));
-    move(group);
-  } catch (error) {
-    try {
-      rmdirSync(group);
-    } catch {
-      // It was not made.
-    }
-    throw new NotSupported(
-      `no control group of its own can be made here (${(error as Error).message.split(",", 1)[0]})`,
-    );
-  }
+  const group = memoryGroup(256);
+  group.move(server.pid());
   try {
     const writing = writers(server, 4);
     for (let n = 0; n < 100; n += 1) await server.rest("GET", "/projects").catch(() => undefined);
@@ -232,9 +220,62 @@ async function littleMemory({ server }: Ground): Promise<string> {
     expect(lost.length === 0, `${lost.length} acknowledged writes were lost`);
     return `${rssMbOf(server.pid()).toFixed(0)} MB; none of ${acknowledged.length} acknowledged writes lost`;
   } finally {
-    move("/sys/fs/cgroup");
-    rmdirSync(group);
+    group.remove(server.pid());
   }
+}
+
+async function fullDisk(): Promise<string> {
+  const folder = mkdtempSync(join(tmpdir(), "berth-faults-"));
+  try {
+    execFileSync("mount", ["-t", "tmpfs", "-o", "size=400m,mode=0711", "berth-faults", folder], { stdio: "ignore" });
+  } catch {
+    rmdirSync(folder);
+    throw new NotSupported("only root may mount a disk of its own size");
+  }
+  try {
+    const server = await testServer({ dataFolder: join(folder, "data") });
+    try {
+      return await fillDisk(server, join(folder, "ballast"));
+    } finally {
+      rmSync(join(folder, "ballast"), { force: true });
+      await server.dispose();
+    }
+  } finally {
+    execFileSync("umount", ["--lazy", folder]);
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+async function fillDisk(server: TestServer, ballast: string): Promise<string> {
+  const pid = server.pid();
+  const writing = writers(server, 4);
+  await delay(500);
+  try {
+    writeFileSync(ballast, Buffer.alloc(400 << 20));
+  } catch {
+    // It is as large as the disk allows.
+  }
+  const refusal = await until(
+    async () => {
+      const { body } = await server.rest("POST", "/projects", { name: "x", description: "y".repeat(2000) });
+      const { code, message } = body as { code?: string; message?: string };
+      return code === "storage.full" && message;
+    },
+    { what: "a write is refused", seconds: 60 },
+  );
+  expect(await isHealthy(server), "health is not answered on a full disk");
+  rmSync(ballast);
+  const beganAt = performance.now();
+  await until(async () => (await server.rest("POST", "/projects", { name: "y" })).status === 201, {
+    what: "a write is taken again",
+  });
+  const tookMs = performance.now() - beganAt;
+  const { acknowledged } = await writing.end();
+  const lost = await lostWrites(server, acknowledged);
+  expect(lost.length === 0, `${lost.length} acknowledged writes were lost`);
+  expect(server.pid() === pid, "the server's process ended");
+  const sentence = refusal.replace(/of \/\S+/, "of the data folder");
+  return `"${sentence}"; none of ${acknowledged.length} acknowledged writes lost, writing again after ${ms(tookMs)}`;
 }
 
 const isHealthy = ({ url }: TestServer): Promise<boolean> =>
