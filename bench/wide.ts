@@ -27,6 +27,7 @@ export async function benchWide(): Promise<readonly Figure[]> {
   const compared = (name: string, size: number, value: number, unit: string) => {
     const first = firsts.get(name);
     if (first === undefined) firsts.set(name, value);
+    console.log(`  ${name}: ${value.toFixed(0)}`);
     figures.push(told(`${name}, ${size} applications`, value, unit));
     if (first !== undefined && size === LARGEST)
       figures.push(atMost(`${name}, ${LARGEST} applications against ${SIZES[0]}`, value / first, 2));
@@ -35,6 +36,7 @@ export async function benchWide(): Promise<readonly Figure[]> {
     const wide = await wideServer(size);
     try {
       const { server } = wide;
+      console.log(`  ${size} applications: started in ${wide.startMs.toFixed(0)} ms`);
       figures.push(told(`Start, ${size} applications`, wide.startMs, " ms"));
       compared("Rows read for a creation", size, await rowsOfCreation(wide), "");
       figures.push(told(`At rest, ${size} applications, CPU in a minute`, await restCpuMs(server.pid()), " ms"));

@@ -1,0 +1,27 @@
+import {
+  createApplication,
+  outcomeOf,
+  plainServer,
+  requestDeployment,
+  temporaryRepository,
+} from "../applications.fixture.ts";
+import { testServer } from "../server.fixture.ts";
+import type { Ground } from "./scenarios.ts";
+
+/** A server with an application that runs. */
+export async function ground(): Promise<Ground & { dispose(): Promise<void> }> {
+  const server = await testServer();
+  const repository = temporaryRepository(plainServer("1"));
+  const { uuid, host } = await createApplication(server, repository);
+  const { status, error } = await outcomeOf(server, await requestDeployment(server, uuid));
+  if (status !== "finished") throw new Error(`The application was not deployed: ${error}`);
+  return {
+    server,
+    uuid,
+    host,
+    async dispose() {
+      await server.dispose();
+      repository.dispose();
+    },
+  };
+}

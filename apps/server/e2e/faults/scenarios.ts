@@ -1,0 +1,314 @@
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, rmdirSync, rmSync, writeFileSync } from "node:fs";
+import { connect, type Socket } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { until } from "@berth/testing";
+import { outcomeOf } from "../applications.fixture.ts";
+import { type TestServer, testServer } from "../server.fixture.ts";
+import { deployments, lostWrites, visitors, writers } from "./load.ts";
+import { memoryGroup, NotSupported } from "./machine.ts";
+import { descriptorsOf, familyOf, limitDescriptors, postmasterOf, proxyOf, rssMbOf } from "./processes.ts";
+
+/** What a fault is done to: a server on its embedded database, with an application that is deployed. */
+export interface Ground {
+  readonly server: TestServer;
+  readonly uuid: string;
+  readonly host: string;
+}
+
+export interface Sizes {
+  readonly restarts: number;
+  readonly frozenSeconds: number;
+  readonly halfOpen: number;
+  readonly kills: number;
+}
+
+export interface Scenario {
+  readonly name: (sizes: Sizes) => string;
+  /** What happened, in a few words. @throws Error where a promise of docs/reliability.md was broken. */
+  run(ground: Ground, sizes: Sizes): Promise<string>;
+}
+
+/** Each leaves the server as it found it. */
+export const SCENARIOS: Readonly<Record<string, Scenario>> = {
+  restarts: {
+    name: ({ restarts }) =>
+      `Database restarted ${restarts} times, immediate and fast in turns, under four writers and deployments`,
+    run: (ground, { restarts }) => sameProcess(ground, () => restartDatabase(ground, restarts)),
+  },
+  freeze: {
+    name: ({ frozenSeconds }) => `Database frozen (SIGSTOP) for ${frozenSeconds} s under reads`,
+    run: (ground, { frozenSeconds }) => sameProcess(ground, () => freezeDatabase(ground, frozenSeconds)),
+  },
+  "half-open": {
+    name: ({ halfOpen }) => `${halfOpen} half-open requests, and as many resets in the middle of a body`,
+    run: (ground, { halfOpen }) => sameProcess(ground, () => halfOpenRequests(ground, halfOpen)),
+  },
+  proxy: {
+    name: ({ kills }) => `Embedded proxy killed, ${kills} times, under requests to a site`,
+    run: (ground, { kills }) => sameProcess(ground, () => killProxy(ground, kills)),
+  },
+  postmaster: {
+    name: () => "Postmaster of the embedded database killed under writers and requests to a site",
+    run: (ground) => sameProcess(ground, () => killPostmaster(ground)),
+  },
+  server: {
+    name: ({ kills }) => `Server killed and started again, ${kills} times, under requests to a site`,
+    run: (ground, { kills }) => killServer(ground, kills),
+  },
+  descriptors: {
+    name: () => "160 file descriptors, 400 connections",
+    run: (ground) => sameProcess(ground, () => fewDescriptors(ground)),
+  },
+  memory: {
+    name: () => "A control group of 256 MB, under writers and lists",
+    run: (ground) => sameProcess(ground, () => littleMemory(ground)),
+  },
+  disk: { name: () => "Disk of the data folder full, under four writers", run: fullDisk },
+  clock: {
+    name: () => "A clock that jumps",
+    run: async () => {
+      throw new NotSupported("the clock is the machine's own; a jump would reach everything else on it");
+    },
+  },
+};
+
+async function sameProcess({ server }: Ground, work: () => Promise<string>): Promise<string> {
+  const pid = server.pid();
+  const happened = await work();
+  expect(server.pid() === pid && (await isHealthy(server)), "the server's process ended");
+  return happened;
+}
+
+async function restartDatabase({ server, uuid }: Ground, restarts: number): Promise<string> {
+  const [writing, deploying] = [writers(server, 4), deployments(server, uuid)];
+  for (let n = 0; n < restarts; n += 1) {
+    await delay(500);
+    const postmaster = postmasterOf(server);
+    // As `pg_ctl stop -m immediate` and `-m fast`; Berth starts it again by itself.
+    process.kill(postmaster, n % 2 === 0 ? "SIGQUIT" : "SIGINT");
+    await until(() => isAnotherPostmaster(server, postmaster), { what: "the database is started again", seconds: 60 });
+    await until(() => canRead(server), { what: "reads are answered", seconds: 60 });
+  }
+  const [{ acknowledged, refused }, queued] = [await writing.end(), await deploying.end()];
+  const lost = await lostWrites(server, acknowledged);
+  expect(lost.length === 0, `${lost.length} acknowledged writes were lost`);
+  const outcomes = await Promise.all(queued.map((one) => outcomeOf(server, one, 180_000)));
+  const finished = outcomes.filter(({ status }) => status === "finished").length;
+  return `${acknowledged.length} writes acknowledged, none lost, ${refused} refused; ${finished} of ${queued.length} deployments finished`;
+}
+
+async function freezeDatabase({ server }: Ground, seconds: number): Promise<string> {
+  const frozen = familyOf(postmasterOf(server));
+  const reads: number[] = [];
+  let healthFailures = 0;
+  for (const pid of frozen) process.kill(pid, "SIGSTOP");
+  try {
+    const endsAt = performance.now() + seconds * 1000;
+    while (performance.now() < endsAt) {
+      if (!(await isHealthy(server))) healthFailures += 1;
+      const beganAt = performance.now();
+      const { status } = await server.rest("GET", "/projects").catch(() => ({ status: 0 }));
+      expect(status === 503, `a read of a frozen database answers ${status}`);
+      reads.push(performance.now() - beganAt);
+      await delay(50);
+    }
+  } finally {
+    for (const pid of frozen) process.kill(pid, "SIGCONT");
+  }
+  expect(healthFailures === 0, `health failed ${healthFailures} times`);
+  const beganAt = performance.now();
+  await until(() => canRead(server), { what: "reads are answered again", seconds: 30 });
+  return `${reads.length} reads got 503, the slowest after ${ms(Math.max(...reads))}; right again after ${ms(performance.now() - beganAt)}`;
+}
+
+async function halfOpenRequests({ server }: Ground, count: number): Promise<string> {
+  const { port, hostname } = new URL(server.url);
+  const sockets: Socket[] = [];
+  const open = (text: string) => {
+    const socket = connect(Number(port), hostname);
+    socket.on("error", () => undefined);
+    socket.write(text);
+    sockets.push(socket);
+    return socket;
+  };
+  try {
+    for (let n = 0; n < count; n += 1) open("GET /api/v1/version HTTP/1.1\r\nhost: x\r\nx-half: ");
+    const head = `POST /api/v1/projects HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${server.token}\r\ncontent-type: application/json\r\ncontent-length: 100000\r\n\r\n{`;
+    for (let n = 0; n < count; n += 1) {
+      const socket = open(head);
+      socket.once("connect", () => setImmediate(() => socket.resetAndDestroy()));
+    }
+    await until(() => isHealthy(server), { what: "health is answered beside them" });
+    // Those of one address are limited, so its own client may be refused until some end.
+    const refused = await canRead(server).then((can) => !can);
+    return refused
+      ? "health answered; the address itself was refused meanwhile"
+      : "health and reads answered throughout";
+  } finally {
+    for (const socket of sockets) socket.destroy();
+    await until(() => canRead(server), { what: "reads are answered afterwards" });
+  }
+}
+
+async function killProxy({ server, host }: Ground, kills: number): Promise<string> {
+  const dark: number[] = [];
+  for (let n = 0; n < kills; n += 1) {
+    const visiting = visitors(server, host);
+    await delay(300);
+    const before = proxyOf(server);
+    process.kill(before, "SIGKILL");
+    await until(() => isAnotherProxy(server, before), { what: "the proxy is started again" });
+    await delay(500);
+    dark.push((await visiting.end()).darkMs);
+  }
+  const worst = Math.max(...dark);
+  expect(worst < 10_000, `the site was dark for ${ms(worst)}`);
+  return `dark for ${dark.map(ms).join(", ")}, then right`;
+}
+
+async function killPostmaster({ server, host }: Ground): Promise<string> {
+  const [writing, visiting] = [writers(server, 2), visitors(server, host)];
+  await delay(300);
+  const before = postmasterOf(server);
+  process.kill(before, "SIGKILL");
+  const beganAt = performance.now();
+  await until(() => isAnotherPostmaster(server, before), { what: "the database is started again", seconds: 60 });
+  await until(() => canRead(server), { what: "reads are answered", seconds: 60 });
+  const tookMs = performance.now() - beganAt;
+  const [{ acknowledged }, { failed, answered }] = [await writing.end(), await visiting.end()];
+  const lost = await lostWrites(server, acknowledged);
+  expect(lost.length === 0, `${lost.length} acknowledged writes were lost`);
+  expect(failed === 0, `${failed} requests to the site failed`);
+  return `right after ${ms(tookMs)}; none of ${acknowledged.length} acknowledged writes lost, none of ${answered} requests to the site failed`;
+}
+
+async function killServer({ server, host }: Ground, kills: number): Promise<string> {
+  const visiting = visitors(server, host);
+  for (let n = 0; n < kills; n += 1) {
+    await server.kill();
+    await server.start();
+  }
+  const { failed, answered } = await visiting.end();
+  expect(failed === 0, `${failed} requests to the site failed`);
+  expect(await canRead(server), "reads are not answered");
+  return `none of ${answered} requests to the site failed`;
+}
+
+async function fewDescriptors({ server }: Ground): Promise<string> {
+  if (!limitDescriptors(server.pid(), 160)) throw new NotSupported("prlimit is not installed, or not allowed");
+  const { port, hostname } = new URL(server.url);
+  const sockets = Array.from({ length: 400 }, () => connect(Number(port), hostname).on("error", () => undefined));
+  await delay(2000);
+  const open = descriptorsOf(server.pid());
+  for (const socket of sockets) socket.destroy();
+  await until(() => canRead(server), { what: "reads are answered afterwards", seconds: 60 });
+  limitDescriptors(server.pid(), 65_536);
+  return `${open} open at most; answered again as soon as connections ended`;
+}
+
+async function littleMemory({ server }: Ground): Promise<string> {
+  const group = memoryGroup(256);
+  group.move(server.pid());
+  try {
+    const writing = writers(server, 4);
+    for (let n = 0; n < 100; n += 1) await server.rest("GET", "/projects").catch(() => undefined);
+    const { acknowledged } = await writing.end();
+    const lost = await lostWrites(server, acknowledged);
+    expect(lost.length === 0, `${lost.length} acknowledged writes were lost`);
+    return `${rssMbOf(server.pid()).toFixed(0)} MB; none of ${acknowledged.length} acknowledged writes lost`;
+  } finally {
+    group.remove(server.pid());
+  }
+}
+
+async function fullDisk(): Promise<string> {
+  const folder = mkdtempSync(join(tmpdir(), "berth-faults-"));
+  try {
+    execFileSync("mount", ["-t", "tmpfs", "-o", "size=400m,mode=0711", "berth-faults", folder], { stdio: "ignore" });
+  } catch {
+    rmdirSync(folder);
+    throw new NotSupported("only root may mount a disk of its own size");
+  }
+  try {
+    const server = await testServer({ dataFolder: join(folder, "data") });
+    try {
+      return await fillDisk(server, join(folder, "ballast"));
+    } finally {
+      rmSync(join(folder, "ballast"), { force: true });
+      await server.dispose();
+    }
+  } finally {
+    execFileSync("umount", ["--lazy", folder]);
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+async function fillDisk(server: TestServer, ballast: string): Promise<string> {
+  const pid = server.pid();
+  const writing = writers(server, 4);
+  await delay(500);
+  try {
+    writeFileSync(ballast, Buffer.alloc(400 << 20));
+  } catch {
+    // It is as large as the disk allows.
+  }
+  const refusal = await until(
+    async () => {
+      const { body } = await server.rest("POST", "/projects", { name: "x", description: "y".repeat(2000) });
+      const { code, message } = body as { code?: string; message?: string };
+      return code === "storage.full" && message;
+    },
+    { what: "a write is refused", seconds: 60 },
+  );
+  expect(await isHealthy(server), "health is not answered on a full disk");
+  rmSync(ballast);
+  const beganAt = performance.now();
+  await until(async () => (await server.rest("POST", "/projects", { name: "y" })).status === 201, {
+    what: "a write is taken again",
+  });
+  const tookMs = performance.now() - beganAt;
+  const { acknowledged } = await writing.end();
+  const lost = await lostWrites(server, acknowledged);
+  expect(lost.length === 0, `${lost.length} acknowledged writes were lost`);
+  expect(server.pid() === pid, "the server's process ended");
+  const sentence = refusal.replace(/of \/\S+/, "of the data folder");
+  return `"${sentence}"; none of ${acknowledged.length} acknowledged writes lost, writing again after ${ms(tookMs)}`;
+}
+
+const isHealthy = ({ url }: TestServer): Promise<boolean> =>
+  fetch(`${url}/api/health`, { signal: AbortSignal.timeout(10_000) }).then(
+    (answer) => answer.ok,
+    () => false,
+  );
+
+const canRead = (server: TestServer): Promise<boolean> =>
+  server.rest("GET", "/version").then(
+    async ({ status }) => status === 200 && (await server.rest("GET", "/projects")).status === 200,
+    () => false,
+  );
+
+/** The file of the pid is away while the database starts. */
+function isAnotherPostmaster(server: TestServer, before: number): boolean {
+  try {
+    return postmasterOf(server) !== before;
+  } catch {
+    return false;
+  }
+}
+
+function isAnotherProxy(server: TestServer, before: number): boolean {
+  try {
+    return proxyOf(server) !== before;
+  } catch {
+    return false;
+  }
+}
+
+function expect(isTrue: boolean, broken: string): void {
+  if (!isTrue) throw new Error(broken);
+}
+
+const ms = (value: number): string => `${Math.round(value)} ms`;
