@@ -90,7 +90,7 @@ export const databases = {
     summary: "Run statements in a database by its own client",
     description:
       "Inside of its container, with all rights in it: `psql`, `mysql`, `mariadb`, `redis-cli` or `keydb-cli` reads the " +
-      "input. Each call is a session of its own. The answer has what it printed, also when it failed.",
+      "statements. Each call is a session of its own. The answer has what it printed, also when it failed.",
     ability: "write",
     errors: ["resource.not_running", "engine.unsupported", "engine.unreachable", "deploy.timeout"],
   })

@@ -49,7 +49,7 @@ export const EXAMPLE_BODIES: Readonly<Record<string, object>> = {
   ...ofKinds(KINDS_WITH_TASKS, "update-scheduled-task-by-{kind}-uuid", { name: "mine" }),
   ...ofKinds(ALL_KINDS, "create-tag-by-{kind}-uuid", { tag_name: "mine" }),
   "update-database-by-uuid": { name: "mine" },
-  "run-database-client-by-uuid": { input: "select 1" },
+  "run-database-client-by-uuid": { statements: "select 1" },
   "attach-database-by-uuid": { resource_uuid: "unknown" },
   "create-database-backup": { frequency: "daily" },
   "update-database-backup": { enabled: false },

@@ -17,7 +17,7 @@ export const databaseClients = ({ scope, stores, engineFor }: UseCaseContext) =>
    * Each run is a session of its own, with all rights in the database.
    * @throws DomainError `resource.not_running`, `engine.unsupported`, `engine.unreachable`, `deploy.timeout`
    */
-  async run(uuid: string, { input }: DatabaseStatements, signal?: AbortSignal): Promise<ClientRun> {
+  async run(uuid: string, { statements }: DatabaseStatements, signal?: AbortSignal): Promise<ClientRun> {
     requireAbility(scope, "write");
     const database = await findDatabase(stores, uuid);
     const row = databaseEngine(database.engine);
@@ -38,7 +38,7 @@ export const databaseClients = ({ scope, stores, engineFor }: UseCaseContext) =>
     try {
       const { exitCode, errors } = await containers.command(ref, command, {
         signal: signal === undefined ? late : AbortSignal.any([late, signal]),
-        input: linesOf(input),
+        input: linesOf(statements),
         output: async (chunks) => {
           for await (const chunk of chunks) {
             const part = chunk.subarray(0, CLIENT_OUTPUT_MAX - length);

@@ -64,8 +64,8 @@ async function run(
 }
 
 /** Prints what the client prints, and ends with its exit code. */
-async function send({ output, system }: Session, api: Api, uuid: string, input: string): Promise<ExitCode> {
-  const answer = await api.client.databases.client.mutate({ uuid, input });
+async function send({ output, system }: Session, api: Api, uuid: string, statements: string): Promise<ExitCode> {
+  const answer = await api.client.databases.client.mutate({ uuid, statements });
   output.show(answer, () => {
     // Another program gets every byte; a terminal would obey some of them.
     system.stdout.write(system.stdout.isTTY ? shown(answer.output) : answer.output);

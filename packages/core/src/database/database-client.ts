@@ -8,7 +8,7 @@ export const CLIENT_OUTPUT_MAX = 1_048_576;
 export const CLIENT_SECONDS_MAX = 300;
 
 export const DatabaseStatements = z.strictObject({
-  input: z
+  statements: z
     .string()
     .min(1, "This field is required.")
     .max(CLIENT_INPUT_MAX, `At most ${CLIENT_INPUT_MAX} characters.`)
