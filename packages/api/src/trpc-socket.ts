@@ -5,8 +5,8 @@ import { getWSConnectionHandler } from "@trpc/server/adapters/ws";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { problemOf } from "./errors.ts";
 import type { OpenCall } from "./open-calls.ts";
+import type { RestOptions } from "./rest/plugin.ts";
 import type { Context, SocketCaller } from "./trpc.ts";
-import type { TrpcOptions } from "./trpc-plugin.ts";
 
 /** For `@fastify/websocket`, which is registered once. A subscription is a short message. */
 export const SOCKET_OPTIONS = { options: { maxPayload: 65_536 } } as const;
@@ -20,6 +20,8 @@ export const isSocketRequest = ({
   url?: string | undefined;
 }) => headers.upgrade?.toLowerCase() === "websocket" && /^\/trpc\/?(\?|$)/.test(url);
 
+type SocketOptions = Pick<RestOptions, "admission" | "controlFor" | "signIns" | "browsers" | "onFault">;
+
 /** Without a subscription it is closed. A page opens another one when it needs it. */
 const IDLE_SECONDS_MAX = 60;
 /** Of answers that a client does not take. */
@@ -27,7 +29,7 @@ const BUFFERED_BYTES_MAX = 16_777_216;
 const CHECK_SECONDS = 5;
 
 /** Subscriptions over one WebSocket at the prefix itself. Everything else goes by HTTP. */
-export function trpcSocket(app: FastifyInstance, router: AnyRouter, options: TrpcOptions): void {
+export function trpcSocket(app: FastifyInstance, router: AnyRouter, options: SocketOptions): void {
   const { browsers, onFault } = options;
   const refuseForeign = async (request: FastifyRequest, reply: FastifyReply) => {
     if (!browsers.isForeignSocket(request)) return;
@@ -63,7 +65,7 @@ interface Connection {
 }
 
 /** Counts its subscriptions, and closes it when it has none, or a client that does not read. */
-function openConnection(socket: WebSocket, { admission }: TrpcOptions): Connection {
+function openConnection(socket: WebSocket, { admission }: SocketOptions): Connection {
   const gone = new AbortController();
   const leaving = new Set<() => void>();
   let idleSince = performance.now();
@@ -94,7 +96,7 @@ function openConnection(socket: WebSocket, { admission }: TrpcOptions): Connecti
 function contextOf(
   request: FastifyRequest,
   key: unknown,
-  { admission, browsers, controlFor, signIns }: TrpcOptions,
+  { admission, browsers, controlFor, signIns }: SocketOptions,
   { signal, enter }: Connection,
 ): Context {
   const caller = {

@@ -17,7 +17,7 @@ export const ERROR_HELP = {
   "auth.missing_role": "Its user's role in the team may not do this. An administrator or owner may.",
   "auth.api_disabled": "Somebody switched the API off: `POST /enable` with a token of the root team.",
   "auth.root_team_only": "It concerns Berth's own machine: ask with a token of the root team.",
-  "auth.sign_in_failed": "The email, the password or the code is wrong. A new link replaces a lost password.",
+  "auth.sign_in_failed": "The email or the password is wrong. A new link replaces a lost password.",
   "auth.link_invalid":
     "A sign-in link works once and for 24 hours. `berth login --web` or `berth user invite EMAIL` makes another one.",
   "auth.session_required": "It concerns a browser that somebody signed in with, and tokens are not that.",

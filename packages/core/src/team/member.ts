@@ -29,14 +29,14 @@ export const User = z
     email: z.string(),
     role: z.enum(ROLES).describe("In this team."),
     email_verified_at: Timestamp.nullable().describe("Always null: Berth sends no mail to users."),
-    two_factor_confirmed_at: z.string().nullable().describe("Always null: users act by tokens."),
-    force_password_reset: z.boolean().describe("Always false: users have no password."),
+    two_factor_confirmed_at: z.string().nullable().describe("Always null: there is no second factor."),
+    force_password_reset: z.boolean().describe("Always false."),
     marketing_emails: z.boolean().describe("Always false: there are none."),
     pending_email: z.string().nullable().describe("Always null."),
     created_at: Timestamp.nullable(),
     updated_at: Timestamp.nullable(),
   })
-  .meta({ id: "User", description: "A member of a team, who acts through tokens." });
+  .meta({ id: "User", description: "A member of a team, who acts through tokens and sessions." });
 export type User = z.infer<typeof User>;
 
 export const userView = (member: MemberRecord): User => ({

@@ -50,7 +50,6 @@ const UserEmail = z
 export const SignIn = z.strictObject({
   email: UserEmail,
   password: Password,
-  code: z.string().max(64).optional().describe("Of the second factor, where the user has one."),
 });
 export type SignIn = z.infer<typeof SignIn>;
 
