@@ -1,11 +1,35 @@
-import { type DatabaseClient, engineFields, fieldValues } from "@berth/core/database";
-import { referencesIn, resolveEnvs } from "@berth/core/env";
-import type { DatabaseRecord, NamedDatabase } from "@berth/core/ports";
+import { engineFields, fieldValues, seenDatabase } from "@berth/core/database";
+import { databaseNameIn, referencesIn, resolveEnvs, type SharedReference } from "@berth/core/env";
+import type { DatabaseClient, DatabaseRecord, NamedDatabase, SeenVariable } from "@berth/core/ports";
 import { sql } from "kysely";
 import { idsOf, type TeamContext } from "./context.ts";
 import { databaseStore, databasesNamed } from "./database.ts";
 import { envStore } from "./env.ts";
 import { seenShared } from "./shared-variable.ts";
+
+/** What references lead to, from each of these resources. */
+export const seenBy = async (
+  context: TeamContext,
+  resourceIds: readonly number[],
+  references: readonly SharedReference[],
+): Promise<readonly SeenVariable[]> => [
+  ...(await seenShared(context, resourceIds, references)),
+  ...(await seenDatabases(context, resourceIds, references)),
+];
+
+/** The references to databases among these. */
+async function seenDatabases(
+  context: TeamContext,
+  resourceIds: readonly number[],
+  references: readonly SharedReference[],
+): Promise<readonly SeenVariable[]> {
+  const names = references.flatMap((reference) => databaseNameIn(reference) ?? []);
+  const named = await namedDatabases(context, resourceIds, names);
+  return resourceIds.flatMap((resource_id) => {
+    const own = named.filter((one) => one.resource_id === resource_id);
+    return names.flatMap((name) => seenDatabase(name, own) ?? []);
+  });
+}
 
 /** Databases that variables of these resources name, each as it is seen from each resource of its environment. */
 export async function namedDatabases(

@@ -4,7 +4,6 @@ import type { SubjectOf } from "@berth/core/deploy";
 import type { DatabaseRecord, DatabaseSecrets, DatabaseStore, SystemDatabaseStore } from "@berth/core/ports";
 import { type Kysely, sql } from "kysely";
 import { type Context, emit, idsOf, inTransaction, type TeamContext, wakeWorkers } from "./context.ts";
-import { namedDatabases } from "./database-reference.ts";
 import { violates } from "./errors.ts";
 import {
   insertResource,
@@ -75,13 +74,12 @@ export async function databaseSubject(context: Context, id: number): Promise<Sub
   return found && { kind: "database", ...found };
 }
 
-export function databaseStore(context: TeamContext): DatabaseStore {
+export function databaseStore(context: TeamContext): Omit<DatabaseStore, "namedBy"> {
   return {
     ...readKind(context, ROWS),
     insert: (database) => inTransaction(context, (tx) => insert(tx, database)),
     update: (id, change) => inTransaction(context, (tx) => update(tx, id, change)),
     giveLoopbackPort: (id) => inTransaction(context, (tx) => giveLoopbackPort(tx, id)),
-    namedBy: (resourceIds, names) => namedDatabases(context, resourceIds, names),
   };
 }
 

@@ -9,6 +9,7 @@ import { cloudTokenStore } from "./cloud-token.ts";
 import { commandStore } from "./command.ts";
 import { type Context, inTransaction, type StoreDependencies, type TeamContext } from "./context.ts";
 import { databaseStore, systemDatabaseStore } from "./database.ts";
+import { namedDatabases, seenBy } from "./database-reference.ts";
 import { deploymentStore } from "./deployment.ts";
 import { systemDeploymentStore } from "./deployment-queue.ts";
 import { destinationStore } from "./destination.ts";
@@ -75,7 +76,10 @@ function teamStores(context: TeamContext): Stores {
     jobs: jobStore(context),
     resources: resourceStore(context),
     applications: applicationStore(context),
-    databases: databaseStore(context),
+    databases: {
+      ...databaseStore(context),
+      namedBy: (resourceIds, names) => namedDatabases(context, resourceIds, names),
+    },
     services: serviceStore(context),
     backups: backupStore(context),
     restores: restoreStore(context),
@@ -84,7 +88,10 @@ function teamStores(context: TeamContext): Stores {
     domains: domainStore(context),
     previews: previewStore(context),
     envs: envStore(context),
-    sharedVariables: sharedVariableStore(context),
+    sharedVariables: {
+      ...sharedVariableStore(context),
+      seenBy: (resourceIds, references) => seenBy(context, resourceIds, references),
+    },
     storages: storageStore(context),
     metrics: metricStore(context),
     scheduledTasks: scheduledTaskStore(context),

@@ -1,10 +1,8 @@
 import { DomainError, notFound } from "@berth/core";
-import { seenDatabase } from "@berth/core/database";
-import { databaseNameIn, SHARED_SCOPES, type SharedReference, type SharedScope } from "@berth/core/env";
+import { SHARED_SCOPES, type SharedReference, type SharedScope } from "@berth/core/env";
 import type { SeenVariable, SharedVariableOwner, SharedVariableRecord, SharedVariableStore } from "@berth/core/ports";
 import { type RawBuilder, type Selectable, sql } from "kysely";
 import { type Context, idsOf, type TeamContext } from "./context.ts";
-import { namedDatabases } from "./database-reference.ts";
 import { countRows, ofOwner, page, within } from "./page.ts";
 import { pick } from "./pick.ts";
 import type { SharedVariableTable } from "./schema/resource.ts";
@@ -44,7 +42,7 @@ const OWNER_OF_RESOURCE = {
   server: sql.ref("resource.server_id"),
 } as const satisfies Record<SharedScope, unknown>;
 
-export function sharedVariableStore(context: TeamContext): SharedVariableStore {
+export function sharedVariableStore(context: TeamContext): Omit<SharedVariableStore, "seenBy"> {
   const { db, teamId } = context;
   const rowOf = ({ scope, id }: SharedVariableOwner) => OWNER[scope](id, teamId);
   const idOf = (owner: SharedVariableOwner) => sql<number>`(${rowOf(owner)})`;
@@ -105,10 +103,6 @@ export function sharedVariableStore(context: TeamContext): SharedVariableStore {
         .executeTakeFirst();
       return deleted.numDeletedRows > 0n;
     },
-    seenBy: async (resourceIds, references) => [
-      ...(await seenShared(context, resourceIds, references)),
-      ...(await seenDatabases(context, resourceIds, references)),
-    ],
   };
 }
 
@@ -132,20 +126,6 @@ export async function seenShared(
       where resource.team_id = ${context.teamId} and resource.id in ${idsOf(resourceIds)}
         and variable.key = any(${ofScope.map(({ key }) => key)}::text[])`;
   }
-}
-
-/** The references to databases among these. */
-async function seenDatabases(
-  context: TeamContext,
-  resourceIds: readonly number[],
-  references: readonly SharedReference[],
-): Promise<readonly SeenVariable[]> {
-  const names = references.flatMap((reference) => databaseNameIn(reference) ?? []);
-  const named = await namedDatabases(context, resourceIds, names);
-  return resourceIds.flatMap((resource_id) => {
-    const own = named.filter((one) => one.resource_id === resource_id);
-    return names.flatMap((name) => seenDatabase(name, own) ?? []);
-  });
 }
 
 interface SeenRow extends Omit<SeenVariable, "value" | "scope"> {

@@ -1,5 +1,4 @@
 import type { DomainClaim, SystemStores } from "@berth/core/ports";
-import type { ServerAdapters } from "./server-adapters.ts";
 
 /** The URLs of an application, or of one of its previews; `undefined` for a preview that is gone or going. */
 export async function claimsOf(
@@ -15,5 +14,5 @@ export async function claimsOf(
 /** As programs are told them: what a person can open. */
 export const withPublicUrls = (
   domains: readonly DomainClaim[],
-  proxy: Pick<ServerAdapters["proxy"], "publicUrl">,
+  proxy: { publicUrl(url: string): string },
 ): readonly DomainClaim[] => domains.map((claim) => ({ ...claim, public_url: proxy.publicUrl(claim.url) }));

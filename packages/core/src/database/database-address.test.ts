@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
+import type { DatabaseClient } from "../ports/database.ts";
 import { databaseDefaults } from "./database.ts";
-import { type DatabaseClient, databaseReach, seenDatabase } from "./database-address.ts";
+import { databaseReach, seenDatabase } from "./database-address.ts";
 
 const OWN_DOCKER = { server_ip: "host.docker.internal" };
 const REMOTE = { server_ip: "2001:db8::7" };

@@ -1,19 +1,8 @@
 import { databaseReference } from "../env/env-value.ts";
-import type { DatabaseRecord, NamedDatabase } from "../ports/database.ts";
+import type { DatabaseClient, DatabaseRecord, NamedDatabase } from "../ports/database.ts";
 import type { SeenVariable } from "../ports/shared-variable.ts";
-import { ENGINES, type EngineKind } from "../server/server-settings.ts";
+import { ENGINES } from "../server/server-settings.ts";
 import { isContainersHost, type KnownValues, outerHost, urlOfDatabase } from "./database-view.ts";
-
-/** Where something runs that wants to reach a database. */
-export interface DatabaseClient {
-  readonly name: string;
-  readonly server_id: number;
-  readonly destination_id: number;
-  readonly server_name: string;
-  readonly server_engine: EngineKind;
-  /** Its containers are in the network of its destination. */
-  readonly is_in_network: boolean;
-}
 
 /** How it is reached: by its name in a network, by a port of the same machine, or by a public port. */
 export const DATABASE_ROUTES = ["network", "loopback", "public_port"] as const;

@@ -1,6 +1,6 @@
 import type { DatabaseSettings } from "../database/database.ts";
-import type { DatabaseClient } from "../database/database-address.ts";
 import type { DatabaseEngine } from "../database/database-engine.ts";
+import type { EngineKind } from "../server/server-settings.ts";
 import type { KindStore, NewResource, ResourceChange } from "./kind-store.ts";
 import type { Placement, ResourceRecord } from "./records.ts";
 
@@ -55,6 +55,17 @@ export interface SystemDatabaseStore {
   listForwarded(serverIds: readonly number[]): Promise<readonly DatabaseRecord[]>;
   /** Records a problem of its public port; `null` when there is none. @param port The port that was observed. */
   recordPortProblem(id: number, port: number, problem: string | null): Promise<void>;
+}
+
+/** Where something runs that wants to reach a database. */
+export interface DatabaseClient {
+  readonly name: string;
+  readonly server_id: number;
+  readonly destination_id: number;
+  readonly server_name: string;
+  readonly server_engine: EngineKind;
+  /** Its containers are in the network of its destination. */
+  readonly is_in_network: boolean;
 }
 
 /** A database, and what of its environment may name it in variables. */
