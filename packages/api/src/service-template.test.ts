@@ -54,8 +54,11 @@ describe("the catalogue of one-click services", () => {
 
   test("is found by words of any of its texts, by category and by tags, all of which must fit", async () => {
     expect(await typesOf("search=WIKI&tags=collaboration")).toEqual(["docmost", "outline"]);
-    expect(await typesOf("search=postgresql%20browser")).toEqual(["pgadmin"]);
-    expect(await typesOf("category=Identity")).toEqual(["authentik", "keycloak", "vaultwarden", "zitadel"]);
+    expect(await typesOf("search=postgresql%20browser")).toEqual(["pgadmin", "strapi", "superset"]);
+    expect(await typesOf("category=Identity")).toEqual([
+      ...["authentik", "casdoor", "fusionauth", "keycloak", "lldap", "logto", "passbolt", "pocket-id"],
+      ...["supertokens", "vaultwarden", "zitadel"],
+    ]);
     expect(await typesOf("category=identity&tags=oidc,saml&search=ldap")).toEqual(["authentik"]);
     expect(await typesOf("category=ident")).toEqual([]);
     expect(await typesOf("search=no-such-thing-at-all")).toEqual([]);
@@ -72,7 +75,7 @@ describe("the catalogue of one-click services", () => {
   test.each([
     ["nextclod", ["nextcloud"]],
     ["Keycloack", ["keycloak"]],
-    ["paperless", ["paperless-ngx"]],
+    ["paperles-ngx", ["paperless-ngx"]],
     ["mattermots", ["mattermost"]],
     ["zzzzzzzzzz", []],
   ])("answers 404 to the unknown type %s, with the types there are and those near it", async (type, near) => {
@@ -82,8 +85,21 @@ describe("the catalogue of one-click services", () => {
   });
 
   test("holds no type that cannot be created, with a URL and without a variable left to chance", async () => {
-    const left = await Promise.all(types.map(missing));
+    const left: string[] = [];
+    // A few at once, as one client may have.
+    for (let at = 0; at < types.length; at += 8) {
+      const some = types.slice(at, at + 8);
+      const keys = await Promise.all(some.map(missing));
+      left.push(...some.filter((_, index) => keys[index]?.length !== 0));
+    }
     // Values that only their owner can know.
-    expect(types.filter((_, index) => left[index]?.length !== 0)).toEqual(["outline"]);
-  });
+    expect(left).toEqual([
+      "collabora",
+      "foundryvtt",
+      "outline",
+      "roundcube",
+      "woodpecker",
+      "wordpress-without-database",
+    ]);
+  }, 180_000);
 });

@@ -163,8 +163,8 @@ describe("a new service", () => {
     expect(values).toMatchObject({ POSTGRES_DB: "notes", SERVICE_USER_DB: expect.stringMatching(/^[A-Za-z0-9]{16}$/) });
     const same = await at.own.services.create({ ...at.where, type: "notes", name: "Other" });
     expect((await at.own.services.get(same.uuid)).service_type).toBe("notes");
-    const alias = await at.own.services.createOneClick({ ...at.where, type: "notes-with-postgresql" });
-    expect(await at.own.services.get(alias.uuid)).toMatchObject({ service_type: "notes-with-postgresql" });
+    const alias = await at.own.services.createOneClick({ ...at.where, type: "jotter" });
+    expect(await at.own.services.get(alias.uuid)).toMatchObject({ service_type: "jotter" });
     expect((await ownedBy(at, alias.uuid)).fqdns).toEqual({ notes: `http://notes-${alias.uuid}.localhost:3000` });
   });
 

@@ -11,7 +11,7 @@ const NOTES = `# documentation: https://notes.example/docs
 # slogan: Keeps notes.
 # category: Documents
 # tags: notes,text
-# aliases: notes-with-postgresql
+# aliases: jotter
 # port: 3000
 
 services:
