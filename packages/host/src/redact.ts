@@ -91,7 +91,7 @@ function piecesOf(form: string): string[] {
 }
 
 /** All forms of many values would take gigabytes, and hold up everybody while they are made: a piece is a microsecond. */
-const PIECES_MAX = 40_000; // 1000 secrets of 100 characters, or one of 110 KB.
+const PIECES_MAX = 36_000; // 900 secrets of 100 characters, or one of 110 KB.
 const BEGINNING_LENGTH = 1024;
 const FORMS = 15; // That `encodings` makes of a line.
 const BASE64_GROWTH = 4 / 3;
