@@ -133,8 +133,8 @@ const itemsPerWindow = (itemBytes: number): number =>
 const oneOfFew = pLimit(2);
 
 const WINDOW_BYTES = 128 * 1024;
-/** What an answer in parts holds at most, but for a few very large items: a part, and the one before it in the socket. */
-export const LONG_LIST_BYTES = 2 * WINDOW_BYTES;
+/** What an answer in parts holds, but for a few very large items: a part as objects and as text, and the one before it. */
+export const LONG_LIST_BYTES = 4 * WINDOW_BYTES;
 /** A window begins with one of the last that were sent. More would be a megabyte for each client of a very long list. */
 const SENT_KNOWN_MAX = 2000;
 /** API's own maximum of a page is 1000; more at once would hold up the event loop. */
