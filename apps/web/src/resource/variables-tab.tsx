@@ -73,7 +73,8 @@ export default function VariablesTab({ resource }: PanelProps) {
           <>
             <DataTable
               label="Variables"
-              rows={variables}
+              // Only what comes from a repository has previews; their copies would stand beside each variable.
+              rows={variables.filter(({ is_preview }) => !is_preview || resource.application?.source === "git")}
               columns={columns}
               keyOf={(variable) => variable.uuid}
               textOf={({ key, comment }) => `${key} ${comment ?? ""}`}

@@ -1,9 +1,8 @@
 import { Button, Code, Paper, PasswordInput, Stack, Text, TextInput, Title } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
-import { useRouter } from "@tanstack/react-router";
 import { type FormEvent, useState } from "react";
-import { client, type Outputs, queryClient } from "../api/client.ts";
-import { saveSession } from "../api/session.ts";
+import { client, type Outputs } from "../api/client.ts";
+import { openAnew, saveSession } from "../api/session.ts";
 import { Loaded, Problem, useDocumentTitle } from "../parts/page.tsx";
 import { pathAfterSignIn } from "./path-after.ts";
 
@@ -25,7 +24,6 @@ export function SignInPage() {
 
 /** Runs a sign-in and then opens the page that was wanted. */
 function useSignIn(work: () => Promise<SignedIn>) {
-  const router = useRouter();
   const [failure, setFailure] = useState<unknown>();
   const [isBusy, setBusy] = useState(false);
   const submit = async (event: FormEvent) => {
@@ -34,8 +32,7 @@ function useSignIn(work: () => Promise<SignedIn>) {
     setFailure(undefined);
     try {
       saveSession((await work()).key);
-      queryClient.clear();
-      router.history.replace(pathAfterSignIn(location.search));
+      openAnew(pathAfterSignIn(location.search));
     } catch (error) {
       setFailure(error);
     } finally {
