@@ -17,7 +17,7 @@ export function NewVersion({ uuid }: { readonly uuid: string }) {
     return deployments[0]?.deployment_uuid;
   };
   return (
-    <Section title="New version" about="Its folder, as it is now. The version before is kept to roll back to.">
+    <Section title="New version" about="Its folder, as it is now. It replaces what runs once it answers.">
       <Stack align="stretch">
         <FolderChoice folder={folder} choose={setFolder} />
         {folder !== undefined && (
