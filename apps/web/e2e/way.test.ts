@@ -36,7 +36,7 @@ describe.skipIf(!hasChromium)("a person without a word of REST", () => {
     if (folder !== undefined) rmSync(join(folder, ".."), { recursive: true, force: true });
   });
 
-  it("deploys a folder, changes a variable, deploys again and rolls back", async () => {
+  it("deploys a folder, changes a variable, deploys again, and deploys a new version", async () => {
     const { page, complaints, close } = await visit(browser, server.url);
     await signIn(page, server);
     await page.getByRole("link", { name: "Deploy something" }).click();
@@ -73,10 +73,15 @@ describe.skipIf(!hasChromium)("a person without a word of REST", () => {
     await page.getByLabel("One KEY=value a line").fill("GREETING=good evening");
     await page.getByRole("button", { name: "Save variables" }).click();
     await page.getByRole("dialog").waitFor({ state: "detached" });
+    writeFileSync(join(folder, "server.js"), `${SOURCE}// Another version.`);
     await page.getByRole("tab", { name: "Deployments" }).click();
-    await page.getByRole("button", { name: "Roll back to this" }).first().click();
+    await page.locator("input[type=file]").setInputFiles(folder);
+    await page.getByText("2 files").waitFor();
+    await page.getByRole("button", { name: "Deploy this folder" }).click();
+    await page.getByRole("heading", { name: /Deployment of/ }).waitFor();
     await page.getByText("Deployment finished", { exact: false }).waitFor();
-    await picture(page, "way-rolled-back");
+    await until(async () => (await bodyOf(server, url)) === "good evening");
+    await picture(page, "way-new-version");
 
     await page.getByRole("link", { name: "greeter", exact: true }).click();
     await page.getByRole("tab", { name: "Settings" }).click();

@@ -1,5 +1,6 @@
 import { Stack, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
+import { NewVersion } from "../application/new-version.tsx";
 import { RollbackList } from "../application/rollback-list.tsx";
 import { DeploymentTable } from "../deployment/deployment-table.tsx";
 import { Empty, Loaded } from "../parts/page.tsx";
@@ -8,10 +9,11 @@ import type { PanelProps } from "./panel.ts";
 
 const SHOWN = 200;
 
-export default function DeploymentsTab({ resource: { kind, uuid, name } }: PanelProps) {
+export default function DeploymentsTab({ resource: { kind, uuid, name, application } }: PanelProps) {
   const query = useQuery(deploymentsOf(kind, uuid, SHOWN));
   return (
     <Stack>
+      {application?.source === "upload" && <NewVersion uuid={uuid} />}
       {kind === "application" && <RollbackList uuid={uuid} />}
       <Loaded query={query}>
         {({ deployments, count }) => (

@@ -1,5 +1,6 @@
 import { Button, Code, Paper, PasswordInput, Stack, Text, TextInput, Title } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
+import { useRouterState } from "@tanstack/react-router";
 import { type FormEvent, useState } from "react";
 import { client, type Outputs } from "../api/client.ts";
 import { openAnew, saveSession } from "../api/session.ts";
@@ -11,7 +12,8 @@ type SignedIn = Outputs["auth"]["signIn"];
 /** By the password, or by a link that works once. The link's code stands behind `#`, so that it is in no log. */
 export function SignInPage() {
   useDocumentTitle("Sign in");
-  const [code] = useState(() => new URLSearchParams(location.hash.slice(1)).get("code"));
+  const hash = useRouterState({ select: ({ location }) => location.hash });
+  const code = new URLSearchParams(hash.replace(/^#/, "")).get("code");
   return (
     <Paper component="main" withBorder p="xl" maw={420} mx="auto" mt="10vh">
       <Title order={1} mb="md">
@@ -78,7 +80,7 @@ const ASKED = {
 
 function ByLink({ code }: { readonly code: string }) {
   const link = useQuery({
-    queryKey: ["sign-in-link"],
+    queryKey: ["sign-in-link", code],
     queryFn: () => client.auth.inspectLink.mutate({ code }),
     retry: false,
   });
