@@ -83,8 +83,8 @@ it("[S65] serves a pull request beside its application, and leaves nothing of it
 
   // Each its own version, variables and storage.
   await get(server, shop.host);
-  expect((await get(server, shop.host)).body).toBe(`main hello main http://${shop.host} 2`);
-  expect((await get(server, host)).body).toBe(`feature hi pull/7/head http://${host} 1`);
+  expect((await get(server, shop.host)).body).toBe(`main hello main http://${shop.host}:${server.proxyPort} 2`);
+  expect((await get(server, host)).body).toBe(`feature hi pull/7/head http://${host}:${server.proxyPort} 1`);
   expect(storagesOnDisk()).toEqual([expect.stringMatching(/^[a-z0-9]+$/), expect.stringMatching(/^[a-z0-9]+-pr-7$/)]);
 
   // The next push to the pull request replaces its release and keeps its storage.
@@ -93,14 +93,14 @@ it("[S65] serves a pull request beside its application, and leaves nothing of it
   repository.git("update-ref", "refs/pull/7/head", "HEAD");
   repository.git("checkout", "--quiet", "main");
   expect((await deployPreview(7)).status).toBe("finished");
-  expect((await get(server, host)).body).toBe(`feature 2 hi pull/7/head http://${host} 2`);
+  expect((await get(server, host)).body).toBe(`feature 2 hi pull/7/head http://${host}:${server.proxyPort} 2`);
 
   // It outlives the control plane, and its application.
   await server.kill();
   await server.start();
   await server.rest("POST", `/applications/${shop.uuid}/stop`);
   await until(async () => (await get(server, shop.host)).status === 503);
-  expect((await get(server, host)).body).toBe(`feature 2 hi pull/7/head http://${host} 3`);
+  expect((await get(server, host)).body).toBe(`feature 2 hi pull/7/head http://${host}:${server.proxyPort} 3`);
 
   const deleted = await server.rest("DELETE", `/applications/${shop.uuid}/previews/7`);
   expect(deleted.status).toBe(200);
