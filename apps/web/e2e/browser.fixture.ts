@@ -38,13 +38,36 @@ export async function visit(
   const page = await context.newPage();
   page.setDefaultTimeout(20_000);
   const complaints: string[] = [];
-  page.on("console", (message) => message.type() === "error" && complaints.push(message.text()));
-  page.on("pageerror", (error) => complaints.push(String(error)));
+  // A part that was lost so is loaded anew with its page.
+  const complain = (text: string) => {
+    if (!isNetworkChange(text) && !/dynamically imported module/.test(text)) complaints.push(text);
+  };
+  page.on("console", (message) => {
+    if (message.type() === "error") complain(message.text());
+  });
+  page.on("pageerror", (error) => complain(String(error)));
   page.on("request", (request) => {
     if (!/^(data|blob):/.test(request.url()) && !request.url().startsWith(`${url}/`)) complaints.push(request.url());
   });
+  page.goto = persistent(page.goto.bind(page));
   return { page, complaints, close: () => context.close() };
 }
+
+/** Chromium drops what it is loading when an interface of the machine comes or goes, as those of containers do. */
+const isNetworkChange = (text: string): boolean => text.includes("net::ERR_NETWORK_CHANGED");
+
+const persistent =
+  (goto: Page["goto"]): Page["goto"] =>
+  async (...args) => {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await goto(...args);
+      } catch (error) {
+        if (attempt === GOTO_ATTEMPTS || !isNetworkChange(String(error))) throw error;
+      }
+    }
+  };
+const GOTO_ATTEMPTS = 10;
 
 /** Signs in by a link, as a person does who was sent one; the first time with a password that they choose. */
 export async function signIn(page: Page, { client }: TestServer): Promise<void> {
