@@ -172,19 +172,21 @@ describe("commands in an application", () => {
     expect([ran.code, ran.stdout, ran.stderr]).toEqual([7, "two words; it's string\n", ""]);
     const named = await run("/", "exec", "web", "echo $((40 + 2)); echo more");
     expect([named.code, named.stdout]).toEqual([0, "42\nmore\n"]);
+    expect((await run("/", "scheduled-tasks", "--app", "web")).stdout).not.toContain("run ");
     const nameless = await run("/", "run", "--", "true");
     expect([nameless.code, nameless.stderr]).toEqual([2, expect.stringContaining("Which application?")]);
   });
 
-  test("continue after they were asked for, and are ended by their deletion", async () => {
+  test("continue after they were asked for, and are ended by the deletion of their task", async () => {
     const detached = await run("/", "run", "--detach", "web", "--", "sleep 600.5");
-    expect([detached.code, detached.stdout]).toEqual([0, expect.stringMatching(/^Runs as \w+\. Its output:$/m)]);
-    const [uuid = "", command = ""] = /commands get (\w+) (\w+)/.exec(detached.stdout)?.slice(1) ?? [];
-    const get = () => run("/", "applications", "commands", "get", uuid, command);
-    expect((await get()).stdout).toMatch(/^status +running$/m);
+    expect([detached.code, detached.stdout]).toEqual([
+      0,
+      expect.stringMatching(/^Runs as the scheduled task run sleep/),
+    ]);
+    const [, task = "", uuid = ""] = /logs -f (\w+) --app (\w+)/.exec(detached.stdout) ?? [];
     await until(() => isRunning("sleep 600.5"));
-    expect((await run("/", "applications", "commands", "delete", uuid, command, "--yes")).code).toBe(0);
-    expect((await get()).stderr).toContain("Command not found.");
+    const gone = await run("/", "applications", "scheduled-tasks", "delete", uuid, task, "--yes");
+    expect([gone.code, gone.stdout]).toEqual([0, "Scheduled task deleted.\n"]);
     await until(() => !isRunning("sleep 600.5"));
   });
 });

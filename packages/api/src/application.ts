@@ -15,7 +15,6 @@ import {
 } from "@berth/core/application";
 import { z } from "zod";
 import { attachments } from "./attachment.ts";
-import { commands } from "./command.ts";
 import { creation } from "./creation.ts";
 import { envs } from "./env.ts";
 import { lifecycle } from "./lifecycle.ts";
@@ -48,7 +47,6 @@ export const applications = {
   metrics: metrics.application,
   storages: storages.application,
   scheduledTasks: scheduledTasks.application,
-  commands: commands.application,
   tags: resourceTags.application,
   previews,
   ...lifecycle.application,

@@ -45,7 +45,6 @@ export const EXAMPLE_BODIES: Readonly<Record<string, object>> = {
     command: "true",
     frequency: "daily",
   }),
-  ...ofKinds(KINDS_WITH_TASKS, "run-command-by-{kind}-uuid", { command: "true" }),
   ...ofKinds(KINDS_WITH_TASKS, "update-scheduled-task-by-{kind}-uuid", { name: "mine" }),
   ...ofKinds(ALL_KINDS, "create-tag-by-{kind}-uuid", { tag_name: "mine" }),
   "update-database-by-uuid": { name: "mine" },
@@ -209,15 +208,7 @@ async function madeChildren(api: Served, kind: string, uuid: string): Promise<Ob
   if (kind === "databases") return ofKind(kind, made);
   const task = await make("scheduled-tasks", { name: "theirs", command: "true", frequency: "daily" });
   const run = await make(`scheduled-tasks/${task.uuid}/run`);
-  const tasks = { "{task_uuid}": task.uuid, "{task_execution_uuid}": run.execution_uuid };
-  return ofKind(kind, { ...made, ...tasks, "{command_uuid}": await madeCommand(api, kind, uuid) });
-}
-
-/** Asked for where nothing runs, it would be refused. */
-async function madeCommand({ stores }: Served, kind: string, uuid: string): Promise<string> {
-  const owner = await stores.resources.find({ kind: kind === "services" ? "service" : "application", uuid });
-  const command = { uuid: testUuid(), execution_uuid: testUuid(), command: "true", container: null, timeout: 60 };
-  return (await stores.commands.insert(owner?.id ?? 0, { ...command, at: new Date() }, 100)).uuid;
+  return ofKind(kind, { ...made, "{task_uuid}": task.uuid, "{task_execution_uuid}": run.execution_uuid });
 }
 
 const ofKind = (kind: string, objects: Objects): Objects =>

@@ -10,7 +10,6 @@ import {
 } from "@berth/core/service";
 import { z } from "zod";
 import { attachments } from "./attachment.ts";
-import { commands } from "./command.ts";
 import { creation } from "./creation.ts";
 import { envs } from "./env.ts";
 import { lifecycle } from "./lifecycle.ts";
@@ -36,7 +35,6 @@ export const services = {
   envs: envs.service,
   logs: logs.service,
   scheduledTasks: scheduledTasks.service,
-  commands: commands.service,
   storages: storages.service,
   tags: resourceTags.service,
   ...lifecycle.service,

@@ -7,7 +7,6 @@ type ResourceChange =
   | "resource.source_uploaded"
   | "resource.storages_changed"
   | "resource.scheduled_tasks_changed"
-  | "resource.command_requested"
   | "resource.tags_changed"
   | "resource.backups_changed"
   | "resource.restore_requested"

@@ -7,7 +7,6 @@ import { cleanups } from "./cleanup.ts";
 import { cloudCatalogue } from "./cloud-catalogue.ts";
 import { cloudServers } from "./cloud-server.ts";
 import { cloudTokens } from "./cloud-token.ts";
-import { commands } from "./command.ts";
 import type { ControlDeps, UseCaseContext } from "./context.ts";
 import { databases } from "./database.ts";
 import { databaseClients } from "./database-client.ts";
@@ -85,7 +84,6 @@ export function control(deps: ControlDeps) {
       storages: storages(context),
       metrics: metrics(context),
       scheduledTasks: scheduledTasks(context),
-      commands: commands(context),
       tags: tags(context),
       lifecycle: lifecycle(context),
       deploy: deploy(context),

@@ -91,8 +91,6 @@ const READS: Readonly<Record<string, (read: Read, tables: TeamTables) => Promise
   "what a resource used": ({ stores }, { resourceId }) =>
     stores.metrics.list(resourceId, new Date(Date.now() - 3_600_000), PAGE),
   "scheduled tasks": ({ stores }, { resourceId }) => stores.scheduledTasks.list(resourceId, { take: 1 }),
-  "commands of a resource": ({ stores }, { resourceId }) => stores.commands.list(resourceId, PAGE),
-  "commands that run": ({ stores }, { resourceId }) => stores.commands.countRunning(resourceId),
   "a task's executions": ({ stores }, { taskId }) => stores.scheduledTasks.executions(taskId, PAGE),
   tags: ({ stores }) => stores.tags.list(PAGE),
   "a resource's tags": ({ stores }, { resourceId }) => stores.tags.listByResource(resourceId, { take: 1 }),

@@ -64,10 +64,6 @@ const task: ScheduledTaskFields = {
   timeout: 300,
   enabled: true,
 };
-const newCommand = () => ({
-  ...{ uuid: testUuid(), execution_uuid: testUuid(), at: new Date() },
-  ...{ command: "true", container: null, timeout: 60 },
-});
 const shared = { key: "SHARED", value: "theirs", is_multiline: false, is_shown_once: false, comment: null };
 const SECRETS = { private_key: "stolen", ssh_key: "stolen", http_basic_auth_password: null };
 const APP_SECRETS = { client_secret: "stolen", webhook_secret: "stolen" };
@@ -117,7 +113,6 @@ async function world(database: TestDatabase) {
   }
   const volume = await stores.storages.insert(app.id, testUuid(), storage);
   const scheduled = await stores.scheduledTasks.insert(app.id, testUuid(), task);
-  const command = await stores.commands.insert(app.id, newCommand(), 100);
   const [executed = ""] = await testExecutions(database.system, scheduled, place.server.id, 1);
   const label = { uuid: testUuid(), name: "blue" };
   await stores.tags.attach(app.id, [label]);
@@ -159,7 +154,6 @@ async function world(database: TestDatabase) {
     sharedOnes,
     volume,
     scheduled,
-    command,
     executed,
     label,
     deployment,
@@ -485,13 +479,6 @@ const ATTEMPTS: Attempts = {
     findExecution: (stores, { scheduled, executed }) => stores.scheduledTasks.findExecution(scheduled.id, executed),
     request: (stores, { app, scheduled }) =>
       refused(stores.scheduledTasks.request(app.id, scheduled.uuid, { uuid: testUuid(), at: new Date() })),
-  },
-  commands: {
-    list: (stores, { app }) => stores.commands.list(app.id).then(({ items }) => items),
-    find: (stores, { app, command }) => stores.commands.find(app.id, command.uuid),
-    countRunning: (stores, { app }) => stores.commands.countRunning(app.id).then((count) => [...Array(count).keys()]),
-    insert: (stores, { app }) => refused(stores.commands.insert(app.id, newCommand(), 100)),
-    delete: (stores, { app, command }) => stores.commands.delete(app.id, command.uuid),
   },
   tags: {
     list: (stores) => stores.tags.list().then(({ items }) => items),

@@ -4,7 +4,6 @@ import type {
   ScheduledTaskExecutionRecord,
   SystemScheduledTaskStore,
 } from "@berth/core/ports";
-import type { EventType } from "@berth/core/team";
 import { sql } from "kysely";
 import { type Context, emit, idsOf, inTransaction, wakeWorkers } from "./context.ts";
 import {
@@ -99,7 +98,7 @@ async function begin(context: Context, taskId: number, at: Date): ReturnType<Sys
   }
   const skipped = await insert({ status: "failed", error_details: OVERLAP, finished_at: at });
   if (skipped !== undefined)
-    emitRunEvent(context, "scheduled_task.skipped", { ...task, task_uuid: task.uuid, execution_uuid: skipped.uuid });
+    emitRunEvent(context, "skipped", { ...task, task_uuid: task.uuid, execution_uuid: skipped.uuid });
   return task;
 }
 
@@ -137,18 +136,15 @@ type End = Pick<ScheduledTaskExecutionRecord, "status" | "exit_code" | "error_de
 /** Changes running ones only: ended ones are final. */
 async function endExecutions(context: Context, isMeant: ReturnType<typeof sql>, end: End): Promise<number> {
   const { status, exit_code, error_details, finished_at } = end;
-  const { rows } = await sql<TaskSubject & { readonly is_one_off: boolean }>`
+  const { rows } = await sql<TaskSubject>`
     update scheduled_task_execution run
     set status = ${status}, exit_code = ${exit_code}, error_details = ${error_details && storable(error_details)},
       finished_at = ${finished_at}, updated_at = now(), lease_owner = null, lease_expires_at = null
     from scheduled_task task join resource on resource.id = task.resource_id
     where run.status = 'running' and task.id = run.scheduled_task_id and ${isMeant}
-    returning run.uuid as execution_uuid, task.uuid as task_uuid, task.name, task.is_one_off, resource.team_id,
+    returning run.uuid as execution_uuid, task.uuid as task_uuid, task.name, resource.team_id,
       resource.uuid as resource_uuid`.execute(context.db);
-  for (const { is_one_off, ...ended } of rows) {
-    const subject = is_one_off ? "command" : "scheduled_task";
-    emitRunEvent(context, `${subject}.${status === "success" ? "finished" : "failed"}`, ended);
-  }
+  for (const ended of rows) emitRunEvent(context, status === "success" ? "finished" : "failed", ended);
   return rows.length;
 }
 
@@ -161,10 +157,10 @@ interface TaskSubject {
 }
 
 /** Neither what it printed nor its command: both may name secrets. */
-const emitRunEvent = (context: Context, type: EventType, subject: TaskSubject): void =>
+const emitRunEvent = (context: Context, what: "finished" | "failed" | "skipped", subject: TaskSubject): void =>
   emit(context, {
     team_id: subject.team_id,
-    type,
+    type: `scheduled_task.${what}`,
     resource_uuid: subject.resource_uuid,
     payload: { task_uuid: subject.task_uuid, task_name: subject.name, execution_uuid: subject.execution_uuid },
   });

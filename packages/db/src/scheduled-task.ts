@@ -40,10 +40,7 @@ export function scheduledTaskStore(context: TeamContext): ScheduledTaskStore {
   const ownResource = (resourceId: number) =>
     db.selectFrom("resource").select("resource.id").where("id", "=", resourceId).where("team_id", "=", teamId);
   const ofResource = (resourceId: number) =>
-    db
-      .selectFrom("scheduled_task")
-      .where("scheduled_task.resource_id", "in", ownResource(resourceId))
-      .where("scheduled_task.is_one_off", "=", false);
+    db.selectFrom("scheduled_task").where("scheduled_task.resource_id", "in", ownResource(resourceId));
   return {
     list: (resourceId, paging = {}) =>
       page(
@@ -67,7 +64,6 @@ export function scheduledTaskStore(context: TeamContext): ScheduledTaskStore {
         .updateTable("scheduled_task")
         .set({ ...pick(change, FIELDS), updated_at: sql<Date>`now()` })
         .where("uuid", "=", uuid)
-        .where("is_one_off", "=", false)
         .where("resource_id", "in", ownResource(resourceId))
         .returning(COLUMNS)
         .executeTakeFirst(),
@@ -75,7 +71,6 @@ export function scheduledTaskStore(context: TeamContext): ScheduledTaskStore {
       const deleted = await db
         .deleteFrom("scheduled_task")
         .where("uuid", "=", uuid)
-        .where("is_one_off", "=", false)
         .where("resource_id", "in", ownResource(resourceId))
         .executeTakeFirst();
       return deleted.numDeletedRows > 0n;

@@ -6,7 +6,6 @@ import { backupStore } from "./backup.ts";
 import { systemBackupStore } from "./backup-queue.ts";
 import type { Database } from "./client.ts";
 import { cloudTokenStore } from "./cloud-token.ts";
-import { commandStore } from "./command.ts";
 import { type Context, inTransaction, type StoreDependencies, type TeamContext } from "./context.ts";
 import { databaseStore, systemDatabaseStore } from "./database.ts";
 import { namedDatabases, seenBy } from "./database-reference.ts";
@@ -95,7 +94,6 @@ function teamStores(context: TeamContext): Stores {
     storages: storageStore(context),
     metrics: metricStore(context),
     scheduledTasks: scheduledTaskStore(context),
-    commands: commandStore(context),
     tags: tagStore(context),
     deployments: deploymentStore(context),
     releases: releaseStore(context),

@@ -5,7 +5,6 @@ export type * from "./certificate.ts";
 export * from "./clock.ts";
 export * from "./cloud-provider.ts";
 export * from "./cloud-token.ts";
-export * from "./command.ts";
 export * from "./database.ts";
 export * from "./destination.ts";
 export * from "./engine.ts";

@@ -6,7 +6,6 @@ import type { ServerSettings } from "../server/server-settings.ts";
 import type { Ability } from "../team/permission.ts";
 import type { BackupStore } from "./backup.ts";
 import type { CloudTokenStore } from "./cloud-token.ts";
-import type { CommandStore } from "./command.ts";
 import type { DatabaseStore } from "./database.ts";
 import type { DestinationStore } from "./destination.ts";
 import type { GithubAppStore } from "./github-app.ts";
@@ -78,7 +77,6 @@ export interface Stores {
   readonly storages: StorageStore;
   readonly metrics: MetricStore;
   readonly scheduledTasks: ScheduledTaskStore;
-  readonly commands: CommandStore;
   readonly tags: TagStore;
   readonly deployments: DeploymentStore;
   readonly releases: ReleaseStore;

@@ -1,4 +1,3 @@
-export * from "./command.ts";
 export * from "./cron.ts";
 export * from "./metric.ts";
 export * from "./schedule.ts";

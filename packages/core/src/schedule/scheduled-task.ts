@@ -21,24 +21,20 @@ const COMMAND_LENGTH_MAX = 65_536; // Half of the longest argument that Linux pa
 const TIMEOUT_SECONDS_MAX = 2_147_483_647; // What a column of 32 bits holds.
 const TIMEOUT_SECONDS = 300;
 
-export const TaskCommand = z
-  .string()
-  .min(1, "This field is required.")
-  .max(COMMAND_LENGTH_MAX, `At most ${COMMAND_LENGTH_MAX} characters.`)
-  .describe("Run by the container's own shell.");
-
-export const TaskContainer = lenient(z.string().max(255, "At most 255 characters.").nullable())
-  .optional()
-  .describe("Which container runs it, where there are several: one that there is.");
-
 const FIELDS = {
   name: ResourceName.describe("For people."),
-  command: TaskCommand,
+  command: z
+    .string()
+    .min(1, "This field is required.")
+    .max(COMMAND_LENGTH_MAX, `At most ${COMMAND_LENGTH_MAX} characters.`)
+    .describe("Run by the container's own shell."),
   frequency: Frequency,
 };
 
 const OPTIONAL = {
-  container: TaskContainer,
+  container: lenient(z.string().max(255, "At most 255 characters.").nullable())
+    .optional()
+    .describe("Which container runs it, where there are several: one that there is."),
   timeout: lenient(z.int().min(1).max(TIMEOUT_SECONDS_MAX))
     .optional()
     .describe(`Seconds after which it is ended. Default ${TIMEOUT_SECONDS}.`),

@@ -35,8 +35,6 @@ export const EVENT_TYPES = [
   "scheduled_task.finished",
   "scheduled_task.failed",
   "scheduled_task.skipped",
-  "command.finished",
-  "command.failed",
   "scheduler.stalled",
   "backup.finished",
   "backup.failed",

@@ -34,7 +34,6 @@ import { backupCancels } from "./0049-backup-cancels.ts";
 import { removedResources } from "./0051-removed-resources.ts";
 import { serverRevisions } from "./0052-server-revisions.ts";
 import { resourceChanges } from "./0060-resource-changes.ts";
-import { commands } from "./0065-commands.ts";
 import { databaseReferences } from "./0080-database-references.ts";
 import { signIn } from "./0090-sign-in.ts";
 import { eventActors } from "./0091-event-actors.ts";
@@ -76,7 +75,6 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   "0051-removed-resources": removedResources,
   "0052-server-revisions": serverRevisions,
   "0060-resource-changes": resourceChanges,
-  "0065-commands": commands,
   "0080-database-references": databaseReferences,
   "0090-sign-in": signIn,
   "0091-event-actors": eventActors,

@@ -12,7 +12,6 @@ export interface ScheduledTaskTable extends Timestamps {
   container: string | null;
   timeout: number;
   enabled: boolean;
-  is_one_off: Generated<boolean>;
 }
 
 export interface ScheduledTaskExecutionTable extends Timestamps {
