@@ -36,15 +36,16 @@ describeDocker("a database, from the command line", [image], (docker) => {
     expect(created.stdout).toContain(`In its network:  ${url}`);
     expect(await ask(write(url, "kept"))).toEqual([0, expect.anything()]);
 
-    expect(await run("backup", "run", name)).toMatchObject({ code: 1, stderr: expect.stringContaining("daily") });
     expect(await run("restart", name.toUpperCase())).toMatchObject({
       ...{ code: 2, stderr: expect.stringContaining(`${name} is a database, not an application.\n`) },
     });
-    expect((await run("backup", "schedule", name, "daily")).code).toBe(0);
     expect(await run("backup", "restore", name, "--yes")).toMatchObject({
       code: 1,
       stderr: expect.stringContaining(`${name} has no good backup.`),
     });
+    const unscheduled = await run("backup", "run", name);
+    expect(unscheduled, unscheduled.stderr).toMatchObject({ code: 0, stdout: expect.stringContaining("no schedule") });
+    expect((await run("backup", "schedule", name, "daily")).code).toBe(0);
     const saved = await run("backup", "run", name);
     expect(saved, saved.stderr).toMatchObject({
       code: 0,

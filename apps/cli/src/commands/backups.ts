@@ -191,7 +191,9 @@ function oneSchedule({ name, schedules }: Saved, wanted: string | undefined): Ba
   if (wanted !== undefined) {
     return choose(wanted, schedules.map(named), { thing: "backup schedule" });
   }
-  const [only, ...others] = schedules;
+  // What was saved once, without a schedule, is not meant where there is one.
+  const enabled = schedules.filter((schedule) => schedule.enabled);
+  const [only, ...others] = enabled.length > 0 ? enabled : schedules;
   if (only === undefined) throw new Failure(notSaved(name));
   if (others.length === 0) return only;
   throw usage(`${name} has ${schedules.length} schedules. Choose one with --schedule:`, [
