@@ -49,9 +49,16 @@ export async function visit(
   page.on("request", (request) => {
     if (!/^(data|blob):/.test(request.url()) && !request.url().startsWith(`${url}/`)) complaints.push(request.url());
   });
+  page.on("requestfailed", (request) => {
+    const isPart = ["stylesheet", "script"].includes(request.resourceType());
+    if (isPart && isNetworkChange(request.failure()?.errorText ?? "")) incomplete.add(page);
+  });
   page.goto = persistent(page.goto.bind(page));
   return { page, complaints, close: () => context.close() };
 }
+
+/** Pages that lost a part of themselves while they were loaded. */
+const incomplete = new WeakSet<Page>();
 
 /** Chromium drops what it is loading when an interface of the machine comes or goes, as those of containers do. */
 const isNetworkChange = (text: string): boolean => text.includes("net::ERR_NETWORK_CHANGED");
@@ -84,8 +91,12 @@ export const PASSWORD = "a good long passphrase";
 
 /** Waits until the page has what it asked for. */
 export async function settled(page: Page): Promise<void> {
-  await page.locator("h1").first().waitFor();
-  await page.locator(".mantine-Loader-root, .mantine-Skeleton-root").first().waitFor({ state: "detached" });
+  for (let attempt = 1; ; attempt++) {
+    await page.locator("h1").first().waitFor();
+    await page.locator(".mantine-Loader-root, .mantine-Skeleton-root").first().waitFor({ state: "detached" });
+    if (attempt === GOTO_ATTEMPTS || !incomplete.delete(page)) return;
+    await page.goto(page.url());
+  }
 }
 
 /** What axe finds, in a form that says where. */

@@ -207,6 +207,8 @@ export async function databasesNamed(
   const rows = await selectDatabases(context.db)
     .where("resource.team_id", "=", context.teamId)
     .where("resource.environment_id", "in", idsOf(environmentIds))
+    // Known of every row here, but the index of an environment begins with both.
+    .where("resource.kind", "=", "database")
     .where("resource.removing_at", "is", null)
     .where((eb) => eb.or([eb("resource.name", "in", names), eb("resource.uuid", "in", names)]))
     .orderBy("resource.id")
