@@ -53,7 +53,7 @@ export async function visit(
     const isPart = ["stylesheet", "script"].includes(request.resourceType());
     if (isPart && isNetworkChange(request.failure()?.errorText ?? "")) incomplete.add(page);
   });
-  page.goto = persistent(page.goto.bind(page));
+  page.goto = persistent(page, page.goto.bind(page));
   return { page, complaints, close: () => context.close() };
 }
 
@@ -64,11 +64,13 @@ const incomplete = new WeakSet<Page>();
 const isNetworkChange = (text: string): boolean => text.includes("net::ERR_NETWORK_CHANGED");
 
 const persistent =
-  (goto: Page["goto"]): Page["goto"] =>
+  (page: Page, goto: Page["goto"]): Page["goto"] =>
   async (...args) => {
     for (let attempt = 1; ; attempt++) {
       try {
-        return await goto(...args);
+        incomplete.delete(page);
+        const response = await goto(...args);
+        if (attempt === GOTO_ATTEMPTS || !incomplete.has(page)) return response;
       } catch (error) {
         if (attempt === GOTO_ATTEMPTS || !isNetworkChange(String(error))) throw error;
       }
