@@ -50,14 +50,16 @@ export async function visit(
     if (!/^(data|blob):/.test(request.url()) && !request.url().startsWith(`${url}/`)) complaints.push(request.url());
   });
   page.on("requestfailed", (request) => {
-    const isPart = ["stylesheet", "script"].includes(request.resourceType());
-    if (isPart && isNetworkChange(request.failure()?.errorText ?? "")) incomplete.add(page);
+    if (!isNetworkChange(request.failure()?.errorText ?? "")) return;
+    disturbed.add(page);
+    if (["stylesheet", "script"].includes(request.resourceType())) incomplete.add(page);
   });
   page.goto = persistent(page, page.goto.bind(page));
   return { page, complaints, close: () => context.close() };
 }
 
-/** Pages that lost a part of themselves while they were loaded. */
+/** Pages that lost something on its way, and those that lost a part of themselves. */
+const disturbed = new WeakSet<Page>();
 const incomplete = new WeakSet<Page>();
 
 /** Chromium drops what it is loading when an interface of the machine comes or goes, as those of containers do. */
@@ -98,6 +100,19 @@ export async function settled(page: Page): Promise<void> {
     await page.locator(".mantine-Loader-root, .mantine-Skeleton-root").first().waitFor({ state: "detached" });
     if (attempt === GOTO_ATTEMPTS || !incomplete.delete(page)) return;
     await page.goto(page.url());
+  }
+}
+
+/** What `look` finds wrong with a page; it looks again where the page had lost something on its way by then. */
+export async function problemsOf(page: Page, look: () => Promise<readonly string[]>): Promise<readonly string[]> {
+  for (let attempt = 1; ; attempt++) {
+    disturbed.delete(page);
+    try {
+      const problems = await look();
+      if (problems.length === 0 || attempt === GOTO_ATTEMPTS || !disturbed.has(page)) return problems;
+    } catch (error) {
+      if (attempt === GOTO_ATTEMPTS || !disturbed.has(page)) throw error;
+    }
   }
 }
 

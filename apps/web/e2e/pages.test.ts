@@ -10,6 +10,7 @@ import {
   NARROW,
   openBrowser,
   picture,
+  problemsOf,
   type Scheme,
   settled,
   signIn,
@@ -57,11 +58,13 @@ describe.skipIf(!hasChromium)("the pages", () => {
       await picture(page, `sign-in-${scheme}-${width}`);
       await signIn(page, server);
       for (const [name, path] of Object.entries(paths)) {
-        await page.goto(path);
-        await settled(page);
-        await picture(page, `${name}-${scheme}-${width}`);
-        found[name] = await accessibilityProblems(page);
-        await expectNothingSticksOut(page);
+        found[name] = await problemsOf(page, async () => {
+          await page.goto(path);
+          await settled(page);
+          await picture(page, `${name}-${scheme}-${width}`);
+          await expectNothingSticksOut(page);
+          return accessibilityProblems(page);
+        });
       }
       expect(Object.entries(found).filter(([, problems]) => String(problems) !== "")).toEqual([]);
       expect(complaints).toEqual([]);
