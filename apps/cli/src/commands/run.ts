@@ -1,15 +1,11 @@
-import { ScheduledTaskCreate, type ScheduledTaskExecution } from "@berth/core/schedule";
+import { ScheduledTaskCreate } from "@berth/core/schedule";
 import type { Command } from "commander";
 import type { Bind } from "../command-module.ts";
-import type { Api } from "../connection/api.ts";
 import { EXIT, type ExitCode, usage } from "../failure.ts";
 import { addFlags, flagsFor, valuesOf } from "../flags.ts";
-import { untilOver } from "../follow/poll.ts";
 import { printable } from "../printable.ts";
-import { namedResource } from "../resource.ts";
 import type { Session } from "../session.ts";
-import { targetApplication } from "../target.ts";
-import { showNewLines } from "./scheduled-tasks.ts";
+import { followExecution, tasksOf } from "./scheduled-tasks.ts";
 
 const FLAGS = flagsFor(ScheduledTaskCreate.pick({ container: true, timeout: true }));
 
@@ -33,28 +29,31 @@ interface Options {
 
 async function run(session: Session, words: readonly string[], options: Options): Promise<ExitCode> {
   const { output } = session;
-  const api = await session.connect();
-  const { uuid, tasks, argv } = await targetOf(api, session, words, options);
+  const { owner, argv } = await targetOf(session, words, options);
+  const { uuid, tasks } = owner;
   if (argv.length === 0) throw usage("Which command? Write it behind the name: berth run APP -- COMMAND");
   const command = scriptOf(argv);
   const asked = { timeout: TIMEOUT_SECONDS, ...valuesOf(FLAGS, options), ...NEVER_DUE, name: nameOf(command), command };
   const task = await tasks.create.mutate({ uuid, ...asked });
-  const { execution_uuid } = await tasks.run.mutate({ uuid, task_uuid: task.uuid });
+  const place = { uuid, task_uuid: task.uuid };
+  const { execution_uuid } = await tasks.run.mutate(place).catch(async (error: unknown) => {
+    await tasks.delete.mutate(place);
+    throw error;
+  });
   if (options.detach === true) {
     output.show({ ...task, execution_uuid }, () => {
       output.line(`Runs as the scheduled task ${printable(task.name)} (${task.uuid}).`);
-      const owner = options.service === undefined ? `--app ${uuid}` : `--service ${uuid}`;
-      output.line(`Its output: berth scheduled-tasks logs -f ${task.uuid} ${owner}`);
+      const kind = options.service === undefined ? "app" : "service";
+      output.line(`Its output: berth scheduled-tasks logs -f ${task.uuid} --${kind} ${uuid}`);
     });
     return EXIT.ok;
   }
-  const query = { uuid, task_uuid: task.uuid, task_execution_uuid: execution_uuid };
-  const ended = await follow(session, () => tasks.execution.query(query));
+  const ended = await followExecution(session, owner, task, execution_uuid);
   if (ended === undefined) {
     output.warn(`It continues as the scheduled task ${task.uuid}.`);
     return EXIT.interrupted;
   }
-  await tasks.delete.mutate({ uuid, task_uuid: task.uuid });
+  await tasks.delete.mutate(place);
   output.json(ended);
   if (ended.exit_code === null) output.warn(printable(ended.error_details ?? "It failed."));
   // What runs a program passes its exit code on, whatever it means.
@@ -65,42 +64,26 @@ async function run(session: Session, words: readonly string[], options: Options)
 const NEVER_DUE = { frequency: "daily", enabled: false } as const;
 const TIMEOUT_SECONDS = 3600;
 
-/** As the list of tasks shows it. Names allow few characters. */
+/** As the list of tasks shows it. */
 const nameOf = (command: string): string =>
   `run ${command
     .replaceAll(/[^A-Za-z0-9 ._-]+/g, " ")
     .trim()
     .slice(0, 40)}`.trim();
 
-async function targetOf(api: Api, session: Session, words: readonly string[], { app, service }: Options) {
-  const { applications, services } = api.client;
-  if (service !== undefined) {
-    const { uuid } = await namedResource(api, "service", service);
-    return { uuid, tasks: services.scheduledTasks, argv: words };
-  }
-  // The operations of both kinds are one definition.
-  const tasks = applications.scheduledTasks as unknown as typeof services.scheduledTasks;
+/** The first word is the application where one has that name. */
+async function targetOf(session: Session, words: readonly string[], options: Options) {
   const [first = "", ...rest] = words;
-  const named = (await applications.list.query({})).filter(({ name, uuid }) => name === first || uuid === first);
-  const isNamed = app === undefined && named.length > 0;
-  const { uuid } = await targetApplication(api, session.system, isNamed ? first : app);
-  return { uuid, tasks, argv: isNamed ? rest : words };
+  const isNamed = options.app === undefined && options.service === undefined && (await isApplication(session, first));
+  if (!isNamed) return { owner: await tasksOf(session, options), argv: words };
+  return { owner: await tasksOf(session, { app: first }), argv: rest };
+}
+
+async function isApplication(session: Session, word: string): Promise<boolean> {
+  const { client } = await session.connect();
+  return (await client.applications.list.query({})).some(({ name, uuid }) => name === word || uuid === word);
 }
 
 /** One word may be a whole script; several reach the program as they are. */
 const scriptOf = (argv: readonly string[]): string =>
   argv.length === 1 ? (argv[0] ?? "") : argv.map((word) => `'${word.replaceAll("'", "'\\''")}'`).join(" ");
-
-/** Ctrl-C ends the following, not the command. @returns `undefined` after Ctrl-C */
-async function follow(
-  session: Session,
-  read: () => Promise<ScheduledTaskExecution>,
-): Promise<ScheduledTaskExecution | undefined> {
-  const { output } = session;
-  let shown = 0;
-  return untilOver(session, async () => {
-    const found = await read();
-    if (!output.isJson) shown = showNewLines(output, found.message, shown);
-    return found.status === "running" ? undefined : found;
-  });
-}

@@ -48,7 +48,7 @@ export function define(command: Command, bind: Bind): void {
 }
 
 /** Tasks of whichever the command is about. */
-async function tasksOf(session: Session, { app, service }: Options) {
+export async function tasksOf(session: Session, { app, service }: Pick<Options, "app" | "service">) {
   const api = await session.connect();
   if (service !== undefined) {
     const { uuid } = await namedResource(api, "service", service);
@@ -154,23 +154,36 @@ async function logs(
   return EXIT.ok;
 }
 
-/** Prints what comes until the execution has ended. Ctrl-C ends the following, not the task. */
-async function follow(session: Session, owner: Owner, task: ScheduledTask, execution: string): Promise<ExitCode> {
+/**
+ * Prints what comes until the execution has ended. Ctrl-C ends the following, not the task.
+ * @returns `undefined` after Ctrl-C
+ */
+export function followExecution(
+  session: Session,
+  { uuid, tasks }: Owner,
+  task: ScheduledTask,
+  execution: string,
+): Promise<ScheduledTaskExecution | undefined> {
   const { output } = session;
-  const query = { uuid: owner.uuid, task_uuid: task.uuid, task_execution_uuid: execution };
+  const query = { uuid, task_uuid: task.uuid, task_execution_uuid: execution };
   let shown = 0;
-  const ended = await untilOver(session, async () => {
-    const found = await owner.tasks.execution.query(query);
+  return untilOver(session, async () => {
+    const found = await tasks.execution.query(query);
     if (!output.isJson) shown = showNewLines(output, found.message, shown);
     return found.status === "running" ? undefined : found;
   });
+}
+
+async function follow(session: Session, owner: Owner, task: ScheduledTask, execution: string): Promise<ExitCode> {
+  const { output } = session;
+  const ended = await followExecution(session, owner, task, execution);
   if (ended === undefined) return EXIT.interrupted;
   output.show(ended, () => sayEnd(output, ended));
   return ended.status === "success" ? EXIT.ok : EXIT.failed;
 }
 
 /** Text is only ever added. @returns How many lines are shown now. */
-export function showNewLines(output: Output, text: string | null, shown: number): number {
+function showNewLines(output: Output, text: string | null, shown: number): number {
   const lines = text === null || text === "" ? [] : text.split("\n");
   for (const line of lines.slice(shown)) output.line(printableLine(line, output.colors.isColorSupported));
   return lines.length;
