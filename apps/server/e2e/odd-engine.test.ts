@@ -49,7 +49,7 @@ describe("a server whose engine answers what no engine does", { timeout: 120_000
     ["other types", "answers nothing known|something that no Docker engine does"],
     ["cut off", "broke off|aborted"],
     ["silent", null],
-  ] as const)("is told of, and holds nobody up: %s", async (oddity, reason) => {
+  ] as const)("is reported, and delays nobody: %s", async (oddity, reason) => {
     engine.become("well");
     await until(async () => (await server.rest("GET", `/servers/${serverUuid}/validate`)).status < 300);
     await until(async () => (await validated()).is_usable);

@@ -58,7 +58,7 @@ export function createClient({ url, token, EventSource: Events = EventSource }: 
 
 /** The server's error: code, fields and request id; `undefined` when no server answered. */
 export function problemOf(error: unknown): ProblemBody | undefined {
-  // Errors of this package come from `AppRouter`; there is no other.
+  // Errors of this package come from `AppRouter` only.
   return error instanceof TRPCClientError ? (error as TRPCClientError<AppRouter>).data?.problem : undefined;
 }
 

@@ -56,7 +56,7 @@ async function run(
     const own = Object.entries(CLIENTS).find(([, { engines }]) =>
       engines.some((engine) => databaseType(engine) === database_type),
     );
-    throw usage(`${printable(called)} is no database for ${name}.`, own ? [`Use: berth db ${own[0]} ${uuid}`] : []);
+    throw usage(`${printable(called)} cannot be opened with ${name}.`, own ? [`Use: berth db ${own[0]} ${uuid}`] : []);
   }
   if (command !== undefined) return await send(session, api, uuid, command);
   if (!system.stdin.isTTY) return await send(session, api, uuid, await readInput(system));

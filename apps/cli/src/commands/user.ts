@@ -24,5 +24,5 @@ async function invite(session: Session, email: string, { role }: { readonly role
   const member = known ?? (await client.teams.members.add.mutate({ id: team.id, email, role }));
   const link = await client.teams.members.createSignInLink.mutate({ id: team.id, user_id: member.id });
   await showLink(session, link, { isOpened: false });
-  session.output.warn(`Send it to ${printable(member.email)} alone: whoever opens it first acts as them.`);
+  session.output.warn(`Send it to ${printable(member.email)} only. The first person who opens it acts as them.`);
 }

@@ -33,7 +33,7 @@ export const familyOf = (pid: number): readonly number[] => [
 export const descriptorsOf = (pid: number): number => readdirSync(`/proc/${pid}/fd`).length;
 export const rssMbOf = (pid: number): number => Number(/^VmRSS:\s+(\d+)/m.exec(textOf(pid, "status"))?.[1] ?? 0) / 1024;
 
-/** `false`: this machine has not the program. */
+/** `false`: the program is not installed. */
 export function limitDescriptors(pid: number, count: number): boolean {
   try {
     execFileSync("prlimit", ["--pid", String(pid), `--nofile=${count}:${count}`], { stdio: "ignore" });

@@ -40,7 +40,7 @@ export const trpc = createTRPCOptionsProxy<AppRouter>({ client, queryClient });
 
 /** The server's error with its fields and request id; `undefined` when no server answered. */
 export function problemOf(error: unknown): ProblemBody | undefined {
-  // Errors of this client come from `AppRouter`; there is no other.
+  // Errors of this client come from `AppRouter` only.
   return error instanceof TRPCClientError ? (error as TRPCClientError<AppRouter>).data?.problem : undefined;
 }
 

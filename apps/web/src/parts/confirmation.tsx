@@ -92,7 +92,7 @@ function PasswordForm({ end }: { readonly end: (isGiven: boolean) => void }) {
   );
 }
 
-/** In a secret's place: whoever may see secrets sees this one after giving their password. */
+/** Stands for a secret that is shown once the password was given again. */
 export const HiddenSecret = () => (
   <Button variant="default" size="compact-xs" onClick={() => void askPassword()}>
     Show secrets

@@ -27,7 +27,7 @@ const RUNNING: Readonly<Record<string, ShownState>> = {
 const STATES: Readonly<Record<string, ShownState>> = {
   starting: { tone: "busy", word: "Starting" },
   restarting: { tone: "bad", word: "Restarting", reason: "It ended and is started again. The log says why." },
-  degraded: { tone: "bad", word: "Degraded", reason: "A part of it ended or restarts again and again." },
+  degraded: { tone: "bad", word: "Degraded", reason: "A part of it has ended or keeps restarting." },
   paused: { tone: "warn", word: "Paused", reason: "Somebody paused its containers outside of Berth." },
   removing: { tone: "busy", word: "Removing" },
   exited: { tone: "off", word: "Stopped" },

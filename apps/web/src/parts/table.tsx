@@ -15,7 +15,7 @@ interface TableProps<Row> {
   readonly rows: readonly Row[];
   readonly columns: readonly Column<Row>[];
   readonly keyOf: (row: Row) => string | number;
-  /** The text in which the filter looks; without it there is no filter. */
+  /** The text that the filter searches. Without it the table has no filter. */
   readonly textOf?: (row: Row) => string;
   readonly empty: ReactNode;
 }
