@@ -127,6 +127,7 @@ export function backupStore(context: TeamContext): BackupStore {
           .where("resource_id", "in", ownResource(context, resourceId));
         if (deleteS3) await loseObjects(tx, (update) => update.where("scheduled_backup_id", "in", schedule));
         const deleted = await tx.db.deleteFrom("scheduled_backup").where("id", "in", schedule).executeTakeFirst();
+        wakeWorkers(tx); // Its copies are to be removed.
         return deleted.numDeletedRows > 0n;
       }),
     ...executionStore(context),
@@ -240,6 +241,7 @@ function executionStore(
           .where("scheduled_backup_id", "in", ownSchedules([scheduleId]));
         if (deleteS3) await loseObjects(tx, (update) => update.where("id", "in", execution));
         const deleted = await tx.db.deleteFrom("backup_execution").where("id", "in", execution).executeTakeFirst();
+        wakeWorkers(tx); // Its copies are to be removed.
         return deleted.numDeletedRows > 0n;
       }),
   };

@@ -29,17 +29,13 @@ export function systemDeploymentStore(context: Context): SystemDeploymentStore {
       .where(isActive)
       .orderBy("deployment.id")
       .execute();
-  let foundNothingAt: number | undefined;
+  let wokenAt = database.changes.clock();
 
   return {
     async claimNext(request, serverIds) {
-      const clock = database.changes.clock();
       for (;;) {
         const candidate = await nextRunnable(context, request, serverIds);
-        if (candidate === undefined) {
-          foundNothingAt = Math.max(foundNothingAt ?? 0, clock);
-          return undefined;
-        }
+        if (candidate === undefined) return undefined;
         // Another worker may have been faster; then there is another candidate, or none.
         const claimed = await claimOnServer(context, candidate.server_id, request);
         if (claimed !== undefined) return claimed;
@@ -102,10 +98,8 @@ export function systemDeploymentStore(context: Context): SystemDeploymentStore {
         return true;
       }),
     async wakeUp(signal, timeoutSeconds) {
-      const since = foundNothingAt ?? database.changes.clock();
-      foundNothingAt = undefined;
-      await database.changes.wait(QUEUE_TOPIC, since, signal, timeoutSeconds * 1000);
-      foundNothingAt = undefined; // who is woken looks again
+      await database.changes.wait(QUEUE_TOPIC, wokenAt, signal, timeoutSeconds * 1000);
+      wokenAt = database.changes.clock(); // Every waiting worker looks after this.
     },
   };
 }

@@ -167,6 +167,7 @@ const READS: Readonly<Record<string, (read: Read, tables: TeamTables) => Promise
   "executions that are renewed": ({ system }, { uuid }) => system.scheduledTasks.renew("worker", [`${uuid}x1`], 60),
   "executions that were left": ({ system }) => system.scheduledTasks.endAbandoned(new Date()),
   "executions to forget": ({ system }) => system.scheduledTasks.prune(1_000_000),
+  "kinds with something due": ({ system }) => system.schedules.dueKinds(["scheduled_task", "backup"], new Date()),
   "what is due": ({ system }) => system.schedules.due("scheduled_task", new Date(), PAGE),
   "what is due, further on": ({ system }) =>
     system.schedules.due("scheduled_task", new Date(), { ...PAGE, after: { due_at: new Date(0), subject_id: 500 } }),

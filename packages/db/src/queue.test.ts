@@ -1,4 +1,4 @@
-import { testApplication, testPlace, testUuid } from "@berth/testing";
+import { newDeployment, testApplication, testPlace, testUuid } from "@berth/testing";
 import { expect, it } from "vitest";
 import { onEachBackend } from "./backends.fixture.ts";
 
@@ -16,10 +16,13 @@ onEachBackend((database) => {
     expect(await system.queues.busy()).toEqual(new Set(["server.validate"]));
     if (job) await system.jobs.finish(job.lease, "finished", null);
 
-    const { id } = await testApplication(stores, place);
+    const application = await testApplication(stores, place);
     const fields = { name: "t", command: "true", frequency: "@daily", container: null, timeout: 300, enabled: true };
-    const task = await stores.scheduledTasks.insert(id, testUuid(), fields);
+    const task = await stores.scheduledTasks.insert(application.id, testUuid(), fields);
     await system.scheduledTasks.begin(task.id, new Date());
     expect(await system.queues.busy()).toEqual(new Set(["scheduled_task"]));
+
+    await stores.deployments.enqueue([newDeployment(application)]);
+    expect(await system.queues.busy()).toEqual(new Set(["deployment", "scheduled_task"]));
   });
 });

@@ -1,5 +1,5 @@
 import type { ApplicationRecord, ResourceChanges } from "@berth/core/ports";
-import { testApplication, testDatabase, testPlace, testTeam, testUuid, until } from "@berth/testing";
+import { newDeployment, testApplication, testDatabase, testPlace, testTeam, testUuid, until } from "@berth/testing";
 import { sql } from "kysely";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 
@@ -22,9 +22,9 @@ describe.each(["embedded", "pglite"] as const)("changes of resources on %s", (ba
     database.system.resources.changes(new Map([[place.server.id, position]]));
   const idsOf = ({ changes }: ResourceChanges) => [...new Set(changes.map(({ resource_id }) => resource_id))];
   /** Those that a reader has not read before: another transaction of the machine may make it read more. */
-  const newIdsOf = ({ changes: before }: ResourceChanges, { position, changes }: ResourceChanges) => {
+  const newIdsOf = ({ changes: before }: ResourceChanges, after: ResourceChanges) => {
     const keys = new Set(before.map(({ key }) => key));
-    return idsOf({ position, changes: changes.filter(({ key }) => !keys.has(key)) });
+    return idsOf({ ...after, changes: after.changes.filter(({ key }) => !keys.has(key)) });
   };
   /** Which resources a change is recorded of that this makes. */
   const changedBy = async (work: () => Promise<unknown>) => {
@@ -39,6 +39,14 @@ describe.each(["embedded", "pglite"] as const)("changes of resources on %s", (ba
     expect(idsOf(await read())).toEqual([app.id, other.id]);
     const before = await read();
     expect(newIdsOf(before, await read(before.position))).toEqual([]);
+  });
+
+  test("come with whether deployments of the server wait or run", async () => {
+    const elsewhere = await testApplication(stores, await testPlace(stores));
+    await stores.deployments.enqueue([newDeployment(elsewhere)]);
+    expect((await read()).isActive).toBe(false);
+    await stores.deployments.enqueue([newDeployment(app)]);
+    expect((await read()).isActive).toBe(true);
   });
 
   const host = () => `${testUuid()}.example.com`;

@@ -1,6 +1,16 @@
 import type { SystemResourceStore } from "@berth/core/ports";
 import { sql } from "kysely";
 import type { Context } from "./context.ts";
+import { isActive } from "./deployment-row.ts";
+
+interface Row {
+  readonly position: string;
+  /** `null` in the one row of an answer without changes. */
+  readonly server_id: number | null;
+  readonly resource_id: number;
+  readonly key: string;
+  readonly is_active: boolean;
+}
 
 /** What triggers record of resources and of what belongs to them. */
 export function resourceChanges({ db }: Context): Pick<SystemResourceStore, "changes" | "pruneChanges"> {
@@ -14,19 +24,21 @@ export function resourceChanges({ db }: Context): Pick<SystemResourceStore, "cha
             from wanted join resource on resource.server_id = wanted.server_id where wanted.since is null`
         : sql``;
       // One statement sees one snapshot: what it cannot see yet has a transaction id of `position` or above.
-      const { rows } = await sql<{ position: string; server_id: number | null; resource_id: number; key: string }>`
+      const { rows } = await sql<Row>`
         with wanted as (select * from unnest(${serverIds}::bigint[], ${positions}::text[]) as wanted (server_id, since)),
         found as (
           select change.server_id, change.resource_id, change.xid::text || ' ' || change.resource_id as key
           from wanted join resource_change as change on change.server_id = wanted.server_id
             and change.xid >= coalesce(wanted.since::xid8, pg_snapshot_xmin(pg_current_snapshot()))
           ${whole})
-        select pg_snapshot_xmin(pg_current_snapshot())::text as position, found.*
+        select pg_snapshot_xmin(pg_current_snapshot())::text as position, found.*,
+          exists (select from deployment where server_id = any(${serverIds}::bigint[]) and ${isActive})
+            or exists (select from backup_restore where status = 'running' and kind = 'drill') as is_active
         from (select) as one left join found on true`.execute(db);
       const changes = rows.flatMap(({ server_id, resource_id, key }) =>
         server_id === null ? [] : [{ server_id, resource_id, key }],
       );
-      return { position: rows[0]?.position ?? "0", changes };
+      return { position: rows[0]?.position ?? "0", isActive: rows[0]?.is_active ?? true, changes };
     },
     async pruneChanges(keptSeconds) {
       const { numDeletedRows } = await db

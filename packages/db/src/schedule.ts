@@ -1,4 +1,4 @@
-import type { SystemScheduleStore } from "@berth/core/ports";
+import type { ScheduleKind, SystemScheduleStore } from "@berth/core/ports";
 import { sql } from "kysely";
 import { type Context, inTransaction } from "./context.ts";
 
@@ -20,6 +20,12 @@ export function systemScheduleStore(context: Context): SystemScheduleStore {
   const isLongAgo = (now: Date, stallSeconds: number) =>
     sql<boolean>`looked_at < ${now}::timestamptz - ${stallSeconds}::float8 * interval '1 second'`;
   return {
+    async dueKinds(kinds, now) {
+      const { rows } = await sql<{ readonly kind: ScheduleKind }>`
+        select kind from unnest(${kinds}::text[]) as asked (kind)
+        where exists (select from schedule where schedule.kind = asked.kind and schedule.due_at <= ${now})`.execute(db);
+      return rows.map(({ kind }) => kind);
+    },
     due(kind, now, { take, after }) {
       let query = db
         .selectFrom("schedule")

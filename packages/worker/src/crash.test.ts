@@ -303,7 +303,11 @@ describe("a worker that was suspended", () => {
       },
     };
     const watch = { before: (name: string) => void calls.push(name) };
-    const late = world.worker({ stores, watch, settings: { leaseSeconds: 60, pollSeconds: 60, reconcileSeconds: 60 } });
+    const late = world.worker({
+      stores,
+      watch,
+      settings: { leaseSeconds: 60, pollSeconds: 60, idleSeconds: 60, reconcileSeconds: 60 },
+    });
     const held = world.points.hold(point);
     const second = await world.deploy(application);
     await held.reached;

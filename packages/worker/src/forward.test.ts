@@ -77,7 +77,7 @@ describe("the public ports of a server", () => {
       /** One look, to its end. @param isAfresh As a worker that has just begun. */
       async look(isAfresh = false) {
         const used = isAfresh ? made(resyncSeconds) : forwards;
-        used.sync(adapters);
+        used.sync(adapters, {});
         await used.stop();
       },
       events: async (type: string) =>

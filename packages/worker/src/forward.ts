@@ -10,8 +10,12 @@ import { within } from "./wait.ts";
 
 /** Keeps the ports of servers that lead to databases as they are recorded. */
 export interface Forwards {
-  /** Looks whether a server's are right, unless that was just seen or is being done. */
-  sync(adapters: ServerAdapters): void;
+  /**
+   * Looks whether a server's are right, unless that was just seen or is being done.
+   *
+   * @param revision Of the records: another object once one of a database may have changed.
+   */
+  sync(adapters: ServerAdapters, revision: object): void;
   forget(serverId: number): void;
   stop(): Promise<void>;
 }
@@ -21,6 +25,8 @@ export interface ForwardDeps extends Pick<WorkerDeps, "stores" | "logger"> {
 }
 
 interface ServerState {
+  /** The records that were last looked at. */
+  revision: object | undefined;
   /** The state that was last applied. */
   recorded: string;
   syncedMs: number;
@@ -35,18 +41,23 @@ export function createForwards(deps: ForwardDeps): Forwards {
     Map.groupBy(await stores.databases.listForwarded(serverIds), ({ server_id }) => server_id),
   );
 
-  const look = async ({ server, engine }: ServerAdapters, serverState: ServerState) => {
+  const look = async ({ server, engine }: ServerAdapters, serverState: ServerState, revision: object) => {
     const forwards = engine.containers?.forwards;
     if (forwards === undefined) return;
+    const isDue = performance.now() - serverState.syncedMs > settings.resyncSeconds * 1000;
+    if (revision === serverState.revision && !isDue) return;
     const databases = (await publicOf(server.id)) ?? [];
     const wanted = databases.flatMap((database) => forwardOf(database) ?? []);
     const recorded = JSON.stringify(wanted);
-    const isDue = performance.now() - serverState.syncedMs > settings.resyncSeconds * 1000;
-    if (recorded === serverState.recorded && !isDue) return;
+    if (recorded === serverState.recorded && !isDue) {
+      serverState.revision = revision;
+      return;
+    }
     for (const operation of planForwards(wanted, await forwards.list())) {
       if (operation.type === "close") await forwards.close(operation.resourceUuid);
       else await open(forwards, operation.forward, { databases, server: server.name });
     }
+    serverState.revision = revision;
     serverState.recorded = recorded;
     serverState.syncedMs = performance.now();
   };
@@ -86,12 +97,17 @@ export function createForwards(deps: ForwardDeps): Forwards {
   };
 
   return {
-    sync(adapters) {
+    sync(adapters, revision) {
       const { server } = adapters;
-      const serverState = serverStates.get(server.id) ?? { recorded: "", syncedMs: NEVER, work: undefined };
+      const serverState = serverStates.get(server.id) ?? {
+        revision: undefined,
+        recorded: "",
+        syncedMs: NEVER,
+        work: undefined,
+      };
       serverStates.set(server.id, serverState);
       const about = String(server.id);
-      serverState.work ??= look(adapters, serverState)
+      serverState.work ??= look(adapters, serverState, revision)
         .then(() =>
           warnings.over(about, "The public ports of a server are looked after again.", { server: server.name }),
         )

@@ -5,7 +5,7 @@ import { cleanServer, nextTimes, requestDueCleanups } from "./cleanup.ts";
 import { ENGINE_JOB_SECONDS_MAX, installEngineOn } from "./engine-installation.ts";
 import type { LeaseKeeper } from "./lease-keeper.ts";
 import { createLeaseRunner, type LeasedRunKind, type LeaseRunner } from "./lease-runner.ts";
-import { createLoops } from "./loop.ts";
+import { createLoops, type RepeatedWork } from "./loop.ts";
 import { removeOutOfReach } from "./removal.ts";
 import { changeProxy, PROXY_JOBS } from "./server-proxy.ts";
 import { type ValidationDeps, validateServer } from "./server-validation.ts";
@@ -43,10 +43,22 @@ export function createJobs(deps: ValidationDeps, wakeSignal: WakeSignal): Jobs {
     graceSeconds: kind.isInterruptible ? 0 : GRACE_SECONDS,
   }));
   const { settings, logger } = deps;
-  const woken = { seconds: () => settings.reconcileSeconds, wakeSignal, gatherSeconds: GATHER_SECONDS };
+  /** Removals are asked for with a wake-up. Only those that are under way need looks of their own. */
+  const removal = (title: string, work: (signal: AbortSignal) => Promise<boolean>): RepeatedWork => {
+    let isUnderWay = false;
+    return {
+      title,
+      async work(signal) {
+        isUnderWay = await work(signal);
+      },
+      seconds: () => (isUnderWay ? settings.reconcileSeconds : settings.idleSeconds),
+      wakeSignal,
+      gatherSeconds: GATHER_SECONDS,
+    };
+  };
   const loops = createLoops(logger, [
-    { title: "The removal of resources on servers out of reach", work: (signal) => removeAll(deps, signal), ...woken },
-    { title: "The deletion of servers", work: () => deleteServers(deps), ...woken },
+    removal("The removal of resources on servers out of reach", (signal) => removeAll(deps, signal)),
+    removal("The deletion of servers", () => deleteServers(deps)),
     { title: "The tidying of jobs", work: () => prune(deps), seconds: () => PRUNE_SECONDS },
   ]);
   return {
@@ -127,22 +139,30 @@ async function untilEnded({ signal }: LeaseKeeper, work: Promise<void>): Promise
   await Promise.race([work, ended]).finally(() => listening.abort());
 }
 
-/** Objects on reachable servers are removed by their reconciler. */
-async function removeAll(deps: ValidationDeps, signal: AbortSignal): Promise<void> {
+/**
+ * Objects on reachable servers are removed by their reconciler.
+ *
+ * @returns Whether some are left.
+ */
+async function removeAll(deps: ValidationDeps, signal: AbortSignal): Promise<boolean> {
   const { stores, owner, settings } = deps;
   const servers = await stores.servers.list();
   const marked = new Set((await stores.resources.listRemoving()).map(({ server_id }) => server_id));
   const others = servers.filter((server) => marked.has(server.id) && !deps.ownsServer(server));
-  if (others.length === 0 || !(await stores.leases.acquire(LEASE, owner, settings.serverLeaseSeconds))) return;
+  if (others.length === 0) return false;
+  if (!(await stores.leases.acquire(LEASE, owner, settings.serverLeaseSeconds))) return true;
   for (const server of others) await removeOutOfReach(deps, server, signal);
+  return true;
 }
 
-async function deleteServers({ stores, logger }: ValidationDeps): Promise<void> {
-  for (const server of await stores.servers.list()) {
-    if (server.removing_at === null) continue;
+/** @returns Whether some wait for their last resources to go. */
+async function deleteServers({ stores, logger }: ValidationDeps): Promise<boolean> {
+  const removing = (await stores.servers.list()).filter(({ removing_at }) => removing_at !== null);
+  for (const server of removing) {
     await stores.jobs.begin({ type: "server.delete", subject_id: server.id });
     if (await stores.servers.deleteIfEmpty(server.id)) logger.info("Server deleted.", { server: server.name });
   }
+  return removing.length > 0;
 }
 
 async function prune({ stores, clock, logger, settings }: ValidationDeps): Promise<void> {

@@ -1,4 +1,4 @@
-import type { RenewableRuns, ServerRecord } from "@berth/core/ports";
+import type { QueueName, RenewableRuns, ServerRecord } from "@berth/core/ports";
 import { until } from "@berth/testing";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { endingOf, type LeaseKeeper } from "./lease-keeper.ts";
@@ -26,19 +26,33 @@ afterEach(async () => {
 interface Given extends Partial<Pick<LeasedRunKind<TestRun>, "unrenewed" | "serverIdOf" | "isHandedOver">> {
   readonly renew?: Renew;
   readonly settings?: Partial<WorkerSettings>;
+  readonly busy?: () => Promise<ReadonlySet<QueueName>>;
   readonly waiting?: readonly TestRun[];
 }
 
 /** A runner of runs that last until their signal fires. */
-function runnerOf({ renew = held, settings, waiting = [{ uuid: "one", serverId: 1 }], ...kind }: Given = {}) {
+function runnerOf({
+  renew = held,
+  settings,
+  busy = async () => new Set(["backup"] as const),
+  waiting = [{ uuid: "one", serverId: 1 }],
+  ...kind
+}: Given = {}) {
   const wake = wakeSignal();
   const silent = () => undefined;
   const queue = [...waiting];
   const keepers = new Map<string, LeaseKeeper>();
   const servers = [1, 2].map((id) => ({ id }) as ServerRecord); // Nothing else of a server is read.
   const deps = {
-    stores: { queues: { busy: async () => new Set(["backup"]) }, servers: { list: async () => servers } },
-    settings: { ...DEFAULT_SETTINGS, leaseSeconds: 0.4, renewSeconds: 0.05, pollSeconds: 0.05, ...settings },
+    stores: { queues: { busy }, servers: { list: async () => servers } },
+    settings: {
+      ...DEFAULT_SETTINGS,
+      leaseSeconds: 0.4,
+      renewSeconds: 0.05,
+      pollSeconds: 0.05,
+      idleSeconds: 0.05,
+      ...settings,
+    },
     logger: { debug: silent, info: silent, warn: silent, error: silent },
     clock: { now: () => new Date() },
     owner: "worker",
@@ -182,4 +196,23 @@ test("runs of one server follow one another where their kind says so", async () 
   expect(keepers.has("two")).toBe(false);
   one.lose();
   await keeperOf("two");
+});
+
+describe("a queue", () => {
+  test("is looked at rarely while it is empty, and at once when it is woken", async () => {
+    vi.useFakeTimers({ toFake: [...faked.toFake] });
+    let looks = 0;
+    const names = new Set<QueueName>();
+    const busy = async () => {
+      looks += 1;
+      return names;
+    };
+    const { wake } = runnerOf({ busy, settings: { pollSeconds: 1, idleSeconds: 10 } });
+    await vi.advanceTimersByTimeAsync(30_500);
+    expect(looks).toBe(4);
+    names.add("backup");
+    wake.notify();
+    await vi.advanceTimersByTimeAsync(10_500);
+    expect(looks).toBe(4 + 11);
+  });
 });

@@ -10,8 +10,8 @@ import type { WakeSignal } from "./wake-signal.ts";
 export interface LeasedRunKind<Run> extends LeasedRuns<Run> {
   /** For the log, in the plural. */
   readonly title: string;
-  /** Nothing is claimed while these are empty. Left out: each round tries to claim. */
-  readonly queues?: readonly QueueName[];
+  /** Nothing is claimed while these are empty. */
+  readonly queues: readonly QueueName[];
   readonly concurrentMax: number;
   uuidOf(run: Run): string;
   /** Runs of one server follow one another. Left out: they run beside each other. */
@@ -28,7 +28,7 @@ export interface LeasedRunKind<Run> extends LeasedRuns<Run> {
   /** Ends what others left and nobody may repeat. Answers how many. Left out: those are claimed again. */
   endAbandoned?(at: Date): Promise<number>;
   /** Now and then. */
-  tidy?(signal: AbortSignal): Promise<void>;
+  tidy?(signal: AbortSignal, busy: ReadonlySet<QueueName>): Promise<void>;
 }
 
 /** Runs what waits, on the servers of this control plane. */
@@ -59,13 +59,14 @@ export function createLeaseRunner<Run>(
   const running = new Map<string, Running>();
   const reaches = kind.reaches ?? deps.ownsServer;
   let isPaused = false;
+  let isIdle = false;
 
   const claimAll = async (stopping: AbortSignal) => {
-    const busy = kind.queues && (await stores.queues.busy());
-    const isIdle = busy !== undefined && !kind.queues?.some((name) => busy.has(name));
+    const busy = await stores.queues.busy();
+    isIdle = !kind.queues.some((name) => busy.has(name));
     if (isIdle && kind.prepare === undefined) return;
     const servers = (await stores.servers.list()).filter((server) => reaches(server));
-    await kind.prepare?.(servers, busy ?? new Set());
+    await kind.prepare?.(servers, busy);
     if (isIdle) return;
     while (running.size < kind.concurrentMax && !stopping.aborted && !isPaused) {
       const engaged = new Set([...running.values()].map(({ serverId }) => serverId));
@@ -117,17 +118,17 @@ export function createLeaseRunner<Run>(
 
   const tidy = async (stopping: AbortSignal) => {
     const busy = await stores.queues.busy();
-    const isBusy = kind.queues === undefined || kind.queues.some((name) => busy.has(name));
-    const count = isBusy ? ((await kind.endAbandoned?.(clock.now())) ?? 0) : 0;
+    const count = kind.queues.some((name) => busy.has(name)) ? ((await kind.endAbandoned?.(clock.now())) ?? 0) : 0;
     if (count > 0) logger.warn(`${kind.title} were broken off.`, { count });
-    await kind.tidy?.(stopping);
+    await kind.tidy?.(stopping, busy);
   };
 
   const { title } = kind;
+  const tidySeconds = () => (isIdle ? settings.idleSeconds : settings.reconcileSeconds);
   const isTidied = kind.tidy !== undefined || kind.endAbandoned !== undefined;
   const claims = createLoops(logger, [
-    { title, work: claimAll, seconds: () => settings.pollSeconds, wakeSignal },
-    ...(isTidied ? [{ title: `${title}: the tidying`, work: tidy, seconds: () => settings.reconcileSeconds }] : []),
+    { title, work: claimAll, seconds: () => (isIdle ? settings.idleSeconds : settings.pollSeconds), wakeSignal },
+    ...(isTidied ? [{ title: `${title}: the tidying`, work: tidy, seconds: tidySeconds, wakeSignal }] : []),
   ]);
   const renewals = createLoops(logger, [
     // Woken too, since that is how a cancel is heard of at once.

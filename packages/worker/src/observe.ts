@@ -24,6 +24,8 @@ import { type RecordedResource, serverRecords } from "./server-records.ts";
 
 /** Recorded and observed state of a server. The observation is never newer than the record. */
 export interface Snapshot {
+  /** The same object as in the snapshot before, where no record of a resource changed. */
+  readonly revision: object;
   readonly wanted: Wanted;
   readonly releases: Observed["releases"];
   /** By the resource's id. */
@@ -77,7 +79,7 @@ export function createObserver(stores: SystemStores): Observer {
     });
     const activeDeployments = new Set([...active.map(({ uuid }) => uuid), ...drills]);
     const wanted = { resources: wantedResources, activeDeployments };
-    return { wanted, releases, subjects };
+    return { revision: resources, wanted, releases, subjects };
   };
 
   return {

@@ -128,8 +128,8 @@ export function createReconciler(deps: ReconcilerDeps, wakeSignal: WakeSignal): 
 
   async function reconcile(adapters: ServerAdapters, serverState: ServerState): Promise<void> {
     await syncProxy(adapters, serverState);
-    forwards.sync(adapters);
     const cached = await planned(adapters, observer.cachedSnapshot);
+    if (cached !== undefined) forwards.sync(adapters, cached.snapshot.revision);
     if (cached !== undefined && planOf(adapters, cached).length === 0) {
       history.record(adapters, cached.snapshot);
       // A release that restarted meanwhile is not known to be healthy.
@@ -138,6 +138,7 @@ export function createReconciler(deps: ReconcilerDeps, wakeSignal: WakeSignal): 
     // Operations are planned from a fresh snapshot only.
     const fresh = await planned(adapters, observer.look);
     if (fresh === undefined) return;
+    forwards.sync(adapters, fresh.snapshot.revision);
     history.record(adapters, fresh.snapshot);
     operations.begin(adapters, planOf(adapters, fresh));
   }

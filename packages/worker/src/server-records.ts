@@ -45,9 +45,13 @@ export function serverRecords(stores: SystemStores): (serverId: number) => Promi
   const known = new Map<number, Known>();
 
   const read = batched(async (serverIds: readonly number[]) => {
-    // Before the releases: a deployment that is not active any more has recorded its release.
-    const active = Map.groupBy(await stores.deployments.listActiveOn(serverIds), ({ server_id }) => server_id);
-    const [drills] = await Promise.all([stores.restores.runningDrills(), readResources(serverIds)]);
+    let active: ReadonlyMap<number, readonly DeploymentRecord[]> = new Map();
+    let drills: readonly string[] = [];
+    if (await readResources(serverIds)) {
+      // Before the releases: a deployment that is no longer active has recorded its release.
+      active = Map.groupBy(await stores.deployments.listActiveOn(serverIds), ({ server_id }) => server_id);
+      [drills] = await Promise.all([stores.restores.runningDrills(), readResources(serverIds)]);
+    }
     const recordsOf = (id: number): ServerRecords => ({
       active: active.get(id) ?? [],
       resources: known.get(id)?.inOrder ?? [],
@@ -56,15 +60,16 @@ export function serverRecords(stores: SystemStores): (serverId: number) => Promi
     return new Map(serverIds.map((id) => [id, recordsOf(id)]));
   });
 
-  const readResources = async (serverIds: readonly number[]) => {
+  /** Answers whether deployments or drills are active. */
+  const readResources = async (serverIds: readonly number[]): Promise<boolean> => {
     const nowMs = performance.now();
     for (const [id, { readMs, wholeMs }] of known)
       if (nowMs - readMs > FOLLOWED_MS_MAX || nowMs - wholeMs > WHOLE_MS_MAX) known.delete(id);
-    let { position, changes } = await changesOf(serverIds);
+    let { position, isActive, changes } = await changesOf(serverIds);
     // The database was replaced by an older one, and what is known may be of transactions that it has not.
     if (serverIds.some((id) => BigInt(known.get(id)?.position ?? 0) > BigInt(position))) {
       for (const id of serverIds) known.delete(id);
-      ({ position, changes } = await changesOf(serverIds));
+      ({ position, isActive, changes } = await changesOf(serverIds));
     }
     const changesByServer = Map.groupBy(changes, ({ server_id }) => server_id);
     const fresh = changes.filter(({ server_id, key }) => !known.get(server_id)?.keys.has(key));
@@ -76,6 +81,7 @@ export function serverRecords(stores: SystemStores): (serverId: number) => Promi
       const times = { position, readMs: nowMs, wholeMs: before?.wholeMs ?? nowMs, keys };
       known.set(id, { ...times, ...merged(id, before, freshByServer.get(id) ?? [], recorded) });
     }
+    return isActive;
   };
 
   const changesOf = (serverIds: readonly number[]) =>

@@ -3,8 +3,10 @@ export interface WorkerSettings {
   /** A worker that does not renew within this time has lost its deployment to the next worker that claims it. */
   readonly leaseSeconds: number;
   readonly renewSeconds: number;
-  /** How long a lost wake-up stays unnoticed. */
+  /** Between two looks at a queue in which something waits or runs. A run that its worker lost is found by these. */
   readonly pollSeconds: number;
+  /** Between two looks at empty queues. What is queued wakes workers, so this is how long a lost wake-up costs. */
+  readonly idleSeconds: number;
   /** Deployments that one process runs at once, over all servers. Each server has its own limit beside it. */
   readonly concurrentDeploymentsMax: number;
   /** How much of what runs at once, of each kind, one team may have. */
@@ -79,6 +81,7 @@ export const DEFAULT_SETTINGS: WorkerSettings = {
   leaseSeconds: 10,
   renewSeconds: 3,
   pollSeconds: 2,
+  idleSeconds: 15,
   concurrentDeploymentsMax: 16,
   teamSharePercent: 75,
   attemptsMax: 10,
@@ -105,7 +108,7 @@ export const DEFAULT_SETTINGS: WorkerSettings = {
   eventKeptDays: 90,
   removedResourceKeptDays: 730, // A server may be away for months, and its cleanup wait for a full disk.
 
-  scheduleSeconds: 5,
+  scheduleSeconds: 15,
   schedulePeriodSeconds: 60,
   concurrentTasksMax: 16,
   taskExecutionsKept: 100,

@@ -13,7 +13,8 @@ function counted(keptSeconds: number) {
     return [{ id: reads }] as ServerRecord[]; // Nothing else is read here.
   };
   const beat = wakeSignal();
-  const stores = withSharedReadings({ servers: { list } } as unknown as SystemStores, beat, keptSeconds); // as above
+  const given = { servers: { list } } as unknown as SystemStores; // as above
+  const stores = withSharedReadings(given, beat, { servers: keptSeconds, queues: 0 });
   return { beat, failures, read: async () => (await stores.servers.list())[0]?.id };
 }
 

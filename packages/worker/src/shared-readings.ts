@@ -8,13 +8,13 @@ import type { WakeSignal } from "./wake-signal.ts";
 export function withSharedReadings(
   stores: SystemStores,
   wakeSignal: Pick<WakeSignal, "count">,
-  keptSeconds: number,
+  keptSeconds: { readonly servers: number; readonly queues: number },
 ): SystemStores {
   const { servers, queues } = stores;
   return {
     ...stores,
-    servers: { ...servers, list: shared(() => servers.list(), wakeSignal, keptSeconds) },
-    queues: { ...queues, busy: shared(() => queues.busy(), wakeSignal, keptSeconds) },
+    servers: { ...servers, list: shared(() => servers.list(), wakeSignal, keptSeconds.servers) },
+    queues: { ...queues, busy: shared(() => queues.busy(), wakeSignal, keptSeconds.queues) },
   };
 }
 

@@ -38,7 +38,13 @@ export interface WorkerOptions extends WorkerDeps {
 export function worker(given: WorkerOptions): Worker {
   const settings: WorkerSettings = { ...DEFAULT_SETTINGS, ...given.settings };
   const wake = wakeSignal();
-  const options = { ...given, stores: withSharedReadings(given.stores, wake, settings.pollSeconds / 2) };
+  const options = {
+    ...given,
+    stores: withSharedReadings(given.stores, wake, {
+      servers: settings.idleSeconds,
+      queues: settings.pollSeconds / 2,
+    }),
+  };
   const adapters = adapterCache(options);
   const adaptersOf = adapters.of;
   const serverLeases = createServerLeases(options.stores.leases, options.owner, settings);

@@ -82,6 +82,7 @@ const QUICK: Partial<WorkerSettings> = {
   leaseSeconds: 1,
   renewSeconds: 0.2,
   pollSeconds: 0.3,
+  idleSeconds: 0.3,
   reconcileSeconds: 0.3,
   serverLeaseSeconds: 1,
   restSeconds: 0.2,

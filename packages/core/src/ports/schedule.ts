@@ -21,6 +21,8 @@ export interface ScheduleRecord {
 
 /** The scheduler's store, across teams. */
 export interface SystemScheduleStore {
+  /** Those of these kinds that have a schedule due at `now`. */
+  dueKinds(kinds: readonly ScheduleKind[], now: Date): Promise<readonly ScheduleKind[]>;
   /** Schedules that are due at `now`, the longest overdue first, after the cursor `after`. */
   due(
     kind: ScheduleKind,

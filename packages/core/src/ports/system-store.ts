@@ -215,6 +215,8 @@ export interface InspectedResource extends RoutedResource {
 export interface ResourceChanges {
   /** Where the next reading begins. */
   readonly position: string;
+  /** Deployments of these servers wait or run, or a drill runs anywhere. Seen in the same snapshot as the changes. */
+  readonly isActive: boolean;
   /** `key` identifies the change: one that was read before may be answered once more. */
   readonly changes: readonly { readonly server_id: number; readonly resource_id: number; readonly key: string }[];
 }

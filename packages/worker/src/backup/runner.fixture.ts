@@ -38,7 +38,14 @@ export function testRunner({ system, server, engine, releases, tools, settings }
       machineOf: () => undefined,
       ownsServer: ({ id }) => id === server.id,
       logger: { debug() {}, info() {}, warn() {}, error() {} },
-      settings: { ...DEFAULT_SETTINGS, pollSeconds: 0.1, reconcileSeconds: 0.1, taskFlushMs: 10, ...settings },
+      settings: {
+        ...DEFAULT_SETTINGS,
+        pollSeconds: 0.1,
+        idleSeconds: 0.1,
+        reconcileSeconds: 0.1,
+        taskFlushMs: 10,
+        ...settings,
+      },
       get backups() {
         return tools();
       },

@@ -31,8 +31,8 @@ export function createBackupRunner(deps: BackupDeps, wakeSignal: WakeSignal): Le
     unrenewed: "gone",
     run: (claimed, keeper) => runBackup(deps, claimed, keeper),
     endAbandoned: (at) => runs.endAbandoned(at),
-    async tidy(signal) {
-      await removeCopies(deps, signal);
+    async tidy(signal, busy) {
+      if (busy.has("backup_removal")) await removeCopies(deps, signal);
       await prune(signal);
     },
   });

@@ -7,6 +7,7 @@ export function createDeploymentRunner(deps: DeploymentDeps, wakeSignal: WakeSig
   const { deployments } = deps.stores;
   return createLeaseRunner<Claim>(deps, wakeSignal, {
     title: "Deployments",
+    queues: ["deployment"],
     concurrentMax: deps.settings.concurrentDeploymentsMax,
     uuidOf: ({ deployment }) => deployment.uuid,
     claim: async (serverIds, request) =>
