@@ -105,7 +105,7 @@ async function bundle({ entries, standalone = {}, external = [] }, outdir) {
     sourcesContent: false,
     metafile: true,
     logLevel: "warning",
-    plugins: [ownMapsOnly],
+    plugins: [withoutUnused, ownMapsOnly],
   };
   const builds = [
     build({ ...options, entryPoints: entries, splitting: true, chunkNames: "[name]-[hash]" }),
@@ -123,6 +123,25 @@ function refuseNamelessImports({ outputs }) {
     throw new Error(`import("…") of ${entryPoint} gets no names: import a module of your own that exports them`);
   }
 }
+
+/**
+ * What packages import and Berth never uses, together two megabytes of script: BuildKit and SSH of the Docker client,
+ * since Berth has its own ways to both; the languages of zod's messages; Fastify's validators, which `serverOptions`
+ * replaces.
+ */
+const UNUSED = [
+  [/\/dockerode\/lib\/(session|buildkit)\.js$/, "module.exports = undefined;"],
+  [/\/docker-modem\/lib\/ssh\.js$/, "module.exports = undefined;"],
+  [/\/@fastify\/(ajv-compiler|fast-json-stringify-compiler)\/index\.js$/, "module.exports = undefined;"],
+  [/\/zod\/v4\/locales\/index\.js$/, "export {};"],
+];
+
+const withoutUnused = {
+  name: "without-unused",
+  setup: ({ onLoad }) => {
+    for (const [filter, contents] of UNUSED) onLoad({ filter }, () => ({ contents, loader: "js" }));
+  },
+};
 
 /** Positions in packages would be four fifths of the maps, which are held in memory. A trace names the file alone. */
 const ownMapsOnly = {

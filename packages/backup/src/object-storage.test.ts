@@ -7,7 +7,8 @@ import { bucketProblem } from "@berth/core/backup";
 import { type S3Server, startS3Server } from "@berth/testing";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { digest } from "./content.ts";
-import { objectStorage, partBytes } from "./object-storage.ts";
+import { objectStorage } from "./object-storage.ts";
+import { partBytes } from "./s3.ts";
 
 let server: S3Server;
 beforeAll(async () => {

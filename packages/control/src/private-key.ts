@@ -44,7 +44,7 @@ export function privateKeys({ scope, stores, ids, keys }: UseCaseContext) {
     async create(sent: PrivateKeyCreate): Promise<{ uuid: string }> {
       requireAbility(scope, "write");
       const text = privateKeyText(sent.private_key);
-      const { type, publicKey, fingerprint, sshKey } = keys.read(text);
+      const { type, publicKey, fingerprint, sshKey } = await keys.read(text);
       const uuid = ids.uuid();
       const fields = checked({
         name: sent.name ?? `${type}-key-${uuid.slice(0, NAME_SUFFIX_LENGTH)}`,
@@ -73,7 +73,7 @@ export function privateKeys({ scope, stores, ids, keys }: UseCaseContext) {
     async update(uuid: string | undefined, sent: PrivateKeyUpdate): Promise<{ uuid: string }> {
       requireAbility(scope, "write");
       const text = privateKeyText(sent.private_key);
-      const read = keys.read(text);
+      const read = await keys.read(text);
       return stores.transaction(async (tx) => {
         const record = uuid === undefined ? await findSame(tx, read.fingerprint) : await findPrivateKey(tx, uuid);
         const secrets = await tx.privateKeys.secrets(record.id);

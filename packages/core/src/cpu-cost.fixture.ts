@@ -8,6 +8,14 @@ export function cpuCost(work: () => unknown): number {
   return cpuTime(work) / reference;
 }
 
+/** The same of work that waits in between, for things that need no time of their own. */
+export async function asyncCpuCost(work: () => Promise<unknown>): Promise<number> {
+  const reference = Math.min(cpuTime(readAndWrite), cpuTime(readAndWrite));
+  const before = process.threadCpuUsage();
+  await work();
+  return spent(before) / reference;
+}
+
 /**
  * Whether nobody else has to wait for it: it costs some 50 ms, and as much again, because a test runs sources that are
  * not compiled yet. Asked again where it costs more, since the first time collects what others left in memory.
@@ -19,6 +27,10 @@ const MOMENT = 5;
 function cpuTime(work: () => unknown): number {
   const before = process.threadCpuUsage();
   work();
+  return spent(before);
+}
+
+function spent(before: NodeJS.CpuUsage): number {
   const { user, system } = process.threadCpuUsage(before);
   return user + system;
 }

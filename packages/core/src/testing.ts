@@ -1,1 +1,1 @@
-export { cpuCost, isMoment } from "./cpu-cost.fixture.ts";
+export { asyncCpuCost, cpuCost, isMoment } from "./cpu-cost.fixture.ts";

@@ -6,7 +6,7 @@ export { type FileLock, type LockAttempt, lockFile } from "./file-lock.ts";
 export { endGroup, isAlive, type ProcessGroup, signalGroup } from "./group.ts";
 export type { Host } from "./host.ts";
 export { addressRanges } from "./http/address-ranges.ts";
-export { guardedConnector } from "./http/guarded-connector.ts";
+export { guardedAgent } from "./http/guarded-agent.ts";
 export { type GuardedDownload, guardedDownload } from "./http/guarded-download.ts";
 export { type GuardedFetch, guardedFetch, HttpFault } from "./http/guarded-fetch.ts";
 export { guardedLookup } from "./http/guarded-lookup.ts";

@@ -4,7 +4,7 @@ import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "nod
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DomainError } from "@berth/core";
-import { cpuCost } from "@berth/core/testing";
+import { asyncCpuCost } from "@berth/core/testing";
 import ssh2 from "ssh2";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { keyReader } from "./private-key.ts";
@@ -43,9 +43,9 @@ function hugeKey(bits: number): string {
   return createPrivateKey({ key, format: "jwk" }).export({ type: "pkcs1", format: "pem" }).toString();
 }
 
-const refusal = (text: string): string => {
+const refusal = async (text: string): Promise<string> => {
   try {
-    keyReader.read(text);
+    await keyReader.read(text);
     return "accepted";
   } catch (error) {
     if (!(error instanceof DomainError)) throw error;
@@ -77,8 +77,8 @@ describe("a key", () => {
       () => `-----BEGIN EC PARAMETERS-----\nBggqhkjOPQMBBw==\n-----END EC PARAMETERS-----\n${pem(ec("P-256"), "sec1")}`,
       "ecdsa",
     ],
-  ] as const)("%s is read as OpenSSH reads it, into a form that OpenSSH and ssh2 read", (_, make, type) => {
-    const key = keyReader.read(make());
+  ] as const)("%s is read as OpenSSH reads it, into a form that OpenSSH and ssh2 read", async (_, make, type) => {
+    const key = await keyReader.read(make());
     const told = toldByOpenSsh(key.sshKey);
     expect({ ...key, sshKey: "" }).toEqual({
       type,
@@ -90,24 +90,24 @@ describe("a key", () => {
     expect(ssh2.utils.parseKey(key.sshKey)).not.toBeInstanceOf(Error);
   });
 
-  it("of one pair has one fingerprint, whatever form it comes in", () => {
+  it("of one pair has one fingerprint, whatever form it comes in", async () => {
     const key = rsa();
-    const { fingerprint, publicKey } = keyReader.read(pem(key, "pkcs1"));
-    expect(keyReader.read(pem(key, "pkcs8"))).toMatchObject({ fingerprint, publicKey });
+    const { fingerprint, publicKey } = await keyReader.read(pem(key, "pkcs1"));
+    expect(await keyReader.read(pem(key, "pkcs8"))).toMatchObject({ fingerprint, publicKey });
     const ed25519 = generateKeyPairSync("ed25519").privateKey;
-    const first = keyReader.read(pem(ed25519, "pkcs8"));
-    expect(keyReader.read(first.sshKey)).toEqual(first);
+    const first = await keyReader.read(pem(ed25519, "pkcs8"));
+    expect(await keyReader.read(first.sshKey)).toEqual(first);
   });
 
-  it("of RSA is in PKCS #1 afterwards, which also what signs tokens reads", () => {
-    const { sshKey } = keyReader.read(made("rsa-openssh", "-t", "rsa", "-b", "2048").text);
+  it("of RSA is in PKCS #1 afterwards, which also what signs tokens reads", async () => {
+    const { sshKey } = await keyReader.read(made("rsa-openssh", "-t", "rsa", "-b", "2048").text);
     expect(sshKey).toMatch(/^-----BEGIN RSA PRIVATE KEY-----/);
     expect(createPrivateKey(sshKey).asymmetricKeyType).toBe("rsa");
   });
 
-  it("keeps OpenSSH's form byte for byte, for Ed25519", () => {
+  it("keeps OpenSSH's form byte for byte, for Ed25519", async () => {
     const { text } = made("kept", "-t", "ed25519");
-    expect(keyReader.read(text).sshKey).toBe(text);
+    expect((await keyReader.read(text)).sshKey).toBe(text);
   });
 });
 
@@ -122,17 +122,17 @@ describe("refuses, with a sentence that says what to do,", () => {
           .privateKey.export({ type: "pkcs8", format: "pem", cipher: "aes-256-cbc", passphrase: "secret" })
           .toString(),
     ],
-  ])("a key with a passphrase in the form of %s", (_, make) => {
-    expect(refusal(make())).toMatch(/needs a passphrase.*ssh-keygen -p/);
+  ])("a key with a passphrase in the form of %s", async (_, make) => {
+    expect(await refusal(make())).toMatch(/needs a passphrase.*ssh-keygen -p/);
   });
 
-  it("a public key", () => {
+  it("a public key", async () => {
     const { publicKey } = generateKeyPairSync("rsa", { modulusLength: 2048 });
-    expect(refusal(publicKey.export({ type: "spki", format: "pem" }).toString())).toMatch(/public key/);
-    expect(refusal(publicKey.export({ type: "pkcs1", format: "pem" }).toString())).toMatch(/public key/);
+    expect(await refusal(publicKey.export({ type: "spki", format: "pem" }).toString())).toMatch(/public key/);
+    expect(await refusal(publicKey.export({ type: "pkcs1", format: "pem" }).toString())).toMatch(/public key/);
   });
 
-  it("a sort that ssh does not have", () => {
+  it("a sort that ssh does not have", async () => {
     const pkcs8 = (key: KeyObject) => key.export({ type: "pkcs8", format: "pem" }).toString();
     const others = [
       pkcs8(generateKeyPairSync("ed448").privateKey),
@@ -140,34 +140,35 @@ describe("refuses, with a sentence that says what to do,", () => {
       pkcs8(generateKeyPairSync("dsa", { modulusLength: 1024, divisorLength: 160 }).privateKey),
       pkcs8(generateKeyPairSync("ec", { namedCurve: "secp256k1" }).privateKey),
     ];
-    for (const text of others) expect(refusal(text)).toMatch(/not supported|damaged/);
+    for (const text of others) expect(await refusal(text)).toMatch(/not supported|damaged/);
   });
 
-  it("an RSA key that OpenSSH takes for too short", () => {
+  it("an RSA key that OpenSSH takes for too short", async () => {
     const text = createPrivateKey({ key: RSA_512 }).export({ type: "pkcs1", format: "pem" }).toString();
-    expect(refusal(text)).toMatch(/1024 bits/);
+    expect(await refusal(text)).toMatch(/1024 bits/);
   });
 
-  it("an RSA key that takes seconds to sign with, before it signs anything", () => {
+  it("an RSA key that takes seconds to sign with, before it signs anything", async () => {
     const key = hugeKey(32_768);
-    expect(cpuCost(() => expect(refusal(key)).toMatch(/8192 bits/))).toBeLessThan(60);
+    const refused = async () => expect(await refusal(key)).toMatch(/8192 bits/);
+    expect(await asyncCpuCost(refused)).toBeLessThan(60);
   });
 
-  it("what is cut off, changed or no key at all", () => {
+  it("what is cut off, changed or no key at all", async () => {
     const { text } = made("cut", "-t", "ed25519");
     const lines = text.split("\n");
     const changed = lines.map((line, index) => (index === 3 ? flip(line) : line)).join("\n");
     for (const broken of [text.slice(0, 200), lines.toSpliced(2, 1).join("\n"), changed, "-----BEGIN", ""]) {
-      expect(refusal(broken)).toMatch(/damaged/);
+      expect(await refusal(broken)).toMatch(/damaged/);
     }
   });
 
-  it("without a word of the key", () => {
+  it("without a word of the key", async () => {
     const { text } = made("quiet", "-t", "ed25519");
     const secret = text.split("\n")[3] ?? "-";
     for (const broken of [text.replace("OPENSSH", "RSA"), text.slice(0, -60)]) {
       try {
-        keyReader.read(broken);
+        await keyReader.read(broken);
         expect.unreachable();
       } catch (error) {
         expect(JSON.stringify([error, String(error), (error as Error).cause ?? ""])).not.toContain(secret);

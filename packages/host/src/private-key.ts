@@ -2,15 +2,15 @@ import { createHash, createPrivateKey, createPublicKey, type KeyObject } from "n
 import type { DomainError } from "@berth/core";
 import type { KeyReader, ReadKey } from "@berth/core/ports";
 import { invalidKey } from "@berth/core/source";
-import ssh2, { type ParsedKey } from "ssh2";
+import type { ParsedKey } from "ssh2";
 
 /** Reads keys of SSH, in this process. */
 export const keyReader: KeyReader = { read };
 
-function read(text: string): ReadKey {
+async function read(text: string): Promise<ReadKey> {
   refuseByLabel(text);
   const readable = sshForm(text);
-  const key = parsed(readable);
+  const key = await parsed(readable);
   const type = TYPES[key.type];
   if (type === undefined) throw unsupported();
   const sshKey = type === "rsa" ? rsaForm(createPrivateKey(key.getPrivatePEM())) : readable;
@@ -62,7 +62,8 @@ function keyObject(text: string): KeyObject {
   }
 }
 
-function parsed(sshKey: string): ParsedKey {
+async function parsed(sshKey: string): Promise<ParsedKey> {
+  const { default: ssh2 } = await import("./ssh2.ts");
   const key = ssh2.utils.parseKey(sshKey);
   if (key instanceof Error) {
     if (/passphrase|encrypted/i.test(key.message)) throw encrypted();

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { DomainError, isDomainError } from "@berth/core";
-import ssh2, { type Client, type ConnectConfig } from "ssh2";
+import type { Client, ConnectConfig } from "ssh2";
 import type { PrivateHosts } from "./http/private-hosts.ts";
 import {
   connectFailure,
@@ -130,6 +130,8 @@ async function connected(
   onGone: () => void,
 ): Promise<Client> {
   const privateKey = await options.privateKey();
+  // Before the socket, whose errors nobody would hear meanwhile.
+  const { default: ssh2 } = await import("./ssh2.ts");
   const sock = await sshSocket(options, options.privateHosts);
   // Each channel that is being opened listens to its end.
   const client = new ssh2.Client().setMaxListeners(0);

@@ -4,7 +4,7 @@ import { invalidKey } from "@berth/core/source";
 
 /** Reads texts that only look like keys: the public key is made from the text. The real one is the engine's. */
 export const testKeyReader: KeyReader = {
-  read(text) {
+  async read(text) {
     if (text.includes("ENCRYPTED")) throw invalidKey("It needs a passphrase.");
     const body = /-----BEGIN OPENSSH PRIVATE KEY-----\n(\w+)\n-----END/.exec(text)?.[1];
     if (body === undefined) throw invalidKey("It is damaged.");

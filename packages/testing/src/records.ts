@@ -73,7 +73,7 @@ export async function testServer(
 
 /** @param text Of a real key, where something connects with it. */
 export async function testPrivateKey(stores: Stores, text: string = testKey(testUuid())): Promise<PrivateKeyRecord> {
-  const { publicKey, fingerprint } = testKeyReader.read(testKey(text));
+  const { publicKey, fingerprint } = await testKeyReader.read(testKey(text));
   return await stores.privateKeys.insert({
     uuid: testUuid(),
     name: "deploy key",

@@ -7,6 +7,11 @@ import { problemOf } from "../errors.ts";
 import { malformed } from "./input.ts";
 import { asRequestError } from "./request-error.ts";
 
+/** Zod validates, and no route has a schema for Fastify, so its own validators are never needed. */
+const noCompiler = () => () => {
+  throw new Error("A route has a schema for Fastify; give the operation a zod schema instead.");
+};
+
 /** Options that the plugins need of their Fastify instance. */
 export const serverOptions = {
   routerOptions: {
@@ -14,6 +19,7 @@ export const serverOptions = {
     // Names go in paths, up to 255 characters of up to 12 encoded ones each.
     maxParamLength: 4096,
   },
+  schemaController: { compilersFactory: { buildValidator: noCompiler, buildSerializer: noCompiler } },
   requestIdHeader: false,
   genReqId: (request: Pick<IncomingMessage, "headers">) => {
     const given = request.headers["x-request-id"];

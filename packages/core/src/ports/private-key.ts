@@ -77,7 +77,7 @@ export interface KeyReader {
    * @throws DomainError `request.invalid` that says what is wrong with `private_key`: no key, a public one, one with a
    * passphrase, a sort that is not supported
    */
-  read(text: string): ReadKey;
+  read(text: string): Promise<ReadKey>;
 }
 
 /** Encrypted at rest, absent without `read:sensitive`. */

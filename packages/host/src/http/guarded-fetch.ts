@@ -1,6 +1,6 @@
 import { jsonProblem } from "@berth/core";
-import { Agent, fetch, type RequestInit, Response } from "undici";
-import { guardedConnector } from "./guarded-connector.ts";
+import type { Agent, RequestInit, Response } from "undici";
+import { guardedAgent } from "./guarded-agent.ts";
 import type { PrivateHosts } from "./private-hosts.ts";
 
 export interface GuardedFetchOptions {
@@ -38,13 +38,14 @@ export function guardedFetch(options: GuardedFetchOptions): GuardedFetch {
       const body = await readAll(answer, options.bytesMax, host);
       // A status such as 204 may have no body, not even an empty one.
       const { status, statusText, headers } = answer;
+      const { Response } = await library();
       return new Response(body.length === 0 ? null : body, { status, statusText, headers });
     });
 }
 
 /** Answers what was read of the answer, within the limit of time. @throws HttpFault */
 export function guardedExchange({ allowedPrivateHosts, secondsMax }: GuardedFetchOptions) {
-  const dispatcher = new Agent({ connect: guardedConnector(allowedPrivateHosts, privateAddress) });
+  let agent: Promise<Agent> | undefined;
   return async <Read>(
     url: string | URL,
     init: RequestInit,
@@ -54,12 +55,16 @@ export function guardedExchange({ allowedPrivateHosts, secondsMax }: GuardedFetc
     const deadline = AbortSignal.timeout(secondsMax * 1000);
     const signal = init.signal ? AbortSignal.any([init.signal, deadline]) : deadline;
     try {
-      return await read(await fetch(url, { ...init, dispatcher, signal }), host);
+      const { fetch } = await library();
+      agent ??= guardedAgent(allowedPrivateHosts, privateAddress);
+      return await read(await fetch(url, { ...init, dispatcher: await agent, signal }), host);
     } catch (cause) {
       throw faultOf(cause, host, { deadline, signal, secondsMax });
     }
   };
 }
+
+const library = () => import("./undici.ts");
 
 const privateAddress = (host: string, address: string) =>
   new HttpFault(

@@ -1,6 +1,6 @@
 import { DomainError, isDomainError } from "@berth/core";
-import { guardedConnector, type PrivateHosts } from "@berth/host";
-import { Agent, type Dispatcher, request } from "undici";
+import { guardedAgent, type PrivateHosts } from "@berth/host";
+import type { Dispatcher } from "undici";
 import { privateAddress } from "./address.ts";
 
 export type HttpAnswer = Dispatcher.ResponseData;
@@ -26,13 +26,15 @@ export async function withGuardedHttp<Result>(
   work: (http: GuardedHttp) => Promise<Result>,
 ): Promise<Result> {
   const timeouts = { headersTimeout: SECONDS_MAX * 1000, bodyTimeout: SECONDS_MAX * 1000 };
-  const agent = new Agent({ connect: guardedConnector(allowed, privateAddress), ...timeouts });
+  const agent = await guardedAgent(allowed, privateAddress, timeouts);
   try {
     return await work(async (url, { method = "GET", headers = {}, body } = {}) => {
-      const host = new URL(url).hostname.replace(/^\[|\]$/g, "");
+      const { origin, hostname, pathname, search } = new URL(url);
+      const host = hostname.replace(/^\[|\]$/g, "");
       try {
-        return await request(url, {
-          dispatcher: agent,
+        return await agent.request({
+          origin,
+          path: pathname + search,
           signal,
           method,
           headers,

@@ -1,7 +1,9 @@
 import { isIP } from "node:net";
-import { buildConnector } from "undici";
+import type { Agent, buildConnector } from "undici";
 import { guardedLookup } from "./guarded-lookup.ts";
 import { mayConnect, mayUse, type PrivateHosts } from "./private-hosts.ts";
+
+type Refusal = (host: string, address: string) => Error;
 
 /**
  * Connects to no private address that is not allowed, and not to this machine. Checked when the connection is made, hence
@@ -9,11 +11,17 @@ import { mayConnect, mayUse, type PrivateHosts } from "./private-hosts.ts";
  *
  * @param refusal What a refused connection fails with.
  */
-export function guardedConnector(
+export async function guardedAgent(
   allowed: PrivateHosts,
-  refusal: (host: string, address: string) => Error,
-): buildConnector.connector {
+  refusal: Refusal,
+  timeouts: Pick<Agent.Options, "headersTimeout" | "bodyTimeout"> = {},
+): Promise<Agent> {
+  const { Agent, buildConnector } = await import("./undici.ts");
   const connect = buildConnector({ lookup: guardedLookup(allowed, refusal), timeout: CONNECT_SECONDS_MAX * 1000 });
+  return new Agent({ connect: guarded(connect, allowed, refusal), ...timeouts });
+}
+
+function guarded(connect: buildConnector.connector, allowed: PrivateHosts, refusal: Refusal): buildConnector.connector {
   return (options, callback) => {
     const host = options.hostname.replace(/^\[|\]$/g, "");
     // A literal address is never looked up.
