@@ -15,6 +15,7 @@ import { basename, join, relative } from "node:path";
 import { build } from "esbuild";
 import { distOf, MANIFEST, ROOT, settingsOf, stampOf } from "./fresh.mjs";
 import { licensesOf } from "./licenses.mjs";
+import { startLoad } from "./start-load.mjs";
 
 /** A server that still runs loads chunks of the build that it was started from. */
 const BUILDS_KEPT = 4;
@@ -113,6 +114,8 @@ async function bundle({ entries, standalone = {}, external = [] }, outdir) {
   ];
   const results = await Promise.all(builds);
   for (const { metafile } of results) refuseNamelessImports(metafile);
+  const loads = Object.entries(entries).map(([name, source]) => [name, startLoad(results[0].metafile, source)]);
+  writeFileSync(join(outdir, "start-load.json"), JSON.stringify(Object.fromEntries(loads)));
   return [...new Set(results.flatMap(({ metafile }) => Object.keys(metafile.inputs)))];
 }
 

@@ -1,0 +1,48 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { freshBuild } from "../../../tooling/build/fresh.mjs";
+
+/** Of `tooling/build/start-load.mjs`. */
+interface StartLoad {
+  readonly bytes: number;
+  readonly packages: readonly string[];
+}
+
+const load = (): StartLoad => JSON.parse(readFileSync(join(freshBuild("server"), "start-load.json"), "utf8")).main;
+
+/**
+ * Packages that a start loads. Each costs every instance memory and time, so what only some need is imported lazily: a
+ * new name here needs a reason.
+ */
+const PACKAGES: readonly string[] = [
+  "@fastify/cors",
+  "@fastify/static",
+  "@fastify/websocket",
+  "@octokit/auth-app",
+  "@octokit/request",
+  "@trpc/server",
+  "bcryptjs",
+  "croner",
+  "dockerode",
+  "fastify",
+  "p-limit",
+  "pg",
+  "semver",
+  "tar",
+  "yaml",
+  "zod",
+];
+const BYTES_MAX = 4_000_000;
+
+describe("a start of the server loads", () => {
+  it("only these packages", () => {
+    expect(load().packages).toEqual(PACKAGES);
+  });
+
+  it("at most this much script, and not much less than the budget says", () => {
+    const { bytes } = load();
+    expect(bytes).toBeLessThan(BYTES_MAX);
+    expect(bytes).toBeGreaterThan(BYTES_MAX * 0.85);
+  });
+});
