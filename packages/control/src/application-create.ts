@@ -13,6 +13,7 @@ import {
   applicationChange,
   type BuildPack,
   basicAuthProblems,
+  buildsImage,
   type CreatedApplication,
   generatedName,
   generatedUrls,
@@ -76,7 +77,7 @@ async function create(
   const { scope, stores } = context;
   requireWrite(scope, sent);
   const claims = requestedDomains(sent, buildPack === "dockercompose") ?? [];
-  const place = await resolvePlace(stores, sent);
+  const place = await resolvePlace(stores, sent, { needsContainers: buildsImage(buildPack) });
   const key = sent.private_key_uuid ? await findPrivateKey(stores, sent.private_key_uuid) : undefined;
   const local = { ...drafted(context, source, sent, buildPack, place), privateKeyId: key?.id ?? null };
   requireReachableSource(scope, local.settings.git_repository, place.server.ip);
