@@ -50,7 +50,7 @@ describe("an application without containers", () => {
     const [port = ""] = await freePorts(1);
     const files = (version: string) => ({
       ...plainServer(version),
-      "server.js": plainServer(version)["server.js"]?.replace("process.env.PORT", String(port)) ?? "",
+      "server.js": `require("http").createServer((_request, answer) => answer.end("${version}")).listen(${port});`,
     });
     const fixed = temporaryRepository(files("fixed 1"));
     try {
