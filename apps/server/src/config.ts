@@ -65,7 +65,7 @@ export const ENVIRONMENT = z.object({
     .min(1)
     .default(VERSION)
     .describe(
-      "What `GET /api/v1/version` answers, for clients that refuse an old version. Default: the released version.",
+      "What `GET /api/v1/version` answers while `PATCH /settings` has set nothing else, for clients that refuse an old version. Default: the released version.",
     ),
   BERTH_ALLOWED_PRIVATE_HOSTS: z
     .string()

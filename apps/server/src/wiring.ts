@@ -138,6 +138,7 @@ export async function wire(
       hasCleanup: (server) => cleanerFor(server) !== undefined,
       planCleanup: (server) => planServerCleanup({ stores: system, cleanerFor }, server),
       publicUrl: (url, serverId) => members.known(serverId)?.proxy.publicUrl(url) ?? url,
+      servesHttps: (server) => !isLocal(server) || (proxy?.capabilities.https ?? false),
       instanceUrl: config.publicUrl ?? null,
       reportedVersion: config.reportedVersion,
       teamServersMax: config.teamServersMax,

@@ -174,6 +174,7 @@ function application(
       stores: db.storesFor,
       engineFor: () => engine,
       publicUrl: (url) => `${url}:8000`,
+      servesHttps: () => true,
       instanceUrl: null,
       reportedVersion: "4.0.0-test",
       keys: testKeyReader,

@@ -1,4 +1,5 @@
 import { Message } from "@berth/core";
+import { InstanceSettings, InstanceSettingsUpdate } from "@berth/core/team";
 import { operation } from "./operation.ts";
 
 const SWITCH = {
@@ -30,4 +31,28 @@ export const instance = {
   })
     .output(Message)
     .mutation(({ ctx }) => ctx.control.instance.disableApi()),
+};
+
+const SETTINGS = { path: "/settings", tag: "System", ability: "root", isRootTeamOnly: true } as const;
+
+export const settings = {
+  get: operation({
+    ...SETTINGS,
+    method: "GET",
+    operationId: "get-settings",
+    summary: "The settings of the instance",
+  })
+    .output(InstanceSettings)
+    .query(({ ctx }) => ctx.control.instance.settings()),
+
+  update: operation({
+    ...SETTINGS,
+    method: "PATCH",
+    operationId: "update-settings",
+    summary: "Change the settings of the instance",
+    description: "A change holds at once. `reported_version` lets clients in that refuse older versions.",
+  })
+    .input(InstanceSettingsUpdate)
+    .output(InstanceSettings)
+    .mutation(({ ctx, input }) => ctx.control.instance.updateSettings(input)),
 };

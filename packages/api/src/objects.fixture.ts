@@ -55,6 +55,7 @@ export const EXAMPLE_BODIES: Readonly<Record<string, object>> = {
   "restore-database-backup": { database_name: "postgres" },
   "update-s3-storage-by-uuid": { name: "mine" },
   "update-registry-by-uuid": { name: "mine" },
+  "update-settings": { reported_version: "4.1.0" },
   "create-env-by-database-uuid": { key: "MINE" },
   "update-env-by-database-uuid": { key: "THEIRS", value: "mine" },
   "update-envs-by-database-uuid": { data: [{ key: "MINE" }] },

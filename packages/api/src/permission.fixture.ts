@@ -68,7 +68,7 @@ export interface Matrix {
 export async function matrix(): Promise<Matrix> {
   let isUndoing = false;
   const build_packs = ["nixpacks", "static", "dockerfile", "dockerimage"] as const;
-  const engine = printingEngine({ build_packs, images: true, privileged_mounts: true });
+  const engine = printingEngine({ build_packs, keepsBuilds: true, privileged_mounts: true });
   const api = await served((db) => ({
     stores: ({ teamId }) => (isUndoing ? undoing(db.stores(teamId)) : db.stores(teamId)),
     engineFor: () => engine,

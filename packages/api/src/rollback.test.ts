@@ -4,7 +4,7 @@ import { createdApplication, type Served, served } from "./berth.fixture.ts";
 
 let api: Served;
 beforeAll(async () => {
-  const engine = printingEngine({ images: true });
+  const engine = printingEngine({ keepsBuilds: true });
   api = await served({ engineFor: () => engine });
 });
 afterAll(() => api.close());

@@ -7,7 +7,7 @@ import { events } from "./event.ts";
 import { githubApps } from "./github-app.ts";
 import { health } from "./health.ts";
 import { hetzner } from "./hetzner.ts";
-import { instance } from "./instance.ts";
+import { instance, settings } from "./instance.ts";
 import { jobs } from "./job.ts";
 import { privateKeys } from "./private-key.ts";
 import { projects } from "./project.ts";
@@ -31,6 +31,7 @@ export const appRouter = router({
   health,
   version,
   instance,
+  settings,
   auth,
   events,
   teams,

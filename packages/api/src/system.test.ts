@@ -1,3 +1,4 @@
+import { VERSION } from "@berth/core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type Served, served } from "./berth.fixture.ts";
 
@@ -43,6 +44,39 @@ describe("the instance", () => {
     expect((await api.ask("GET", "/health", { token: null })).status).toBe(200);
     expect((await api.ask("POST", "/enable", { token: api.rootToken })).json).toEqual({ message: "API enabled." });
     expect((await api.ask("GET", "/applications")).status).toBe(200);
+  });
+});
+
+describe("the settings of the instance", () => {
+  const change = (reported_version: unknown, token = api.rootToken) =>
+    api.ask("PATCH", "/settings", { body: { reported_version }, token });
+  const version = async () => (await api.ask("GET", "/version")).text;
+
+  test("let clients in that refuse older versions, at once, until the own version is told again", async () => {
+    const { json } = await api.ask("GET", "/settings", { token: api.rootToken });
+    expect(json).toEqual({ version: VERSION, reported_version: null });
+    const changed = await change("4.1.2");
+    expect([changed.status, changed.json]).toEqual([200, { version: VERSION, reported_version: "4.1.2" }]);
+    expect(await version()).toBe("4.1.2");
+    expect((await change(null)).json.reported_version).toBeNull();
+    expect(await version()).toBe("4.0.0-test");
+  });
+
+  test("are the root team's, and take nothing but a version", async () => {
+    for (const wrong of ["4.1", "v4.1.0", "4.1.0\n<b>", `4.1.0-${"x".repeat(64)}`, 4.1]) {
+      const { status, json } = await change(wrong);
+      expect([status, Object.keys(json.errors)], String(wrong)).toEqual([422, ["reported_version"]]);
+    }
+    const made = await api.ask("POST", "/tokens", {
+      token: api.rootToken,
+      body: { name: "x", abilities: ["root"], team_id: api.place.server.team_id },
+    });
+    for (const refused of [
+      await change("4.1.0", made.json.token),
+      await api.ask("GET", "/settings", { token: made.json.token }),
+    ])
+      expect([refused.status, refused.json.code]).toEqual([403, "auth.root_team_only"]);
+    expect(await version()).toBe("4.0.0-test");
   });
 });
 

@@ -13,6 +13,7 @@ import {
   applicationChange,
   type BuildPack,
   basicAuthProblems,
+  buildsImage,
   type CreatedApplication,
   generatedName,
   generatedUrls,
@@ -28,7 +29,7 @@ import {
 } from "./application-support.ts";
 import type { UseCaseContext } from "./context.ts";
 import { applicationRequest, requestDeployment } from "./deployment-request.ts";
-import { claimDomains, requestedDomains, requireFreeDomains } from "./domain.ts";
+import { claimDomains, requestedDomains, requireFreeDomains, requireServable } from "./domain.ts";
 import { type GithubRepository, githubRepository } from "./github-repository.ts";
 import { type Place, resolvePlace } from "./placement.ts";
 import { findPrivateKey } from "./private-key.ts";
@@ -76,7 +77,7 @@ async function create(
   const { scope, stores } = context;
   requireWrite(scope, sent);
   const claims = requestedDomains(sent, buildPack === "dockercompose") ?? [];
-  const place = await resolvePlace(stores, sent);
+  const place = await resolvePlace(stores, sent, { needsContainers: buildsImage(buildPack) });
   const key = sent.private_key_uuid ? await findPrivateKey(stores, sent.private_key_uuid) : undefined;
   const local = { ...drafted(context, source, sent, buildPack, place), privateKeyId: key?.id ?? null };
   requireReachableSource(scope, local.settings.git_repository, place.server.ip);
@@ -84,6 +85,7 @@ async function create(
   await requireContainerPowers(context, local.settings.custom_docker_run_options, place.server);
   const draft = repository === undefined ? local : withRepository(local, await repository.verify());
   if (claims.length > 0) {
+    requireServable(context, claims, place.server);
     const wanted = { claims, isForced: sent.force_domain_override ?? false };
     await requireFreeDomains(context, stores, wanted);
     return insert(context, draft, wanted);
@@ -137,7 +139,10 @@ const sourceDefaults = (source: ApplicationSource): Partial<ApplicationSettings>
 
 /** Takes the first URL that is free; where another request takes it first, the next one. */
 async function insertWithGeneratedUrl(context: UseCaseContext, draft: Draft): Promise<CreatedApplication> {
-  const candidates = generatedUrls(draft.place.server, draft).map((url) => parseUrlList(url).claims);
+  const { server } = draft.place;
+  const urls = generatedUrls(server, draft);
+  const servable = context.servesHttps(server) ? urls : urls.map((url) => url.replace(/^https:/, "http:"));
+  const candidates = servable.map((url) => parseUrlList(url).claims);
   for (const claims of candidates) {
     const made = await insertIfFree(context, draft, claims);
     if (made !== undefined) return made;

@@ -2,7 +2,8 @@ import type { ApplicationUpdate } from "@berth/core/application";
 import { composeNames } from "@berth/core/deploy";
 import type { ApplicationRecord, DomainClaim, Stores } from "@berth/core/ports";
 import { hasProxy } from "@berth/core/server";
-import { requestedDomains } from "./domain.ts";
+import type { UseCaseContext } from "./context.ts";
+import { requestedDomains, requireServable } from "./domain.ts";
 
 /** URLs of a change, without those that cannot be kept. */
 export interface ChangedDomains {
@@ -19,10 +20,11 @@ export interface ChangedDomains {
  * @throws DomainError `request.invalid`
  */
 export async function changedDomains(
-  stores: Stores,
+  context: Pick<UseCaseContext, "stores" | "servesHttps">,
   current: ApplicationRecord,
   sent: ApplicationUpdate,
 ): Promise<ChangedDomains> {
+  const { stores } = context;
   const hadContainers = current.settings.build_pack === "dockercompose";
   const hasContainers = (sent.build_pack ?? current.settings.build_pack) === "dockercompose";
   if (hasContainers && sent.docker_compose_domains) return await ofContainers(stores, current, sent);
@@ -32,6 +34,7 @@ export async function changedDomains(
     return { sent, claims: hadContainers && !hasContainers ? [] : undefined };
   }
   const server = await stores.servers.findById(current.server_id);
+  if (server !== undefined) requireServable(context, claims, server);
   if (server === undefined || hasProxy(server) || hasContainers) return { sent, claims };
   return { sent, claims: undefined, message: `Server ${server.name} has no proxy, so the domains stay as they were.` };
 }

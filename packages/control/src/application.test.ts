@@ -55,6 +55,26 @@ describe("creating an application", () => {
     expect(third.fqdn).toBe(`http://shop-${third.uuid.slice(0, 6)}.localhost`);
   });
 
+  test("refuses https where the server has no certificates, with the remedy, and makes no such URL by itself", async () => {
+    const plain = await world({ servesHttps: () => false });
+    const { wildcard_domain: _, ...settings } = plain.place.server.settings;
+    await plain.stores.servers.update(plain.place.server.uuid, {
+      settings: { ...settings, wildcard_domain: "https://apps.example" },
+    });
+    const made = await plain.own.applications.createPublic(gitApplication(plain, { name: "Shop" }));
+    expect(made.fqdn).toMatch(/^http:\/\/\w+\.apps\.example$/);
+    const domains = "http://shop.example,https://pay.example";
+    const creation = await refusal(plain.own.applications.createPublic(gitApplication(plain, { domains })));
+    const change = await refusal(plain.own.applications.update(made.uuid, { domains }));
+    const sentence = /^https:\/\/pay\.example cannot be served: .*no certificates.*Docker/;
+    for (const { code, fields } of [creation, change])
+      expect([code, fields]).toEqual(["request.invalid", { domains: [expect.stringMatching(sentence)] }]);
+    expect((await plain.own.applications.get(made.uuid)).fqdn).toBe(made.fqdn);
+    await plain.own.applications.update(made.uuid, { domains: "http://shop.example" });
+    expect((await plain.own.applications.get(made.uuid)).fqdn).toBe("http://shop.example");
+    await plain.db.close();
+  });
+
   test("gives no URL when none is wanted", async () => {
     const made = await at.own.applications.createPublic(gitApplication(at, { autogenerate_domain: false }));
     expect(made.fqdn).toBeNull();

@@ -87,7 +87,7 @@ async function update(context: UseCaseContext, uuid: string, asked: ApplicationU
   const { scope, stores } = context;
   requireWrite(scope, asked);
   const current = await findApplication(stores, uuid);
-  const { sent, claims, message } = await changedDomains(stores, current, asked);
+  const { sent, claims, message } = await changedDomains(context, current, asked);
   const change = await checkedChange(context, current, sent);
   const wanted = { claims: claims ?? [], isForced: sent.force_domain_override ?? false, resourceId: current.id };
   const hasDomains = claims !== undefined;

@@ -42,6 +42,8 @@ export interface ControlDeps {
   readonly hasCleanup?: (server: ServerRecord) => boolean;
   /** How a URL of a resource is reached: with the port of its server's proxy where it is not the usual one. */
   readonly publicUrl: (url: string, serverId: number) => string;
+  /** Whether the server's proxy can answer `https:`. */
+  readonly servesHttps: (server: ServerRecord) => boolean;
   /** The instance's own URL, which no resource can take; `null` when it has none. */
   readonly instanceUrl: string | null;
   /** Answer of `GET /version`. */

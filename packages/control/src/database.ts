@@ -59,7 +59,12 @@ export function databases(context: UseCaseContext) {
 async function create(context: UseCaseContext, engine: DatabaseEngine, sent: DatabaseCreate): Promise<CreatedDatabase> {
   const { scope, stores, ids } = context;
   requireWrite(scope, sent);
-  const { environment, server, destination } = await resolvePlace(stores, sent, unknownEnvironment);
+  const { environment, server, destination } = await resolvePlace(
+    stores,
+    sent,
+    { needsContainers: true },
+    unknownEnvironment,
+  );
   const made = newDatabase(engine, sent, () => ids.secret(PASSWORD_LENGTH));
   if (Object.keys(made.problems).length > 0) throw invalid(made.problems);
   const { settings, fields, secrets, variables } = made;

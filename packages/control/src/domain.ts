@@ -7,7 +7,7 @@ import {
   holderConflict,
   parseUrlList,
 } from "@berth/core/application";
-import type { DomainClaim, Stores } from "@berth/core/ports";
+import type { DomainClaim, ServerRecord, Stores } from "@berth/core/ports";
 import type { Scope } from "@berth/core/team";
 import type { UseCaseContext } from "./context.ts";
 import { followLostUrls } from "./lost-url.ts";
@@ -17,6 +17,21 @@ export function readDomains(text: string | null | undefined): readonly DomainCla
   const { claims, problems } = parseUrlList(text ?? "");
   if (problems.length > 0) throw invalid({ domains: problems });
   return claims;
+}
+
+/** @throws DomainError `request.invalid` for URLs that the server's proxy has no certificates for */
+export function requireServable(
+  { servesHttps }: Pick<UseCaseContext, "servesHttps">,
+  claims: readonly DomainClaim[],
+  server: ServerRecord,
+): void {
+  const unserved = servesHttps(server) ? [] : claims.filter(({ url }) => url.startsWith("https:"));
+  if (unserved.length === 0) return;
+  const remedy =
+    "Use http:// here, behind a TLS proxy of your own where that is needed, or a server with Docker, which gets certificates.";
+  throw invalid({
+    domains: unserved.map(({ url }) => `${url} cannot be served: server ${server.name} has no certificates. ${remedy}`),
+  });
 }
 
 type ComposeDomains = ApplicationSettings["docker_compose_domains"];

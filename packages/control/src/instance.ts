@@ -1,15 +1,19 @@
-import { DomainError } from "@berth/core";
-import { ROOT_TEAM_ID, requireAbility } from "@berth/core/team";
+import { DomainError, VERSION } from "@berth/core";
+import { type InstanceSettings, type InstanceSettingsUpdate, ROOT_TEAM_ID, requireAbility } from "@berth/core/team";
 import type { UseCaseContext } from "./context.ts";
 
 /** The instance itself. */
 export function instance({ scope, stores, reportedVersion }: UseCaseContext) {
-  async function setApi(isEnabled: boolean) {
+  function requireRootTeam(action: string) {
     requireAbility(scope, "root");
-    const verb = isEnabled ? "enable" : "disable";
     if (scope.teamId !== ROOT_TEAM_ID) {
-      throw new DomainError("auth.root_team_only", `You are not allowed to ${verb} the API.`);
+      throw new DomainError("auth.root_team_only", `You are not allowed to ${action}.`);
     }
+  }
+
+  async function setApi(isEnabled: boolean) {
+    const verb = isEnabled ? "enable" : "disable";
+    requireRootTeam(`${verb} the API`);
     await stores.transaction(async (tx) => {
       await tx.settings.setApiEnabled(isEnabled);
       await tx.events.append({ type: `instance.api_${verb}d`, resource_uuid: null, payload: {} });
@@ -17,12 +21,36 @@ export function instance({ scope, stores, reportedVersion }: UseCaseContext) {
     return { message: `API ${verb}d.` };
   }
 
+  const settings = async (): Promise<InstanceSettings> => ({
+    version: VERSION,
+    reported_version: await stores.settings.reportedVersion(),
+  });
+
   return {
-    version(): string {
+    async version(): Promise<string> {
       requireAbility(scope, "read");
-      return reportedVersion;
+      return (await stores.settings.reportedVersion()) ?? reportedVersion;
     },
     enableApi: () => setApi(true),
     disableApi: () => setApi(false),
+
+    /** @throws DomainError `auth.root_team_only` */
+    async settings(): Promise<InstanceSettings> {
+      requireRootTeam("read the settings of the instance");
+      return settings();
+    },
+
+    /** @throws DomainError `auth.root_team_only` */
+    async updateSettings({ reported_version }: InstanceSettingsUpdate): Promise<InstanceSettings> {
+      requireRootTeam("change the settings of the instance");
+      if (reported_version !== undefined) {
+        await stores.transaction(async (tx) => {
+          await tx.settings.setReportedVersion(reported_version);
+          const payload = { reported_version };
+          await tx.events.append({ type: "instance.settings_changed", resource_uuid: null, payload });
+        });
+      }
+      return settings();
+    },
   };
 }

@@ -1,5 +1,6 @@
 import { DomainError, invalid, notFound } from "@berth/core";
 import type { DestinationRecord, EnvironmentRecord, ServerRecord, Stores } from "@berth/core/ports";
+import { defaultServers, isOwnMachine } from "@berth/core/server";
 import { findProject } from "./project.ts";
 import { findServer, requireStaying } from "./server.ts";
 
@@ -8,7 +9,7 @@ export interface WantedPlace {
   readonly project_uuid: string;
   readonly environment_name?: string | null | undefined;
   readonly environment_uuid?: string | null | undefined;
-  readonly server_uuid: string;
+  readonly server_uuid?: string | null | undefined;
   readonly destination_uuid?: string | null | undefined;
 }
 
@@ -19,6 +20,7 @@ export interface Place {
 }
 
 /**
+ * @param needsContainers Whether engines without containers cannot run it.
  * @param unknownEnvironment What is thrown when the project has no such environment.
  * @throws DomainError `resource.not_found`, `request.invalid`, `resource.state`, `destination.missing`,
  *   `destination.ambiguous`
@@ -26,6 +28,7 @@ export interface Place {
 export async function resolvePlace(
   stores: Stores,
   wanted: WantedPlace,
+  { needsContainers }: { readonly needsContainers: boolean },
   unknownEnvironment = () => notFound("Environment"),
 ): Promise<Place> {
   const names = [wanted.environment_name, wanted.environment_uuid].map((name) => name?.trim()).filter(Boolean);
@@ -35,7 +38,9 @@ export async function resolvePlace(
   const project = await findProject(stores, wanted.project_uuid);
   const environment = await firstEnvironment(stores, project.id, names);
   if (environment === undefined) throw unknownEnvironment();
-  const server = await findServer(stores, wanted.server_uuid);
+  const server = wanted.server_uuid
+    ? await findServer(stores, wanted.server_uuid)
+    : await defaultServer(stores, needsContainers);
   requireStaying(server);
   if (server.settings.is_build_server) {
     throw invalid({ server_uuid: ["This server only builds. Choose another one to run on."] });
@@ -46,6 +51,24 @@ export async function resolvePlace(
 }
 
 const ENVIRONMENT_NEEDED = "You need to provide at least one of environment_name or environment_uuid.";
+
+/** @throws DomainError `request.invalid` when there is none, or when several are possible */
+async function defaultServer(stores: Stores, needsContainers: boolean): Promise<ServerRecord> {
+  const { items } = await stores.servers.list();
+  const staying = items.filter(({ removing_at }) => removing_at === null);
+  const known = staying.map((server) => ({ ...server, is_coolify_host: isOwnMachine(server) }));
+  const [only, ...others] = defaultServers(known, { needsContainers });
+  if (only === undefined) {
+    const what = needsContainers ? "server with Docker" : "server";
+    throw invalid({ server_uuid: [`No ${what} was found to run it on. Add one: POST /servers.`] });
+  }
+  if (others.length === 0) return only;
+  const named = [only, ...others].slice(0, NAMED_SERVERS_MAX).map(({ uuid, name }) => `${uuid} (${name})`);
+  const sentence = `There are ${others.length + 1} servers. Name the one to run on: ${named.join(", ")}`;
+  throw invalid({ server_uuid: [`${sentence}${others.length < NAMED_SERVERS_MAX ? "." : ", ..."}`] });
+}
+
+const NAMED_SERVERS_MAX = 10;
 
 /** The name counts first; the uuid when no environment has that name. */
 async function firstEnvironment(stores: Stores, projectId: number, names: readonly (string | null | undefined)[]) {

@@ -47,7 +47,7 @@ async function requireKeptBuilds(
   const server = await tx.servers.findById(server_id);
   if (server === undefined) throw notFound("Server");
   const engine = await engineFor(server);
-  if (engine.capabilities.images) return;
+  if (engine.capabilities.keepsBuilds) return;
   const sentence = `Server ${server.name} keeps no earlier builds, so there is nothing to roll back to. Deploy the commit instead, or use a server with Docker.`;
   throw new DomainError("engine.unsupported", sentence);
 }

@@ -51,7 +51,7 @@ async function create(
   const { stores, ids } = context;
   const isForced = sent.force_domain_override ?? false;
   const requested = readServiceUrls(sent.urls, compose.containers, isForced);
-  const { environment, server, destination } = await resolvePlace(stores, sent);
+  const { environment, server, destination } = await resolvePlace(stores, sent, { needsContainers: true });
   await requireHostAccess(context, server, compose);
   await requireOwnNames(stores, compose, sent);
   const uuid = ids.uuid();

@@ -94,6 +94,7 @@ function deps(db: TestDatabase, engine: PrintingEngine, uploads: Map<string, num
     stores: ({ teamId }) => db.stores(teamId),
     engineFor: () => engine,
     publicUrl: (url) => `${url}:8000`,
+    servesHttps: () => true,
     instanceUrl: "http://berth.example",
     reportedVersion: "4.0.0-test",
     keys: testKeyReader,

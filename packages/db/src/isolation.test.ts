@@ -516,6 +516,8 @@ const ATTEMPTS: Attempts = {
   settings: {
     isApiEnabled: (stores) => stores.settings.isApiEnabled().then(() => undefined),
     setApiEnabled: (stores) => stores.settings.setApiEnabled(true),
+    reportedVersion: (stores) => stores.settings.reportedVersion().then(() => undefined),
+    setReportedVersion: (stores) => stores.settings.setReportedVersion(null),
     instanceId: (stores) => stores.settings.instanceId("ours").then(() => undefined),
   },
   cloudTokens: {

@@ -28,6 +28,10 @@ onEachBackend((database) => {
     const listed = async (paging = {}) => (await stores.servers.list(paging)).items.map((server) => server.id);
     expect(await listed()).toEqual([docker.id, id, later.server.id]);
     expect(await listed({ skip: 1, take: 1 })).toEqual([id]);
+    for (const unfit of [{ is_reachable: false }, { is_usable: false }, { is_build_server: true }]) {
+      await stores.servers.update(docker.uuid, { settings: { ...docker.settings, ...unfit } });
+      expect(await listed()).toEqual([id, docker.id, later.server.id].sort((one, other) => one - other));
+    }
   });
 
   it("changes only the fields that are given, whatever else the object carries", async () => {

@@ -72,8 +72,11 @@ const record = (row: Selectable<DB["server"]>): ServerRecord => ({
 });
 
 const ENGINES_WITH_CONTAINERS = Object.entries(ENGINES).flatMap(([name, row]) => (row.hasContainers ? [name] : []));
-/** Listed first: clients that know one kind of server take the first, and containers run everything. */
-const hasContainers = sql<boolean>`(engine in (${sql.join(ENGINES_WITH_CONTAINERS.map((name) => sql.lit(name)))}))`;
+/** Listed first: many clients take the first server, and containers run everything. */
+const runsContainers = sql<boolean>`(
+  engine in (${sql.join(ENGINES_WITH_CONTAINERS.map((name) => sql.lit(name)))})
+  and settings @> '{"is_reachable": true, "is_usable": true}' and not settings @> '{"is_build_server": true}'
+)`;
 
 export function serverStore(context: TeamContext): ServerStore {
   const { db, teamId } = context;
@@ -83,7 +86,7 @@ export function serverStore(context: TeamContext): ServerStore {
       page(
         paging,
         async (window) =>
-          (await within(own().select(COLUMNS).orderBy(hasContainers, "desc").orderBy("id"), window).execute()).map(
+          (await within(own().select(COLUMNS).orderBy(runsContainers, "desc").orderBy("id"), window).execute()).map(
             record,
           ),
         () => countRows(own()),

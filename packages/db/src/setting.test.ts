@@ -8,4 +8,13 @@ onEachBackend((database) => {
     expect(new Set(names).size).toBe(1);
     expect(await settings.instanceId("four")).toBe(names[0]);
   });
+
+  it("keeps the version that clients are told until none is set", async () => {
+    const { settings } = database().stores();
+    expect(await settings.reportedVersion()).toBeNull();
+    for (const version of ["4.1.0", "4.2.0-beta.1", null]) {
+      await settings.setReportedVersion(version);
+      expect(await settings.reportedVersion()).toBe(version);
+    }
+  });
 });

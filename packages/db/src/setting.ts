@@ -5,21 +5,27 @@ import type { Context } from "./context.ts";
 export const API_ENABLED = "is_api_enabled";
 
 const INSTANCE_ID = "instance_id";
+const REPORTED_VERSION = "reported_version";
 
 export function settingStore({ db }: Context): InstanceSettingStore {
+  const read = async (key: string) =>
+    (await db.selectFrom("setting").select("value").where("key", "=", key).executeTakeFirst())?.value;
+  const write = async (key: string, setting: boolean | string | null) => {
+    const value = JSON.stringify(setting);
+    await db
+      .insertInto("setting")
+      .values({ key, value })
+      .onConflict((conflict) => conflict.column("key").doUpdateSet({ value }))
+      .execute();
+  };
   return {
-    async isApiEnabled() {
-      const row = await db.selectFrom("setting").select("value").where("key", "=", API_ENABLED).executeTakeFirst();
-      return row?.value !== false;
+    isApiEnabled: async () => (await read(API_ENABLED)) !== false,
+    setApiEnabled: (isEnabled) => write(API_ENABLED, isEnabled),
+    async reportedVersion() {
+      const version = await read(REPORTED_VERSION);
+      return typeof version === "string" ? version : null;
     },
-    async setApiEnabled(isEnabled) {
-      const value = JSON.stringify(isEnabled);
-      await db
-        .insertInto("setting")
-        .values({ key: API_ENABLED, value })
-        .onConflict((conflict) => conflict.column("key").doUpdateSet({ value }))
-        .execute();
-    },
+    setReportedVersion: (version) => write(REPORTED_VERSION, version),
     async instanceId(fresh) {
       const value = JSON.stringify(fresh);
       await db

@@ -28,7 +28,7 @@ export function printingEngine(capabilities: Partial<Engine["capabilities"]> = {
     capabilities: {
       kinds: ["application"],
       build_packs: ["nixpacks", "railpack", "static"],
-      images: false,
+      keepsBuilds: false,
       replicas: false,
       port_mappings: false,
       networks: false,

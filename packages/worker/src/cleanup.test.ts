@@ -52,7 +52,7 @@ const request = () =>
 
 describe("a cleanup of a server", () => {
   test("removes what no deployment needs, and neither what runs, is kept nor is being made", async () => {
-    world.engine.hasImages = true;
+    world.engine.keepsBuilds = true;
     const first = world.worker();
     const application = await world.application();
     const kept = await world.deploy(application);

@@ -27,7 +27,7 @@ export interface FakeEngine {
   for(owner: Life): Engine;
   behave: (spec: ReleaseSpec) => Behaviour;
   /** Whether it makes images, which outlive their release. */
-  hasImages: boolean;
+  keepsBuilds: boolean;
   /** Where what it makes goes to when it makes real images; else it makes folders. */
   registry: FakeRegistry | undefined;
   readonly specs: ReadonlyMap<string, ReleaseSpec>;
@@ -140,7 +140,7 @@ export function fakeEngine(points: Points): FakeEngine {
       };
     },
     get capabilities() {
-      return { ...CAPABILITIES, port_mappings: fake.mapsPorts, images: fake.hasImages };
+      return { ...CAPABILITIES, port_mappings: fake.mapsPorts, keepsBuilds: fake.keepsBuilds };
     },
     async build({ resourceUuid, deploymentUuid, env }, io): Promise<Artifact> {
       const other = building.get(deploymentUuid);
@@ -246,7 +246,7 @@ export function fakeEngine(points: Points): FakeEngine {
   });
 
   const fake: FakeEngine = {
-    hasImages: false,
+    keepsBuilds: false,
     registry: undefined,
     for: engine,
     mapsPorts: false,
@@ -292,7 +292,7 @@ const TOLD_MS = 5;
 const CAPABILITIES: EngineCapabilities = {
   kinds: ["application"],
   build_packs: ["nixpacks"],
-  images: false,
+  keepsBuilds: false,
   replicas: false,
   port_mappings: false,
   networks: false,

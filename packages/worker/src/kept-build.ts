@@ -34,7 +34,7 @@ async function keepCount(
   { capabilities }: Engine,
   { resource_id, server_id, pull_request_id }: ReleaseRecord,
 ): Promise<number> {
-  if (!capabilities.images || pull_request_id !== 0) return 0;
+  if (!capabilities.keepsBuilds || pull_request_id !== 0) return 0;
   const server = await stores.servers.find(server_id);
   if (server === undefined || server.settings.disable_application_image_retention) return 0;
   const subject = await stores.resources.subject(resource_id);

@@ -11,7 +11,7 @@ beforeAll(async () => {
 afterAll(() => database.close());
 beforeEach(async () => {
   world = await openWorld(database);
-  world.engine.hasImages = true;
+  world.engine.keepsBuilds = true;
 });
 afterEach(() => world.close());
 

@@ -1,4 +1,4 @@
-import type { Application, CreatedApplication } from "@berth/core/application";
+import { type Application, buildsImage, type CreatedApplication } from "@berth/core/application";
 import { ENGINES } from "@berth/core/server";
 import { linkPath, remember } from "../application-link.ts";
 import type { Api } from "../connection/api.ts";
@@ -116,7 +116,7 @@ export async function createTarget(
   settings: Readonly<Record<string, unknown>>,
 ): Promise<Target> {
   const isImage = await isBuiltByDockerfile(api, folder, options, settings);
-  const needsDocker = isImage || settings.build_pack === "dockerfile" || settings.build_pack === "dockercompose";
+  const needsDocker = isImage || buildsImage(settings.build_pack);
   const place = await choosePlace(api, options, needsDocker ? "image" : "application");
   const name = options.name ?? (options.git === undefined ? await nameOf(folder.path) : repositoryName(options.git));
   await requireFreeName(api, name, place, options);
@@ -132,11 +132,6 @@ export async function createTarget(
   );
   const where = `${printable(place.project.name)}/${printable(place.environment.name)} on ${printable(place.server.name)}`;
   output.line(`Created application ${printable(name)} (${created.uuid}) in ${where}`);
-  output.line(
-    ENGINES[place.server.engine].hasContainers
-      ? "It runs there in a container."
-      : "It runs there as a process of Berth's machine, without a container.",
-  );
   return { uuid: created.uuid, name, source: options.git === undefined ? "upload" : "git" };
 }
 

@@ -4,7 +4,7 @@ import { chooseServer, type PlacedKind } from "./place.ts";
 
 const server = (name: string, engine: "process" | "docker", isOwn: boolean, isBuildServer = false) => ({
   ...{ uuid: name, name, engine, is_coolify_host: isOwn },
-  settings: { is_build_server: isBuildServer },
+  settings: { is_build_server: isBuildServer, is_reachable: true, is_usable: true },
 });
 const LOCALHOST = server("localhost", "process", true);
 const DOCKER = server("docker", "docker", true);
@@ -24,8 +24,8 @@ function chosen(servers: Servers, kind: PlacedKind, wanted?: string): string {
 describe("the server of something new", () => {
   test.each<[PlacedKind, Servers, string]>([
     ["application", [LOCALHOST], "localhost"],
-    ["application", [LOCALHOST, DOCKER], "localhost"],
-    ["application", [LOCALHOST, DOCKER, BUILDER], "localhost"],
+    ["application", [LOCALHOST, DOCKER], "docker"],
+    ["application", [LOCALHOST, DOCKER, BUILDER], "docker"],
     ["image", [LOCALHOST, DOCKER], "docker"],
     ["database", [LOCALHOST, DOCKER], "docker"],
     ["service", [LOCALHOST, WEB, BUILDER], "web-1"],

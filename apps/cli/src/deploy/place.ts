@@ -1,4 +1,4 @@
-import { ENGINES, type EngineKind, type Server } from "@berth/core/server";
+import { defaultServers, type EngineKind, type Server } from "@berth/core/server";
 import type { Command } from "commander";
 import { choose } from "../choose.ts";
 import type { Api } from "../connection/api.ts";
@@ -40,24 +40,19 @@ export function addPlaceFlags(command: Command): Command {
 }
 
 type ServerFacts = Pick<Server, "uuid" | "name" | "engine" | "is_coolify_host"> & {
-  readonly settings: Pick<Server["settings"], "is_build_server">;
+  readonly settings: Pick<Server["settings"], "is_build_server" | "is_reachable" | "is_usable">;
 };
 
-/** Without a word: the only one that runs such things, or Berth's own machine while no other was added. */
+/** @throws Failure when none can run it, or when several could and none was named */
 export function chooseServer<T extends ServerFacts>(
   servers: readonly T[],
   wanted: string | undefined,
   kind: PlacedKind,
 ): T {
   if (wanted !== undefined) return choose(wanted, servers, { thing: "server" });
-  const usable = servers.filter(({ settings }) => !settings.is_build_server);
-  if (kind === "application") {
-    const own = usable.find(({ is_coolify_host, engine }) => is_coolify_host && ENGINES[engine].isOwnMachineOnly);
-    if (own !== undefined && usable.every(({ is_coolify_host }) => is_coolify_host)) return own;
-    return chosen("server", usable, undefined, undefined);
-  }
-  const withDocker = usable.filter(({ engine }) => ENGINES[engine].hasContainers);
-  if (withDocker.length > 0) return chosen("server", withDocker, undefined, undefined);
+  const needsContainers = kind !== "application";
+  const possible = defaultServers(servers, { needsContainers });
+  if (possible.length > 0 || !needsContainers) return chosen("server", possible, undefined, undefined);
   throw new Failure(`No server with Docker was found, and ${kind === "image" ? "an" : "a"} ${kind} needs one.`, {
     details: [
       "Docker on this machine: install it and start Berth again.",

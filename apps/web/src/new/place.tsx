@@ -1,7 +1,8 @@
+import { defaultServers, ENGINES, whereItRuns } from "@berth/core/server";
 import { Select, SimpleGrid, Text, TextInput } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
-import { client, type Outputs, trpc } from "../api/client.ts";
+import { client, trpc } from "../api/client.ts";
 
 export interface Place {
   readonly project_uuid: string;
@@ -15,17 +16,8 @@ export interface SourceProps {
   readonly resolvePlace: () => Promise<Place>;
 }
 
-type Server = Outputs["servers"]["list"][number];
-
 const NEW_PROJECT = "";
 const FIRST_ENVIRONMENT = "production"; // Made together with every project.
-
-/** What it means to run there. */
-const MEANING: Readonly<Record<Server["engine"], string>> = {
-  process: "as a process of Berth's own machine, without a container; databases and services need Docker",
-  docker: "in containers, each limited and apart from the others",
-  swarm: "in containers on several machines",
-};
 
 /** Where a new thing goes: chosen once, for every source alike. */
 export function usePlace(project: string | undefined) {
@@ -43,9 +35,7 @@ export function usePlace(project: string | undefined) {
       ?.environments ?? [];
   const environment = chosenEnvironment ?? environments[0]?.name ?? FIRST_ENVIRONMENT;
   const server =
-    servers?.find(({ uuid }) => uuid === chosenServer) ??
-    servers?.find(({ engine }) => engine === "docker") ??
-    servers?.[0];
+    servers?.find(({ uuid }) => uuid === chosenServer) ?? defaultServers(servers ?? [], { needsContainers: false })[0];
 
   const resolve = async (): Promise<Place> => {
     const made = projectUuid === NEW_PROJECT ? await client.projects.create.mutate({ name: projectName }) : undefined;
@@ -91,7 +81,8 @@ export function usePlace(project: string | undefined) {
       </SimpleGrid>
       {server !== undefined && (
         <Text size="sm" c="dimmed" mt={6}>
-          It runs on {server.name}, {MEANING[server.engine]}.
+          {whereItRuns(server)}
+          {!ENGINES[server.engine].hasContainers && " Databases and services need Docker."}
         </Text>
       )}
     </>

@@ -256,7 +256,7 @@ function setRestarts(resource: WantedResource, seen: Seen): Operation[] {
   return [{ type: "set_restarts", resourceId: resource.id, restartCount }];
 }
 
-const isSameUpstream = (one: Upstream, other: Upstream | null): boolean =>
+export const isSameUpstream = (one: Upstream, other: Upstream | null): boolean =>
   one.host === other?.host && one.port === other.port;
 
 /** Both were made by `siteOf`, so their keys stand in one order. */

@@ -14,7 +14,8 @@ export interface EngineCapabilities {
   /** Which kinds of resource it runs. */
   readonly kinds: readonly ResourceKind[];
   readonly build_packs: readonly string[];
-  readonly images: boolean;
+  /** Stopped releases keep what was built for them, to be rolled back to. */
+  readonly keepsBuilds: boolean;
   readonly replicas: boolean;
   readonly port_mappings: boolean;
   readonly networks: boolean;

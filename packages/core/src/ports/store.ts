@@ -350,6 +350,9 @@ export interface SystemEventStore {
 export interface InstanceSettingStore {
   isApiEnabled(): Promise<boolean>;
   setApiEnabled(isEnabled: boolean): Promise<void>;
+  /** `null` while none was set. */
+  reportedVersion(): Promise<string | null>;
+  setReportedVersion(version: string | null): Promise<void>;
   /** Names the instance for ever, in labels of what it makes elsewhere. @param fresh Kept when there is none yet. */
   instanceId(fresh: string): Promise<string>;
 }

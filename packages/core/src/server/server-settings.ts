@@ -38,13 +38,36 @@ interface EngineTraits {
   /** Berth runs containers on it, among them its proxy, and looks after the machine below. */
   readonly hasContainers: boolean;
   readonly destinationType: "standalone" | "swarm";
+  /** What it means to run there, behind the server's name in a sentence. */
+  readonly meaning: string;
 }
 
 /** The engines, and what sets them apart. Other code asks for a trait, never for an engine's name. */
 export const ENGINES = {
-  process: { title: "processes", isOwnMachineOnly: true, hasContainers: false, destinationType: "standalone" },
-  docker: { title: "Docker", isOwnMachineOnly: false, hasContainers: true, destinationType: "standalone" },
+  process: {
+    title: "processes",
+    isOwnMachineOnly: true,
+    hasContainers: false,
+    destinationType: "standalone",
+    meaning: "as a process of Berth's own machine, without a container",
+  },
+  docker: {
+    title: "Docker",
+    isOwnMachineOnly: false,
+    hasContainers: true,
+    destinationType: "standalone",
+    meaning: "in a container, with its own files, network and limits",
+  },
   // Recorded, and not driven yet.
-  swarm: { title: "Docker Swarm", isOwnMachineOnly: false, hasContainers: false, destinationType: "swarm" },
+  swarm: {
+    title: "Docker Swarm",
+    isOwnMachineOnly: false,
+    hasContainers: false,
+    destinationType: "swarm",
+    meaning: "in containers on several machines",
+  },
 } as const satisfies Readonly<Record<string, EngineTraits>>;
 export type EngineKind = keyof typeof ENGINES;
+
+export const whereItRuns = ({ name, engine }: { readonly name: string; readonly engine: EngineKind }): string =>
+  `Runs on server ${name}, ${ENGINES[engine].meaning}.`;

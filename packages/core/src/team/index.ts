@@ -1,6 +1,7 @@
 export * from "./environment.ts";
 export * from "./event.ts";
 export * from "./event-view.ts";
+export * from "./instance-settings.ts";
 export * from "./member.ts";
 export * from "./password.ts";
 export * from "./permission.ts";

@@ -253,7 +253,7 @@ const UP: ReadonlySet<string> = new Set(["running", "restarting"]);
 const capabilitiesOf = ({ builder }: DockerEngineOptions): EngineCapabilities => ({
   kinds: ["application", "database", "service"],
   build_packs: builder.buildPacks,
-  images: true,
+  keepsBuilds: true,
   replicas: false,
   port_mappings: true,
   networks: true,

@@ -115,7 +115,11 @@ export function processEngine(options: ProcessEngineOptions): ProcessEngine {
     },
     stop: async (ref, { graceSeconds }) => (await find(ref))?.stop(graceSeconds, "stopped"),
     remove: async (ref, { graceSeconds = STOP_GRACE_SECONDS } = {}) => (await opened()).remove(ref, graceSeconds),
-    inspect: async (ref) => (await find(ref))?.state(),
+    async inspect(ref) {
+      const release = await find(ref);
+      await release?.findPort();
+      return release?.state();
+    },
     list: async () => [...(await opened()).releases.values()].map((release) => release.state()),
     async exec(ref, script, execOptions) {
       const release = await find(ref);
@@ -174,7 +178,7 @@ function capabilitiesOf(buildPacks: readonly string[], cgroups: Cgroups): Engine
   return {
     kinds: ["application"],
     build_packs: buildPacks,
-    images: false,
+    keepsBuilds: true,
     replicas: false,
     port_mappings: false,
     networks: false,

@@ -7,7 +7,10 @@ import type { RunPaths } from "./paths.ts";
 /** State of a release that survives the control plane. */
 export interface ReleaseRecord {
   readonly desired: DesiredState;
+  /** The port that it is told to listen on, in `PORT`. */
   readonly port: number | null;
+  /** The port of its own choice that it listens on instead. Records of earlier versions have none. */
+  readonly ownPort?: number | null;
   /** Leader of its process group, while it runs. */
   readonly process: ProcessIdentity | null;
   readonly restartCount: number;

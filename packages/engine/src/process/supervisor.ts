@@ -1,11 +1,12 @@
 import type { FSWatcher } from "node:fs";
 import { DomainError, isDomainError } from "@berth/core";
-import type { ContainerState, ReleaseSpec, ReleaseState } from "@berth/core/deploy";
+import type { ContainerState, ReleaseSpec, ReleaseState, Upstream } from "@berth/core/deploy";
 import type { DesiredState } from "@berth/core/resource";
 import { isLiving } from "@berth/host";
 import pLimit from "p-limit";
 import { type LogFile, logFile } from "./log-file.ts";
 import { tryWatch } from "./log-lines.ts";
+import { listeningPorts } from "./network.ts";
 import { makeFolder, makeResourceFolders, resourcePaths, runPaths } from "./paths.ts";
 import { type ReleaseRecord, writeRecord, writeSpec } from "./record.ts";
 import { endRelease, folderOf, hasEnded, launch, logWriters, releasePids } from "./release-process.ts";
@@ -20,6 +21,8 @@ export interface SupervisedRelease {
   record(): ReleaseRecord;
   /** Its living processes. */
   pids(): number[];
+  /** Finds out where it takes requests: some programs listen on a port of their own choice, whatever `PORT` says. */
+  findPort(): Promise<void>;
   isGone(): boolean;
   start(spec: ReleaseSpec): Promise<ReleaseState>;
   /** @param desired `running` when it shall run again with the next control plane. */
@@ -54,12 +57,16 @@ export function superviseRelease(
   let restartTimer: NodeJS.Timeout | undefined;
   let watcher: FSWatcher | undefined;
   let isDetached = false;
+  let isPortFound = false;
 
+  const upstream = (): Upstream | null => {
+    const port = record.ownPort ?? record.port;
+    return phase === "running" && port !== null && isExposed(spec) ? { host: "127.0.0.1", port } : null;
+  };
   const state = (): ReleaseState => ({
     ...ref,
     state: phase,
-    upstream:
-      phase === "running" && record.port !== null && isExposed(spec) ? { host: "127.0.0.1", port: record.port } : null,
+    upstream: upstream(),
     restartCount: record.restartCount,
     exitCode: record.exitCode,
     startedAt: record.startedAt === null ? null : new Date(record.startedAt),
@@ -79,11 +86,23 @@ export function superviseRelease(
 
   async function run(): Promise<void> {
     await log.endLine();
+    isPortFound = false;
     const port = await host.ports.claim(deploymentUuid, record.port);
     await save({ port, runtime: host.runtime.folder });
     await launch(host, spec, port, (process) => save({ process, startedAt: Date.now() }));
     watch();
     enter("running");
+  }
+
+  /** Only ports that `ports_exposes` names: a program may listen on others for its own purposes. */
+  async function findPort(): Promise<void> {
+    if (isPortFound || phase !== "running" || spec.ports.length === 0) return;
+    const listening = listeningPorts(releasePids(host, ref, record.process));
+    const isTold = record.port !== null && listening.includes(record.port);
+    const ownPort = isTold ? null : spec.ports.find((exposed) => listening.includes(exposed));
+    if (ownPort === undefined) return;
+    isPortFound = true;
+    if (ownPort !== (record.ownPort ?? null)) await locked(() => save({ ownPort }));
   }
 
   function watch(): void {
@@ -164,6 +183,7 @@ export function superviseRelease(
     spec: () => spec,
     record: () => record,
     pids: () => releasePids(host, ref, record.process),
+    findPort,
     isGone: () => phase === "removing" || isDetached,
     start: (next) =>
       locked(async () => {
@@ -176,7 +196,7 @@ export function superviseRelease(
           // A failed takeover may have left it running; it must not run twice.
           if (record.process !== null) await end(LEFTOVER_GRACE_SECONDS);
           await prepare();
-          await save({ desired: "running", restartCount: 0 });
+          await save({ desired: "running", restartCount: 0, ownPort: null });
           await run();
         } catch (cause) {
           throw startFailed(cause);

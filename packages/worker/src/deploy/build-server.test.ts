@@ -194,7 +194,7 @@ describe("an application with the name of an image in a registry", () => {
   });
 
   test("is rolled back to by its digest when its server has lost the image", async () => {
-    world.engine.hasImages = true;
+    world.engine.keepsBuilds = true;
     world.worker();
     const app = await application({ docker_registry_image_name: NAME, docker_images_to_keep: 2 });
     const first = await deployed(app);

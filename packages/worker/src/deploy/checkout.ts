@@ -1,5 +1,6 @@
 import { DomainError } from "@berth/core";
 import type { Artifact, Step } from "@berth/core/deploy";
+import { whereItRuns } from "@berth/core/server";
 import type { StepContext } from "./context.ts";
 import { assertLease } from "./progress.ts";
 
@@ -22,6 +23,7 @@ export const checkout: Step<StepContext, object, CheckedOut> = {
   name: "checkout",
   resumable: true,
   async run(ctx) {
+    await sayWhereItRuns(ctx);
     warnOfUnresolvedReferences(ctx);
     if (ctx.deployment.rollback_to !== null) return await findKept(ctx, ctx.deployment.rollback_to);
     if (ctx.deployment.restart_only) {
@@ -37,6 +39,12 @@ export const checkout: Step<StepContext, object, CheckedOut> = {
     await source.removeCheckout(deployment.uuid);
   },
 };
+
+/** Until a release of it runs: whoever made it without naming a server learns here which one it got. */
+async function sayWhereItRuns({ stores, deployment, adapters, say }: StepContext): Promise<void> {
+  const live = await stores.releases.live(deployment.resource_id, deployment.pull_request_id);
+  if (live === undefined) say(whereItRuns(adapters.server));
+}
 
 /** Those reach the program as they stand, which hardly anybody means. */
 function warnOfUnresolvedReferences({ variables, deployment, say }: StepContext): void {

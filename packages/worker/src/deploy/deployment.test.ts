@@ -41,6 +41,11 @@ describe("a deployment", () => {
     for (const step of Object.keys(DONE))
       expect(log).toMatch(new RegExp(`> ${step}\\n[^]*${step} done in \\d+\\.\\d s`));
     expect(log).toContain(`Deployment finished: https://${application.uuid}.example.com`);
+    const where = "Runs on server localhost, as a process of Berth's own machine, without a container.";
+    expect(log).toContain(where);
+    const second = await world.deploy(application);
+    expect((await world.ended(second)).status).toBe("finished");
+    expect(await world.log(second)).not.toContain(where);
   });
 
   test("replaces the release before it, which is drained and removed afterwards", async () => {

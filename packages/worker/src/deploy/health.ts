@@ -13,6 +13,7 @@ import {
   problemOf,
 } from "@berth/core/application";
 import {
+  isSameUpstream,
   RELEASE_LOG_TITLE,
   type ReleaseState,
   type Step,
@@ -38,7 +39,7 @@ export interface Healthy {
 export const health: Step<StepContext, Started, Healthy> = {
   name: "health",
   resumable: true,
-  async run(ctx) {
+  async run(ctx, started) {
     let check = ctx.kind.healthCheck(ctx.subject);
     ctx.say(describe(check));
     const crashesMax = ctx.kind.isFirstRun(ctx.subject) ? 1 : undefined;
@@ -66,6 +67,7 @@ export const health: Step<StepContext, Started, Healthy> = {
       if (verdict.verdict === "healthy") {
         // Each of several containers listens at ports of its own.
         if (!isStack) await warnOfSilentUrls(ctx, state?.upstream ?? null);
+        await followUpstream(ctx, started, state);
         return asked === undefined ? {} : { hasPassedOwnCheck: true };
       }
       const wrongPort = await wrongPortOf(ctx, state, elapsedSeconds);
@@ -84,6 +86,18 @@ export const health: Step<StepContext, Started, Healthy> = {
     }
   },
 };
+
+/** Its engine has found that it listens on a port of its own choice. */
+async function followUpstream(
+  { stores, deployment, say }: StepContext,
+  { upstream }: Started,
+  state: ReleaseState | undefined,
+): Promise<void> {
+  const found = state?.upstream ?? null;
+  if (upstream === null || found === null || isSameUpstream(upstream, found)) return;
+  say(`It listens on port ${found.port} of ports_exposes, not on the one in PORT. Requests go there.`);
+  await stores.releases.setUpstream(deployment.id, found);
+}
 
 /** Only while its engine has not: with engines before 25 that takes one interval, whatever the release needs. */
 async function askOwnCheck({ adapters, io }: StepContext, state: ReleaseState | undefined) {
