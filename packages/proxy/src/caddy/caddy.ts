@@ -16,12 +16,12 @@ import { type ProxyContainerSpec, SEATS, type Seat } from "../server/container-o
 import { ownCertificates } from "../server/own-certificates.ts";
 import { passwordHasher } from "../server/password-hash.ts";
 import { proxyPaths } from "../server/paths.ts";
+import { seenStatus } from "../server/probe.ts";
 import { rehearsalSettings, rehearsalSites, untilRehearsed } from "../server/rehearsal.ts";
 import { type OwnCertificate, publicUrlOf, type RoutedSite } from "../server/routed-site.ts";
 import { proxySettings, type ServerProxyOptions } from "../server/settings.ts";
 import { siteFiles } from "../server/site-files.ts";
 import { WRITES_AT_ONCE } from "../server/writes.ts";
-import { seenStatus } from "../server/probe.ts";
 import { caddyAdmin } from "./admin.ts";
 import { caddyConfig } from "./config.ts";
 import { CADDY_PATHS } from "./paths.ts";
@@ -65,7 +65,8 @@ export function caddyProxy(options: ServerProxyOptions): ManagedProxy {
   let isChanging = false;
 
   /** In one order, so that the same sites are the same configuration for every control plane. */
-  const inOrder = (sites: ReadonlyMap<string, RoutedSite>) => [...sites.values()].sort((a, b) => (a.id < b.id ? -1 : 1));
+  const inOrder = (sites: ReadonlyMap<string, RoutedSite>) =>
+    [...sites.values()].sort((a, b) => (a.id < b.id ? -1 : 1));
   const configOf = (sites: ReadonlyMap<string, RoutedSite>) =>
     JSON.stringify(caddyConfig({ sites: inOrder(sites), settings, certificates }));
 

@@ -29,7 +29,13 @@ describeDocker("a change of the proxy itself", [IMAGE, SECOND_IMAGE, PROGRAM_IMA
     const { httpPort } = front.options;
     const server = `require("node:http").createServer((request, response) => { ${answer} })`;
     const script = `${server}.listen(${httpPort}, () => console.log("Listens."))`;
-    const spec = { type: "TRAEFIK", image: PROGRAM_IMAGE, command: ["node", "-e", script], env: {}, mounts: [] } as const;
+    const spec = {
+      type: "TRAEFIK",
+      image: PROGRAM_IMAGE,
+      command: ["node", "-e", script],
+      env: {},
+      mounts: [],
+    } as const;
     const known = { ...site("a", []), slotCount: 1, basicAuth: undefined };
     return {
       specFor: () => spec,

@@ -1,6 +1,6 @@
 import { request } from "node:http";
-import type { Upstream } from "@berth/core/deploy";
 import { isDomainError } from "@berth/core";
+import type { Upstream } from "@berth/core/deploy";
 import type { ManagedProxyStatus } from "@berth/core/ports";
 import type { Host } from "@berth/host";
 import type { ProxySettings } from "./routed-site.ts";
