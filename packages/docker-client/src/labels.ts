@@ -17,8 +17,6 @@ export const LABELS = {
   port: "berth.port",
   /** Fingerprint of what a proxy's container was made from. */
   version: "berth.version",
-  /** Which of two containers of a proxy it is while one takes the place of the other. */
-  seat: "berth.seat",
   /** Fingerprint of what a container was made from. */
   spec: "berth.spec",
   /** Name in the compose file, for one of several containers of a release. */

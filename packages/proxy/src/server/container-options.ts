@@ -48,7 +48,7 @@ export function createOptions(spec: ProxyContainerSpec, { name, version, seat, i
       [LABELS.kind]: KIND,
       [LABELS.name]: spec.type.toLowerCase(),
       [LABELS.version]: version,
-      [LABELS.seat]: seat,
+      [SEAT_LABEL]: seat,
     },
     StopTimeout: STOP_SECONDS,
     HostConfig: {
@@ -85,6 +85,7 @@ function mountOf({ source, target, isReadOnly }: ProxyMount) {
     : { Type: "bind" as const, Source: source, Target: target, ReadOnly: isReadOnly };
 }
 
+export const SEAT_LABEL = "berth.seat";
 export const KIND = "proxy";
 export const REHEARSAL_KIND = "proxy-rehearsal";
 /** Requests that last longer are cut when the proxy itself is stopped or replaced. */

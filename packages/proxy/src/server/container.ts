@@ -12,6 +12,7 @@ import {
   type ProxyContainerSpec,
   REHEARSAL_KIND,
   rehearsalOptions,
+  SEAT_LABEL,
   type Seat,
   STOP_SECONDS,
   versionOf,
@@ -297,7 +298,7 @@ async function ignoring(statusCodes: readonly number[], work: Promise<unknown>):
 }
 
 function seatOf({ Config }: Docker.ContainerInspectInfo): Seat | undefined {
-  const seat = Config.Labels[LABELS.seat];
+  const seat = Config.Labels[SEAT_LABEL];
   return seat === "a" || seat === "b" ? seat : undefined;
 }
 
