@@ -7,6 +7,7 @@ import { benchDockerDeploy } from "./docker-deploy.ts";
 import { benchDockerSwitch } from "./docker-switch.ts";
 import { benchFleet } from "./fleet.ts";
 import { benchLists } from "./lists.ts";
+import { benchProxyChange } from "./proxy-change.ts";
 import { benchRead } from "./read.ts";
 import { type Figure, table } from "./report.ts";
 import { benchSlowClients } from "./slow-clients.ts";
@@ -24,6 +25,7 @@ const BENCHES = {
   "database-start": benchDatabaseStart,
   switch: benchSwitch,
   "docker-switch": benchDockerSwitch,
+  "proxy-change": benchProxyChange,
   fleet: benchFleet,
   wide: benchWide,
 } as const;

@@ -102,6 +102,25 @@ onEachBackend((database) => {
     expect(await releases.live(app.id, 0)).toMatchObject({ role: "live", artifact: image("b") });
   });
 
+  it("takes a promotion back, and makes the one before it live again", async () => {
+    const stores = await testTeam(database());
+    const app = await testApplication(stores, await testPlace(stores));
+    const { releases } = database().system;
+    const first = await released(database(), stores, app);
+    const { lease, deployment } = await started(database(), stores, app);
+    await releases.saveCandidate(lease, { artifact: image("b"), built_by: "x", upstream: null });
+    await releases.promote(lease);
+    expect(await releases.demote(lease)).toBe(true);
+    expect(await releases.demote(lease)).toBe(true);
+    expect(await releases.find(deployment.id)).toMatchObject({ role: "candidate" });
+    expect(await releases.live(app.id, 0)).toMatchObject({
+      deployment_id: first.id,
+      replaced_by_deployment_id: null,
+    });
+    expect(await releases.demote({ ...lease, attempt: lease.attempt + 1 })).toBe(false);
+    expect((await releases.promote(lease))?.previous).toMatchObject({ deployment_id: first.id });
+  });
+
   it("tells when a database was started", async () => {
     const stores = await testTeam(database());
     const made = await testDatabaseResource(stores, await testPlace(stores));

@@ -113,6 +113,7 @@ export function systemReleaseStore(context: Context): SystemReleaseStore {
       return isSaved ?? false;
     },
     promote: (lease) => withLease(context, lease, (tx) => promote(tx, lease)),
+    demote: async (lease) => (await withLease(context, lease, (tx) => demote(tx, lease))) ?? false,
     find: (deploymentId) =>
       openedRow(
         context,
@@ -275,4 +276,24 @@ async function promote(
   // Only databases say when they were started.
   await db.updateTable("database").set({ started_at: now }).where("resource_id", "=", own.resource_id).execute();
   return { previous: previous && opened(context, previous) };
+}
+
+/** The order matters as in `promote`. What was replaced waits for the end of the deployment, so it is still there. */
+async function demote({ db }: Context, { deployment_id }: Lease): Promise<true> {
+  const now = sql<Date>`now()`;
+  const own = await db
+    .updateTable("release")
+    .set({ role: "candidate", updated_at: now })
+    .where("deployment_id", "=", deployment_id)
+    .where("role", "=", sql.lit("live" as const))
+    .returning("deployment_id")
+    .executeTakeFirst();
+  if (own === undefined) return true;
+  await db
+    .updateTable("release")
+    .set({ role: "live", replaced_by_deployment_id: null, updated_at: now })
+    .where("replaced_by_deployment_id", "=", deployment_id)
+    .where("role", "=", sql.lit("retiring" as const))
+    .execute();
+  return true;
 }

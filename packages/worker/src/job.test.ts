@@ -268,6 +268,7 @@ describe("a server that does not answer", () => {
     calls = 0;
     world.proxy.lifecycle = {
       start: firstHangs,
+      restart: firstHangs,
       stop: async () => undefined,
       status: async () => ({ type: "CADDY", state: "running", image: null, startedAt: null, restartCount: 0 }),
     };

@@ -20,6 +20,8 @@ export interface LeaseKeeper {
   refresh(): Promise<void>;
   /** From here on neither a cancel nor the time limit ends the run. */
   commit(): void;
+  /** Takes `commit` back: what could not be revoked is undone. */
+  retract(): void;
   lose(): void;
   /** Ends the run with `timeout` after this time. */
   limit(seconds: number): void;
@@ -85,6 +87,9 @@ export function createLeaseKeeper(untilMs: number, refresh: () => Promise<void>)
     refresh,
     commit() {
       isCommitted = true;
+    },
+    retract() {
+      isCommitted = false;
     },
     lose: () => end("lost"),
     limit(seconds) {

@@ -1,8 +1,14 @@
+import { isDatabaseUnavailable } from "@berth/core";
 import type { Operation } from "@berth/core/deploy";
+import { dedupedWarnings } from "./deduped-warnings.ts";
 import { applyOperation, lockKey, type OperationDeps } from "./operations.ts";
+import { retryBackoff } from "./retry-backoff.ts";
 import type { ServerAdapters } from "./server-adapters.ts";
 
-/** Applies planned operations. A slow one delays only those with the same lock key. */
+/**
+ * Applies planned operations. A slow one delays only those with the same lock key. One that fails is reported once, and
+ * tried again after a growing pause for as long as it is planned; another plan under its key is tried at once.
+ */
 export interface OperationRunner {
   /** Operations whose lock is taken are left out: they are planned anew when it is free. */
   begin(adapters: ServerAdapters, operations: readonly Operation[]): void;
@@ -23,9 +29,14 @@ interface OperationLock {
 
 export function createOperationRunner(deps: OperationDeps, options: OperationRunnerOptions): OperationRunner {
   const { stopping, onFree } = options;
+  const { restSeconds, restSecondsMax } = deps.settings;
   const locks = new Map<string, OperationLock>();
+  const backoff = retryBackoff({ firstSeconds: restSeconds, secondsMax: restSecondsMax });
+  const warnings = dedupedWarnings(deps.logger);
 
-  const beginUnder = (key: string, adapters: ServerAdapters, operations: readonly Operation[]) => {
+  const beginUnder = (key: string, adapters: ServerAdapters, planned: readonly Operation[]) => {
+    const operations = planned.filter((operation) => !backoff.isResting(JSON.stringify(operation)));
+    if (operations.length === 0) return;
     const before = locks.get(key);
     if (before !== undefined) {
       before.isAwaited = true;
@@ -42,12 +53,17 @@ export function createOperationRunner(deps: OperationDeps, options: OperationRun
   const applyAll = async (adapters: ServerAdapters, operations: readonly Operation[]) => {
     for (const operation of operations) {
       if (stopping.aborted) return;
+      const about = JSON.stringify(operation);
+      const details = { server: adapters.server.name, operation };
       try {
         await applyOperation(deps, adapters, operation, stopping);
+        backoff.succeeded(about);
+        warnings.over(about, "A server could be brought to what is recorded again.", details);
       } catch (error) {
         if (stopping.aborted) return;
-        const details = { server: adapters.server.name, operation, error };
-        deps.logger.warn("A server could not be brought to what is recorded.", details);
+        // The database reports its own outage, after which all of this is due at once.
+        if (!isDatabaseUnavailable(error)) backoff.failed(about);
+        warnings.failed(about, "A server could not be brought to what is recorded.", { ...details, error });
       }
     }
   };

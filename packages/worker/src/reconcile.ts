@@ -1,6 +1,7 @@
 import { isDomainError } from "@berth/core";
 import { type Observed, type Operation, sitesOf } from "@berth/core/deploy";
 import type { ServerRecord } from "@berth/core/ports";
+import { proxyStatusOf } from "@berth/core/server";
 import { dedupedWarnings } from "./deduped-warnings.ts";
 import { createForwards } from "./forward.ts";
 import { createLoops } from "./loop.ts";
@@ -9,6 +10,7 @@ import { createOperationRunner } from "./operation-runner.ts";
 import type { WorkerDeps } from "./ports.ts";
 import { createReleaseHistory } from "./release-history.ts";
 import { removeOutOfReach } from "./removal.ts";
+import { retryBackoff } from "./retry-backoff.ts";
 import type { ServerAdapters } from "./server-adapters.ts";
 import type { ServerLeases } from "./server-lease.ts";
 import { noteProxyStatus } from "./server-proxy.ts";
@@ -34,6 +36,7 @@ export interface ReconcilerDeps extends WorkerDeps {
 /** One server's part in it, from the first look to the last. */
 interface ServerState {
   syncedMs: number;
+  proxySeenMs: number;
   /** The visit that is under way. */
   visit: Promise<void> | undefined;
   /** Something has changed since that visit looked. */
@@ -55,6 +58,7 @@ export function createReconciler(deps: ReconcilerDeps, wakeSignal: WakeSignal): 
   const observer = createObserver(stores);
   const history = createReleaseHistory(deps, wake);
   const warnings = dedupedWarnings(logger);
+  const proxyBackoff = retryBackoff({ firstSeconds: settings.restSeconds, secondsMax: settings.proxyRestSecondsMax });
   const forwards = createForwards(deps);
   const operations = createOperationRunner(
     { ...deps, onStart: history.started, onName: history.named, onGiveUp: history.forgive, imageless: new Set() },
@@ -108,7 +112,13 @@ export function createReconciler(deps: ReconcilerDeps, wakeSignal: WakeSignal): 
   function serverStateOf({ server, engine }: ServerAdapters): ServerState {
     const known = serverStates.get(server.id);
     if (known !== undefined) return known;
-    const serverState = { syncedMs: NEVER, visit: undefined, isStale: false, unsubscribe: engine.onStateChange(wake) };
+    const serverState = {
+      syncedMs: NEVER,
+      proxySeenMs: NEVER,
+      visit: undefined,
+      isStale: false,
+      unsubscribe: engine.onStateChange(wake),
+    };
     serverStates.set(server.id, serverState);
     return serverState;
   }
@@ -159,22 +169,39 @@ export function createReconciler(deps: ReconcilerDeps, wakeSignal: WakeSignal): 
 
   async function syncProxy(adapters: ServerAdapters, serverState: ServerState): Promise<void> {
     const { router, proxy, server } = adapters;
+    await lookAtProxy(adapters, serverState).catch(() => undefined);
     const isDue = performance.now() - serverState.syncedMs > settings.resyncSeconds * 1000;
     if (!isDue && !router.isUncertain()) return;
+    if (proxy.lifecycle !== undefined && proxyBackoff.isResting(ofProxy(server.id))) return;
     try {
       await router.sync(async () => {
         const { wanted, releases } = await observer.look(adapters);
         return sitesOf(wanted, releases);
       });
       serverState.syncedMs = performance.now();
-      await noteProxyStatus(deps, server, proxy, { problem: null, recorded: server });
+      proxyBackoff.succeeded(ofProxy(server.id));
+      await noteProxyStatus(deps, server, proxy, { recorded: server });
       warnings.over(ofProxy(server.id), "The proxy knows its sites again.", { server: server.name });
     } catch (error) {
+      proxyBackoff.failed(ofProxy(server.id));
       // Releases are looked after even while their proxy is away.
       warnings.failed(ofProxy(server.id), "The proxy did not accept its sites.", { server: server.name, error });
       const problem = isDomainError(error) ? error.message : "Something failed inside of Berth: its log says what.";
       await noteProxyStatus(deps, server, proxy, { problem }).catch(() => undefined);
     }
+  }
+
+  /** Between two synchronisations: a proxy that ended is seen within seconds, and so is one that is back. */
+  async function lookAtProxy({ proxy, server, router }: ServerAdapters, serverState: ServerState): Promise<void> {
+    const isNeeded = router.sites().size > 0 || server.proxy_status === "running";
+    if (!isNeeded || performance.now() - serverState.proxySeenMs < settings.proxyLookSeconds * 1000) return;
+    serverState.proxySeenMs = performance.now();
+    const problem = router.isUncertain() ? (server.proxy_problem ?? undefined) : undefined;
+    const seen = await noteProxyStatus(deps, server, proxy, { problem, recorded: server });
+    if (seen === undefined || server.is_proxy_stopped) return;
+    if (seen.state === "running" && proxyStatusOf(seen) !== server.proxy_status)
+      proxyBackoff.succeeded(ofProxy(server.id));
+    if (seen.state !== "running" && router.sites().size > 0) serverState.syncedMs = NEVER;
   }
 
   async function removeUnreached(server: ServerRecord): Promise<void> {

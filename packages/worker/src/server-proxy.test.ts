@@ -19,8 +19,10 @@ beforeEach(async () => {
 });
 afterEach(() => world.close());
 
+let state: ManagedProxyStatus["state"];
+let problem: string | undefined;
 function lifecycle(): ProxyLifecycle {
-  let state: ManagedProxyStatus["state"] = "running";
+  [state, problem] = ["running", undefined];
   const change = (what: string, next: typeof state) => async () => {
     await world.points.pass(what);
     told.push(what);
@@ -28,8 +30,16 @@ function lifecycle(): ProxyLifecycle {
   };
   return {
     start: change("start proxy", "running"),
+    restart: change("restart proxy", "running"),
     stop: change("stop proxy", "absent"),
-    status: async () => ({ type: "CADDY", state, image: null, startedAt: null, restartCount: 0 }),
+    status: async () => ({
+      type: "CADDY",
+      state,
+      image: null,
+      startedAt: null,
+      restartCount: 0,
+      ...(problem && { problem }),
+    }),
   };
 }
 
@@ -65,10 +75,10 @@ describe("a proxy that runs by itself", () => {
     expect(events.map(({ payload }) => payload.status)).toEqual(["running", "exited", "running"]);
   });
 
-  test("is stopped and started again when it is asked to restart", async () => {
+  test("is made anew when it is asked to restart, and not stopped for it", async () => {
     world.worker();
     await ended(await asked("server.restart_proxy", false));
-    expect(told).toEqual(["stop proxy", "start proxy"]);
+    expect(told).toEqual(["restart proxy"]);
   });
 
   test("does what was asked for last, in whatever order the jobs are done", async () => {
@@ -88,6 +98,39 @@ describe("a proxy that runs by itself", () => {
       status: "failed",
       error: "Port 80 is taken.",
     });
+  });
+
+  test("that ends, hangs or cannot be what is wanted is seen so within seconds, and told its sites when it is back", async () => {
+    // No synchronisation is due in the time of a test.
+    world.worker({ settings: { resyncSeconds: 3600 } });
+    await world.ended(await world.deploy(await world.application()));
+    const seen = async () => {
+      const server = await world.stores.servers.find(world.server.uuid);
+      return `${server?.proxy_status}: ${server?.proxy_problem}`;
+    };
+    await until(async () => (await seen()) === "running: null", { what: "it is seen to run" });
+    state = "starting";
+    await until(async () => /^starting: .*does not answer/.test(await seen()), { what: "it is seen to hang" });
+    state = "restarting";
+    await until(async () => /^restarting: .*again and again/.test(await seen()), { what: "it is seen to end" });
+    const syncs = world.points.count("sync");
+    await until(() => world.points.count("sync") > syncs, { what: "it is told its sites" });
+    [state, problem] = ["running", "The image is not there. The proxy caddy serves until that is mended."];
+    await until(async () => (await seen()) === `running: ${problem}`, { what: "the reason is seen" });
+    problem = undefined;
+    await until(async () => (await seen()) === "running: null", { what: "all is well" });
+  });
+
+  test("that cannot be told its sites is reported once, however often it is tried", async () => {
+    world.points.fail("sync", new DomainError("setup.failed", "The image is not there."), 1_000_000);
+    world.points.fail("put", new DomainError("setup.failed", "The image is not there."), 1_000_000);
+    const application = await world.application();
+    world.worker({ settings: { restSeconds: 0.05, routeSecondsMax: 0.1 } });
+    const deployment = await world.ended(await world.deploy(application));
+    expect(deployment.error).toContain("The image is not there.");
+    await until(() => world.points.count("sync") >= 4, { what: "it was tried again" });
+    expect(world.warnings.filter((line) => line.includes("did not accept"))).toHaveLength(1);
+    expect((await world.stores.servers.find(world.server.uuid))?.proxy_problem).toBe("The image is not there.");
   });
 
   test("that is stopped is said to be in the log of a deployment", async () => {

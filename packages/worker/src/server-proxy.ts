@@ -1,6 +1,6 @@
 import { isDatabaseUnavailable, isDomainError } from "@berth/core";
-import type { JobLease, JobRecord, ServerRecord } from "@berth/core/ports";
-import { type JobType, proxyStatusOf } from "@berth/core/server";
+import type { JobLease, JobRecord, SeenProxyStatus, ServerRecord } from "@berth/core/ports";
+import { type JobType, proxyProblemOf, proxyStatusOf } from "@berth/core/server";
 import type { ServerAdapters } from "./server-adapters.ts";
 import type { ValidationDeps } from "./server-validation.ts";
 
@@ -36,28 +36,33 @@ async function bringTo(deps: ValidationDeps, server: ServerRecord, isAnew: boole
   // Asked for with the record of now, which may have just changed.
   const { lifecycle } = deps.proxyFor(server);
   if (lifecycle === undefined) return;
-  if (server.is_proxy_stopped || isAnew) await lifecycle.stop();
-  await noteProxyStatus(deps, server, { lifecycle });
-  if (!server.is_proxy_stopped) await lifecycle.start();
-  await noteProxyStatus(deps, server, { lifecycle });
+  try {
+    if (server.is_proxy_stopped) await lifecycle.stop();
+    else await (isAnew ? lifecycle.restart() : lifecycle.start());
+  } finally {
+    await noteProxyStatus(deps, server, { lifecycle });
+  }
 }
 
 interface ProxyNote {
-  /** A lasting problem of the proxy; `null` when there is none. */
-  readonly problem?: string | null;
+  /** What else is wrong with it. */
+  readonly problem?: string | undefined;
   /** The record as of a moment ago: nothing is written when it equals the observation. */
   readonly recorded?: Pick<ServerRecord, "proxy_status" | "proxy_problem">;
 }
 
-/** Written, and reported, when it changed. */
+/** Looks at it; what it sees is written, and reported, when it changed. */
 export async function noteProxyStatus(
   { stores }: Pick<ValidationDeps, "stores">,
-  { id }: Pick<ServerRecord, "id">,
+  { id, is_proxy_stopped }: Pick<ServerRecord, "id" | "is_proxy_stopped">,
   { lifecycle }: Pick<ServerAdapters["proxy"], "lifecycle">,
-  { problem, recorded }: ProxyNote = {},
-): Promise<void> {
-  if (lifecycle === undefined) return;
-  const status = proxyStatusOf(await lifecycle.status());
-  if (status === recorded?.proxy_status && problem === recorded.proxy_problem) return;
+  { problem: other, recorded }: ProxyNote = {},
+): Promise<SeenProxyStatus | undefined> {
+  if (lifecycle === undefined) return undefined;
+  const seen = await lifecycle.status();
+  const status = proxyStatusOf(seen);
+  const problem = is_proxy_stopped ? null : (other ?? proxyProblemOf(seen));
+  if (status === recorded?.proxy_status && problem === recorded.proxy_problem) return seen;
   await stores.servers.recordProxyStatus(id, status, problem);
+  return seen;
 }

@@ -32,7 +32,11 @@ export interface WorkerSettings {
   readonly serverLeaseSeconds: number;
   /** After this time the proxy is told everything again, whatever it may have forgotten. */
   readonly resyncSeconds: number;
-  /** Wait before a live release that failed to start is tried again: doubles from the first to the last. */
+  /** Between two looks at whether the proxy serves. */
+  readonly proxyLookSeconds: number;
+  /** Longest wait before a proxy that could not be told its sites is told them again: it doubles from `restSeconds`. */
+  readonly proxyRestSecondsMax: number;
+  /** Wait before what failed to be done on a server is tried again: doubles from the first to the last. */
   readonly restSeconds: number;
   readonly restSecondsMax: number;
   /** How long requests in flight on a replaced release are waited for. */
@@ -96,6 +100,8 @@ export const DEFAULT_SETTINGS: WorkerSettings = {
   reconcileSeconds: 3,
   serverLeaseSeconds: 8,
   resyncSeconds: 60,
+  proxyLookSeconds: 5,
+  proxyRestSecondsMax: 60,
   restSeconds: 2,
   restSecondsMax: 300,
   drainSecondsMax: 30,

@@ -86,6 +86,7 @@ const QUICK: Partial<WorkerSettings> = {
   reconcileSeconds: 0.3,
   serverLeaseSeconds: 1,
   restSeconds: 0.2,
+  proxyLookSeconds: 0.2,
   drainSecondsMax: 1,
   logFlushMs: 10,
   abortSecondsMax: 2,

@@ -54,9 +54,17 @@ export interface ProxyCapabilities {
 export interface ProxyLifecycle {
   /** Idempotent. @throws DomainError `setup.failed` as `ManagedProxy.ensure` */
   start(): Promise<void>;
+  /** Replaces its container, even one that is as it should be. @throws DomainError `setup.failed` as `start` */
+  restart(): Promise<void>;
   /** Idempotent. What it is told meanwhile holds from its next start on. */
   stop(): Promise<void>;
-  status(): Promise<ManagedProxyStatus>;
+  status(): Promise<SeenProxyStatus>;
+}
+
+/** As it is seen now. */
+export interface SeenProxyStatus extends ManagedProxyStatus {
+  /** Why it is not the proxy that is wanted, though another may serve in its place. */
+  readonly problem?: string | undefined;
 }
 
 /** One server's proxy. Every call rejects only with a `DomainError` and may be repeated. */
@@ -83,19 +91,22 @@ export type ProxyType = (typeof PROXY_TYPES)[number];
 export interface ManagedProxy extends Proxy {
   readonly type: ProxyType;
   /**
-   * Makes and starts its container with the routes it had, instead of one of another type or with other settings.
-   * Idempotent. Resolves when it takes requests.
+   * Makes and starts its container with the routes it had, instead of one of another type or with other settings: that
+   * one serves until the new one does, and remains when it does not. Idempotent. Resolves when it takes requests.
+   *
+   * @param options.isAnew Replaces a container that is as it should be too.
    * @throws DomainError `setup.failed` with what it said when it does not come up, such as a port in use.
    */
-  ensure(): Promise<void>;
+  ensure(options?: { readonly isAnew?: boolean }): Promise<void>;
   /** Idempotent. Routes and certificates stay for the next `ensure`. */
   stop(): Promise<void>;
   status(): Promise<ManagedProxyStatus>;
 }
 
 export interface ManagedProxyStatus {
+  /** Of the container, while another type is wanted too. */
   readonly type: ProxyType;
-  /** `absent`: there is no container; for `NONE` always. */
+  /** `absent`: there is no container; for `NONE` always. `starting`: it runs and does not answer. */
   readonly state: "absent" | "running" | "starting" | "exited" | "restarting";
   readonly image: string | null;
   readonly startedAt: Date | null;

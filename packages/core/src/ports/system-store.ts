@@ -181,6 +181,8 @@ export interface SystemReleaseStore {
    * answers the previous. Repeating it changes nothing and answers the same.
    */
   promote(lease: Lease): Promise<{ readonly previous: ReleaseRecord | undefined } | undefined>;
+  /** Undoes `promote`: the release is a candidate again, and the one before it live. `false`: the lease is lost. */
+  demote(lease: Lease): Promise<boolean>;
   find(deploymentId: number): Promise<ReleaseRecord | undefined>;
   live(resourceId: number, pullRequestId: number): Promise<ReleaseRecord | undefined>;
   /** Live ones of a server, for the proxy's table and for bringing back what should run. */

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { ManagedProxyStatus } from "../ports/proxy.ts";
+import type { ManagedProxyStatus, SeenProxyStatus } from "../ports/proxy.ts";
 import type { ServerRecord } from "../ports/records.ts";
 import { PROXY_STATUSES, type ProxyStatus } from "./proxy-status.ts";
 import { ServerUpdate } from "./server-input.ts";
@@ -7,6 +7,13 @@ import { ENGINES } from "./server-settings.ts";
 
 export const proxyStatusOf = ({ state }: Pick<ManagedProxyStatus, "state">): ProxyStatus =>
   state === "absent" ? "exited" : state;
+
+/** What is wrong with a proxy that is not stopped. One that is absent is started with the first site. */
+export function proxyProblemOf({ state, problem }: Pick<SeenProxyStatus, "state" | "problem">): string | null {
+  if (problem !== undefined) return problem;
+  if (state === "restarting") return "The proxy's container ends again and again. Its log says why.";
+  return state === "starting" ? "The proxy's container runs, and does not answer yet." : null;
+}
 
 /** As it was seen last; before the first look, as it will be once it is needed. */
 export function shownProxyStatus(

@@ -60,6 +60,9 @@ export function watchReleases({ docker, instance, resyncSeconds, warn }: Release
   let isStarted = false;
   /** A failure was reported, and is not reported again until it is over. */
   let isWarned = false;
+  /** So was the loss of its events. */
+  let isLossTold = false;
+  let hurry = new AbortController();
   const inTurn = pLimit(1);
 
   /** One after the other, so that nothing older is reported after what is newer. */
@@ -209,6 +212,7 @@ export function watchReleases({ docker, instance, resyncSeconds, warn }: Release
     find,
     async list() {
       const found = await listContainers();
+      if (!isFollowed) hurry.abort();
       const parts = await Promise.all(
         found.map(async ({ id, refs, coarse }) => {
           const before = index.get(id)?.parts ?? [];
@@ -234,12 +238,19 @@ export function watchReleases({ docker, instance, resyncSeconds, warn }: Release
         onEvent,
         onConnected: () => {
           isFollowed = true;
+          isLossTold = false;
           void enqueue(resync);
         },
         onLost: (cause) => {
           isFollowed = false;
           isConnected = false;
-          if (cause !== undefined) warn("The events of an engine broke off; they are followed again.", cause);
+          if (cause === undefined || isLossTold) return;
+          isLossTold = true;
+          warn("The events of an engine broke off; they are followed again.", cause);
+        },
+        hurried: () => {
+          hurry = new AbortController();
+          return hurry.signal;
         },
       });
     },

@@ -18,14 +18,19 @@ export interface CaddyAdmin {
   requestCounts(): Promise<ReadonlyMap<string, number>>;
 }
 
-export function caddyAdmin(host: Host, socketPath: string): CaddyAdmin {
+/** @param socketPath Looked up anew where nothing answers: another control plane may have replaced the container. */
+export function caddyAdmin(host: Host, socketPath: (isAnew: boolean) => Promise<string>): CaddyAdmin {
   /** Each reload replaces the socket and may cut an answer short: every request here may be sent again. */
   async function ask(question: Question): Promise<Answer> {
+    let path = await socketPath(false);
     for (let attempt = 1; ; attempt++) {
       try {
-        return await askOnce(host, socketPath, question);
+        return await askOnce(host, path, question);
       } catch (error) {
-        if (attempt < ATTEMPTS_MAX && isTransient(error)) await delay(attempt * 10);
+        const before = path;
+        if (isDomainError(error, "engine.unreachable")) path = await socketPath(true);
+        const mayRepeat = path !== before || isTransient(error);
+        if (attempt < ATTEMPTS_MAX && mayRepeat) await delay(attempt * 10);
         else throw unreachable(host, error);
       }
     }
@@ -40,7 +45,7 @@ export function caddyAdmin(host: Host, socketPath: string): CaddyAdmin {
     },
     async isUp() {
       try {
-        return (await askOnce(host, socketPath, { method: "GET", path: "/config/admin" })).status === 200;
+        return (await askOnce(host, await socketPath(false), { method: "GET", path: "/config/admin" })).status === 200;
       } catch {
         return false;
       }

@@ -5,15 +5,24 @@ import { DomainError, isDomainError } from "@berth/core";
 import type { Upstream } from "@berth/core/deploy";
 import type { ManagedProxy, ProxyCapabilities, Site } from "@berth/core/ports";
 import pLimit from "p-limit";
-import { proxyContainer } from "../server/container.ts";
+import {
+  proxyContainer,
+  type Rehearsal,
+  type StartedContainer,
+  untilServing,
+  type WantedProxy,
+} from "../server/container.ts";
+import { type ProxyContainerSpec, SEATS, type Seat } from "../server/container-options.ts";
 import { ownCertificates } from "../server/own-certificates.ts";
 import { passwordHasher } from "../server/password-hash.ts";
 import { proxyPaths } from "../server/paths.ts";
+import { seenStatus } from "../server/probe.ts";
+import { rehearsalSettings, rehearsalSites, untilRehearsed } from "../server/rehearsal.ts";
 import { type OwnCertificate, publicUrlOf, type RoutedSite } from "../server/routed-site.ts";
 import { proxySettings, type ServerProxyOptions } from "../server/settings.ts";
 import { siteFiles } from "../server/site-files.ts";
 import { WRITES_AT_ONCE } from "../server/writes.ts";
-import { type CaddyAdmin, caddyAdmin } from "./admin.ts";
+import { caddyAdmin } from "./admin.ts";
 import { caddyConfig } from "./config.ts";
 import { CADDY_PATHS } from "./paths.ts";
 import { addressOf, slotContents } from "./site-handlers.ts";
@@ -38,7 +47,12 @@ export function caddyProxy(options: ServerProxyOptions): ManagedProxy {
   const slotsFolder = join(paths.run, "slots");
   const versionPath = join(paths.config, "version");
   const container = proxyContainer({ server: host.name, ...options });
-  const admin = caddyAdmin(host, join(paths.run, "admin.sock"));
+  let seat: Seat | undefined;
+  const socketOf = (one: Seat) => join(paths.run, one, "admin.sock");
+  const admin = caddyAdmin(host, async (isAnew) => {
+    if (isAnew || seat === undefined) seat = await container.seat();
+    return socketOf(seat ?? "a");
+  });
   const files = siteFiles(host, paths.sites);
   const hashPassword = passwordHasher(instance);
   const inTurn = pLimit(1);
@@ -48,18 +62,22 @@ export function caddyProxy(options: ServerProxyOptions): ManagedProxy {
   /** Configuration that Caddy has certainly loaded. */
   let loaded: string | undefined;
   let switchedMs = 0;
+  let isChanging = false;
 
   /** In one order, so that the same sites are the same configuration for every control plane. */
-  const configOf = (sites: ReadonlyMap<string, RoutedSite>) => {
-    const ordered = [...sites.values()].sort((a, b) => (a.id < b.id ? -1 : 1));
-    return JSON.stringify(caddyConfig({ sites: ordered, settings, certificates }));
-  };
+  const inOrder = (sites: ReadonlyMap<string, RoutedSite>) =>
+    [...sites.values()].sort((a, b) => (a.id < b.id ? -1 : 1));
+  const configOf = (sites: ReadonlyMap<string, RoutedSite>) =>
+    JSON.stringify(caddyConfig({ sites: inOrder(sites), settings, certificates }));
 
   const saveConfig = (config: string) => host.files.write(join(paths.config, "caddy.json"), config);
 
   async function known(): Promise<ReadonlyMap<string, RoutedSite>> {
     if (recorded === undefined) {
-      for (const path of [paths.config, paths.data, paths.certificates, slotsFolder]) await host.files.makeFolder(path);
+      const seats = SEATS.map((one) => join(paths.run, one));
+      for (const path of [paths.config, paths.data, paths.certificates, slotsFolder, ...seats]) {
+        await host.files.makeFolder(path);
+      }
       certificates = await ownCertificates(host, paths.certificates);
       if (settings.tls.acmeRoot) await host.files.write(join(paths.config, "acme-root.pem"), settings.tls.acmeRoot);
       recorded = await files.readAll();
@@ -181,42 +199,85 @@ export function caddyProxy(options: ServerProxyOptions): ManagedProxy {
     await dropSlots((await host.files.list(slotsFolder)).filter((name) => !wanted.has(name) && !name.startsWith(".")));
   }
 
-  async function ensure(): Promise<void> {
-    if (Buffer.byteLength(join(paths.run, "admin.sock")) > SOCKET_PATH_BYTES_MAX) {
-      throw new DomainError("setup.failed", `The folder ${folder} is too long a path for a socket. Choose another.`);
-    }
-    recorded = undefined;
-    const sites = await known();
-    const config = configOf(sites);
-    const { state } = await container.status("CADDY");
-    const wanted = [...sites.values()].flatMap((site) => [...slotContents(site)]);
-    // While the proxy runs, a slot may be newer than the record that was read.
-    const present = new Set(state === "running" ? await host.files.list(slotsFolder) : []);
-    await fillSlots(new Map(wanted.filter(([name]) => !present.has(name))));
-    const hasConfig = (await host.files.read(join(paths.config, "caddy.json"))) !== undefined;
-    if (state !== "running" || !hasConfig) await saveConfig(config);
-    const isStarted = await container.ensure({
+  function specFor(one: Seat): ProxyContainerSpec {
+    return {
       type: "CADDY",
       image,
       command: ["caddy", "run", "--config", CADDY_PATHS.config],
       env: { XDG_CONFIG_HOME: CADDY_PATHS.data, XDG_DATA_HOME: CADDY_PATHS.data, HOME: CADDY_PATHS.data },
       mounts: [
         { source: paths.run, target: CADDY_PATHS.run, isReadOnly: false },
+        { source: join(paths.run, one), target: CADDY_PATHS.admin, isReadOnly: false },
         { source: paths.data, target: CADDY_PATHS.data, isReadOnly: false },
         { source: paths.config, target: CADDY_PATHS.configFolder, isReadOnly: true },
         { source: paths.certificates, target: CADDY_PATHS.certificates, isReadOnly: true },
       ],
-    });
-    await untilUp(host.name, admin, container);
-    if (isStarted) {
-      const problem = versionProblem(host.name, await container.output(["caddy", "version"]));
-      if (problem !== undefined) {
+    };
+  }
+
+  async function rehearsal(known: ReadonlyMap<string, RoutedSite>): Promise<Rehearsal> {
+    const spec = specFor("a");
+    const sites = rehearsalSites(inOrder(known));
+    const config = caddyConfig({ sites, settings: rehearsalSettings(settings), certificates });
+    await host.files.makeFolder(paths.rehearsal);
+    await host.files.write(join(paths.rehearsal, "caddy.json"), JSON.stringify(config));
+    const mounts = spec.mounts.map((mount) =>
+      mount.target === CADDY_PATHS.configFolder ? { ...mount, source: paths.rehearsal } : mount,
+    );
+    return {
+      spec: { ...spec, mounts },
+      async check(container, address) {
+        await untilRehearsed(host, container, { host: address, port: settings.httpPort }, sites);
+        await requireVersion(host.name, container);
+      },
+    };
+  }
+
+  async function ensure(isAnew: boolean): Promise<void> {
+    if (Buffer.byteLength(socketOf("a")) > SOCKET_PATH_BYTES_MAX) {
+      throw new DomainError("setup.failed", `The folder ${folder} is too long a path for a socket. Choose another.`);
+    }
+    recorded = undefined;
+    const sites = await known();
+    const config = configOf(sites);
+    const { type, state } = await container.status("CADDY");
+    const wanted = [...sites.values()].flatMap((site) => [...slotContents(site)]);
+    // While the proxy runs, a slot may be newer than the record that was read.
+    const present = new Set(type === "CADDY" && state === "running" ? await host.files.list(slotsFolder) : []);
+    await fillSlots(new Map(wanted.filter(([name]) => !present.has(name))));
+    let serving: StartedContainer | undefined;
+    const proxy: WantedProxy = {
+      specFor,
+      rehearsal: () => rehearsal(sites),
+      prepare: () => saveConfig(config),
+      async untilServing(one) {
+        const { isUp } = caddyAdmin(host, async () => socketOf(one.seat));
+        // It answers before it listens, and ends when it cannot.
+        const hasStarted = async () => (await isUp()) && (await delay(CONFIRMED_AFTER_MS, true)) && (await isUp());
+        await untilServing(host.name, one, hasStarted);
+        serving = one;
+      },
+    };
+    const isStarted = await container.ensure(proxy, { isAnew });
+    seat = serving?.seat;
+    if (isStarted && serving !== undefined) {
+      await requireVersion(host.name, serving).catch(async (error: unknown) => {
         await container.remove();
-        throw problem;
-      }
+        throw error;
+      });
     }
     loaded = undefined;
     await load(config);
+  }
+
+  /** Requests on a proxy that leaves are counted by nobody. */
+  async function ensureCounted(isAnew: boolean): Promise<void> {
+    isChanging = true;
+    try {
+      await ensure(isAnew);
+    } finally {
+      isChanging = false;
+    }
   }
 
   return {
@@ -226,25 +287,26 @@ export function caddyProxy(options: ServerProxyOptions): ManagedProxy {
     put: (site) => inTurn(() => put(site)),
     delete: (siteId) => inTurn(() => remove(siteId)),
     async inFlight(upstream) {
+      if (isChanging) return 1;
       // A request that read the slot just before the switch is counted by now.
       await delay(Math.max(0, switchedMs + COUNTED_AFTER_MS - performance.now()));
       return countOf(await counts(), upstream);
     },
     publicUrl: (url) => publicUrlOf(url, settings),
-    ensure: () => inTurn(ensure),
+    ensure: ({ isAnew = false } = {}) => inTurn(() => ensureCounted(isAnew)),
     stop: () =>
       inTurn(async () => {
         loaded = undefined;
         await container.remove();
       }),
-    status: () => container.status("CADDY"),
+    status: () => seenStatus(host, settings, container.status("CADDY")),
   };
 }
 
 const COUNTED_AFTER_MS = 50;
 /** For a moment the listener of the old routes is still open, and what connects to it is cut when it closes. */
 const SETTLED_AFTER_MS = 100;
-const START_SECONDS_MAX = 20;
+const CONFIRMED_AFTER_MS = 100;
 const SOCKET_PATH_BYTES_MAX = 107; // Of Linux.
 const SETTLE_ATTEMPTS_MAX = 5;
 
@@ -266,30 +328,12 @@ function countOf(counts: ReadonlyMap<string, number>, { host, port }: Upstream):
   return sum;
 }
 
-async function untilUp(server: string, admin: CaddyAdmin, container: ReturnType<typeof proxyContainer>) {
-  const deadline = performance.now() + START_SECONDS_MAX * 1000;
-  while (!(await admin.isUp())) {
-    const { state } = await container.status("CADDY");
-    if (state !== "running" || performance.now() > deadline) {
-      const message = `The proxy of server ${server} does not start: ${lastError(await container.lastLines())}`;
-      throw new DomainError("setup.failed", message);
-    }
-    await delay(50);
-  }
-}
-
-/** Caddy writes JSON lines; what ends it comes last and in plain text. */
-function lastError(lines: string): string {
-  const said = lines.split("\n").filter((line) => line.trim() !== "");
-  const line = said.findLast((text) => text.startsWith("Error: ")) ?? said.at(-1) ?? "it said nothing.";
-  return line.replace(/^Error: /, "").slice(0, 500);
-}
-
 /** Older ones do not read slots, or do not count by address: releases would end under their requests. */
-function versionProblem(server: string, output: string): DomainError | undefined {
+async function requireVersion(server: string, container: StartedContainer): Promise<void> {
+  const output = await container.output(["caddy", "version"]);
   const [, major = "0", minor = "0"] = /v?(\d+)\.(\d+)\.\d+/.exec(output) ?? [];
-  if (Number(major) > 2 || (Number(major) === 2 && Number(minor) >= 11)) return undefined;
+  if (Number(major) > 2 || (Number(major) === 2 && Number(minor) >= 11)) return;
   const found = output.trim().slice(0, 40);
   const message = `The proxy of server ${server} needs Caddy 2.11 or newer, its image has ${found}. Pull a newer image there.`;
-  return new DomainError("setup.failed", message);
+  throw new DomainError("setup.failed", message);
 }

@@ -29,7 +29,7 @@ describe("what Caddy is told", () => {
   });
 
   it("always has the admin block, without which a refusal takes the socket away", () => {
-    expect(config([]).admin).toEqual({ listen: "unix//run/caddy/admin.sock|0666", config: { persist: false } });
+    expect(config([]).admin).toEqual({ listen: "unix//run/caddy-admin/admin.sock|0666", config: { persist: false } });
   });
 
   it("has no route for what is no host or path", () => {

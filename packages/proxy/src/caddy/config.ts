@@ -25,7 +25,7 @@ export function caddyConfig({ sites, settings, certificates }: CaddyConfigInput)
   const trusted = settings.trustedProxies;
   const server = (isSecure: boolean) => ({
     listen: [`:${isSecure ? settings.httpsPort : settings.httpPort}`],
-    routes: [ADD_REQUEST_ID, ...hostRoutes(hosts, isSecure, settings), { handle: [error(404)] }],
+    routes: [ADD_REQUEST_ID, LEAVE, ...hostRoutes(hosts, isSecure, settings), { handle: [error(404)] }],
     errors: { routes: errorRoutes() },
     // Redirects and certificates are told here one by one.
     automatic_https: { disable: true },
@@ -42,6 +42,8 @@ export function caddyConfig({ sites, settings, certificates }: CaddyConfigInput)
         https_port: settings.httpsPort,
         // Grace of replaced routes, since a download may last. A stop of the container waits less.
         grace_period: "1h",
+        // The successor of this Caddy listens by now: clients that keep connections are sent to it by their next answer.
+        shutdown_delay: "1s",
         servers: {
           http: { ...server(false), protocols: ["h1"] },
           https: { ...server(true), protocols: ["h1", "h2"], tls_connection_policies: [{}] },
@@ -60,6 +62,12 @@ const error = (status: number) => ({ handler: "error", status_code: status });
 const ADD_REQUEST_ID = {
   match: [{ not: [{ header: { "X-Request-Id": ["*"] } }] }],
   handle: [{ handler: "headers", request: { set: { "X-Request-Id": ["{http.request.uuid}"] } } }],
+};
+
+/** Asks clients to connect anew, once it was told to end. */
+const LEAVE = {
+  match: [{ vars: { "{http.shutting_down}": ["true"] } }],
+  handle: [{ handler: "headers", response: { set: { Connection: ["close"] }, deferred: true } }],
 };
 
 function hostRoutes(hosts: Hosts, isSecure: boolean, settings: ProxySettings) {

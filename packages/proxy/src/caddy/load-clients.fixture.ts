@@ -39,13 +39,15 @@ server.on("upgrade", (request, socket) => {
 server.listen(3000);
 `;
 
-/** Clients that keep their connections, half of them with bodies, and four that talk over WebSockets. */
+/** Clients that keep their connections, half of them with bodies, and some that talk over WebSockets. */
 export function startClients({
   port,
   requestsPerSecond,
+  talkers = 4,
 }: {
   readonly port: number;
   readonly requestsPerSecond: number;
+  readonly talkers?: number;
 }) {
   const pool = new Pool(`http://${HOST}:${port}`, { connections: 20, keepAliveTimeout: 60_000 });
   const failures: string[] = [];
@@ -94,7 +96,7 @@ export function startClients({
   }
 
   return {
-    begin: () => loops.push(sendRequests(), talk(), talk(), talk(), talk()),
+    begin: () => loops.push(sendRequests(), ...Array.from({ length: talkers }, talk)),
     requests: () => requests,
     async end() {
       isOver = true;

@@ -1,7 +1,9 @@
 /** Where things are inside of the container. */
 export const CADDY_PATHS = {
   run: "/run/caddy",
-  adminSocket: "/run/caddy/admin.sock",
+  /** Of the container's seat. */
+  admin: "/run/caddy-admin",
+  adminSocket: "/run/caddy-admin/admin.sock",
   slots: "/run/caddy/slots",
   config: "/etc/caddy/berth/caddy.json",
   acmeRoot: "/etc/caddy/berth/acme-root.pem",

@@ -91,9 +91,9 @@ describeDocker("a change of routes in Caddy", [IMAGE], (docker) => {
 
   it("that Caddy refuses leaves the old routes and the way to change them", async () => {
     await front.proxy.put(site("a", [await named("a")]));
-    const admin = caddyAdmin(testHost, join(front.options.folder, "run", "admin.sock"));
+    const admin = caddyAdmin(testHost, async () => join(front.options.folder, "run", "a", "admin.sock"));
     const refused = admin.load(
-      JSON.stringify({ admin: { listen: "unix//run/caddy/admin.sock|0666" }, apps: { none: {} } }),
+      JSON.stringify({ admin: { listen: "unix//run/caddy-admin/admin.sock|0666" }, apps: { none: {} } }),
     );
     await expect(refused).rejects.toMatchObject({ code: "engine.failed", message: expect.stringContaining("none") });
     await expect(admin.load("no JSON")).rejects.toMatchObject({ code: "engine.failed" });

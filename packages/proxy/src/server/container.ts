@@ -1,10 +1,22 @@
-import { createHash } from "node:crypto";
 import { Readable } from "node:stream";
+import { setTimeout as delay } from "node:timers/promises";
 import { DomainError } from "@berth/core";
 import type { ManagedProxyStatus, ProxyType } from "@berth/core/ports";
-import { engineError, LABELS, ownedLabels, readFrames, statusCodeOf, takeImage } from "@berth/docker-client";
+import { PROXY_TYPES } from "@berth/core/ports";
+import { engineError, LABELS, readFrames, statusCodeOf, takeImage } from "@berth/docker-client";
 import type { Argv } from "@berth/host";
 import type Docker from "dockerode";
+import {
+  createOptions,
+  KIND,
+  type ProxyContainerSpec,
+  REHEARSAL_KIND,
+  rehearsalOptions,
+  SEAT_LABEL,
+  type Seat,
+  STOP_SECONDS,
+  versionOf,
+} from "./container-options.ts";
 
 /** Where a server's proxy runs. */
 export interface ProxyPlace {
@@ -16,34 +28,61 @@ export interface ProxyPlace {
   readonly labels?: Readonly<Record<string, string>> | undefined;
 }
 
-export interface ProxyContainerSpec {
-  readonly type: ProxyType;
-  readonly image: string;
-  readonly command: readonly string[];
-  readonly env: Readonly<Record<string, string>>;
-  readonly mounts: readonly { readonly source: string; readonly target: string; readonly isReadOnly: boolean }[];
-}
-
-/** The one container that is an instance's proxy on a server. */
-export interface ProxyContainer {
-  /** Replaces one of another type or with other settings. @returns Whether it was started now. */
-  ensure(spec: ProxyContainerSpec): Promise<boolean>;
-  /** Idempotent. */
-  remove(): Promise<void>;
-  status(type: ProxyType): Promise<ManagedProxyStatus>;
+/** A container that was started, while it is waited for. */
+export interface StartedContainer {
+  readonly seat: Seat;
+  state(): Promise<ManagedProxyStatus["state"]>;
   /** The last lines that it wrote. */
   lastLines(): Promise<string>;
   /** Output of a program in the container. */
   output(argv: Argv): Promise<string>;
 }
 
+/** What a server's proxy is to be, and how to see that it is. */
+export interface WantedProxy {
+  specFor(seat: Seat): ProxyContainerSpec;
+  /** Written before a container of it starts. */
+  prepare(): Promise<void>;
+  /** @throws DomainError `setup.failed` when it does not come up */
+  untilServing(container: StartedContainer): Promise<void>;
+  /** A run of it beside the proxy that serves, seen by no client. */
+  rehearsal(): Promise<Rehearsal>;
+}
+
+export interface Rehearsal {
+  readonly spec: ProxyContainerSpec;
+  /** @throws DomainError `setup.failed` when it does not serve as it should */
+  check(container: StartedContainer, address: string): Promise<void>;
+}
+
+/** The one container that is an instance's proxy on a server. */
+export interface ProxyContainer {
+  /**
+   * Starts it, or lets it take the place of one that is of another type or has other settings. The image is there and a
+   * rehearsal was seen to serve before anything of a proxy that serves is touched; both listen together until the new
+   * one serves, and one that does not is removed.
+   *
+   * @param options.isAnew Replaces one that is as it should be too.
+   * @returns Whether it was started now.
+   */
+  ensure(wanted: WantedProxy, options?: { readonly isAnew?: boolean | undefined }): Promise<boolean>;
+  /** Idempotent. */
+  remove(): Promise<void>;
+  /** @param type Named while there is none. */
+  status(type: ProxyType): Promise<ManagedProxyStatus>;
+  /** `undefined`: there is no container, or one from before there were seats. */
+  seat(): Promise<Seat | undefined>;
+}
+
 export function proxyContainer(place: ProxyPlace): ProxyContainer {
   const { server, docker, instance } = place;
   const name = `berth-proxy-${instance.replace(/[^a-zA-Z0-9_.-]/g, "-")}`;
+  const nextName = `${name}-next`;
+  const rehearsalName = `${name}-rehearsal`;
 
-  async function find(): Promise<Docker.ContainerInspectInfo | undefined> {
+  async function find(wantedName: string): Promise<Docker.ContainerInspectInfo | undefined> {
     try {
-      return await docker.getContainer(name).inspect();
+      return await docker.getContainer(wantedName).inspect();
     } catch (error) {
       if (statusCodeOf(error) === 404) return undefined;
       throw error;
@@ -51,70 +90,196 @@ export function proxyContainer(place: ProxyPlace): ProxyContainer {
   }
 
   function own(found: Docker.ContainerInspectInfo): Docker.ContainerInspectInfo {
-    if (found.Config.Labels[LABELS.instance] === instance && found.Config.Labels[LABELS.kind] === KIND) return found;
-    const message = `Server ${server} has a container ${name} that is not Berth's. Rename it, and start the proxy again.`;
+    const { [LABELS.instance]: owner, [LABELS.kind]: kind } = found.Config.Labels;
+    if (owner === instance && (kind === KIND || kind === REHEARSAL_KIND)) return found;
+    const message = `Server ${server} has a container ${found.Name.slice(1)} that is not Berth's. Rename it, and start the proxy again.`;
     throw new DomainError("setup.failed", message);
   }
 
-  async function removeIt({ Id, State }: Docker.ContainerInspectInfo): Promise<void> {
+  const serving = async () => (await find(name)) ?? (await find(nextName));
+
+  /** A change that broke off in its middle left two containers, or one without its name. */
+  async function settled(): Promise<Docker.ContainerInspectInfo | undefined> {
+    const [main, next] = [await find(name), await find(nextName)];
+    if (main !== undefined) own(main);
+    if (next === undefined) return main;
+    if (main?.State.Running) {
+      await removeIt(own(next));
+      return main;
+    }
+    if (main !== undefined) await removeIt(main);
+    await docker.getContainer(own(next).Id).rename({ name });
+    return await find(name);
+  }
+
+  async function removeIt({ Id, State }: Pick<Docker.ContainerInspectInfo, "Id" | "State">): Promise<void> {
     const container = docker.getContainer(Id);
     if (State.Running) await ignoring([304, 404], container.stop({ t: STOP_SECONDS }));
     await ignoring([404, 409], container.remove({ force: true, v: true }));
   }
 
-  async function create(spec: ProxyContainerSpec, version: string): Promise<Docker.Container> {
-    const wanted = { ...createOptions(spec, { ...place, name, version }) };
+  async function create(options: ReturnType<typeof createOptions>): Promise<Docker.Container> {
     try {
-      return await docker.createContainer(wanted);
+      return await docker.createContainer(options);
     } catch (error) {
       if (statusCodeOf(error) !== 404) throw error;
-      await takeImage(place, spec.image);
-      return await docker.createContainer(wanted);
+      await takeImage(place, options.Image);
+      return await docker.createContainer(options);
+    }
+  }
+
+  function createFor(wanted: WantedProxy, seat: Seat): Promise<Docker.Container> {
+    const spec = wanted.specFor(seat);
+    return create(createOptions(spec, { ...place, name: nextName, version: versionOf(wanted.specFor("a")), seat }));
+  }
+
+  const started = (container: Docker.Container, seat: Seat): StartedContainer => ({
+    seat,
+    state: () => wrapped(server, async () => stateOf(await container.inspect())),
+    lastLines: () =>
+      wrapped(server, async () =>
+        textOf([await container.logs({ stdout: true, stderr: true, tail: 60, follow: false })]),
+      ),
+    output: (argv) =>
+      wrapped(server, async () => {
+        const exec = await container.exec({ Cmd: [...argv], AttachStdout: true, AttachStderr: true });
+        return await textOf(await exec.start({ hijack: true, stdin: false }));
+      }),
+  });
+
+  async function start(container: Docker.Container, seat: Seat, wanted: WantedProxy): Promise<void> {
+    await ignoring([304], container.start());
+    await wanted.untilServing(started(container, seat));
+  }
+
+  async function rehearse({ spec, check }: Rehearsal): Promise<void> {
+    const before = await find(rehearsalName);
+    if (before !== undefined) await removeIt(own(before));
+    const container = await create(rehearsalOptions(spec, { ...place, name: rehearsalName }));
+    try {
+      await container.start();
+      const { NetworkSettings } = await container.inspect();
+      await check(started(container, "a"), NetworkSettings.Networks.bridge?.IPAddress ?? "");
+    } finally {
+      await ignoring([404, 409], container.remove({ force: true, v: true }));
+    }
+  }
+
+  /** Nothing serves that could be lost. */
+  async function begin(before: Docker.ContainerInspectInfo | undefined, wanted: WantedProxy): Promise<void> {
+    const next = await createFor(wanted, "a");
+    if (before !== undefined) await removeIt(before);
+    await next.rename({ name });
+    await wanted.prepare();
+    await start(next, "a", wanted);
+  }
+
+  async function replace(current: Docker.ContainerInspectInfo, wanted: WantedProxy): Promise<void> {
+    await rehearse(await wanted.rehearsal());
+    const seat = seatOf(current) === "a" ? "b" : "a";
+    const next = await createFor(wanted, seat);
+    try {
+      await wanted.prepare();
+      await start(next, seat, wanted).catch(async (error: unknown) => {
+        if (!(await isPortTaken(started(next, seat)))) throw error;
+        await takeOver(current, next, seat, wanted);
+      });
+    } catch (error) {
+      await ignoring([404, 409], next.remove({ force: true, v: true }));
+      throw error;
+    }
+    await removeIt(current);
+    await next.rename({ name });
+  }
+
+  /** One of the two does not share its ports: the one that serves leaves first, and comes back when the other fails. */
+  async function takeOver(
+    current: Docker.ContainerInspectInfo,
+    next: Docker.Container,
+    seat: Seat,
+    wanted: WantedProxy,
+  ): Promise<void> {
+    const old = docker.getContainer(current.Id);
+    await ignoring([304], next.stop({ t: 0 }));
+    await ignoring([304], old.stop({ t: HURRIED_STOP_SECONDS }));
+    try {
+      await start(next, seat, wanted);
+    } catch (error) {
+      await ignoring([304], next.stop({ t: 0 }));
+      await ignoring([304], old.start());
+      throw error;
     }
   }
 
   return {
-    ensure: (spec) =>
+    ensure: (wanted, { isAnew = false } = {}) =>
       wrapped(server, async () => {
-        const version = digestOf(spec);
-        const existing = await find();
-        if (existing !== undefined) {
-          const { State, Config } = own(existing);
-          // One that restarts waits longer each time; a new one begins at once.
-          const isUsable = Config.Labels[LABELS.version] === version && !State.Restarting;
-          if (isUsable && State.Running) return false;
-          if (isUsable) {
-            await ignoring([304], docker.getContainer(existing.Id).start());
-            return true;
-          }
-          await removeIt(existing);
+        const current = await settled();
+        if (current === undefined) {
+          await begin(undefined, wanted);
+          return true;
         }
-        await ignoring([304], (await create(spec, version)).start());
+        const { State, Config, Id } = current;
+        // One that restarts waits longer each time; a new one begins at once.
+        const isUsable = Config.Labels[LABELS.version] === versionOf(wanted.specFor("a")) && !State.Restarting;
+        const isServing = State.Running && !State.Restarting;
+        if (isUsable && isServing && !isAnew) return false;
+        if (isUsable && !isServing) {
+          await wanted.prepare();
+          await start(docker.getContainer(Id), seatOf(current) ?? "a", wanted);
+        } else if (isServing) await replace(current, wanted);
+        else await begin(current, wanted);
         return true;
       }),
     remove: () =>
       wrapped(server, async () => {
-        const existing = await find();
-        if (existing !== undefined) await removeIt(own(existing));
+        for (const one of [name, nextName, rehearsalName]) {
+          const existing = await find(one);
+          if (existing !== undefined) await removeIt(own(existing));
+        }
       }),
-    status: (type) => wrapped(server, async () => statusOf(type, await find())),
-    lastLines: () =>
+    status: (type) => wrapped(server, async () => statusOf(type, await serving())),
+    seat: () =>
       wrapped(server, async () => {
-        const lines = await docker.getContainer(name).logs({ stdout: true, stderr: true, tail: 20, follow: false });
-        return await textOf([lines]);
-      }),
-    output: (argv) =>
-      wrapped(server, async () => {
-        const options = { Cmd: [...argv], AttachStdout: true, AttachStderr: true };
-        const exec = await docker.getContainer(name).exec(options);
-        return await textOf(await exec.start({ hijack: true, stdin: false }));
+        const found = await serving();
+        return found && seatOf(found);
       }),
   };
 }
 
-const KIND = "proxy";
-/** Requests that last longer are cut when the proxy itself is stopped or replaced. */
-const STOP_SECONDS = 5;
+/**
+ * Waits until a container's program serves.
+ * @throws DomainError `setup.failed` with the last thing that it said
+ */
+export async function untilServing(
+  server: string,
+  container: StartedContainer,
+  isServing: () => Promise<boolean>,
+): Promise<void> {
+  const deadline = performance.now() + START_SECONDS_MAX * 1000;
+  while (!(await isServing())) {
+    const state = await container.state();
+    if (state !== "running" || performance.now() > deadline) {
+      const message = `The proxy of server ${server} does not start: ${lastError(await container.lastLines())}`;
+      throw new DomainError("setup.failed", message);
+    }
+    await delay(50);
+  }
+}
+
+/** Of a program that writes JSON lines; what ends it comes last and in plain text. */
+function lastError(lines: string): string {
+  const said = lines.split("\n").filter((line) => line.trim() !== "");
+  const line = said.findLast((text) => text.startsWith("Error: ")) ?? said.at(-1) ?? "it said nothing.";
+  return line.replace(/^Error: /, "").slice(0, 500);
+}
+
+const START_SECONDS_MAX = 20;
+/** Nobody is served while it lasts. */
+const HURRIED_STOP_SECONDS = 1;
+
+const isPortTaken = async (container: StartedContainer) =>
+  /address already in use/.test(await container.lastLines().catch(() => ""));
 
 async function wrapped<T>(server: string, work: () => Promise<T>): Promise<T> {
   try {
@@ -132,52 +297,21 @@ async function ignoring(statusCodes: readonly number[], work: Promise<unknown>):
   }
 }
 
-const digestOf = (spec: ProxyContainerSpec) =>
-  createHash("sha256").update(JSON.stringify(spec)).digest("hex").slice(0, 16);
-
-type Named = ProxyPlace & { readonly name: string; readonly version: string };
-
-/** On the server's own network: it reaches every container by its address, and no network has to be joined or left. */
-export function createOptions(spec: ProxyContainerSpec, { name, version, instance, labels }: Named) {
-  return {
-    name,
-    Image: spec.image,
-    Cmd: [...spec.command],
-    Env: Object.entries(spec.env).map(([key, value]) => `${key}=${value}`),
-    Labels: {
-      ...labels,
-      ...ownedLabels(instance),
-      [LABELS.kind]: KIND,
-      [LABELS.name]: spec.type.toLowerCase(),
-      [LABELS.version]: version,
-    },
-    StopTimeout: STOP_SECONDS,
-    HostConfig: {
-      NetworkMode: "host",
-      RestartPolicy: { Name: "unless-stopped" },
-      ReadonlyRootfs: true,
-      // To listen below 1024, and to read folders of the server's login when that is not root.
-      CapDrop: ["ALL"],
-      CapAdd: ["NET_BIND_SERVICE", "DAC_OVERRIDE"],
-      SecurityOpt: ["no-new-privileges"],
-      LogConfig: { Type: "json-file", Config: { "max-size": "10m", "max-file": "3" } },
-      Mounts: spec.mounts.map(({ source, target, isReadOnly }) => ({
-        Type: "bind" as const,
-        Source: source,
-        Target: target,
-        ReadOnly: isReadOnly,
-      })),
-    },
-  };
+function seatOf({ Config }: Docker.ContainerInspectInfo): Seat | undefined {
+  const seat = Config.Labels[SEAT_LABEL];
+  return seat === "a" || seat === "b" ? seat : undefined;
 }
 
 function statusOf(type: ProxyType, found: Docker.ContainerInspectInfo | undefined): ManagedProxyStatus {
   if (found === undefined) return { type, state: "absent", image: null, startedAt: null, restartCount: 0 };
   const { State, Config, RestartCount } = found;
-  const state = State.Restarting ? "restarting" : State.Running ? "running" : "exited";
   const startedAt = State.Running ? new Date(State.StartedAt) : null;
-  return { type, state, image: Config.Image, startedAt, restartCount: RestartCount };
+  const ownType = PROXY_TYPES.find((one) => one.toLowerCase() === Config.Labels[LABELS.name]) ?? type;
+  return { type: ownType, state: stateOf(found), image: Config.Image, startedAt, restartCount: RestartCount };
 }
+
+const stateOf = ({ State }: Docker.ContainerInspectInfo) =>
+  State.Restarting ? "restarting" : State.Running ? "running" : "exited";
 
 async function textOf(chunks: AsyncIterable<Uint8Array | string> | readonly Buffer[]): Promise<string> {
   const pieces: Buffer[] = [];

@@ -9,6 +9,8 @@ export const proxyPaths = (folder: string) => ({
   /** Certificates that the proxy got itself, and its keys. */
   data: join(folder, "data"),
   config: join(folder, "config"),
-  /** Socket and slots. */
+  /** Slots, and a folder for each seat with its socket. */
   run: join(folder, "run"),
+  /** What a rehearsal begins with. */
+  rehearsal: join(folder, "rehearsal"),
 });

@@ -8,10 +8,15 @@ const SITE: Site = { id: "web", name: "web", routes: [{ host: "a.example", path:
 let told: string[];
 let state: ManagedProxyStatus["state"];
 let failures = 0;
+let seconds = 0;
+/** Of the container that runs. */
+let runningType: ProxyType | undefined;
 beforeEach(() => {
   told = [];
   state = "absent";
   failures = 0;
+  seconds = 0;
+  runningType = undefined;
 });
 
 /** Writes down what it is told. Its container is there once it was ensured. */
@@ -27,10 +32,11 @@ function writingProxy(type: ProxyType): ManagedProxy {
       requestCounts: true,
       hidesSession: true,
     },
-    async ensure() {
-      tell("ensure");
+    async ensure({ isAnew = false } = {}) {
+      tell(isAnew ? "ensure anew" : "ensure");
       if (failures-- > 0) throw new DomainError("setup.failed", "Port 80 is taken.");
       state = "running";
+      runningType = type;
     },
     sync: async (sites) => tell(`sync ${sites.length}`),
     put: async ({ id }) => tell(`put ${id}`),
@@ -41,7 +47,7 @@ function writingProxy(type: ProxyType): ManagedProxy {
       tell("stop");
       state = "absent";
     },
-    status: async () => ({ type, state, image: null, startedAt: null, restartCount: 0 }),
+    status: async () => ({ type: runningType ?? type, state, image: null, startedAt: null, restartCount: 0 }),
   };
 }
 const recorded = (proxy_type: string, is_proxy_stopped = false, user = "root") => ({
@@ -49,7 +55,7 @@ const recorded = (proxy_type: string, is_proxy_stopped = false, user = "root") =
   is_proxy_stopped,
   user,
 });
-const proxyOf = (proxy_type: string) => recordedProxy(recorded(proxy_type), writingProxy);
+const proxyOf = (proxy_type: string) => recordedProxy(recorded(proxy_type), writingProxy, () => seconds * 1000);
 
 describe("the proxy of a server's record", () => {
   test("is not started before there is a site, and once however many there are", async () => {
@@ -69,12 +75,55 @@ describe("the proxy of a server's record", () => {
     expect(told).toEqual(["CADDY ensure", "CADDY sync 1", "CADDY ensure", "CADDY sync 1"]);
   });
 
-  test("is tried again after it could not be started", async () => {
+  test("is tried again for the next deployment some seconds after it could not be started", async () => {
     failures = 1;
     const proxy = proxyOf("CADDY");
     await expect(proxy.put(SITE)).rejects.toMatchObject({ code: "setup.failed" });
+    expect(await proxy.lifecycle.status()).toMatchObject({ state: "absent", problem: "Port 80 is taken." });
+    await expect(proxy.put(SITE)).rejects.toMatchObject({ message: "Port 80 is taken." });
+    expect(told).toEqual(["CADDY ensure"]);
+    seconds = 6;
     await proxy.put(SITE);
     expect(told).toEqual(["CADDY ensure", "CADDY ensure", "CADDY put web"]);
+    expect(await proxy.lifecycle.status()).not.toHaveProperty("problem");
+  });
+
+  test("that cannot be started is tried ever more rarely, down to once in five minutes", async () => {
+    failures = Infinity;
+    const proxy = proxyOf("CADDY");
+    const triedAt: number[] = [];
+    for (; seconds < 1800; seconds++) {
+      const before = told.length;
+      await expect(proxy.sync([SITE])).rejects.toMatchObject({ message: "Port 80 is taken." });
+      if (told.length > before) triedAt.push(seconds);
+    }
+    expect(triedAt).toEqual([0, 5, 15, 35, 75, 155, 315, 615, 915, 1215, 1515]);
+  });
+
+  test("that cannot take another's place leaves the routes to that one, and says so", async () => {
+    const proxy = proxyOf("CADDY");
+    await proxy.put(SITE);
+    failures = 1;
+    proxy.use(recorded("TRAEFIK"));
+    await proxy.put({ ...SITE, id: "api" });
+    await proxy.sync([SITE]);
+    expect(told.slice(2)).toEqual(["TRAEFIK ensure", "CADDY put api", "CADDY sync 1"]);
+    expect(await proxy.lifecycle.status()).toMatchObject({
+      type: "CADDY",
+      problem: "Port 80 is taken. The proxy caddy serves until that is mended.",
+    });
+    seconds = 6;
+    await proxy.put(SITE);
+    await proxy.sync([SITE]);
+    expect(told.slice(5)).toEqual(["CADDY put web", "TRAEFIK ensure", "TRAEFIK sync 1"]);
+    expect(await proxy.lifecycle.status()).not.toHaveProperty("problem");
+  });
+
+  test("that was found running in place of the wanted one is told the routes", async () => {
+    [state, runningType, failures] = ["running", "CADDY", 1];
+    const proxy = proxyOf("TRAEFIK");
+    await proxy.put(SITE);
+    expect(told).toEqual(["TRAEFIK ensure", "CADDY put web"]);
   });
 
   test("gives way to another type at once, where one runs", async () => {
@@ -113,12 +162,11 @@ describe("the proxy of a server's record", () => {
     expect(await proxy.lifecycle.status()).toMatchObject({ state: "absent" });
   });
 
-  test("is stopped and made anew when it is asked to restart, once however often it is told something", async () => {
+  test("is made anew when it is asked to restart, once however often it is told something", async () => {
     const proxy = proxyOf("CADDY");
     await proxy.put(SITE);
-    await proxy.lifecycle.stop();
-    await Promise.all([proxy.lifecycle.start(), proxy.put(SITE)]);
-    expect(told.slice(2)).toEqual(["CADDY stop", "CADDY ensure", "CADDY put web"]);
+    await Promise.all([proxy.lifecycle.restart(), proxy.put(SITE)]);
+    expect(told.slice(2)).toEqual(["CADDY ensure anew", "CADDY put web"]);
   });
 
   test("is another one for another login, and begins with all of its routes", async () => {

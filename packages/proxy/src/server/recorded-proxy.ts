@@ -1,5 +1,7 @@
+import { isDomainError } from "@berth/core";
 import type {
   ManagedProxy,
+  ManagedProxyStatus,
   ProxyLifecycle,
   ProxyType,
   ServerRecord,
@@ -16,73 +18,168 @@ export interface RecordedProxy extends SiteProxy {
   use(server: ProxyRecord): void;
 }
 
-/** @param make Makes the proxy of a type; two types of one server share their routes and their container's name. */
-export function recordedProxy(first: ProxyRecord, make: (type: ProxyType) => ManagedProxy): RecordedProxy {
-  let current = make(typeOf(first));
+/**
+ * @param make Makes the proxy of a type; two types of one server share their routes and their container's name.
+ * @param nowMs A clock that never goes back.
+ */
+export function recordedProxy(
+  first: ProxyRecord,
+  make: (type: ProxyType) => ManagedProxy,
+  nowMs: () => number = () => performance.now(),
+): RecordedProxy {
+  let wanted = make(typeOf(first));
   let { is_proxy_stopped: isStopped, user } = first;
   /** Ends with the type it was begun for. */
   let starting: Promise<void> | undefined;
+  let failure: Failure | undefined;
+  /** The one that was told something last. */
+  let told = wanted;
 
-  const started = async (): Promise<ManagedProxy> => {
-    const proxy = current;
+  const noteFailure = (error: unknown) => {
+    const count = (failure?.count ?? 0) + 1;
+    const restMs = Math.min(REST_SECONDS * 2 ** (count - 1), REST_SECONDS_MAX) * 1000;
+    failure = { error, count, atMs: nowMs(), restMs };
+  };
+
+  /** The one that serves although another is wanted: routes are told to it until that one comes up. */
+  const standIn = async (): Promise<ManagedProxy | undefined> => {
+    const { type, state } = await wanted.status();
+    if (state !== "running") return undefined;
+    if (type === wanted.type) return wanted;
+    return told.type === type ? told : make(type);
+  };
+
+  /** @param isPatient Leaves alone for a while what could not be started. */
+  const started = async (isPatient: boolean): Promise<ManagedProxy> => {
+    const proxy = wanted;
     // A stopped proxy reads changes at its next start.
     if (isStopped) return proxy;
+    const mine = failure;
+    if (starting === undefined && mine !== undefined) {
+      const other = await standIn();
+      const restMs = isPatient ? mine.restMs : other === undefined ? ASKED_REST_SECONDS * 1000 : Infinity;
+      if (nowMs() - mine.atMs < restMs) {
+        if (other === undefined) throw mine.error;
+        return other;
+      }
+    }
     starting ??= proxy.ensure();
+    return await settled(proxy, starting);
+  };
+
+  const settled = async (proxy: ManagedProxy, mine: Promise<void>): Promise<ManagedProxy> => {
+    try {
+      await mine;
+      if (starting === mine) failure = undefined;
+      return proxy;
+    } catch (error) {
+      if (wanted !== proxy) throw error;
+      if (starting === mine) {
+        starting = undefined;
+        noteFailure(error);
+      }
+      const other = await standIn().catch(() => undefined);
+      if (other === undefined) throw error;
+      return other;
+    }
+  };
+
+  const tell = async <T>(isPatient: boolean, work: (proxy: ManagedProxy) => Promise<T>): Promise<T> => {
+    const proxy = await started(isPatient);
+    told = proxy;
+    return await work(proxy);
+  };
+
+  /** Somebody asks for it, and is answered by what happens now. */
+  const bring = async (isAnew: boolean): Promise<void> => {
+    const proxy = wanted;
+    if (isStopped) return;
+    starting = proxy.ensure({ isAnew });
     const mine = starting;
     try {
       await mine;
-      return proxy;
+      failure = undefined;
+      told = proxy;
     } catch (error) {
-      if (starting === mine) starting = undefined;
+      if (starting === mine) {
+        starting = undefined;
+        noteFailure(error);
+      }
       throw error;
     }
   };
 
   return {
     get capabilities() {
-      return current.capabilities;
+      return told.capabilities;
     },
     lifecycle: {
-      async start() {
-        starting = undefined;
-        await started();
-      },
+      start: () => bring(false),
+      restart: () => bring(true),
       async stop() {
         starting = undefined;
-        await current.stop();
+        failure = undefined;
+        await wanted.stop();
       },
-      status: () => current.status(),
+      async status() {
+        const status = await wanted.status();
+        return failure === undefined ? status : { ...status, problem: problemOf(failure, status, wanted.type) };
+      },
     },
     use(server) {
       isStopped = server.is_proxy_stopped;
       if (isStopped) starting = undefined;
       const hasRoutes = server.user === user;
-      if (typeOf(server) === current.type && hasRoutes) return;
-      const wasStarted = starting !== undefined && hasRoutes;
+      if (typeOf(server) === wanted.type && hasRoutes) return;
+      const wasStarted = (starting !== undefined || failure !== undefined) && hasRoutes;
       user = server.user;
-      current = make(typeOf(server));
+      wanted = make(typeOf(server));
+      if (!wasStarted) told = wanted;
       starting = undefined;
-      // Its routes are kept for it. What fails is tried again with whatever it is told next.
-      if (wasStarted) void started().catch(() => undefined);
+      failure = undefined;
+      // Its routes are kept for it. What fails is tried again later.
+      if (wasStarted) void tell(false, async () => {}).catch(() => undefined);
     },
     async sync(sites: readonly Site[]) {
       // A server without a site needs no proxy yet; one that somebody stopped is started again.
-      const { state } = await current.status();
+      const { state } = await wanted.status();
       if (sites.length === 0 && state === "absent") return;
       // Another control plane may have started it before it knew.
-      if (isStopped && state !== "absent") await current.stop();
+      if (isStopped && state !== "absent") await wanted.stop();
       if (state !== "running") starting = undefined;
-      await (await started()).sync(sites);
+      await tell(true, (proxy) => proxy.sync(sites));
     },
-    put: async (site) => (await started()).put(site),
+    put: (site) => tell(false, (proxy) => proxy.put(site)),
     delete: async (siteId) => {
-      const { state } = await current.status();
-      if (state !== "absent" || starting !== undefined) await (await started()).delete(siteId);
+      const { state } = await wanted.status();
+      if (state !== "absent" || starting !== undefined) await tell(false, (proxy) => proxy.delete(siteId));
     },
-    inFlight: (upstream) => current.inFlight(upstream),
-    publicUrl: (url) => current.publicUrl(url),
+    inFlight: (upstream) => told.inFlight(upstream),
+    publicUrl: (url) => wanted.publicUrl(url),
   };
 }
+
+/** Why the wanted proxy does not serve. */
+interface Failure {
+  readonly error: unknown;
+  readonly count: number;
+  readonly atMs: number;
+  /** Before it is tried again by itself. */
+  readonly restMs: number;
+}
+
+function problemOf({ error }: Failure, { type, state }: ManagedProxyStatus, wanted: ProxyType): string {
+  const reason = isDomainError(error) ? error.message : "Something failed inside of Berth: its log says what.";
+  if (state !== "running") return reason;
+  const kept = type === wanted ? "The container that it had" : `The proxy ${type.toLowerCase()}`;
+  return `${reason} ${kept} serves until that is mended.`;
+}
+
+/** An image that cannot be had is not asked for more often than this. */
+const REST_SECONDS = 5;
+const REST_SECONDS_MAX = 300;
+/** A deployment that needs the proxy tries again sooner: somebody may have mended what was wrong. */
+const ASKED_REST_SECONDS = 5;
 
 /** Unknown values of older records mean no proxy. */
 const typeOf = ({ proxy_type }: ProxyRecord): ProxyType =>

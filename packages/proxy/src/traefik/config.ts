@@ -160,6 +160,9 @@ export function traefikCommand({ httpPort, httpsPort, tls, trustedProxies }: Pro
     "--providers.providersthrottleduration=100ms",
     ...(["http", "https"] as const).flatMap((name) => [
       `--entrypoints.${name}.address=:${name === "http" ? httpPort : httpsPort}`,
+      // With Caddy, or another Traefik that takes its place; the one that leaves is asked for a second longer.
+      `--entrypoints.${name}.reuseport=true`,
+      `--entrypoints.${name}.transport.lifecycle.requestacceptgracetimeout=1s`,
       ...(trusted === "" ? [] : [`--entrypoints.${name}.forwardedheaders.trustedips=${trusted}`]),
     ]),
     ...(tls.issuer === "internal" ? [] : acmeArguments(tls)),

@@ -1,12 +1,14 @@
 import { join } from "node:path/posix";
 import { setTimeout as delay } from "node:timers/promises";
-import { DomainError } from "@berth/core";
 import type { ManagedProxy, ProxyCapabilities, Site } from "@berth/core/ports";
 import pLimit from "p-limit";
-import { type ProxyContainerSpec, proxyContainer } from "../server/container.ts";
+import { proxyContainer, type Rehearsal, untilServing, type WantedProxy } from "../server/container.ts";
+import type { ProxyContainerSpec } from "../server/container-options.ts";
 import { ownCertificates } from "../server/own-certificates.ts";
 import { passwordHasher } from "../server/password-hash.ts";
 import { proxyPaths } from "../server/paths.ts";
+import { seenStatus, statusAt } from "../server/probe.ts";
+import { rehearsalSettings, rehearsalSites, untilRehearsed } from "../server/rehearsal.ts";
 import { type ProxySettings, publicUrlOf, type RoutedSite } from "../server/routed-site.ts";
 import { proxySettings, type ServerProxyOptions } from "../server/settings.ts";
 import { siteFiles } from "../server/site-files.ts";
@@ -94,15 +96,41 @@ export function traefikProxy(options: ServerProxyOptions): ManagedProxy {
     await files.removeOthers(sites.values());
   }
 
-  async function ensure(): Promise<void> {
+  async function rehearsal(known: ReadonlyMap<string, RoutedSite>): Promise<Rehearsal> {
+    const sites = rehearsalSites(known.values());
+    const spec = traefikContainer(options.image, paths, rehearsalSettings(settings));
+    const certificates = await ownCertificates(host, paths.certificates);
+    await host.files.makeFolder(paths.rehearsal);
+    const config = traefikConfig({ sites, settings: rehearsalSettings(settings), certificates });
+    await host.files.write(join(paths.rehearsal, FILE), traefikFile(config));
+    const mounts = spec.mounts.map((mount) =>
+      mount.target === TRAEFIK_PATHS.config ? { ...mount, source: paths.rehearsal } : mount,
+    );
+    return {
+      spec: { ...spec, mounts },
+      check: (one, address) => untilRehearsed(host, one, { host: address, port: settings.httpPort }, sites),
+    };
+  }
+
+  async function ensure(isAnew: boolean): Promise<void> {
     hasFolders = false;
-    await write(await recorded());
-    await container.ensure(traefikContainer(options.image, paths, settings));
-    await delay(STARTED_AFTER_MS);
-    const { state } = await container.status("TRAEFIK");
-    if (state === "running") return;
-    const [last = "it said nothing."] = (await container.lastLines()).trim().split("\n").slice(-1);
-    throw new DomainError("setup.failed", `The proxy of server ${host.name} does not start: ${last.slice(0, 500)}`);
+    const sites = await recorded();
+    await write(sites);
+    const proxy: WantedProxy = {
+      specFor: () => traefikContainer(options.image, paths, settings),
+      rehearsal: () => rehearsal(sites),
+      prepare: async () => {},
+      async untilServing(one) {
+        const startedMs = performance.now();
+        // Where another proxy listens beside it, that may be the one that answers: it has read its file by then.
+        await untilServing(host.name, one, async () => {
+          const hasTime = performance.now() - startedMs >= STARTED_AFTER_MS;
+          return hasTime && (await statusAt(host, { host: "127.0.0.1", port: settings.httpPort })) !== undefined;
+        });
+        if ((await one.state()) !== "running") await untilServing(host.name, one, async () => false);
+      },
+    };
+    await container.ensure(proxy, { isAnew });
   }
 
   return {
@@ -113,9 +141,9 @@ export function traefikProxy(options: ServerProxyOptions): ManagedProxy {
     delete: (siteId) => inTurn(() => remove(siteId)),
     inFlight: async (upstream) => (drained.isOver(upstream) ? 0 : 1),
     publicUrl: (url) => publicUrlOf(url, settings),
-    ensure: () => inTurn(ensure),
+    ensure: ({ isAnew = false } = {}) => inTurn(() => ensure(isAnew)),
     stop: () => inTurn(() => container.remove()),
-    status: () => container.status("TRAEFIK"),
+    status: () => seenStatus(host, settings, container.status("TRAEFIK")),
   };
 }
 

@@ -447,16 +447,50 @@ describe("commands around the switch", () => {
 });
 
 describe("a proxy that does not answer", () => {
-  test("gets the route as soon as it does, and the deployment is finished", async () => {
+  const away = () => new DomainError("engine.unreachable", "The proxy is away.");
+
+  test("gets the route as soon as it does", async () => {
+    world.worker();
+    const application = await world.application();
+    await until(() => world.points.count("sync") > 0, { what: "the first look is over" });
+    world.points.fail("put", away(), 2);
+    const deployment = await world.ended(await world.deploy(application));
+    expect(deployment.status).toBe("finished");
+    expect(await world.proxy.request(application.uuid)).toBe(deployment.uuid);
+  });
+
+  test("fails the deployment, and the release before it is live and routed to", async () => {
+    world.worker({ settings: { routeSecondsMax: 0.2 } });
+    const { application, first } = await deployed();
+    world.points.fail("put", away(), 1_000_000);
+    world.points.fail("sync", away(), 1_000_000);
+    const second = await world.ended(await world.deploy(application));
+    expect(second).toMatchObject({ status: "failed", error: expect.stringContaining("The proxy is away.") });
+    expect(await world.log(second)).toContain("The previous release keeps running.");
+    expect(await world.system.releases.live(application.id, 0)).toMatchObject({ deployment_uuid: first.uuid });
+    await until(() => world.engine.releases().every(({ deploymentUuid }) => deploymentUuid === first.uuid), {
+      what: "the candidate is gone",
+    });
+    expect(await world.proxy.request(application.uuid)).toBe(first.uuid);
+    expect(await world.steps(second)).toMatchObject({ health: "undone", switch: "failed", retire: "skipped" });
+  });
+
+  test("fails the first deployment too, and nothing is left of it", async () => {
     world.worker({ settings: { routeSecondsMax: 0.2 } });
     const application = await world.application();
     await until(() => world.points.count("sync") > 0, { what: "the first look is over" });
-    world.points.fail("put", new DomainError("engine.unreachable", "The proxy is away."), 5);
-    const deployment = await world.ended(await world.deploy(application));
-    expect(deployment.status).toBe("finished");
-    await until(async () => (await world.proxy.request(application.uuid)) === deployment.uuid, {
-      what: "it is routed",
-    });
+    world.points.fail("put", away(), 1_000_000);
+    expect((await world.ended(await world.deploy(application))).status).toBe("failed");
+    expect(await world.system.releases.live(application.id, 0)).toBeUndefined();
+    await until(() => world.engine.releases().length === 0, { what: "the candidate is gone" });
+  });
+
+  test("is no matter of a release without a URL", async () => {
+    world.worker({ settings: { routeSecondsMax: 0.2 } });
+    const application = await world.application();
+    await world.stores.domains.claim(application.id, [], { takeFromOwnTeam: false });
+    world.points.fail("delete", away(), 1_000_000);
+    expect((await world.ended(await world.deploy(application))).status).toBe("finished");
   });
 });
 
@@ -597,13 +631,14 @@ test("a volume is recorded with its first release and asked for by every later o
   expect(world.engine.specs.get(second.uuid)?.storages).toEqual([expect.objectContaining({ isRecorded: true })]);
 });
 
-test("a deployment ends though the proxy hangs, which learns its route later", async () => {
+test("a deployment fails when the proxy hangs, and is not routed to when that ends", async () => {
   world.worker({ settings: { proxySecondsMax: 0.2 } });
   const held = world.points.hold("put");
   const application = await world.application();
   const deployment = await world.ended(await world.deploy(application));
-  expect(deployment.status).toBe("finished");
-  expect(await world.log(deployment)).toContain("The proxy does not answer; the route follows as soon as it does.");
+  expect(deployment).toMatchObject({ status: "failed", error: expect.stringContaining("It does not answer.") });
   held.open();
-  await until(async () => (await world.proxy.request(application.uuid)) === deployment.uuid, { what: "it is routed" });
+  await until(async () => /^(404|503)$/.test(await world.proxy.request(application.uuid)), {
+    what: "nothing is routed",
+  });
 });

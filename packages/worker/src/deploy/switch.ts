@@ -1,4 +1,4 @@
-import { isDomainError } from "@berth/core";
+import { DomainError, isDomainError } from "@berth/core";
 import { containerStatuses, type Step } from "@berth/core/deploy";
 import { pause, within } from "../wait.ts";
 import { runPostCommand, runPreCommand } from "./command.ts";
@@ -15,7 +15,8 @@ export interface Switched {
 /**
  * Makes the candidate the live release and sends the traffic to it. The record comes first and the proxy follows it:
  * promoting is fenced, so a worker that lost its deployment cannot route, and whatever happens between the two, the
- * reconciler routes to what is recorded. The old release runs until the proxy no longer sends it anything.
+ * reconciler routes to what is recorded. The old release runs until the proxy no longer sends it anything. Where the
+ * proxy cannot be told, the record is taken back: a release that nobody reaches replaces none.
  */
 export const switchTraffic: Step<StepContext, Started & Healthy, Switched> = {
   name: "switch",
@@ -32,7 +33,8 @@ export const switchTraffic: Step<StepContext, Started & Healthy, Switched> = {
     const promoted = await stores.releases.promote(lease);
     assertLease(leaseKeeper, promoted !== undefined);
     leaseKeeper.commit();
-    await route(ctx);
+    const problem = await route(ctx);
+    if (problem !== undefined) await giveUp(ctx, problem);
     await takeName(ctx);
     await runPostCommand(ctx);
     await recordHealthy(ctx, hasPassedOwnCheck);
@@ -81,19 +83,39 @@ async function warnOfStoppedProxy({ stores, adapters, say }: StepContext): Promi
   if (server?.is_proxy_stopped) say("The proxy of the server is stopped: URLs do not answer until it is started.");
 }
 
-async function route(ctx: StepContext): Promise<void> {
-  const endMs = performance.now() + ctx.settings.routeSecondsMax * 1000;
+/** @returns Why the proxy could not be told. */
+async function route(ctx: StepContext): Promise<string | undefined> {
+  const { adapters, deployment, settings, leaseKeeper } = ctx;
+  const endMs = performance.now() + settings.routeSecondsMax * 1000;
   for (let attempt = 1; ; attempt++) {
     try {
-      const told = ctx.adapters.router.route(ctx.deployment.resource_id, ctx.deployment.pull_request_id);
-      if ((await within(ctx.settings.proxySecondsMax, told)) !== undefined) return await warnOfStoppedProxy(ctx);
-      return ctx.say("The proxy does not answer; the route follows as soon as it does.", "stderr");
+      const told = adapters.router.route(deployment.resource_id, deployment.pull_request_id);
+      if ((await within(settings.proxySecondsMax, told)) === undefined) return "It does not answer.";
+      await warnOfStoppedProxy(ctx);
+      return undefined;
     } catch (error) {
-      if (!isDomainError(error) || ctx.leaseKeeper.leaving.aborted) throw error;
-      if (performance.now() > endMs) {
-        return ctx.say(`The proxy does not answer; the route follows as soon as it does. ${error.message}`, "stderr");
-      }
-      await pause(Math.min(0.1 * 2 ** attempt, 2), ctx.leaseKeeper.leaving);
+      if (!isDomainError(error) || leaseKeeper.leaving.aborted) throw error;
+      if (performance.now() > endMs) return error.message;
+      await pause(Math.min(0.1 * 2 ** attempt, 2), leaseKeeper.leaving);
     }
   }
 }
+
+/** @throws DomainError `deploy.start_failed`, unless no URL leads to the resource. */
+async function giveUp(ctx: StepContext, problem: string): Promise<void> {
+  const { stores, lease, leaseKeeper, adapters, deployment, domains, say } = ctx;
+  if (domains.length === 0) {
+    return say(`The proxy does not answer; the route follows as soon as it does. ${problem}`, "stderr");
+  }
+  assertLease(leaseKeeper, await stores.releases.demote(lease));
+  leaseKeeper.retract();
+  // It may have been told in spite of that. The reconciler tells it again where this fails too.
+  const { resource_id, pull_request_id } = deployment;
+  await within(ROUTE_BACK_SECONDS_MAX, adapters.router.route(resource_id, pull_request_id)).catch(() => undefined);
+  throw new DomainError(
+    "deploy.start_failed",
+    `The proxy of server ${adapters.server.name} cannot lead its URLs to the new release: ${problem}`,
+  );
+}
+
+const ROUTE_BACK_SECONDS_MAX = 5;

@@ -1,0 +1,92 @@
+import { createHash } from "node:crypto";
+import type { ProxyType } from "@berth/core/ports";
+import { LABELS, ownedLabels } from "@berth/docker-client";
+import type { ProxyPlace } from "./container.ts";
+
+export interface ProxyMount {
+  /** A folder of the server; `null`: memory that goes with the container. */
+  readonly source: string | null;
+  readonly target: string;
+  readonly isReadOnly: boolean;
+}
+
+export interface ProxyContainerSpec {
+  readonly type: ProxyType;
+  readonly image: string;
+  readonly command: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  readonly mounts: readonly ProxyMount[];
+}
+
+/** Fingerprint of what a container is made from. */
+export const versionOf = (spec: ProxyContainerSpec): string =>
+  createHash("sha256").update(JSON.stringify(spec)).digest("hex").slice(0, 16);
+
+type Named = Pick<ProxyPlace, "instance" | "labels"> & {
+  readonly name: string;
+  readonly version: string;
+  readonly seat: Seat;
+};
+
+/**
+ * Two containers that serve for a moment side by side have different seats: folders of their own for what only one of
+ * them may have.
+ */
+export const SEATS = ["a", "b"] as const;
+export type Seat = (typeof SEATS)[number];
+
+/** On the server's own network: it reaches every container by its address, and no network has to be joined or left. */
+export function createOptions(spec: ProxyContainerSpec, { name, version, seat, instance, labels }: Named) {
+  return {
+    name,
+    Image: spec.image,
+    Cmd: [...spec.command],
+    Env: Object.entries(spec.env).map(([key, value]) => `${key}=${value}`),
+    Labels: {
+      ...labels,
+      ...ownedLabels(instance),
+      [LABELS.kind]: KIND,
+      [LABELS.name]: spec.type.toLowerCase(),
+      [LABELS.version]: version,
+      [SEAT_LABEL]: seat,
+    },
+    StopTimeout: STOP_SECONDS,
+    HostConfig: {
+      NetworkMode: "host",
+      RestartPolicy: { Name: "unless-stopped" },
+      ReadonlyRootfs: true,
+      // To listen below 1024, and to read folders of the server's login when that is not root.
+      CapDrop: ["ALL"],
+      CapAdd: ["NET_BIND_SERVICE", "DAC_OVERRIDE"],
+      SecurityOpt: ["no-new-privileges"],
+      LogConfig: { Type: "json-file", Config: { "max-size": "10m", "max-file": "3" } },
+      Mounts: spec.mounts.map(mountOf),
+    },
+  };
+}
+
+/**
+ * A rehearsal has a network of its own, where its ports are free and no client comes, and writes to memory: it leaves
+ * nothing behind and takes nothing from the proxy that serves.
+ */
+export function rehearsalOptions(spec: ProxyContainerSpec, named: Omit<Named, "version" | "seat">) {
+  const mounts = spec.mounts.map((mount) => (mount.isReadOnly ? mount : { ...mount, source: null }));
+  const { HostConfig, ...rest } = createOptions({ ...spec, mounts }, { ...named, version: "rehearsal", seat: "a" });
+  return {
+    ...rest,
+    Labels: { ...rest.Labels, [LABELS.kind]: REHEARSAL_KIND },
+    HostConfig: { ...HostConfig, NetworkMode: "bridge", RestartPolicy: { Name: "no" } },
+  };
+}
+
+function mountOf({ source, target, isReadOnly }: ProxyMount) {
+  return source === null
+    ? { Type: "tmpfs" as const, Source: "", Target: target }
+    : { Type: "bind" as const, Source: source, Target: target, ReadOnly: isReadOnly };
+}
+
+export const SEAT_LABEL = "berth.seat";
+export const KIND = "proxy";
+export const REHEARSAL_KIND = "proxy-rehearsal";
+/** Requests that last longer are cut when the proxy itself is stopped or replaced. */
+export const STOP_SECONDS = 5;

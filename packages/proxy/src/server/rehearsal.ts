@@ -1,0 +1,39 @@
+import type { Host } from "@berth/host";
+import { type StartedContainer, untilServing } from "./container.ts";
+import { type ProbeQuestion, statusAt } from "./probe.ts";
+import { type ProxySettings, type RoutedSite, routesByHost } from "./routed-site.ts";
+
+/** Every route, and none that leads anywhere: a site that is known answers that it is down. */
+export const rehearsalSites = (sites: Iterable<RoutedSite>): readonly RoutedSite[] =>
+  Array.from(sites, (site) => ({ ...site, upstreams: [], slotCount: 1 }));
+
+/** No authority is asked for a certificate. */
+export const rehearsalSettings = (settings: ProxySettings): ProxySettings => ({
+  ...settings,
+  tls: { issuer: "internal" },
+});
+
+/**
+ * Waits until a proxy in a rehearsal knows a site.
+ * @throws DomainError `setup.failed`
+ */
+export async function untilRehearsed(
+  host: Host,
+  container: StartedContainer,
+  address: { readonly host: string; readonly port: number },
+  sites: Iterable<RoutedSite>,
+): Promise<void> {
+  const question = questionOf(sites);
+  await untilServing(host.name, container, async () => {
+    const status = await statusAt(host, address, question);
+    return status !== undefined && (question === undefined || status !== UNKNOWN);
+  });
+}
+
+/** For a site that any proxy answers otherwise than a name that it does not know. */
+function questionOf(sites: Iterable<RoutedSite>): ProbeQuestion | undefined {
+  for (const [host, [first]] of routesByHost(sites)) if (first) return { host, path: first.route.path };
+  return undefined;
+}
+
+const UNKNOWN = 404;
