@@ -2,9 +2,13 @@ import { constants } from "node:fs";
 import { access, lstat, open, readdir, realpath } from "node:fs/promises";
 import { delimiter, dirname, join, relative } from "node:path";
 import { DomainError } from "@berth/core";
-import { listNames } from "./listing.ts";
-import { type PackageJson, parsePackageJson } from "./package-json.ts";
-import type { SourceFacts, WorkspaceFacts } from "./plan.ts";
+import {
+  listNames,
+  type PackageJson,
+  parsePackageJson,
+  type SourceFacts,
+  type WorkspaceFacts,
+} from "@berth/core/build";
 
 /**
  * A folder that a user names, which must lie within another.

@@ -1,15 +1,14 @@
 import { realpath } from "node:fs/promises";
 import { join, relative } from "node:path";
 import { DomainError, isDomainError } from "@berth/core";
+import { type BuildPlan, type BuildStep, detectPlan, nodeBins, type SourceFacts } from "@berth/core/build";
 import type { BuildRequest, FolderArtifact } from "@berth/core/deploy";
 import type { WorkIO } from "@berth/core/ports";
 import type { Argv } from "@berth/host";
 import { run } from "@berth/host";
 import semver from "semver";
 import type { BuildPlace, ProcessBuilder } from "./build-place.ts";
-import { detectPlan, nodeBins } from "./detect.ts";
 import { folderInside, readFacts } from "./facts.ts";
-import type { BuildPlan, BuildStep, SourceFacts } from "./plan.ts";
 import { findPublishFolder } from "./publish-folder.ts";
 import { hasCode, missingSource, moveSource } from "./source-move.ts";
 import { markerEnv, stepEnv, stepMarker } from "./step-env.ts";

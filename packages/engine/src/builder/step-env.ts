@@ -1,8 +1,8 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
+import type { BuildStep } from "@berth/core/build";
 import type { BuildRequest } from "@berth/core/deploy";
 import type { BuildPlace } from "./build-place.ts";
-import type { BuildStep } from "./plan.ts";
 
 export interface StepPlace {
   readonly request: BuildRequest;

@@ -4,11 +4,11 @@ import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import type { BuildConfig, BuildRequest, ImageArtifact } from "@berth/core/deploy";
+import { BUILD_CONFIG as CONFIG } from "@berth/core/testing";
 import { DOCKER_SOCKET, dockerClient } from "@berth/docker-client";
 import { localHost } from "@berth/host";
 import type Docker from "dockerode";
 import { expect } from "vitest";
-import { CONFIG } from "../../builder/plan.fixture.ts";
 import type { ImageBuilder } from "../builder.ts";
 import { type ImageBuilderOptions, imageBuilder } from "./image-builder.ts";
 

@@ -1,8 +1,7 @@
 import { DomainError } from "@berth/core";
+import { type BuildPlan, type BuildStep, nodeBins, type PlannedRun, type SourceFacts } from "@berth/core/build";
 import type { BuildConfig } from "@berth/core/deploy";
 import semver from "semver";
-import { nodeBins } from "../../builder/detect.ts";
-import type { BuildPlan, BuildStep, PlannedRun, SourceFacts } from "../../builder/plan.ts";
 import type { KnownSteps } from "./progress.ts";
 import { builtSiteInstructions } from "./static-site.ts";
 

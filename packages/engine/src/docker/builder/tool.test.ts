@@ -1,8 +1,8 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: a script of the shell.
 import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { BUILD_CONFIG as CONFIG } from "@berth/core/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { CONFIG } from "../../builder/plan.fixture.ts";
 import { hasEngine, type ImageSuite, imageSuite } from "./image.fixture.ts";
 import { BUILD_TOOLS, isForTool } from "./tool.ts";
 

@@ -1,4 +1,4 @@
-import { DomainError } from "@berth/core";
+import { DomainError } from "../errors.ts";
 
 /** Fields of a package.json that a build reads. Values of another shape than npm documents count as absent. */
 export interface PackageJson {

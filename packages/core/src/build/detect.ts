@@ -1,5 +1,5 @@
-import { DomainError } from "@berth/core";
-import type { BuildConfig } from "@berth/core/deploy";
+import type { BuildConfig } from "../deploy/artifact.ts";
+import { DomainError } from "../errors.ts";
 import { listNames } from "./listing.ts";
 import {
   buildScript,

@@ -1,28 +1,9 @@
-import { DomainError } from "@berth/core";
-import type { BuildConfig } from "@berth/core/deploy";
+import type { BuildConfig } from "../deploy/artifact.ts";
+import { DomainError } from "../errors.ts";
+import { BUILD_CONFIG } from "./config.fixture.ts";
 import { detectPlan } from "./detect.ts";
 import { parsePackageJson } from "./package-json.ts";
 import type { BuildPlan, SourceFacts, WorkspaceFacts } from "./plan.ts";
-
-/** An application that says nothing about its build. */
-export const CONFIG: BuildConfig = {
-  build_pack: "nixpacks",
-  base_directory: "/",
-  publish_directory: null,
-  install_command: null,
-  build_command: null,
-  start_command: null,
-  is_static: false,
-  is_spa: false,
-  dockerfile: null,
-  dockerfile_location: null,
-  dockerfile_target_build: null,
-  docker_registry_image_name: null,
-  docker_registry_image_tag: null,
-  static_image: "nginx:alpine",
-  custom_nginx_configuration: null,
-  ports_exposes: null,
-};
 
 export interface Given {
   readonly entries?: readonly string[];
@@ -64,7 +45,7 @@ export function planOf({
     isNextExport: isNextExport ?? false,
     hasPython: hasPython ?? true,
   };
-  return detectPlan(facts, { ...CONFIG, ...config });
+  return detectPlan(facts, { ...BUILD_CONFIG, ...config });
 }
 
 /** Summary of a plan, short enough for a table. */

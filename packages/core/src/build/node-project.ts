@@ -1,5 +1,5 @@
-import { DomainError } from "@berth/core";
-import type { Argv } from "@berth/host";
+import type { Argv } from "../argv.ts";
+import { DomainError } from "../errors.ts";
 import { isDevelopmentServer, SERVER_FRAMEWORKS, STATIC_FRAMEWORKS, type StaticFramework } from "./frameworks.ts";
 import type { PackageJson } from "./package-json.ts";
 import { argvStep, type BuildStep, type SourceFacts, type WorkspaceFacts } from "./plan.ts";

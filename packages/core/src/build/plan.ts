@@ -1,4 +1,4 @@
-import type { Argv } from "@berth/host";
+import type { Argv } from "../argv.ts";
 import type { PackageJson } from "./package-json.ts";
 
 /** Facts about the checked-out source, read before anything runs. */
