@@ -1,39 +1,51 @@
 import type { BuildConfig } from "../deploy/artifact.ts";
 import { DomainError } from "../errors.ts";
-import { listNames } from "./listing.ts";
+import type { LanguageProject } from "./language.ts";
+import { languageOf } from "./languages.ts";
 import {
   buildScript,
   needsInstall,
   nodeStart,
   type PackageManager,
   packageManagerOf,
+  saysStart,
   staticFramework,
 } from "./node-project.ts";
 import { argvStep, type BuildPlan, type BuildStep, type PlannedRun, type SourceFacts, scriptStep } from "./plan.ts";
+import { plannedRuntime } from "./planned-runtime.ts";
+import { requirePrograms } from "./programs.ts";
 import { runScript } from "./run-script.ts";
+import { otherWays, unrecognised } from "./unrecognised.ts";
 
 /**
  * Decides how a source is built and started without containers. Explicit commands win over what is recognised; an empty
  * install or build command skips that step.
- * @throws DomainError `engine.unsupported` for build packs that make images; `deploy.build_failed` when nothing fits
+ * @throws DomainError `engine.unsupported` for build packs that make images; `deploy.build_failed` when nothing fits, or
+ *   the server lacks a program
  */
 export function detectPlan(facts: SourceFacts, config: BuildConfig): BuildPlan {
   refuseImages(config);
-  const start = findStart(facts, config);
-  if (start === undefined) throw unrecognised(facts, config);
   const project: Project = {
     facts,
     config,
-    manager: facts.packageJson === undefined ? undefined : packageManagerOf(facts.workspace),
+    manager: facts.packageJson === undefined ? undefined : packageManagerOf(facts),
+    language: languageOf(facts),
   };
+  const start = findStart(project);
+  if (start === undefined) throw unrecognised(facts, config, project.language);
   // A site of the static build pack is served as it is, unless it says how it is built.
   const isUnbuilt = config.build_pack === "static" && !config.build_command;
   const isPlain = start.source === "static files" || (isUnbuilt && start.run.type === "static");
+  const used = usedParts(project, start, isPlain);
+  const steps = [...installSteps(used), ...buildSteps(used)];
+  requirePrograms(start.name, neededPrograms(used, start, steps), facts.missingPrograms);
   return {
-    detected: `${start.name}${isPlain || project.manager === undefined ? "" : ` (${project.manager.name})`}`,
-    steps: [...installSteps(project, start, isPlain), ...buildSteps(project, isPlain)],
+    detected: `${start.name}${used.manager === undefined ? "" : ` (${used.manager.name})`}`,
+    runtime: plannedRuntime(used),
+    steps,
     run: start.run,
-    warnings: isPlain ? [] : (project.manager?.warnings ?? []),
+    warnings: [...(used.manager?.warnings ?? []), ...(used.language?.warnings ?? [])],
+    notes: otherWays(facts, start.source),
   };
 }
 
@@ -41,13 +53,16 @@ interface Project {
   readonly facts: SourceFacts;
   readonly config: BuildConfig;
   readonly manager: PackageManager | undefined;
+  readonly language: LanguageProject | undefined;
 }
 
 interface Start {
   readonly name: string;
-  readonly source: "command" | "package.json" | "static files";
+  readonly source: StartSource;
   readonly run: PlannedRun;
 }
+
+export type StartSource = "command" | "Procfile" | "language" | "package.json" | "static files";
 
 function refuseImages({ build_pack }: BuildConfig): void {
   if (build_pack !== "dockerfile" && build_pack !== "dockercompose" && build_pack !== "dockerimage") return;
@@ -58,25 +73,40 @@ function refuseImages({ build_pack }: BuildConfig): void {
   );
 }
 
-function findStart(facts: SourceFacts, config: BuildConfig): Start | undefined {
+function findStart(project: Project): Start | undefined {
+  const { facts, config, language } = project;
   const command = config.start_command?.trim();
   if (config.build_pack === "static" || config.is_static) return staticSite(facts, config);
-  if (command) return commandStart(command, "Start command", facts);
+  if (command) return commandStart(command, { name: "Start command", source: "command" }, project);
   const web = procfileWeb(facts.procfile);
-  if (web !== undefined) return commandStart(web, hasPythonProject(facts) ? "Python, Procfile" : "Procfile", facts);
-  return nodeProject(facts, config) ?? plainSite(facts, config);
+  if (web !== undefined) {
+    const name = language === undefined ? "Procfile" : `${language.title.split(",", 1)[0]}, Procfile`;
+    return commandStart(web, { name, source: "Procfile" }, project);
+  }
+  const node = () => nodeProject(project);
+  const other = () => languageStart(project);
+  const says = facts.packageJson !== undefined && saysStart(facts.packageJson);
+  return (says ? (node() ?? other()) : (other() ?? node())) ?? plainSite(facts, config);
 }
 
-function commandStart(command: string, name: string, facts: SourceFacts): Start {
+function commandStart(command: string, what: Pick<Start, "name" | "source">, project: Project): Start {
+  const { facts, language } = project;
   const isNode = facts.packageJson !== undefined;
-  const binFolders = [...(isNode ? nodeBins(facts) : []), ...(hasPythonProject(facts) ? [".venv/bin"] : [])];
-  return { name, source: "command", run: { type: "shell", script: runScript(command, { binFolders, isNode }) } };
+  const binFolders = [...(isNode ? nodeBins(facts) : []), ...(language?.bins ?? [])];
+  const script = runScript(command, { binFolders, isNode, env: language?.env ?? {} });
+  return { ...what, run: { type: "shell", script } };
 }
 
-function nodeProject(facts: SourceFacts, config: BuildConfig): Start | undefined {
+function languageStart(project: Project): Start | undefined {
+  const { start, title } = project.language ?? {};
+  if (start === undefined || title === undefined) return undefined;
+  return commandStart(start, { name: title, source: "language" }, project);
+}
+
+function nodeProject({ facts, config, manager }: Project): Start | undefined {
   const { packageJson } = facts;
-  if (packageJson === undefined) return undefined;
-  const start = nodeStart(packageJson, facts);
+  if (packageJson === undefined || manager === undefined) return undefined;
+  const start = nodeStart(packageJson, facts, manager);
   if (start?.type === "static") {
     const { name, folders, isSpa } = start.framework;
     return { name: `${name}, static`, source: "package.json", run: published(config, folders, isSpa) };
@@ -118,42 +148,48 @@ function published(config: BuildConfig, folders: readonly string[], isSpa: boole
   };
 }
 
-function installSteps({ facts, config, manager }: Project, start: Start, isPlain: boolean): BuildStep[] {
-  const text = config.install_command?.trim();
-  if (text !== undefined) return text === "" ? [] : [scriptStep("install", text)];
-  if (isPlain) return [];
-  const { packageJson, workspace } = facts;
-  const node = packageJson !== undefined && manager !== undefined && needsInstall(packageJson, workspace);
-  const isPython = start.source === "command" && hasPythonProject(facts);
-  return [...(node ? [manager.install] : []), ...(isPython ? pythonSteps(facts) : [])];
+/** The parts of a project that its start goes with. */
+function usedParts(project: Project, { source }: Start, isPlain: boolean): Project {
+  const { facts } = project;
+  // A page's or a language's assets are built by Node only where package.json says how.
+  const hasNode = source !== "language" || (facts.packageJson !== undefined && buildScript(facts.packageJson));
+  const hasLanguage = source === "language" || source === "Procfile" || source === "command";
+  return {
+    ...project,
+    manager: isPlain || !hasNode ? undefined : project.manager,
+    language: isPlain || !hasLanguage ? undefined : project.language,
+  };
 }
 
-function buildSteps({ facts, config, manager }: Project, isPlain: boolean): BuildStep[] {
+function installSteps({ facts, config, manager, language }: Project): BuildStep[] {
+  const text = config.install_command?.trim();
+  if (text !== undefined) return text === "" ? [] : [scriptStep("install", text)];
+  const { packageJson, workspace } = facts;
+  const node = packageJson !== undefined && manager !== undefined && needsInstall(packageJson, workspace);
+  return [...(node ? [manager.install] : []), ...stepsOf(language, "install")];
+}
+
+function buildSteps({ facts, config, manager, language }: Project): BuildStep[] {
   const text = config.build_command?.trim();
   if (text !== undefined) return text === "" ? [] : [scriptStep("build", text)];
   const { packageJson } = facts;
-  if (isPlain || packageJson === undefined || manager === undefined) return [];
+  const own = stepsOf(language, "build");
+  if (packageJson === undefined || manager === undefined) return own;
   const script = buildScript(packageJson);
-  if (script !== undefined) return [argvStep("build", manager.run(script))];
+  if (script !== undefined) return [argvStep("build", manager.run(script)), ...own];
   const framework = staticFramework(packageJson, facts);
-  return framework === undefined ? [] : [scriptStep("build", framework.build)];
+  return framework === undefined ? own : [scriptStep("build", framework.build), ...own];
 }
 
-function pythonSteps({ entries, hasPython }: SourceFacts): BuildStep[] {
-  if (!hasPython) {
-    const message =
-      "This is a Python application, but the server has no python3. Install python3 and python3-venv there.";
-    throw new DomainError("deploy.build_failed", message);
-  }
-  const wanted = entries.includes("requirements.txt") ? ["-r", "requirements.txt"] : ["."];
-  return [
-    argvStep("install", ["python3", "-m", "venv", ".venv"]),
-    argvStep("install", [".venv/bin/python", "-m", "pip", "install", "--disable-pip-version-check", ...wanted]),
-  ];
-}
+const stepsOf = (language: LanguageProject | undefined, name: BuildStep["name"]): BuildStep[] =>
+  (language?.steps ?? []).filter((step) => step.name === name);
 
-const hasPythonProject = ({ entries }: SourceFacts): boolean =>
-  entries.includes("requirements.txt") || entries.includes("pyproject.toml");
+/** A user's own commands say themselves what they need, when they run. */
+function neededPrograms({ manager, language }: Project, { source }: Start, steps: readonly BuildStep[]): string[] {
+  const isLanguages = source === "language" || steps.some((step) => language?.steps.includes(step));
+  const isBun = manager?.name === "bun" && (source === "package.json" || steps.some(({ argv }) => argv[0] === "bun"));
+  return [...(isLanguages ? (language?.programs ?? []) : []), ...(isBun ? ["bun"] : [])];
+}
 
 /** Program folders of the base directory, and of the workspace above it. */
 export const nodeBins = ({ workspace }: SourceFacts): string[] =>
@@ -162,24 +198,4 @@ export const nodeBins = ({ workspace }: SourceFacts): string[] =>
 /** The command of the process type `web`. */
 export function procfileWeb(procfile: string | undefined): string | undefined {
   return /^web[ \t]*:[ \t]*(\S.*?)[ \t\r]*$/m.exec(procfile ?? "")?.[1];
-}
-
-function unrecognised({ entries, packageJson }: SourceFacts, { base_directory }: BuildConfig): DomainError {
-  const looked = packageJson === undefined ? "package.json" : "start script or main file in its package.json";
-  return new DomainError(
-    "deploy.build_failed",
-    `It is not clear how to start this: ${base_directory} has no ${looked}, no Procfile and no index.html. ` +
-      `It holds ${listNames(entries)}. Set start_command (for example: node server.js), publish_directory for a static ` +
-      `site, or base_directory when the application lies in another folder.${ofDocker(entries)}`,
-  );
-}
-
-/** Suggests the folder's Dockerfile or compose file, which is not used without being chosen. */
-function ofDocker(entries: readonly string[]): string {
-  if (entries.includes("Dockerfile")) {
-    return " To build it from its Dockerfile, set build_pack to dockerfile, on a server with Docker.";
-  }
-  const compose = entries.find((name) => /^(docker-)?compose\.ya?ml$/.test(name));
-  if (compose === undefined) return "";
-  return ` To run its ${compose}, set build_pack to dockercompose and docker_compose_location to /${compose}, on a server with Docker.`;
 }

@@ -1,4 +1,8 @@
 export { detectPlan, nodeBins } from "./detect.ts";
+export { LOCKFILES, type SourceListing, sourceFacts, workspaceFacts } from "./facts.ts";
+export type { Language } from "./language.ts";
+export { FILE_DEPTH, isRead } from "./languages.ts";
 export { listNames } from "./listing.ts";
 export { type PackageJson, parsePackageJson } from "./package-json.ts";
-export type { BuildPlan, BuildStep, PlannedRun, SourceFacts, WorkspaceFacts } from "./plan.ts";
+export type { BuildPlan, BuildStep, PlannedRun, PlannedRuntime, SourceFacts, WorkspaceFacts } from "./plan.ts";
+export { PROGRAMS } from "./programs.ts";

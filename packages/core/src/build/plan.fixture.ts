@@ -2,50 +2,32 @@ import type { BuildConfig } from "../deploy/artifact.ts";
 import { DomainError } from "../errors.ts";
 import { BUILD_CONFIG } from "./config.fixture.ts";
 import { detectPlan } from "./detect.ts";
-import { parsePackageJson } from "./package-json.ts";
-import type { BuildPlan, SourceFacts, WorkspaceFacts } from "./plan.ts";
+import { sourceFacts } from "./facts.ts";
+import type { BuildPlan, WorkspaceFacts } from "./plan.ts";
 
 export interface Given {
+  /** Paths of files, and of folders with a `/` behind them. */
   readonly entries?: readonly string[];
+  /** Files with a text. */
+  readonly files?: Readonly<Record<string, string>>;
   readonly packageJson?: Record<string, unknown>;
   readonly procfile?: string;
   readonly workspace?: Partial<WorkspaceFacts>;
-  readonly isNextExport?: boolean;
-  readonly hasPython?: boolean;
+  readonly missingPrograms?: readonly string[];
   readonly config?: Partial<BuildConfig>;
 }
 
-const LOCKS = ["package-lock.json", "npm-shrinkwrap.json", "pnpm-lock.yaml", "yarn.lock", "bun.lock"];
-
-export function planOf({
-  entries = [],
-  packageJson,
-  procfile,
-  workspace,
-  isNextExport,
-  hasPython,
-  config,
-}: Given): BuildPlan {
-  const parsed = packageJson === undefined ? undefined : parsePackageJson(JSON.stringify(packageJson));
-  const facts: SourceFacts = {
-    entries: [...entries, ...(packageJson === undefined ? [] : ["package.json"])],
-    packageJson: parsed,
-    procfile,
-    workspace: {
-      levelsUp: 0,
-      lockfiles: entries.filter((name) => LOCKS.includes(name)),
-      packageManager: parsed?.packageManager,
-      yarnLock: entries.includes("yarn.lock") ? "classic" : undefined,
-      yarnPath: undefined,
-      pnpmLockMajor: entries.includes("pnpm-lock.yaml") ? 9 : undefined,
-      hasPnpmSettings: false,
-      hasPnpmBuildRules: false,
-      ...workspace,
-    },
-    isNextExport: isNextExport ?? false,
-    hasPython: hasPython ?? true,
-  };
-  return detectPlan(facts, { ...BUILD_CONFIG, ...config });
+export function planOf(given: Given): BuildPlan {
+  const { entries = [], packageJson, procfile, workspace, config, missingPrograms = [] } = given;
+  const texts = new Map([
+    ...Object.entries(given.files ?? {}),
+    ...(packageJson === undefined ? [] : [["package.json", JSON.stringify(packageJson)] as const]),
+    ...(procfile === undefined ? [] : [["Procfile", procfile] as const]),
+  ]);
+  const facts = sourceFacts({ paths: [...new Set([...entries, ...texts.keys()])], texts, missingPrograms });
+  const usual = entries.includes("pnpm-lock.yaml") ? { pnpmLockMajor: 9 } : {};
+  const found = { ...facts, workspace: { ...facts.workspace, ...usual, ...workspace } };
+  return detectPlan(found, { ...BUILD_CONFIG, ...config });
 }
 
 /** Summary of a plan, short enough for a table. */

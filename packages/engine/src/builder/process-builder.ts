@@ -42,6 +42,7 @@ async function build(request: BuildRequest, io: WorkIO, where: BuildPlace, optio
   const plan = detectPlan(facts, request.config);
   io.onLine(`Detected ${plan.detected}`, "stdout");
   for (const warning of [...nodeWarnings(facts), ...plan.warnings]) io.onLine(`Warning: ${warning}`, "stderr");
+  for (const note of plan.notes) io.onLine(note, "stdout");
 
   await moveSource(request.sourceFolder, where.releaseFolder, where.user);
   // Its own real path: nothing has run yet that could have put a link there.

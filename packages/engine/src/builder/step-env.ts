@@ -60,6 +60,12 @@ const cacheFolders = (folder: string) => ({
   YARN_CACHE_FOLDER: join(folder, "yarn"),
   YARN_GLOBAL_FOLDER: join(folder, "yarn-berry"),
   PIP_CACHE_DIR: join(folder, "pip"),
+  GOMODCACHE: join(folder, "go-mod"),
+  // What Go downloads is read-only otherwise, and could not be emptied.
+  GOFLAGS: "-modcacherw",
+  CARGO_HOME: join(folder, "cargo"),
+  CARGO_TARGET_DIR: join(folder, "cargo-target"),
+  GRADLE_USER_HOME: join(folder, "gradle"),
 });
 
 /** A build needs the development dependencies, which package managers leave out for production. */

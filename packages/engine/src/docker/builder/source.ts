@@ -110,10 +110,11 @@ async function planned(
 ): Promise<PreparedSource> {
   const { config, env } = request;
   // Programs that are installed on the control plane's machine do not exist in the image.
-  const facts = { ...(await readFacts(root, folder, place.path)), hasPython: true };
+  const facts = await readFacts(root, folder);
   const plan = planOf(facts, config, tool);
   io.onLine(`Detected ${plan.detected}`, "stdout");
   for (const warning of plan.warnings) io.onLine(`Warning: ${warning}`, "stderr");
+  for (const note of plan.notes) io.onLine(note, "stdout");
   const configuration = plan.run.type === "static" ? nginxConfiguration(config, plan.run.isSpa) : undefined;
   const variables = plan.steps.length > 0 ? envFile(env) : undefined;
   const secretFiles = {
@@ -131,7 +132,7 @@ async function planned(
     };
   }
   const way = relative(root, folder);
-  const { text, steps } = planDockerfile({ plan, facts, config, way, secretsHash, cacheId: cacheIdOf(request) });
+  const { text, steps } = planDockerfile({ plan, facts, config, env, way, secretsHash, cacheId: cacheIdOf(request) });
   return { ...common, context: root, dockerfile: await writeJobFile(place, "Dockerfile", text), steps };
 }
 
