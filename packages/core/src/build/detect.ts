@@ -17,13 +17,21 @@ import { requirePrograms } from "./programs.ts";
 import { runScript } from "./run-script.ts";
 import { otherWays, unrecognised } from "./unrecognised.ts";
 
+/** @throws DomainError as `findPlan` does, and `deploy.build_failed` when nothing fits */
+export function detectPlan(facts: SourceFacts, config: BuildConfig): BuildPlan {
+  const plan = findPlan(facts, config);
+  if (plan === undefined) throw unrecognised(facts, config);
+  return plan;
+}
+
 /**
  * Decides how a source is built and started without containers. Explicit commands win over what is recognised; an empty
  * install or build command skips that step.
- * @throws DomainError `engine.unsupported` for build packs that make images; `deploy.build_failed` when nothing fits, or
- *   the server lacks a program
+ * @returns `undefined` when nothing fits
+ * @throws DomainError `engine.unsupported` for build packs that make images; `deploy.build_failed` when the server lacks
+ *   a program
  */
-export function detectPlan(facts: SourceFacts, config: BuildConfig): BuildPlan {
+export function findPlan(facts: SourceFacts, config: BuildConfig): BuildPlan | undefined {
   refuseImages(config);
   const project: Project = {
     facts,
@@ -32,7 +40,7 @@ export function detectPlan(facts: SourceFacts, config: BuildConfig): BuildPlan {
     language: languageOf(facts),
   };
   const start = findStart(project);
-  if (start === undefined) throw unrecognised(facts, config, project.language);
+  if (start === undefined) return undefined;
   // A site of the static build pack is served as it is, unless it says how it is built.
   const isUnbuilt = config.build_pack === "static" && !config.build_command;
   const isPlain = start.source === "static files" || (isUnbuilt && start.run.type === "static");

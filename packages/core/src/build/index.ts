@@ -1,4 +1,4 @@
-export { detectPlan, nodeBins } from "./detect.ts";
+export { detectPlan, findPlan, nodeBins } from "./detect.ts";
 export { LOCKFILES, type SourceListing, sourceFacts, workspaceFacts } from "./facts.ts";
 export type { Language } from "./language.ts";
 export { FILE_DEPTH, isRead } from "./languages.ts";
@@ -6,3 +6,4 @@ export { listNames } from "./listing.ts";
 export { type PackageJson, parsePackageJson } from "./package-json.ts";
 export type { BuildPlan, BuildStep, PlannedRun, PlannedRuntime, SourceFacts, WorkspaceFacts } from "./plan.ts";
 export { PROGRAMS } from "./programs.ts";
+export { unrecognised } from "./unrecognised.ts";

@@ -1,15 +1,14 @@
 import type { BuildConfig } from "../deploy/artifact.ts";
 import { DomainError } from "../errors.ts";
 import type { LanguageProject } from "./language.ts";
+import { languageOf } from "./languages.ts";
 import { listNames } from "./listing.ts";
 import type { SourceFacts } from "./plan.ts";
 
 /** Says what was seen, and the settings that help with the flags of `berth deploy`. */
-export function unrecognised(
-  { entries, packageJson }: SourceFacts,
-  { base_directory }: BuildConfig,
-  language: LanguageProject | undefined,
-): DomainError {
+export function unrecognised(facts: SourceFacts, { base_directory }: BuildConfig): DomainError {
+  const { entries, packageJson } = facts;
+  const language = languageOf(facts);
   const example = language?.help.example ?? "node server.js";
   return new DomainError(
     "deploy.build_failed",
