@@ -1,4 +1,3 @@
-import type { BuildConfig } from "../deploy/artifact.ts";
 import { DomainError } from "../errors.ts";
 import type { LanguageProject } from "./language.ts";
 import { languageOf } from "./languages.ts";
@@ -11,14 +10,22 @@ import {
   saysStart,
   staticFramework,
 } from "./node-project.ts";
-import { argvStep, type BuildPlan, type BuildStep, type PlannedRun, type SourceFacts, scriptStep } from "./plan.ts";
+import {
+  argvStep,
+  type BuildPlan,
+  type BuildStep,
+  type PlanConfig,
+  type PlannedRun,
+  type SourceFacts,
+  scriptStep,
+} from "./plan.ts";
 import { plannedRuntime } from "./planned-runtime.ts";
 import { requirePrograms } from "./programs.ts";
 import { runScript } from "./run-script.ts";
 import { otherWays, unrecognised } from "./unrecognised.ts";
 
 /** @throws DomainError as `findPlan` does, and `deploy.build_failed` when nothing fits */
-export function detectPlan(facts: SourceFacts, config: BuildConfig): BuildPlan {
+export function detectPlan(facts: SourceFacts, config: PlanConfig): BuildPlan {
   const plan = findPlan(facts, config);
   if (plan === undefined) throw unrecognised(facts, config);
   return plan;
@@ -31,7 +38,7 @@ export function detectPlan(facts: SourceFacts, config: BuildConfig): BuildPlan {
  * @throws DomainError `engine.unsupported` for build packs that make images; `deploy.build_failed` when the server lacks
  *   a program
  */
-export function findPlan(facts: SourceFacts, config: BuildConfig): BuildPlan | undefined {
+export function findPlan(facts: SourceFacts, config: PlanConfig): BuildPlan | undefined {
   refuseImages(config);
   const project: Project = {
     facts,
@@ -59,7 +66,7 @@ export function findPlan(facts: SourceFacts, config: BuildConfig): BuildPlan | u
 
 interface Project {
   readonly facts: SourceFacts;
-  readonly config: BuildConfig;
+  readonly config: PlanConfig;
   readonly manager: PackageManager | undefined;
   readonly language: LanguageProject | undefined;
 }
@@ -72,7 +79,7 @@ interface Start {
 
 export type StartSource = "command" | "Procfile" | "language" | "package.json" | "static files";
 
-function refuseImages({ build_pack }: BuildConfig): void {
+function refuseImages({ build_pack }: PlanConfig): void {
   if (build_pack !== "dockerfile" && build_pack !== "dockercompose" && build_pack !== "dockerimage") return;
   throw new DomainError(
     "engine.unsupported",
@@ -125,7 +132,7 @@ function nodeProject({ facts, config, manager }: Project): Start | undefined {
 }
 
 /** The user says that it is static. What is built is looked for first where there is a build. */
-function staticSite(facts: SourceFacts, config: BuildConfig): Start {
+function staticSite(facts: SourceFacts, config: PlanConfig): Start {
   const framework = facts.packageJson === undefined ? undefined : staticFramework(facts.packageJson, facts);
   const isBuilt = config.build_pack !== "static" || Boolean(config.build_command);
   const built = [...new Set([...(framework?.folders ?? []), ...BUILT_FOLDERS])];
@@ -136,7 +143,7 @@ function staticSite(facts: SourceFacts, config: BuildConfig): Start {
 }
 
 /** Nothing to run, but files to serve. */
-function plainSite(facts: SourceFacts, config: BuildConfig): Start | undefined {
+function plainSite(facts: SourceFacts, config: PlanConfig): Start | undefined {
   const hasIndex = facts.entries.includes("index.html");
   if (!hasIndex && config.publish_directory === null) return undefined;
   const source = facts.packageJson === undefined ? "static files" : "package.json";
@@ -145,7 +152,7 @@ function plainSite(facts: SourceFacts, config: BuildConfig): Start | undefined {
 
 const BUILT_FOLDERS = ["dist", "build", "out", "public", "_site"];
 
-function published(config: BuildConfig, folders: readonly string[], isSpa: boolean): PlannedRun {
+function published(config: PlanConfig, folders: readonly string[], isSpa: boolean): PlannedRun {
   const explicit = config.publish_directory;
   const isExplicit = explicit !== null && explicit.replace(/^\/+/, "") !== "";
   return {

@@ -4,6 +4,14 @@ export type { Language } from "./language.ts";
 export { FILE_DEPTH, isRead } from "./languages.ts";
 export { listNames } from "./listing.ts";
 export { type PackageJson, parsePackageJson } from "./package-json.ts";
-export type { BuildPlan, BuildStep, PlannedRun, PlannedRuntime, SourceFacts, WorkspaceFacts } from "./plan.ts";
+export type {
+  BuildPlan,
+  BuildStep,
+  PlanConfig,
+  PlannedRun,
+  PlannedRuntime,
+  SourceFacts,
+  WorkspaceFacts,
+} from "./plan.ts";
 export { PROGRAMS } from "./programs.ts";
 export { unrecognised } from "./unrecognised.ts";

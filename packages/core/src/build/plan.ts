@@ -1,4 +1,5 @@
 import type { Argv } from "../argv.ts";
+import type { BuildConfig } from "../deploy/artifact.ts";
 import type { Language } from "./language.ts";
 import type { PackageJson } from "./package-json.ts";
 
@@ -37,6 +38,19 @@ export interface WorkspaceFacts {
   /** Whether the repository says itself which dependencies may run scripts when they are installed. */
   readonly hasPnpmBuildRules: boolean;
 }
+
+/** The settings that a plan is decided by. */
+export type PlanConfig = Pick<
+  BuildConfig,
+  | "build_pack"
+  | "base_directory"
+  | "publish_directory"
+  | "install_command"
+  | "build_command"
+  | "start_command"
+  | "is_static"
+  | "is_spa"
+>;
 
 /** Plan of a build, decided before it begins. */
 export interface BuildPlan {

@@ -1,12 +1,11 @@
-import type { BuildConfig } from "../deploy/artifact.ts";
 import { DomainError } from "../errors.ts";
 import type { LanguageProject } from "./language.ts";
 import { languageOf } from "./languages.ts";
 import { listNames } from "./listing.ts";
-import type { SourceFacts } from "./plan.ts";
+import type { PlanConfig, SourceFacts } from "./plan.ts";
 
 /** Says what was seen, and the settings that help with the flags of `berth deploy`. */
-export function unrecognised(facts: SourceFacts, { base_directory }: BuildConfig): DomainError {
+export function unrecognised(facts: SourceFacts, { base_directory }: PlanConfig): DomainError {
   const { entries, packageJson } = facts;
   const language = languageOf(facts);
   const example = language?.help.example ?? "node server.js";
